@@ -1,0 +1,1 @@
+//! Kernels with one deliberate mistake each, to show what the emulator reports.

@@ -1,0 +1,1 @@
+//! The CUDA driver API as symbols that load libcuda when first called.

@@ -1,0 +1,1 @@
+//! Executes PTX on the CPU and reports what a GPU hides.

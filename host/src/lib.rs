@@ -1,0 +1,1 @@
+//! Runs the kernels on a GPU or on the PTX emulator and compares them with references.

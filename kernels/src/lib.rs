@@ -1,0 +1,1 @@
+//! Shared-memory GPU kernels in Rust: convolution, reduction, matrix product, transpose, reversal.
