@@ -1,1 +1,53 @@
-//! Device-side Rust for CUDA kernels on the stock compiler, after the crate of the same name in rust-cuda.
+//! Device-side Rust for CUDA kernels, on the stock compiler.
+//!
+//! The names and signatures are those of rust-cuda's crate `cuda_std`, so that a kernel crate moves over by changing one
+//! dependency line. The code is our own: where rust-cuda has a rustc backend of its own, this crate relies on rustc's
+//! `nvptx64-nvidia-cuda` target and on the lowering step of [`cuda_builder`](https://crates.io/crates/cuda_builder), which
+//! places `#[address_space(shared)]` statics in shared memory and marks every call as convergent.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// c[i] = a[i] + b[i]
+//! ///
+//! /// # Safety
+//! /// `c` points to at least `a.len()` elements that no other thread writes.
+//! #[kernel]
+//! pub unsafe fn add(a: &[f32], b: &[f32], c: *mut f32) {
+//!     let i = thread::index_1d() as usize;
+//!     if i < a.len() {
+//!         unsafe { *c.add(i) = a[i] + b[i] };
+//!     }
+//! }
+//! ```
+//!
+//! The crate also builds for the host, for documentation, editors and shared constants. There every device function
+//! panics when called and says so; arithmetic ([`GpuFloat`]) and atomics work on both.
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics)
+)]
+
+pub mod atomic;
+pub mod float;
+mod intrinsics;
+#[cfg(target_arch = "nvptx64")]
+mod panic;
+pub mod prelude;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+pub use cuda_std_macros::{address_space, kernel};
+pub use float::GpuFloat;
+pub use glam;
+
+/// What the macros expand to; no part of the API.
+#[doc(hidden)]
+pub mod __private {
+    /// Accepts only `Copy` types: `#[kernel]` calls it with each parameter's type.
+    pub const fn assert_copy<T: Copy>() {}
+}

@@ -1,1 +1,32 @@
-//! Attribute macros of cuda_std.
+//! Attribute macros of `cuda_std`: [`kernel`] and [`address_space`]. Use them through that crate.
+
+mod address_space;
+mod kernel;
+
+use proc_macro::TokenStream;
+
+/// Marks a function as a kernel: an entry point that the host launches.
+///
+/// On the device the function gets PTX's calling convention and its own name as the entry's name; a slice parameter
+/// `&[T]` or `&mut [T]` becomes two entry parameters, pointer and length in elements, as `cust::launch!` passes them. On the
+/// host it stays an ordinary function.
+///
+/// A kernel is an `unsafe fn` (a launch can't be checked by the compiler), returns nothing, is no method, has no generics, and its
+/// parameters are slices or `Copy` types. Each rule broken is a compile error that says so.
+#[proc_macro_attribute]
+pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Places a static in an address space of the GPU: `#[address_space(shared)]` or `#[address_space(constant)]`.
+///
+/// `shared`: one copy for each running block, never initialised whatever the initialiser says. `constant`: read-only for
+/// kernels; the host may set it between launches.
+#[proc_macro_attribute]
+pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::expand(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
