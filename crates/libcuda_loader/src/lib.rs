@@ -1,1 +1,21 @@
 //! The CUDA driver API as symbols that load libcuda when first called.
+//!
+//! `cust` and `cust_raw` link against the driver library, so a program that uses them does not even start on a machine
+//! without a driver. This crate defines the symbols that they need. Each one finds the real function in the driver when
+//! it is first called and forwards to it. Without a driver every call returns an error code, and [`status`] says why.
+//!
+//! A program only has to depend on this crate and mention it once (`use libcuda_loader as _;` is enough). Its binary
+//! then names no libcuda among its libraries. For `cust_raw`'s build script the folder `stub` of this crate stands in
+//! for a CUDA toolkit; `.cargo/config.toml` of the workspace points to it.
+//!
+//! The library is looked up by its usual names, or by the path in the environment variable [`LIBRARY_VARIABLE`].
+//!
+//! Codes that are newer than `cust_raw`'s enum become `CUDA_ERROR_UNKNOWN` on the way: an enum with an unnamed value
+//! would be undefined behaviour. [`last_failure`] keeps the code that the driver really gave.
+
+mod api;
+mod failure;
+mod library;
+
+pub use failure::{Failure, describe, last_failure};
+pub use library::{LIBRARY_VARIABLE, LoadError, status};
