@@ -1,0 +1,166 @@
+//! Why a place was passed over, and what to do when none is left.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::{DEBIAN_PACKAGES, OLDEST_RUSTC, RUSTUP_COMPONENTS, Report, Version};
+
+/// One reason why a place cannot build PTX.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Rejection {
+    /// None of the variables that choose tools is set.
+    #[error(
+        "not set ({}, {}, {})",
+        super::variables::RUSTC,
+        super::variables::CARGO,
+        super::variables::LLVM_BIN
+    )]
+    NotSet,
+    /// There is no rustup on the `PATH`.
+    #[error("rustup is not installed")]
+    NoRustup,
+    /// A variable names something that does not exist.
+    #[error("{variable}={} does not exist", path.display())]
+    Variable {
+        /// The environment variable.
+        variable: &'static str,
+        /// Its value.
+        path: PathBuf,
+    },
+    /// A program is not there.
+    #[error("{} is not there", path.display())]
+    NoFile {
+        /// Where it was expected.
+        path: PathBuf,
+    },
+    /// A program cannot be started, or fails.
+    #[error("{} does not run: {message}", program.display())]
+    DoesNotRun {
+        /// The program.
+        program: PathBuf,
+        /// The system's or the program's own words.
+        message: String,
+    },
+    /// A program's version text has an unknown form.
+    #[error("{} prints no `{what}` that can be read", program.display())]
+    Unreadable {
+        /// The program.
+        program: PathBuf,
+        /// What was looked for.
+        what: &'static str,
+    },
+    /// The compiler is too old.
+    #[error("{} is {found}; {OLDEST_RUSTC} or newer is needed", rustc.display())]
+    OldRustc {
+        /// The compiler.
+        rustc: PathBuf,
+        /// Its version.
+        found: Version,
+    },
+    /// The compiler comes without the source of `core`.
+    #[error("rustc {version} ({}) has no source of core: {} is not there", rustc.display(), folder.display())]
+    NoSource {
+        /// The compiler.
+        rustc: PathBuf,
+        /// Its version.
+        version: Version,
+        /// Where the source was expected.
+        folder: PathBuf,
+    },
+    /// The source of `core` belongs to another compiler.
+    #[error("the source of core in {} is {found}, but rustc is {rustc}", folder.display())]
+    SourceVersion {
+        /// Where the source lies.
+        folder: PathBuf,
+        /// The version of the source.
+        found: Version,
+        /// The version of the compiler.
+        rustc: Version,
+    },
+    /// No LLVM tools in the folder.
+    #[error("no llvm-link, opt and llc in {} (LLVM {needed} or newer is needed)", folder.display())]
+    NoLlvm {
+        /// The folder.
+        folder: PathBuf,
+        /// The compiler's own LLVM.
+        needed: Version,
+    },
+    /// The LLVM tools cannot read this compiler's bitcode.
+    #[error("the LLVM tools in {} are {found}, older than rustc's LLVM {needed}", folder.display())]
+    OldLlvm {
+        /// The folder.
+        folder: PathBuf,
+        /// The newest set in it.
+        found: Version,
+        /// The compiler's own LLVM.
+        needed: Version,
+    },
+    /// The code generator was built without the target.
+    #[error("{} was built without the target nvptx64", llc.display())]
+    NoNvptx {
+        /// The code generator.
+        llc: PathBuf,
+    },
+}
+
+/// What can go wrong while looking for a tool or fetching one.
+#[derive(Debug, Error)]
+pub enum ToolError {
+    /// No place holds a complete toolchain.
+    #[error("no toolchain here can build PTX\n{report}{}", how_to_fix(report))]
+    NoToolchain {
+        /// Every place with the reasons against it.
+        report: Report,
+    },
+    /// No usable `ptxas` on this machine, and none in the cache.
+    #[error(
+        "no ptxas here: {reason}; install a CUDA toolkit and set CUDA_HOME, set {} to the program, \
+         or let `cargo xtask setup` fetch it from PyPI",
+        super::variables::PTXAS
+    )]
+    NoPtxas {
+        /// What was looked at.
+        reason: String,
+    },
+    /// There is no Python that could fetch a package.
+    #[error(
+        "{package} cannot be fetched: {reason}; fix: apt-get install --no-install-recommends python3-pip"
+    )]
+    NoPip {
+        /// The package to fetch.
+        package: String,
+        /// What was tried.
+        reason: String,
+    },
+    /// pip did not bring the package.
+    #[error("pip did not fetch {package}: {message}")]
+    Fetch {
+        /// The package and its version.
+        package: String,
+        /// pip's own words.
+        message: String,
+    },
+    /// A file or folder of the cache cannot be written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// The commands that would complete a place, or the advice to correct a variable.
+fn how_to_fix(report: &Report) -> String {
+    if report.environment_is_set() {
+        return "fix: correct or unset the variable; it is never passed over".to_owned();
+    }
+    format!(
+        "fix, one of:\n  rustup component add {}\n  apt-get install --no-install-recommends {}\n\
+         or, in the Blockwise workspace: cargo xtask setup",
+        RUSTUP_COMPONENTS.join(" "),
+        DEBIAN_PACKAGES.join(" "),
+    )
+}

@@ -1,0 +1,121 @@
+//! One set of LLVM tools: `llvm-link`, `opt` and `llc` of one version in one folder.
+
+use std::path::{Path, PathBuf};
+
+use super::machine::{Machine, executable};
+use super::{Rejection, Version};
+
+/// Three tools of one version.
+#[derive(Clone, Debug)]
+pub(super) struct LlvmTools {
+    pub(super) llvm_link: PathBuf,
+    pub(super) opt: PathBuf,
+    pub(super) llc: PathBuf,
+    pub(super) version: Version,
+}
+
+impl LlvmTools {
+    /// The set in `folder` that fits a compiler whose own LLVM is `needed`: of those that are not older, the oldest,
+    /// because it is nearest to what the compiler was tested with. `llc` and `llc-22` are both looked at.
+    pub(super) fn choose(
+        machine: &dyn Machine,
+        folder: &Path,
+        needed: Version,
+    ) -> Result<Self, Rejection> {
+        let mut newest_too_old = None;
+        let mut fitting: Option<Self> = None;
+        let mut broken = None;
+        for suffix in suffixes(folder) {
+            let Some([llvm_link, opt, llc]) = complete_set(folder, &suffix) else {
+                continue;
+            };
+            match Self::examine(machine, llvm_link, opt, llc) {
+                Ok(tools) if tools.version < needed => {
+                    newest_too_old = newest_too_old.max(Some(tools.version))
+                }
+                Ok(tools)
+                    if fitting
+                        .as_ref()
+                        .is_none_or(|best| tools.version < best.version) =>
+                {
+                    fitting = Some(tools)
+                }
+                Ok(_) => {}
+                Err(rejection) => broken = Some(rejection),
+            }
+        }
+        match (fitting, broken, newest_too_old) {
+            (Some(tools), ..) => Ok(tools),
+            (None, Some(rejection), _) => Err(rejection),
+            (None, None, Some(found)) => Err(Rejection::OldLlvm {
+                folder: folder.to_owned(),
+                found,
+                needed,
+            }),
+            (None, None, None) => Err(Rejection::NoLlvm {
+                folder: folder.to_owned(),
+                needed,
+            }),
+        }
+    }
+
+    fn examine(
+        machine: &dyn Machine,
+        llvm_link: PathBuf,
+        opt: PathBuf,
+        llc: PathBuf,
+    ) -> Result<Self, Rejection> {
+        let text =
+            machine
+                .output(&llc, &["--version"])
+                .map_err(|source| Rejection::DoesNotRun {
+                    program: llc.clone(),
+                    message: source.to_string(),
+                })?;
+        let version = parse_version(&text).ok_or(Rejection::Unreadable {
+            program: llc.clone(),
+            what: "LLVM version",
+        })?;
+        // Distributions may leave targets out.
+        if !text.contains("nvptx64") {
+            return Err(Rejection::NoNvptx { llc });
+        }
+        Ok(Self {
+            llvm_link,
+            opt,
+            llc,
+            version,
+        })
+    }
+}
+
+/// The three tools whose names end in `suffix`, if all are there.
+fn complete_set(folder: &Path, suffix: &str) -> Option<[PathBuf; 3]> {
+    let paths =
+        ["llvm-link", "opt", "llc"].map(|name| folder.join(executable(&format!("{name}{suffix}"))));
+    paths.iter().all(|path| path.is_file()).then_some(paths)
+}
+
+/// What stands behind `llc` in the names of a folder's files: nothing, or `-` and a number.
+fn suffixes(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut suffixes: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let suffix = name
+                .strip_suffix(std::env::consts::EXE_SUFFIX)?
+                .strip_prefix("llc")?
+                .to_owned();
+            let number = suffix.strip_prefix('-').unwrap_or("0");
+            (suffix.is_empty() || number.parse::<u32>().is_ok()).then_some(suffix)
+        })
+        .collect();
+    suffixes.sort();
+    suffixes
+}
+
+/// Reads `Debian LLVM version 22.1.8` or `  LLVM version 22.1.2-rust-1.95.0-stable`.
+fn parse_version(text: &str) -> Option<Version> {
+    text.lines()
+        .find_map(|line| Version::parse(line.split_once("LLVM version ")?.1))
+}

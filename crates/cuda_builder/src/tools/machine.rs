@@ -1,0 +1,58 @@
+//! The machine that is searched: its variables, its programs, its root folder.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What discovery may ask. Unit tests answer from a made-up machine in a temporary folder.
+pub(super) trait Machine {
+    /// An environment variable; an empty one counts as not set.
+    fn variable(&self, name: &str) -> Option<OsString>;
+
+    /// The folder under which `usr/bin` lies.
+    fn root(&self) -> PathBuf;
+
+    /// Runs a program and returns its standard output.
+    ///
+    /// # Errors
+    /// When it cannot be started, or with its standard error when it fails.
+    fn output(&self, program: &Path, arguments: &[&str]) -> io::Result<String>;
+}
+
+/// The machine this program runs on.
+pub(super) struct Host;
+
+impl Machine for Host {
+    fn variable(&self, name: &str) -> Option<OsString> {
+        std::env::var_os(name).filter(|value| !value.is_empty())
+    }
+
+    fn root(&self) -> PathBuf {
+        PathBuf::from("/")
+    }
+
+    fn output(&self, program: &Path, arguments: &[&str]) -> io::Result<String> {
+        let output = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            // Looking for tools must never start a download.
+            .env("RUSTUP_AUTO_INSTALL", "0")
+            .output()?;
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(io::Error::other(format!(
+                "{}: {}",
+                output.status,
+                message.trim()
+            )))
+        }
+    }
+}
+
+/// `name` as this system spells an executable.
+pub(super) fn executable(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
+}

@@ -1,0 +1,116 @@
+//! One compiler: what it says about itself, and whether it brings the source of `core`.
+
+use std::path::{Path, PathBuf};
+
+use super::machine::{Machine, executable};
+use super::{OLDEST_RUSTC, Rejection, Version};
+
+/// A `rustc` that runs, with its `cargo`.
+#[derive(Clone, Debug)]
+pub(super) struct Compiler {
+    pub(super) cargo: PathBuf,
+    pub(super) rustc: PathBuf,
+    pub(super) sysroot: PathBuf,
+    pub(super) version: Version,
+    pub(super) llvm: Version,
+    pub(super) host: String,
+}
+
+impl Compiler {
+    /// Asks `rustc` for its versions.
+    pub(super) fn examine(
+        machine: &dyn Machine,
+        rustc: PathBuf,
+        cargo: PathBuf,
+    ) -> Result<Self, Rejection> {
+        for program in [&rustc, &cargo] {
+            if !program.is_file() {
+                return Err(Rejection::NoFile {
+                    path: program.clone(),
+                });
+            }
+        }
+        let ask = |arguments: &[&str]| {
+            machine
+                .output(&rustc, arguments)
+                .map_err(|source| Rejection::DoesNotRun {
+                    program: rustc.clone(),
+                    message: source.to_string(),
+                })
+        };
+        let text = ask(&["-vV"])?;
+        let field = |name: &'static str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+                .map(str::trim)
+                .ok_or(Rejection::Unreadable {
+                    program: rustc.clone(),
+                    what: name,
+                })
+        };
+        let number = |name| {
+            field(name).and_then(|text| {
+                Version::parse(text).ok_or(Rejection::Unreadable {
+                    program: rustc.clone(),
+                    what: name,
+                })
+            })
+        };
+        let version = number("release")?;
+        if version < OLDEST_RUSTC {
+            return Err(Rejection::OldRustc {
+                rustc,
+                found: version,
+            });
+        }
+        let (llvm, host) = (number("LLVM version")?, field("host")?.to_owned());
+        let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim());
+        Ok(Self {
+            cargo,
+            sysroot,
+            version,
+            llvm,
+            host,
+            rustc,
+        })
+    }
+
+    /// The folder in which rustup's component llvm-tools puts its programs.
+    pub(super) fn llvm_tools(&self) -> PathBuf {
+        self.sysroot
+            .join("lib/rustlib")
+            .join(&self.host)
+            .join("bin")
+    }
+
+    /// Checks that the source of `core` is there and of this compiler's version.
+    pub(super) fn check_source(&self) -> Result<(), Rejection> {
+        let source = self.sysroot.join("lib/rustlib/src/rust");
+        if !source.join("library/core/src/lib.rs").is_file() {
+            return Err(Rejection::NoSource {
+                rustc: self.rustc.clone(),
+                version: self.version,
+                folder: source.join("library"),
+            });
+        }
+        match source_version(&source) {
+            Some(found) if found != self.version => Err(Rejection::SourceVersion {
+                folder: source,
+                found,
+                rustc: self.version,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The version that a source tree says it has. rustup's component says none: it lies inside the toolchain that it was
+/// installed with. Debian's is a package of its own, linked into the sysroot, and carries the file.
+fn source_version(source: &Path) -> Option<Version> {
+    Version::parse(&std::fs::read_to_string(source.join("src/version")).ok()?)
+}
+
+/// The program called `name` in the same folder as `other`.
+pub(super) fn beside(other: &Path, name: &str) -> PathBuf {
+    other.with_file_name(executable(name))
+}

