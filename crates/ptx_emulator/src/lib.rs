@@ -1,1 +1,50 @@
 //! Executes PTX on the CPU and reports what a GPU hides.
+//!
+//! ```
+//! use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
+//!
+//! let ptx = "
+//! .version 7.0
+//! .target sm_80
+//! .address_size 64
+//! .visible .entry store_index(.param .u64 out) {
+//!     .reg .b32 %r<2>;
+//!     .reg .b64 %rd<4>;
+//!     ld.param.u64 %rd1, [out];
+//!     mov.u32 %r1, %tid.x;
+//!     mul.wide.u32 %rd2, %r1, 4;
+//!     add.s64 %rd3, %rd1, %rd2;
+//!     st.global.u32 [%rd3], %r1;
+//!     ret;
+//! }";
+//! let emulator = Emulator::new(Limits::default());
+//! let module = emulator.load(&Module::parse(ptx)?)?;
+//! let out = emulator.alloc(4 * 64)?;
+//! let config = LaunchConfig { grid: [1, 1, 1], block: [64, 1, 1], dynamic_shared_bytes: 0 };
+//! emulator.launch(&module, "store_index", config, &[&out.to_le_bytes()])?;
+//!
+//! let mut bytes = [0; 4 * 64];
+//! emulator.read(out, &mut bytes)?;
+//! assert_eq!(bytes[4 * 63], 63);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A program's mistakes come back as values: [`Fault`] says what happened, in which kernel, at which PTX line and
+//! source line, in which block and thread. What the emulator does not know is refused when the module is parsed
+//! ([`ParseErrorKind::Unsupported`]); it never guesses.
+#![deny(unsafe_code)]
+
+mod emulator;
+mod error;
+mod fault;
+mod limits;
+mod memory;
+mod module;
+mod source;
+
+pub use emulator::{Emulator, LaunchConfig, LoadedModule, Statistics};
+pub use error::{InvalidLaunch, LaunchError, MemoryError, ParseError, ParseErrorKind};
+pub use fault::{Access, Fault, FaultKind, Nearest, Place, Space};
+pub use limits::Limits;
+pub use module::{Entry, Module, Param};
+pub use source::SourceLocation;

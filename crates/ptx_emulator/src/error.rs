@@ -1,0 +1,209 @@
+use crate::fault::{Fault, Nearest};
+
+/// Why a PTX text was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("PTX line {line}: {message}")]
+pub struct ParseError {
+    /// The line of the PTX text, from 1.
+    pub line: u32,
+    /// What is wrong, in words.
+    pub message: String,
+    /// What sort of mistake it is.
+    pub kind: ParseErrorKind,
+}
+
+/// Whose mistake a [`ParseError`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// The text is not PTX: it breaks the language's rules.
+    Syntax,
+    /// PTX that this emulator does not run (yet).
+    Unsupported {
+        /// The instruction with all its modifiers, or the directive.
+        form: String,
+    },
+    /// PTX larger than the emulator accepts.
+    Limit,
+}
+
+impl ParseError {
+    pub(crate) fn syntax(line: u32, message: impl Into<String>) -> Self {
+        Self {
+            line,
+            message: message.into(),
+            kind: ParseErrorKind::Syntax,
+        }
+    }
+
+    pub(crate) fn limit(line: u32, message: impl Into<String>) -> Self {
+        Self {
+            line,
+            message: message.into(),
+            kind: ParseErrorKind::Limit,
+        }
+    }
+
+    pub(crate) fn unsupported(line: u32, form: impl Into<String>) -> Self {
+        let form = form.into();
+        Self {
+            line,
+            message: format!("unsupported: `{form}`; the emulator does not know this form"),
+            kind: ParseErrorKind::Unsupported { form },
+        }
+    }
+}
+
+/// Why device memory could not be taken, given back, written or read by the host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The request is larger than what is left.
+    #[error("out of device memory: {requested} bytes asked for, {available} of {limit} left")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes left.
+        available: u64,
+        /// [`Limits::memory_bytes`](crate::Limits::memory_bytes).
+        limit: u64,
+    },
+    /// Not an address that `alloc` returned, or one that was freed already.
+    #[error("cannot free {address:#x}: {reason}")]
+    InvalidFree {
+        /// The address given.
+        address: u64,
+        /// Freed before, inside an allocation, or never seen.
+        reason: &'static str,
+    },
+    /// The bytes are not all inside one allocation.
+    #[error("{size} bytes at {address:#x} are not inside one allocation{}", nearest_suffix(.nearest))]
+    OutOfBounds {
+        /// The first byte.
+        address: u64,
+        /// The number of bytes.
+        size: u64,
+        /// The closest allocation.
+        nearest: Option<Nearest>,
+    },
+    /// A variable's initial value could not be made.
+    #[error("the module's variable `{name}` refers to `{symbol}`, which has no address")]
+    UnresolvedSymbol {
+        /// The variable.
+        name: String,
+        /// What its initial value names.
+        symbol: String,
+    },
+}
+
+fn nearest_suffix(nearest: &Option<Nearest>) -> String {
+    nearest
+        .as_ref()
+        .map(|n| format!("; {n}"))
+        .unwrap_or_default()
+}
+
+/// Why a launch did not start, or did not end well.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The launch was refused: nothing ran.
+    #[error("launch refused: {0}")]
+    Invalid(#[from] InvalidLaunch),
+    /// The program ran into a fault.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+}
+
+/// What is wrong with a launch's configuration or arguments.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidLaunch {
+    /// The module has no entry of that name.
+    #[error("no kernel `{name}` in the module; it has: {}", list(.available))]
+    NoSuchKernel {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        available: Vec<String>,
+    },
+    /// The module was loaded by another emulator.
+    #[error("the module was loaded into another emulator; load it into this one")]
+    ForeignModule,
+    /// A grid extent is zero or over the limit.
+    #[error("grid {grid:?}: each extent must be between 1 and {limit:?}")]
+    Grid {
+        /// The grid asked for.
+        grid: [u32; 3],
+        /// The largest grid.
+        limit: [u32; 3],
+    },
+    /// A block extent is zero or over the limit, or the block has too many threads.
+    #[error(
+        "block {block:?}: each extent must be between 1 and {limit:?}, and their product at most {threads}"
+    )]
+    Block {
+        /// The block asked for.
+        block: [u32; 3],
+        /// The largest extents.
+        limit: [u32; 3],
+        /// The most threads of a block.
+        threads: u32,
+    },
+    /// More shared memory than a block can have.
+    #[error(
+        "{needed} bytes of shared memory ({fixed} static and {dynamic} dynamic) are over the limit of {limit}"
+    )]
+    Shared {
+        /// Static and dynamic bytes together.
+        needed: u64,
+        /// The kernel's static bytes.
+        fixed: u64,
+        /// The launch's dynamic bytes.
+        dynamic: u64,
+        /// The limit that was passed.
+        limit: u64,
+    },
+    /// Not one argument for each parameter.
+    #[error("kernel `{kernel}` takes {expected} arguments, {given} given")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// Its number of parameters.
+        expected: usize,
+        /// The number of arguments.
+        given: usize,
+    },
+    /// An argument has not its parameter's size.
+    #[error("argument {index} of kernel `{kernel}` must have {expected} bytes, {given} given")]
+    ArgumentSize {
+        /// The kernel.
+        kernel: String,
+        /// Which argument, from 0.
+        index: usize,
+        /// The parameter's size in bytes.
+        expected: u32,
+        /// The argument's size in bytes.
+        given: usize,
+    },
+    /// The kernel needs more than [`Limits`](crate::Limits) allow.
+    #[error("kernel `{kernel}` needs {needed} bytes of {what}; the limit is {limit}")]
+    Resources {
+        /// The kernel.
+        kernel: String,
+        /// What it needs.
+        what: &'static str,
+        /// How much.
+        needed: u64,
+        /// What there is.
+        limit: u64,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}

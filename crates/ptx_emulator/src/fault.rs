@@ -1,0 +1,383 @@
+use crate::source::SourceLocation;
+use std::fmt;
+
+/// A mistake of the running program: what, and exactly where.
+///
+/// Its `Display` is the whole report in a few lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What happened.
+    pub kind: FaultKind,
+    /// The kernel that was launched.
+    pub kernel: String,
+    /// The line of the PTX text, from 1; 0 when the fault belongs to no instruction.
+    pub ptx_line: u32,
+    /// The source line, when the PTX has a line table: the innermost frame that is user code.
+    pub source: Option<SourceLocation>,
+    /// Every frame that the compiler inlined at this place, innermost first.
+    pub inlined: Vec<SourceLocation>,
+    /// The block's index in the grid.
+    pub block: [u32; 3],
+    /// The thread's index in the block: the first one at fault.
+    pub thread: [u32; 3],
+}
+
+/// What a [`Fault`] is.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access that is not inside one allocation or memory space.
+    OutOfBounds {
+        /// The space the address belongs to.
+        space: Space,
+        /// Read, write or atomic.
+        access: Access,
+        /// The address of the access: an offset in the shared, local and param spaces.
+        address: u64,
+        /// Its size in bytes.
+        size: u32,
+        /// The closest allocation of that space.
+        nearest: Option<Nearest>,
+    },
+    /// An address that is not a multiple of the access's size.
+    Misaligned {
+        /// The space the address belongs to.
+        space: Space,
+        /// Read, write or atomic.
+        access: Access,
+        /// The address.
+        address: u64,
+        /// Its size in bytes, and so the alignment it needs.
+        size: u32,
+    },
+    /// A write to memory that the program may only read.
+    ReadOnly {
+        /// The space the address belongs to.
+        space: Space,
+        /// The address.
+        address: u64,
+    },
+    /// A block-wide barrier that some threads do not reach, or that they reach elsewhere.
+    DivergentBarrier {
+        /// Where threads wait.
+        waiting: Place,
+        /// What the other threads did, and where.
+        others: Vec<(String, Place)>,
+    },
+    /// A warp-level instruction (`shfl.sync`, `vote.sync`, …) whose member mask does not fit the threads that execute it.
+    WarpSync {
+        /// The instruction.
+        form: String,
+        /// The member mask.
+        members: u32,
+        /// The lanes that execute the instruction.
+        active: u32,
+        /// What is wrong with them.
+        problem: String,
+    },
+    /// No thread of the block can go on.
+    Deadlock {
+        /// How many threads wait where.
+        waiting: Vec<(u32, Place)>,
+    },
+    /// The `trap` instruction.
+    Trap,
+    /// The `brkpt` instruction.
+    Breakpoint,
+    /// A failed assertion, or a panic in Rust: a call of `__assertfail`.
+    Assert {
+        /// What was asserted, or the panic's message.
+        message: String,
+        /// The source file that the call names.
+        file: String,
+        /// The line that the call names.
+        line: u32,
+        /// The function that the call names.
+        function: String,
+    },
+    /// An instruction or system function that the emulator does not have: not the program's mistake.
+    Unsupported {
+        /// What it was.
+        form: String,
+    },
+    /// An integer division or remainder by zero, which PTX leaves undefined.
+    DivisionByZero,
+    /// A call through a pointer that is not a function of the module, or is one of another signature.
+    BadCall {
+        /// The pointer.
+        address: u64,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// An index past the end of a `brx.idx` table.
+    BranchIndex {
+        /// The index.
+        index: u32,
+        /// The table's length.
+        targets: u32,
+    },
+    /// Calls nested too deep, or too much local memory for them.
+    StackOverflow {
+        /// How many calls are active.
+        depth: u32,
+        /// The limit that was passed, in words.
+        limit: String,
+    },
+    /// A barrier with an invalid number or thread count.
+    InvalidBarrier {
+        /// What is wrong.
+        problem: String,
+    },
+    /// The launch executed as many instructions as it was allowed.
+    StepLimit {
+        /// [`Limits::warp_instructions`](crate::Limits::warp_instructions).
+        limit: u64,
+        /// The first instruction of the loop that was running, when one was.
+        loop_head: Option<Place>,
+    },
+}
+
+/// A place in the program, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line of the PTX text, from 1.
+    pub ptx_line: u32,
+    /// The source line, when known.
+    pub source: Option<SourceLocation>,
+}
+
+/// A state space of PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// An address that lies in no space.
+    Generic,
+    /// Device memory.
+    Global,
+    /// A block's shared memory.
+    Shared,
+    /// A thread's own memory.
+    Local,
+    /// Constant memory.
+    Const,
+    /// A kernel's parameters.
+    Param,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Loads.
+    Read,
+    /// Stores.
+    Write,
+    /// Reads and writes in one step.
+    Atomic,
+}
+
+/// The allocation that is closest to a bad address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// Its first byte.
+    pub base: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Where the bad access starts, in bytes from `base`; negative when it lies before.
+    pub offset: i128,
+    /// True when it was freed before.
+    pub freed: bool,
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            base,
+            size,
+            offset,
+            freed,
+        } = *self;
+        let what = if freed {
+            "a freed allocation"
+        } else {
+            "the nearest allocation"
+        };
+        if offset < 0 {
+            write!(f, "{} bytes before {what}", -offset)?;
+        } else if offset >= i128::from(size) {
+            write!(
+                f,
+                "{} bytes after the end of {what}",
+                offset - i128::from(size)
+            )?;
+        } else {
+            write!(f, "at byte {offset} of {what}")?;
+        }
+        write!(f, " of {size} bytes at {base:#x}")
+    }
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Space::Generic => "no",
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::Local => "local",
+            Space::Const => "constant",
+            Space::Param => "parameter",
+        })
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic access",
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => write!(f, "{source} (PTX line {})", self.ptx_line),
+            None => write!(f, "PTX line {}", self.ptx_line),
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FaultKind::OutOfBounds {
+                space,
+                access,
+                address,
+                size,
+                nearest,
+            } => {
+                write!(
+                    f,
+                    "out of bounds: {access} of {size} bytes at {address:#x} in {space} memory"
+                )?;
+                match nearest {
+                    Some(nearest) => write!(f, ", {nearest}"),
+                    None => write!(f, ", which holds no allocation"),
+                }
+            }
+            FaultKind::Misaligned {
+                space,
+                access,
+                address,
+                size,
+            } => write!(
+                f,
+                "misaligned: {access} of {size} bytes at {address:#x} in {space} memory; the address must be a multiple of {size}"
+            ),
+            FaultKind::ReadOnly { space, address } => {
+                write!(f, "write to read-only {space} memory at {address:#x}")
+            }
+            FaultKind::DivergentBarrier { waiting, others } => {
+                write!(
+                    f,
+                    "divergent barrier: threads wait at the barrier at {waiting}"
+                )?;
+                others
+                    .iter()
+                    .try_for_each(|(what, place)| write!(f, ", but {what} at {place}"))
+            }
+            FaultKind::WarpSync {
+                form,
+                members,
+                active,
+                problem,
+            } => {
+                write!(
+                    f,
+                    "`{form}` with member mask {members:#010x} executed by lanes {active:#010x}: {problem}"
+                )
+            }
+            FaultKind::Deadlock { waiting } => {
+                write!(f, "deadlock: no thread of the block can go on")?;
+                waiting.iter().try_for_each(|(threads, place)| {
+                    write!(f, "; {threads} threads wait at {place}")
+                })
+            }
+            FaultKind::Trap => write!(f, "trap instruction"),
+            FaultKind::Breakpoint => write!(f, "breakpoint instruction"),
+            FaultKind::Assert {
+                message,
+                file,
+                line,
+                function,
+            } => {
+                write!(f, "assertion failed: {message}, at {file}:{line}")?;
+                if function.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, " in {function}")
+                }
+            }
+            FaultKind::Unsupported { form } => {
+                write!(
+                    f,
+                    "unsupported by the emulator (not an error of the program): {form}"
+                )
+            }
+            FaultKind::DivisionByZero => write!(f, "integer division by zero"),
+            FaultKind::BadCall { address, reason } => write!(f, "call of {address:#x}: {reason}"),
+            FaultKind::BranchIndex { index, targets } => {
+                write!(
+                    f,
+                    "branch index {index} is past the end of a table of {targets} targets"
+                )
+            }
+            FaultKind::StackOverflow { depth, limit } => {
+                write!(
+                    f,
+                    "stack overflow: {depth} nested calls pass the limit of {limit}"
+                )
+            }
+            FaultKind::InvalidBarrier { problem } => write!(f, "invalid barrier: {problem}"),
+            FaultKind::StepLimit { limit, loop_head } => {
+                write!(
+                    f,
+                    "step limit: the launch executed {limit} warp instructions without ending"
+                )?;
+                match loop_head {
+                    Some(head) => write!(f, "; it runs in the loop that begins at {head}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [bx, by, bz] = self.block;
+        let [tx, ty, tz] = self.thread;
+        writeln!(f, "{}", self.kind)?;
+        write!(
+            f,
+            "  in kernel `{}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})",
+            self.kernel
+        )?;
+        match &self.source {
+            Some(source) => write!(f, "\n  at {source} (PTX line {})", self.ptx_line)?,
+            None if self.ptx_line > 0 => write!(f, "\n  at PTX line {}", self.ptx_line)?,
+            None => {}
+        }
+        let innermost = self
+            .inlined
+            .first()
+            .filter(|&frame| Some(frame) != self.source.as_ref());
+        if let Some(frame) = innermost {
+            write!(f, ", inlined from {frame}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}

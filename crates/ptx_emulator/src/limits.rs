@@ -1,0 +1,42 @@
+/// What an [`Emulator`](crate::Emulator) allows. The defaults are an H200's, where a device has such a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads of one block, at most.
+    pub threads_per_block: u32,
+    /// Threads of one block along x, y and z, at most.
+    pub block_dims: [u32; 3],
+    /// Blocks of one launch along x, y and z, at most.
+    pub grid_dims: [u32; 3],
+    /// Static shared memory of one block, in bytes, at most.
+    pub shared_bytes_per_block: u32,
+    /// Static and dynamic shared memory of one block together, in bytes, at most.
+    pub shared_bytes_opt_in: u32,
+    /// Local memory of one thread, all its active calls together, in bytes, at most.
+    pub local_bytes_per_thread: u32,
+    /// Nested calls of one thread, at most.
+    pub call_depth: u32,
+    /// Device memory, in bytes. Pages are only taken from the host when they are first written.
+    pub memory_bytes: u64,
+    /// Warp instructions of one launch, at most: what stops an endless loop.
+    pub warp_instructions: u64,
+    /// Worker threads that run blocks. `None` takes every core; with `Some(1)` blocks run in order on the calling
+    /// thread, so that even a racy program does the same each time.
+    pub workers: Option<usize>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            threads_per_block: 1024,
+            block_dims: [1024, 1024, 64],
+            grid_dims: [i32::MAX as u32, 65_535, 65_535],
+            shared_bytes_per_block: 48 * 1024,
+            shared_bytes_opt_in: 227 * 1024,
+            local_bytes_per_thread: 128 * 1024,
+            call_depth: 256,
+            memory_bytes: 4 << 30,
+            warp_instructions: 4_000_000_000,
+            workers: None,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Device memory: allocations in one 64-bit address space, apart from each other so that a stray address hits a gap.
+//!
+//! ```text
+//! 0                      never mapped
+//! GLOBAL_BASE            allocations of the host and `.global` variables
+//! CONST_BASE             `.const` variables
+//! SHARED_WINDOW          generic addresses of a block's shared memory
+//! LOCAL_WINDOW           generic addresses of a thread's local memory
+//! PARAM_WINDOW           generic addresses of the kernel's parameters
+//! FUNCTION_BASE          addresses of functions
+//! ```
+mod allocation;
+mod table;
+
+pub(crate) use allocation::Allocation;
+pub(crate) use table::{Kind, Table};
+
+pub(crate) const GLOBAL_BASE: u64 = 1 << 40;
+pub(crate) const CONST_BASE: u64 = 1 << 48;
+pub(crate) const SHARED_WINDOW: u64 = 2 << 48;
+pub(crate) const LOCAL_WINDOW: u64 = 3 << 48;
+pub(crate) const PARAM_WINDOW: u64 = 4 << 48;
+pub(crate) const FUNCTION_BASE: u64 = 5 << 48;
+/// Every window ends before this distance from its base.
+pub(crate) const WINDOW_SIZE: u64 = 1 << 32;

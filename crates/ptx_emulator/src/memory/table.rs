@@ -1,0 +1,155 @@
+use super::{Allocation, CONST_BASE, GLOBAL_BASE};
+use crate::error::MemoryError;
+use crate::fault::Nearest;
+use std::collections::VecDeque;
+
+/// Every allocation starts at a multiple of this, as CUDA's do.
+const ALIGNMENT: u64 = 512;
+/// At least so many bytes between two allocations belong to none.
+const GUARD: u64 = 1 << 20;
+/// How many freed ranges are remembered for reports.
+const REMEMBERED: usize = 256;
+
+/// What an allocation is for, and so where it lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Global,
+    Const,
+}
+
+/// All allocations of a device, by address. Addresses are never used twice, so a stale pointer stays invalid.
+pub(crate) struct Table {
+    allocations: Vec<Allocation>,
+    freed: VecDeque<(u64, u64)>,
+    next_global: u64,
+    next_const: u64,
+    used: u64,
+    limit: u64,
+}
+
+impl Table {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self {
+            allocations: Vec::new(),
+            freed: VecDeque::new(),
+            next_global: GLOBAL_BASE,
+            next_const: CONST_BASE,
+            used: 0,
+            limit,
+        }
+    }
+
+    pub(crate) fn allocations(&self) -> &[Allocation] {
+        &self.allocations
+    }
+
+    pub(crate) fn alloc(&mut self, size: u64, kind: Kind) -> Result<u64, MemoryError> {
+        let (next, end) = match kind {
+            Kind::Global => (&mut self.next_global, CONST_BASE),
+            Kind::Const => (&mut self.next_const, super::SHARED_WINDOW),
+        };
+        let base = *next;
+        // Even an allocation of nothing takes an address of its own.
+        let after = size
+            .max(1)
+            .checked_add(base + GUARD)
+            .and_then(|n| n.checked_next_multiple_of(ALIGNMENT));
+        let available = self.limit - self.used;
+        let failed = MemoryError::OutOfMemory {
+            requested: size,
+            available,
+            limit: self.limit,
+        };
+        let after = match after {
+            Some(after) if after < end && size <= available => after,
+            _ => return Err(failed),
+        };
+        let allocation = Allocation::new(base, size).ok_or(failed)?;
+        *next = after;
+        self.used += size;
+        let at = self.allocations.partition_point(|a| a.base < base);
+        self.allocations.insert(at, allocation);
+        Ok(base)
+    }
+
+    pub(crate) fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        match self.allocations.binary_search_by_key(&address, |a| a.base) {
+            Ok(at) => {
+                let Allocation { base, size, .. } = self.allocations.remove(at);
+                self.used -= size;
+                if self.freed.len() == REMEMBERED {
+                    self.freed.pop_front();
+                }
+                self.freed.push_back((base, size));
+                Ok(())
+            }
+            Err(_) => {
+                let reason = if self.freed.iter().any(|&(base, _)| base == address) {
+                    "it was freed before"
+                } else if self.find(address, 1).is_some() {
+                    "it is inside an allocation, not its start"
+                } else {
+                    "no allocation starts there"
+                };
+                Err(MemoryError::InvalidFree { address, reason })
+            }
+        }
+    }
+
+    pub(crate) fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        let (allocation, offset) = self.locate(address, into.len())?;
+        allocation.read(offset, into);
+        Ok(())
+    }
+
+    pub(crate) fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
+        let (allocation, offset) = self.locate(address, from.len())?;
+        allocation.write(offset, from);
+        Ok(())
+    }
+
+    fn locate(&self, address: u64, size: usize) -> Result<(&Allocation, u64), MemoryError> {
+        let size = size as u64;
+        self.find(address, size)
+            .map(|at| (&self.allocations[at], address - self.allocations[at].base))
+            .ok_or_else(|| MemoryError::OutOfBounds {
+                address,
+                size,
+                nearest: self.nearest(address),
+            })
+    }
+
+    /// The index of the allocation that holds all of `size` bytes at `address`.
+    pub(crate) fn find(&self, address: u64, size: u64) -> Option<usize> {
+        let at = self
+            .allocations
+            .partition_point(|a| a.base <= address)
+            .checked_sub(1)?;
+        self.allocations[at].offset_of(address, size).map(|_| at)
+    }
+
+    /// The allocation that a bad address was probably meant for; a freed one when the address lies inside it.
+    pub(crate) fn nearest(&self, address: u64) -> Option<Nearest> {
+        let live = self.allocations.iter().map(|a| (a.base, a.size, false));
+        let freed = self.freed.iter().map(|&(base, size)| (base, size, true));
+        let distance = |&(base, size, _): &(u64, u64, bool)| {
+            if address < base {
+                base - address
+            } else {
+                address.saturating_sub(base.saturating_add(size))
+            }
+        };
+        let offset = |base: u64| i128::from(address) - i128::from(base);
+        let inside_freed = freed
+            .filter(|&(base, size, _)| address >= base && address - base < size)
+            .next_back();
+        inside_freed
+            .or_else(|| live.min_by_key(distance))
+            .map(|(base, size, freed)| Nearest {
+                base,
+                size,
+                offset: offset(base),
+                freed,
+            })
+    }
+}

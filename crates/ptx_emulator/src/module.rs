@@ -1,0 +1,82 @@
+use crate::error::ParseError;
+use crate::source::SourceLocation;
+
+/// A PTX text, parsed, checked and decoded; it can be loaded into any number of emulators.
+pub struct Module {
+    entries: Vec<Entry>,
+    target: String,
+    version: (u32, u32),
+}
+
+/// A kernel of a [`Module`].
+#[derive(Clone, Debug)]
+pub struct Entry {
+    name: String,
+    params: Vec<Param>,
+    static_shared_bytes: u64,
+    location: Option<SourceLocation>,
+}
+
+/// A kernel's parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its alignment in bytes.
+    pub align: u32,
+}
+
+impl Module {
+    /// Reads a PTX text.
+    ///
+    /// # Errors
+    /// The first thing in the text that is not PTX, is not supported, or is too large, with its line.
+    pub fn parse(ptx: &str) -> Result<Self, ParseError> {
+        Err(ParseError::unsupported(
+            1,
+            ptx.lines().next().unwrap_or_default(),
+        ))
+    }
+
+    /// The kernels, in the order of the text.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// The kernel of that name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// The text's `.target`, such as `sm_80`.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The text's `.version`, major and minor.
+    pub fn ptx_version(&self) -> (u32, u32) {
+        self.version
+    }
+}
+
+impl Entry {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The parameters in order.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// The shared memory that every block of this kernel has, without a launch's dynamic bytes.
+    pub fn static_shared_bytes(&self) -> u64 {
+        self.static_shared_bytes
+    }
+
+    /// Where the kernel begins in its source, when the PTX has a line table.
+    pub fn location(&self) -> Option<SourceLocation> {
+        self.location.clone()
+    }
+}
