@@ -68,7 +68,7 @@ impl Ptxas {
     }
 }
 
-fn find(machine: &dyn Machine, cache: &Path) -> Result<Ptxas, ToolError> {
+pub(super) fn find(machine: &dyn Machine, cache: &Path) -> Result<Ptxas, ToolError> {
     let name = executable("ptxas");
     if let Some(path) = machine.variable(variables::PTXAS).map(PathBuf::from) {
         return examine(machine, path).map_err(|reason| ToolError::NoPtxas {

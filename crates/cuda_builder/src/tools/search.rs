@@ -217,3 +217,6 @@ pub(super) fn on_path(machine: &dyn Machine, name: &str) -> Option<PathBuf> {
         .map(|folder: PathBuf| folder.join(executable(name)))
         .find(|file: &PathBuf| Path::is_file(file))
 }
+
+#[cfg(test)]
+mod tests;
