@@ -124,6 +124,14 @@ pub enum ToolError {
         /// What was looked at.
         reason: String,
     },
+    /// The assembler does not take a PTX file.
+    #[error("ptxas refuses {}: {message}", file.display())]
+    Refused {
+        /// The PTX file.
+        file: PathBuf,
+        /// The assembler's own words, with line numbers of the file.
+        message: String,
+    },
     /// There is no Python that could fetch a package.
     #[error(
         "{package} cannot be fetched: {reason}; fix: apt-get install --no-install-recommends python3-pip"

@@ -1,12 +1,16 @@
 //! NVIDIA's assembler, which checks PTX and reports what each kernel uses. No GPU is needed to run it.
 
+mod usage;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use super::machine::{Host, Machine, executable};
 use super::search::on_path;
 use super::wheel::Wheel;
 use super::{Rejection, ToolError, Version, variables};
+
+pub use usage::Usage;
 
 /// The wheel that brings `ptxas` to a machine without a CUDA toolkit (47 MB).
 pub const WHEEL: Wheel = Wheel {
@@ -50,21 +54,38 @@ impl Ptxas {
         Self::find(cache)
     }
 
-    /// Assembles `ptx` for `arch` (`sm_80`), throws the machine code away and returns what `ptxas -v` said.
+    /// Assembles the PTX in `file` for its own target, throws the machine code away, and returns what each kernel uses.
     ///
     /// # Errors
-    /// Only when the program cannot be started; a refused PTX shows in [`Output::status`].
-    pub fn check(&self, ptx: &Path, arch: &str) -> Result<Output, ToolError> {
-        Command::new(&self.path)
-            .arg(format!("-arch={arch}"))
+    /// [`ToolError::Refused`] with the assembler's own words, or when the file names no target; [`ToolError::Io`] when
+    /// it cannot be read.
+    pub fn verify(&self, file: &Path) -> Result<Vec<Usage>, ToolError> {
+        let refused = |message: String| ToolError::Refused {
+            file: file.to_owned(),
+            message,
+        };
+        let ptx = std::fs::read_to_string(file).map_err(|source| ToolError::Io {
+            path: file.to_owned(),
+            source,
+        })?;
+        let target =
+            target(&ptx).ok_or_else(|| refused("it has no line `.target sm_XX`".to_owned()))?;
+        let output = Command::new(&self.path)
+            .arg(format!("-arch={target}"))
             .args(["-v", "-o", if cfg!(windows) { "NUL" } else { "/dev/null" }])
-            .arg(ptx)
+            .arg(file)
             .stdin(Stdio::null())
             .output()
             .map_err(|source| ToolError::Io {
                 path: self.path.clone(),
                 source,
-            })
+            })?;
+        let report = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            Ok(Usage::parse(&report))
+        } else {
+            Err(refused(report.trim().to_owned()))
+        }
     }
 }
 
@@ -119,4 +140,34 @@ fn examine(machine: &dyn Machine, path: PathBuf) -> Result<Ptxas, Rejection> {
             program: path,
             what: "release",
         })
+}
+
+/// `sm_80` of the line `.target sm_80, debug`.
+fn target(ptx: &str) -> Option<&str> {
+    let line = ptx
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(".target"))?;
+    line.split([',', '/'])
+        .next()
+        .map(str::trim)
+        .filter(|target| target.starts_with("sm_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    #[test]
+    fn the_target_is_the_first_word_of_its_line() {
+        assert_eq!(
+            target("//\n.version 7.0\n.target sm_80\n.address_size 64"),
+            Some("sm_80")
+        );
+        assert_eq!(
+            target(".version 8.0\n  .target sm_90a, debug // why\n"),
+            Some("sm_90a")
+        );
+        assert_eq!(target(".version 8.0\n.target\n"), None);
+        assert_eq!(target(""), None);
+    }
 }
