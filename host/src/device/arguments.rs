@@ -1,0 +1,82 @@
+//! The arguments of a launch.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::backend::Backend;
+use super::{DeviceBuffer, Element};
+
+/// The arguments of a launch, in the order of the kernel's parameters. It borrows the buffers.
+///
+/// ```
+/// # use blockwise::device::{Arguments, Device, DeviceChoice};
+/// let device = Device::connect(DeviceChoice::Emulator)?;
+/// let input = device.upload(&[1.0_f32, 2.0])?;
+/// let mut output = device.alloc::<f32>(2)?;
+/// // For a kernel `fn scale(input: &[f32], output: *mut f32, factor: f32)`:
+/// let arguments = Arguments::new().slice(&input).pointer(&mut output).value(3.0_f32);
+/// # let _ = arguments;
+/// # Ok::<(), blockwise::device::DeviceError>(())
+/// ```
+#[derive(Default)]
+pub struct Arguments<'a> {
+    values: Vec<Value>,
+    devices: Vec<Arc<dyn Backend>>,
+    buffers: PhantomData<&'a ()>,
+}
+
+/// The bytes of one argument.
+struct Value {
+    bytes: [u8; 8],
+    len: usize,
+}
+
+impl<'a> Arguments<'a> {
+    /// No arguments yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A parameter `&[T]`: address and length in elements, two parameters of the PTX.
+    #[must_use]
+    pub fn slice<T: Element>(self, buffer: &'a DeviceBuffer<T>) -> Self {
+        let len = buffer.len() as u64;
+        self.address(buffer).value(len)
+    }
+
+    /// A parameter `*mut T`.
+    #[must_use]
+    pub fn pointer<T: Element>(self, buffer: &'a mut DeviceBuffer<T>) -> Self {
+        self.address(buffer)
+    }
+
+    /// A parameter of a plain number type. `usize` of a kernel is `u64` here.
+    #[must_use]
+    pub fn value<T: Element>(mut self, value: T) -> Self {
+        let given = bytemuck::bytes_of(&value);
+        let mut bytes = [0; 8];
+        bytes[..given.len()].copy_from_slice(given);
+        let len = given.len();
+        self.values.push(Value { bytes, len });
+        self
+    }
+
+    fn address<T: Element>(mut self, buffer: &DeviceBuffer<T>) -> Self {
+        self.devices.push(Arc::clone(buffer.backend()));
+        self.value(buffer.address())
+    }
+
+    pub(super) fn bytes(&self) -> Vec<&[u8]> {
+        self.values
+            .iter()
+            .map(|value| &value.bytes[..value.len])
+            .collect()
+    }
+
+    pub(super) fn live_on(&self, device: &Arc<dyn Backend>) -> bool {
+        // The addresses alone: one type's table of methods may exist twice.
+        self.devices
+            .iter()
+            .all(|other| std::ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(device)))
+    }
+}

@@ -1,0 +1,161 @@
+//! Memory on a device.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::DeviceError;
+use super::backend::Backend;
+
+/// A number type that kernels work on.
+pub trait Element:
+    bytemuck::Pod + Default + PartialOrd + std::fmt::Debug + std::fmt::Display + Send + Sync
+{
+    /// The type's name in Rust, which ends the names of the kernels for it.
+    const NAME: &'static str;
+}
+
+impl Element for i32 {
+    const NAME: &'static str = "i32";
+}
+impl Element for u32 {
+    const NAME: &'static str = "u32";
+}
+impl Element for f32 {
+    const NAME: &'static str = "f32";
+}
+impl Element for i64 {
+    const NAME: &'static str = "i64";
+}
+impl Element for u64 {
+    const NAME: &'static str = "u64";
+}
+impl Element for f64 {
+    const NAME: &'static str = "f64";
+}
+
+/// What [`DeviceBuffer::poison`] writes: as floats these are NaN, as integers −1 or the largest, all easy to see.
+const POISON: u8 = 0xFF;
+
+/// Memory for `len` elements on a device. It keeps the device alive and is given back when dropped.
+pub struct DeviceBuffer<T: Element> {
+    backend: Arc<dyn Backend>,
+    address: u64,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> DeviceBuffer<T> {
+    pub(super) fn alloc(backend: Arc<dyn Backend>, len: usize) -> Result<Self, DeviceError> {
+        let bytes = len
+            .checked_mul(size_of::<T>())
+            .filter(|&bytes| bytes <= isize::MAX as usize);
+        let address = match bytes {
+            None => {
+                return Err(DeviceError::TooLarge {
+                    len,
+                    element_bytes: size_of::<T>(),
+                });
+            }
+            // An empty slice needs an address too: any that is aligned and not null.
+            Some(0) => align_of::<T>() as u64,
+            Some(bytes) => backend.alloc(bytes as u64)?,
+        };
+        Ok(Self {
+            backend,
+            address,
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The address on the device.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Copies `values` to the device.
+    ///
+    /// # Errors
+    /// When the lengths differ or the copy fails.
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
+        if values.len() != self.len {
+            return Err(DeviceError::LengthMismatch {
+                buffer: self.len,
+                given: values.len(),
+            });
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.backend
+            .write(self.address, bytemuck::cast_slice(values))
+    }
+
+    /// Copies the elements from the device, after all launches so far.
+    ///
+    /// # Errors
+    /// When the host has no memory for them or the copy fails.
+    pub fn copy_to_vec(&self) -> Result<Vec<T>, DeviceError> {
+        let mut values = Vec::new();
+        values
+            .try_reserve_exact(self.len)
+            .map_err(|_| DeviceError::OutOfHostMemory {
+                bytes: self.bytes() as u64,
+            })?;
+        values.resize(self.len, T::default());
+        if !self.is_empty() {
+            self.backend
+                .read(self.address, bytemuck::cast_slice_mut(&mut values))?;
+        }
+        Ok(values)
+    }
+
+    /// Fills the memory with bytes of 0xFF, so that an element that a kernel forgets to write shows.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn poison(&mut self) -> Result<(), DeviceError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.backend.fill(self.address, self.bytes(), POISON)
+    }
+
+    fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    pub(super) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+}
+
+impl<T: Element> Drop for DeviceBuffer<T> {
+    fn drop(&mut self) {
+        if !self.is_empty() {
+            self.backend.free(self.address);
+        }
+    }
+}
+
+impl<T: Element> std::fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "DeviceBuffer<{}>({} at {:#x})",
+            T::NAME,
+            self.len,
+            self.address
+        )
+    }
+}

@@ -1,0 +1,317 @@
+//! A GPU as a device, through `cust`.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cust::CudaApiVersion;
+use cust::context::{Context, CurrentContext};
+use cust::device::DeviceAttribute;
+use cust::error::{CudaError, CudaResult};
+use cust::memory::{CopyDestination, DevicePointer, DeviceSlice, cuda_free, cuda_malloc};
+use cust::stream::{Stream, StreamFlags};
+use cust_raw::{CUdevice_attribute, CUfunction_attribute, CUjit_option, CUresult};
+use libcuda_loader::Failure;
+
+use super::backend::{Backend, Program};
+use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan};
+
+/// Opens the first GPU that the driver shows.
+pub(super) fn connect() -> Result<Arc<dyn Backend>, DeviceError> {
+    match CudaDevice::connect() {
+        Ok(device) => Ok(Arc::new(device)),
+        Err(error) => Err(DeviceError::NoGpu {
+            reason: match libcuda_loader::status() {
+                Ok(_) => failure(error).to_string(),
+                Err(missing) => missing.to_string(),
+            },
+        }),
+    }
+}
+
+/// Fields are dropped in this order: the stream before its context.
+struct CudaDevice {
+    stream: Stream,
+    context: Context,
+    properties: DeviceProperties,
+}
+
+struct CudaProgram {
+    module: cust::module::Module,
+    origin: String,
+    device: Arc<CudaDevice>,
+}
+
+/// What the driver answered behind `error`. `cust`'s own errors, which come from no call, are not met here.
+fn failure(error: CudaError) -> Failure {
+    libcuda_loader::last_failure().unwrap_or(Failure {
+        call: "cust",
+        code: error as u32,
+    })
+}
+
+fn driver_error(doing: impl Into<String>) -> impl FnOnce(CudaError) -> DeviceError {
+    move |error| DeviceError::Driver {
+        doing: doing.into(),
+        failure: failure(error),
+    }
+}
+
+fn check(doing: &str, result: CUresult) -> Result<(), DeviceError> {
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(driver_error(doing)(CudaError::UnknownError)),
+    }
+}
+
+impl CudaDevice {
+    fn connect() -> CudaResult<Self> {
+        cust::init(cust::CudaFlags::empty())?;
+        let device = cust::device::Device::get_device(0)?;
+        let properties = properties(device)?;
+        let context = Context::new(device)?;
+        CurrentContext::set_current(&context)?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None)?;
+        Ok(Self {
+            stream,
+            context,
+            properties,
+        })
+    }
+
+    /// Makes the context current in this thread, as every call below needs.
+    fn enter(&self) -> Result<(), DeviceError> {
+        CurrentContext::set_current(&self.context)
+            .map_err(driver_error("entering the GPU's context"))
+    }
+}
+
+fn properties(device: cust::device::Device) -> CudaResult<DeviceProperties> {
+    use DeviceAttribute::*;
+    let number = |attribute| Ok(device.get_attribute(attribute)?.unsigned_abs());
+    let version = CudaApiVersion::get()?;
+    let shared_bytes_per_block = number(MaxSharedMemoryPerBlock)?;
+    Ok(DeviceProperties {
+        name: device.name()?,
+        kind: DeviceKind::Cuda,
+        compute_capability: (
+            number(ComputeCapabilityMajor)?,
+            number(ComputeCapabilityMinor)?,
+        ),
+        multiprocessors: number(MultiprocessorCount)?,
+        warp_size: number(WarpSize)?,
+        max_threads_per_block: number(MaxThreadsPerBlock)?,
+        max_block: [
+            number(MaxBlockDimX)?,
+            number(MaxBlockDimY)?,
+            number(MaxBlockDimZ)?,
+        ],
+        max_grid: [
+            number(MaxGridDimX)?,
+            number(MaxGridDimY)?,
+            number(MaxGridDimZ)?,
+        ],
+        shared_bytes_per_block,
+        shared_bytes_opt_in: shared_opt_in(device).unwrap_or(shared_bytes_per_block),
+        shared_bytes_per_multiprocessor: number(MaxSharedMemoryPerMultiprocessor)?,
+        memory_bytes: device.total_memory()? as u64,
+        driver: format!("CUDA {}.{}", version.major(), version.minor()),
+    })
+}
+
+/// `cust` does not know this attribute. `None` when the driver does not either.
+fn shared_opt_in(device: cust::device::Device) -> Option<u32> {
+    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    let mut bytes = 0;
+    // SAFETY: `bytes` is a valid place for the answer, and `device` came from the driver.
+    let result = unsafe { cust_raw::cuDeviceGetAttribute(&mut bytes, attribute, device.as_raw()) };
+    if result != CUresult::CUDA_SUCCESS {
+        return None;
+    }
+    u32::try_from(bytes).ok()
+}
+
+/// The device memory from `address` on as a slice of bytes.
+fn bytes_at(address: u64, len: usize) -> DeviceSlice<u8> {
+    // SAFETY: `Backend` is only called with addresses that `alloc` gave for at least `len` bytes and that were not
+    // freed since; the slice does not outlive the call.
+    unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), len) }
+}
+
+impl Backend for CudaDevice {
+    fn properties(&self) -> &DeviceProperties {
+        &self.properties
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.enter()?;
+        // SAFETY: the memory is only read by kernels and copies, for which any bytes are values.
+        match unsafe { cuda_malloc::<u8>(bytes as usize) } {
+            Ok(pointer) => Ok(pointer.as_raw()),
+            Err(CudaError::OutOfMemory) => Err(DeviceError::OutOfMemory {
+                device: self.properties.name.clone(),
+                bytes,
+            }),
+            Err(error) => Err(driver_error(format!("allocating {bytes} bytes"))(error)),
+        }
+    }
+
+    fn free(&self, address: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: the address came from `alloc` and is freed once.
+            let _ = unsafe { cuda_free(DevicePointer::<u8>::from_raw(address)) };
+        }
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.enter()?;
+        let mut memory = bytes_at(address, bytes.len());
+        memory
+            .copy_from(bytes)
+            .map_err(driver_error("copying to the GPU"))
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.enter()?;
+        let memory = bytes_at(address, bytes.len());
+        memory
+            .copy_to(bytes)
+            .map_err(driver_error("copying from the GPU"))
+    }
+
+    fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError> {
+        self.enter()?;
+        bytes_at(address, bytes)
+            .set_8(value)
+            .map_err(driver_error("filling memory of the GPU"))
+    }
+
+    fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError> {
+        self.enter()?;
+        let text = CString::new(ptx).map_err(|_| DeviceError::NotPtx {
+            origin: origin.to_owned(),
+            problem: "it holds a zero byte",
+        })?;
+        let module = cust::module::Module::from_ptx_cstr(&text, &[]).map_err(|error| {
+            let failure = failure(error);
+            DeviceError::PtxRejected {
+                device: self.properties.name.clone(),
+                origin: origin.to_owned(),
+                reason: format!("{failure}\n{}", compiler_log(&text))
+                    .trim_end()
+                    .to_owned(),
+                failure: Some(failure),
+            }
+        })?;
+        Ok(Box::new(CudaProgram {
+            module,
+            origin: origin.to_owned(),
+            device: self,
+        }))
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        self.enter()?;
+        self.stream
+            .synchronize()
+            .map_err(driver_error("waiting for the GPU"))
+    }
+}
+
+/// What the driver's compiler says about a text that it has refused. `cust` has no way to ask.
+fn compiler_log(text: &CString) -> String {
+    let mut log = vec![0_u8; 8192];
+    let mut options = [
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the text ends with a zero; the log's address and size are passed as the driver asks, and `log` outlives
+    // the call.
+    let result = unsafe {
+        cust_raw::cuModuleLoadDataEx(
+            &mut module,
+            text.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if result == CUresult::CUDA_SUCCESS {
+        // SAFETY: the module was loaded just now and nobody else knows it.
+        unsafe { cust_raw::cuModuleUnload(module) };
+    }
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}
+
+impl Program for CudaProgram {
+    unsafe fn launch(&self, plan: &LaunchPlan, arguments: &[&[u8]]) -> Result<(), DeviceError> {
+        self.device.enter()?;
+        let unknown = || DeviceError::UnknownKernel {
+            kernel: plan.kernel.clone(),
+            origin: self.origin.clone(),
+        };
+        if plan.kernel.contains('\0') {
+            return Err(unknown());
+        }
+        let function = self
+            .module
+            .get_function(&plan.kernel)
+            .map_err(|error| match error {
+                CudaError::NotFound => unknown(),
+                error => driver_error(format!("finding kernel `{}`", plan.kernel))(error),
+            })?;
+        if plan.dynamic_shared_bytes > self.device.properties.shared_bytes_per_block {
+            self.opt_in(&function, plan)?;
+        }
+        let pointers: Vec<_> = arguments
+            .iter()
+            .map(|bytes| bytes.as_ptr().cast_mut().cast::<c_void>())
+            .collect();
+        // SAFETY: the caller promises fitting arguments; each pointer is valid for its bytes, which the driver copies
+        // during the call.
+        let result = unsafe {
+            self.device.stream.launch(
+                &function,
+                <(u32, u32, u32)>::from(plan.grid),
+                <(u32, u32, u32)>::from(plan.block),
+                plan.dynamic_shared_bytes,
+                &pointers,
+            )
+        };
+        result.map_err(driver_error(format!("launching kernel `{}`", plan.kernel)))
+    }
+}
+
+impl CudaProgram {
+    /// Asks for more dynamic shared memory than a block gets unasked.
+    fn opt_in(
+        &self,
+        function: &cust::function::Function<'_>,
+        plan: &LaunchPlan,
+    ) -> Result<(), DeviceError> {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let bytes = i32::try_from(plan.dynamic_shared_bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function is alive as long as its module.
+        let result = unsafe { cust_raw::cuFuncSetAttribute(function.to_raw(), attribute, bytes) };
+        let doing = format!(
+            "asking for {bytes} bytes of shared memory for kernel `{}`",
+            plan.kernel
+        );
+        check(&doing, result)
+    }
+}
+
+impl Drop for CudaProgram {
+    fn drop(&mut self) {
+        // Unloading the module, which follows, needs the context. A failure has nobody to be told to.
+        let _ = self.device.enter();
+    }
+}
+
+impl Drop for CudaDevice {
+    fn drop(&mut self) {
+        let _ = self.enter();
+    }
+}

@@ -1,0 +1,141 @@
+//! The emulator as a device.
+
+use std::sync::Arc;
+
+use ptx_emulator::{
+    Emulator, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule, MemoryError, Module,
+};
+
+use super::backend::{Backend, Program};
+use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan};
+
+/// The limits' defaults are an H200's; this is its compute capability.
+const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
+
+/// An H200 keeps 1 KiB of shared memory per block for itself: 227 KiB for one block are 228 of a multiprocessor.
+const RESERVED_SHARED_BYTES: u32 = 1024;
+
+pub(super) fn start(limits: Limits) -> Arc<dyn Backend> {
+    let workers = limits
+        .workers
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let properties = DeviceProperties {
+        name: "PTX emulator".into(),
+        kind: DeviceKind::Emulator,
+        compute_capability: COMPUTE_CAPABILITY,
+        multiprocessors: u32::try_from(workers).unwrap_or(u32::MAX),
+        warp_size: 32,
+        max_threads_per_block: limits.threads_per_block,
+        max_block: limits.block_dims,
+        max_grid: limits.grid_dims,
+        shared_bytes_per_block: limits.shared_bytes_per_block,
+        shared_bytes_opt_in: limits.shared_bytes_opt_in,
+        shared_bytes_per_multiprocessor: limits
+            .shared_bytes_opt_in
+            .saturating_add(RESERVED_SHARED_BYTES),
+        memory_bytes: limits.memory_bytes,
+        driver: format!("blockwise {}", env!("CARGO_PKG_VERSION")),
+    };
+    Arc::new(EmulatorDevice {
+        emulator: Emulator::new(limits),
+        properties,
+    })
+}
+
+struct EmulatorDevice {
+    emulator: Emulator,
+    properties: DeviceProperties,
+}
+
+struct EmulatorProgram {
+    device: Arc<EmulatorDevice>,
+    module: LoadedModule,
+    origin: String,
+}
+
+impl Backend for EmulatorDevice {
+    fn properties(&self) -> &DeviceProperties {
+        &self.properties
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.emulator.alloc(bytes).map_err(|error| match error {
+            MemoryError::OutOfMemory { requested, .. } => DeviceError::OutOfMemory {
+                device: self.properties.name.clone(),
+                bytes: requested,
+            },
+            other => other.into(),
+        })
+    }
+
+    fn free(&self, address: u64) {
+        // Only addresses from `alloc` come here, once each.
+        let _ = self.emulator.free(address);
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        Ok(self.emulator.write(address, bytes)?)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        Ok(self.emulator.read(address, bytes)?)
+    }
+
+    fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError> {
+        const CHUNK: usize = 1 << 16;
+        let chunk = [value; CHUNK];
+        for start in (0..bytes).step_by(CHUNK) {
+            let len = CHUNK.min(bytes - start);
+            self.emulator.write(address + start as u64, &chunk[..len])?;
+        }
+        Ok(())
+    }
+
+    fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError> {
+        let rejected = |reason: String| DeviceError::PtxRejected {
+            device: self.properties.name.clone(),
+            origin: origin.to_owned(),
+            reason,
+            failure: None,
+        };
+        let module = Module::parse(ptx).map_err(|error| rejected(error.to_string()))?;
+        let module = self
+            .emulator
+            .load(&module)
+            .map_err(|error| rejected(error.to_string()))?;
+        Ok(Box::new(EmulatorProgram {
+            device: self,
+            module,
+            origin: origin.to_owned(),
+        }))
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        // A launch returns when the kernel has ended.
+        Ok(())
+    }
+}
+
+impl Program for EmulatorProgram {
+    unsafe fn launch(&self, plan: &LaunchPlan, arguments: &[&[u8]]) -> Result<(), DeviceError> {
+        let config = LaunchConfig {
+            grid: plan.grid,
+            block: plan.block,
+            dynamic_shared_bytes: plan.dynamic_shared_bytes,
+        };
+        match self
+            .device
+            .emulator
+            .launch(&self.module, &plan.kernel, config, arguments)
+        {
+            Ok(_) => Ok(()),
+            Err(LaunchError::Invalid(InvalidLaunch::NoSuchKernel { name, .. })) => {
+                Err(DeviceError::UnknownKernel {
+                    kernel: name,
+                    origin: self.origin.clone(),
+                })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The two devices that run PTX: a GPU through `cust`, and the emulator.
+//!
+//! [`Device`] is one of them; [`DeviceBuffer`] is memory on it; [`Module`] is PTX loaded into it. Whatever differs
+//! between the two is behind the private trait `Backend`, so that the same bytes run on both.
+
+mod arguments;
+mod backend;
+mod buffer;
+mod cuda;
+mod emulator;
+mod error;
+mod module;
+mod properties;
+mod ptx;
+
+use std::sync::Arc;
+
+use backend::Backend;
+
+use crate::named::named_enum;
+
+pub use arguments::Arguments;
+pub use buffer::{DeviceBuffer, Element};
+pub use error::DeviceError;
+pub use module::{LaunchPlan, Module};
+pub use properties::{DeviceKind, DeviceProperties};
+pub use ptx::{PTX_FOLDER_VARIABLE, PtxFile, PtxSource};
+
+/// The limits of an emulated device, for [`Device::emulator`].
+pub use ptx_emulator::Limits as EmulatorLimits;
+
+named_enum! {
+    /// Which device to use.
+    pub enum DeviceChoice("device") {
+        /// The GPU if there is one, else the emulator.
+        Auto = "auto",
+        /// The GPU, or an error.
+        Gpu = "gpu",
+        /// The emulator.
+        Emulator = "emulator",
+    }
+}
+
+/// A device, and the kernels loaded into it.
+///
+/// Launches go to one stream of the device: they run in order, and [`synchronize`](Self::synchronize) waits for them.
+/// A device may be used from several threads.
+pub struct Device {
+    backend: Arc<dyn Backend>,
+    fallback: Option<String>,
+    kernels: Option<(Module, PtxFile)>,
+}
+
+impl Device {
+    /// Connects to a device and loads the kernels from `source` into it.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect) and [`load_kernels`](Self::load_kernels). A GPU that is there but refuses
+    /// the kernels is an error under [`DeviceChoice::Auto`] too.
+    pub fn open(choice: DeviceChoice, source: &PtxSource) -> Result<Self, DeviceError> {
+        let mut device = Self::connect(choice)?;
+        device.load_kernels(source)?;
+        Ok(device)
+    }
+
+    /// Connects to a device without loading anything.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoGpu`] when a GPU was asked for and cannot be used.
+    pub fn connect(choice: DeviceChoice) -> Result<Self, DeviceError> {
+        match choice {
+            DeviceChoice::Gpu => Ok(Self::new(cuda::connect()?)),
+            DeviceChoice::Emulator => Ok(Self::emulator(EmulatorLimits::default())),
+            DeviceChoice::Auto => match cuda::connect() {
+                Ok(backend) => Ok(Self::new(backend)),
+                Err(error) => Ok(Self {
+                    fallback: Some(error.to_string()),
+                    ..Self::emulator(EmulatorLimits::default())
+                }),
+            },
+        }
+    }
+
+    /// An emulated device with limits of your own.
+    pub fn emulator(limits: EmulatorLimits) -> Self {
+        Self::new(emulator::start(limits))
+    }
+
+    fn new(backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend,
+            fallback: None,
+            kernels: None,
+        }
+    }
+
+    /// What the device is and what it allows.
+    pub fn properties(&self) -> &DeviceProperties {
+        self.backend.properties()
+    }
+
+    /// Why [`DeviceChoice::Auto`] took the emulator, in one line. `None` when it did not.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
+    /// Loads the newest PTX of `source` that the device can run. The typed launchers use it from then on.
+    ///
+    /// # Errors
+    /// When there is none, or the device refuses it.
+    pub fn load_kernels(&mut self, source: &PtxSource) -> Result<(), DeviceError> {
+        let file = source.select(self.properties().compute_capability)?;
+        let module = self.load_ptx(&file.text, &file.path.display().to_string())?;
+        self.kernels = Some((module, file));
+        Ok(())
+    }
+
+    /// The module that [`load_kernels`](Self::load_kernels) loaded.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoKernels`] when nothing was loaded.
+    pub fn kernels(&self) -> Result<&Module, DeviceError> {
+        let (module, _) = self.kernels.as_ref().ok_or(DeviceError::NoKernels)?;
+        Ok(module)
+    }
+
+    /// The file that [`load_kernels`](Self::load_kernels) chose.
+    pub fn kernels_file(&self) -> Option<&PtxFile> {
+        self.kernels.as_ref().map(|(_, file)| file)
+    }
+
+    /// Loads any PTX text. `origin` says where it comes from, for messages.
+    ///
+    /// # Errors
+    /// [`DeviceError::PtxRejected`] with the reason of the driver or the emulator.
+    pub fn load_ptx(&self, text: &str, origin: &str) -> Result<Module, DeviceError> {
+        Module::load(&self.backend, text, origin)
+    }
+
+    /// Waits for all launches.
+    ///
+    /// # Errors
+    /// What went wrong in one of them.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.backend.synchronize()
+    }
+
+    /// Takes memory for `len` elements, with undefined content.
+    ///
+    /// # Errors
+    /// When the device's memory does not suffice.
+    pub fn alloc<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, DeviceError> {
+        DeviceBuffer::alloc(Arc::clone(&self.backend), len)
+    }
+
+    /// Copies `values` into new memory of the device.
+    ///
+    /// # Errors
+    /// When the device's memory does not suffice, or the copy fails.
+    pub fn upload<T: Element>(&self, values: &[T]) -> Result<DeviceBuffer<T>, DeviceError> {
+        let mut buffer = self.alloc(values.len())?;
+        buffer.copy_from_slice(values)?;
+        Ok(buffer)
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device")
+            .field("properties", self.properties())
+            .field("fallback", &self.fallback)
+            .field("kernels", &self.kernels_file().map(|file| &file.path))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

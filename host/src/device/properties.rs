@@ -1,0 +1,44 @@
+//! What a device is and what it allows.
+
+use crate::named::named_enum;
+
+named_enum! {
+    /// What sort of device it is.
+    pub enum DeviceKind("kind of device") {
+        /// An NVIDIA GPU.
+        Cuda = "cuda",
+        /// The PTX emulator.
+        Emulator = "emulator",
+    }
+}
+
+/// What a device is and what it allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceProperties {
+    /// The product's name.
+    pub name: String,
+    /// GPU or emulator.
+    pub kind: DeviceKind,
+    /// The compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// The number of streaming multiprocessors; of the emulator, its worker threads.
+    pub multiprocessors: u32,
+    /// Lanes of a warp.
+    pub warp_size: u32,
+    /// Threads of one block, at most.
+    pub max_threads_per_block: u32,
+    /// Threads of one block along x, y and z, at most.
+    pub max_block: [u32; 3],
+    /// Blocks of one launch along x, y and z, at most.
+    pub max_grid: [u32; 3],
+    /// Shared memory that a block can have without asking, in bytes.
+    pub shared_bytes_per_block: u32,
+    /// Shared memory that a block can have when the launch opts in, in bytes.
+    pub shared_bytes_opt_in: u32,
+    /// Shared memory of one multiprocessor, in bytes.
+    pub shared_bytes_per_multiprocessor: u32,
+    /// Device memory, in bytes.
+    pub memory_bytes: u64,
+    /// The software that drives it, with its version.
+    pub driver: String,
+}

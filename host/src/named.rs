@@ -1,0 +1,85 @@
+//! Enums whose values go by a name on the command line and in reports.
+
+/// A text that names no value of an enum.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no {what}; there are: {}", .known.join(", "))]
+pub struct UnknownName {
+    /// What was to be named, such as `device`.
+    pub what: &'static str,
+    /// The text that was given.
+    pub given: String,
+    /// Every name there is.
+    pub known: Vec<String>,
+}
+
+/// Defines an enum with `ALL`, `Display` and `FromStr` from one list of values and names.
+macro_rules! named_enum {
+    (
+        $(#[$attribute:meta])*
+        pub enum $Enum:ident ($what:literal) {
+            $( $(#[$doc:meta])* $Value:ident = $name:literal ),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $Enum {
+            $( $(#[$doc])* $Value ),+
+        }
+
+        impl $Enum {
+            /// Every value, in order.
+            pub const ALL: &[Self] = &[$(Self::$Value),+];
+
+            /// The name that `Display` writes and `FromStr` reads.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$Value => $name ),+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $Enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $Enum {
+            type Err = $crate::named::UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|value| value.name() == text).ok_or_else(|| {
+                    $crate::named::UnknownName {
+                        what: $what,
+                        given: text.to_owned(),
+                        known: Self::ALL.iter().map(ToString::to_string).collect(),
+                    }
+                })
+            }
+        }
+    };
+}
+pub(crate) use named_enum;
+
+#[cfg(test)]
+mod tests {
+    use crate::device::DeviceChoice;
+
+    #[test]
+    fn names_are_read_back_as_written() {
+        for &choice in DeviceChoice::ALL {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_the_known_ones() {
+        let error = "tpu"
+            .parse::<DeviceChoice>()
+            .expect_err("there is no such device");
+        assert_eq!(
+            error.to_string(),
+            "`tpu` is no device; there are: auto, gpu, emulator"
+        );
+    }
+}
