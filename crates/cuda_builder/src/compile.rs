@@ -1,0 +1,377 @@
+//! rustc's part: one `cargo rustc` call that leaves LLVM bitcode.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::error::{CudaBuilderError, io_error};
+use crate::tools::Toolchain;
+use crate::{CudaBuilder, DebugInfo};
+
+/// rustc's name of the target. It has no prebuilt standard library: core is built from source.
+const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The archives that a build left, each a set of bitcode files.
+pub(crate) struct Bitcode {
+    /// The crate's name as its library's file has it.
+    pub(crate) name: String,
+    /// The crate and its dependencies. Any of them may hold kernels.
+    pub(crate) crates: Vec<PathBuf>,
+    /// core and compiler_builtins: only what is used is linked.
+    pub(crate) standard_library: Vec<PathBuf>,
+    /// Where outputs go.
+    pub(crate) target_folder: PathBuf,
+    /// The crate's folder, for messages.
+    pub(crate) crate_folder: PathBuf,
+}
+
+impl Bitcode {
+    /// Compiles the crate for the device.
+    pub(crate) fn compile(
+        builder: &CudaBuilder,
+        toolchain: &Toolchain,
+    ) -> Result<Self, CudaBuilderError> {
+        let package = Package::find(builder, toolchain)?;
+        let mut command = cargo_rustc(builder, toolchain, &package);
+        let (status, messages, diagnostics) = run(&mut command, &toolchain.cargo)?;
+        if !status {
+            return Err(CudaBuilderError::Compile {
+                path: package.folder,
+                target: builder.arch.target_cpu(),
+                message: diagnostics,
+            });
+        }
+        let mut bitcode = Bitcode {
+            name: package.library,
+            crates: Vec::new(),
+            standard_library: Vec::new(),
+            target_folder: package.target_folder,
+            crate_folder: package.folder,
+        };
+        for message in messages
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        {
+            bitcode.take_artifact(&message);
+        }
+        // cargo reports in the order in which crates were ready, which differs from run to run; the link order decides the
+        // order of functions in the PTX.
+        bitcode.crates.sort();
+        bitcode.standard_library.sort();
+        Ok(bitcode)
+    }
+
+    /// Notes the archive of a `compiler-artifact` message, if it was built for the device.
+    fn take_artifact(&mut self, message: &Value) {
+        if message["reason"] != "compiler-artifact" {
+            return;
+        }
+        let is_std = message["manifest_path"].as_str().is_some_and(|path| {
+            Path::new(path)
+                .components()
+                .any(|part| part.as_os_str() == "rustlib" || part.as_os_str() == "rustc-src")
+                || path.contains("/library/")
+        });
+        let archives = message["filenames"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(PathBuf::from)
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "rlib")
+            })
+            .filter(|path| path.components().any(|part| part.as_os_str() == TARGET));
+        if is_std {
+            self.standard_library.extend(archives);
+        } else {
+            self.crates.extend(archives);
+        }
+    }
+
+    /// Prints a `rerun-if-changed` line for every source file of the crate and its local dependencies.
+    pub(crate) fn tell_cargo_what_to_watch(&self) {
+        let mut files = BTreeSet::from([self.crate_folder.join("Cargo.toml")]);
+        for archive in &self.crates {
+            // Beside the crate's own library cargo leaves a make rule that names all sources of local packages.
+            let Ok(rule) = std::fs::read_to_string(archive.with_extension("d")) else {
+                continue;
+            };
+            files.extend(sources_of_rule(&rule));
+        }
+        for file in files {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+    }
+}
+
+/// The prerequisites of a make rule (`output: a.rs b.rs`), in which a blank inside a name is written `\ `.
+fn sources_of_rule(rule: &str) -> Vec<PathBuf> {
+    let sources = rule
+        .lines()
+        .next()
+        .and_then(|line| line.split_once(": "))
+        .map_or("", |(_, sources)| sources);
+    sources
+        .replace("\\ ", "\0")
+        .split_whitespace()
+        .map(|path| PathBuf::from(path.replace('\0', " ")))
+        .collect()
+}
+
+/// What cargo knows about the crate to build.
+struct Package {
+    folder: PathBuf,
+    name: String,
+    library: String,
+    target_folder: PathBuf,
+}
+
+impl Package {
+    fn find(builder: &CudaBuilder, toolchain: &Toolchain) -> Result<Self, CudaBuilderError> {
+        let no_crate = |reason: String| CudaBuilderError::NoCrate {
+            path: builder.path.clone(),
+            reason,
+        };
+        let folder = builder
+            .path
+            .canonicalize()
+            .map_err(|error| no_crate(error.to_string()))?;
+        let manifest = folder.join("Cargo.toml");
+        if !manifest.is_file() {
+            return Err(no_crate("it holds no Cargo.toml".to_owned()));
+        }
+        let output = toolchain
+            .command()
+            .args([
+                "metadata",
+                "--no-deps",
+                "--format-version=1",
+                "--manifest-path",
+            ])
+            .arg(&manifest)
+            .output()
+            .map_err(|source| CudaBuilderError::Start {
+                tool: toolchain.cargo.clone(),
+                source,
+            })?;
+        if !output.status.success() {
+            return Err(no_crate(
+                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            ));
+        }
+        let metadata: Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| no_crate(error.to_string()))?;
+        let package = metadata["packages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|package| {
+                package["manifest_path"].as_str().is_some_and(|path| {
+                    Path::new(path).canonicalize().ok() == manifest.canonicalize().ok()
+                })
+            })
+            .ok_or_else(|| no_crate("it is a workspace without a package of its own".to_owned()))?;
+        let library = package["targets"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|target| {
+                let is = |kind: &str| {
+                    target["kind"]
+                        .as_array()
+                        .is_some_and(|kinds| kinds.iter().any(|k| k == kind))
+                };
+                ["lib", "rlib", "cdylib", "dylib", "staticlib"]
+                    .into_iter()
+                    .any(is)
+            })
+            .and_then(|target| target["name"].as_str())
+            .ok_or_else(|| no_crate("it has no library target (src/lib.rs)".to_owned()))?;
+        // In a build script the outer cargo holds the lock of the workspace's target folder: use a folder of the script's.
+        let target_folder = match std::env::var_os("OUT_DIR") {
+            Some(out) => PathBuf::from(out),
+            None => PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
+        };
+        Ok(Package {
+            folder,
+            name: package["name"].as_str().unwrap_or_default().to_owned(),
+            library: library.replace('-', "_"),
+            target_folder: target_folder.join("cuda-builder"),
+        })
+    }
+}
+
+/// The call itself. Profile settings of the crate's workspace that would change the bitcode's form are overridden.
+fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) -> Command {
+    let (profile, optimise) = if builder.release {
+        ("RELEASE", "3")
+    } else {
+        ("DEV", "1")
+    };
+    let debug = if builder.debug == DebugInfo::Full {
+        "2"
+    } else {
+        "line-directives-only"
+    };
+    let mut command = toolchain.command();
+    command
+        .current_dir(&package.folder)
+        .args([
+            "rustc",
+            "--lib",
+            "--crate-type",
+            "rlib",
+            "-Zbuild-std=core",
+            "--target",
+            TARGET,
+        ])
+        .args([
+            "--package",
+            &package.name,
+            "--message-format=json-render-diagnostics",
+            "--target-dir",
+        ])
+        .arg(&package.target_folder)
+        .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            rustflags(builder.arch.target_cpu(), debug).join("\x1f"),
+        )
+        .env(format!("CARGO_PROFILE_{profile}_OPT_LEVEL"), optimise)
+        .env(format!("CARGO_PROFILE_{profile}_DEBUG"), debug)
+        .env(format!("CARGO_PROFILE_{profile}_PANIC"), "abort")
+        .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
+        .env(format!("CARGO_PROFILE_{profile}_CODEGEN_UNITS"), "1")
+        .env(format!("CARGO_PROFILE_{profile}_STRIP"), "none")
+        .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false");
+    if builder.release {
+        command.arg("--release");
+    }
+    if std::io::stderr().is_terminal() {
+        command.args(["--color", "always"]);
+    }
+    command.args(&builder.build_args);
+    command
+}
+
+/// rustc's flags for every crate of the build, core included.
+fn rustflags(target_cpu: &str, debug: &str) -> Vec<String> {
+    [
+        format!("-Ctarget-cpu={target_cpu}"),
+        // Address spaces must be lowered before any of LLVM's optimisations (see `ir`).
+        "-Cno-prepopulate-passes".to_owned(),
+        // This pass copies blocks that hold barriers (rust-lang/rust#137086).
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        // rust-cuda's kernel crates carry neither attribute: its builder adds them too.
+        "-Zcrate-attr=no_std".to_owned(),
+        "-Zcrate-attr=feature(abi_ptx)".to_owned(),
+        "-Aunused_features".to_owned(),
+        "-Aunused_attributes".to_owned(),
+        // Positions are always there: the barrier check compares them. They are stripped later if not wanted.
+        format!("-Cdebuginfo={debug}"),
+        "-Ccollapse-macro-debuginfo=no".to_owned(),
+    ]
+    .into()
+}
+
+/// Runs cargo; shows its progress as it comes and keeps it for the error. Returns (success, stdout, stderr).
+fn run(command: &mut Command, cargo: &Path) -> Result<(bool, String, String), CudaBuilderError> {
+    let start = |source| CudaBuilderError::Start {
+        tool: cargo.to_owned(),
+        source,
+    };
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(start)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (messages, diagnostics) = std::thread::scope(|scope| {
+        let diagnostics = scope.spawn(|| stderr.map(show_and_keep).unwrap_or_default());
+        let mut messages = String::new();
+        // A message that is no UTF-8 ends the list early; the missing archives then fail the link with their names.
+        let _ = stdout.map(|mut stdout| stdout.read_to_string(&mut messages));
+        (messages, diagnostics.join().unwrap_or_default())
+    });
+    let status = child.wait().map_err(io_error("wait for", cargo))?;
+    Ok((status.success(), messages, diagnostics))
+}
+
+/// Passes lines on to our own standard error and collects those that are not just progress.
+fn show_and_keep(stderr: impl Read) -> String {
+    let mut kept = String::new();
+    for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        // Nobody reads it? Then nobody misses it.
+        let _ = writeln!(std::io::stderr(), "{line}");
+        let is_progress = [
+            "Compiling ",
+            "Downloading ",
+            "Downloaded ",
+            "Finished ",
+            "Updating ",
+            "Locking ",
+        ]
+        .iter()
+        .any(|word| line.trim_start().starts_with(word));
+        if !is_progress {
+            kept.push_str(&line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_with_blanks_in_names_is_split_right() {
+        let rule = "/t/libk.rlib: /my\\ code/lib.rs /my\\ code/a.rs\n\n/my\\ code/lib.rs:\n";
+        assert_eq!(
+            sources_of_rule(rule),
+            [Path::new("/my code/lib.rs"), Path::new("/my code/a.rs")]
+        );
+    }
+
+    #[test]
+    fn host_artifacts_are_no_bitcode_and_core_is_known() {
+        let mut bitcode = Bitcode {
+            name: "k".into(),
+            crates: vec![],
+            standard_library: vec![],
+            target_folder: "/t".into(),
+            crate_folder: "/k".into(),
+        };
+        for (manifest, file) in [
+            (
+                "/usr/lib/rustlib/src/rust/library/core/Cargo.toml",
+                "/t/nvptx64-nvidia-cuda/release/deps/libcore-1.rlib",
+            ),
+            ("/k/Cargo.toml", "/t/nvptx64-nvidia-cuda/release/libk.rlib"),
+            ("/r/syn/Cargo.toml", "/t/release/deps/libsyn-1.rlib"),
+        ] {
+            let text = format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"{manifest}","filenames":["{file}"]}}"#
+            );
+            bitcode.take_artifact(&serde_json::from_str(&text).unwrap());
+        }
+        assert_eq!(
+            bitcode.crates,
+            [Path::new("/t/nvptx64-nvidia-cuda/release/libk.rlib")]
+        );
+        assert_eq!(
+            bitcode.standard_library,
+            [Path::new(
+                "/t/nvptx64-nvidia-cuda/release/deps/libcore-1.rlib"
+            )]
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What can go wrong between a crate and its PTX.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::tools::ToolError;
+
+/// Why a build failed. Each variant's text says what to do, or carries the failing tool's own words.
+#[derive(Debug, thiserror::Error)]
+pub enum CudaBuilderError {
+    /// A compiler or LLVM tool is missing.
+    #[error(transparent)]
+    Tools(#[from] ToolError),
+    /// There is no crate where the builder was told to look.
+    #[error("no crate to build at {}: {reason}", path.display())]
+    NoCrate {
+        /// The path given to `CudaBuilder::new`.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The crate does not compile for the device.
+    #[error("cargo could not compile {} for {target}:\n{message}", path.display())]
+    Compile {
+        /// The crate.
+        path: PathBuf,
+        /// The target CPU.
+        target: &'static str,
+        /// The compiler's messages.
+        message: String,
+    },
+    /// One of LLVM's tools failed.
+    #[error("{tool} failed ({status}):\n{message}")]
+    Llvm {
+        /// The tool's path and arguments.
+        tool: String,
+        /// Its exit status.
+        status: String,
+        /// Its standard error.
+        message: String,
+    },
+    /// A program could not be started at all.
+    #[error("cannot run {}: {source}", tool.display())]
+    Start {
+        /// The program.
+        tool: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The crate holds no kernel.
+    #[error("{} has no kernel: mark an `unsafe fn` of it with `#[kernel]`", path.display())]
+    NoKernels {
+        /// The crate.
+        path: PathBuf,
+    },
+    /// A shared array is still reached through the generic address space.
+    #[error(
+        "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \
+         ({access}); keep its pointer in functions that are inlined (`#[inline(always)]`), never in a struct, a table or a \
+         choice between shared and global memory"
+    )]
+    GenericSharedAccess {
+        /// The kernel that reaches the access.
+        kernel: String,
+        /// The shared variable.
+        variable: String,
+        /// The function that holds the access.
+        function: String,
+        /// The kind of access: load, store, call, …
+        access: String,
+    },
+    /// The compiler made two of one barrier; threads would wait at different copies.
+    #[error(
+        "kernel `{kernel}`: the compiler duplicated the barrier at {location} in `{function}` ({copies} copies), and threads would \
+         wait at different ones; remove `-Zmir-enable-passes` from the build arguments, or move the barrier out of the branch"
+    )]
+    DuplicatedBarrier {
+        /// The kernel that reaches the barrier.
+        kernel: String,
+        /// The function that holds it.
+        function: String,
+        /// `line:column` of the barrier in the source.
+        location: String,
+        /// How many there are now.
+        copies: usize,
+    },
+    /// LLVM's IR is not of the form that the lowering knows.
+    #[error(
+        "unexpected LLVM IR for `{symbol}`: {reason}; is the LLVM newer than the ones this crate was tested with (22)?"
+    )]
+    UnexpectedIr {
+        /// The symbol concerned.
+        symbol: String,
+        /// What was not understood.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// `read`, `write`, …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// Attaches what was being done, and to which file, to the system's error.
+pub(crate) fn io_error(
+    action: &'static str,
+    path: impl Into<PathBuf>,
+) -> impl FnOnce(io::Error) -> CudaBuilderError {
+    let path = path.into();
+    move |source| CudaBuilderError::Io {
+        action,
+        path,
+        source,
+    }
+}

@@ -1,0 +1,98 @@
+//! The functions of a module, and who calls whom.
+
+use std::collections::{HashMap, HashSet};
+
+use super::symbol::symbols;
+
+/// A function's definition.
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a str,
+    /// Whether it has PTX's calling convention for entry points.
+    pub(crate) is_kernel: bool,
+    /// The instruction lines, without labels and blank lines.
+    pub(crate) body: Vec<&'a str>,
+}
+
+/// All functions that the module defines.
+pub(crate) fn functions(ir: &str) -> Vec<Function<'_>> {
+    let mut functions = Vec::new();
+    let mut current: Option<Function<'_>> = None;
+    for line in ir.lines() {
+        match &mut current {
+            None if line.starts_with("define ") => {
+                let name = symbols(line).next().map_or("", |symbol| symbol.name);
+                let is_kernel = line
+                    .split(" @")
+                    .next()
+                    .is_some_and(|head| head.contains("ptx_kernel"));
+                current = Some(Function {
+                    name,
+                    is_kernel,
+                    body: Vec::new(),
+                });
+            }
+            None => {}
+            Some(_) if line == "}" => functions.extend(current.take()),
+            Some(function) if line.starts_with("  ") => function.body.push(line),
+            Some(_) => {}
+        }
+    }
+    functions
+}
+
+/// For each function, the kernels from which calls or addresses lead to it (a kernel leads to itself).
+pub(crate) fn reached_from<'a>(functions: &[Function<'a>]) -> HashMap<&'a str, Vec<&'a str>> {
+    let by_name: HashMap<_, _> = functions
+        .iter()
+        .map(|function| (function.name, function))
+        .collect();
+    let mut reached: HashMap<&str, Vec<&str>> = HashMap::new();
+    for kernel in functions.iter().filter(|function| function.is_kernel) {
+        let mut seen = HashSet::new();
+        let mut waiting = vec![kernel.name];
+        while let Some(name) = waiting.pop() {
+            let Some(function) = by_name.get(name).filter(|_| seen.insert(name)) else {
+                continue;
+            };
+            reached.entry(function.name).or_default().push(kernel.name);
+            waiting.extend(
+                function
+                    .body
+                    .iter()
+                    .flat_map(|line| symbols(line))
+                    .map(|symbol| symbol.name),
+            );
+        }
+    }
+    reached
+}
+
+/// The kernels from which a function is reached, for a message.
+pub(crate) fn kernels_of(reached: &HashMap<&str, Vec<&str>>, function: &str) -> String {
+    reached
+        .get(function)
+        .map_or_else(|| "(none)".to_owned(), |kernels| kernels.join("`, `"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_calls_from_kernels() {
+        let ir = "define ptx_kernel void @k(i32 %0) #0 {\nstart:\n  call void @f(), !dbg !1\n  ret void\n}\n\
+                  define internal void @f() {\n  ret void\n}\ndefine void @lonely() {\n  ret void\n}\n";
+        let functions = functions(ir);
+        assert_eq!(
+            functions.iter().map(|f| f.name).collect::<Vec<_>>(),
+            ["k", "f", "lonely"]
+        );
+        assert_eq!(
+            functions[0].body,
+            ["  call void @f(), !dbg !1", "  ret void"]
+        );
+        let reached = reached_from(&functions);
+        assert_eq!(kernels_of(&reached, "f"), "k");
+        assert_eq!(kernels_of(&reached, "lonely"), "(none)");
+    }
+}

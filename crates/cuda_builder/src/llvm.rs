@@ -1,0 +1,153 @@
+//! LLVM's part: link the bitcode, rewrite the IR, optimise it, print PTX.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::CudaBuilder;
+use crate::compile::Bitcode;
+use crate::error::{CudaBuilderError, io_error};
+use crate::ir::{address_space, barrier, convergent, flush, functions, generic_access};
+use crate::output::Folder;
+use crate::tools::Toolchain;
+
+/// Turns the archives into the folder's PTX file.
+pub(crate) fn emit_ptx(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+    folder: &Folder,
+) -> Result<(), CudaBuilderError> {
+    let linked = link(toolchain, bitcode, folder)?;
+    let public = kernels_and_constants(&linked);
+    if !public.has_kernels {
+        return Err(CudaBuilderError::NoKernels {
+            path: bitcode.crate_folder.clone(),
+        });
+    }
+    barrier::check(&linked)?;
+    let mut lowered = convergent::mark(&address_space::lower(&linked)?);
+    if builder.ftz {
+        lowered = flush::mark(&lowered);
+    }
+    write(&folder.lowered_ir(), &lowered)?;
+
+    run(Command::new(&toolchain.opt)
+        .arg(format!("-mcpu={}", builder.arch))
+        .arg(format!("-passes={}", passes(builder, &public.names)))
+        .args((!builder.keeps_lines()).then_some("--strip-debug"))
+        .arg("-S")
+        .arg(folder.lowered_ir())
+        .arg("-o")
+        .arg(folder.optimised_ir()))?;
+    generic_access::check(&read(&folder.optimised_ir())?)?;
+
+    run(Command::new(&toolchain.llc)
+        .arg(format!("-mcpu={}", builder.arch))
+        .arg(if builder.release { "-O3" } else { "-O1" })
+        .arg(format!(
+            "--fp-contract={}",
+            if builder.fma_contraction {
+                "fast"
+            } else {
+                "off"
+            }
+        ))
+        .arg(format!(
+            "-nvptx-prec-divf32={}",
+            if builder.fast_div { 0 } else { 2 }
+        ))
+        .arg(format!(
+            "-nvptx-prec-sqrtf32={}",
+            u8::from(!builder.fast_sqrt)
+        ))
+        .arg(folder.optimised_ir())
+        .arg("-o")
+        .arg(folder.ptx()))?;
+    if !builder.keeps_ir() {
+        for file in [folder.lowered_ir(), folder.optimised_ir()] {
+            std::fs::remove_file(&file).map_err(io_error("remove", file))?;
+        }
+    }
+    Ok(())
+}
+
+/// One module from all archives, as text: the crates whole, of the standard library only what they need.
+fn link(
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+    folder: &Folder,
+) -> Result<String, CudaBuilderError> {
+    let (crates, linked) = (folder.file("crates.bc"), folder.file("linked.ll"));
+    // Archives hold rustc's metadata beside the bitcode.
+    let llvm_link = || {
+        let mut command = Command::new(&toolchain.llvm_link);
+        command.arg("--ignore-non-bitcode");
+        command
+    };
+    run(llvm_link().args(&bitcode.crates).arg("-o").arg(&crates))?;
+    run(llvm_link()
+        .args(["--only-needed", "-S"])
+        .arg(&crates)
+        .args(&bitcode.standard_library)
+        .arg("-o")
+        .arg(&linked))?;
+    let text = read(&linked)?;
+    for file in [crates, linked] {
+        std::fs::remove_file(&file).map_err(io_error("remove", file))?;
+    }
+    Ok(text)
+}
+
+/// What must keep its name.
+struct Public<'a> {
+    names: Vec<&'a str>,
+    has_kernels: bool,
+}
+
+/// Kernels, which the host launches, and constants with a public name, which it may set.
+fn kernels_and_constants(ir: &str) -> Public<'_> {
+    let mut names: Vec<_> = functions::functions(ir)
+        .into_iter()
+        .filter(|function| function.is_kernel)
+        .map(|function| function.name)
+        .collect();
+    let has_kernels = !names.is_empty();
+    names.extend(address_space::public_constants(ir));
+    Public { names, has_kernels }
+}
+
+fn passes(builder: &CudaBuilder, public: &[&str]) -> String {
+    let kept: Vec<_> = public
+        .iter()
+        .map(|name| format!("preserve-gv={name}"))
+        .collect();
+    let level = if builder.release { "O3" } else { "O1" };
+    format!(
+        "internalize<{}>,default<{level}>,infer-address-spaces",
+        kept.join(";")
+    )
+}
+
+/// Runs a tool; its standard error goes into the error.
+fn run(command: &mut Command) -> Result<(), CudaBuilderError> {
+    let output = command.output().map_err(|source| CudaBuilderError::Start {
+        tool: command.get_program().into(),
+        source,
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(CudaBuilderError::Llvm {
+        tool: command.get_program().to_string_lossy().into_owned(),
+        status: output.status.to_string(),
+        message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+fn read(path: &Path) -> Result<String, CudaBuilderError> {
+    std::fs::read_to_string(path).map_err(io_error("read", path))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
+    std::fs::write(path, text).map_err(io_error("write", path))
+}

@@ -1,0 +1,118 @@
+//! Files that a build leaves, and how the next one knows that they are still right.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::compile::Bitcode;
+use crate::error::{CudaBuilderError, io_error};
+use crate::tools::Toolchain;
+use crate::{CudaBuilder, NvvmArch};
+
+/// Where one crate's outputs for one architecture lie.
+pub(crate) struct Folder {
+    path: PathBuf,
+    name: String,
+}
+
+impl Folder {
+    pub(crate) fn new(bitcode: &Bitcode, arch: NvvmArch) -> Result<Self, CudaBuilderError> {
+        let path = bitcode.target_folder.join("ptx").join(arch.target_cpu());
+        fs::create_dir_all(&path).map_err(io_error("create", &path))?;
+        Ok(Folder {
+            path,
+            name: bitcode.name.clone(),
+        })
+    }
+
+    /// A file of this crate with the given extension.
+    pub(crate) fn file(&self, extension: &str) -> PathBuf {
+        self.path.join(format!("{}.{extension}", self.name))
+    }
+
+    pub(crate) fn ptx(&self) -> PathBuf {
+        self.file("ptx")
+    }
+
+    /// The linked module after the rewrites, before the optimiser.
+    pub(crate) fn lowered_ir(&self) -> PathBuf {
+        self.file("lowered.ll")
+    }
+
+    /// The module that the PTX is printed from.
+    pub(crate) fn optimised_ir(&self) -> PathBuf {
+        self.file("ll")
+    }
+
+    /// Whether the PTX comes from exactly these inputs.
+    pub(crate) fn is_fresh(&self, fingerprint: &str) -> bool {
+        self.ptx().is_file()
+            && fs::read_to_string(self.file("fingerprint")).is_ok_and(|old| old == fingerprint)
+    }
+
+    /// From here on until [`finish`](Self::finish), what lies in the folder is not to be trusted.
+    pub(crate) fn begin(&self) -> Result<(), CudaBuilderError> {
+        match fs::remove_file(self.file("fingerprint")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(io_error("remove", self.file("fingerprint"))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn finish(&self, fingerprint: &str) -> Result<(), CudaBuilderError> {
+        replace(&self.file("fingerprint"), fingerprint.as_bytes())
+    }
+}
+
+/// Everything that decides the PTX's contents: the bitcode, the options, the tools.
+pub(crate) fn fingerprint(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+) -> Result<String, CudaBuilderError> {
+    let mut text = format!("{}\n{builder:?}\n{toolchain}\n", env!("CARGO_PKG_VERSION"));
+    for archive in bitcode.crates.iter().chain(&bitcode.standard_library) {
+        let bytes = fs::read(archive).map_err(io_error("read", archive))?;
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let _ = writeln!(text, "{:016x} {}", hasher.finish(), archive.display());
+    }
+    Ok(text)
+}
+
+/// Copies a file unless the other one already has these contents, so that its time tells when it last changed.
+pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
+    let bytes = fs::read(from).map_err(io_error("read", from))?;
+    if fs::read(to).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+    }
+    replace(to, &bytes)
+}
+
+/// Puts a file in place whole: a reader sees the old one or the new one.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut file = new_file_in(folder).map_err(io_error("write in", folder))?;
+    file.write_all(bytes)
+        .map_err(io_error("write", file.path()))?;
+    file.persist(path)
+        .map_err(|error| io_error("write", path)(error.error))?;
+    Ok(())
+}
+
+/// A temporary file with the permissions that an ordinary new file would have.
+fn new_file_in(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
