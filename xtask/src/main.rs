@@ -1,2 +1,85 @@
-//! Development commands.
-fn main() {}
+//! Development commands of the workspace: `cargo xtask <command>`.
+//!
+//! This file only dispatches; each command is a file of its own. Commands that need a tool install it first (`setup`).
+
+mod build_ptx;
+mod demo;
+mod doctor;
+mod gpu;
+mod pitfalls;
+mod setup;
+mod test;
+mod verify_ptx;
+mod workspace;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use cuda_builder::NvvmArch;
+
+/// Development commands of Blockwise.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile the kernels to target/ptx/kernels.sm_XX.ptx
+    BuildPtx {
+        /// GPU generations, separated by commas
+        #[arg(
+            long,
+            value_delimiter = ',',
+            default_value = "sm_80",
+            value_name = "sm_XX"
+        )]
+        arch: Vec<NvvmArch>,
+        /// Put source lines into the PTX (the instructions stay the same)
+        #[arg(long)]
+        line_info: bool,
+    },
+    /// Install what is missing on this machine
+    Setup,
+    /// Show the tools found, what is missing, and the commands that fix it
+    Doctor,
+    /// Build everything and run the demos on the GPU, or on the emulator without one
+    Demo {
+        /// Arguments for `blockwise demo`: conv, reduce, tiling, shared, all, --device, --plot …
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Build everything and run every test of the workspace
+    Test {
+        /// Arguments for `cargo test`, and for the tests behind a second --
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Assemble PTX files with ptxas and show each kernel's resources
+    VerifyPtx {
+        /// PTX files; all of target/ptx when none is given
+        files: Vec<PathBuf>,
+    },
+    /// Run the deliberately broken kernels and show how the emulator reports each
+    Pitfalls,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::BuildPtx { arch, line_info } => build_ptx::run(&arch, line_info),
+        Command::Setup => setup::run(),
+        Command::Doctor => doctor::run(),
+        Command::Demo { arguments } => demo::run(&arguments),
+        Command::Test { arguments } => test::run(&arguments),
+        Command::VerifyPtx { files } => verify_ptx::run(&files),
+        Command::Pitfalls => pitfalls::run(),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

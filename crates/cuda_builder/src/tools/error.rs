@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{DEBIAN_PACKAGES, OLDEST_RUSTC, RUSTUP_COMPONENTS, Report, Version};
+use super::{OLDEST_RUSTC, Report, Version};
 
 /// One reason why a place cannot build PTX.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub enum Rejection {
 #[derive(Debug, Error)]
 pub enum ToolError {
     /// No place holds a complete toolchain.
-    #[error("no toolchain here can build PTX\n{report}{}", how_to_fix(report))]
+    #[error("no toolchain here can build PTX\n{report}{}", report.fix())]
     NoToolchain {
         /// Every place with the reasons against it.
         report: Report,
@@ -158,17 +158,4 @@ pub enum ToolError {
         /// The system's error.
         source: io::Error,
     },
-}
-
-/// The commands that would complete a place, or the advice to correct a variable.
-fn how_to_fix(report: &Report) -> String {
-    if report.environment_is_set() {
-        return "fix: correct or unset the variable; it is never passed over".to_owned();
-    }
-    format!(
-        "fix, one of:\n  rustup component add {}\n  apt-get install --no-install-recommends {}\n\
-         or, in the Blockwise workspace: cargo xtask setup",
-        RUSTUP_COMPONENTS.join(" "),
-        DEBIAN_PACKAGES.join(" "),
-    )
 }

@@ -7,7 +7,7 @@ use super::llvm::LlvmTools;
 use super::machine::{Machine, executable};
 use super::rustc::{Compiler, beside};
 use super::variables::{CARGO, LLVM_BIN, RUSTC};
-use super::{Origin, Rejection, ToolError, Toolchain};
+use super::{DEBIAN_PACKAGES, Origin, RUSTUP_COMPONENTS, Rejection, ToolError, Toolchain};
 
 /// One place and what was found there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +48,22 @@ impl Report {
             .find_map(|candidate| candidate.verdict.as_ref().ok())
     }
 
+    /// The commands that complete a place, or the advice to correct a variable.
+    pub fn fix(&self) -> String {
+        if self.environment_is_set() {
+            return "fix: correct or unset the variable; it is never passed over".to_owned();
+        }
+        format!(
+            "fix, one of:\n  rustup component add {}\n  apt-get install --no-install-recommends {}\n\
+             or, in the Blockwise workspace: cargo xtask setup",
+            RUSTUP_COMPONENTS.join(" "),
+            DEBIAN_PACKAGES.join(" "),
+        )
+    }
+
     /// Whether variables choose tools. Then no other place counts: silently building with other tools than asked for
     /// would be worse than an error.
-    pub(super) fn environment_is_set(&self) -> bool {
+    pub fn environment_is_set(&self) -> bool {
         self.candidates
             .first()
             .is_some_and(|candidate| match &candidate.verdict {

@@ -1,0 +1,81 @@
+//! `cargo xtask build-ptx`: kernels in Rust to PTX, one file for each GPU generation.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use cuda_builder::{CudaBuilder, NvvmArch};
+
+use crate::{setup, workspace};
+
+pub(crate) fn run(architectures: &[NvvmArch], line_info: bool) -> Result<ExitCode> {
+    setup::toolchain()?;
+    kernels(architectures, line_info)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the crate `kernels`. Without line information the PTX is what demo and tests run.
+pub(crate) fn kernels(architectures: &[NvvmArch], line_info: bool) -> Result<()> {
+    architectures
+        .iter()
+        .try_for_each(|&arch| build("kernels", arch, line_info).map(drop))
+}
+
+/// Builds the crate `broken_kernels`, with lines: its whole point is the message that names one.
+pub(crate) fn broken_kernels() -> Result<PathBuf> {
+    build("broken_kernels", NvvmArch::Compute80, true)
+}
+
+/// Builds one crate for one target and prints what came out. Nothing happens when nothing changed.
+fn build(package: &str, arch: NvvmArch, line_info: bool) -> Result<PathBuf> {
+    let start = Instant::now();
+    let file = workspace::ptx()?.join(format!("{package}.{arch}.ptx"));
+    let before = modified(&file);
+    CudaBuilder::new(workspace::root().join(package))
+        .arch(arch)
+        .generate_line_info(line_info)
+        .copy_to(&file)
+        .build()
+        .with_context(|| format!("cannot build {package} for {arch}"))?;
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    println!(
+        "{}: {} kernels, {:.0} KiB, {} in {:.1} s",
+        file.display(),
+        entries(&text).count(),
+        text.len() as f64 / 1024.0,
+        if before.is_some() && before == modified(&file) {
+            "unchanged"
+        } else {
+            "written"
+        },
+        start.elapsed().as_secs_f64()
+    );
+    Ok(file)
+}
+
+fn modified(file: &Path) -> Option<std::time::SystemTime> {
+    file.metadata().ok()?.modified().ok()
+}
+
+/// The names of a PTX file's kernels.
+fn entries(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().filter_map(|line| {
+        line.trim_start()
+            .strip_prefix(".visible .entry ")?
+            .split('(')
+            .next()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entries;
+
+    #[test]
+    fn kernels_are_counted_and_device_functions_are_not() {
+        let ptx = ".visible .entry add(\n\t.param .u64 a\n)\n.visible .func help()\n.visible .entry mul()\n// .visible .entry no(\n";
+        assert_eq!(entries(ptx).collect::<Vec<_>>(), ["add", "mul"]);
+    }
+}

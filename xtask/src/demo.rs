@@ -1,0 +1,40 @@
+//! `cargo xtask demo`: from a fresh clone to the demos' table.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+use cuda_builder::NvvmArch;
+
+use crate::{build_ptx, setup, workspace};
+
+/// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is ours.
+pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    setup::toolchain()?;
+    build_ptx::kernels(&[NvvmArch::Compute80], false)?;
+    workspace::check(workspace::cargo().args([
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "blockwise",
+    ]))?;
+
+    let program = workspace::target()?
+        .join("release")
+        .join(format!("blockwise{}", std::env::consts::EXE_SUFFIX));
+    let mut command = Command::new(program);
+    command.arg("demo");
+    if arguments
+        .first()
+        .is_none_or(|first| first.to_string_lossy().starts_with('-'))
+    {
+        command.arg("all");
+    }
+    let status = workspace::status(command.args(arguments))?;
+    // A program ended by a signal has no code.
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from))
+}

@@ -1,0 +1,13 @@
+//! `cargo xtask pitfalls`: the documents' mistakes, each as a kernel, and what the emulator says of it.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{build_ptx, setup};
+
+pub(crate) fn run() -> Result<ExitCode> {
+    setup::toolchain()?;
+    build_ptx::broken_kernels()?;
+    Ok(ExitCode::SUCCESS)
+}
