@@ -1,0 +1,217 @@
+//! The matrix product C = A·B of row-major matrices.
+
+use ndarray::{Array2, ArrayView2};
+
+use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, LaunchPlan};
+use crate::named::named_enum;
+
+use super::limits::{blocks_for, plan_2d};
+use super::{
+    Execution, Float, LaunchError, download_matrix, matrix_len, prepare_output, run, upload,
+};
+
+named_enum! {
+    /// The kernels that multiply matrices.
+    pub enum MatmulKernel("matrix product kernel") {
+        /// Each thread reads its row and column from global memory.
+        Naive = "naive",
+        /// Blocks share tiles of both operands.
+        Tiled = "tiled",
+    }
+}
+
+/// How to launch a matrix product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatmulOptions {
+    /// The kernel.
+    pub kernel: MatmulKernel,
+    /// Blocks along each of x and y, at most.
+    pub grid_cap: Option<u32>,
+}
+
+impl Default for MatmulOptions {
+    fn default() -> Self {
+        Self {
+            kernel: MatmulKernel::Tiled,
+            grid_cap: None,
+        }
+    }
+}
+
+/// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatmulShape {
+    /// Rows of A and C.
+    pub rows: usize,
+    /// Columns of A, rows of B.
+    pub inner: usize,
+    /// Columns of B and C.
+    pub cols: usize,
+}
+
+impl MatmulShape {
+    /// The shape of the product of two matrices, given as (rows, columns).
+    ///
+    /// # Errors
+    /// When A has not as many columns as B has rows.
+    pub fn of(a: (usize, usize), b: (usize, usize)) -> Result<Self, LaunchError> {
+        if a.1 != b.0 {
+            return Err(LaunchError::ShapeMismatch {
+                left_name: "A",
+                left: vec![a.0, a.1],
+                right_name: "B",
+                right: vec![b.0, b.1],
+                rule: "a product needs as many columns in A as rows in B",
+            });
+        }
+        Ok(Self {
+            rows: a.0,
+            inner: a.1,
+            cols: b.1,
+        })
+    }
+}
+
+/// Plans a product. `None` when there is no output, and so nothing to launch.
+///
+/// # Errors
+/// When a size overflows or a limit is broken.
+pub fn plan<T: Float>(
+    shape: MatmulShape,
+    options: &MatmulOptions,
+    properties: &DeviceProperties,
+) -> Result<Option<LaunchPlan>, LaunchError> {
+    let tile = kernels::matmul::TILE;
+    let blocks =
+        |extent, axis: usize| blocks_for(extent, tile, options.grid_cap, properties.max_grid[axis]);
+    let grid = [blocks(shape.cols, 0), blocks(shape.rows, 1)];
+    let plan = plan_2d(
+        format!("matmul_{}_{}", options.kernel, T::NAME),
+        grid,
+        [tile, tile],
+        properties,
+    )?;
+    let outputs = matrix_len(shape.rows, shape.cols)?;
+    Ok((outputs > 0).then_some(plan))
+}
+
+/// Multiplies two row-major buffers. `None` when there was nothing to launch.
+///
+/// # Errors
+/// Those of [`plan`], a buffer whose length is not its matrix's, and what goes wrong on the device.
+pub fn matmul_buffers<T: Float>(
+    device: &Device,
+    a: &DeviceBuffer<T>,
+    b: &DeviceBuffer<T>,
+    c: &mut DeviceBuffer<T>,
+    shape: MatmulShape,
+    options: &MatmulOptions,
+) -> Result<Option<Execution>, LaunchError> {
+    let MatmulShape { rows, inner, cols } = shape;
+    let plan = plan::<T>(shape, options, device.properties())?;
+    for (what, buffer, needed) in [
+        ("A", a, matrix_len(rows, inner)?),
+        ("B", b, matrix_len(inner, cols)?),
+    ] {
+        if buffer.len() != needed {
+            let given = buffer.len();
+            return Err(LaunchError::BufferLength {
+                what,
+                needed,
+                given,
+            });
+        }
+    }
+    prepare_output(c, matrix_len(rows, cols)?)?;
+    let Some(plan) = plan else { return Ok(None) };
+    let arguments = Arguments::new().slice(a).slice(b).pointer(c);
+    let arguments = arguments
+        .value(rows as u64)
+        .value(inner as u64)
+        .value(cols as u64);
+    // SAFETY: these are the parameters of the `matmul` kernels, and the buffers have the lengths of the shape.
+    unsafe { run(device, plan, arguments).map(Some) }
+}
+
+/// The matrix product A·B. With no inner extent it is all zeros.
+///
+/// # Errors
+/// When the shapes do not fit, and as for [`matmul_buffers`].
+pub fn matmul<T: Float>(
+    device: &Device,
+    a: ArrayView2<'_, T>,
+    b: ArrayView2<'_, T>,
+    options: &MatmulOptions,
+) -> Result<Array2<T>, LaunchError> {
+    let shape = MatmulShape::of(a.dim(), b.dim())?;
+    // Refused before anything is copied.
+    plan::<T>(shape, options, device.properties())?;
+    let (a, b) = (upload(device, &a)?, upload(device, &b)?);
+    let mut c = device.alloc(matrix_len(shape.rows, shape.cols)?)?;
+    matmul_buffers(device, &a, &b, &mut c, shape, options)?;
+    download_matrix(&c, shape.rows, shape.cols)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::h200;
+    use super::*;
+
+    fn shape(rows: usize, inner: usize, cols: usize) -> MatmulShape {
+        MatmulShape { rows, inner, cols }
+    }
+
+    #[test]
+    fn the_grid_covers_the_output_with_columns_along_x() {
+        let plan = plan::<f32>(shape(33, 5, 16), &MatmulOptions::default(), &h200());
+        let plan = plan.expect("allowed").expect("there are outputs");
+        assert_eq!(plan.kernel, "matmul_tiled_f32");
+        assert_eq!(
+            (plan.grid, plan.block, plan.dynamic_shared_bytes),
+            ([1, 3, 1], [16, 16, 1], 0)
+        );
+    }
+
+    #[test]
+    fn more_rows_than_a_grid_has_blocks_are_strided_over() {
+        let tall = shape(2_000_000, 1, 1);
+        let plan = plan::<f64>(tall, &MatmulOptions::default(), &h200())
+            .expect("allowed")
+            .expect("outputs");
+        assert_eq!(plan.grid, [1, 65_535, 1]);
+    }
+
+    #[test]
+    fn no_output_is_no_launch_and_no_inner_extent_is_one() {
+        let planned =
+            |shape| plan::<f32>(shape, &MatmulOptions::default(), &h200()).expect("allowed");
+        assert_eq!(planned(shape(0, 3, 4)), None);
+        assert_eq!(planned(shape(4, 3, 0)), None);
+        assert!(planned(shape(4, 0, 4)).is_some());
+    }
+
+    #[test]
+    fn shapes_that_do_not_fit_are_told() {
+        let error = MatmulShape::of((2, 3), (4, 5)).expect_err("3 is not 4");
+        assert!(
+            error.to_string().starts_with("A is 2x3 and B is 4x5: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_output_too_large_to_count_and_an_empty_grid_are_refused() {
+        let options = MatmulOptions::default();
+        let error =
+            plan::<f32>(shape(1 << 33, 0, 1 << 33), &options, &h200()).expect_err("2⁶⁶ outputs");
+        assert!(matches!(error, LaunchError::SizeOverflow { .. }));
+        let none = MatmulOptions {
+            grid_cap: Some(0),
+            ..options
+        };
+        assert!(matches!(
+            plan::<f32>(shape(1, 1, 1), &none, &h200()),
+            Err(LaunchError::ZeroGrid { .. })
+        ));
+    }
+}

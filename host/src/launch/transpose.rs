@@ -1,0 +1,157 @@
+//! The transpose of a row-major matrix.
+
+use ndarray::{Array2, ArrayView2};
+
+use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, LaunchPlan};
+use crate::named::named_enum;
+
+use super::limits::{blocks_for, plan_2d};
+use super::{
+    Execution, LaunchError, download_matrix, matrix_len, prepare_output, run, upload, word_name,
+};
+
+named_enum! {
+    /// The kernels that transpose.
+    pub enum TransposeKernel("transpose kernel") {
+        /// Reads rows and writes columns.
+        Naive = "naive",
+        /// Turns tiles in shared memory, so that both sides are rows.
+        Tiled = "tiled",
+        /// The same with padded tiles, whose columns lie in different banks.
+        Padded = "padded",
+    }
+}
+
+/// How to launch a transpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransposeOptions {
+    /// The kernel.
+    pub kernel: TransposeKernel,
+    /// Blocks along each of x and y, at most.
+    pub grid_cap: Option<u32>,
+}
+
+impl Default for TransposeOptions {
+    fn default() -> Self {
+        Self {
+            kernel: TransposeKernel::Padded,
+            grid_cap: None,
+        }
+    }
+}
+
+/// Plans the transpose of a matrix of `rows` × `cols`. `None` when it is empty, and so nothing to launch.
+///
+/// # Errors
+/// When a size overflows or a limit is broken.
+pub fn plan<T: Element>(
+    rows: usize,
+    cols: usize,
+    options: &TransposeOptions,
+    properties: &DeviceProperties,
+) -> Result<Option<LaunchPlan>, LaunchError> {
+    use kernels::transpose::{ROWS, TILE};
+    let blocks =
+        |extent, axis: usize| blocks_for(extent, TILE, options.grid_cap, properties.max_grid[axis]);
+    let grid = [blocks(cols, 0), blocks(rows, 1)];
+    let kernel = format!("transpose_{}_{}", options.kernel, word_name::<T>());
+    let plan = plan_2d(kernel, grid, [TILE, ROWS], properties)?;
+    Ok((matrix_len(rows, cols)? > 0).then_some(plan))
+}
+
+/// Transposes a row-major buffer of `rows` × `cols` into one of `cols` × `rows`. `None` when there was nothing to
+/// launch.
+///
+/// # Errors
+/// Those of [`plan`], a buffer of another length, and what goes wrong on the device.
+pub fn transpose_buffers<T: Element>(
+    device: &Device,
+    input: &DeviceBuffer<T>,
+    output: &mut DeviceBuffer<T>,
+    rows: usize,
+    cols: usize,
+    options: &TransposeOptions,
+) -> Result<Option<Execution>, LaunchError> {
+    let plan = plan::<T>(rows, cols, options, device.properties())?;
+    let needed = matrix_len(rows, cols)?;
+    if input.len() != needed {
+        return Err(LaunchError::BufferLength {
+            what: "input",
+            needed,
+            given: input.len(),
+        });
+    }
+    prepare_output(output, needed)?;
+    let Some(plan) = plan else { return Ok(None) };
+    let arguments = Arguments::new()
+        .slice(input)
+        .pointer(output)
+        .value(rows as u64)
+        .value(cols as u64);
+    // SAFETY: these are the parameters of the `transpose` kernels, which move elements of this width; both buffers
+    // have rows × cols of them.
+    unsafe { run(device, plan, arguments).map(Some) }
+}
+
+/// The transpose of a matrix.
+///
+/// # Errors
+/// As for [`transpose_buffers`].
+pub fn transpose<T: Element>(
+    device: &Device,
+    input: ArrayView2<'_, T>,
+    options: &TransposeOptions,
+) -> Result<Array2<T>, LaunchError> {
+    let (rows, cols) = input.dim();
+    plan::<T>(rows, cols, options, device.properties())?;
+    let input = upload(device, &input)?;
+    let mut output = device.alloc(input.len())?;
+    transpose_buffers(device, &input, &mut output, rows, cols, options)?;
+    download_matrix(&output, cols, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::h200;
+    use super::*;
+
+    fn planned<T: Element>(rows: usize, cols: usize) -> Option<LaunchPlan> {
+        plan::<T>(rows, cols, &TransposeOptions::default(), &h200()).expect("within every limit")
+    }
+
+    #[test]
+    fn the_grid_covers_the_input_and_the_kernel_goes_by_the_elements_width() {
+        let plan = planned::<f64>(33, 65).expect("a launch");
+        assert_eq!(plan.kernel, "transpose_padded_u64");
+        assert_eq!((plan.grid, plan.block), ([3, 2, 1], [32, 8, 1]));
+        assert_eq!(
+            planned::<f32>(1, 1).expect("a launch").kernel,
+            "transpose_padded_u32"
+        );
+        assert_eq!(
+            planned::<i64>(1, 1).expect("a launch").kernel,
+            "transpose_padded_u64"
+        );
+    }
+
+    #[test]
+    fn an_empty_matrix_is_no_launch() {
+        assert_eq!(planned::<f32>(0, 5), None);
+        assert_eq!(planned::<f32>(5, 0), None);
+    }
+
+    #[test]
+    fn an_empty_grid_and_a_size_too_large_to_count_are_refused() {
+        let none = TransposeOptions {
+            grid_cap: Some(0),
+            ..TransposeOptions::default()
+        };
+        assert!(matches!(
+            plan::<f32>(2, 2, &none, &h200()),
+            Err(LaunchError::ZeroGrid { .. })
+        ));
+        let options = TransposeOptions::default();
+        let error = plan::<f32>(1 << 33, 1 << 33, &options, &h200()).expect_err("2⁶⁶ elements");
+        assert!(matches!(error, LaunchError::SizeOverflow { .. }));
+    }
+}
