@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::CudaBuilder;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
-use crate::ir::{address_space, barrier, convergent, flush, functions, generic_access};
+use crate::ir::{address_space, atomic, barrier, convergent, flush, functions, generic_access};
 use crate::output::Folder;
 use crate::tools::Toolchain;
 
@@ -25,7 +25,7 @@ pub(crate) fn emit_ptx(
         });
     }
     barrier::check(&linked)?;
-    let mut lowered = convergent::mark(&address_space::lower(&linked)?);
+    let mut lowered = atomic::order(&convergent::mark(&address_space::lower(&linked)?));
     if builder.ftz {
         lowered = flush::mark(&lowered);
     }

@@ -1,18 +1,20 @@
 //! What the builder does to LLVM's IR between rustc and the optimiser, as text.
 //!
-//! rustc's NVPTX target knows nothing of shared or constant memory and lets LLVM copy inline assembly into branches. Three
+//! rustc's NVPTX target knows nothing of shared or constant memory and lets LLVM copy inline assembly into branches. Four
 //! rewrites repair that before any optimisation, and two checks refuse what could still go wrong:
 //!
 //! 1. [`address_space::lower`] moves the marked statics to the shared or constant address space;
 //! 2. [`convergent::mark`] forbids LLVM to make calls depend on more control flow than they do;
-//! 3. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
-//! 4. [`barrier::check`] finds barriers that rustc itself copied;
-//! 5. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer.
+//! 3. [`atomic::order`] keeps the memory ordering that LLVM 22 would drop;
+//! 4. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
+//! 5. [`barrier::check`] finds barriers that rustc itself copied;
+//! 6. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer.
 //!
 //! Text, because LLVM's C API would tie the crate to one LLVM, and because llvm-link prints IR in a regular form: one
 //! instruction a line, definitions at the line's start.
 
 pub(crate) mod address_space;
+pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod convergent;
 pub(crate) mod flush;

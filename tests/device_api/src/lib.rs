@@ -1,0 +1,37 @@
+//! One kernel for each part of `cuda_std`; `tests/tests/device_api.rs` launches them.
+//!
+//! Every kernel writes one row of results for each thread. The host computes the same from the documentation of CUDA and of
+//! the PTX ISA, not from `cuda_std`.
+//!
+//! # Safety
+//! All kernels: `out` holds (threads in the grid) × (columns the kernel names) elements, and the launch has the shape that the
+//! kernel names.
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the crate's documentation states it once"
+)]
+
+mod arithmetic;
+mod barriers;
+mod memory;
+mod positions;
+mod warps;
+
+pub use arithmetic::*;
+pub use barriers::*;
+pub use memory::*;
+pub use positions::*;
+pub use warps::*;
+
+/// The place of column `column` in the row of thread `thread`.
+///
+/// # Safety
+/// `out` holds that element.
+#[inline(always)]
+unsafe fn put<T>(out: *mut T, thread: u32, columns: u32, column: u32, value: T) {
+    let at = thread as usize * columns as usize + column as usize;
+    // SAFETY: the caller's promise.
+    unsafe { out.add(at).write(value) }
+}
