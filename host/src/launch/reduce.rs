@@ -107,7 +107,7 @@ fn plan<T: Number>(
     let blocks = blocks_for(len, threads, Some(cap), properties.max_grid[0]);
     let shared_bytes = match options.kernel {
         ReduceKernel::Tree => u64::from(threads) * size_of::<T>() as u64,
-        ReduceKernel::Shuffle if threads % properties.warp_size != 0 => {
+        ReduceKernel::Shuffle if !threads.is_multiple_of(properties.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
                 threads,
                 warp_size: properties.warp_size,

@@ -112,17 +112,3 @@ fn text_that_is_no_ptx_is_refused() {
         "{error}"
     );
 }
-
-#[test]
-fn buffers_of_another_device_are_refused() {
-    let device = emulator();
-    let other = emulator().upload(&[1_u32]).expect("memory");
-    assert!(!Arguments::new().slice(&other).live_on(&device.backend));
-    let own = device.upload(&[1_u32]).expect("memory");
-    assert!(
-        Arguments::new()
-            .slice(&own)
-            .value(1_u32)
-            .live_on(&device.backend)
-    );
-}
