@@ -1,0 +1,553 @@
+//! `cuda_std`, function by function: the kernels of `device_api` on every device that is there, against values computed here
+//! from the documentation of CUDA and the PTX ISA.
+
+use blockwise::device::{
+    Arguments, Device, DeviceChoice, DeviceError, Element, LaunchPlan, Module, PtxSource,
+};
+
+/// Value of every output element before a launch.
+const POISON: u8 = 0xFF;
+
+/// A device with the kernels of `device_api`.
+struct Bench {
+    device: Device,
+    module: Module,
+}
+
+/// The emulator, and the GPU where there is one.
+fn benches() -> Vec<Bench> {
+    let mut devices = vec![Device::connect(DeviceChoice::Emulator).unwrap()];
+    match Device::connect(DeviceChoice::Gpu) {
+        Ok(gpu) => devices.push(gpu),
+        Err(error) => eprintln!("skipped on the GPU: {error}"),
+    }
+    devices.into_iter().map(Bench::new).collect()
+}
+
+impl Bench {
+    fn new(mut device: Device) -> Self {
+        let source = PtxSource::of_crate("device_api");
+        let file = source
+            .select(device.properties().compute_capability)
+            .unwrap();
+        let module = device
+            .load_ptx(&file.text, &file.path.display().to_string())
+            .unwrap();
+        device.synchronize().unwrap();
+        Bench { device, module }
+    }
+
+    /// Launches `kernel` with `arguments` and returns what it wrote to a poisoned output of `len` elements, which follows them.
+    fn run<T: Element>(
+        &self,
+        kernel: &str,
+        launch: Launch,
+        arguments: Arguments<'_>,
+        len: usize,
+    ) -> Vec<T> {
+        let mut out = self.device.alloc::<T>(len).unwrap();
+        out.poison().unwrap();
+        self.launch(kernel, launch, &arguments.pointer(&mut out))
+            .unwrap();
+        out.copy_to_vec().unwrap()
+    }
+
+    fn launch(
+        &self,
+        kernel: &str,
+        launch: Launch,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), DeviceError> {
+        let plan = LaunchPlan {
+            kernel: kernel.to_owned(),
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        };
+        // SAFETY: each test passes what its kernel's documentation asks for.
+        unsafe { self.module.launch(&plan, arguments) }?;
+        self.device.synchronize()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Launch {
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared_bytes: u32,
+}
+
+fn threads(count: u32) -> Launch {
+    blocks(1, count)
+}
+
+fn blocks(grid: u32, block: u32) -> Launch {
+    Launch {
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        dynamic_shared_bytes: 0,
+    }
+}
+
+/// A value for each lane in which neighbours and halves differ.
+fn lane_values() -> Vec<u32> {
+    (0..32u32)
+        .map(|lane| lane.wrapping_mul(0x9E37_79B9) ^ 0x1234)
+        .collect()
+}
+
+#[test]
+fn positions_in_three_dimensions() {
+    let (grid, block) = ([3, 2, 2], [5, 3, 2]);
+    let count = 12 * 30;
+    for bench in benches() {
+        let launch = Launch {
+            grid,
+            block,
+            dynamic_shared_bytes: 0,
+        };
+        let rows: Vec<u32> = bench.run("positions", launch, Arguments::new(), count * 21);
+        for (row, got) in rows.chunks(21).enumerate() {
+            let row = row as u32;
+            let (b, t) = (row / 30, row % 30);
+            let bi = [b % 3, b / 3 % 2, b / 6];
+            let ti = [t % 5, t / 5 % 3, t / 15];
+            let at = |axis: usize| bi[axis] * block[axis] + ti[axis];
+            let mut expected = vec![];
+            expected.extend(ti);
+            expected.extend(bi);
+            expected.extend(block);
+            expected.extend(grid);
+            expected.extend([
+                row,
+                at(0),
+                at(0),
+                at(1),
+                at(0),
+                at(1),
+                at(2),
+                t % 32,
+                u32::from(row == 0),
+            ]);
+            assert_eq!(got, expected, "row {row}");
+        }
+    }
+}
+
+#[test]
+fn barriers_that_count() {
+    for bench in benches() {
+        for count in [1, 31, 32, 33, 100, 256] {
+            for flags in [
+                vec![0; 256],
+                vec![7; 256],
+                (0..256).map(|i| i % 3).collect::<Vec<u32>>(),
+            ] {
+                let flags = &flags[..count as usize];
+                let input = bench.device.upload(flags).unwrap();
+                let rows: Vec<u32> = bench.run(
+                    "block_votes",
+                    threads(count),
+                    Arguments::new().slice(&input),
+                    flags.len() * 6,
+                );
+                let set = flags.iter().filter(|&&flag| flag != 0).count() as u32;
+                let expected = [
+                    set,
+                    u32::from(set == count),
+                    u32::from(set > 0),
+                    count,
+                    1,
+                    0,
+                ];
+                assert!(
+                    rows.chunks(6).all(|row| row == expected),
+                    "{count} threads: {rows:?}, not {expected:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The source lane of a shuffle and whether it is in range, from the PTX ISA's description of `shfl.sync`.
+fn source_lane(mode: usize, lane: u32, b: u32, width: u32) -> (u32, bool) {
+    let segment = lane / width * width;
+    let (b, last) = (b & 31, segment + width - 1);
+    let (source, in_range) = match mode {
+        0 => (lane + b, lane + b <= last),
+        1 => (lane.wrapping_sub(b), lane >= segment + b),
+        2 => (segment | (b & (width - 1)), true),
+        _ => (lane ^ b, (lane ^ b) <= last),
+    };
+    (if in_range { source } else { lane }, in_range)
+}
+
+#[track_caller]
+fn check_shuffles<T: Element + PartialEq + std::fmt::Debug>(kernel: &str, values: &[T]) {
+    for bench in benches() {
+        let input = bench.device.upload(values).unwrap();
+        for width in [32, 16, 8, 4, 2, 1] {
+            for b in [0, 1, 3, 7, 16, 31] {
+                let mut out = bench.device.alloc::<T>(32 * 4).unwrap();
+                out.poison().unwrap();
+                let arguments = Arguments::new()
+                    .slice(&input)
+                    .value(b)
+                    .value(width)
+                    .pointer(&mut out);
+                let flags: Vec<u32> = bench.run(kernel, threads(32), arguments, 32 * 4);
+                let shuffled = out.copy_to_vec().unwrap();
+                for (at, (got, flag)) in shuffled.iter().zip(flags).enumerate() {
+                    let (lane, mode) = (at as u32 / 4, at % 4);
+                    let (source, in_range) = source_lane(mode, lane, b, width);
+                    let case = format!("{kernel}, mode {mode}, lane {lane}, b {b}, width {width}");
+                    assert_eq!(*got, values[source as usize], "{case}");
+                    assert_eq!(flag, u32::from(in_range), "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn shuffles_move_32_and_64_bits() {
+    let values = lane_values();
+    check_shuffles("shuffles_u32", &values);
+    check_shuffles(
+        "shuffles_f32",
+        &values.iter().map(|&v| v as f32 / 7.0).collect::<Vec<_>>(),
+    );
+    check_shuffles(
+        "shuffles_f64",
+        &values
+            .iter()
+            .map(|&v| f64::from(v) / 7.0)
+            .collect::<Vec<_>>(),
+    );
+    check_shuffles(
+        "shuffles_i64",
+        &values
+            .iter()
+            .map(|&v| (i64::from(v) << 32) - i64::from(v))
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn votes_and_matches_of_the_lanes_in_the_mask() {
+    let cases: [Vec<u32>; 3] = [
+        vec![5; 32],
+        vec![0; 32],
+        (0..32).map(|lane| lane % 4).collect(),
+    ];
+    for bench in benches() {
+        for values in &cases {
+            for mask in [u32::MAX, 0x0000_FFFF, 0xF0F0_1111, 1 << 31] {
+                let input = bench.device.upload(values).unwrap();
+                let arguments = Arguments::new().slice(&input).value(mask);
+                let rows: Vec<u32> = bench.run("warp_votes", threads(32), arguments, 32 * 5);
+                let lanes = |wanted: &dyn Fn(u32) -> bool| {
+                    (0..32)
+                        .filter(|lane| mask >> lane & 1 == 1 && wanted(values[*lane as usize]))
+                        .fold(0u32, |all, lane| all | 1 << lane)
+                };
+                let set = lanes(&|value| value != 0);
+                for lane in 0..32 {
+                    let same = lanes(&|value| value == values[lane]);
+                    let expected = [
+                        u32::from(set == mask),
+                        u32::from(set != 0),
+                        set,
+                        same,
+                        if same == mask { mask } else { 0 },
+                    ];
+                    let poison = [u32::from_ne_bytes([POISON; 4]); 5];
+                    let expected = if mask >> lane & 1 == 1 {
+                        expected
+                    } else {
+                        poison
+                    };
+                    assert_eq!(
+                        rows[lane * 5..][..5],
+                        expected,
+                        "lane {lane}, mask {mask:#x}, {values:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn matches_compare_all_64_bits() {
+    // Equal in the low half everywhere, in the high half by fours.
+    let values: Vec<u64> = (0..32).map(|lane| (lane / 4) << 32 | 9).collect();
+    for bench in benches() {
+        let input = bench.device.upload(&values).unwrap();
+        let rows: Vec<u32> =
+            bench.run("match_u64", threads(32), Arguments::new().slice(&input), 64);
+        let expected: Vec<u32> = (0..32)
+            .flat_map(|lane| [0xF << (lane / 4 * 4), u32::MAX])
+            .collect();
+        assert_eq!(rows, expected);
+    }
+}
+
+#[test]
+fn warp_reductions_signed_and_unsigned() {
+    let values = lane_values();
+    let signed = || values.iter().map(|&value| value as i32);
+    let expected = [
+        values
+            .iter()
+            .fold(0, |sum: u32, &value| sum.wrapping_add(value)),
+        *values.iter().min().unwrap(),
+        *values.iter().max().unwrap(),
+        values.iter().fold(u32::MAX, |all, value| all & value),
+        values.iter().fold(0, |all, value| all | value),
+        values.iter().fold(0, |all, value| all ^ value),
+        signed().fold(0, i32::wrapping_add) as u32,
+        signed().min().unwrap() as u32,
+        signed().max().unwrap() as u32,
+    ];
+    for bench in benches() {
+        let input = bench.device.upload(&values).unwrap();
+        let rows: Vec<u32> = bench.run(
+            "warp_reductions",
+            threads(32),
+            Arguments::new().slice(&input),
+            32 * 9,
+        );
+        assert!(
+            rows.chunks(9).all(|row| row == expected),
+            "{rows:?}, not {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn a_warp_barrier_orders_shared_memory() {
+    let values = lane_values();
+    for bench in benches() {
+        let input = bench.device.upload(&values).unwrap();
+        let got: Vec<u32> = bench.run(
+            "neighbour_by_sync_warp",
+            threads(32),
+            Arguments::new().slice(&input),
+            32,
+        );
+        let expected: Vec<u32> = (0..32).map(|lane| values[(lane + 1) % 32]).collect();
+        assert_eq!(got, expected);
+    }
+}
+
+#[test]
+fn shared_static_shared_array_dynamic_and_constant_memory_are_four_places() {
+    const PRIMES: [u32; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
+    for bench in benches() {
+        let launch = Launch {
+            dynamic_shared_bytes: 64 * 8,
+            ..blocks(3, 64)
+        };
+        let rows: Vec<u32> = bench.run("spaces", launch, Arguments::new(), 3 * 64 * 3);
+        for (row, got) in rows.chunks(3).enumerate() {
+            let mirrored = row / 64 * 64 + 63 - row % 64;
+            let expected = [
+                PRIMES[mirrored % 64 % 8],
+                mirrored as u32 * 10,
+                mirrored as u32 + 1,
+            ];
+            assert_eq!(got, expected, "thread {row}");
+        }
+    }
+}
+
+#[test]
+fn atomics_lose_nothing_across_blocks() {
+    // Small whole numbers: every order of additions gives the same sum.
+    let values: Vec<f32> = (0..1000).map(|i| ((i * 37) % 101) as f32 - 50.0).collect();
+    let sum: f32 = values.iter().sum();
+    for bench in benches() {
+        let input = bench.device.upload(&values).unwrap();
+        let mut floats = bench
+            .device
+            .upload(&[0.0_f32, f32::INFINITY, f32::NEG_INFINITY])
+            .unwrap();
+        let mut doubles = bench
+            .device
+            .upload(&[0.0_f64, f64::INFINITY, f64::NEG_INFINITY])
+            .unwrap();
+        let mut counter = bench.device.upload(&[0_u32]).unwrap();
+        let arguments = Arguments::new()
+            .slice(&input)
+            .pointer(&mut floats)
+            .pointer(&mut doubles)
+            .pointer(&mut counter);
+        bench.launch("atomics", blocks(8, 128), &arguments).unwrap();
+        assert_eq!(floats.copy_to_vec().unwrap(), [sum, -50.0, 50.0]);
+        assert_eq!(
+            doubles.copy_to_vec().unwrap(),
+            [f64::from(sum), -50.0, 50.0]
+        );
+        assert_eq!(counter.copy_to_vec().unwrap(), [1000]);
+    }
+}
+
+/// What `f` of the documentation gives for each column, on the host.
+macro_rules! float_columns {
+    ($t:ty, $x:expr, $y:expr) => {{
+        let (x, y): ($t, $t) = ($x, $y);
+        [
+            x.floor(),
+            x.ceil(),
+            x.round(),
+            x.round_ties_even(),
+            x.trunc(),
+            x - x.trunc(),
+            x.abs(),
+            x.copysign(y),
+            x.mul_add(y, x),
+            x.sqrt(),
+            1.0 / x,
+            x.min(y),
+            x.max(y),
+        ]
+    }};
+}
+
+macro_rules! check_float_functions {
+    ($t:ty, $kernel:literal, $smallest:expr) => {
+        let edges: &[$t] = &[
+            0.0,
+            -0.0,
+            0.5,
+            -0.5,
+            1.0,
+            1.5,
+            2.5,
+            -2.5,
+            -3.7,
+            0.1,
+            4.0,
+            1e20,
+            -1e20,
+            $smallest,
+            <$t>::MIN_POSITIVE,
+            <$t>::MAX,
+            <$t>::EPSILON,
+            <$t>::INFINITY,
+            <$t>::NEG_INFINITY,
+            <$t>::NAN,
+            <$t>::from_bits((0.5 as $t).to_bits() - 1),
+        ];
+        let pairs: Vec<($t, $t)> = edges
+            .iter()
+            .flat_map(|&x| edges.iter().map(move |&y| (x, y)))
+            .collect();
+        let (x, y): (Vec<$t>, Vec<$t>) = pairs.iter().copied().unzip();
+        for bench in benches() {
+            let (x, y) = (
+                bench.device.upload(&x).unwrap(),
+                bench.device.upload(&y).unwrap(),
+            );
+            let launch = blocks(pairs.len().div_ceil(64) as u32, 64);
+            let rows: Vec<$t> = bench.run(
+                $kernel,
+                launch,
+                Arguments::new().slice(&x).slice(&y),
+                pairs.len() * 13,
+            );
+            for ((x, y), got) in pairs.iter().zip(rows.chunks(13)) {
+                for (column, (got, expected)) in
+                    got.iter().zip(float_columns!($t, *x, *y)).enumerate()
+                {
+                    // Which NaN, and which zero of min(0, -0), IEEE 754 leaves open.
+                    let same = got.to_bits() == expected.to_bits()
+                        || (got.is_nan() && expected.is_nan())
+                        || (column >= 11 && *got == 0.0 && expected == 0.0);
+                    assert!(
+                        same,
+                        "{} column {column} of ({x:e}, {y:e}): {got:e}, not {expected:e}",
+                        $kernel
+                    );
+                }
+            }
+        }
+    };
+}
+
+#[test]
+fn float_functions_are_those_of_the_host_bit_for_bit() {
+    check_float_functions!(f32, "float_functions_f32", 1e-45);
+    check_float_functions!(f64, "float_functions_f64", 5e-324);
+}
+
+#[test]
+fn a_panic_ends_the_launch_with_its_place_in_the_source() {
+    // The emulator only: on a GPU a failed assertion ends the process's whole context.
+    let bench = Bench::new(Device::connect(DeviceChoice::Emulator).unwrap());
+    let input = bench.device.upload(&[1_u32, 2, 3]).unwrap();
+    let mut out = bench.device.upload(&[0_u32]).unwrap();
+    let error = bench
+        .launch(
+            "checked_read",
+            threads(1),
+            &Arguments::new()
+                .slice(&input)
+                .value(3_u64)
+                .pointer(&mut out),
+        )
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("checked_read") && text.contains("memory.rs"),
+        "{text}"
+    );
+    bench
+        .launch(
+            "checked_read",
+            threads(1),
+            &Arguments::new()
+                .slice(&input)
+                .value(2_u64)
+                .pointer(&mut out),
+        )
+        .unwrap();
+    assert_eq!(out.copy_to_vec().unwrap(), [3]);
+}
+
+#[test]
+fn fences_and_orderings_are_in_the_ptx() {
+    let text = PtxSource::of_crate("device_api")
+        .select((9, 0))
+        .unwrap()
+        .text;
+    let body = |kernel: &str| {
+        let start = text.find(&format!(".entry {kernel}(")).unwrap();
+        &text[start..start + text[start..].find("\n}").unwrap()]
+    };
+    let fences = body("fences");
+    let order: Vec<_> = ["membar.cta", "membar.gl", "membar.sys"]
+        .map(|fence| fences.find(fence).unwrap())
+        .into();
+    assert!(order.is_sorted(), "{fences}");
+    // The counter's AcqRel addition: LLVM alone would print it relaxed.
+    let atomics = body("atomics");
+    let (before, after) = atomics
+        .split_once("atom.")
+        .map(|_| atomics.rsplit_once(".add.u32").unwrap())
+        .unwrap();
+    assert!(
+        before
+            .lines()
+            .rev()
+            .nth(1)
+            .unwrap()
+            .contains("fence.acq_rel"),
+        "{atomics}"
+    );
+    assert!(
+        after.lines().nth(1).unwrap().contains("fence.acq_rel"),
+        "{atomics}"
+    );
+}
