@@ -9,10 +9,10 @@ use super::{DeviceBuffer, Element};
 /// The arguments of a launch, in the order of the kernel's parameters. It borrows the buffers.
 ///
 /// ```
-/// # use blockwise::device::{Arguments, Device, DeviceChoice};
+/// # use blockwise::device::{Arguments, Device, DeviceBuffer, DeviceChoice};
 /// let device = Device::connect(DeviceChoice::Emulator)?;
-/// let input = device.upload(&[1.0_f32, 2.0])?;
-/// let mut output = device.alloc::<f32>(2)?;
+/// let input = DeviceBuffer::from_slice(&device, &[1.0_f32, 2.0])?;
+/// let mut output = DeviceBuffer::<f32>::alloc(&device, 2)?;
 /// // For a kernel `fn scale(input: &[f32], output: *mut f32, factor: f32)`:
 /// let arguments = Arguments::new().slice(&input).pointer(&mut output).value(3.0_f32);
 /// # let _ = arguments;

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::DeviceError;
 use super::backend::Backend;
+use super::{Device, DeviceError};
 
 /// A number type that kernels work on.
 pub trait Element:
@@ -45,7 +45,12 @@ pub struct DeviceBuffer<T: Element> {
 }
 
 impl<T: Element> DeviceBuffer<T> {
-    pub(super) fn alloc(backend: Arc<dyn Backend>, len: usize) -> Result<Self, DeviceError> {
+    /// Takes memory for `len` elements. Their values are undefined.
+    ///
+    /// # Errors
+    /// When the device has no room for them.
+    pub fn alloc(device: &Device, len: usize) -> Result<Self, DeviceError> {
+        let backend = Arc::clone(&device.backend);
         let bytes = len
             .checked_mul(size_of::<T>())
             .filter(|&bytes| bytes <= isize::MAX as usize);
@@ -66,6 +71,16 @@ impl<T: Element> DeviceBuffer<T> {
             len,
             element: PhantomData,
         })
+    }
+
+    /// Copies `values` into new memory of the device.
+    ///
+    /// # Errors
+    /// When the device has no room for them, or the copy fails.
+    pub fn from_slice(device: &Device, values: &[T]) -> Result<Self, DeviceError> {
+        let mut buffer = Self::alloc(device, values.len())?;
+        buffer.copy_from_slice(values)?;
+        Ok(buffer)
     }
 
     /// The number of elements.

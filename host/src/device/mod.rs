@@ -144,24 +144,6 @@ impl Device {
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.backend.synchronize()
     }
-
-    /// Takes memory for `len` elements, with undefined content.
-    ///
-    /// # Errors
-    /// When the device's memory does not suffice.
-    pub fn alloc<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, DeviceError> {
-        DeviceBuffer::alloc(Arc::clone(&self.backend), len)
-    }
-
-    /// Copies `values` into new memory of the device.
-    ///
-    /// # Errors
-    /// When the device's memory does not suffice, or the copy fails.
-    pub fn upload<T: Element>(&self, values: &[T]) -> Result<DeviceBuffer<T>, DeviceError> {
-        let mut buffer = self.alloc(values.len())?;
-        buffer.copy_from_slice(values)?;
-        Ok(buffer)
-    }
 }
 
 impl std::fmt::Debug for Device {

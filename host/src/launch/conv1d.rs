@@ -241,7 +241,7 @@ pub fn convolve<T: Float>(
     let plan = plan::<T>(signal.len(), taps.len(), mode, options, device.properties())?;
     let signal = upload(device, &signal)?;
     let taps = upload(device, &taps)?;
-    let mut output = device.alloc(plan.output_len)?;
+    let mut output = DeviceBuffer::alloc(device, plan.output_len)?;
     convolve_buffers(device, &signal, &taps, &mut output, mode, options)?;
     Ok(Array1::from_vec(output.copy_to_vec()?))
 }

@@ -147,7 +147,7 @@ pub fn matmul<T: Float>(
     // Refused before anything is copied.
     plan::<T>(shape, options, device.properties())?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
-    let mut c = device.alloc(matrix_len(shape.rows, shape.cols)?)?;
+    let mut c = DeviceBuffer::alloc(device, matrix_len(shape.rows, shape.cols)?)?;
     matmul_buffers(device, &a, &b, &mut c, shape, options)?;
     download_matrix(&c, shape.rows, shape.cols)
 }

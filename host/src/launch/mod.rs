@@ -85,8 +85,8 @@ fn upload<T: Element, D: Dimension>(
     view: &ArrayView<'_, T, D>,
 ) -> Result<DeviceBuffer<T>, DeviceError> {
     match view.as_slice() {
-        Some(contiguous) => device.upload(contiguous),
-        None => device.upload(&view.iter().copied().collect::<Vec<_>>()),
+        Some(contiguous) => DeviceBuffer::from_slice(device, contiguous),
+        None => DeviceBuffer::from_slice(device, &view.iter().copied().collect::<Vec<_>>()),
     }
 }
 

@@ -202,7 +202,7 @@ fn launch<T: Number>(
     reduction: Reduction,
 ) -> Result<(T, Execution), LaunchError> {
     let blocks = plan.grid[0] as usize;
-    let mut partials = device.alloc(blocks)?;
+    let mut partials = DeviceBuffer::alloc(device, blocks)?;
     prepare_output(&mut partials, blocks)?;
     // SAFETY: the kernels of this module take their operands as slices and write one partial result per block.
     let execution = unsafe { run(device, plan, operands.pointer(&mut partials))? };

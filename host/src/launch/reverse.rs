@@ -96,7 +96,7 @@ pub fn reverse<T: Element>(
 ) -> Result<Array1<T>, LaunchError> {
     plan::<T>(input.len(), options, device.properties())?;
     let input = upload(device, &input)?;
-    let mut output = device.alloc(input.len())?;
+    let mut output = DeviceBuffer::alloc(device, input.len())?;
     reverse_buffers(device, &input, &mut output, options)?;
     Ok(Array1::from_vec(output.copy_to_vec()?))
 }

@@ -105,7 +105,7 @@ pub fn transpose<T: Element>(
     let (rows, cols) = input.dim();
     plan::<T>(rows, cols, options, device.properties())?;
     let input = upload(device, &input)?;
-    let mut output = device.alloc(input.len())?;
+    let mut output = DeviceBuffer::alloc(device, input.len())?;
     transpose_buffers(device, &input, &mut output, rows, cols, options)?;
     download_matrix(&output, cols, rows)
 }

@@ -52,11 +52,18 @@ fn plan(kernel: &str, blocks: u32, dynamic_shared_bytes: u32) -> LaunchPlan {
     }
 }
 
-fn through_shared(device: &Device, plan: &LaunchPlan, offset: u32) -> Result<Vec<f32>, DeviceError> {
+fn through_shared(
+    device: &Device,
+    plan: &LaunchPlan,
+    offset: u32,
+) -> Result<Vec<f32>, DeviceError> {
     let module = device.load_ptx(THROUGH_SHARED, "a test's PTX")?;
-    let mut out = device.alloc::<f32>(plan.grid[0] as usize)?;
+    let mut out = DeviceBuffer::<f32>::alloc(device, plan.grid[0] as usize)?;
     out.poison()?;
-    let arguments = Arguments::new().pointer(&mut out).value(offset).value(1.5_f32);
+    let arguments = Arguments::new()
+        .pointer(&mut out)
+        .value(offset)
+        .value(1.5_f32);
     // SAFETY: these are the kernel's parameters; it writes one element per block, and only inside the shared array.
     unsafe { module.launch(plan, &arguments)? };
     device.synchronize()?;
@@ -66,7 +73,8 @@ fn through_shared(device: &Device, plan: &LaunchPlan, offset: u32) -> Result<Vec
 #[test]
 fn a_kernel_gets_its_grid_its_arguments_and_its_shared_memory() {
     for device in devices() {
-        let out = through_shared(&device, &plan("through_shared", 5, 64), 60).expect("a good launch");
+        let out =
+            through_shared(&device, &plan("through_shared", 5, 64), 60).expect("a good launch");
         assert_eq!(out, [1.5; 5], "{device:?}");
     }
 }
@@ -76,7 +84,8 @@ fn shared_memory_above_48_kib_is_opted_into() {
     for device in devices() {
         let most = device.properties().shared_bytes_opt_in;
         assert!(most > 48 * 1024, "{device:?}");
-        let out = through_shared(&device, &plan("through_shared", 2, most), most - 4).expect("a good launch");
+        let out = through_shared(&device, &plan("through_shared", 2, most), most - 4)
+            .expect("a good launch");
         assert_eq!(out, [1.5; 2], "{device:?}");
     }
 }
@@ -85,10 +94,15 @@ fn shared_memory_above_48_kib_is_opted_into() {
 fn a_launch_over_the_limits_is_an_error_and_the_next_one_works() {
     for device in devices() {
         let most = device.properties().shared_bytes_opt_in;
-        through_shared(&device, &plan("through_shared", 1, most + 1), 0).expect_err("too much shared memory");
-        through_shared(&device, &plan("through_shared", 1, u32::MAX), 0).expect_err("too much shared memory");
+        through_shared(&device, &plan("through_shared", 1, most + 1), 0)
+            .expect_err("too much shared memory");
+        through_shared(&device, &plan("through_shared", 1, u32::MAX), 0)
+            .expect_err("too much shared memory");
         through_shared(&device, &plan("through_shared", 0, 64), 0).expect_err("no blocks");
-        assert_eq!(through_shared(&device, &plan("through_shared", 1, 64), 0).expect("a good launch"), [1.5]);
+        assert_eq!(
+            through_shared(&device, &plan("through_shared", 1, 64), 0).expect("a good launch"),
+            [1.5]
+        );
     }
 }
 
@@ -97,7 +111,10 @@ fn a_kernel_that_is_not_there_is_told_by_name() {
     for device in devices() {
         for name in ["absent", "nul\0"] {
             let error = through_shared(&device, &plan(name, 1, 64), 0).expect_err("no such kernel");
-            assert_eq!(error.to_string(), format!("a test's PTX has no kernel `{name}`"));
+            assert_eq!(
+                error.to_string(),
+                format!("a test's PTX has no kernel `{name}`")
+            );
         }
     }
 }
@@ -106,21 +123,35 @@ fn a_kernel_that_is_not_there_is_told_by_name() {
 fn ptx_that_does_not_assemble_is_refused_with_the_line() {
     let broken = THROUGH_SHARED.replace("add.u32 %r5", "frobnicate.u32 %r5");
     for device in devices() {
-        let error = device.load_ptx(&broken, "a test's PTX").expect_err("no such instruction");
+        let error = device
+            .load_ptx(&broken, "a test's PTX")
+            .expect_err("no such instruction");
         let message = error.to_string();
-        assert!(message.contains("rejects a test's PTX") && message.contains("line 17"), "{message}");
+        assert!(
+            message.contains("rejects a test's PTX") && message.contains("line 17"),
+            "{message}"
+        );
     }
 }
 
 #[test]
 fn a_module_outlives_its_device() {
     for device in devices() {
-        let module = device.load_ptx(THROUGH_SHARED, "a test's PTX").expect("good PTX");
-        let mut out = device.alloc::<f32>(1).expect("memory");
+        let module = device
+            .load_ptx(THROUGH_SHARED, "a test's PTX")
+            .expect("good PTX");
+        let mut out = DeviceBuffer::<f32>::alloc(&device, 1).expect("memory");
         drop(device);
-        let arguments = Arguments::new().pointer(&mut out).value(0_u32).value(2.5_f32);
+        let arguments = Arguments::new()
+            .pointer(&mut out)
+            .value(0_u32)
+            .value(2.5_f32);
         // SAFETY: as in `through_shared`.
-        unsafe { module.launch(&plan("through_shared", 1, 64), &arguments).expect("a good launch") };
+        unsafe {
+            module
+                .launch(&plan("through_shared", 1, 64), &arguments)
+                .expect("a good launch")
+        };
         assert_eq!(out.copy_to_vec().expect("a copy"), [2.5]);
     }
 }
@@ -128,10 +159,16 @@ fn a_module_outlives_its_device() {
 #[test]
 fn buffers_of_another_device_are_refused_at_the_launch() {
     let (device, other) = (emulator(), emulator());
-    let module = device.load_ptx(THROUGH_SHARED, "a test's PTX").expect("good PTX");
-    let mut out = other.alloc::<f32>(1).expect("memory");
-    let arguments = Arguments::new().pointer(&mut out).value(0_u32).value(0.0_f32);
+    let module = device
+        .load_ptx(THROUGH_SHARED, "a test's PTX")
+        .expect("good PTX");
+    let mut out = DeviceBuffer::<f32>::alloc(&other, 1).expect("memory");
+    let arguments = Arguments::new()
+        .pointer(&mut out)
+        .value(0_u32)
+        .value(0.0_f32);
     // SAFETY: the launch is refused.
-    let error = unsafe { module.launch(&plan("through_shared", 1, 64), &arguments) }.expect_err("a foreign buffer");
+    let error = unsafe { module.launch(&plan("through_shared", 1, 64), &arguments) }
+        .expect_err("a foreign buffer");
     assert!(matches!(error, DeviceError::ForeignBuffer { .. }));
 }

@@ -42,7 +42,7 @@ fn the_emulator_is_what_was_asked_for_and_has_an_h200s_limits() {
 fn memory_comes_back_as_it_was_sent() {
     let device = emulator();
     let values: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.5).collect();
-    let mut buffer = device.upload(&values).expect("memory");
+    let mut buffer = DeviceBuffer::from_slice(&device, &values).expect("memory");
     assert_eq!(buffer.copy_to_vec().expect("a copy"), values);
     buffer.poison().expect("a fill");
     assert!(
@@ -57,7 +57,7 @@ fn memory_comes_back_as_it_was_sent() {
 #[test]
 fn nothing_has_a_buffer_too() {
     let device = emulator();
-    let mut buffer = device.upload::<f32>(&[]).expect("no memory at all");
+    let mut buffer = DeviceBuffer::<f32>::from_slice(&device, &[]).expect("no memory at all");
     assert_ne!(buffer.address(), 0);
     buffer.poison().expect("nothing to do");
     assert_eq!(
@@ -70,18 +70,18 @@ fn nothing_has_a_buffer_too() {
 fn too_much_memory_is_an_error() {
     let device = emulator();
     assert!(matches!(
-        device.alloc::<f64>(usize::MAX),
+        DeviceBuffer::<f64>::alloc(&device, usize::MAX),
         Err(DeviceError::TooLarge { .. })
     ));
     assert!(matches!(
-        device.alloc::<f64>(isize::MAX as usize / 8),
+        DeviceBuffer::<f64>::alloc(&device, isize::MAX as usize / 8),
         Err(DeviceError::OutOfMemory { .. })
     ));
     let small = Device::emulator(EmulatorLimits {
         memory_bytes: 1024,
         ..EmulatorLimits::default()
     });
-    let error = small.alloc::<f32>(257).expect_err("one element too many");
+    let error = DeviceBuffer::<f32>::alloc(&small, 257).expect_err("one element too many");
     assert_eq!(
         error.to_string(),
         "PTX emulator has no room for 1028 more bytes"
@@ -90,7 +90,7 @@ fn too_much_memory_is_an_error() {
 
 #[test]
 fn a_slice_must_fit_its_buffer() {
-    let mut buffer = emulator().alloc::<i64>(3).expect("memory");
+    let mut buffer = DeviceBuffer::<i64>::alloc(&emulator(), 3).expect("memory");
     let error = buffer.copy_from_slice(&[1, 2]).expect_err("one is missing");
     assert_eq!(error.to_string(), "a buffer of 3 elements cannot take 2");
 }
