@@ -6,9 +6,7 @@ use std::io::IsTerminal;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use cuda_builder::tools::{
-    DEBIAN_PACKAGES, Ptxas, RUSTUP_COMPONENTS, Report, ToolError, Toolchain,
-};
+use cuda_builder::tools::{DEBIAN_PACKAGES, Ptxas, RUSTUP_COMPONENTS, Toolchain};
 use cuda_builder::tools::{ptxas, variables, wheel};
 
 use crate::workspace;
@@ -25,7 +23,7 @@ pub(crate) fn toolchain() -> Result<Toolchain> {
     let report = Toolchain::search();
     if report.chosen().is_none() && !report.environment_is_set() {
         println!("no toolchain here can build PTX:\n{report}installing one");
-        return install_toolchain(&Machine::look(), report);
+        return install_toolchain(&Machine::look());
     }
     Ok(report.into_toolchain()?)
 }
@@ -47,7 +45,7 @@ pub(crate) fn ptxas() -> Result<Ptxas> {
 }
 
 /// Tries each way that this machine has until one leaves a complete toolchain.
-fn install_toolchain(machine: &Machine, report: Report) -> Result<Toolchain> {
+fn install_toolchain(machine: &Machine) -> Result<Toolchain> {
     let mut failures = String::new();
     for way in machine.ways() {
         match way
@@ -58,8 +56,7 @@ fn install_toolchain(machine: &Machine, report: Report) -> Result<Toolchain> {
             Err(error) => failures += &format!("\n  {error:#}"),
         }
     }
-    Err(ToolError::NoToolchain { report })
-        .with_context(|| format!("nothing could be installed:{failures}"))
+    bail!("no toolchain for PTX could be installed:{failures}");
 }
 
 /// What decides how something can be installed.
@@ -144,6 +141,8 @@ impl Machine {
             "--no-remove",
             "-o",
             "DPkg::Lock::Timeout=120",
+            "-o",
+            "Dpkg::Use-Pty=0",
         ];
         Ok(Way {
             prepare: Some(command(&["update"])),
@@ -212,7 +211,7 @@ mod tests {
     }
 
     const APT: &str = "env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends --no-remove \
-                       -o DPkg::Lock::Timeout=120 rustc-web cargo-web rust-web-src llvm-22";
+                       -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 rustc-web cargo-web rust-web-src llvm-22";
     const RUSTUP: &str = "rustup component add rust-src llvm-tools";
 
     #[test]
