@@ -15,22 +15,33 @@ pub(crate) fn run(architectures: &[NvvmArch], line_info: bool) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the crate `kernels`. Without line information the PTX is what demo and tests run.
+/// Builds the crate `kernels` for each architecture. Without line information the PTX is what demo and tests run.
+///
+/// Files that earlier calls left for other architectures are brought up to date too: the host takes the newest one that
+/// its device can run, and that must never be the kernels of yesterday.
 pub(crate) fn kernels(architectures: &[NvvmArch], line_info: bool) -> Result<()> {
-    architectures
-        .iter()
-        .try_for_each(|&arch| build("kernels", arch, line_info).map(drop))
+    let folder = workspace::ptx()?;
+    let wanted = |arch: &NvvmArch| {
+        architectures.contains(arch) || ptx_file(&folder, "kernels", *arch).exists()
+    };
+    let mut architectures = NvvmArch::ALL.iter().copied().filter(wanted);
+    architectures.try_for_each(|arch| build(&folder, "kernels", arch, line_info))
 }
 
 /// Builds the crate `broken_kernels`, with lines: its whole point is the message that names one.
-pub(crate) fn broken_kernels() -> Result<PathBuf> {
-    build("broken_kernels", NvvmArch::Compute80, true)
+pub(crate) fn broken_kernels() -> Result<()> {
+    build(
+        &workspace::ptx()?,
+        "broken_kernels",
+        NvvmArch::Compute80,
+        true,
+    )
 }
 
-/// Builds one crate for one target and prints what came out. Nothing happens when nothing changed.
-fn build(package: &str, arch: NvvmArch, line_info: bool) -> Result<PathBuf> {
+/// Builds one crate for one target and prints what came out. The file stays as it is when nothing changed.
+fn build(folder: &Path, package: &str, arch: NvvmArch, line_info: bool) -> Result<()> {
     let start = Instant::now();
-    let file = workspace::ptx()?.join(format!("{package}.{arch}.ptx"));
+    let file = ptx_file(folder, package, arch);
     let before = modified(&file);
     CudaBuilder::new(workspace::root().join(package))
         .arch(arch)
@@ -52,7 +63,11 @@ fn build(package: &str, arch: NvvmArch, line_info: bool) -> Result<PathBuf> {
         },
         start.elapsed().as_secs_f64()
     );
-    Ok(file)
+    Ok(())
+}
+
+fn ptx_file(folder: &Path, package: &str, arch: NvvmArch) -> PathBuf {
+    folder.join(format!("{package}.{arch}.ptx"))
 }
 
 fn modified(file: &Path) -> Option<std::time::SystemTime> {

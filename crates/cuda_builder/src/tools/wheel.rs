@@ -67,6 +67,8 @@ impl Wheel {
                 ])
                 .arg(folder)
                 .arg(self.to_string())
+                // Some distributions set this option, which contradicts --target.
+                .env("PIP_USER", "0")
                 .stdin(Stdio::null())
                 .output()
                 .map_err(|source| source.to_string())?;
