@@ -1,1 +1,34 @@
-//! Shared-memory GPU kernels in Rust: convolution, reduction, matrix product, transpose, reversal.
+//! Shared-memory GPU kernels in Rust, built to PTX by the stock compiler.
+//!
+//! One folder for each family, one file for each idea; a file's header says what it computes, who loads what into which
+//! shared slot, what each barrier orders, and what changed from the simpler kernel before it. The constants are for the host
+//! too: it computes launches from them.
+//!
+//! | family | kernels |
+//! | --- | --- |
+//! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled) |
+//! | [`reduce`] | [`tree`](reduce::tree) and [`shuffle`](reduce::shuffle): dot product, sum, min, max |
+//! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled) |
+//! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded) |
+//! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |
+//!
+//! # What every kernel promises
+//!
+//! - It is right for every grid: work is strided by the grid, so a launch may cap the number of blocks.
+//! - It is right for every length, 0 and those above 2³² included: indices are `usize`.
+//! - It does the same additions in the same order in every run with the same launch.
+//! - It reads nothing outside its inputs, and writes each output element exactly once.
+//!
+//! # Safety
+//!
+//! Two rules hold for all kernels and are not repeated: every slice and pointer is device memory of the stated size for the whole
+//! launch, and outputs overlap neither inputs nor each other.
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+
+pub mod conv1d;
+pub mod matmul;
+mod number;
+pub mod reduce;
+pub mod reverse;
+pub mod transpose;

@@ -1,0 +1,50 @@
+//! Full convolution with one block for each output and one thread for each tap.
+//!
+//! y\[i\] = Σₖ taps\[k\] · signal\[i − k\], i in `0..n + m − 1`, zeros outside the signal.
+//!
+//! The simplest use of shared memory: thread k multiplies its tap with its sample and leaves the product in slot k; thread 0 adds
+//! the m slots in the order of the taps. A product whose sample lies outside the signal is written as zero, for every slot is read.
+//! It shows the pattern, not how to be fast: 2·m global reads per output, and m − 1 additions by one thread while the others wait.
+
+use cuda_std::prelude::*;
+
+use super::sample_or_zero;
+
+/// The full convolution of `signal` (n samples) with `taps` (m taps) into `output` (n + m − 1 elements).
+///
+/// # Launch
+/// One-dimensional, a block of m threads, so m is at most the device's limit; dynamic shared memory of `m · 8` bytes. The grid
+/// strides over the outputs.
+///
+/// # Safety
+/// The crate's rules; the block has exactly m ≥ 1 threads and the shared memory that size.
+#[kernel]
+pub unsafe fn conv1d_block_per_output_f64(signal: &[f64], taps: &[f64], output: *mut f64) {
+    let products = shared::dynamic_shared_mem::<f64>();
+    let k = thread::thread_idx_x() as usize;
+    let output_len = signal.len() + taps.len() - 1;
+
+    let mut i = thread::block_idx_x() as usize;
+    while i < output_len {
+        // SAFETY: there are as many threads and slots as taps.
+        unsafe {
+            let product = *taps.get_unchecked(k) * sample_or_zero(signal, i.wrapping_sub(k));
+            products.add(k).write(product);
+        }
+        // Every thread's product comes before thread 0 reads it.
+        thread::sync_threads();
+
+        if k == 0 {
+            let mut sum = 0.0;
+            for slot in 0..taps.len() {
+                // SAFETY: below the number of slots, all of which have been written.
+                sum += unsafe { products.add(slot).read() };
+            }
+            // SAFETY: i is below the output's length, and only this block has this i.
+            unsafe { output.add(i).write(sum) };
+        }
+        i += thread::grid_dim_x() as usize;
+        // Thread 0's reads come before any thread's next product.
+        thread::sync_threads();
+    }
+}

@@ -1,0 +1,57 @@
+//! Convolution without shared memory: the version to compare with.
+//!
+//! One thread computes one output and reads all it needs from global memory. Neighbouring threads read neighbouring samples
+//! (coalesced), but each sample is read by m threads: 2·m reads per output, m of them of the same tap by all lanes. What saves
+//! it is the L1 cache; what the shared-memory versions do is to make that reuse explicit.
+
+use cuda_std::prelude::*;
+
+use super::sample_or_zero;
+use crate::number::Real;
+
+macro_rules! kernels {
+    ($($name:ident: $t:ty;)*) => {$(
+        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
+        ///
+        /// # Parameters
+        /// - `signal`: n samples. `taps`: m taps. `output`: `output_len` elements.
+        /// - `offset`: see [the module](super).
+        ///
+        /// # Launch
+        /// One-dimensional, any block; no shared memory. The grid strides over the outputs.
+        ///
+        /// # Safety
+        /// The crate's rules; `offset + output_len` does not overflow.
+        #[kernel]
+        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
+            // SAFETY: passed on to the caller.
+            unsafe { convolve(signal, taps, output, output_len, offset) }
+        }
+    )*};
+}
+kernels! {
+    conv1d_direct_f32: f32;
+    conv1d_direct_f64: f64;
+}
+
+#[inline(always)]
+unsafe fn convolve<T: Real>(
+    signal: &[T],
+    taps: &[T],
+    output: *mut T,
+    output_len: usize,
+    offset: usize,
+) {
+    let threads = thread::block_dim_x() as usize;
+    let stride = thread::grid_dim_x() as usize * threads;
+    let mut i = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
+    while i < output_len {
+        let mut sum = T::ZERO;
+        for (k, &tap) in taps.iter().enumerate() {
+            sum = tap.mul_add(sample_or_zero(signal, (i + offset).wrapping_sub(k)), sum);
+        }
+        // SAFETY: i is below the output's length, and no other thread has this i.
+        unsafe { output.add(i).write(sum) };
+        i += stride;
+    }
+}

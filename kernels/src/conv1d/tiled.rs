@@ -1,0 +1,86 @@
+//! Convolution with the signal's tile and halo in shared memory.
+//!
+//! Change from [`direct`](super::direct): a block computes a tile of `block` neighbouring outputs. They need `block + m − 1`
+//! neighbouring samples, the tile and its halo, which the block loads once; each is then read m times from shared memory.
+//!
+//! - Loads: slot s of the shared array gets sample `first + offset − (m − 1) + s`, zero outside the signal. Thread t loads slots
+//!   t, t + block, t + 2·block, …: coalesced, and the halo needs no case of its own.
+//! - Thread t owns output `first + t`: taps\[k\] meets slot t + (m − 1) − k.
+//! - Reads per output: about 1 + (m − 1)/block samples from global memory instead of m, and m from shared memory. Lanes read
+//!   neighbouring slots: no bank conflict (f64 takes two wavefronts, as it must). All lanes read the same tap.
+//! - A thread past the last output does not return: it loads its part of the halo and takes part in both barriers.
+
+use cuda_std::prelude::*;
+
+use super::sample_or_zero;
+use crate::number::Real;
+
+macro_rules! kernels {
+    ($($name:ident: $t:ty;)*) => {$(
+        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
+        ///
+        /// # Parameters
+        /// - `signal`: n samples. `taps`: m ≥ 1 taps. `output`: `output_len` elements.
+        /// - `offset`: see [the module](super).
+        ///
+        /// # Launch
+        /// One-dimensional, any block; dynamic shared memory of `(block + m − 1) · size_of` bytes. The grid strides over the tiles.
+        ///
+        /// # Safety
+        /// The crate's rules; the shared memory has that size; `offset + output_len` does not overflow.
+        #[kernel]
+        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
+            // SAFETY: passed on to the caller.
+            unsafe { convolve(signal, taps, output, output_len, offset) }
+        }
+    )*};
+}
+kernels! {
+    conv1d_tiled_f32: f32;
+    conv1d_tiled_f64: f64;
+}
+
+#[inline(always)]
+unsafe fn convolve<T: Real>(
+    signal: &[T],
+    taps: &[T],
+    output: *mut T,
+    output_len: usize,
+    offset: usize,
+) {
+    let tile = shared::dynamic_shared_mem::<T>();
+    let threads = thread::block_dim_x() as usize;
+    let thread = thread::thread_idx_x() as usize;
+    let halo = taps.len() - 1;
+    let stride = thread::grid_dim_x() as usize * threads;
+
+    let mut first = thread::block_idx_x() as usize * threads;
+    while first < output_len {
+        let start = (first + offset).wrapping_sub(halo);
+        let mut slot = thread;
+        while slot < threads + halo {
+            // SAFETY: the launch gives `threads + halo` slots, and this thread alone writes this one.
+            unsafe {
+                tile.add(slot)
+                    .write(sample_or_zero(signal, start.wrapping_add(slot)))
+            };
+            slot += threads;
+        }
+        // Every thread's loads of tile and halo come before any thread's reads of them.
+        thread::sync_threads();
+
+        let i = first + thread;
+        if i < output_len {
+            let mut sum = T::ZERO;
+            for (k, &tap) in taps.iter().enumerate() {
+                // SAFETY: thread + halo - k lies in 0..threads + halo; all slots have been written.
+                sum = tap.mul_add(unsafe { tile.add(thread + halo - k).read() }, sum);
+            }
+            // SAFETY: i is below the output's length, and no other thread has this i.
+            unsafe { output.add(i).write(sum) };
+        }
+        first += stride;
+        // Every thread's reads of this tile come before any thread's loads of the next one.
+        thread::sync_threads();
+    }
+}

@@ -1,0 +1,7 @@
+//! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows × cols.
+
+pub mod naive;
+pub mod tiled;
+
+/// Side of the square tiles of C, and of a block of threads.
+pub const TILE: u32 = 16;

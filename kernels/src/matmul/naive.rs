@@ -1,0 +1,65 @@
+//! Matrix product without shared memory: the version to compare with.
+//!
+//! C\[row, col\] = Σₖ A\[row, k\] · B\[k, col\], one thread for each element of C, summed in the order of k.
+//!
+//! In a warp, lanes with neighbouring columns read neighbouring elements of B (coalesced) and the same element of A. Each element of
+//! A is read by `cols` threads and each of B by `rows`: 2·inner global reads per element of C.
+
+use cuda_std::prelude::*;
+
+use super::TILE;
+use crate::number::Real;
+
+macro_rules! kernels {
+    ($($name:ident: $t:ty;)*) => {$(
+        /// C = A·B.
+        ///
+        /// # Parameters
+        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+        ///
+        /// # Launch
+        /// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE); x runs over columns, y over rows. The grid strides over both.
+        ///
+        /// # Safety
+        /// The crate's rules; the matrices have those sizes; the block is as stated.
+        #[kernel]
+        pub unsafe fn $name(a: &[$t], b: &[$t], c: *mut $t, rows: usize, inner: usize, cols: usize) {
+            // SAFETY: passed on to the caller.
+            unsafe { multiply(a, b, c, rows, inner, cols) }
+        }
+    )*};
+}
+kernels! {
+    matmul_naive_f32: f32;
+    matmul_naive_f64: f64;
+}
+
+#[inline(always)]
+unsafe fn multiply<T: Real>(a: &[T], b: &[T], c: *mut T, rows: usize, inner: usize, cols: usize) {
+    let tile = TILE as usize;
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let mut row = thread::block_idx_y() as usize * tile + y;
+    while row < rows {
+        let mut col = thread::block_idx_x() as usize * tile + x;
+        while col < cols {
+            let mut sum = T::ZERO;
+            for k in 0..inner {
+                // SAFETY: row < rows, k < inner, col < cols.
+                let (a, b) = unsafe {
+                    (
+                        *a.get_unchecked(row * inner + k),
+                        *b.get_unchecked(k * cols + col),
+                    )
+                };
+                sum = a.mul_add(b, sum);
+            }
+            // SAFETY: likewise, and only this thread has this row and column.
+            unsafe { c.add(row * cols + col).write(sum) };
+            col += thread::grid_dim_x() as usize * tile;
+        }
+        row += thread::grid_dim_y() as usize * tile;
+    }
+}

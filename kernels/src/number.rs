@@ -1,0 +1,90 @@
+//! What the kernels ask of an element type.
+
+use cuda_std::prelude::*;
+
+/// A floating-point type of the convolutions and matrix products.
+pub(crate) trait Real: GpuFloat {
+    const ZERO: Self;
+}
+
+impl Real for f32 {
+    const ZERO: Self = 0.0;
+}
+
+impl Real for f64 {
+    const ZERO: Self = 0.0;
+}
+
+/// A type of the reductions. Integers wrap, as NumPy's do.
+pub(crate) trait Scalar: Copy {
+    const ZERO: Self;
+    /// Above or equal to every value: the minimum of nothing.
+    const HIGHEST: Self;
+    /// Below or equal to every value: the maximum of nothing.
+    const LOWEST: Self;
+    fn add(self, other: Self) -> Self;
+    /// `self · factor + addend`; with one rounding where there is any.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// The smaller one; NaN if either is NaN.
+    fn min(self, other: Self) -> Self;
+    /// The larger one; NaN if either is NaN.
+    fn max(self, other: Self) -> Self;
+}
+
+impl Scalar for i64 {
+    const ZERO: Self = 0;
+    const HIGHEST: Self = i64::MAX;
+    const LOWEST: Self = i64::MIN;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        self.wrapping_mul(factor).wrapping_add(addend)
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        if other < self { other } else { self }
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        if other > self { other } else { self }
+    }
+}
+
+macro_rules! impl_scalar_for_float {
+    ($($t:ident)*) => {$(
+        impl Scalar for $t {
+            const ZERO: Self = 0.0;
+            const HIGHEST: Self = $t::INFINITY;
+            const LOWEST: Self = $t::NEG_INFINITY;
+
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, addend: Self) -> Self {
+                GpuFloat::mul_add(self, factor, addend)
+            }
+
+            // PTX's `min` and `max` drop a NaN; NumPy's keep it, and so do these: a NaN compares false and is chosen.
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if self < other || self.is_nan() { self } else { other }
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other || self.is_nan() { self } else { other }
+            }
+        }
+    )*};
+}
+impl_scalar_for_float!(f32 f64);

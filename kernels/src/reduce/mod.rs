@@ -1,0 +1,137 @@
+//! Reductions: dot product, sum, minimum, maximum.
+//!
+//! All have the same three steps. Each thread folds every (threads in the grid)-th element, so that neighbouring threads read
+//! neighbouring elements; each block combines its threads' values into one; the host combines the blocks' values. Only the second
+//! step differs: [`tree`] does it in shared memory, [`shuffle`] mostly in registers.
+//!
+//! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without elements contributes those. NaN wins,
+//! as in NumPy.
+
+pub mod shuffle;
+pub mod tree;
+
+use cuda_std::prelude::*;
+
+use crate::number::Scalar;
+
+/// Threads of a block, unless the launch chooses otherwise.
+pub const THREADS: u32 = 256;
+
+/// Folds this thread's share of `0..len` from `start` on, by a stride of the whole grid.
+#[inline(always)]
+fn grid_stride<T>(len: usize, start: T, mut fold: impl FnMut(T, usize) -> T) -> T {
+    let threads = thread::block_dim_x() as usize;
+    let stride = thread::grid_dim_x() as usize * threads;
+    let mut value = start;
+    let mut i = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
+    while i < len {
+        value = fold(value, i);
+        i += stride;
+    }
+    value
+}
+
+/// This thread's share of Σ a\[i\]·b\[i\].
+///
+/// # Safety
+/// `b` is at least as long as `a`.
+#[inline(always)]
+unsafe fn dot_share<T: Scalar>(a: &[T], b: &[T]) -> T {
+    // SAFETY: i is below a's length.
+    grid_stride(a.len(), T::ZERO, |sum, i| unsafe {
+        a.get_unchecked(i).mul_add(*b.get_unchecked(i), sum)
+    })
+}
+
+/// This thread's share of a fold of `input`.
+#[inline(always)]
+fn share<T: Scalar>(input: &[T], start: T, op: fn(T, T) -> T) -> T {
+    grid_stride(input.len(), start, |value, i| {
+        // SAFETY: i is below the length.
+        op(value, unsafe { *input.get_unchecked(i) })
+    })
+}
+
+/// Thread 0 writes its block's result.
+///
+/// # Safety
+/// `partials` has an element for each block.
+#[inline(always)]
+unsafe fn write_partial<T>(partials: *mut T, value: T) {
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: the caller's promise; only this thread of the grid writes this element.
+        unsafe { partials.add(thread::block_idx_x() as usize).write(value) };
+    }
+}
+
+/// The kernels of one way to combine a block: `combine(value, identity, op)` gives thread 0 the block's result.
+macro_rules! reductions {
+    ($combine:ident, $launch:literal; $($t:ident: $dot:ident $sum:ident $min:ident $max:ident;)*) => {$(
+        /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
+        ///
+        /// # Parameters
+        /// - `a`, `b`: n elements each. `partials`: one element for each block.
+        ///
+        /// # Launch
+        #[doc = $launch]
+        ///
+        /// # Safety
+        /// The crate's rules; `b` is as long as `a`; the launch is as stated.
+        #[kernel]
+        pub unsafe fn $dot(a: &[$t], b: &[$t], partials: *mut $t) {
+            // SAFETY: passed on to the caller.
+            unsafe { write_partial(partials, $combine(dot_share(a, b), $t::ZERO, $t::add)) }
+        }
+
+        /// partials\[block\] = the block's share of Σ input\[i\].
+        ///
+        /// # Parameters
+        /// - `input`: n elements. `partials`: one element for each block.
+        ///
+        /// # Launch
+        #[doc = $launch]
+        ///
+        /// # Safety
+        /// The crate's rules; the launch is as stated.
+        #[kernel]
+        pub unsafe fn $sum(input: &[$t], partials: *mut $t) {
+            // SAFETY: passed on to the caller.
+            unsafe { write_partial(partials, $combine(share(input, $t::ZERO, $t::add), $t::ZERO, $t::add)) }
+        }
+
+        /// partials\[block\] = the smallest element of the block's share; NaN if there is one.
+        ///
+        /// # Parameters
+        /// - `input`: n elements. `partials`: one element for each block.
+        ///
+        /// # Launch
+        #[doc = $launch]
+        ///
+        /// # Safety
+        /// The crate's rules; the launch is as stated.
+        #[kernel]
+        pub unsafe fn $min(input: &[$t], partials: *mut $t) {
+            let min = <$t as Scalar>::min;
+            // SAFETY: passed on to the caller.
+            unsafe { write_partial(partials, $combine(share(input, $t::HIGHEST, min), $t::HIGHEST, min)) }
+        }
+
+        /// partials\[block\] = the largest element of the block's share; NaN if there is one.
+        ///
+        /// # Parameters
+        /// - `input`: n elements. `partials`: one element for each block.
+        ///
+        /// # Launch
+        #[doc = $launch]
+        ///
+        /// # Safety
+        /// The crate's rules; the launch is as stated.
+        #[kernel]
+        pub unsafe fn $max(input: &[$t], partials: *mut $t) {
+            let max = <$t as Scalar>::max;
+            // SAFETY: passed on to the caller.
+            unsafe { write_partial(partials, $combine(share(input, $t::LOWEST, max), $t::LOWEST, max)) }
+        }
+    )*};
+}
+use reductions;

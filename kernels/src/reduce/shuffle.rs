@@ -1,0 +1,76 @@
+//! Reductions with warp shuffles.
+//!
+//! Change from [`tree`](super::tree): a warp combines its 32 values in registers, by five shuffles, with no barrier and no shared
+//! memory. Only one value of each warp goes through shared memory, and the first warp combines those in the same way.
+//!
+//! - Round `delta` = 16, 8, 4, 2, 1: lane l folds in the value of lane l + delta. Lane 0 ends up with all 32. (A lane whose source would
+//!   lie outside the warp folds its own value again; nobody uses what it gets.)
+//! - Slot w of the static shared array (32 slots: a block has at most 32 warps) gets the value of warp w.
+//! - One barrier, whatever the block, instead of ⌈log₂ threads⌉.
+
+use cuda_std::prelude::*;
+
+use super::{dot_share, reductions, share, write_partial};
+use crate::number::Scalar;
+
+/// Lanes of a warp, and the most warps of a block.
+const WARP: u32 = 32;
+
+reductions! {
+    shuffle,
+    "One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.";
+    i64: dot_shuffle_i64 sum_shuffle_i64 min_shuffle_i64 max_shuffle_i64;
+    f32: dot_shuffle_f32 sum_shuffle_f32 min_shuffle_f32 max_shuffle_f32;
+    f64: dot_shuffle_f64 sum_shuffle_f64 min_shuffle_f64 max_shuffle_f64;
+}
+
+/// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
+///
+/// # Safety
+/// All threads of the block call it, and they form whole warps; it is called once in a kernel.
+#[inline(always)]
+unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
+    value: T,
+    identity: T,
+    op: fn(T, T) -> T,
+) -> T {
+    // Bytes instead of T: a static cannot depend on a type parameter.
+    let slots = shared_array![u64; WARP as usize].cast::<T>();
+    let thread = thread::thread_idx_x();
+    let (lane, warp) = (thread % WARP, thread / WARP);
+    // SAFETY: whole warps are here, so every lane in each mask is.
+    unsafe {
+        let value = combine_warp(value, op);
+        if lane == 0 {
+            slots.add(warp as usize).write(value);
+        }
+        // Every warp's value comes before the first warp's reads.
+        thread::sync_threads();
+        if warp != 0 {
+            return value;
+        }
+        let warps = thread::block_dim_x() / WARP;
+        let value = if lane < warps {
+            slots.add(lane as usize).read()
+        } else {
+            identity
+        };
+        combine_warp(value, op)
+    }
+}
+
+/// Combines the values of a warp's lanes in five rounds; lane 0 gets the result.
+///
+/// # Safety
+/// All 32 lanes call it.
+#[inline(always)]
+unsafe fn combine_warp<T: Scalar + warp::WarpShuffleValue>(mut value: T, op: fn(T, T) -> T) -> T {
+    let mut delta = WARP / 2;
+    while delta > 0 {
+        // SAFETY: the caller's promise.
+        let (other, _) = unsafe { warp::warp_shuffle_down(u32::MAX, value, delta, WARP) };
+        value = op(value, other);
+        delta /= 2;
+    }
+    value
+}

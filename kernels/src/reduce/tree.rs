@@ -1,0 +1,50 @@
+//! Reductions with a halving tree in shared memory.
+//!
+//! - Slot t of the dynamic shared array gets the value of thread t.
+//! - While more than one value is left, `active` of them: with h = ⌈active / 2⌉, thread t < active − h folds slot t + h into its
+//!   slot t. Then h values are left. Rounding up makes it right for every thread count: an odd one in the middle just stays. (A tree
+//!   that halves downwards drops elements unless the count is a power of two.)
+//! - Slot 0 holds the block's result. ⌈log₂ threads⌉ barriers. Neighbouring threads touch neighbouring slots: no bank conflicts.
+
+use cuda_std::prelude::*;
+
+use super::{dot_share, reductions, share, write_partial};
+use crate::number::Scalar;
+
+reductions! {
+    tree,
+    "One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes. Any grid.";
+    i64: dot_tree_i64 sum_tree_i64 min_tree_i64 max_tree_i64;
+    f32: dot_tree_f32 sum_tree_f32 min_tree_f32 max_tree_f32;
+    f64: dot_tree_f64 sum_tree_f64 min_tree_f64 max_tree_f64;
+}
+
+/// Combines the values of all threads of the block; every thread gets the result.
+///
+/// # Safety
+/// All threads of the block call it, with a slot of dynamic shared memory for each; it is called once in a kernel.
+#[inline(always)]
+unsafe fn tree<T: Scalar>(value: T, _identity: T, op: fn(T, T) -> T) -> T {
+    let slots = shared::dynamic_shared_mem::<T>();
+    let thread = thread::thread_idx_x() as usize;
+    let mut active = thread::block_dim_x() as usize;
+    // SAFETY: one slot for each thread; which slots a thread touches between two barriers is said below.
+    unsafe {
+        slots.add(thread).write(value);
+        while active > 1 {
+            // Round by round: what slots below `active` were given comes before the reads of the upper half.
+            thread::sync_threads();
+            let half = active.div_ceil(2);
+            if thread < active - half {
+                // Reads the upper half, which nobody writes in this round, and its own slot.
+                slots.add(thread).write(op(
+                    slots.add(thread).read(),
+                    slots.add(thread + half).read(),
+                ));
+            }
+            active = half;
+        }
+        // The last write to slot 0 is thread 0's own, and only thread 0 uses the result.
+        slots.read()
+    }
+}

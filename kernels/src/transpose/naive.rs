@@ -1,0 +1,37 @@
+//! Transpose without shared memory: the version to compare with.
+//!
+//! Thread (x, y) moves input\[top + j, left + x\] for j = y, y + ROWS, …. A warp reads a row (coalesced: 4 sectors of 32 bytes for `u32`) and
+//! writes a column: 32 elements in 32 different sectors, one eighth of each used.
+
+use cuda_std::prelude::*;
+
+use super::{ROWS, TILE, for_each_tile, transposes};
+
+macro_rules! transpose {
+    ($t:ident, $($argument:ident),*) => { move_directly::<$t>($($argument),*) };
+}
+transposes! {
+    transpose_naive_u32: u32;
+    transpose_naive_u64: u64;
+}
+
+#[inline(always)]
+unsafe fn move_directly<T: Copy>(input: &[T], output: *mut T, rows: usize, cols: usize) {
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    for_each_tile(rows, cols, |top, left| {
+        let col = left + x;
+        let mut row = top + y;
+        while row < top + TILE as usize && row < rows && col < cols {
+            // SAFETY: inside the matrix, and only this thread has this row and column.
+            unsafe {
+                output
+                    .add(col * rows + row)
+                    .write(*input.get_unchecked(row * cols + col))
+            };
+            row += ROWS as usize;
+        }
+    });
+}

@@ -1,0 +1,21 @@
+//! Transpose through a padded tile.
+//!
+//! Change from [`tiled`](super::tiled): each row of the tile has one slot more than it uses, so the 32 slots of a column lie in 32
+//! different banks. One padding slot a row costs 3 % more shared memory and removes every conflict.
+
+use cuda_std::prelude::*;
+
+use super::{TILE, through_tile, transposes};
+
+/// Slots from one row of the tile to the next.
+const PITCH: usize = TILE as usize + 1;
+
+macro_rules! transpose {
+    ($t:ident, $($argument:ident),*) => {
+        through_tile::<$t, PITCH>($($argument,)* shared_array![$t; TILE as usize * PITCH])
+    };
+}
+transposes! {
+    transpose_padded_u32: u32;
+    transpose_padded_u64: u64;
+}
