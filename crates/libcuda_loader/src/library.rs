@@ -97,7 +97,12 @@ impl Driver {
                     driver.function(c"cuInit")?;
                     return Ok(driver);
                 }
-                Err(error) => attempts.push((name, error.to_string())),
+                Err(error) => {
+                    // The system's words are in the source, where there is one.
+                    let answer = std::error::Error::source(&error)
+                        .map_or(error.to_string(), ToString::to_string);
+                    attempts.push((name, answer));
+                }
             }
         }
         Err(LoadError::NotFound { attempts })
@@ -175,7 +180,10 @@ mod tests {
             panic!("a text file was loaded");
         };
         assert_eq!(attempts[0].0, file);
-        assert!(!attempts[0].1.is_empty());
+        assert!(
+            !attempts[0].1.is_empty() && attempts[0].1 != "dlopen failed",
+            "{attempts:?}"
+        );
     }
 
     #[cfg(target_os = "linux")]
