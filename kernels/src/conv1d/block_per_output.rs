@@ -8,8 +8,6 @@
 
 use cuda_std::prelude::*;
 
-use super::sample_or_zero;
-
 /// The full convolution of `signal` (n samples) with `taps` (m taps) into `output` (n + m − 1 elements).
 ///
 /// # Launch
@@ -26,9 +24,15 @@ pub unsafe fn conv1d_block_per_output_f64(signal: &[f64], taps: &[f64], output: 
 
     let mut i = thread::block_idx_x() as usize;
     while i < output_len {
-        // SAFETY: there are as many threads and slots as taps.
+        // Below zero it wraps to a huge number, which is outside the signal too.
+        let at = i.wrapping_sub(k);
+        // SAFETY: there are as many threads and slots as taps; the sample's index is compared first.
         unsafe {
-            let product = *taps.get_unchecked(k) * sample_or_zero(signal, i.wrapping_sub(k));
+            let product = if at < signal.len() {
+                *taps.get_unchecked(k) * *signal.get_unchecked(at)
+            } else {
+                0.0
+            };
             products.add(k).write(product);
         }
         // Every thread's product comes before thread 0 reads it.

@@ -6,7 +6,7 @@
 
 use cuda_std::prelude::*;
 
-use super::sample_or_zero;
+use super::taps_inside;
 use crate::number::Real;
 
 macro_rules! kernels {
@@ -47,8 +47,12 @@ unsafe fn convolve<T: Real>(
     let mut i = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
     while i < output_len {
         let mut sum = T::ZERO;
-        for (k, &tap) in taps.iter().enumerate() {
-            sum = tap.mul_add(sample_or_zero(signal, (i + offset).wrapping_sub(k)), sum);
+        let centre = i + offset;
+        for k in taps_inside(centre, signal.len(), taps.len()) {
+            // SAFETY: k is a tap, and centre - k a sample.
+            let (tap, sample) =
+                unsafe { (*taps.get_unchecked(k), *signal.get_unchecked(centre - k)) };
+            sum = tap.mul_add(sample, sum);
         }
         // SAFETY: i is below the output's length, and no other thread has this i.
         unsafe { output.add(i).write(sum) };

@@ -14,18 +14,34 @@ pub mod block_per_output;
 pub mod direct;
 pub mod tiled;
 
-use crate::number::Real;
+use core::ops::Range;
 
 /// Threads of a block, and outputs of a tile, in [`tiled`] and [`direct`].
 pub const THREADS: u32 = 256;
 
-/// `signal[at]`, or zero outside the signal. `at` has wrapped below zero to a huge number, which is outside too.
+/// The taps that meet a sample: those k below `taps` for which `centre - k` lies in `0..samples`.
+///
+/// The sums run over these only, instead of multiplying with zeros outside the signal: zero times an infinite tap would be NaN.
 #[inline(always)]
-fn sample_or_zero<T: Real>(signal: &[T], at: usize) -> T {
-    if at < signal.len() {
-        // SAFETY: just compared with the length.
-        unsafe { *signal.get_unchecked(at) }
-    } else {
-        T::ZERO
+fn taps_inside(centre: usize, samples: usize, taps: usize) -> Range<usize> {
+    let from = (centre + 1).saturating_sub(samples);
+    let to = if taps < centre + 1 { taps } else { centre + 1 };
+    from..to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::taps_inside;
+
+    #[test]
+    fn every_tap_with_a_sample_and_no_other() {
+        for (samples, taps) in [(0_usize, 3), (1, 1), (1, 4), (7, 3), (3, 7)] {
+            for centre in 0..samples + taps + 2 {
+                let meets = |k: &usize| centre.checked_sub(*k).is_some_and(|at| at < samples);
+                let expected: Vec<_> = (0..taps).filter(meets).collect();
+                let inside: Vec<_> = taps_inside(centre, samples, taps).collect();
+                assert_eq!(inside, expected, "{centre} of {samples}, {taps} taps");
+            }
+        }
     }
 }

@@ -3,16 +3,16 @@
 //! Change from [`direct`](super::direct): a block computes a tile of `block` neighbouring outputs. They need `block + m − 1`
 //! neighbouring samples, the tile and its halo, which the block loads once; each is then read m times from shared memory.
 //!
-//! - Loads: slot s of the shared array gets sample `first + offset − (m − 1) + s`, zero outside the signal. Thread t loads slots
-//!   t, t + block, t + 2·block, …: coalesced, and the halo needs no case of its own.
-//! - Thread t owns output `first + t`: taps\[k\] meets slot t + (m − 1) − k.
+//! - Loads: slot s of the shared array gets sample `first + offset − (m − 1) + s`. Thread t loads slots t, t + block, t + 2·block, …:
+//!   coalesced, and the halo needs no case of its own. A slot whose sample would lie outside the signal gets zero.
+//! - Thread t owns output `first + t`: taps\[k\] meets slot t + (m − 1) − k, for the k whose sample lies inside the signal.
 //! - Reads per output: about 1 + (m − 1)/block samples from global memory instead of m, and m from shared memory. Lanes read
 //!   neighbouring slots: no bank conflict (f64 takes two wavefronts, as it must). All lanes read the same tap.
 //! - A thread past the last output does not return: it loads its part of the halo and takes part in both barriers.
 
 use cuda_std::prelude::*;
 
-use super::sample_or_zero;
+use super::taps_inside;
 use crate::number::Real;
 
 macro_rules! kernels {
@@ -59,11 +59,18 @@ unsafe fn convolve<T: Real>(
         let start = (first + offset).wrapping_sub(halo);
         let mut slot = thread;
         while slot < threads + halo {
-            // SAFETY: the launch gives `threads + halo` slots, and this thread alone writes this one.
+            // Below zero it wraps to a huge number, which is outside the signal too.
+            let at = start.wrapping_add(slot);
+            // SAFETY: the sample's index is compared first; the launch gives `threads + halo` slots, and this thread alone writes
+            // this one.
             unsafe {
-                tile.add(slot)
-                    .write(sample_or_zero(signal, start.wrapping_add(slot)))
-            };
+                let sample = if at < signal.len() {
+                    *signal.get_unchecked(at)
+                } else {
+                    T::ZERO
+                };
+                tile.add(slot).write(sample);
+            }
             slot += threads;
         }
         // Every thread's loads of tile and halo come before any thread's reads of them.
@@ -72,9 +79,11 @@ unsafe fn convolve<T: Real>(
         let i = first + thread;
         if i < output_len {
             let mut sum = T::ZERO;
-            for (k, &tap) in taps.iter().enumerate() {
-                // SAFETY: thread + halo - k lies in 0..threads + halo; all slots have been written.
-                sum = tap.mul_add(unsafe { tile.add(thread + halo - k).read() }, sum);
+            for k in taps_inside(i + offset, signal.len(), taps.len()) {
+                // SAFETY: k is a tap, so thread + halo - k lies in 0..threads + halo; all slots have been written.
+                let (tap, sample) =
+                    unsafe { (*taps.get_unchecked(k), tile.add(thread + halo - k).read()) };
+                sum = tap.mul_add(sample, sum);
             }
             // SAFETY: i is below the output's length, and no other thread has this i.
             unsafe { output.add(i).write(sum) };

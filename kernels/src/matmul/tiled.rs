@@ -5,7 +5,7 @@
 //!
 //! - Loads: thread (x, y) loads A\[row, k₀ + x\] into slot (y, x) of `tile_a` and B\[k₀ + y, col\] into slot (y, x) of `tile_b`; zero outside the
 //!   matrices, so that edges need no case in the inner loop. Both loads are coalesced.
-//! - Thread (x, y) owns C\[row, col\] and sums in the order of k: the same bits as the naive kernel (a zero pad adds nothing).
+//! - Thread (x, y) owns C\[row, col\] and sums in the order of k: the same values as the naive kernel's (a zero pad adds nothing).
 //! - Reads per element of C: 2·inner/TILE from global memory, 2·inner from shared memory. In a warp (two rows of 16) `tile_a` is read at
 //!   two addresses, broadcast to 16 lanes each; `tile_b` at 16 neighbouring ones: no bank conflict in f32.
 //! - Two barriers for each step.

@@ -34,7 +34,7 @@ unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
     identity: T,
     op: fn(T, T) -> T,
 ) -> T {
-    // Bytes instead of T: a static cannot depend on a type parameter.
+    // Words of 64 bits instead of T: a static cannot depend on a type parameter.
     let slots = shared_array![u64; WARP as usize].cast::<T>();
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % WARP, thread / WARP);

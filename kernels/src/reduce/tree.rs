@@ -19,12 +19,12 @@ reductions! {
     f64: dot_tree_f64 sum_tree_f64 min_tree_f64 max_tree_f64;
 }
 
-/// Combines the values of all threads of the block; every thread gets the result.
+/// Combines the values of all threads of the block; thread 0 gets the result, the others `identity`.
 ///
 /// # Safety
 /// All threads of the block call it, with a slot of dynamic shared memory for each; it is called once in a kernel.
 #[inline(always)]
-unsafe fn tree<T: Scalar>(value: T, _identity: T, op: fn(T, T) -> T) -> T {
+unsafe fn tree<T: Scalar>(value: T, identity: T, op: fn(T, T) -> T) -> T {
     let slots = shared::dynamic_shared_mem::<T>();
     let thread = thread::thread_idx_x() as usize;
     let mut active = thread::block_dim_x() as usize;
@@ -32,7 +32,7 @@ unsafe fn tree<T: Scalar>(value: T, _identity: T, op: fn(T, T) -> T) -> T {
     unsafe {
         slots.add(thread).write(value);
         while active > 1 {
-            // Round by round: what slots below `active` were given comes before the reads of the upper half.
+            // What the round before wrote into the slots below `active` comes before this round's reads of the upper half.
             thread::sync_threads();
             let half = active.div_ceil(2);
             if thread < active - half {
@@ -44,7 +44,7 @@ unsafe fn tree<T: Scalar>(value: T, _identity: T, op: fn(T, T) -> T) -> T {
             }
             active = half;
         }
-        // The last write to slot 0 is thread 0's own, and only thread 0 uses the result.
-        slots.read()
+        // The last write to slot 0 is thread 0's own: it needs no barrier, any other reader would.
+        if thread == 0 { slots.read() } else { identity }
     }
 }
