@@ -1,0 +1,64 @@
+//! Mistake: threads past the last output return before the barrier.
+//!
+//! "Nothing to compute, so nothing to do" holds only when a thread works for itself. Here it also loads a part of the tile that its
+//! neighbours need, and it is expected at the barrier. The Numba document has this guard at the top of its kernel.
+//!
+//! - On a GPU: the slots of the threads that left keep whatever was there. With 1000 outputs, 9 taps and blocks of 256 the outputs
+//!   992 to 999 are wrong; with 300 and 65 the last 44. A barrier that some threads never reach is undefined: it works today because
+//!   the hardware stops counting threads that have exited.
+//! - On the emulator: a divergent barrier, with the line of the barrier and the threads that left.
+//!
+//! The sound twin is `conv1d_tiled_f32`: there the guard stands around the sum only.
+
+use cuda_std::prelude::*;
+
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], wrong for the last outputs; blocks of one dimension that cover the outputs, dynamic
+/// shared memory of `(block + taps − 1) · 4` bytes.
+///
+/// # Safety
+/// See [the crate](crate#safety).
+#[kernel]
+pub unsafe fn conv1d_early_return(
+    signal: &[f32],
+    taps: &[f32],
+    output: *mut f32,
+    output_len: usize,
+    offset: usize,
+) {
+    let tile = shared::dynamic_shared_mem::<f32>();
+    let threads = thread::block_dim_x() as usize;
+    let thread = thread::thread_idx_x() as usize;
+    let halo = taps.len() - 1;
+    let first = thread::block_idx_x() as usize * threads;
+
+    let i = first + thread;
+    // The mistake.
+    if i >= output_len {
+        return;
+    }
+
+    let start = (first + offset).wrapping_sub(halo);
+    let mut slot = thread;
+    while slot < threads + halo {
+        let at = start.wrapping_add(slot);
+        // SAFETY: the slot and the sample exist.
+        unsafe {
+            let sample = if at < signal.len() {
+                *signal.get_unchecked(at)
+            } else {
+                0.0
+            };
+            tile.add(slot).write(sample);
+        }
+        slot += threads;
+    }
+    thread::sync_threads();
+
+    let mut sum = 0.0;
+    for (k, &tap) in taps.iter().enumerate() {
+        // SAFETY: the slot exists; that it was written is what goes wrong.
+        sum = GpuFloat::mul_add(tap, unsafe { tile.add(thread + halo - k).read() }, sum);
+    }
+    // SAFETY: i is below the output's length.
+    unsafe { output.add(i).write(sum) };
+}

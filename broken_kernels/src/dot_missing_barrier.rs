@@ -1,0 +1,52 @@
+//! Mistake: the rounds of the tree are not separated by barriers.
+//!
+//! Each round reads what other threads wrote in the round before. Within one warp the threads often happen to keep step, so the last
+//! rounds seem to work without a barrier; the earlier ones read slots that another warp has not written yet.
+//!
+//! - On a GPU: the result may miss products, differently from run to run, and be right on most days.
+//! - On the emulator: the result of one possible order. The race itself (a read of a slot and another thread's write with no barrier
+//!   between them) is for the race detector.
+//!
+//! The sound twin is `dot_tree_f32`: one barrier at the head of each round.
+
+use cuda_std::prelude::*;
+
+/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\], with races; blocks of one dimension, dynamic shared memory of `block · 4` bytes.
+///
+/// # Safety
+/// See [the crate](crate#safety).
+#[kernel]
+pub unsafe fn dot_missing_barrier(a: &[f32], b: &[f32], partials: *mut f32) {
+    let slots = shared::dynamic_shared_mem::<f32>();
+    let threads = thread::block_dim_x() as usize;
+    let thread = thread::thread_idx_x() as usize;
+
+    let mut sum = 0.0;
+    let mut i = thread::block_idx_x() as usize * threads + thread;
+    while i < a.len() {
+        // SAFETY: i is below both lengths.
+        let (a, b) = unsafe { (*a.get_unchecked(i), *b.get_unchecked(i)) };
+        sum = GpuFloat::mul_add(a, b, sum);
+        i += thread::grid_dim_x() as usize * threads;
+    }
+    // SAFETY: one slot for each thread, one partial result for each block. Nothing orders the reads of other threads' slots.
+    unsafe {
+        slots.add(thread).write(sum);
+        thread::sync_threads();
+        let mut active = threads;
+        while active > 1 {
+            let half = active.div_ceil(2);
+            if thread < active - half {
+                let folded = slots.add(thread).read() + slots.add(thread + half).read();
+                slots.add(thread).write(folded);
+            }
+            active = half;
+            // The mistake: no barrier here.
+        }
+        if thread == 0 {
+            partials
+                .add(thread::block_idx_x() as usize)
+                .write(slots.read());
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Mistake: the kernel relies on a grid that covers C, and the launch rounds down.
+//!
+//! One thread computes one element and does not stride on. That is sound with ⌈cols / TILE⌉ × ⌈rows / TILE⌉ blocks; with
+//! `cols / TILE` × `rows / TILE`, as the slip goes, the last rows and columns belong to no thread.
+//!
+//! - On a GPU: no error. C keeps what its memory held before at its right and lower edge, often the zeros or the right results of an
+//!   earlier run.
+//! - On the emulator: no fault either, for no instruction is wrong. Outputs are filled with 0xFF bytes (NaN) before a launch, so the
+//!   comparison names the first element that nobody wrote.
+//!
+//! The sound twin is `matmul_naive_f32`, which strides by the grid: any grid covers C.
+
+use cuda_std::prelude::*;
+
+use crate::TILE;
+
+/// C = A·B of row-major matrices where the grid reaches; blocks of TILE × TILE, x over columns.
+///
+/// # Safety
+/// See [the crate](crate#safety).
+#[kernel]
+pub unsafe fn matmul_uncovered_grid(
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+) {
+    let row = thread::block_idx_y() as usize * TILE as usize + thread::thread_idx_y() as usize;
+    let col = thread::block_idx_x() as usize * TILE as usize + thread::thread_idx_x() as usize;
+    // The mistake: no strides by the grid, here and below.
+    if row < rows && col < cols {
+        let mut sum = 0.0;
+        for k in 0..inner {
+            // SAFETY: inside A and B.
+            let (a, b) = unsafe {
+                (
+                    *a.get_unchecked(row * inner + k),
+                    *b.get_unchecked(k * cols + col),
+                )
+            };
+            sum = GpuFloat::mul_add(a, b, sum);
+        }
+        // SAFETY: inside C.
+        unsafe { c.add(row * cols + col).write(sum) };
+    }
+}
