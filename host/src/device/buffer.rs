@@ -1,37 +1,33 @@
 //! Memory on a device.
 
+use std::fmt::{Debug, Display};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::backend::Backend;
 use super::{Device, DeviceError};
 
-/// A number type that kernels work on.
+/// A number type that kernels work on: `i32`, `u32`, `f32`, `i64`, `u64` or `f64`, so of 4 or 8 bytes.
 pub trait Element:
-    bytemuck::Pod + Default + PartialOrd + std::fmt::Debug + std::fmt::Display + Send + Sync
+    sealed::Sealed + bytemuck::Pod + Default + PartialOrd + Debug + Display + Send + Sync
 {
     /// The type's name in Rust, which ends the names of the kernels for it.
     const NAME: &'static str;
 }
 
-impl Element for i32 {
-    const NAME: &'static str = "i32";
+mod sealed {
+    pub trait Sealed {}
 }
-impl Element for u32 {
-    const NAME: &'static str = "u32";
+
+macro_rules! elements {
+    ($($number:ident),*) => { $(
+        impl sealed::Sealed for $number {}
+        impl Element for $number {
+            const NAME: &'static str = stringify!($number);
+        }
+    )* };
 }
-impl Element for f32 {
-    const NAME: &'static str = "f32";
-}
-impl Element for i64 {
-    const NAME: &'static str = "i64";
-}
-impl Element for u64 {
-    const NAME: &'static str = "u64";
-}
-impl Element for f64 {
-    const NAME: &'static str = "f64";
-}
+elements!(i32, u32, f32, i64, u64, f64);
 
 /// What [`DeviceBuffer::poison`] writes: as floats these are NaN, as integers −1 or the largest, all easy to see.
 const POISON: u8 = 0xFF;
@@ -163,7 +159,7 @@ impl<T: Element> Drop for DeviceBuffer<T> {
     }
 }
 
-impl<T: Element> std::fmt::Debug for DeviceBuffer<T> {
+impl<T: Element> Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,

@@ -180,8 +180,9 @@ impl Backend for CudaDevice {
 
     fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError> {
         self.enter()?;
-        bytes_at(address, bytes)
-            .set_8(value)
+        // On the stream, so that the next launch waits for it and a time taken around that launch need not.
+        // SAFETY: the stream orders this before every later launch and copy, and the bytes may be anything.
+        unsafe { bytes_at(address, bytes).set_8_async(value, &self.stream) }
             .map_err(driver_error("filling memory of the GPU"))
     }
 
