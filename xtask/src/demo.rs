@@ -31,10 +31,5 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     {
         command.arg("all");
     }
-    let status = workspace::status(command.args(arguments))?;
-    // A program ended by a signal has no code.
-    Ok(status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .map_or(ExitCode::FAILURE, ExitCode::from))
+    workspace::exit_code(command.args(arguments))
 }

@@ -4,10 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{build_ptx, setup};
+use crate::{build_ptx, setup, workspace};
 
 pub(crate) fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::broken_kernels()?;
-    Ok(ExitCode::SUCCESS)
+    let mut command = workspace::cargo();
+    command.args(["run", "--quiet", "--release", "--locked"]);
+    command.args(["--package", "blockwise_tests", "--example", "pitfalls"]);
+    workspace::exit_code(&mut command)
 }

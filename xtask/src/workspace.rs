@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -48,8 +48,16 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// Runs a command and makes its exit code ours. A program ended by a signal has none and counts as failed.
+pub(crate) fn exit_code(command: &mut Command) -> Result<ExitCode> {
+    let code = status(command)?.code();
+    Ok(code
+        .and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
 /// Runs a command, its output going straight to the user's.
-pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+fn status(command: &mut Command) -> Result<ExitStatus> {
     command
         .status()
         .with_context(|| format!("cannot run {}", describe(command)))
