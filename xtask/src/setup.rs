@@ -34,7 +34,7 @@ pub(crate) fn ptxas() -> Result<Ptxas> {
     if let Ok(found) = Ptxas::find(&cache) {
         return Ok(found);
     }
-    if std::env::var_os(variables::PTXAS).is_none() {
+    if std::env::var_os(variables::PTXAS).is_none_or(|path| path.is_empty()) {
         println!("no ptxas here; fetching {} from PyPI", ptxas::WHEEL);
         if let Err(reason) = wheel::python_with_pip() {
             println!("{reason}");

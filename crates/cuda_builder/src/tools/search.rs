@@ -145,6 +145,8 @@ fn environment(machine: &dyn Machine) -> Result<Parts, Vec<Rejection>> {
         let Some(path) = machine.variable(variable).map(PathBuf::from) else {
             return Ok(None);
         };
+        // Programs are called from other folders than this one.
+        let path = std::path::absolute(&path).unwrap_or(path);
         if path.exists() {
             Ok(Some(path))
         } else {
