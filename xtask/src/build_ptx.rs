@@ -51,7 +51,7 @@ fn build(folder: &Path, package: &str, arch: NvvmArch, line_info: bool) -> Resul
         .with_context(|| format!("cannot build {package} for {arch}"))?;
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
-    println!(
+    say!(
         "{}: {} kernels, {:.0} KiB, {} in {:.1} s",
         file.display(),
         entries(&text).count(),

@@ -8,32 +8,32 @@ use cuda_builder::tools::{Ptxas, Toolchain};
 use crate::{gpu, workspace};
 
 pub(crate) fn run() -> Result<ExitCode> {
-    println!("Rust to PTX (the first complete place is used)");
+    say!("Rust to PTX (the first complete place is used)");
     let report = Toolchain::search();
-    print!("{report}");
+    say!("{}", report.to_string().trim_end());
     if let Some(toolchain) = report.chosen() {
-        println!("  used: {}", toolchain.origin);
+        say!("  used: {}", toolchain.origin);
     }
 
-    println!("ptxas (checks PTX; `verify-ptx` and `test` need it)");
+    say!("ptxas (checks PTX; `verify-ptx` and `test` need it)");
     let ptxas = Ptxas::find(&workspace::tools()?);
     match &ptxas {
-        Ok(ptxas) => println!("  CUDA {}: {}", ptxas.version, ptxas.path.display()),
-        Err(error) => println!("  {error}"),
+        Ok(ptxas) => say!("  CUDA {}: {}", ptxas.version, ptxas.path.display()),
+        Err(error) => say!("  {error}"),
     }
 
-    println!("GPU\n  {}", gpu::describe());
+    say!("GPU\n  {}", gpu::describe());
 
     if report.chosen().is_some() && ptxas.is_ok() {
-        println!("\nNothing is missing.");
+        say!("\nNothing is missing.");
         return Ok(ExitCode::SUCCESS);
     }
-    println!();
+    say!();
     if report.chosen().is_none() {
-        println!("No toolchain can build PTX; {}", report.fix());
+        say!("No toolchain can build PTX; {}", report.fix());
     }
     if ptxas.is_err() {
-        println!("ptxas is missing; fix: cargo xtask setup");
+        say!("ptxas is missing; fix: cargo xtask setup");
     }
     Ok(ExitCode::FAILURE)
 }

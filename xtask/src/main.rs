@@ -2,6 +2,14 @@
 //!
 //! This file only dispatches; each command is a file of its own. Commands that need a tool install it first (`setup`).
 
+/// `println!` without its panic when nobody reads any more (`cargo xtask doctor | head -1`).
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod build_ptx;
 mod demo;
 mod doctor;

@@ -12,9 +12,9 @@ use cuda_builder::tools::{ptxas, variables, wheel};
 use crate::workspace;
 
 pub(crate) fn run() -> Result<ExitCode> {
-    println!("PTX toolchain: {}", toolchain()?);
+    say!("PTX toolchain: {}", toolchain()?);
     let ptxas = ptxas()?;
-    println!("ptxas: CUDA {} ({})", ptxas.version, ptxas.path.display());
+    say!("ptxas: CUDA {} ({})", ptxas.version, ptxas.path.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 pub(crate) fn toolchain() -> Result<Toolchain> {
     let report = Toolchain::search();
     if report.chosen().is_none() && !report.environment_is_set() {
-        println!("no toolchain here can build PTX:\n{report}installing one");
+        say!("no toolchain here can build PTX:\n{report}installing one");
         return install_toolchain(&Machine::look());
     }
     Ok(report.into_toolchain()?)
@@ -35,9 +35,9 @@ pub(crate) fn ptxas() -> Result<Ptxas> {
         return Ok(found);
     }
     if std::env::var_os(variables::PTXAS).is_none_or(|path| path.is_empty()) {
-        println!("no ptxas here; fetching {} from PyPI", ptxas::WHEEL);
+        say!("no ptxas here; fetching {} from PyPI", ptxas::WHEEL);
         if let Err(reason) = wheel::python_with_pip() {
-            println!("{reason}");
+            say!("{reason}");
             Machine::look().apt(&["python3-pip"])?.run()?;
         }
     }
@@ -167,14 +167,14 @@ impl Way {
         if let Some(words) = &self.prepare
             && let Err(error) = run_shown(words)
         {
-            println!("{error:#}; going on");
+            say!("{error:#}; going on");
         }
         run_shown(&self.install).context(self.hint)
     }
 }
 
 fn run_shown(words: &[String]) -> Result<()> {
-    println!("+ {}", words.join(" "));
+    say!("+ {}", words.join(" "));
     let (program, arguments) = words.split_first().context("no command")?;
     workspace::check(Command::new(program).args(arguments))
 }

@@ -26,19 +26,21 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
         cargo_test(arguments)
     })?;
 
-    println!("== summary");
+    say!("== summary");
     for (name, time) in [
         ("tools", setup_time),
         ("PTX", ptx_time),
         ("ptxas", verify_time),
         ("tests", test_time),
     ] {
-        println!("  {name:<6} {:>6.1} s", time.as_secs_f64());
+        say!("  {name:<6} {:>6.1} s", time.as_secs_f64());
     }
-    println!("  GPU: {}", gpu::describe());
-    println!(
+    say!("  GPU: {}", gpu::describe());
+    say!(
         "  {} passed, {} failed, {} ignored",
-        outcome.passed, outcome.failed, outcome.ignored
+        outcome.passed,
+        outcome.failed,
+        outcome.ignored
     );
     Ok(if outcome.success {
         ExitCode::SUCCESS
@@ -93,7 +95,7 @@ fn cargo_test(arguments: &[OsString]) -> Result<Outcome> {
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line.context("cannot read the tests' output")?;
             let line = String::from_utf8_lossy(&line);
-            println!("{line}");
+            say!("{line}");
             outcome.read(&line);
         }
     }

@@ -25,11 +25,11 @@ pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     } else {
         files.to_owned()
     };
-    println!("ptxas {} ({})", ptxas.version, ptxas.path.display());
+    say!("ptxas {} ({})", ptxas.version, ptxas.path.display());
     let mut refused = 0;
     for file in &files {
         match ptxas.verify(file) {
-            Ok(kernels) => println!("\n{}\n{}", file.display(), table(&kernels)),
+            Ok(kernels) => say!("\n{}\n{}", file.display(), table(&kernels)),
             Err(error) => {
                 refused += 1;
                 eprintln!("\n{error}");

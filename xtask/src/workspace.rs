@@ -86,7 +86,7 @@ pub(crate) fn describe(command: &Command) -> String {
 
 /// Prints a heading, does the step, and returns how long it took.
 pub(crate) fn step<T>(heading: &str, work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-    println!("== {heading}");
+    say!("== {heading}");
     let start = Instant::now();
     Ok((work()?, start.elapsed()))
 }
