@@ -1,7 +1,13 @@
 //! Runs the kernels on a GPU or on the PTX emulator and compares them with references.
 
+pub mod cli;
+pub mod compare;
+pub mod demo;
 pub mod device;
+pub mod io;
 pub mod launch;
 mod named;
+pub mod oracle;
+pub mod plot;
 
 pub use named::UnknownName;

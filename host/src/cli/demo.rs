@@ -1,0 +1,50 @@
+//! `blockwise demo`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::failure::Failure;
+use super::report::Report;
+use super::{Global, names};
+use crate::demo::{self, Demo, DemoError};
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// Which experiments
+    #[arg(default_value = "all", value_parser = names(Demo::ALL))]
+    demo: Demo,
+    /// Draw the two-tone filter's signal and spectra into this folder, as PNG and SVG
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+    let device = global.open()?;
+    let outcome = demo::run(&device, arguments.demo, arguments.plot.as_deref())?;
+    let failed = outcome.rows.iter().filter(|row| !row.pass).count();
+    let verdict = match failed {
+        0 => format!("all {} checks passed", outcome.rows.len()),
+        _ => format!("{failed} of {} checks FAILED", outcome.rows.len()),
+    };
+    let name = &device.properties().name;
+    let mut text = vec![format!("device: {name}"), demo::table(&outcome.rows)];
+    text.extend(outcome.remarks.iter().cloned());
+    text.push(verdict);
+    Ok(Report::new(
+        text.join("\n"),
+        json!({ "device": name, "rows": outcome.rows, "remarks": outcome.remarks }),
+    )
+    .passed(failed == 0))
+}
+
+impl From<DemoError> for Failure {
+    fn from(error: DemoError) -> Self {
+        let failure = Failure::new(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

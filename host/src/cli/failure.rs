@@ -1,0 +1,63 @@
+//! Why a command could not be carried out: one line, and a hint.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::report;
+use crate::compare::ShapeMismatch;
+use crate::device::DeviceError;
+use crate::io::FileError;
+use crate::launch::LaunchError;
+
+/// An error with advice. The command ends with exit code 2.
+#[derive(Debug)]
+pub(super) struct Failure {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Failure {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Prints it: text on standard error, or JSON on standard output.
+    pub(super) fn print(&self, json: bool) -> ExitCode {
+        if json {
+            report::line(&json!({ "error": self.message, "hint": self.hint }).to_string());
+        } else {
+            report::note(&format!("error: {}", self.message));
+            if let Some(hint) = &self.hint {
+                report::note(&format!("hint: {hint}"));
+            }
+        }
+        ExitCode::from(2)
+    }
+}
+
+/// For the errors that know their own advice.
+macro_rules! from_error_with_hint {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure { message: error.to_string(), hint: error.hint().map(str::to_owned) }
+            }
+        }
+    )*};
+}
+from_error_with_hint!(DeviceError, LaunchError, FileError);
+
+impl From<ShapeMismatch> for Failure {
+    fn from(error: ShapeMismatch) -> Self {
+        Failure::new(error.to_string()).hint("is this the reference of this very result?")
+    }
+}

@@ -1,0 +1,169 @@
+//! The command line: one file a command; this one only parses and dispatches.
+//!
+//! Exit codes: 0 when all went well, 1 when a result differs from its reference, 2 when the command could not be carried out.
+
+mod conv;
+mod demo;
+mod devices;
+mod failure;
+mod matmul;
+mod movement;
+mod operand;
+mod reduce;
+mod report;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::device::{Device, DeviceChoice, PtxSource};
+use failure::Failure;
+use report::Report;
+
+/// Shared-memory GPU kernels in Rust, run on a GPU or on the PTX emulator and compared with references.
+#[derive(Parser)]
+#[command(name = "blockwise", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Args)]
+struct Global {
+    /// Where to run: the GPU if there is one (auto), or one of them and nothing else
+    #[arg(long, global = true, default_value = "auto", value_parser = names(DeviceChoice::ALL))]
+    device: DeviceChoice,
+    /// The kernels' PTX: a file, or a folder with kernels.sm_XX.ptx
+    #[arg(long, global = true, value_name = "PATH")]
+    ptx: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Convolve a signal with taps: y[i] = sum of taps[k] * signal[i - k]
+    Conv(conv::Arguments),
+    /// Dot product of two vectors
+    Dot(reduce::DotArguments),
+    /// Sum of all elements (0 of nothing; integers wrap, as in NumPy)
+    Sum(reduce::Arguments),
+    /// Smallest element (NaN if there is one)
+    Min(reduce::Arguments),
+    /// Largest element (NaN if there is one)
+    Max(reduce::Arguments),
+    /// Matrix product C = A*B
+    Matmul(matmul::Arguments),
+    /// Transpose a matrix
+    Transpose(movement::TransposeArguments),
+    /// Reverse a vector
+    Reverse(movement::ReverseArguments),
+    /// Print the devices and what they allow
+    Devices,
+    /// Run the tutorials' experiments and check every figure
+    Demo(demo::Arguments),
+}
+
+/// Runs the command line and returns its exit code. Never panics on what a user can pass.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        // Help and version are printed on standard output, usage errors on standard error, as JSON if that was asked for.
+        Err(error)
+            if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") =>
+        {
+            let text = error.to_string();
+            let line = text
+                .lines()
+                .next()
+                .unwrap_or("wrong usage")
+                .trim_start_matches("error: ");
+            return Failure::new(line).hint("blockwise --help").print(true);
+        }
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            // A closed pipe is no reason to fail in another way.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let json = cli.global.json;
+    match cli.run() {
+        Ok(report) => report.print(json),
+        Err(failure) => failure.print(json),
+    }
+}
+
+impl Cli {
+    fn run(self) -> Result<Report, Failure> {
+        let global = &self.global;
+        match self.command {
+            Command::Conv(arguments) => conv::run(global, &arguments),
+            Command::Dot(arguments) => reduce::dot(global, &arguments),
+            Command::Sum(arguments) => {
+                reduce::run(global, crate::launch::Reduction::Sum, &arguments)
+            }
+            Command::Min(arguments) => {
+                reduce::run(global, crate::launch::Reduction::Min, &arguments)
+            }
+            Command::Max(arguments) => {
+                reduce::run(global, crate::launch::Reduction::Max, &arguments)
+            }
+            Command::Matmul(arguments) => matmul::run(global, &arguments),
+            Command::Transpose(arguments) => movement::transpose(global, &arguments),
+            Command::Reverse(arguments) => movement::reverse(global, &arguments),
+            Command::Devices => devices::run(global),
+            Command::Demo(arguments) => demo::run(global, &arguments),
+        }
+    }
+}
+
+impl Global {
+    /// The chosen device with the kernels loaded. Says on standard error what was chosen where the user left it open.
+    fn open(&self) -> Result<Device, Failure> {
+        let source = match &self.ptx {
+            Some(path) => PtxSource::at(path),
+            None => PtxSource::standard(),
+        };
+        let device = Device::open(self.device, &source)?;
+        if let Some(reason) = device.fallback() {
+            report::note(&format!("no GPU ({reason}); using the emulator"));
+        }
+        if let Some(file) = device.kernels_file() {
+            report::note(&format!("kernels from {}", file.path.display()));
+        }
+        Ok(device)
+    }
+}
+
+/// A parser for an enum that goes by names; the names appear in help and in errors.
+fn names<T>(all: &'static [T]) -> impl clap::builder::TypedValueParser<Value = T>
+where
+    T: std::fmt::Display + std::str::FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(
+        all.iter()
+            .map(|value| clap::builder::PossibleValue::new(value.to_string())),
+    )
+    .try_map(|name| name.parse::<T>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,121 @@
+//! `blockwise transpose | reverse`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray::{Array, ArrayD, Dimension};
+use serde_json::json;
+
+use super::failure::Failure;
+use super::operand::{self, ArrayOutput, Holds, Reference};
+use super::report::Report;
+use super::{Global, names};
+use crate::compare::ToNumber;
+use crate::device::{Device, Element};
+use crate::io::Data;
+use crate::launch::{
+    self, LaunchError, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
+};
+
+#[derive(Args)]
+pub(super) struct TransposeArguments {
+    /// The matrix (.npy or .csv)
+    input: PathBuf,
+    /// Where to write the transposed matrix
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The kernel
+    #[arg(long, default_value = "padded", value_parser = names(TransposeKernel::ALL))]
+    kernel: TransposeKernel,
+    #[command(flatten)]
+    reference: Reference,
+}
+
+#[derive(Args)]
+pub(super) struct ReverseArguments {
+    /// The vector (.npy or .csv)
+    input: PathBuf,
+    /// Where to write the reversed vector
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The kernel
+    #[arg(long, default_value = "dynamic", value_parser = names(ReverseKernel::ALL))]
+    kernel: ReverseKernel,
+    #[command(flatten)]
+    reference: Reference,
+}
+
+/// Runs `$move::<element type>` on the data, whatever its type.
+macro_rules! for_each_type {
+    ($data:expr, |$array:ident| $body:expr) => {
+        match $data {
+            Data::F32($array) => $body,
+            Data::F64($array) => $body,
+            Data::I64($array) => $body,
+        }
+    };
+}
+
+pub(super) fn transpose(
+    global: &Global,
+    arguments: &TransposeArguments,
+) -> Result<Report, Failure> {
+    let options = TransposeOptions {
+        kernel: arguments.kernel,
+        ..TransposeOptions::default()
+    };
+    let (input, output) = (&arguments.input, &arguments.output);
+    for_each_type!(operand::array(input)?, |array| {
+        let matrix = operand::matrix(array, input)?;
+        carry_out(
+            global,
+            "transpose",
+            output,
+            &arguments.reference,
+            |device| launch::transpose(device, matrix.view(), &options),
+        )
+    })
+}
+
+pub(super) fn reverse(global: &Global, arguments: &ReverseArguments) -> Result<Report, Failure> {
+    let options = ReverseOptions {
+        kernel: arguments.kernel,
+        ..ReverseOptions::default()
+    };
+    let (input, output) = (&arguments.input, &arguments.output);
+    for_each_type!(operand::array(input)?, |array| {
+        let vector = operand::vector(array, input)?;
+        carry_out(global, "reverse", output, &arguments.reference, |device| {
+            launch::reverse(device, vector.view(), &options)
+        })
+    })
+}
+
+/// Opens the device, moves the data, writes and compares the result.
+fn carry_out<T: Element + ToNumber, D: Dimension>(
+    global: &Global,
+    command: &str,
+    output: &Path,
+    reference: &Reference,
+    movement: impl FnOnce(&Device) -> Result<Array<T, D>, LaunchError>,
+) -> Result<Report, Failure>
+where
+    Data: Holds<T>,
+{
+    let expected = reference.read()?;
+    let place = ArrayOutput::prepare(output)?;
+    let device = global.open()?;
+    let moved = movement(&device)?;
+    let dynamic: ArrayD<T> = moved.clone().into_dyn();
+    place.write(&Data::wrap(dynamic))?;
+
+    let text = format!("{}: {:?} {}", output.display(), moved.shape(), T::NAME);
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": moved.shape(), "type": T::NAME, "device": device.properties().name });
+    let report = Report::new(text, json);
+    match expected {
+        None => Ok(report),
+        Some((name, data)) => {
+            Ok(report.comparison(&name, &reference.compare_exactly(moved.view(), &data)?))
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Operands from files, their common type, and comparison with `--reference`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
+
+use super::failure::Failure;
+use crate::compare::{self, Comparison, ToNumber};
+use crate::io::{self, Content, Data, Format, OutputFile};
+use crate::oracle::{Expected, Precision};
+
+/// `--reference` and its tolerance.
+#[derive(Args)]
+pub(super) struct Reference {
+    /// Compare the result with this file; exit code 1 if it differs
+    #[arg(long, value_name = "FILE")]
+    reference: Option<PathBuf>,
+    /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows from the length of the sums
+    #[arg(long, requires = "reference", value_parser = non_negative)]
+    rtol: Option<f64>,
+    /// See --rtol
+    #[arg(long, requires = "reference", value_parser = non_negative)]
+    atol: Option<f64>,
+}
+
+fn non_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("a finite number, zero or more".to_owned()),
+    }
+}
+
+impl Reference {
+    /// The reference's file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.reference.as_deref()
+    }
+
+    /// The reference's name and contents, read before anything is computed.
+    pub(super) fn read(&self) -> Result<Option<(String, Data)>, Failure> {
+        let Some(path) = &self.reference else {
+            return Ok(None);
+        };
+        Ok(Some((path.display().to_string(), array(path)?)))
+    }
+
+    /// Compares a floating-point result with a reference, in the tolerances of the oracle.
+    pub(super) fn compare<T: Precision, D: Dimension>(
+        &self,
+        result: ArrayView<'_, T, D>,
+        reference: &Data,
+        oracle: Expected<D>,
+    ) -> Result<Comparison, Failure> {
+        let values = self.values(&result, reference)?;
+        let tolerance = match (self.rtol, self.atol) {
+            // The reference was rounded too, to its own precision and perhaps from another order of summation.
+            (None, None) => oracle.tolerance * 2.0,
+            (rtol, atol) => {
+                values.mapv(|value| atol.unwrap_or(0.0) + rtol.unwrap_or(0.0) * value.abs())
+            }
+        };
+        let tolerance = tolerance.mapv(|tolerance| {
+            if tolerance.is_finite() {
+                tolerance
+            } else {
+                0.0
+            }
+        });
+        Ok(compare::with_oracle(
+            result,
+            &Expected { values, tolerance },
+        )?)
+    }
+
+    /// Compares a result that must be exact.
+    pub(super) fn compare_exactly<T: Copy + PartialEq + ToNumber, D: Dimension>(
+        &self,
+        result: ArrayView<'_, T, D>,
+        reference: &Data,
+    ) -> Result<Comparison, Failure>
+    where
+        Data: Holds<T>,
+    {
+        match reference.get() {
+            // Of the same type: bit for bit the same number.
+            Some(reference) => {
+                let reference = same_dimension(&result, reference)?;
+                Ok(compare::exactly(result, reference.view())?)
+            }
+            None => {
+                let values = self.values(&result, reference)?;
+                Ok(compare::exactly(
+                    result.map(|&value| value.to_number()).view(),
+                    values.view(),
+                )?)
+            }
+        }
+    }
+
+    fn values<T, D: Dimension>(
+        &self,
+        result: &ArrayView<'_, T, D>,
+        reference: &Data,
+    ) -> Result<Array<f64, D>, Failure> {
+        same_dimension(result, &reference.to_f64())
+    }
+}
+
+fn same_dimension<T, U: Clone, D: Dimension>(
+    result: &ArrayView<'_, T, D>,
+    reference: &ArrayD<U>,
+) -> Result<Array<U, D>, Failure> {
+    let mismatch = || compare::ShapeMismatch {
+        result: result.shape().to_vec(),
+        reference: reference.shape().to_vec(),
+    };
+    // A single number may be kept as shape () or (1,).
+    if result.ndim() == 0 && reference.shape() == [1] {
+        return Ok(reference
+            .clone()
+            .into_shape_with_order(result.raw_dim())
+            .map_err(|_| mismatch())?);
+    }
+    Ok(reference
+        .clone()
+        .into_dimensionality::<D>()
+        .map_err(|_| mismatch())?)
+}
+
+/// Access to the array of one element type.
+pub(super) trait Holds<T> {
+    /// The array, if it is of this type.
+    fn get(&self) -> Option<&ArrayD<T>>;
+    /// The data of such an array.
+    fn wrap(array: ArrayD<T>) -> Data;
+}
+
+macro_rules! impl_holds {
+    ($($t:ty: $variant:ident),*) => {$(
+        impl Holds<$t> for Data {
+            fn get(&self) -> Option<&ArrayD<$t>> {
+                match self {
+                    Data::$variant(array) => Some(array),
+                    _ => None,
+                }
+            }
+
+            fn wrap(array: ArrayD<$t>) -> Data {
+                Data::$variant(array)
+            }
+        }
+    )*};
+}
+impl_holds!(f32: F32, f64: F64, i64: I64);
+
+/// An array file. A recording is refused: these commands have no use for its sample rate.
+pub(super) fn array(path: &Path) -> Result<Data, Failure> {
+    match io::read(path)? {
+        Content::Array(data) => Ok(data),
+        Content::Recording(_) => Err(Failure::new(format!(
+            "{} is sound, and an array is wanted",
+            path.display()
+        ))
+        .hint("only `blockwise conv` takes .wav files")),
+    }
+}
+
+/// Two operands in one type, as NumPy promotes them: equal types stay, any others become float64.
+pub(super) fn promote(a: Data, b: Data) -> (Data, Data) {
+    match (&a, &b) {
+        (Data::F32(_), Data::F32(_))
+        | (Data::F64(_), Data::F64(_))
+        | (Data::I64(_), Data::I64(_)) => (a, b),
+        _ => (Data::F64(a.to_f64()), Data::F64(b.to_f64())),
+    }
+}
+
+/// Integers as float64, for the algorithms that have kernels for floats only.
+pub(super) fn floats(data: Data) -> Data {
+    match data {
+        Data::I64(_) => Data::F64(data.to_f64()),
+        floats => floats,
+    }
+}
+
+/// The array as a vector.
+pub(super) fn vector<T: Clone>(array: ArrayD<T>, path: &Path) -> Result<Array<T, Ix1>, Failure> {
+    dimension(array, path, "a vector")
+}
+
+/// The array as a matrix.
+pub(super) fn matrix<T: Clone>(array: ArrayD<T>, path: &Path) -> Result<Array<T, Ix2>, Failure> {
+    dimension(array, path, "a matrix")
+}
+
+fn dimension<T: Clone, D: Dimension>(
+    array: ArrayD<T>,
+    path: &Path,
+    wanted: &str,
+) -> Result<Array<T, D>, Failure> {
+    let shape = array.shape().to_vec();
+    array.into_dimensionality().map_err(|_| {
+        Failure::new(format!(
+            "{} has shape {shape:?}, and {wanted} is wanted",
+            path.display()
+        ))
+        .hint("reshape it first")
+    })
+}
+
+/// An output array's place and format.
+pub(super) struct ArrayOutput {
+    file: OutputFile,
+    path: PathBuf,
+    format: Format,
+}
+
+impl ArrayOutput {
+    /// Takes the place before the computation.
+    pub(super) fn prepare(path: &Path) -> Result<Self, Failure> {
+        let format = Format::of(path)?;
+        if format == Format::Wav {
+            return Err(io::FileError::Unwritable {
+                path: path.to_owned(),
+                reason: "only `conv` of a .wav signal gives a .wav output".to_owned(),
+            }
+            .into());
+        }
+        Ok(ArrayOutput {
+            file: OutputFile::prepare(path)?,
+            path: path.to_owned(),
+            format,
+        })
+    }
+
+    /// Writes the result.
+    pub(super) fn write(self, data: &Data) -> Result<(), Failure> {
+        let bytes = io::encode(data, self.format).map_err(|reason| io::FileError::Unwritable {
+            path: self.path,
+            reason,
+        })?;
+        Ok(self.file.write(&bytes)?)
+    }
+}

@@ -1,0 +1,98 @@
+//! What a command has to say, for people and for machines.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use crate::compare::Comparison;
+
+/// The outcome of a command that was carried out.
+pub(super) struct Report {
+    text: String,
+    json: Map<String, Value>,
+    passed: bool,
+}
+
+impl Report {
+    /// The text, and the same as JSON.
+    pub(super) fn new(text: impl Into<String>, json: Value) -> Self {
+        let json = match json {
+            Value::Object(map) => map,
+            other => Map::from_iter([("result".to_owned(), other)]),
+        };
+        Report {
+            text: text.into(),
+            json,
+            passed: true,
+        }
+    }
+
+    /// Marks the command as failed: exit code 1.
+    pub(super) fn passed(mut self, passed: bool) -> Self {
+        self.passed = passed;
+        self.json.insert("pass".to_owned(), passed.into());
+        self
+    }
+
+    /// Adds a comparison with the reference of this name.
+    pub(super) fn comparison(mut self, name: &str, comparison: &Comparison) -> Self {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&describe(name, comparison));
+        self.json.insert("reference".to_owned(), json!(name));
+        self.json.insert("comparison".to_owned(), json!(comparison));
+        self.passed(comparison.passed())
+    }
+
+    pub(super) fn print(self, json: bool) -> ExitCode {
+        let text = if json {
+            Value::Object(self.json).to_string()
+        } else {
+            self.text
+        };
+        if !text.is_empty() {
+            line(&text);
+        }
+        ExitCode::from(if self.passed { 0 } else { 1 })
+    }
+}
+
+fn describe(name: &str, comparison: &Comparison) -> String {
+    let verdict = if comparison.passed() {
+        "agrees with"
+    } else {
+        "DIFFERS from"
+    };
+    let mut text = format!(
+        "{verdict} {name}: {} elements, max abs error {:.3e} (tolerance {:.3e}), max relative {:.3e}, RMS {:.3e}",
+        comparison.elements,
+        comparison.max_absolute_error,
+        comparison.max_tolerance,
+        comparison.max_relative_error,
+        comparison.rms_error
+    );
+    if let Some(first) = &comparison.first_mismatch {
+        let index: Vec<String> = first.index.iter().map(usize::to_string).collect();
+        text.push_str(&format!(
+            "\n{} of them differ; first at index [{}]: {:e}, reference {:e}, tolerance {:.3e}",
+            comparison.mismatches,
+            index.join(", "),
+            first.result,
+            first.reference,
+            first.tolerance
+        ));
+    }
+    text
+}
+
+/// A line on standard output. A reader that went away (`| head`) is no error.
+pub(super) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// A line on standard error.
+pub(super) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,226 @@
+//! The MATLAB document's two-tone filter and the Numba document's convolution.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ndarray::Array1;
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::row::{Row, time};
+use super::{DemoError, Outcome};
+use crate::compare;
+use crate::device::{Device, DeviceBuffer, DeviceKind};
+use crate::launch::conv1d::{convolve_buffers, plan};
+use crate::launch::{ConvKernel, ConvMode, ConvOptions, Execution};
+use crate::oracle::{self, Precision};
+use crate::plot;
+
+/// Sample rate of the MATLAB document, in Hz.
+const SAMPLE_RATE: f64 = 16_000.0;
+const SAMPLES: usize = 10_000;
+/// Its two tones, in Hz, and what a mean over ten samples leaves of each, to five decimals.
+const TONES: [(f64, f64); 2] = [(50.0, 0.99841), (7_000.0, 0.09420)];
+const TAPS: usize = 10;
+
+pub(super) fn run(
+    device: &Device,
+    plots: Option<&Path>,
+    outcome: &mut Outcome,
+) -> Result<(), DemoError> {
+    two_tones(device, plots, outcome)?;
+    random_signals(device, outcome)
+}
+
+/// A sum of two sines through a mean over ten samples, by each kernel; the gain of each tone, measured in the output.
+fn two_tones(
+    device: &Device,
+    plots: Option<&Path>,
+    outcome: &mut Outcome,
+) -> Result<(), DemoError> {
+    let tone = |frequency: f64, i: usize| {
+        (std::f64::consts::TAU * frequency * i as f64 / SAMPLE_RATE).sin()
+    };
+    let signal = Array1::from_shape_fn(SAMPLES, |i| {
+        TONES
+            .iter()
+            .map(|&(frequency, _)| tone(frequency, i + 1))
+            .sum::<f64>()
+    });
+    let taps = Array1::from_elem(TAPS, 1.0 / TAPS as f64);
+    let size = format!("{SAMPLES} * {TAPS} taps");
+    for kernel in [
+        ConvKernel::BlockPerOutput,
+        ConvKernel::Tiled,
+        ConvKernel::Direct,
+    ] {
+        let (filtered, times) = convolve(device, &signal, &taps, ConvMode::Full, kernel)?;
+        let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Full);
+        let row = Row::compared(
+            "two tones, full",
+            &size,
+            device,
+            &times.execution,
+            &compare::with_oracle(filtered.view(), &oracle)?,
+        );
+        let gains = TONES.map(|(frequency, documented)| {
+            let gain = amplitude(&filtered, frequency);
+            // The documented figure has five decimals.
+            row.number(format!("gain at {frequency} Hz"), gain, documented, 0.5e-5)
+        });
+        outcome.rows.push(row);
+        if kernel == ConvKernel::BlockPerOutput {
+            outcome.rows.extend(gains);
+            if let Some(folder) = plots {
+                let files = plot::two_tones(
+                    folder,
+                    SAMPLE_RATE,
+                    signal.as_slice().unwrap_or(&[]),
+                    filtered.as_slice().unwrap_or(&[]),
+                )?;
+                outcome
+                    .remarks
+                    .extend(files.iter().map(|file| format!("plot: {}", file.display())));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The amplitude of a tone in the steady part of the output, by projection on sine and cosine over whole periods of both tones
+/// (320 samples hold one period of 50 Hz and 140 of 7 kHz, so the other tone cancels).
+fn amplitude(output: &Array1<f64>, frequency: f64) -> f64 {
+    let (first, count) = (320, 9_600);
+    let (mut cosine, mut sine) = (0.0, 0.0);
+    for i in first..first + count {
+        let phase = std::f64::consts::TAU * frequency * i as f64 / SAMPLE_RATE;
+        cosine += output[i] * phase.cos();
+        sine += output[i] * phase.sin();
+    }
+    2.0 / count as f64 * cosine.hypot(sine)
+}
+
+/// The Numba document's sizes, those that its early return got wrong, and one larger.
+fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+    let mut random = StdRng::seed_from_u64(2);
+    for (samples, taps) in [(1_000, 9), (300, 65), (100_003, 31)] {
+        let signal = Array1::from_shape_fn(samples, |_| random.random_range(-1.0_f32..1.0));
+        let taps = Array1::from_shape_fn(taps, |_| random.random_range(-1.0_f32..1.0));
+        let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Same);
+        for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+            let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
+            let comparison = compare::with_oracle(output.view(), &oracle)?;
+            outcome.rows.push(Row::compared(
+                "random, same",
+                format!("{samples} * {} taps", taps.len()),
+                device,
+                &times.execution,
+                &comparison,
+            ));
+            if samples == 1_000 {
+                outcome
+                    .remarks
+                    .push(profile(device, &signal, &taps, kernel, &times)?);
+            }
+        }
+    }
+    let properties = device.properties();
+    let limit = properties.shared_bytes_per_block as usize / size_of::<f32>()
+        - (kernels::conv1d::THREADS as usize - 1);
+    let opt_in = properties.shared_bytes_opt_in as usize / size_of::<f32>()
+        - (kernels::conv1d::THREADS as usize - 1);
+    outcome.remarks.push(format!("conv1d_tiled_f32 takes at most {limit} taps in this device's plain shared memory, {opt_in} with opt-in"));
+    Ok(())
+}
+
+/// Times of the parts of one convolution.
+struct Times {
+    to_device: Duration,
+    execution: Execution,
+    to_host: Duration,
+}
+
+/// Uploads, convolves, downloads.
+fn convolve<T: Precision>(
+    device: &Device,
+    signal: &Array1<T>,
+    taps: &Array1<T>,
+    mode: ConvMode,
+    kernel: ConvKernel,
+) -> Result<(Array1<T>, Times), DemoError> {
+    let options = ConvOptions {
+        kernel: Some(kernel),
+        ..ConvOptions::default()
+    };
+    let start = Instant::now();
+    let signal_buffer = DeviceBuffer::from_slice(device, signal.as_slice().unwrap_or(&[]))?;
+    let taps_buffer = DeviceBuffer::from_slice(device, taps.as_slice().unwrap_or(&[]))?;
+    let to_device = start.elapsed();
+    let length = plan::<T>(
+        signal.len(),
+        taps.len(),
+        mode,
+        &options,
+        device.properties(),
+    )?
+    .output_len;
+    let mut output = DeviceBuffer::alloc(device, length)?;
+    let execution = convolve_buffers(
+        device,
+        &signal_buffer,
+        &taps_buffer,
+        &mut output,
+        mode,
+        &options,
+    )?;
+    let start = Instant::now();
+    let result = output.copy_to_vec()?;
+    let to_host = start.elapsed();
+    Ok((
+        Array1::from_vec(result),
+        Times {
+            to_device,
+            execution,
+            to_host,
+        },
+    ))
+}
+
+/// Mean, deviation and median of the kernel's time over many runs, and the copies beside it.
+fn profile(
+    device: &Device,
+    signal: &Array1<f32>,
+    taps: &Array1<f32>,
+    kernel: ConvKernel,
+    one: &Times,
+) -> Result<String, DemoError> {
+    let runs = if device.properties().kind == DeviceKind::Cuda {
+        100
+    } else {
+        20
+    };
+    let mut seconds = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        seconds.push(
+            convolve(device, signal, taps, ConvMode::Same, kernel)?
+                .1
+                .execution
+                .elapsed
+                .as_secs_f64(),
+        );
+    }
+    seconds.sort_by(f64::total_cmp);
+    let mean = seconds.iter().sum::<f64>() / runs as f64;
+    let deviation = (seconds.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / runs as f64).sqrt();
+    let show = |seconds: f64| time(Duration::from_secs_f64(seconds));
+    Ok(format!(
+        "{}, {} * {} taps, {runs} runs: kernel {} +- {}, median {}; copies {} there, {} back",
+        one.execution.plan.kernel,
+        signal.len(),
+        taps.len(),
+        show(mean),
+        show(deviation),
+        show(seconds[runs / 2]),
+        time(one.to_device),
+        time(one.to_host)
+    ))
+}

@@ -1,0 +1,95 @@
+//! The tutorials' experiments, with their figures, each checked against an oracle or a closed form.
+//!
+//! One file a demo. A demo computes rows for one table; a row that is not within its tolerance makes the whole demo fail.
+
+mod conv;
+mod reduce;
+mod row;
+mod shared;
+mod tiling;
+
+use std::path::Path;
+
+use crate::compare::ShapeMismatch;
+use crate::device::{Device, DeviceError};
+use crate::launch::LaunchError;
+use crate::named::named_enum;
+use crate::plot::PlotError;
+
+pub use row::{Row, table};
+
+named_enum! {
+    /// Which experiments to run.
+    pub enum Demo("demo") {
+        /// The MATLAB and the Numba document: one-dimensional convolution.
+        Conv = "conv",
+        /// The Julia document: dot product and other reductions.
+        Reduce = "reduce",
+        /// The CUDA C++ document: tiled matrix product; and the transpose.
+        Tiling = "tiling",
+        /// "Using Shared Memory": array reversal.
+        Shared = "shared",
+        /// All of them.
+        All = "all",
+    }
+}
+
+/// Why a demo could not be carried out. A wrong result is no error but a row that did not pass.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// A launch was refused or failed.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A result has another shape than its reference: a mistake in this program.
+    #[error(transparent)]
+    Shape(#[from] ShapeMismatch),
+    /// A plot could not be drawn or written.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+}
+
+impl DemoError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            DemoError::Launch(error) => error.hint(),
+            DemoError::Device(error) => error.hint(),
+            DemoError::Shape(_) => None,
+            DemoError::Plot(_) => Some("give --plot a folder that you may write in"),
+        }
+    }
+}
+
+/// What the demos gave.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One row for each kernel and size.
+    pub rows: Vec<Row>,
+    /// Remarks for the reader, such as timings over many runs.
+    pub remarks: Vec<String>,
+}
+
+/// Runs the experiments on a device. With `plots`, draws the MATLAB document's figures into that folder.
+///
+/// # Errors
+/// [`DemoError`].
+pub fn run(device: &Device, demo: Demo, plots: Option<&Path>) -> Result<Outcome, DemoError> {
+    let mut outcome = Outcome::default();
+    let wanted = |one: Demo| demo == one || demo == Demo::All;
+    if wanted(Demo::Conv) {
+        conv::run(device, plots, &mut outcome)?;
+    }
+    if wanted(Demo::Reduce) {
+        reduce::run(device, &mut outcome)?;
+    }
+    if wanted(Demo::Tiling) {
+        tiling::run(device, &mut outcome)?;
+    }
+    if wanted(Demo::Shared) {
+        shared::run(device, &mut outcome)?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,101 @@
+//! The Julia document's dot product, and sum, minimum and maximum.
+
+use ndarray::{Array1, arr0};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::row::Row;
+use super::{DemoError, Outcome};
+use crate::compare;
+use crate::device::{Device, DeviceBuffer};
+use crate::launch::reduce::{dot_buffers, reduce_buffer};
+use crate::launch::{ReduceKernel, ReduceOptions, Reduction};
+use crate::oracle;
+
+/// N of the document.
+const LENGTH: i64 = 33 * 1024;
+/// Its launch: 256 threads, at most 32 blocks.
+const THREADS: u32 = 256;
+const BLOCKS: u32 = 32;
+/// Σ i·2i for i = 1…N is 2·N(N + 1)(2N + 1)/6.
+const CLOSED_FORM: i64 = 25_725_848_529_920;
+
+pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+    let a: Vec<i64> = (1..=LENGTH).collect();
+    let b: Vec<i64> = a.iter().map(|i| 2 * i).collect();
+    let (a_buffer, b_buffer) = (
+        DeviceBuffer::from_slice(device, &a)?,
+        DeviceBuffer::from_slice(device, &b)?,
+    );
+    for &kernel in ReduceKernel::ALL {
+        let options = ReduceOptions {
+            kernel,
+            threads: Some(THREADS),
+            grid_cap: Some(BLOCKS),
+        };
+        let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
+        // Against the closed form, and the closed form against plain sums.
+        let (exact, wrapped) = oracle::dot_i64(a.as_slice().into(), b.as_slice().into());
+        let mut comparison = compare::exactly(arr0(value).view(), arr0(CLOSED_FORM).view())?;
+        comparison.mismatches +=
+            usize::from(exact != i128::from(CLOSED_FORM) || wrapped != CLOSED_FORM);
+        outcome.rows.push(Row::compared(
+            &format!("dot = {value}"),
+            format!("{LENGTH} i64"),
+            device,
+            &execution,
+            &comparison,
+        ));
+    }
+    floats(device, outcome)
+}
+
+/// Random floats, a prime number of them.
+fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+    let mut random = StdRng::seed_from_u64(3);
+    let mut vector = || Array1::from_shape_fn(100_003, |_| random.random_range(-1.0_f32..1.0));
+    let (x, y) = (vector(), vector());
+    let size = format!("{} f32", x.len());
+    let (x_buffer, y_buffer) = (
+        DeviceBuffer::from_slice(device, x.as_slice().unwrap_or(&[]))?,
+        DeviceBuffer::from_slice(device, y.as_slice().unwrap_or(&[]))?,
+    );
+    for &kernel in ReduceKernel::ALL {
+        let options = ReduceOptions {
+            kernel,
+            ..ReduceOptions::default()
+        };
+        let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
+        let comparison =
+            compare::with_oracle(arr0(value).view(), &oracle::dot(x.view(), y.view()))?;
+        outcome.rows.push(Row::compared(
+            "dot, random",
+            &size,
+            device,
+            &execution,
+            &comparison,
+        ));
+        for &reduction in Reduction::ALL {
+            let (value, execution) = reduce_buffer(device, &x_buffer, reduction, &options)?;
+            let value = arr0(value);
+            let comparison = match reduction {
+                Reduction::Sum => compare::with_oracle(value.view(), &oracle::sum(x.view()))?,
+                Reduction::Min => compare::exactly(
+                    value.view(),
+                    arr0(oracle::min(x.view()).unwrap_or(f32::NAN)).view(),
+                )?,
+                Reduction::Max => compare::exactly(
+                    value.view(),
+                    arr0(oracle::max(x.view()).unwrap_or(f32::NAN)).view(),
+                )?,
+            };
+            outcome.rows.push(Row::compared(
+                &format!("{reduction}, random"),
+                &size,
+                device,
+                &execution,
+                &comparison,
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! The CUDA C++ document's tiled matrix product, and the transpose.
+
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::row::Row;
+use super::{DemoError, Outcome};
+use crate::compare;
+use crate::device::{Device, DeviceBuffer, DeviceKind};
+use crate::launch::matmul::matmul_buffers;
+use crate::launch::transpose::transpose_buffers;
+use crate::launch::{MatmulKernel, MatmulOptions, TransposeKernel, TransposeOptions};
+use crate::oracle;
+
+/// Width of the document's matrices.
+const WIDTH: usize = 1024;
+/// Width on the emulator, which takes minutes for the document's.
+const WIDTH_EMULATED: usize = 256;
+
+pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+    let width = match device.properties().kind {
+        DeviceKind::Cuda => WIDTH,
+        DeviceKind::Emulator => {
+            outcome.remarks.push(format!("matrix products are {WIDTH_EMULATED} wide on the emulator; the document's {WIDTH} run on a GPU"));
+            WIDTH_EMULATED
+        }
+    };
+    products(device, [width, width, width], outcome)?;
+    // Not square, no multiple of the tile.
+    products(device, [67, 129, 45], outcome)?;
+    transposes(device, outcome)
+}
+
+fn products(
+    device: &Device,
+    [rows, inner, cols]: [usize; 3],
+    outcome: &mut Outcome,
+) -> Result<(), DemoError> {
+    let mut random = StdRng::seed_from_u64(10);
+    // The document's inputs: (rand % 100) / 100.
+    let mut matrix = |rows, cols| {
+        Array2::from_shape_fn((rows, cols), |_| random.random_range(0..100) as f32 / 100.0)
+    };
+    let (a, b) = (matrix(rows, inner), matrix(inner, cols));
+    let oracle = oracle::matmul(a.view(), b.view());
+    let (a_buffer, b_buffer) = (
+        DeviceBuffer::from_slice(device, a.as_slice().unwrap_or(&[]))?,
+        DeviceBuffer::from_slice(device, b.as_slice().unwrap_or(&[]))?,
+    );
+    let mut c_buffer = DeviceBuffer::<f32>::alloc(device, rows * cols)?;
+    let shape = crate::launch::matmul::MatmulShape { rows, inner, cols };
+    for &kernel in MatmulKernel::ALL {
+        let options = MatmulOptions {
+            kernel,
+            ..MatmulOptions::default()
+        };
+        let Some(execution) =
+            matmul_buffers(device, &a_buffer, &b_buffer, &mut c_buffer, shape, &options)?
+        else {
+            continue;
+        };
+        let c = matrix_of(&c_buffer, rows, cols)?;
+        let comparison = compare::with_oracle(c.view(), &oracle)?;
+        outcome.rows.push(Row::compared(
+            "matrix product",
+            format!("{rows}x{inner} * {inner}x{cols}"),
+            device,
+            &execution,
+            &comparison,
+        ));
+    }
+    Ok(())
+}
+
+fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+    let (rows, cols) = (1000, 701);
+    let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
+    let input = DeviceBuffer::from_slice(device, matrix.as_slice().unwrap_or(&[]))?;
+    let mut output = DeviceBuffer::<f32>::alloc(device, rows * cols)?;
+    for &kernel in TransposeKernel::ALL {
+        let options = TransposeOptions {
+            kernel,
+            ..TransposeOptions::default()
+        };
+        let Some(execution) = transpose_buffers(device, &input, &mut output, rows, cols, &options)?
+        else {
+            continue;
+        };
+        let comparison = compare::exactly(
+            matrix_of(&output, cols, rows)?.view(),
+            oracle::transpose(matrix.view()).view(),
+        )?;
+        outcome.rows.push(Row::compared(
+            "transpose",
+            format!("{rows}x{cols} f32"),
+            device,
+            &execution,
+            &comparison,
+        ));
+    }
+    Ok(())
+}
+
+/// A row-major matrix from the device; one of another size would not pass any comparison.
+fn matrix_of(
+    buffer: &DeviceBuffer<f32>,
+    rows: usize,
+    cols: usize,
+) -> Result<Array2<f32>, DemoError> {
+    Ok(Array2::from_shape_vec((rows, cols), buffer.copy_to_vec()?).unwrap_or_default())
+}

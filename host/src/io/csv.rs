@@ -1,0 +1,157 @@
+//! Comma-separated numbers.
+//!
+//! One column or one row is a vector; anything else is a matrix. A first row in which no cell is a number is a header and is left
+//! out. Every other cell is a finite number; all rows are of one length. Numbers are float64.
+
+use ndarray::{ArrayD, IxDyn};
+
+use super::Data;
+use super::error::Problem;
+
+/// Reads a vector or a matrix.
+pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
+    if bytes.is_empty() {
+        return Err(Problem::new("the file is empty"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()))
+            .hint("is this really a .csv file?")
+    })?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+    let (mut values, mut cols, mut rows) = (Vec::new(), 0, 0);
+    for (index, record) in reader.records().enumerate() {
+        let record = record.map_err(|error| Problem::new(ragged_or(&error)))?;
+        let line = record
+            .position()
+            .map_or(index as u64 + 1, csv::Position::line);
+        if index == 0
+            && record.iter().all(|cell| cell.parse::<f64>().is_err())
+            && record.iter().any(|cell| !cell.is_empty())
+        {
+            continue;
+        }
+        cols = record.len();
+        rows += 1;
+        for (column, cell) in (1..).zip(&record) {
+            values.push(number(cell).map_err(|reason| {
+                Problem::new(format!("line {line}, column {column}: {reason}"))
+            })?);
+        }
+    }
+    if rows == 0 {
+        return Err(Problem::new("there are no numbers in the file"));
+    }
+    let shape = if rows == 1 || cols == 1 {
+        vec![values.len()]
+    } else {
+        vec![rows, cols]
+    };
+    ArrayD::from_shape_vec(IxDyn(&shape), values)
+        .map(Data::F64)
+        .map_err(|error| Problem::new(error.to_string()))
+}
+
+fn number(cell: &str) -> Result<f64, String> {
+    match cell.parse::<f64>() {
+        _ if cell.is_empty() => Err("the cell is empty".to_owned()),
+        Err(_) => Err(format!(
+            "`{}` is no number",
+            cell.chars().take(40).collect::<String>()
+        )),
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(value) => Err(format!("{value} is not a finite number")),
+    }
+}
+
+fn ragged_or(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("line {line} has {len} cells, the lines before have {expected_len}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A vector as one number a line, a matrix as one row a line, every number so that it reads back as the same.
+pub(super) fn encode(data: &Data) -> Result<Vec<u8>, String> {
+    let (rows, cols) = match *data.shape() {
+        [length] => (length, 1),
+        [rows, cols] => (rows, cols),
+        ref shape => {
+            return Err(format!(
+                "a .csv file holds a vector or a matrix, not an array of shape {shape:?}"
+            ));
+        }
+    };
+    let cells: Vec<String> = match data {
+        Data::F32(array) => array.iter().map(|value| format!("{value:?}")).collect(),
+        Data::F64(array) => array.iter().map(|value| format!("{value:?}")).collect(),
+        Data::I64(array) => array.iter().map(|value| value.to_string()).collect(),
+    };
+    let mut text = String::new();
+    for row in cells.chunks(cols.max(1)).take(rows) {
+        text.push_str(&row.join(","));
+        text.push('\n');
+    }
+    Ok(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[track_caller]
+    fn check(text: &str, expected: ArrayD<f64>) {
+        assert_eq!(decode(text.as_bytes()), Ok(Data::F64(expected)));
+    }
+
+    #[track_caller]
+    fn check_refused(text: &[u8], expected: &str) {
+        let problem = decode(text).unwrap_err();
+        assert!(problem.what.contains(expected), "{}", problem.what);
+    }
+
+    #[test]
+    fn rows_columns_matrices_and_headers() {
+        check("1\n2.5\n-3e2\n", array![1.0, 2.5, -300.0].into_dyn());
+        check("1, 2,3\n", array![1.0, 2.0, 3.0].into_dyn());
+        check("a,b\n1,2\n3,4\n", array![[1.0, 2.0], [3.0, 4.0]].into_dyn());
+        check("\u{feff}x\r\n1\r\n2\r\n", array![1.0, 2.0].into_dyn());
+    }
+
+    #[test]
+    fn bad_cells_are_named_by_line_and_column() {
+        check_refused(
+            b"1,2\n3,NaN\n",
+            "line 2, column 2: NaN is not a finite number",
+        );
+        check_refused(b"nan\nnan\n", "NaN is not a finite number");
+        check_refused(b"1\ninf\n", "line 2, column 1: inf is not a finite number");
+        check_refused(b"1,2\n3,x\n", "line 2, column 2: `x` is no number");
+        check_refused(b"1,2\n,4\n", "line 2, column 1: the cell is empty");
+        check_refused(b"1,2\n3\n", "line 2 has 1 cells, the lines before have 2");
+        check_refused(b"", "empty");
+        check_refused(b"name\n", "no numbers");
+        check_refused(b"1\n\xff\n", "byte 2 is not UTF-8");
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let data = Data::F64(array![[0.1, 1e-300], [f64::MAX, -0.0]].into_dyn());
+        assert_eq!(decode(&encode(&data).unwrap()), Ok(data));
+        assert_eq!(
+            encode(&Data::I64(array![1, -2].into_dyn())).unwrap(),
+            b"1\n-2\n"
+        );
+        assert!(encode(&Data::F64(ArrayD::zeros(IxDyn(&[2, 2, 2])))).is_err());
+    }
+}

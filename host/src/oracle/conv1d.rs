@@ -1,0 +1,73 @@
+//! The convolution's reference.
+
+use ndarray::{Array1, ArrayView1, Ix1};
+
+use super::{Expected, Precision, Sum};
+use crate::launch::ConvMode;
+
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] as `numpy.convolve` has it, for results in `T`.
+///
+/// With either operand empty there is nothing to convolve: no outputs.
+pub fn convolve<T: Precision>(
+    signal: ArrayView1<'_, T>,
+    taps: ArrayView1<'_, T>,
+    mode: ConvMode,
+) -> Expected<Ix1> {
+    let (longer, shorter) = if taps.len() > signal.len() {
+        (taps, signal)
+    } else {
+        (signal, taps)
+    };
+    let (n, m) = (longer.len(), shorter.len());
+    let (length, offset) = match (m, mode) {
+        (0, _) => (0, 0),
+        (_, ConvMode::Full) => (n + m - 1, 0),
+        (_, ConvMode::Same) => (n, (m - 1) / 2),
+        (_, ConvMode::Valid) => (n - m + 1, m - 1),
+    };
+    let sums = Array1::from_shape_fn(length, |i| {
+        let mut sum = Sum::default();
+        for k in 0..m {
+            // Terms outside the signal are zero.
+            if let Some(at) = (i + offset).checked_sub(k).filter(|&at| at < n) {
+                sum.add(shorter[k].into(), longer[at].into());
+            }
+        }
+        sum
+    });
+    Expected {
+        values: sums.mapv(Sum::value),
+        tolerance: sums.mapv(Sum::tolerance::<T>),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array1, array};
+
+    #[track_caller]
+    fn check(signal: &[f64], taps: &[f64], mode: ConvMode, expected: Array1<f64>) {
+        let got = convolve(ArrayView1::from(signal), ArrayView1::from(taps), mode);
+        assert_eq!(got.values, expected);
+        assert_eq!(got.tolerance.len(), expected.len());
+    }
+
+    #[test]
+    fn modes_are_those_of_numpy() {
+        let (signal, taps) = ([1.0, 2.0, 3.0], [0.0, 1.0, 0.5, 2.0]);
+        check(
+            &signal,
+            &taps[..3],
+            ConvMode::Full,
+            array![0.0, 1.0, 2.5, 4.0, 1.5],
+        );
+        check(&signal, &taps[..3], ConvMode::Same, array![1.0, 2.5, 4.0]);
+        check(&signal, &taps[..3], ConvMode::Valid, array![2.5]);
+        // numpy.convolve([1,2,3],[0,1,.5,2],'same') and 'valid': more taps than samples.
+        check(&signal, &taps, ConvMode::Same, array![1.0, 2.5, 6.0, 5.5]);
+        check(&signal, &taps, ConvMode::Valid, array![2.5, 6.0]);
+        check(&signal, &taps[..2], ConvMode::Same, array![0.0, 1.0, 2.0]);
+        check(&[], &taps, ConvMode::Full, array![]);
+    }
+}

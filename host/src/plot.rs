@@ -1,0 +1,280 @@
+//! The two-tone filter's pictures: the signal before and after, and the spectra of both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::register_font;
+use rustfft::FftPlanner;
+use rustfft::num_complex::Complex;
+
+use crate::io::{FileError, OutputFile};
+
+/// Width and height of a picture, in pixels.
+const SIZE: (u32, u32) = (1000, 600);
+/// Seconds of the signal that are drawn: more would be a solid band.
+const SHOWN: f64 = 0.04;
+
+/// Why a picture could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// The folder cannot be made.
+    #[error("cannot create {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The drawing itself failed.
+    #[error("cannot draw {name}: {reason}")]
+    Drawing {
+        /// The picture.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One curve of a picture.
+struct Curve {
+    points: Vec<(f64, f64)>,
+    color: RGBColor,
+}
+
+/// A picture with one curve.
+struct Picture<'a> {
+    name: &'a str,
+    title: &'a str,
+    x_label: &'a str,
+    y_label: &'a str,
+    curve: Curve,
+}
+
+/// Draws `before`, `after` and their spectra as PNG and SVG; returns the files.
+///
+/// # Errors
+/// [`PlotError`].
+pub fn two_tones(
+    folder: &Path,
+    sample_rate: f64,
+    before: &[f64],
+    after: &[f64],
+) -> Result<Vec<PathBuf>, PlotError> {
+    std::fs::create_dir_all(folder).map_err(|source| PlotError::Folder {
+        path: folder.to_owned(),
+        source,
+    })?;
+    let (blue, red) = (RGBColor(31, 105, 180), RGBColor(190, 50, 45));
+    let signal = |samples, color| Curve {
+        points: in_time(samples, sample_rate),
+        color,
+    };
+    let frequencies = |samples, color| Curve {
+        points: spectrum(samples, sample_rate),
+        color,
+    };
+    let picture = |name, title, curve| Picture {
+        name,
+        title,
+        x_label: "time / s",
+        y_label: "amplitude",
+        curve,
+    };
+    let in_frequency = |name, title, curve| Picture {
+        name,
+        title,
+        x_label: "frequency / Hz",
+        y_label: "amplitude",
+        curve,
+    };
+    let pictures = [
+        picture("before", "Before: 50 Hz + 7 kHz", signal(before, blue)),
+        picture("after", "After: mean over 10 samples", signal(after, red)),
+        in_frequency(
+            "before_spectrum",
+            "Before: spectrum",
+            frequencies(before, blue),
+        ),
+        in_frequency("after_spectrum", "After: spectrum", frequencies(after, red)),
+    ];
+    let mut files = Vec::new();
+    for picture in &pictures {
+        files.push(picture.write(folder, "png", Picture::png)?);
+        files.push(picture.write(folder, "svg", Picture::svg)?);
+    }
+    Ok(files)
+}
+
+/// The first part of a signal, as (seconds, value).
+fn in_time(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
+    let shown = (SHOWN * sample_rate) as usize;
+    samples
+        .iter()
+        .take(shown)
+        .enumerate()
+        .map(|(i, &value)| (i as f64 / sample_rate, value))
+        .collect()
+}
+
+/// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of amplitude 1 gives a peak of 1.
+fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
+    let mut values: Vec<Complex<f64>> = samples
+        .iter()
+        .map(|&value| Complex::new(value, 0.0))
+        .collect();
+    FftPlanner::new()
+        .plan_fft_forward(values.len())
+        .process(&mut values);
+    let count = values.len() as f64;
+    values
+        .iter()
+        .take(values.len() / 2 + 1)
+        .enumerate()
+        .map(|(i, value)| (i as f64 * sample_rate / count, 2.0 * value.norm() / count))
+        .collect()
+}
+
+impl Picture<'_> {
+    fn write(
+        &self,
+        folder: &Path,
+        extension: &str,
+        encode: impl FnOnce(&Self) -> Result<Vec<u8>, String>,
+    ) -> Result<PathBuf, PlotError> {
+        let path = folder.join(format!("{}.{extension}", self.name));
+        let file = OutputFile::prepare(&path)?;
+        let bytes = encode(self).map_err(|reason| PlotError::Drawing {
+            name: self.name.to_owned(),
+            reason,
+        })?;
+        file.write(&bytes)?;
+        Ok(path)
+    }
+
+    fn svg(&self) -> Result<Vec<u8>, String> {
+        let mut text = String::new();
+        self.draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area())?;
+        Ok(text.into_bytes())
+    }
+
+    fn png(&self) -> Result<Vec<u8>, String> {
+        let mut pixels = vec![0; SIZE.0 as usize * SIZE.1 as usize * 3];
+        self.draw(&BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area())?;
+        let mut bytes = Vec::new();
+        let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
+        image::ImageEncoder::write_image(encoder, &pixels, SIZE.0, SIZE.1, image::ColorType::Rgb8)
+            .map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), String> {
+        font();
+        self.draw_chart(area).map_err(|error| error.to_string())
+    }
+
+    fn draw_chart<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let points = &self.curve.points;
+        let right = points.last().map_or(1.0, |&(x, _)| x);
+        let (low, high) = points
+            .iter()
+            .fold((0.0_f64, 0.0_f64), |(low, high), &(_, y)| {
+                (low.min(y), high.max(y))
+            });
+        let margin = ((high - low) * 0.05).max(1e-3);
+        let bottom = if low < 0.0 { low - margin } else { 0.0 };
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(area)
+            .caption(self.title, ("sans-serif", 30))
+            .margin(20)
+            .x_label_area_size(55)
+            .y_label_area_size(75)
+            .build_cartesian_2d(0.0..right, bottom..high + margin)?;
+        chart
+            .configure_mesh()
+            .x_desc(self.x_label)
+            .y_desc(self.y_label)
+            .axis_desc_style(("sans-serif", 22))
+            .label_style(("sans-serif", 18))
+            .light_line_style(TRANSPARENT)
+            .x_label_formatter(&|x| short(*x))
+            .y_label_formatter(&|y| short(*y))
+            .draw()?;
+        chart.draw_series(LineSeries::new(
+            points.iter().copied(),
+            self.curve.color.stroke_width(2),
+        ))?;
+        area.present()
+    }
+}
+
+/// A tick's number without superfluous zeros.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Registers the font that the bitmap's text is drawn with: this machine may have none.
+fn font() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // Fails only for bytes that are no font; then drawing text reports it.
+        let _ = register_font(
+            "sans-serif",
+            FontStyle::Normal,
+            epaint_default_fonts::UBUNTU_LIGHT,
+        );
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sine_of_amplitude_one_has_a_peak_of_one_at_its_frequency() {
+        let samples: Vec<f64> = (0..1000)
+            .map(|i| (std::f64::consts::TAU * 125.0 * i as f64 / 1000.0).sin())
+            .collect();
+        let spectrum = spectrum(&samples, 1000.0);
+        let peak = spectrum
+            .iter()
+            .copied()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap();
+        assert!(
+            (peak.0 - 125.0).abs() < 1e-9 && (peak.1 - 1.0).abs() < 1e-9,
+            "{peak:?}"
+        );
+    }
+
+    #[test]
+    fn four_pictures_in_two_formats_appear() {
+        let folder = tempfile::tempdir().unwrap();
+        let samples: Vec<f64> = (0..2000).map(|i| f64::from(i % 7)).collect();
+        let files = two_tones(&folder.path().join("new"), 16_000.0, &samples, &samples).unwrap();
+        assert_eq!(files.len(), 8);
+        for file in files {
+            let bytes = std::fs::read(&file).unwrap();
+            let is_png = file.extension().is_some_and(|extension| extension == "png");
+            assert!(
+                bytes.starts_with(if is_png { b"\x89PNG" } else { b"<svg" }),
+                "{}",
+                file.display()
+            );
+        }
+        assert!(two_tones(Path::new("/dev/null/plots"), 1.0, &[1.0], &[1.0]).is_err());
+    }
+}
