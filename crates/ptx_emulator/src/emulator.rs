@@ -2,6 +2,7 @@ use crate::error::{InvalidLaunch, LaunchError, MemoryError};
 use crate::limits::Limits;
 use crate::memory::{Kind, Table};
 use crate::module::Module;
+use crate::{check, exec, variables};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -38,7 +39,9 @@ pub struct Statistics {
 /// A [`Module`] whose variables have addresses in an emulator's memory. They are freed when it is dropped.
 pub struct LoadedModule {
     memory: Arc<Mutex<Table>>,
-    symbols: HashMap<String, (u64, u64)>,
+    module: Module,
+    /// Where each variable lies, by its number.
+    addresses: HashMap<u32, u64>,
 }
 
 impl Emulator {
@@ -90,11 +93,14 @@ impl Emulator {
     /// # Errors
     /// When the memory is full or an initial value names something without an address.
     pub fn load(&self, module: &Module) -> Result<LoadedModule, MemoryError> {
-        let _ = module;
-        Ok(LoadedModule {
+        // Dropped on an error, it frees what was placed before.
+        let mut loaded = LoadedModule {
             memory: Arc::clone(&self.memory),
-            symbols: HashMap::new(),
-        })
+            module: module.clone(),
+            addresses: HashMap::new(),
+        };
+        variables::place(module, &mut self.table(), &mut loaded.addresses)?;
+        Ok(loaded)
     }
 
     /// Runs a kernel to its end.
@@ -111,15 +117,69 @@ impl Emulator {
         config: LaunchConfig,
         args: &[&[u8]],
     ) -> Result<Statistics, LaunchError> {
-        let _ = (config, args);
-        if !Arc::ptr_eq(&self.memory, &module.memory) {
+        self.launch_on(module, kernel, config, args, false)
+    }
+
+    /// Like [`launch`](Self::launch), but without the processor's vector extensions: for tests that compare the two.
+    ///
+    /// # Errors
+    /// As `launch`.
+    #[doc(hidden)]
+    pub fn launch_portable(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+    ) -> Result<Statistics, LaunchError> {
+        self.launch_on(module, kernel, config, args, true)
+    }
+
+    fn launch_on(
+        &self,
+        loaded: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+        portable: bool,
+    ) -> Result<Statistics, LaunchError> {
+        if !Arc::ptr_eq(&self.memory, &loaded.memory) {
             return Err(InvalidLaunch::ForeignModule.into());
         }
-        Err(InvalidLaunch::NoSuchKernel {
-            name: kernel.to_owned(),
-            available: Vec::new(),
-        }
-        .into())
+        let module = &loaded.module;
+        let Some(entry) = module.entry(kernel) else {
+            let available = module
+                .entries()
+                .map(|entry| entry.name().to_owned())
+                .collect();
+            return Err(InvalidLaunch::NoSuchKernel {
+                name: kernel.to_owned(),
+                available,
+            }
+            .into());
+        };
+        let program = &module.program;
+        let function = &program.functions[entry.function as usize];
+        check::shape(config, &self.limits, function)?;
+        let params = check::arguments(entry, args)?;
+        let (layout, fixed) = program.shared_layout(entry.function);
+        let shared_bytes = check::shared(fixed, config, &self.limits)?;
+        check::resources(entry, function, config, &self.limits)?;
+        let mut addresses = loaded.addresses.clone();
+        addresses.extend(layout);
+        let table = self.table();
+        let request = exec::Request {
+            program,
+            table: &table,
+            limits: &self.limits,
+            entry: entry.function,
+            config,
+            params,
+            addresses,
+            shared_bytes,
+            portable,
+        };
+        Ok(exec::launch(request)?)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -128,8 +188,28 @@ impl Emulator {
 }
 
 impl LoadedModule {
+    /// The module it was made from.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
     /// The address and size of a `.global` or `.const` variable.
     pub fn symbol(&self, name: &str) -> Option<(u64, u64)> {
-        self.symbols.get(name).copied()
+        let variables = &self.module.program.variables;
+        let index = variables
+            .iter()
+            .position(|variable| variable.name == name)?;
+        let address = self.addresses.get(&u32::try_from(index).ok()?)?;
+        Some((*address, variables[index].size))
+    }
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        let mut table = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        for &address in self.addresses.values() {
+            // Only addresses that `load` took are here; a host that freed one by hand has done it already.
+            let _ = table.free(address);
+        }
     }
 }

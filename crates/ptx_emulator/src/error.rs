@@ -86,12 +86,12 @@ pub enum MemoryError {
         /// The closest allocation.
         nearest: Option<Nearest>,
     },
-    /// A variable's initial value could not be made.
-    #[error("the module's variable `{name}` refers to `{symbol}`, which has no address")]
+    /// A function, or the initial value of a variable, needs something that the module only declares.
+    #[error("`{name}` refers to `{symbol}`, which the module declares but does not define")]
     UnresolvedSymbol {
-        /// The variable.
+        /// The function or variable.
         name: String,
-        /// What its initial value names.
+        /// What it names.
         symbol: String,
     },
 }

@@ -123,8 +123,8 @@ pub enum FaultKind {
         /// The limit that was passed, in words.
         limit: String,
     },
-    /// A barrier with an invalid number or thread count.
-    InvalidBarrier {
+    /// An operand that PTX does not allow, such as the number or the thread count of a barrier.
+    InvalidOperand {
         /// What is wrong.
         problem: String,
     },
@@ -339,7 +339,7 @@ impl fmt::Display for FaultKind {
                     "stack overflow: {depth} nested calls pass the limit of {limit}"
                 )
             }
-            FaultKind::InvalidBarrier { problem } => write!(f, "invalid barrier: {problem}"),
+            FaultKind::InvalidOperand { problem } => write!(f, "invalid operand: {problem}"),
             FaultKind::StepLimit { limit, loop_head } => {
                 write!(
                     f,

@@ -34,13 +34,18 @@
 //! ([`ParseErrorKind::Unsupported`]); it never guesses.
 #![deny(unsafe_code)]
 
+mod check;
+mod decode;
 mod emulator;
 mod error;
+mod exec;
 mod fault;
 mod limits;
 mod memory;
 mod module;
+mod parse;
 mod source;
+mod variables;
 
 pub use emulator::{Emulator, LaunchConfig, LoadedModule, Statistics};
 pub use error::{InvalidLaunch, LaunchError, MemoryError, ParseError, ParseErrorKind};

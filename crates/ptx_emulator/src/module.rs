@@ -1,18 +1,26 @@
+use crate::decode::op::Slot;
+use crate::decode::{self, EntryInfo, Program};
 use crate::error::ParseError;
+use crate::parse;
 use crate::source::SourceLocation;
+use std::sync::Arc;
 
 /// A PTX text, parsed, checked and decoded; it can be loaded into any number of emulators.
+#[derive(Clone)]
 pub struct Module {
-    entries: Vec<Entry>,
+    entries: Arc<[Entry]>,
     target: String,
     version: (u32, u32),
+    pub(crate) program: Arc<Program>,
 }
 
 /// A kernel of a [`Module`].
 #[derive(Clone, Debug)]
 pub struct Entry {
     name: String,
+    pub(crate) function: u32,
     params: Vec<Param>,
+    pub(crate) slots: Vec<Slot>,
     static_shared_bytes: u64,
     location: Option<SourceLocation>,
 }
@@ -32,10 +40,19 @@ impl Module {
     /// # Errors
     /// The first thing in the text that is not PTX, is not supported, or is too large, with its line.
     pub fn parse(ptx: &str) -> Result<Self, ParseError> {
-        Err(ParseError::unsupported(
-            1,
-            ptx.lines().next().unwrap_or_default(),
-        ))
+        let tree = parse::parse(ptx)?;
+        let (program, infos) = decode::decode(&tree)?;
+        let entries = infos
+            .into_iter()
+            .map(|info| Entry::new(info, &program))
+            .collect();
+        let target = tree.target.to_owned();
+        Ok(Self {
+            entries,
+            target,
+            version: tree.version,
+            program: Arc::new(program),
+        })
     }
 
     /// The kernels, in the order of the text.
@@ -60,6 +77,25 @@ impl Module {
 }
 
 impl Entry {
+    fn new(info: EntryInfo, program: &Program) -> Self {
+        let (_, static_shared_bytes) = program.shared_layout(info.function);
+        Self {
+            name: program.functions[info.function as usize].name.clone(),
+            function: info.function,
+            params: info
+                .params
+                .iter()
+                .map(|&(slot, align)| Param {
+                    size: slot.size,
+                    align,
+                })
+                .collect(),
+            slots: info.params.iter().map(|&(slot, _)| slot).collect(),
+            static_shared_bytes,
+            location: info.location,
+        }
+    }
+
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,0 +1,154 @@
+//! What is checked before a launch.
+
+use crate::decode::Function;
+use crate::emulator::LaunchConfig;
+use crate::error::InvalidLaunch;
+use crate::exec::MAX_SHARED_BYTES;
+use crate::limits::Limits;
+use crate::module::Entry;
+
+/// Registers, constants and local memory of one block may take so many bytes of the host's memory.
+const MAX_BLOCK_BYTES: u64 = 1 << 30;
+
+pub(crate) fn shape(
+    config: LaunchConfig,
+    limits: &Limits,
+    function: &Function,
+) -> Result<(), InvalidLaunch> {
+    let fits = |extents: [u32; 3], limit: [u32; 3]| {
+        extents
+            .iter()
+            .zip(limit)
+            .all(|(&n, limit)| n > 0 && n <= limit)
+    };
+    if !fits(config.grid, limits.grid_dims) {
+        return Err(InvalidLaunch::Grid {
+            grid: config.grid,
+            limit: limits.grid_dims,
+        });
+    }
+    let volume = |extents: [u32; 3]| {
+        extents
+            .iter()
+            .map(|&n| u64::from(n))
+            .try_fold(1_u64, u64::checked_mul)
+    };
+    let threads = volume(config.block);
+    let mut most = u64::from(limits.threads_per_block);
+    if let Some(limit) = function.max_threads.and_then(volume) {
+        most = most.min(limit);
+    }
+    let required = function
+        .required_threads
+        .is_none_or(|extents| extents == config.block);
+    if !fits(config.block, limits.block_dims)
+        || threads.is_none_or(|threads| threads > most)
+        || !required
+    {
+        let limit = function.required_threads.unwrap_or(limits.block_dims);
+        return Err(InvalidLaunch::Block {
+            block: config.block,
+            limit,
+            threads: most as u32,
+        });
+    }
+    // Blocks are counted in 64 bits.
+    match volume(config.grid) {
+        Some(_) => Ok(()),
+        None => Err(InvalidLaunch::Grid {
+            grid: config.grid,
+            limit: limits.grid_dims,
+        }),
+    }
+}
+
+/// The bytes of the param space.
+pub(crate) fn arguments(entry: &Entry, args: &[&[u8]]) -> Result<Vec<u8>, InvalidLaunch> {
+    let kernel = || entry.name().to_owned();
+    if args.len() != entry.slots.len() {
+        return Err(InvalidLaunch::ArgumentCount {
+            kernel: kernel(),
+            expected: entry.slots.len(),
+            given: args.len(),
+        });
+    }
+    let end = entry.slots.last().map_or(0, |slot| slot.offset + slot.size);
+    let mut params = vec![0; end as usize];
+    for (index, (slot, arg)) in entry.slots.iter().zip(args).enumerate() {
+        if arg.len() != slot.size as usize {
+            let (expected, given) = (slot.size, arg.len());
+            return Err(InvalidLaunch::ArgumentSize {
+                kernel: kernel(),
+                index,
+                expected,
+                given,
+            });
+        }
+        params[slot.offset as usize..][..arg.len()].copy_from_slice(arg);
+    }
+    Ok(params)
+}
+
+/// The shared bytes of a block.
+pub(crate) fn shared(
+    fixed: u64,
+    config: LaunchConfig,
+    limits: &Limits,
+) -> Result<u64, InvalidLaunch> {
+    let dynamic = u64::from(config.dynamic_shared_bytes);
+    let needed = fixed.saturating_add(dynamic);
+    let refused = |limit| {
+        Err(InvalidLaunch::Shared {
+            needed,
+            fixed,
+            dynamic,
+            limit,
+        })
+    };
+    if fixed > u64::from(limits.shared_bytes_per_block) {
+        return refused(u64::from(limits.shared_bytes_per_block));
+    }
+    let limit = u64::from(limits.shared_bytes_opt_in).min(MAX_SHARED_BYTES);
+    if needed > limit {
+        refused(limit)
+    } else {
+        Ok(needed)
+    }
+}
+
+/// The host's memory that a block needs.
+pub(crate) fn resources(
+    entry: &Entry,
+    function: &Function,
+    config: LaunchConfig,
+    limits: &Limits,
+) -> Result<(), InvalidLaunch> {
+    let refused = |what, needed, limit| {
+        Err(InvalidLaunch::Resources {
+            kernel: entry.name().to_owned(),
+            what,
+            needed,
+            limit,
+        })
+    };
+    let local = u64::from(function.local_bytes);
+    if local > u64::from(limits.local_bytes_per_thread) {
+        return refused(
+            "local memory for each thread",
+            local,
+            limits.local_bytes_per_thread.into(),
+        );
+    }
+    let threads: u64 = config.block.iter().map(|&n| u64::from(n)).product();
+    let rows = u64::from(function.rows.w32) * 4 + u64::from(function.rows.w64) * 8;
+    let needed = threads.next_multiple_of(32) * (rows + local);
+    if needed > MAX_BLOCK_BYTES {
+        refused(
+            "registers and local memory for each block",
+            needed,
+            MAX_BLOCK_BYTES,
+        )
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+use super::builder::Builder;
+use super::form::Form;
+use super::{atomic, compare, control, convert, float, integer, memory, warp};
+use crate::error::ParseError;
+
+/// Decodes one instruction: its opcode chooses who understands the rest.
+pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<(), ParseError> {
+    match form.base {
+        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "min" | "max" | "neg" | "abs"
+            if float::is_float(&form) =>
+        {
+            float::arithmetic(b, form)
+        }
+        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign"
+        | "testp" => float::function(b, form),
+        "add" | "sub" | "mul" | "mad" | "mul24" | "mad24" | "sad" | "div" | "rem" | "abs"
+        | "neg" | "min" | "max" | "addc" | "subc" | "madc" | "dp4a" => integer::arithmetic(b, form),
+        "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "and" | "or" | "xor" | "not"
+        | "cnot" | "lop3" | "shl" | "shr" | "shf" | "prmt" => integer::bits(b, form),
+        "set" | "setp" | "selp" | "slct" => compare::decode(b, form),
+        "cvt" | "cvta" | "isspacep" => convert::decode(b, form),
+        "mov" => memory::mov(b, form),
+        "ld" | "ldu" => memory::load(b, form),
+        "st" => memory::store(b, form),
+        "prefetch" | "prefetchu" | "discard" | "applypriority" => memory::hint(b, form),
+        "atom" | "red" => atomic::decode(b, form),
+        "membar" | "fence" => atomic::fence(b, form),
+        "cp" => memory::copy_async(b, form),
+        "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
+            control::decode(b, form)
+        }
+        "bar" | "barrier" => warp::barrier(b, form),
+        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => warp::exchange(b, form),
+        "ldmatrix" | "mma" => warp::matrix(b, form),
+        _ => Err(form.unsupported()),
+    }
+}
+
+/// Whether an opcode is none of those that [`decode`] knows: then even its operands may look different.
+pub(crate) fn is_other_opcode(opcode: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "abs",
+        "activemask",
+        "add",
+        "addc",
+        "and",
+        "applypriority",
+        "atom",
+        "bar",
+        "barrier",
+        "bfe",
+        "bfi",
+        "bfind",
+        "bra",
+        "brev",
+        "brkpt",
+        "brx",
+        "call",
+        "clz",
+        "cnot",
+        "copysign",
+        "cos",
+        "cp",
+        "cvt",
+        "cvta",
+        "discard",
+        "div",
+        "dp4a",
+        "elect",
+        "ex2",
+        "exit",
+        "fence",
+        "fma",
+        "isspacep",
+        "ld",
+        "ldmatrix",
+        "ldu",
+        "lg2",
+        "lop3",
+        "mad",
+        "mad24",
+        "madc",
+        "match",
+        "max",
+        "membar",
+        "min",
+        "mma",
+        "mov",
+        "mul",
+        "mul24",
+        "nanosleep",
+        "neg",
+        "not",
+        "or",
+        "pmevent",
+        "popc",
+        "prefetch",
+        "prefetchu",
+        "prmt",
+        "rcp",
+        "red",
+        "redux",
+        "rem",
+        "ret",
+        "rsqrt",
+        "sad",
+        "selp",
+        "set",
+        "setp",
+        "shf",
+        "shfl",
+        "shl",
+        "shr",
+        "sin",
+        "slct",
+        "sqrt",
+        "st",
+        "sub",
+        "subc",
+        "tanh",
+        "testp",
+        "trap",
+        "vote",
+        "xor",
+    ];
+    let base = opcode.split('.').next().unwrap_or_default();
+    KNOWN.binary_search(&base).is_err()
+}

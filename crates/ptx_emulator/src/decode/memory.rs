@@ -1,0 +1,508 @@
+use super::builder::{Builder, SINK, Symbol, is_sink};
+use super::form::{Form, Ty};
+use super::lane::Lane;
+use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, TRUE, Transfer, Width};
+use super::program::Value;
+use crate::error::ParseError;
+use crate::fault::Space;
+use crate::parse::{Base, Operand};
+
+/// `mov`, between registers and from addresses, special registers and vectors of halves.
+pub(super) fn mov<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    let ty = form.ty()?;
+    let [d, a] = form.finish()?;
+    if let Operand::Name(
+        name @ ("%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo"),
+    ) = *a
+    {
+        let wide = matches!(name, "%clock64" | "%globaltimer");
+        if name == "%clock_hi" || (ty.size() == 8) != wide {
+            return Err(form.unsupported());
+        }
+        let d = b.target(&form, d, ty)?;
+        b.emit(Op::Clock { d });
+        return Ok(());
+    }
+    match (ty, d, a) {
+        (Ty::Pred, ..) => {
+            let p = b.pred(&form, a)?;
+            let d = b.only_pred(&form, d)?;
+            b.emit(Op::Logic {
+                op: PredOp::And,
+                d,
+                a: p,
+                b: TRUE,
+            });
+        }
+        (_, _, Operand::Vector(parts)) => pack(b, &form, ty, d, parts)?,
+        (_, Operand::Vector(parts), _) => unpack(b, &form, ty, parts, a)?,
+        _ => {
+            let a = b.source(&form, a, ty)?;
+            match (b.target(&form, d, ty)?, a) {
+                (Reg::R16(d), Reg::R16(a)) | (Reg::R32(d), Reg::R32(a)) => {
+                    b.emit(Op::Mov32 { d, a })
+                }
+                (Reg::R64(d), Reg::R64(a)) => b.emit(Op::Mov64 { d, a }),
+                _ => return Err(form.unsupported()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `mov.b64 d, {low, high}`, `mov.b32 d, {low, high}`, `mov.b64 d, {a, b, c, d}`
+fn pack<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    ty: Ty,
+    d: &Operand<'a>,
+    parts: &[Operand<'a>],
+) -> Result<(), ParseError> {
+    match (ty, parts) {
+        (Ty::B64, [low, high]) => {
+            let (low, high) = (b.r32(form, low)?, b.r32(form, high)?);
+            let d = b.target64(form, d)?;
+            b.emit(Op::Pack { d, low, high });
+        }
+        (Ty::B32, [_, _]) | (Ty::B64, [_, _, _, _]) => {
+            let mut sources = Vec::new();
+            for part in parts {
+                sources.push(Reg::R16(b.r16(form, part)?));
+            }
+            let d = b.target(form, d, ty)?;
+            b.lane(
+                Lane::to(d),
+                |[x, y, z, w], _| (x | y << 16 | z << 32 | w << 48, false),
+                &sources,
+            );
+        }
+        _ => return Err(form.unsupported()),
+    }
+    Ok(())
+}
+
+fn unpack<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    ty: Ty,
+    parts: &[Operand<'a>],
+    a: &Operand<'a>,
+) -> Result<(), ParseError> {
+    match (ty, parts) {
+        (Ty::B64, [low, high]) => {
+            let a = b.r64(form, a)?;
+            let mut half = |part| {
+                if is_sink(part) {
+                    Ok(SINK)
+                } else {
+                    b.target32(form, part)
+                }
+            };
+            let (low, high) = (half(low)?, half(high)?);
+            b.emit(Op::Unpack { low, high, a });
+        }
+        (Ty::B32, [_, _]) | (Ty::B64, [_, _, _, _]) => {
+            let a = b.source(form, a, ty)?;
+            for (index, part) in parts.iter().enumerate() {
+                if is_sink(part) {
+                    continue;
+                }
+                let d = b.target(form, part, Ty::B16)?;
+                let shift = Reg::R32(b.constant32(Value::Bits(16 * index as u64))?);
+                b.lane(
+                    Lane::to(d),
+                    |[bits, shift, ..], _| (bits >> shift & 0xffff, false),
+                    &[a, shift],
+                );
+            }
+        }
+        _ => return Err(form.unsupported()),
+    }
+    Ok(())
+}
+
+/// Takes the state space; generic when none is named.
+pub(super) fn space(form: &mut Form<'_, '_>) -> Space {
+    let names = [
+        "global",
+        "shared",
+        "shared::cta",
+        "local",
+        "const",
+        "param",
+        "param::entry",
+        "param::func",
+    ];
+    match form.take_one_of(&names) {
+        Some("global") => Space::Global,
+        Some("shared" | "shared::cta") => Space::Shared,
+        Some("local") => Space::Local,
+        Some("const") => Space::Const,
+        Some(_) => Space::Param,
+        None => Space::Generic,
+    }
+}
+
+/// Takes the memory-ordering modifiers of a load or store. The scope does not matter: every access here is as
+/// visible as `.sys` asks for.
+pub(super) fn order(form: &mut Form<'_, '_>) -> Result<Order, ParseError> {
+    let kinds = [
+        "weak", "volatile", "relaxed", "acquire", "release", "acq_rel",
+    ];
+    let kind = form.take_one_of(&kinds);
+    let scope = form.take_one_of(&["cta", "gpu", "sys", "cluster"]);
+    match (kind, scope) {
+        (Some("acquire"), Some(_)) => Ok(Order::Acquire),
+        (Some("release"), Some(_)) => Ok(Order::Release),
+        (Some("acq_rel"), _) => Ok(Order::Both),
+        (Some("weak" | "volatile") | None, None) | (Some("relaxed"), Some(_)) => Ok(Order::Relaxed),
+        _ => Err(form.unsupported()),
+    }
+}
+
+/// Takes hints that change no result.
+fn cache_hints(form: &mut Form<'_, '_>) {
+    let hints = [
+        "ca",
+        "cg",
+        "cs",
+        "lu",
+        "cv",
+        "wb",
+        "wt",
+        "L1::evict_normal",
+        "L1::evict_unchanged",
+        "L1::evict_first",
+        "L1::evict_last",
+        "L1::no_allocate",
+        "L2::64B",
+        "L2::128B",
+        "L2::256B",
+        "L2::evict_normal",
+        "L2::evict_first",
+        "L2::evict_last",
+    ];
+    while form.take_one_of(&hints).is_some() {}
+}
+
+/// The shape of a load or store, without its operands.
+struct Shape {
+    space: Space,
+    order: Order,
+    ty: Ty,
+    count: u8,
+}
+
+fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
+    let order = order(form)?;
+    let space = space(form);
+    cache_hints(form);
+    let count = match form.take_one_of(&["v2", "v4"]) {
+        Some("v2") => 2,
+        Some(_) => 4,
+        None => 1,
+    };
+    let ty = form.ty()?;
+    if ty == Ty::Pred || matches!(ty, Ty::F16x2 | Ty::BF16x2 | Ty::Tf32) || ty.size() * count > 16 {
+        return Err(form.unsupported());
+    }
+    Ok(Shape {
+        space,
+        order,
+        ty,
+        count,
+    })
+}
+
+/// The registers of a load or store, as many as its vector has.
+fn elements<'i, 'a>(
+    form: &Form<'i, 'a>,
+    operand: &'i Operand<'a>,
+    count: u8,
+) -> Result<&'i [Operand<'a>], ParseError> {
+    let elements = match operand {
+        Operand::Vector(parts) => parts.as_slice(),
+        single => std::slice::from_ref(single),
+    };
+    if elements.len() == usize::from(count) {
+        Ok(elements)
+    } else {
+        Err(form.wrong(format!("needs {count} registers, not {}", elements.len())))
+    }
+}
+
+/// Registers of functions' parameters are local memory; a kernel's are its own space.
+fn resolve_param<'a>(
+    b: &mut Builder<'a, '_>,
+    space: Space,
+    address: &Operand<'a>,
+) -> Result<Space, ParseError> {
+    if space != Space::Param {
+        return Ok(space);
+    }
+    if let Operand::Address(Base::Name(name), _) = *address {
+        return Ok(match b.lookup(name)? {
+            Symbol::Local { .. } => Space::Local,
+            Symbol::Register(..) if !b.is_entry => Space::Local,
+            _ => Space::Param,
+        });
+    }
+    Ok(space)
+}
+
+pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    if form.base == "ldu" {
+        // A load whose address is the same in all lanes; nothing depends on it here.
+        cache_hints(&mut form);
+    }
+    form.take("nc");
+    let Shape {
+        space,
+        order,
+        ty,
+        count,
+    } = shape(&mut form)?;
+    if matches!(order, Order::Release | Order::Both) {
+        return Err(form.unsupported());
+    }
+    let [d, address] = form.finish()?;
+    let space = resolve_param(b, space, address)?;
+    let mut rows = [NO_ROW; 4];
+    let mut width = None;
+    for (row, element) in rows.iter_mut().zip(elements(&form, d, count)?) {
+        if is_sink(element) {
+            continue;
+        }
+        let (this, number) = match b.any_register(&form, element)? {
+            Reg::R16(row) => (Width::R16, row),
+            Reg::R32(row) => (Width::R32, row),
+            Reg::R64(row) => (Width::R64, row),
+        };
+        if width.is_some_and(|width| width != this) {
+            return Err(form.wrong("has registers of different widths"));
+        }
+        (width, *row) = (Some(this), number);
+    }
+    let width = width.ok_or_else(|| form.wrong("loads nothing"))?;
+    check_width(&form, width, ty)?;
+    if space == Space::Param
+        && let Some(offset) =
+            kernel_param(b, &form, address, u32::from(ty.size()) * u32::from(count))?
+    {
+        return load_kernel_param(b, &form, ty, width, &rows[..usize::from(count)], offset);
+    }
+    let address = b.address(&form, address)?;
+    let size = ty.size();
+    b.emit(Op::Load(Transfer {
+        space,
+        size,
+        count,
+        signed: ty.is_signed(),
+        width,
+        order,
+        address,
+        rows,
+    }));
+    Ok(())
+}
+
+fn check_width(form: &Form<'_, '_>, width: Width, ty: Ty) -> Result<(), ParseError> {
+    let bytes = match width {
+        Width::R16 => 2,
+        Width::R32 => 4,
+        Width::R64 => 8,
+    };
+    if bytes < ty.size() {
+        return Err(form.wrong("has a register that is narrower than its type"));
+    }
+    // Floats are not extended.
+    let float = matches!(ty, Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64);
+    if float && bytes > ty.size() {
+        Err(form.wrong("has a register that is wider than its type"))
+    } else {
+        Ok(())
+    }
+}
+
+/// The offset of a kernel's parameter that is named directly, if its bytes are all inside.
+fn kernel_param<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    address: &Operand<'a>,
+    bytes: u32,
+) -> Result<Option<u32>, ParseError> {
+    let &Operand::Address(Base::Name(name), offset) = address else {
+        return Ok(None);
+    };
+    let Symbol::KernelParam {
+        offset: start,
+        size,
+    } = b.lookup(name)?
+    else {
+        return Ok(None);
+    };
+    let fits = u32::try_from(offset)
+        .ok()
+        .filter(|offset| offset.checked_add(bytes).is_some_and(|end| end <= size));
+    match fits {
+        Some(offset) if (start + offset).is_multiple_of(bytes) => Ok(Some(start + offset)),
+        Some(_) => Ok(None),
+        None => Err(form.wrong(format!("reads past the end of the parameter `{name}`"))),
+    }
+}
+
+/// Parameters are the same for all lanes: their value is a constant row.
+fn load_kernel_param(
+    b: &mut Builder<'_, '_>,
+    form: &Form<'_, '_>,
+    ty: Ty,
+    width: Width,
+    rows: &[u16],
+    offset: u32,
+) -> Result<(), ParseError> {
+    for (index, &d) in rows.iter().enumerate() {
+        if d == NO_ROW {
+            continue;
+        }
+        let offset = offset + index as u32 * u32::from(ty.size());
+        // 16-bit registers hold no more than 16 bits.
+        if width == Width::R16 && ty == Ty::S8 {
+            return Err(form.unsupported());
+        }
+        let value = Value::Param {
+            offset,
+            size: ty.size(),
+            signed: ty.is_signed() && width != Width::R16,
+        };
+        if width == Width::R64 {
+            let a = b.constant64(value)?;
+            b.emit(Op::Mov64 { d, a });
+        } else {
+            let a = b.constant32(value)?;
+            b.emit(Op::Mov32 { d, a });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    let Shape {
+        space,
+        order,
+        ty,
+        count,
+    } = shape(&mut form)?;
+    if matches!(order, Order::Acquire | Order::Both) || space == Space::Const {
+        return Err(form.unsupported());
+    }
+    let [address, value] = form.finish()?;
+    let space = resolve_param(b, space, address)?;
+    if space == Space::Param {
+        return Err(form.wrong("writes a parameter of the kernel"));
+    }
+    let mut rows = [NO_ROW; 4];
+    let mut width = None;
+    for (row, element) in rows.iter_mut().zip(elements(&form, value, count)?) {
+        let reg = match element {
+            // A register may be wider than the type; constants have the type's width.
+            Operand::Name(_) => match b.any_register(&form, element) {
+                Ok(reg) => reg,
+                Err(_) => b.source(&form, element, ty)?,
+            },
+            &Operand::Int(value) if ty.size() == 1 => {
+                Reg::R16(b.constant32(Value::Bits(value & 0xff))?)
+            }
+            // Any constant of a type without a sign or fraction is just bits.
+            Operand::Int(_) if matches!(ty, Ty::F32) => b.source(&form, element, Ty::B32)?,
+            Operand::Int(_) if matches!(ty, Ty::F64) => b.source(&form, element, Ty::B64)?,
+            _ => b.source(&form, element, ty)?,
+        };
+        let (this, number) = match reg {
+            Reg::R16(row) => (Width::R16, row),
+            Reg::R32(row) => (Width::R32, row),
+            Reg::R64(row) => (Width::R64, row),
+        };
+        if width.is_some_and(|width| width != this) {
+            return Err(form.wrong("has registers of different widths"));
+        }
+        (width, *row) = (Some(this), number);
+    }
+    let width = width.ok_or_else(|| form.wrong("stores nothing"))?;
+    check_width(&form, width, ty)?;
+    let address = b.address(&form, address)?;
+    b.emit(Op::Store(Transfer {
+        space,
+        size: ty.size(),
+        count,
+        signed: false,
+        width,
+        order,
+        address,
+        rows,
+    }));
+    Ok(())
+}
+
+/// `prefetch`, `prefetchu`, `discard`, `applypriority`: nothing that a program could observe here.
+pub(super) fn hint<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    space(&mut form);
+    form.take_one_of(&["L1", "L2", "L2::evict_last", "L2::evict_normal"]);
+    form.no_more_modifiers()?;
+    let Some(address) = form.operands.first() else {
+        return Err(form.wrong("needs an address"));
+    };
+    b.address(&form, address)?;
+    b.emit(Op::Nop);
+    Ok(())
+}
+
+/// `cp.async.ca|cg.shared.global [to], [from], size[, source_size]`, `cp.async.commit_group`, `wait_group n`,
+/// `wait_all`. The copy happens at once, which is one of the orders that PTX allows.
+pub(super) fn copy_async<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+) -> Result<(), ParseError> {
+    if !form.take("async") {
+        return Err(form.unsupported());
+    }
+    if let Some(what) = form.take_one_of(&["commit_group", "wait_group", "wait_all"]) {
+        form.no_more_modifiers()?;
+        let expected = usize::from(what == "wait_group");
+        if form.operands.len() != expected {
+            return Err(form.wrong(format!("takes {expected} operands")));
+        }
+        b.emit(Op::Nop);
+        return Ok(());
+    }
+    let all_levels = form
+        .take_one_of(&["ca", "cg"])
+        .ok_or_else(|| form.unsupported())?
+        == "ca";
+    let shared = form.take_one_of(&["shared", "shared::cta"]).is_some();
+    if !shared || !form.take("global") {
+        return Err(form.unsupported());
+    }
+    form.take_one_of(&["L2::64B", "L2::128B", "L2::256B"]);
+    form.no_more_modifiers()?;
+    let (to, from, size, source_size) = match form.operands {
+        [to, from, size] => (to, from, size, None),
+        [to, from, size, source] => (to, from, size, Some(source)),
+        _ => return Err(form.wrong("takes 3 or 4 operands")),
+    };
+    let size = match *size {
+        Operand::Int(16) => 16,
+        Operand::Int(size @ (4 | 8)) if all_levels => size as u32,
+        _ => return Err(form.wrong("copies 4, 8 or 16 bytes; `.cg` only 16")),
+    };
+    let source_size = source_size
+        .map(|operand| b.r32(&form, operand))
+        .transpose()?;
+    let (to, from) = (b.address(&form, to)?, b.address(&form, from)?);
+    b.emit(Op::CopyAsync(Box::new(CopyAsync {
+        to,
+        from,
+        size,
+        source_size,
+    })));
+    Ok(())
+}

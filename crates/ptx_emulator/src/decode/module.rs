@@ -1,0 +1,459 @@
+use super::builder::{Builder, Symbol};
+use super::form::Form;
+use super::instruction;
+use super::op::{Op, Slot, TRUE};
+use super::program::{AddressInit, Function, Program, Target, Variable};
+use crate::error::ParseError;
+use crate::fault::Space;
+use crate::parse::{self, Initial, Locations, ParamDecl, Statement, StatementKind, Tree};
+use crate::source::SourceLocation;
+use std::collections::HashMap;
+
+/// Kernels together may have so many instructions.
+const MAX_INSTRUCTIONS: usize = 1 << 24;
+/// A variable's initial value may have so many bytes.
+const MAX_INITIAL_BYTES: u64 = 64 << 20;
+
+/// The names that every function sees.
+pub(super) struct ModuleNames<'a> {
+    names: HashMap<&'a str, Symbol>,
+    variables: Vec<Variable>,
+    /// Sizes of returns and parameters of each function.
+    pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
+}
+
+impl<'a> ModuleNames<'a> {
+    pub(super) fn lookup(&self, name: &str) -> Option<Symbol> {
+        self.names.get(name).copied()
+    }
+
+    pub(super) fn space_of(&self, index: u32) -> Space {
+        self.variables[index as usize].space
+    }
+
+    /// Adds a variable; initial values are filled in later, when every name is known.
+    fn add_variable(&mut self, variable: &parse::Variable<'a>) -> Result<u32, ParseError> {
+        let index = self.variables.len() as u32;
+        let dynamic = variable.space == Space::Shared && variable.count.is_none();
+        if variable.count.is_none() && !dynamic && !variable.is_extern {
+            return Err(ParseError::syntax(
+                variable.line,
+                format!("array `{}` has no size", variable.name),
+            ));
+        }
+        if variable.size() > 1 << 40 {
+            return Err(ParseError::limit(
+                variable.line,
+                format!("`{}` is larger than 1 TiB", variable.name),
+            ));
+        }
+        if variable.space == Space::Shared && !variable.initial.is_empty() {
+            return Err(ParseError::syntax(
+                variable.line,
+                "shared memory cannot have initial values",
+            ));
+        }
+        self.variables.push(Variable {
+            name: variable.name.to_owned(),
+            space: variable.space,
+            align: variable.align,
+            size: variable.size(),
+            dynamic,
+            is_extern: variable.is_extern && variable.space != Space::Shared,
+            bytes: Vec::new(),
+            addresses: Vec::new(),
+        });
+        Ok(index)
+    }
+
+    fn fill(&mut self, index: usize, variable: &parse::Variable<'a>) -> Result<(), ParseError> {
+        let size = variable.element as usize;
+        let Some(last) = variable.initial.last() else {
+            return Ok(());
+        };
+        let length = (last.0 + 1).saturating_mul(size as u64);
+        if length > MAX_INITIAL_BYTES {
+            return Err(ParseError::limit(
+                variable.line,
+                "initial value of more than 64 MiB",
+            ));
+        }
+        let mut bytes = vec![0; length as usize];
+        let mut addresses = Vec::new();
+        for (at, value) in &variable.initial {
+            let at = *at as usize * size;
+            match value {
+                Initial::Bits(bits) => {
+                    let count = size.min(8);
+                    bytes[at..at + count].copy_from_slice(&bits.to_le_bytes()[..count]);
+                }
+                &Initial::Address {
+                    symbol,
+                    offset,
+                    generic,
+                    mask,
+                } => {
+                    if size > 8 || (size < 8 && mask.is_none()) {
+                        let message =
+                            format!("the address of `{symbol}` needs elements of 64 bits");
+                        return Err(ParseError::syntax(variable.line, message));
+                    }
+                    let target = match self.lookup(symbol) {
+                        Some(Symbol::Variable(index)) => Target::Variable(index),
+                        Some(Symbol::Function(index)) => Target::Function(index),
+                        _ => {
+                            return Err(ParseError::syntax(
+                                variable.line,
+                                format!("`{symbol}` is not declared"),
+                            ));
+                        }
+                    };
+                    if let Target::Variable(index) = target
+                        && self.space_of(index) == Space::Shared
+                    {
+                        let form = format!(
+                            "{} of a shared variable",
+                            if generic { "generic()" } else { "address" }
+                        );
+                        return Err(ParseError::unsupported(variable.line, form));
+                    }
+                    addresses.push(AddressInit {
+                        at: at as u64,
+                        size: size as u8,
+                        target,
+                        offset,
+                        mask,
+                    });
+                }
+            }
+        }
+        let slot = &mut self.variables[index];
+        slot.bytes = bytes;
+        slot.addresses = addresses;
+        Ok(())
+    }
+}
+
+/// What a module says about a kernel.
+pub(crate) struct EntryInfo {
+    pub(crate) function: u32,
+    pub(crate) params: Vec<(Slot, u32)>,
+    pub(crate) location: Option<SourceLocation>,
+}
+
+/// Decodes a whole module.
+pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), ParseError> {
+    let mut names = ModuleNames {
+        names: HashMap::new(),
+        variables: Vec::new(),
+        signatures: Vec::new(),
+    };
+    let variable_of = declare_variables(&mut names, tree)?;
+    let definitions = declare_functions(&mut names, tree)?;
+    for (variable, &index) in tree.variables.iter().zip(&variable_of) {
+        names.fill(index as usize, variable)?;
+    }
+    let mut program = Program {
+        code: Vec::new(),
+        lines: Vec::new(),
+        frames: vec![Vec::new()],
+        functions: Vec::new(),
+        variables: Vec::new(),
+    };
+    let mut entries = Vec::new();
+    let locations = Locations::new(&tree.files);
+    for definition in definitions {
+        let start = program.code.len();
+        let (function, info) = function(definition, &mut names, &mut program, &locations)?;
+        if function.start.is_some() && definition.is_entry {
+            let frames = program.lines[start..]
+                .iter()
+                .find(|&&(_, frames)| frames > 0);
+            let frames = frames.map_or(0, |&(_, frames)| frames as usize);
+            let location = parse::user_frame(&program.frames[frames]).cloned();
+            entries.push(EntryInfo {
+                function: program.functions.len() as u32,
+                params: info,
+                location,
+            });
+        }
+        program.functions.push(function);
+    }
+    program.variables = names.variables;
+    Ok((program, entries))
+}
+
+/// Module variables by name; an `.extern` declaration and the definition are one variable.
+fn declare_variables<'a>(
+    names: &mut ModuleNames<'a>,
+    tree: &Tree<'a>,
+) -> Result<Vec<u32>, ParseError> {
+    let mut indices = Vec::new();
+    for variable in &tree.variables {
+        let index = match names.lookup(variable.name) {
+            Some(Symbol::Variable(index)) => {
+                let known = &mut names.variables[index as usize];
+                if known.space != variable.space || !(known.is_extern || variable.is_extern) {
+                    let message = format!("`{}` is declared twice", variable.name);
+                    return Err(ParseError::syntax(variable.line, message));
+                }
+                if !variable.is_extern {
+                    (known.is_extern, known.size, known.align) =
+                        (false, variable.size(), variable.align);
+                }
+                index
+            }
+            _ => {
+                let index = names.add_variable(variable)?;
+                names.names.insert(variable.name, Symbol::Variable(index));
+                index
+            }
+        };
+        indices.push(index);
+    }
+    Ok(indices)
+}
+
+/// Function names and signatures; for each, the declaration to decode: the one with a body when there is one.
+fn declare_functions<'a, 't>(
+    names: &mut ModuleNames<'a>,
+    tree: &'t Tree<'a>,
+) -> Result<Vec<&'t parse::Function<'a>>, ParseError> {
+    let mut definitions: Vec<&parse::Function<'a>> = Vec::new();
+    for function in &tree.functions {
+        let sizes =
+            |params: &[ParamDecl<'_>]| params.iter().map(|param| param.size).collect::<Vec<_>>();
+        let signature = (sizes(&function.returns), sizes(&function.params));
+        let line = function.line;
+        match names.lookup(function.name) {
+            None => {
+                names
+                    .names
+                    .insert(function.name, Symbol::Function(definitions.len() as u32));
+                names.signatures.push(signature);
+                definitions.push(function);
+            }
+            Some(Symbol::Function(index)) => {
+                let index = index as usize;
+                if names.signatures[index] != signature
+                    || definitions[index].is_entry != function.is_entry
+                {
+                    let message = format!("`{}` is declared in two ways", function.name);
+                    return Err(ParseError::syntax(line, message));
+                }
+                if function.body.is_some() {
+                    if definitions[index].body.is_some() {
+                        let message = format!("`{}` is defined twice", function.name);
+                        return Err(ParseError::syntax(line, message));
+                    }
+                    definitions[index] = function;
+                }
+            }
+            Some(_) => {
+                let message = format!("`{}` is declared as a variable too", function.name);
+                return Err(ParseError::syntax(line, message));
+            }
+        }
+    }
+    Ok(definitions)
+}
+
+/// Decodes one function and appends its code to the program.
+fn function<'a>(
+    tree: &parse::Function<'a>,
+    names: &mut ModuleNames<'a>,
+    program: &mut Program,
+    locations: &Locations<'a>,
+) -> Result<(Function, Vec<(Slot, u32)>), ParseError> {
+    let mut b = Builder::new(names, tree.name, tree.is_entry);
+    b.line = tree.line;
+    b.function.max_threads = tree.max_threads;
+    b.function.required_threads = tree.required_threads;
+    let mut kernel_params = Vec::new();
+    if tree.is_entry {
+        let mut end = 0_u32;
+        for param in &tree.params {
+            let offset = end.next_multiple_of(param.align);
+            end = offset + param.size;
+            if end > 1 << 15 {
+                return Err(ParseError::limit(
+                    tree.line,
+                    "more than 32 KiB of parameters",
+                ));
+            }
+            b.declare(
+                param.name,
+                Symbol::KernelParam {
+                    offset,
+                    size: param.size,
+                },
+            )?;
+            kernel_params.push((
+                Slot {
+                    offset,
+                    size: param.size,
+                },
+                param.align,
+            ));
+        }
+    } else {
+        b.function.returns = declare_params(&mut b, &tree.returns)?;
+        b.function.params = declare_params(&mut b, &tree.params)?;
+    }
+    if let Some(body) = &tree.body {
+        // A scope of its own, so that the body may hide a parameter's name.
+        b.open_scope();
+        self::body(&mut b, body, program, locations)?;
+        // Falling off the end is a return.
+        b.guard = TRUE;
+        b.emit(Op::Return);
+        let start = program.code.len();
+        if start + b.code.len() > MAX_INSTRUCTIONS {
+            return Err(ParseError::limit(
+                tree.line,
+                "more than 16 million instructions",
+            ));
+        }
+        b.resolve_labels(start as u32)?;
+        b.function.start = Some(start as u32);
+        program.code.append(&mut b.code);
+        program.lines.append(&mut b.lines);
+    }
+    let mut function = b.function;
+    function.callees.sort_unstable();
+    function.callees.dedup();
+    function.uses.sort_unstable();
+    function.uses.dedup();
+    Ok((function, kernel_params))
+}
+
+fn declare_params<'a>(
+    b: &mut Builder<'a, '_>,
+    params: &[ParamDecl<'a>],
+) -> Result<Vec<Slot>, ParseError> {
+    let mut slots = Vec::new();
+    for param in params {
+        let offset = b.reserve_local(u64::from(param.size), param.align.max(8))?;
+        slots.push(Slot {
+            offset,
+            size: param.size,
+        });
+        if param.name != "_" {
+            b.declare(
+                param.name,
+                Symbol::Local {
+                    offset,
+                    size: param.size,
+                    is_param: true,
+                },
+            )?;
+        }
+    }
+    Ok(slots)
+}
+
+fn body<'a>(
+    b: &mut Builder<'a, '_>,
+    body: &[Statement<'a>],
+    program: &mut Program,
+    locations: &Locations<'a>,
+) -> Result<(), ParseError> {
+    // Tables and prototypes may stand behind their use.
+    for statement in body {
+        match &statement.kind {
+            StatementKind::BranchTargets { name, labels } => {
+                b.tables.insert(name, labels.clone());
+            }
+            StatementKind::Prototype {
+                name,
+                returns,
+                params,
+            } => {
+                let sizes =
+                    |params: &[ParamDecl<'_>]| params.iter().map(|param| param.size).collect();
+                b.prototypes.insert(name, (sizes(returns), sizes(params)));
+            }
+            _ => {}
+        }
+    }
+    for statement in body {
+        b.line = statement.line;
+        match &statement.kind {
+            StatementKind::Open => b.open_scope(),
+            StatementKind::Close => b.close_scope(),
+            StatementKind::Label(name) => b.label(name)?,
+            StatementKind::Registers { ty, names } => {
+                for &(name, count) in names {
+                    b.declare_register(ty, name, count)?;
+                }
+            }
+            StatementKind::Variable(variable) => local_variable(b, variable)?,
+            &StatementKind::Location {
+                file,
+                line,
+                column,
+                comment,
+            } => {
+                let frames = locations.frames(file, line, column, comment);
+                // Line 0 means that the compiler merged several lines: the last known one is the best answer.
+                if !frames.is_empty() && program.frames.last() != Some(&frames) {
+                    program.frames.push(frames);
+                }
+                b.frames = if line == 0 {
+                    b.frames
+                } else {
+                    program.frames.len() as u32 - 1
+                };
+            }
+            StatementKind::BranchTargets { .. } | StatementKind::Prototype { .. } => {}
+            StatementKind::Instruction(instruction) => {
+                b.guard = match instruction.guard {
+                    Some((name, negated)) => b.guard_pred(name, negated)?,
+                    None => TRUE,
+                };
+                instruction::decode(b, Form::new(instruction, statement.line))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn local_variable<'a>(
+    b: &mut Builder<'a, '_>,
+    variable: &parse::Variable<'a>,
+) -> Result<(), ParseError> {
+    let symbol = match variable.space {
+        Space::Local | Space::Param => {
+            let size = variable.count.map(|_| variable.size());
+            let size =
+                size.ok_or_else(|| ParseError::syntax(variable.line, "an array without a size"))?;
+            if !variable.initial.is_empty() {
+                return Err(ParseError::unsupported(
+                    variable.line,
+                    "initial value of a local variable",
+                ));
+            }
+            let is_param = variable.space == Space::Param;
+            // Calls copy parameters by words.
+            let align = if is_param {
+                variable.align.max(8)
+            } else {
+                variable.align
+            };
+            let offset = b.reserve_local(size, align)?;
+            Symbol::Local {
+                offset,
+                size: size as u32,
+                is_param,
+            }
+        }
+        _ => {
+            let index = b.module.add_variable(variable)?;
+            b.module.fill(index as usize, variable)?;
+            // Part of the kernel's shared memory even when only its address is taken indirectly.
+            b.function.uses.push(index);
+            Symbol::Variable(index)
+        }
+    };
+    b.declare(variable.name, symbol)
+}

@@ -1,0 +1,534 @@
+//! Decoded instructions: operands are row numbers of a frame's register files.
+//!
+//! A frame has three files: rows of 32 lanes of 32 bits (`.b16` registers too, zero-extended), rows of 32 lanes of
+//! 64 bits, and predicates, which are one bit for each lane. Immediates, special registers and uniform parameters are
+//! rows like any other, filled when the frame is made, so that no operand needs a case at run time.
+
+use crate::fault::Space;
+
+pub(crate) type Row = u16;
+
+/// A row that is not there: the `_` of a vector.
+pub(crate) const NO_ROW: Row = Row::MAX;
+/// Predicate row 0 is always true.
+pub(crate) const TRUE: Pred = Pred(0);
+/// Predicate row 1 is the carry flag `CC.CF`.
+pub(crate) const CARRY: Row = 1;
+
+/// A predicate operand: a row, or its negation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pred(u16);
+
+impl Pred {
+    pub(crate) fn new(row: Row, negated: bool) -> Self {
+        Self(row << 1 | u16::from(negated))
+    }
+
+    pub(crate) fn not(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    /// The lanes for which it holds.
+    #[inline(always)]
+    pub(crate) fn lanes(self, predicates: &[u32]) -> u32 {
+        predicates[usize::from(self.0 >> 1)] ^ 0_u32.wrapping_sub(u32::from(self.0 & 1))
+    }
+}
+
+/// A register operand of an instruction that takes any width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reg {
+    R16(Row),
+    R32(Row),
+    R64(Row),
+}
+
+pub(crate) struct Inst {
+    pub(crate) guard: Pred,
+    pub(crate) op: Op,
+}
+
+/// Operations of two integers. Shifts take their count from a 32-bit row in both widths and clamp it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IntOp {
+    Add,
+    Sub,
+    Mul,
+    MulHiUnsigned,
+    MulHiSigned,
+    And,
+    Or,
+    Xor,
+    Shl,
+    ShrUnsigned,
+    ShrSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+}
+
+/// Operations of two floats, rounded to nearest even.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FloatOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+    Max,
+}
+
+/// Operations of one float, rounded to nearest even.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FloatFn {
+    Neg,
+    Abs,
+    Sqrt,
+    Recip,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// How the bits of a comparison's operands are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompareType {
+    U32,
+    S32,
+    U64,
+    S64,
+    F32,
+    F64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PredOp {
+    And,
+    Or,
+    Xor,
+}
+
+/// Conversions that are common enough for vector code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Convert {
+    U32ToU64,
+    S32ToS64,
+    U64ToU32,
+    F32ToF64,
+    F64ToF32,
+    S32ToF32,
+    U32ToF32,
+    S32ToF64,
+    U32ToF64,
+}
+
+/// An address operand: a row plus a constant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub(crate) row: Row,
+    /// The row is one of 64 bits.
+    pub(crate) wide: bool,
+    pub(crate) offset: i32,
+}
+
+/// What registers a load or store uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    R16,
+    R32,
+    R64,
+}
+
+/// A load or store of 1, 2 or 4 elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) space: Space,
+    /// Bytes of one element.
+    pub(crate) size: u8,
+    pub(crate) count: u8,
+    /// A load extends the sign.
+    pub(crate) signed: bool,
+    pub(crate) width: Width,
+    pub(crate) order: Order,
+    pub(crate) address: Address,
+    pub(crate) rows: [Row; 4],
+}
+
+/// What an access orders beyond itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Relaxed,
+    Acquire,
+    Release,
+    Both,
+}
+
+pub(crate) enum Op {
+    Nop,
+    Int32 {
+        op: IntOp,
+        d: Row,
+        a: Row,
+        b: Row,
+    },
+    Int64 {
+        op: IntOp,
+        d: Row,
+        a: Row,
+        b: Row,
+    },
+    /// `d = a * b + c`, low half.
+    Mad32 {
+        d: Row,
+        a: Row,
+        b: Row,
+        c: Row,
+    },
+    Mad64 {
+        d: Row,
+        a: Row,
+        b: Row,
+        c: Row,
+    },
+    /// 32 × 32 → 64 bits.
+    MulWide {
+        signed: bool,
+        d: Row,
+        a: Row,
+        b: Row,
+    },
+    MadWide {
+        signed: bool,
+        d: Row,
+        a: Row,
+        b: Row,
+        c: Row,
+    },
+    Float32 {
+        op: FloatOp,
+        d: Row,
+        a: Row,
+        b: Row,
+    },
+    Float64 {
+        op: FloatOp,
+        d: Row,
+        a: Row,
+        b: Row,
+    },
+    Fma32 {
+        d: Row,
+        a: Row,
+        b: Row,
+        c: Row,
+    },
+    Fma64 {
+        d: Row,
+        a: Row,
+        b: Row,
+        c: Row,
+    },
+    FloatFn32 {
+        op: FloatFn,
+        d: Row,
+        a: Row,
+    },
+    FloatFn64 {
+        op: FloatFn,
+        d: Row,
+        a: Row,
+    },
+    /// Subnormals become zeros: what `.ftz` does to each operand and result.
+    Flush {
+        d: Row,
+        a: Row,
+    },
+    /// Clamps to 0..=1, NaN to 0.
+    Saturate32 {
+        d: Row,
+        a: Row,
+    },
+    /// With `invert`, the lanes for which the comparison does not hold (also those with a NaN).
+    Compare {
+        compare: Compare,
+        ty: CompareType,
+        invert: bool,
+        d: Row,
+        a: Row,
+        b: Row,
+    },
+    Logic {
+        op: PredOp,
+        d: Row,
+        a: Pred,
+        b: Pred,
+    },
+    Select32 {
+        d: Row,
+        a: Row,
+        b: Row,
+        p: Pred,
+    },
+    Select64 {
+        d: Row,
+        a: Row,
+        b: Row,
+        p: Pred,
+    },
+    Mov32 {
+        d: Row,
+        a: Row,
+    },
+    Mov64 {
+        d: Row,
+        a: Row,
+    },
+    Convert {
+        op: Convert,
+        d: Row,
+        a: Row,
+    },
+    Lane(Box<LaneOp>),
+    /// `mov.b64 d, {low, high}` and back; a half may be `NO_ROW`.
+    Pack {
+        d: Row,
+        low: Row,
+        high: Row,
+    },
+    Unpack {
+        low: Row,
+        high: Row,
+        a: Row,
+    },
+    Clock {
+        d: Reg,
+    },
+    Load(Transfer),
+    Store(Transfer),
+    Atomic(Box<AtomicOp>),
+    CopyAsync(Box<CopyAsync>),
+    Fence,
+    Branch {
+        target: u32,
+    },
+    BranchIndex {
+        index: Row,
+        targets: Box<[u32]>,
+    },
+    Call(Box<Call>),
+    Return,
+    Exit,
+    Trap,
+    Breakpoint,
+    Barrier(Box<Barrier>),
+    WarpBarrier {
+        members: Row,
+    },
+    Warp(Box<WarpOp>),
+    Matrix(Box<MatrixOp>),
+}
+
+/// Computes one lane: operands and result as raw bits, a predicate or carry in and out.
+pub(crate) type LaneFn = fn([u64; 4], bool) -> (u64, bool);
+
+/// An instruction that is computed lane by lane: everything that is not worth vector code.
+pub(crate) struct LaneOp {
+    pub(crate) eval: LaneFn,
+    pub(crate) d: Option<Reg>,
+    pub(crate) flag_out: Option<Row>,
+    pub(crate) sources: [Option<Reg>; 4],
+    pub(crate) flag_in: Pred,
+    /// Division: the second operand must not be zero.
+    pub(crate) divides: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicKind {
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Add,
+    Increment,
+    Decrement,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    AddF32,
+    AddF64,
+}
+
+pub(crate) struct AtomicOp {
+    pub(crate) kind: AtomicKind,
+    pub(crate) space: Space,
+    pub(crate) size: u8,
+    pub(crate) order: Order,
+    pub(crate) address: Address,
+    pub(crate) d: Option<Reg>,
+    pub(crate) b: Reg,
+    pub(crate) c: Option<Reg>,
+}
+
+pub(crate) struct CopyAsync {
+    pub(crate) to: Address,
+    pub(crate) from: Address,
+    pub(crate) size: u32,
+    /// Bytes to read; the rest is zeros.
+    pub(crate) source_size: Option<Row>,
+}
+
+/// Where a parameter lies in its frame's local memory, and its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Callee {
+    Function(u32),
+    Pointer(Row),
+}
+
+pub(crate) struct Call {
+    pub(crate) callee: Callee,
+    pub(crate) args: Vec<Slot>,
+    pub(crate) returns: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// The number of threads whose predicate holds.
+    CountTrue {
+        d: Row,
+        p: Pred,
+    },
+    All {
+        d: Row,
+        p: Pred,
+    },
+    Any {
+        d: Row,
+        p: Pred,
+    },
+}
+
+pub(crate) struct Barrier {
+    pub(crate) kind: BarrierKind,
+    /// All threads of a warp must execute it together.
+    pub(crate) aligned: bool,
+    pub(crate) id: Row,
+    pub(crate) count: Option<Row>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduce {
+    Add,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    And,
+    Or,
+    Xor,
+}
+
+/// An instruction through which the lanes of a warp talk to each other.
+pub(crate) struct WarpOp {
+    pub(crate) form: String,
+    pub(crate) members: Row,
+    pub(crate) kind: WarpKind,
+}
+
+pub(crate) enum WarpKind {
+    Shuffle {
+        mode: ShuffleMode,
+        d: Row,
+        p: Option<Row>,
+        a: Row,
+        b: Row,
+        c: Row,
+    },
+    VoteAll {
+        d: Row,
+        p: Pred,
+    },
+    VoteAny {
+        d: Row,
+        p: Pred,
+    },
+    VoteUniform {
+        d: Row,
+        p: Pred,
+    },
+    Ballot {
+        d: Row,
+        p: Pred,
+    },
+    MatchAny {
+        d: Row,
+        a: Reg,
+    },
+    MatchAll {
+        d: Row,
+        p: Option<Row>,
+        a: Reg,
+    },
+    Reduce {
+        op: Reduce,
+        d: Row,
+        a: Row,
+    },
+    /// Not a `.sync` instruction: the lanes that are here now.
+    ActiveMask {
+        d: Row,
+    },
+    Elect {
+        d: Option<Row>,
+        p: Row,
+    },
+}
+
+/// Warp-wide matrix instructions; all 32 lanes take part.
+pub(crate) enum MatrixOp {
+    /// `mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32`
+    MmaTf32 {
+        d: [Row; 4],
+        a: [Row; 4],
+        b: [Row; 2],
+        c: [Row; 4],
+    },
+    /// `ldmatrix.sync.aligned.m8n8.x4[.trans].shared.b16`
+    LoadMatrix {
+        d: Vec<Row>,
+        address: Address,
+        transposed: bool,
+        space: Space,
+    },
+}
+
+impl Transfer {
+    pub(crate) fn bytes(&self) -> u32 {
+        u32::from(self.size) * u32::from(self.count)
+    }
+}

@@ -1,0 +1,199 @@
+use super::op::{Inst, Row, Slot};
+use crate::fault::{Place, Space};
+use crate::parse::user_frame;
+use crate::source::SourceLocation;
+
+/// A module, ready to run.
+pub(crate) struct Program {
+    /// The instructions of all functions, one after the other.
+    pub(crate) code: Vec<Inst>,
+    /// For each instruction, its PTX line and the index of its source frames.
+    pub(crate) lines: Vec<(u32, u32)>,
+    /// Inlining chains, innermost first; number 0 is empty.
+    pub(crate) frames: Vec<Vec<SourceLocation>>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) variables: Vec<Variable>,
+}
+
+/// A function's code and the shape of its frames.
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The first instruction, when the function has a body.
+    pub(crate) start: Option<u32>,
+    /// Rows of each file.
+    pub(crate) rows: FileSizes,
+    pub(crate) constants32: Vec<(Row, Value)>,
+    pub(crate) constants64: Vec<(Row, Value)>,
+    pub(crate) specials: Vec<(Row, Special)>,
+    /// The rows that hold registers, to be cleared for each block.
+    pub(crate) registers32: Vec<Row>,
+    pub(crate) registers64: Vec<Row>,
+    /// Row of 64 bits with the start of the frame's local memory, when the function uses it.
+    pub(crate) local_base: Option<Row>,
+    pub(crate) local_bytes: u32,
+    pub(crate) params: Vec<Slot>,
+    pub(crate) returns: Vec<Slot>,
+    /// Functions it calls or takes the address of.
+    pub(crate) callees: Vec<u32>,
+    pub(crate) calls_pointers: bool,
+    /// Variables it names.
+    pub(crate) uses: Vec<u32>,
+    pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileSizes {
+    pub(crate) w32: u32,
+    pub(crate) w64: u32,
+    pub(crate) predicates: u32,
+}
+
+/// What a constant row holds; addresses are known when a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    Bits(u64),
+    /// The address of a variable in its own space.
+    Variable {
+        index: u32,
+        offset: i64,
+    },
+    /// A function's address.
+    Function(u32),
+    /// Bytes of the kernel's parameters.
+    Param {
+        offset: u32,
+        size: u8,
+        signed: bool,
+    },
+}
+
+/// Special registers with a value that stays the same while a block runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    ThreadIndex(u8),
+    BlockSize(u8),
+    BlockIndex(u8),
+    GridSize(u8),
+    Lane,
+    Warp,
+    WarpCount,
+    Multiprocessor,
+    MultiprocessorCount,
+    Grid,
+    LanesEqual,
+    LanesLess,
+    LanesLessEqual,
+    LanesGreater,
+    LanesGreaterEqual,
+    DynamicShared,
+    TotalShared,
+}
+
+/// A variable of the module, or one of a function that every call shares.
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) space: Space,
+    pub(crate) align: u32,
+    pub(crate) size: u64,
+    /// An `.extern .shared` array: the launch's dynamic shared memory.
+    pub(crate) dynamic: bool,
+    pub(crate) is_extern: bool,
+    /// The bytes that are known already; the rest of the variable is zeros.
+    pub(crate) bytes: Vec<u8>,
+    /// Addresses to be put in when the module is loaded.
+    pub(crate) addresses: Vec<AddressInit>,
+}
+
+/// An address inside an initial value.
+pub(crate) struct AddressInit {
+    pub(crate) at: u64,
+    pub(crate) size: u8,
+    pub(crate) target: Target,
+    pub(crate) offset: i64,
+    pub(crate) mask: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Variable(u32),
+    Function(u32),
+}
+
+impl Program {
+    /// The PTX line of an instruction, and its source line.
+    pub(crate) fn place(&self, pc: u32) -> Place {
+        let (ptx_line, frames) = self.lines.get(pc as usize).copied().unwrap_or_default();
+        Place {
+            ptx_line,
+            source: user_frame(&self.frames[frames as usize]).cloned(),
+        }
+    }
+
+    pub(crate) fn inlined(&self, pc: u32) -> Vec<SourceLocation> {
+        let frames = self.lines.get(pc as usize).map_or(0, |&(_, frames)| frames);
+        self.frames[frames as usize].clone()
+    }
+
+    /// The functions that may run when `entry` does, and whether each can be reached.
+    pub(crate) fn reachable(&self, entry: u32) -> Vec<bool> {
+        let mut reached = vec![false; self.functions.len()];
+        let mut pending = vec![entry];
+        let mut pointers = false;
+        while let Some(index) = pending.pop() {
+            if std::mem::replace(&mut reached[index as usize], true) {
+                continue;
+            }
+            let function = &self.functions[index as usize];
+            pending.extend(&function.callees);
+            if function.calls_pointers && !pointers {
+                pointers = true;
+                // Tables of functions are variables: whatever one names may be called.
+                let targets = self
+                    .variables
+                    .iter()
+                    .flat_map(|variable| &variable.addresses);
+                pending.extend(targets.filter_map(|init| match init.target {
+                    Target::Function(index) => Some(index),
+                    Target::Variable(_) => None,
+                }));
+            }
+        }
+        reached
+    }
+
+    /// Where each shared variable lies for a kernel (by variable index), and the static bytes. Dynamic arrays all
+    /// start behind the static variables.
+    pub(crate) fn shared_layout(&self, entry: u32) -> (Vec<(u32, u64)>, u64) {
+        let reached = self.reachable(entry);
+        let mut used: Vec<u32> = (self.functions.iter().zip(&reached))
+            .filter(|&(_, &reached)| reached)
+            .flat_map(|(function, _)| function.uses.iter().copied())
+            .filter(|&index| self.variables[index as usize].space == Space::Shared)
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        let (dynamic, fixed): (Vec<u32>, Vec<u32>) = used
+            .into_iter()
+            .partition(|&index| self.variables[index as usize].dynamic);
+        let mut layout = Vec::new();
+        let mut end = 0_u64;
+        for index in fixed {
+            let variable = &self.variables[index as usize];
+            let start = end.next_multiple_of(u64::from(variable.align));
+            layout.push((index, start));
+            end = start.saturating_add(variable.size).min(1 << 40);
+        }
+        let align = dynamic
+            .iter()
+            .map(|&index| self.variables[index as usize].align)
+            .max()
+            .unwrap_or(1);
+        let start = end.next_multiple_of(u64::from(align));
+        if !dynamic.is_empty() {
+            end = start;
+        }
+        layout.extend(dynamic.into_iter().map(|index| (index, start)));
+        (layout, end)
+    }
+}

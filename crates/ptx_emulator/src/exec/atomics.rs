@@ -1,0 +1,170 @@
+//! Atomics and asynchronous copies: lane by lane, in the order of the lanes.
+
+use super::frame::{Frame, lanes};
+use super::memory::{Memory, Region};
+use super::trouble::{Checked, trouble};
+use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Order};
+use crate::fault::{Access, FaultKind, Space};
+use std::sync::atomic::{Ordering, fence};
+
+#[inline(never)]
+pub(super) fn execute(
+    op: &AtomicOp,
+    frame: &mut Frame<'_>,
+    memory: &mut Memory<'_>,
+    mask: u32,
+    pc: u32,
+) -> Checked<()> {
+    if matches!(op.order, Order::Release | Order::Both) {
+        fence(Ordering::SeqCst);
+    }
+    let addresses = frame.addresses(op.address);
+    let mut rest = mask;
+    while rest != 0 {
+        let part = memory.part(
+            (op.space, Access::Atomic),
+            &addresses,
+            op.size.into(),
+            rest,
+            pc,
+        )?;
+        rest &= !part.lanes;
+        for lane in lanes(part.lanes) {
+            // Local memory has no atomics, also not through a generic address.
+            if matches!(part.region, Region::Local | Region::Param) {
+                let form = "atomic on local memory".to_owned();
+                return Err(trouble(lane, FaultKind::Unsupported { form }));
+            }
+            let operand = frame.get(op.b, lane);
+            let other = op.c.map_or(0, |c| frame.get(c, lane));
+            // Additions of floats flush subnormals in global memory, not in shared.
+            let flush = matches!(part.region, Region::Global(_));
+            let change = |old: u64| change(op, old, operand, other, flush);
+            let old = memory.update(part.region, part.offsets[lane], op.size, change);
+            if let Some(d) = op.d {
+                frame.put(d, lane, old);
+            }
+        }
+    }
+    if matches!(op.order, Order::Acquire | Order::Both) {
+        fence(Ordering::SeqCst);
+    }
+    Ok(())
+}
+
+/// The new value of the memory.
+fn change(op: &AtomicOp, old: u64, operand: u64, other: u64, flush: bool) -> u64 {
+    let signed = |value: u64| {
+        if op.size == 4 {
+            i64::from(value as i32)
+        } else {
+            value as i64
+        }
+    };
+    match op.kind {
+        AtomicKind::And => old & operand,
+        AtomicKind::Or => old | operand,
+        AtomicKind::Xor => old ^ operand,
+        AtomicKind::Exchange => operand,
+        AtomicKind::CompareAndSwap => {
+            if old == operand {
+                other
+            } else {
+                old
+            }
+        }
+        AtomicKind::Add => old.wrapping_add(operand),
+        AtomicKind::Increment => {
+            if old >= operand {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicKind::Decrement => {
+            if old == 0 || old > operand {
+                operand
+            } else {
+                old - 1
+            }
+        }
+        AtomicKind::MinUnsigned => old.min(operand),
+        AtomicKind::MaxUnsigned => old.max(operand),
+        AtomicKind::MinSigned => signed(old).min(signed(operand)) as u64,
+        AtomicKind::MaxSigned => signed(old).max(signed(operand)) as u64,
+        AtomicKind::AddF32 => {
+            let part = |bits: u64| {
+                let value = f32::from_bits(bits as u32);
+                if flush && value.is_subnormal() {
+                    0.0_f32.copysign(value)
+                } else {
+                    value
+                }
+            };
+            let sum = part(old) + part(operand);
+            let sum = part(u64::from(sum.to_bits()));
+            u64::from(if sum.is_nan() {
+                0x7fff_ffff
+            } else {
+                sum.to_bits()
+            })
+        }
+        AtomicKind::AddF64 => {
+            let sum = f64::from_bits(old) + f64::from_bits(operand);
+            if sum.is_nan() {
+                0x7ff8_0000_0000_0000
+            } else {
+                sum.to_bits()
+            }
+        }
+    }
+}
+
+/// `cp.async`: copies now.
+#[inline(never)]
+pub(super) fn copy_async(
+    op: &CopyAsync,
+    frame: &Frame<'_>,
+    memory: &mut Memory<'_>,
+    mask: u32,
+    pc: u32,
+) -> Checked<()> {
+    let (to, from) = (frame.addresses(op.to), frame.addresses(op.from));
+    for lane in lanes(mask) {
+        let only = 1 << lane;
+        let wanted = op.source_size.map_or(op.size, |row| frame.r32(row)[lane]);
+        if wanted > op.size {
+            let problem = format!(
+                "cp.async with a source of {wanted} bytes for a copy of {}",
+                op.size
+            );
+            return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
+        }
+        let target = memory.part((Space::Shared, Access::Write), &to, op.size, only, pc)?;
+        let mut bytes = [0; 16];
+        if wanted > 0 {
+            // The source is aligned to the size of the whole copy, but only its first bytes must exist.
+            if from[lane] % u64::from(op.size) != 0 {
+                let (space, access) = (Space::Global, Access::Read);
+                let kind = FaultKind::Misaligned {
+                    space,
+                    access,
+                    address: from[lane],
+                    size: op.size,
+                };
+                return Err(trouble(lane, kind));
+            }
+            for (index, byte) in bytes[..wanted as usize].iter_mut().enumerate() {
+                let mut at = from;
+                at[lane] = at[lane].wrapping_add(index as u64);
+                let part = memory.part((Space::Global, Access::Read), &at, 1, only, pc)?;
+                *byte = memory.load_byte(&part, lane);
+            }
+        }
+        for (index, word) in bytes[..op.size as usize].chunks_exact(4).enumerate() {
+            let value = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            memory.store_shared_word(target.offsets[lane] + 4 * index as u64, value);
+        }
+    }
+    Ok(())
+}

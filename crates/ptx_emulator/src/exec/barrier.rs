@@ -1,0 +1,369 @@
+//! Barriers of a block: who waits, who must still come, and what is wrong when nobody can.
+
+use super::launch::Launch;
+use super::split::{Split, State, Waiting};
+use super::trouble::trouble;
+use super::warp::{Arrival, Located, Warp};
+use crate::decode::op::{BarrierKind, Op};
+use crate::fault::{FaultKind, Place};
+
+/// A split that waits at a barrier, by position.
+#[derive(Clone, Copy)]
+struct Waiter {
+    warp: usize,
+    split: usize,
+    waiting: Waiting,
+    /// Threads that it stands for: whole warps at aligned barriers.
+    threads: u32,
+}
+
+/// A fault with its warp.
+pub(super) type BlockFault = (usize, Located);
+
+/// Lets threads go whose barrier is complete; whether there were any.
+///
+/// `stuck` says that no warp can run: then a barrier that is not complete never will be.
+pub(super) fn release(
+    warps: &mut [Warp],
+    arrivals: &mut Vec<Arrival>,
+    launch: &Launch<'_>,
+    stuck: bool,
+) -> Result<bool, BlockFault> {
+    let mut released = false;
+    for id in 0..16 {
+        let waiters = waiters(warps, launch, id)?;
+        if waiters.is_empty() {
+            continue;
+        }
+        released |= match waiters[0].waiting.count {
+            None => release_all(warps, &waiters, launch)?,
+            Some(count) => release_counted(warps, arrivals, &waiters, count, launch)?,
+        };
+    }
+    if !released && stuck && warps.iter().any(|warp| !warp.is_finished()) {
+        return Err(stuck_fault(warps, launch));
+    }
+    Ok(released)
+}
+
+/// The splits that wait at a barrier, those first that came first.
+///
+/// At an aligned barrier the lanes of a warp must all be there, once the warp has nothing else to run.
+fn waiters(warps: &[Warp], launch: &Launch<'_>, id: u32) -> Result<Vec<Waiter>, BlockFault> {
+    let mut waiters = Vec::new();
+    for (warp_index, warp) in warps.iter().enumerate() {
+        for (split_index, split) in warp.splits.iter().enumerate() {
+            let State::Barrier(waiting) = split.state else {
+                continue;
+            };
+            if waiting.id != id {
+                continue;
+            }
+            let complete = split.mask == warp.live;
+            if waiting.aligned && !complete {
+                if warp.has_runnable() {
+                    continue;
+                }
+                let elsewhere = warp.splits.iter().filter(|other| other.pc != split.pc);
+                let others =
+                    elsewhere.map(|other| (elsewhere_text(other), launch.program.place(other.pc)));
+                return Err(divergent(warp_index, split, launch, others.collect()));
+            }
+            let threads = match waiting.count {
+                Some(_) if waiting.aligned => 32,
+                _ => split.mask.count_ones(),
+            };
+            waiters.push(Waiter {
+                warp: warp_index,
+                split: split_index,
+                waiting,
+                threads,
+            });
+        }
+    }
+    waiters.sort_by_key(|waiter| waiter.waiting.ticket);
+    let mixed = waiters
+        .iter()
+        .find(|waiter| waiter.waiting.count != waiters[0].waiting.count);
+    if let Some(waiter) = mixed {
+        let problem = format!("barrier {id} is used with different thread counts at the same time");
+        return Err(invalid(warps, waiter, problem));
+    }
+    Ok(waiters)
+}
+
+fn elsewhere_text(split: &Split) -> String {
+    format!(
+        "{} of the same warp wait",
+        threads_text(split.mask.count_ones())
+    )
+}
+
+fn threads_text(count: u32) -> String {
+    if count == 1 {
+        "1 thread".to_owned()
+    } else {
+        format!("{count} threads")
+    }
+}
+
+/// A barrier of the whole block: complete when every thread is there, at the same instruction, and none has exited.
+fn release_all(
+    warps: &mut [Warp],
+    waiters: &[Waiter],
+    launch: &Launch<'_>,
+) -> Result<bool, BlockFault> {
+    let first = waiters[0];
+    let split = &warps[first.warp].splits[first.split];
+    let exits = warps.iter().flat_map(|warp| &warp.exits);
+    let mut gone: Vec<(String, Place)> = Vec::new();
+    for &(pc, mask) in exits {
+        let place = launch.program.place(pc);
+        let count = mask.count_ones();
+        gone.push((format!("{} exited before", threads_text(count)), place));
+    }
+    if !gone.is_empty() {
+        return Err(divergent(first.warp, split, launch, summed(gone)));
+    }
+    let waiting: u32 = waiters.iter().map(|waiter| waiter.threads).sum();
+    if waiting < launch.threads {
+        return Ok(false);
+    }
+    let pc = |waiter: &Waiter| warps[waiter.warp].splits[waiter.split].pc;
+    if waiters.iter().any(|waiter| waiter.waiting.aligned)
+        && waiters.iter().any(|waiter| pc(waiter) != pc(&first))
+    {
+        let others = waiters.iter().filter(|waiter| pc(waiter) != pc(&first));
+        let others = others.map(|waiter| {
+            (
+                format!("{} wait at another one", threads_text(waiter.threads)),
+                launch.program.place(pc(waiter)),
+            )
+        });
+        return Err(divergent(
+            first.warp,
+            split,
+            launch,
+            summed(others.collect()),
+        ));
+    }
+    let all: Vec<Waiter> = waiters.to_vec();
+    go(warps, &all, launch);
+    Ok(true)
+}
+
+/// Adds up entries about the same place.
+fn summed(entries: Vec<(String, Place)>) -> Vec<(String, Place)> {
+    let mut summed: Vec<(u32, String, Place)> = Vec::new();
+    for (text, place) in entries {
+        let (count, rest) = text.split_once(' ').unwrap_or(("0", &text));
+        let rest = rest.split_once(' ').map_or("", |(_, rest)| rest).to_owned();
+        let count = count.parse().unwrap_or(0);
+        match summed
+            .iter_mut()
+            .find(|(_, text, at)| *at == place && *text == rest)
+        {
+            Some((sum, ..)) => *sum += count,
+            None => summed.push((count, rest, place)),
+        }
+    }
+    summed
+        .into_iter()
+        .map(|(count, rest, place)| (format!("{} {rest}", threads_text(count)), place))
+        .collect()
+}
+
+/// A barrier for a number of threads: those that came first go first.
+fn release_counted(
+    warps: &mut [Warp],
+    arrivals: &mut Vec<Arrival>,
+    waiters: &[Waiter],
+    count: u32,
+    launch: &Launch<'_>,
+) -> Result<bool, BlockFault> {
+    let id = waiters[0].waiting.id;
+    let arrived = arrivals
+        .iter()
+        .enumerate()
+        .filter(|(_, arrival)| arrival.id == id);
+    let mut tickets: Vec<(u64, u32, Option<Waiter>)> = waiters
+        .iter()
+        .map(|&waiter| (waiter.waiting.ticket, waiter.threads, Some(waiter)))
+        .collect();
+    for (_, arrival) in arrived {
+        if arrival.count != count {
+            let problem =
+                format!("barrier {id} is used with different thread counts at the same time");
+            return Err(invalid(warps, &waiters[0], problem));
+        }
+        tickets.push((arrival.ticket, arrival.threads, None));
+    }
+    tickets.sort_by_key(|&(ticket, ..)| ticket);
+    let mut sum = 0;
+    for (index, &(ticket, threads, _)) in tickets.iter().enumerate() {
+        sum += threads;
+        if sum > count {
+            let problem =
+                format!("{sum} threads arrive together at barrier {id}, which is for {count}");
+            return Err(invalid(warps, &waiters[0], problem));
+        }
+        if sum == count {
+            let group: Vec<Waiter> = tickets[..=index]
+                .iter()
+                .filter_map(|&(_, _, waiter)| waiter)
+                .collect();
+            arrivals.retain(|arrival| arrival.id != id || arrival.ticket > ticket);
+            go(warps, &group, launch);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Sets splits free behind their barrier, with the result of its reduction.
+fn go(warps: &mut [Warp], waiters: &[Waiter], launch: &Launch<'_>) {
+    let kind = |split: &Split| match launch.program.code[split.pc as usize].op {
+        Op::Barrier(ref barrier) => barrier.kind,
+        _ => BarrierKind::Sync,
+    };
+    let (mut threads, mut held) = (0, 0);
+    for waiter in waiters {
+        let warp = &warps[waiter.warp];
+        let split = &warp.splits[waiter.split];
+        if let Some(lanes) = warp.reduced(split, kind(split)) {
+            threads += split.mask.count_ones();
+            held += lanes.count_ones();
+        }
+    }
+    // From the back, so that the positions before stay valid.
+    let mut order: Vec<&Waiter> = waiters.iter().collect();
+    order.sort_by_key(|waiter| std::cmp::Reverse((waiter.warp, waiter.split)));
+    let mut freed = Vec::new();
+    for waiter in order {
+        let warp = &mut warps[waiter.warp];
+        let mut split = warp.splits.remove(waiter.split);
+        warp.write_reduction(&split, kind(&split), threads, held);
+        split.pc += 1;
+        split.state = State::Runnable;
+        freed.push((waiter.warp, split));
+    }
+    for (warp, split) in freed {
+        warps[warp].push(split);
+    }
+}
+
+fn divergent(
+    warp: usize,
+    split: &Split,
+    launch: &Launch<'_>,
+    others: Vec<(String, Place)>,
+) -> BlockFault {
+    let kind = FaultKind::DivergentBarrier {
+        waiting: launch.program.place(split.pc),
+        others,
+    };
+    (
+        warp,
+        Located {
+            trouble: trouble(split.mask.trailing_zeros() as usize, kind),
+            pc: split.pc,
+        },
+    )
+}
+
+fn invalid(warps: &[Warp], waiter: &Waiter, problem: String) -> BlockFault {
+    let split = &warps[waiter.warp].splits[waiter.split];
+    let lane = split.mask.trailing_zeros() as usize;
+    (
+        waiter.warp,
+        Located {
+            trouble: trouble(lane, FaultKind::InvalidOperand { problem }),
+            pc: split.pc,
+        },
+    )
+}
+
+/// Why a block in which nothing can run is stuck.
+#[cold]
+fn stuck_fault(warps: &[Warp], launch: &Launch<'_>) -> BlockFault {
+    // Lanes that wait for members of their own warp are the most telling.
+    for (index, warp) in warps.iter().enumerate() {
+        if let Some(split) = warp
+            .splits
+            .iter()
+            .find(|split| split.state == State::Members)
+        {
+            return (index, members_fault(warp, split, launch));
+        }
+    }
+    let full = warps.iter().enumerate().find_map(|(index, warp)| {
+        let at =
+            |split: &&Split| matches!(split.state, State::Barrier(Waiting { count: None, .. }));
+        warp.splits.iter().find(at).map(|split| (index, split))
+    });
+    let places = warps.iter().flat_map(|warp| warp.waiting_places(launch));
+    if let Some((index, split)) = full {
+        let here = launch.program.place(split.pc);
+        let others = places.filter(|(_, place)| *place != here);
+        let others = others
+            .map(|(count, place)| (format!("{} wait", threads_text(count)), place))
+            .collect();
+        return divergent(index, split, launch, summed(others));
+    }
+    let mut waiting: Vec<(u32, Place)> = Vec::new();
+    for (count, place) in places {
+        match waiting.iter_mut().find(|(_, known)| *known == place) {
+            Some((sum, _)) => *sum += count,
+            None => waiting.push((count, place)),
+        }
+    }
+    let (index, split) = warps
+        .iter()
+        .enumerate()
+        .find_map(|(index, warp)| warp.splits.first().map(|split| (index, split.clone())))
+        .map_or((0, None), |(index, split)| (index, Some(split)));
+    let lane = split
+        .as_ref()
+        .map_or(0, |split| split.mask.trailing_zeros() as usize);
+    let pc = split.map_or(0, |split| split.pc);
+    (
+        index,
+        Located {
+            trouble: trouble(lane, FaultKind::Deadlock { waiting }),
+            pc,
+        },
+    )
+}
+
+fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> Located {
+    let members = warp.members(launch, split);
+    let form = match launch.program.code[split.pc as usize].op {
+        Op::Warp(ref op) => op.form.clone(),
+        Op::WarpBarrier { .. } => "bar.warp.sync".to_owned(),
+        _ => "a matrix instruction".to_owned(),
+    };
+    let missing = members & !split.mask;
+    let elsewhere: Vec<String> = warp
+        .splits
+        .iter()
+        .filter(|other| other.mask & missing != 0)
+        .map(|other| {
+            format!(
+                "lanes {:#010x} wait at {}",
+                other.mask & missing,
+                launch.program.place(other.pc)
+            )
+        })
+        .collect();
+    let problem = format!("members never come: {}", elsewhere.join(", "));
+    let kind = FaultKind::WarpSync {
+        form,
+        members,
+        active: split.mask,
+        problem,
+    };
+    Located {
+        trouble: trouble(split.mask.trailing_zeros() as usize, kind),
+        pc: split.pc,
+    }
+}

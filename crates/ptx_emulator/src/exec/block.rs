@@ -1,0 +1,137 @@
+use super::barrier;
+use super::launch::Launch;
+use super::memory::SharedWords;
+use super::warp::{Arrival, Located, Surroundings, Turn, Warp};
+use crate::emulator::Statistics;
+
+/// A block while it runs. Blocks are used again, so that their memory is taken only once.
+pub(super) struct Block {
+    /// Its number in the grid, x fastest.
+    pub(super) number: u64,
+    pub(super) index: [u32; 3],
+    pub(super) warps: Vec<Warp>,
+    shared: Box<SharedWords>,
+    arrivals: Vec<Arrival>,
+    ticket: u64,
+}
+
+/// How a block's slice ended.
+pub(super) enum Slice {
+    Finished,
+    /// It could go on.
+    Unfinished,
+    /// A fault, and the warp it happened in.
+    Fault(usize, Located),
+}
+
+impl Block {
+    pub(super) fn new(launch: &Launch<'_>) -> Self {
+        let warps = (0..launch.threads.div_ceil(32)).map(Warp::new).collect();
+        // Made on the heap: it is too large for a stack.
+        let shared: Box<[u32]> = vec![0; std::mem::size_of::<SharedWords>() / 4].into();
+        let shared = shared
+            .try_into()
+            .unwrap_or_else(|_| Box::new([0; std::mem::size_of::<SharedWords>() / 4]));
+        Self {
+            number: 0,
+            index: [0; 3],
+            warps,
+            shared,
+            arrivals: Vec::new(),
+            ticket: 0,
+        }
+    }
+
+    /// Makes it the block of that number, with its memory cleared.
+    pub(super) fn start(&mut self, launch: &Launch<'_>, number: u64) {
+        let [x, y, _] = launch.config.grid.map(u64::from);
+        self.number = number;
+        self.index = [
+            (number % x) as u32,
+            (number / x % y) as u32,
+            (number / x / y) as u32,
+        ];
+        self.shared[..launch.shared_bytes.div_ceil(4) as usize].fill(0);
+        self.arrivals.clear();
+        self.ticket = 0;
+        for warp in &mut self.warps {
+            warp.start(launch, self.index);
+        }
+    }
+
+    /// Runs the warps in turn until the block ends, or has had its share of warp instructions.
+    pub(super) fn run(
+        &mut self,
+        launch: &Launch<'_>,
+        hints: &mut [u32],
+        statistics: &mut Statistics,
+        share: u64,
+    ) -> Slice {
+        let mut around = Surroundings {
+            launch,
+            block: self.index,
+            shared: &mut self.shared,
+            hints,
+            arrivals: &mut self.arrivals,
+            ticket: &mut self.ticket,
+            warp_instructions: 0,
+            lane_instructions: 0,
+        };
+        let slice = loop {
+            let mut tired = false;
+            let mut fault = None;
+            for (index, warp) in self.warps.iter_mut().enumerate() {
+                match warp.run(&mut around) {
+                    Ok(Turn::Tired) => tired = true,
+                    Ok(Turn::Stopped) => {}
+                    Err(located) => {
+                        fault = Some((index, located));
+                        break;
+                    }
+                }
+            }
+            if let Some((warp, located)) = fault {
+                break Slice::Fault(warp, located);
+            }
+            match barrier::release(&mut self.warps, around.arrivals, launch, !tired) {
+                Ok(released) if released || tired => {}
+                Ok(_) => break Slice::Finished,
+                Err((warp, located)) => break Slice::Fault(warp, located),
+            }
+            if around.warp_instructions > share {
+                break Slice::Unfinished;
+            }
+        };
+        statistics.warp_instructions += around.warp_instructions;
+        statistics.lane_instructions += around.lane_instructions;
+        slice
+    }
+
+    /// A place to name when the launch has run too long: the last loop of any warp, and a thread in it.
+    pub(super) fn loop_place(&self) -> (usize, u32, u32, Option<u32>) {
+        let running = self
+            .warps
+            .iter()
+            .enumerate()
+            .find(|(_, warp)| warp.last_loop.is_some() && !warp.is_finished());
+        let running = running.or_else(|| {
+            self.warps
+                .iter()
+                .enumerate()
+                .find(|(_, warp)| !warp.is_finished())
+        });
+        match running {
+            Some((index, warp)) => {
+                let split = warp
+                    .splits
+                    .iter()
+                    .find(|split| Some(split.pc) == warp.last_loop)
+                    .or(warp.splits.first());
+                let (pc, lane) =
+                    split.map_or((0, 0), |split| (split.pc, split.mask.trailing_zeros() & 31));
+                (index, lane, pc, warp.last_loop)
+            }
+            None => (0, 0, 0, None),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Shuffles, votes, matches and reductions between the lanes of a warp.
+
+use super::frame::{Frame, Row32, lanes};
+use super::trouble::{Checked, trouble};
+use crate::decode::op::{Reduce, Row, ShuffleMode, WarpKind, WarpOp};
+use crate::fault::FaultKind;
+
+/// All lanes that the executing lanes name as members.
+#[inline(always)]
+pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
+    let mut needed = 0;
+    for lane in 0..32 {
+        needed |= if mask & (1 << lane) != 0 {
+            members[lane]
+        } else {
+            0
+        };
+    }
+    needed
+}
+
+/// Executes the instruction for the lanes of `mask`, which hold every living member.
+#[inline(never)]
+pub(super) fn execute(op: &WarpOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
+    if let WarpKind::ActiveMask { d } = op.kind {
+        frame.set32(d, &[mask; 32], mask);
+        return Ok(());
+    }
+    // Lanes with different member masks form groups of their own.
+    let members = *frame.r32(op.members);
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        let group = lanes(rest)
+            .filter(|&lane| members[lane] == members[first])
+            .fold(0, |group, lane| group | 1 << lane);
+        rest &= !group;
+        if group & !members[first] != 0 {
+            let lane = lanes(group & !members[first]).next().unwrap_or(first);
+            let problem = format!("lane {lane} executes it without being a member");
+            return Err(fault(op, members[first], mask, lane, problem));
+        }
+        self::group(op, frame, members[first], group)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn fault(
+    op: &WarpOp,
+    members: u32,
+    active: u32,
+    lane: usize,
+    problem: String,
+) -> Box<super::trouble::Trouble> {
+    trouble(
+        lane,
+        FaultKind::WarpSync {
+            form: op.form.clone(),
+            members,
+            active,
+            problem,
+        },
+    )
+}
+
+/// Executes the instruction for lanes with one member mask.
+fn group(op: &WarpOp, frame: &mut Frame<'_>, members: u32, group: u32) -> Checked<()> {
+    match op.kind {
+        WarpKind::Shuffle {
+            mode,
+            d,
+            p,
+            a,
+            b,
+            c,
+        } => {
+            let values = *frame.r32(a);
+            let (selectors, clamps) = (*frame.r32(b), *frame.r32(c));
+            let mut result = values;
+            let mut valid = 0;
+            for lane in lanes(group) {
+                let (source, inside) =
+                    shuffle_source(mode, lane as u32, selectors[lane], clamps[lane]);
+                if !inside {
+                    continue;
+                }
+                if group & (1 << source) == 0 {
+                    let problem =
+                        format!("lane {lane} reads from lane {source}, which does not take part");
+                    return Err(fault(op, members, group, lane, problem));
+                }
+                valid |= 1 << lane;
+                result[lane] = values[source as usize];
+            }
+            frame.set32(d, &result, group);
+            if let Some(p) = p {
+                frame.set_predicate(p, valid, group);
+            }
+        }
+        WarpKind::VoteAll { d, p } => {
+            let all = p.lanes(frame.predicates) & group == group;
+            frame.set_predicate(d, spread(all), group);
+        }
+        WarpKind::VoteAny { d, p } => {
+            let any = p.lanes(frame.predicates) & group != 0;
+            frame.set_predicate(d, spread(any), group);
+        }
+        WarpKind::VoteUniform { d, p } => {
+            let lanes = p.lanes(frame.predicates) & group;
+            frame.set_predicate(d, spread(lanes == 0 || lanes == group), group);
+        }
+        WarpKind::Ballot { d, p } => {
+            let lanes = p.lanes(frame.predicates) & group;
+            frame.set32(d, &[lanes; 32], group);
+        }
+        WarpKind::MatchAny { d, a } => {
+            for lane in lanes(group) {
+                let value = frame.get(a, lane);
+                let equal = lanes(group).filter(|&other| frame.get(a, other) == value);
+                let equal = equal.fold(0, |equal, other| equal | 1 << other);
+                frame.put(crate::decode::op::Reg::R32(d), lane, equal);
+            }
+        }
+        WarpKind::MatchAll { d, p, a } => {
+            let first = group.trailing_zeros() as usize;
+            let equal = lanes(group).all(|lane| frame.get(a, lane) == frame.get(a, first));
+            frame.set32(d, &[if equal { group } else { 0 }; 32], group);
+            if let Some(p) = p {
+                frame.set_predicate(p, spread(equal), group);
+            }
+        }
+        WarpKind::Reduce { op, d, a } => {
+            let result = reduce(op, frame, a, group);
+            frame.set32(d, &[result; 32], group);
+        }
+        WarpKind::Elect { d, p } => {
+            let leader = group & group.wrapping_neg();
+            if let Some(d) = d {
+                frame.set32(d, &[leader.trailing_zeros(); 32], group);
+            }
+            frame.set_predicate(p, leader, group);
+        }
+        WarpKind::ActiveMask { .. } => {}
+    }
+    Ok(())
+}
+
+fn spread(condition: bool) -> u32 {
+    if condition { u32::MAX } else { 0 }
+}
+
+/// The lane to read from, and whether it lies in the segment that `c` describes; a lane whose source does not keeps
+/// its own value.
+fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let b = b & 31;
+    let clamp = c & 31;
+    let segment = (c >> 8) & 31;
+    let highest = (lane & segment) | (clamp & !segment & 31);
+    let lowest = lane & segment;
+    match mode {
+        ShuffleMode::Up => {
+            let source = lane as i32 - b as i32;
+            (source as u32 & 31, source >= highest as i32)
+        }
+        ShuffleMode::Down => (lane.wrapping_add(b) & 31, lane + b <= highest),
+        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= highest),
+        ShuffleMode::Index => {
+            let source = lowest | (b & !segment & 31);
+            (source, source <= highest)
+        }
+    }
+}
+
+fn reduce(op: Reduce, frame: &Frame<'_>, a: Row, group: u32) -> u32 {
+    let values = frame.r32(a);
+    let combine = |x: u32, y: u32| match op {
+        Reduce::Add => x.wrapping_add(y),
+        Reduce::MinUnsigned => x.min(y),
+        Reduce::MaxUnsigned => x.max(y),
+        Reduce::MinSigned => (x as i32).min(y as i32) as u32,
+        Reduce::MaxSigned => (x as i32).max(y as i32) as u32,
+        Reduce::And => x & y,
+        Reduce::Or => x | y,
+        Reduce::Xor => x ^ y,
+    };
+    lanes(group)
+        .map(|lane| values[lane])
+        .reduce(combine)
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffles_stay_in_their_segment() {
+        // Segments of 8 lanes: c = ((32 - 8) << 8) | 7 for down, | 0 for up.
+        assert_eq!(shuffle_source(ShuffleMode::Down, 5, 2, 0x1807), (7, true));
+        assert!(!shuffle_source(ShuffleMode::Down, 6, 2, 0x1807).1);
+        assert_eq!(shuffle_source(ShuffleMode::Up, 10, 2, 0x1800), (8, true));
+        assert!(!shuffle_source(ShuffleMode::Up, 9, 2, 0x1800).1);
+        assert_eq!(
+            shuffle_source(ShuffleMode::Butterfly, 12, 3, 0x1f),
+            (15, true)
+        );
+        assert_eq!(
+            shuffle_source(ShuffleMode::Index, 19, 5, 0x181f),
+            (21, true)
+        );
+        assert!(!shuffle_source(ShuffleMode::Down, 31, 31, 31).1);
+    }
+}

@@ -1,0 +1,259 @@
+use super::block::{Block, Slice};
+use super::trouble::Trouble;
+use crate::decode::op::Row;
+use crate::decode::{Program, Value};
+use crate::emulator::{LaunchConfig, Statistics};
+use crate::fault::{Fault, FaultKind, Place};
+use crate::limits::Limits;
+use crate::memory::{FUNCTION_BASE, Table};
+use crate::parse::user_frame;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Blocks that one worker keeps unfinished at the same time, at most.
+const RESIDENT: usize = 16;
+/// Warp instructions until a block that does not end lets another one run on its worker.
+const SLICE: u64 = 4_000_000;
+
+/// What to launch, checked by the caller.
+pub(crate) struct Request<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) table: &'a Table,
+    pub(crate) limits: &'a Limits,
+    /// The kernel's function.
+    pub(crate) entry: u32,
+    pub(crate) config: LaunchConfig,
+    pub(crate) params: Vec<u8>,
+    /// Addresses of the module's variables, by index; shared ones are offsets.
+    pub(crate) addresses: HashMap<u32, u64>,
+    pub(crate) shared_bytes: u64,
+    /// Without the processor's vector extensions.
+    pub(crate) portable: bool,
+}
+
+/// A launch while it runs.
+pub(super) struct Launch<'a> {
+    pub(super) program: &'a Program,
+    pub(super) table: &'a Table,
+    pub(super) limits: &'a Limits,
+    pub(super) entry: u32,
+    pub(super) config: LaunchConfig,
+    pub(super) threads: u32,
+    pub(super) shared_bytes: u64,
+    pub(super) params: Vec<u8>,
+    /// Values of each function's constant rows.
+    pub(super) constants: Vec<Constants>,
+    /// One worker only: nobody else touches the memory.
+    pub(super) alone: bool,
+    pub(super) portable: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Constants {
+    pub(super) w32: Vec<(Row, u32)>,
+    pub(super) w64: Vec<(Row, u64)>,
+}
+
+/// What the workers share while they run blocks.
+struct Progress {
+    next: AtomicU64,
+    blocks: u64,
+    steps: AtomicU64,
+    /// The lowest block with a fault: blocks behind it need not run.
+    faulty: AtomicU64,
+    fault: Mutex<Option<(u64, Box<Fault>)>>,
+}
+
+/// Runs all blocks.
+///
+/// Blocks start in order. A block that runs long is set aside for others from time to time, so that blocks may wait
+/// for each other as long as not more than [`RESIDENT`] of them for each worker are unfinished at once.
+pub(crate) fn launch(request: Request<'_>) -> Result<Statistics, Box<Fault>> {
+    let blocks: u64 = request
+        .config
+        .grid
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .product();
+    let threads = request.config.block.iter().product();
+    let workers = request
+        .limits
+        .workers
+        .unwrap_or_else(rayon::current_num_threads)
+        .max(1);
+    let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX));
+    let constants = request.program.functions.iter();
+    let constants = constants
+        .map(|function| constants_of(function, &request))
+        .collect();
+    let launch = Launch {
+        program: request.program,
+        table: request.table,
+        limits: request.limits,
+        entry: request.entry,
+        config: request.config,
+        threads,
+        shared_bytes: request.shared_bytes,
+        params: request.params,
+        constants,
+        alone: workers == 1,
+        portable: request.portable,
+    };
+    let progress = Progress {
+        next: AtomicU64::new(0),
+        blocks,
+        steps: AtomicU64::new(0),
+        faulty: AtomicU64::new(u64::MAX),
+        fault: Mutex::new(None),
+    };
+    let total = Mutex::new(Statistics::default());
+    if workers == 1 {
+        work(&launch, &progress, &total);
+    } else {
+        rayon::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|_| work(&launch, &progress, &total));
+            }
+        });
+    }
+    match progress
+        .fault
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
+        Some((_, fault)) => Err(fault),
+        None => Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Constants {
+    let value = |value: Value| match value {
+        Value::Bits(bits) => bits,
+        Value::Variable { index, offset } => request
+            .addresses
+            .get(&index)
+            .copied()
+            .unwrap_or(0)
+            .wrapping_add(offset as u64),
+        Value::Function(index) => FUNCTION_BASE + 16 * u64::from(index),
+        Value::Param {
+            offset,
+            size,
+            signed,
+        } => {
+            let (offset, size) = (offset as usize, usize::from(size));
+            let mut bytes = [0; 8];
+            // Other kernels' parameters are not there; their code does not run either.
+            if let Some(param) = request.params.get(offset..offset + size) {
+                bytes[..size].copy_from_slice(param);
+            }
+            let bits = u64::from_le_bytes(bytes);
+            let unused = 64 - 8 * size as u32;
+            if signed {
+                ((bits << unused) as i64 >> unused) as u64
+            } else {
+                bits
+            }
+        }
+    };
+    Constants {
+        w32: function
+            .constants32
+            .iter()
+            .map(|&(row, v)| (row, value(v) as u32))
+            .collect(),
+        w64: function
+            .constants64
+            .iter()
+            .map(|&(row, v)| (row, value(v)))
+            .collect(),
+    }
+}
+
+/// One worker: takes blocks until none is left.
+fn work(launch: &Launch<'_>, progress: &Progress, total: &Mutex<Statistics>) {
+    let mut hints = vec![0; launch.program.code.len()];
+    let mut resident: VecDeque<Block> = VecDeque::new();
+    let mut idle: Vec<Block> = Vec::new();
+    let mut statistics = Statistics::default();
+    loop {
+        if resident.len() < RESIDENT {
+            let number = progress.next.fetch_add(1, Relaxed);
+            if number < progress.blocks && number < progress.faulty.load(Relaxed) {
+                let mut block = idle.pop().unwrap_or_else(|| Block::new(launch));
+                block.start(launch, number);
+                resident.push_front(block);
+            }
+        }
+        let Some(mut block) = resident.pop_front() else {
+            break;
+        };
+        if block.number > progress.faulty.load(Relaxed) {
+            continue;
+        }
+        let before = statistics.warp_instructions;
+        let left = launch
+            .limits
+            .warp_instructions
+            .saturating_sub(progress.steps.load(Relaxed));
+        let slice = block.run(launch, &mut hints, &mut statistics, left.min(SLICE));
+        let steps = statistics.warp_instructions - before;
+        let steps = progress.steps.fetch_add(steps, Relaxed) + steps;
+        match slice {
+            Slice::Fault(warp, located) => {
+                let fault = fault(launch, &block, warp, located.pc, *located.trouble);
+                progress.report(block.number, fault);
+            }
+            Slice::Unfinished if steps > launch.limits.warp_instructions => {
+                progress.report(block.number, step_limit(launch, &block));
+            }
+            Slice::Unfinished => resident.push_back(block),
+            Slice::Finished => {
+                statistics.blocks += 1;
+                idle.push(block);
+            }
+        }
+    }
+    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+    total.blocks += statistics.blocks;
+    total.warp_instructions += statistics.warp_instructions;
+    total.lane_instructions += statistics.lane_instructions;
+}
+
+impl Progress {
+    /// Keeps the fault of the lowest block, so that the answer does not depend on the order of the workers.
+    fn report(&self, block: u64, fault: Box<Fault>) {
+        self.faulty.fetch_min(block, Relaxed);
+        let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.as_ref().is_none_or(|&(known, _)| block < known) {
+            *slot = Some((block, fault));
+        }
+    }
+}
+
+fn step_limit(launch: &Launch<'_>, block: &Block) -> Box<Fault> {
+    let (warp, lane, pc, head) = block.loop_place();
+    let loop_head: Option<Place> = head.map(|head| launch.program.place(head));
+    let kind = FaultKind::StepLimit {
+        limit: launch.limits.warp_instructions,
+        loop_head,
+    };
+    fault(launch, block, warp, pc, Trouble { kind, lane })
+}
+
+fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Box<Fault> {
+    let program = launch.program;
+    let [x, y, _] = launch.config.block;
+    let thread = 32 * warp as u32 + trouble.lane;
+    let inlined = program.inlined(pc);
+    Box::new(Fault {
+        kind: trouble.kind,
+        kernel: program.functions[launch.entry as usize].name.clone(),
+        ptx_line: program.place(pc).ptx_line,
+        source: user_frame(&inlined).cloned(),
+        inlined,
+        block: block.index,
+        thread: [thread % x, thread / x % y, thread / x / y],
+    })
+}

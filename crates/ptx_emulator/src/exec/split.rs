@@ -1,0 +1,75 @@
+use crate::decode::Function;
+
+/// Lanes of a warp that stand at the same instruction of the same call.
+#[derive(Clone)]
+pub(super) struct Split {
+    pub(super) pc: u32,
+    pub(super) mask: u32,
+    pub(super) state: State,
+    pub(super) base: Base,
+    /// The callers, outermost first, and where each goes on.
+    pub(super) stack: Vec<(Base, u32)>,
+    /// When it ran last, by the warp's own count.
+    pub(super) last_run: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Runnable,
+    /// At a barrier instruction.
+    Barrier(Waiting),
+    /// At a warp-level instruction some of whose members are elsewhere.
+    Members,
+}
+
+/// What a split at a barrier waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) id: u32,
+    /// Threads that must arrive; `None` is the whole block.
+    pub(super) count: Option<u32>,
+    pub(super) aligned: bool,
+    /// Earlier arrivals have smaller numbers.
+    pub(super) ticket: u64,
+}
+
+/// Where a call's rows and local memory begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Base {
+    pub(super) function: u32,
+    pub(super) w32: u32,
+    pub(super) w64: u32,
+    pub(super) predicates: u32,
+    pub(super) local: u32,
+}
+
+impl Base {
+    /// The base of a call made from here.
+    pub(super) fn next(self, caller: &Function, callee: u32) -> Self {
+        Self {
+            function: callee,
+            w32: self.w32 + caller.rows.w32,
+            w64: self.w64 + caller.rows.w64,
+            predicates: self.predicates + caller.rows.predicates,
+            local: (self.local + caller.local_bytes).next_multiple_of(16),
+        }
+    }
+}
+
+impl Split {
+    /// Whether two splits stand at the same place, so that their lanes can go on together.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let same_wait = match (self.state, other.state) {
+            (State::Barrier(a), State::Barrier(b)) => {
+                (a.id, a.count, a.aligned) == (b.id, b.count, b.aligned)
+            }
+            (a, b) => a == b,
+        };
+        self.pc == other.pc && same_wait && self.base == other.base && self.stack == other.stack
+    }
+
+    /// Deeper calls first, then lower addresses: lanes that are behind catch up.
+    pub(super) fn order(&self) -> (std::cmp::Reverse<usize>, u32) {
+        (std::cmp::Reverse(self.stack.len()), self.pc)
+    }
+}

@@ -1,0 +1,132 @@
+use crate::fault::Space;
+
+/// A whole PTX text.
+#[derive(Default)]
+pub(crate) struct Tree<'a> {
+    pub(crate) version: (u32, u32),
+    pub(crate) target: &'a str,
+    pub(crate) files: Vec<(u32, &'a str)>,
+    pub(crate) variables: Vec<Variable<'a>>,
+    pub(crate) functions: Vec<Function<'a>>,
+}
+
+/// A variable in any state space; `count` is `None` for an array without a size.
+pub(crate) struct Variable<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) space: Space,
+    pub(crate) align: u32,
+    pub(crate) element: u32,
+    pub(crate) count: Option<u64>,
+    pub(crate) initial: Vec<(u64, Initial<'a>)>,
+    pub(crate) is_extern: bool,
+    pub(crate) line: u32,
+}
+
+impl Variable<'_> {
+    pub(crate) fn size(&self) -> u64 {
+        self.count
+            .unwrap_or(0)
+            .saturating_mul(u64::from(self.element))
+    }
+}
+
+/// One element of an initial value.
+pub(crate) enum Initial<'a> {
+    Bits(u64),
+    /// The address of a variable or function plus an offset; with `mask`, one byte of it.
+    Address {
+        symbol: &'a str,
+        offset: i64,
+        generic: bool,
+        mask: Option<u64>,
+    },
+}
+
+/// A parameter or return value of a function.
+#[derive(Clone)]
+pub(crate) struct ParamDecl<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) size: u32,
+    pub(crate) align: u32,
+}
+
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) is_entry: bool,
+    pub(crate) returns: Vec<ParamDecl<'a>>,
+    pub(crate) params: Vec<ParamDecl<'a>>,
+    /// `.maxntid` and `.reqntid`, with the extents that are left out as 1.
+    pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
+    pub(crate) body: Option<Vec<Statement<'a>>>,
+    pub(crate) line: u32,
+}
+
+pub(crate) struct Statement<'a> {
+    pub(crate) line: u32,
+    pub(crate) kind: StatementKind<'a>,
+}
+
+pub(crate) enum StatementKind<'a> {
+    Open,
+    Close,
+    Label(&'a str),
+    /// Register names; `%r<4>` is the name `%r` with a count.
+    Registers {
+        ty: &'a str,
+        names: Vec<(&'a str, Option<u32>)>,
+    },
+    Variable(Variable<'a>),
+    /// `.loc`, with the rest of its line.
+    Location {
+        file: u32,
+        line: u32,
+        column: u32,
+        comment: &'a str,
+    },
+    BranchTargets {
+        name: &'a str,
+        labels: Vec<&'a str>,
+    },
+    Prototype {
+        name: &'a str,
+        returns: Vec<ParamDecl<'a>>,
+        params: Vec<ParamDecl<'a>>,
+    },
+    Instruction(Instruction<'a>),
+}
+
+pub(crate) struct Instruction<'a> {
+    /// The guard predicate, and whether it is negated.
+    pub(crate) guard: Option<(&'a str, bool)>,
+    /// The opcode with its modifiers.
+    pub(crate) opcode: &'a str,
+    pub(crate) operands: Vec<Operand<'a>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operand<'a> {
+    /// A register, variable, function or label.
+    Name(&'a str),
+    /// `symbol+4`
+    Offset(&'a str, i64),
+    /// `!%p1`
+    Not(&'a str),
+    /// `%p1|%p2`; `_` for a part that is not wanted.
+    Pair(&'a str, &'a str),
+    Int(u64),
+    F32(u32),
+    F64(u64),
+    /// `{a, b}`
+    Vector(Vec<Operand<'a>>),
+    /// `[base+offset]`
+    Address(Base<'a>, i64),
+    /// `(a, b)` of a call.
+    Group(Vec<Operand<'a>>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Base<'a> {
+    Name(&'a str),
+    Absolute(u64),
+}

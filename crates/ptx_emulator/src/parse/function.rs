@@ -1,0 +1,175 @@
+use super::ast::{Instruction, Statement, StatementKind};
+use super::lexer::{Lexer, Token};
+use super::{MAX_DEPTH, module, operand};
+use crate::decode;
+use crate::error::ParseError;
+
+/// The statements of a function, behind its opening brace and up to the closing one.
+pub(super) fn body<'a>(lexer: &mut Lexer<'a>) -> Result<Vec<Statement<'a>>, ParseError> {
+    let mut statements = Vec::new();
+    let mut depth = 0;
+    loop {
+        let token = lexer.next()?;
+        let line = lexer.line();
+        let kind = match token {
+            Token::Mark('{') if depth < MAX_DEPTH => {
+                depth += 1;
+                StatementKind::Open
+            }
+            Token::Mark('{') => return Err(ParseError::limit(line, "scopes are nested too deep")),
+            Token::Mark('}') if depth == 0 => return Ok(statements),
+            Token::Mark('}') => {
+                depth -= 1;
+                StatementKind::Close
+            }
+            Token::Mark(';') => continue,
+            Token::Mark('@') => StatementKind::Instruction(guarded(lexer)?),
+            Token::Word(directive) if directive.starts_with('.') => {
+                match self::directive(lexer, directive, &mut statements)? {
+                    Some(kind) => kind,
+                    None => continue,
+                }
+            }
+            Token::Word(name) if lexer.peek()? == Token::Mark(':') => {
+                lexer.next()?;
+                labelled(lexer, name)?
+            }
+            Token::Word(opcode) => StatementKind::Instruction(instruction(lexer, None, opcode)?),
+            found => return Err(lexer.unexpected(found, "an instruction or `}`")),
+        };
+        statements.push(Statement { line, kind });
+    }
+}
+
+/// A directive inside a function. Variables go to `statements` by themselves: one declaration may hold several.
+fn directive<'a>(
+    lexer: &mut Lexer<'a>,
+    directive: &'a str,
+    statements: &mut Vec<Statement<'a>>,
+) -> Result<Option<StatementKind<'a>>, ParseError> {
+    let line = lexer.line();
+    Ok(match directive {
+        ".reg" => Some(registers(lexer)?),
+        ".loc" => Some(location(lexer)?),
+        ".pragma" => {
+            lexer.next()?;
+            lexer.expect(';')?;
+            None
+        }
+        ".local" | ".shared" | ".param" | ".global" | ".const" => {
+            let space = module::space(directive).expect("one of the five");
+            let mut variables = Vec::new();
+            module::variables(lexer, space, false, &mut variables)?;
+            let statement = |variable| Statement {
+                line,
+                kind: StatementKind::Variable(variable),
+            };
+            statements.extend(variables.into_iter().map(statement));
+            None
+        }
+        _ => return Err(ParseError::unsupported(line, directive)),
+    })
+}
+
+/// `.reg .b32 %r<4>, %x;`
+fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<StatementKind<'a>, ParseError> {
+    let ty = lexer.word()?;
+    if matches!(ty, ".v2" | ".v4") {
+        return Err(ParseError::unsupported(lexer.line(), format!(".reg {ty}")));
+    }
+    let mut names = Vec::new();
+    loop {
+        let name = lexer.word()?;
+        let mut count = None;
+        if lexer.accept('<')? {
+            count = Some(lexer.integer_u32()?);
+            lexer.expect('>')?;
+        }
+        names.push((name, count));
+        if !lexer.accept(',')? {
+            break;
+        }
+    }
+    lexer.expect(';')?;
+    Ok(StatementKind::Registers { ty, names })
+}
+
+/// `.loc 1 62 5 // comment`, with or without `, function_name label, inlined_at 1 2 3`.
+fn location<'a>(lexer: &mut Lexer<'a>) -> Result<StatementKind<'a>, ParseError> {
+    let line = lexer.line();
+    let rest = lexer.rest_of_line();
+    let (numbers, comment) = rest.split_once("//").unwrap_or((rest, ""));
+    let numbers = numbers.split(',').next().unwrap_or_default();
+    let mut numbers = numbers.split_whitespace().map(str::parse);
+    match (
+        numbers.next(),
+        numbers.next(),
+        numbers.next(),
+        numbers.next(),
+    ) {
+        (Some(Ok(file)), Some(Ok(line)), Some(Ok(column)), None) => Ok(StatementKind::Location {
+            file,
+            line,
+            column,
+            comment: comment.trim(),
+        }),
+        _ => Err(ParseError::syntax(line, "expected `.loc file line column`")),
+    }
+}
+
+/// What follows `name:`.
+fn labelled<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<StatementKind<'a>, ParseError> {
+    match lexer.peek()? {
+        Token::Word(".branchtargets") => {
+            lexer.next()?;
+            let mut labels = vec![lexer.word()?];
+            while lexer.accept(',')? {
+                labels.push(lexer.word()?);
+            }
+            lexer.expect(';')?;
+            Ok(StatementKind::BranchTargets { name, labels })
+        }
+        Token::Word(".callprototype") => {
+            lexer.next()?;
+            let (returns, params) = module::prototype(lexer)?;
+            lexer.expect(';')?;
+            Ok(StatementKind::Prototype {
+                name,
+                returns,
+                params,
+            })
+        }
+        Token::Word(".calltargets") => Err(ParseError::unsupported(lexer.line(), ".calltargets")),
+        _ => Ok(StatementKind::Label(name)),
+    }
+}
+
+/// `@%p1 opcode …` or `@!%p1 opcode …`
+fn guarded<'a>(lexer: &mut Lexer<'a>) -> Result<Instruction<'a>, ParseError> {
+    let negated = lexer.accept('!')?;
+    let predicate = lexer.word()?;
+    let opcode = lexer.word()?;
+    instruction(lexer, Some((predicate, negated)), opcode)
+}
+
+fn instruction<'a>(
+    lexer: &mut Lexer<'a>,
+    guard: Option<(&'a str, bool)>,
+    opcode: &'a str,
+) -> Result<Instruction<'a>, ParseError> {
+    let line = lexer.line();
+    let operands = operand::list(lexer, ';', 0).and_then(|operands| {
+        lexer.expect(';')?;
+        Ok(operands)
+    });
+    match operands {
+        Ok(operands) => Ok(Instruction {
+            guard,
+            opcode,
+            operands,
+        }),
+        // Texture and video instructions have operands of their own shape.
+        Err(_) if decode::is_other_opcode(opcode) => Err(ParseError::unsupported(line, opcode)),
+        Err(error) => Err(error),
+    }
+}

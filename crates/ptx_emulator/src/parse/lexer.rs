@@ -1,0 +1,220 @@
+use crate::error::ParseError;
+
+/// A token of PTX. A word may begin with a dot (directive) and may hold dots (opcode with modifiers).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Token<'a> {
+    Word(&'a str),
+    Number(&'a str),
+    Text(&'a str),
+    Mark(char),
+    End,
+}
+
+/// Cuts a text into tokens, one at a time, with one token of look-ahead.
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    peeked: Option<(Token<'a>, u32)>,
+    last_line: u32,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            line: 1,
+            peeked: None,
+            last_line: 1,
+        }
+    }
+
+    /// The line of the token that was read last.
+    pub(super) fn line(&self) -> u32 {
+        self.last_line
+    }
+
+    pub(super) fn next(&mut self) -> Result<Token<'a>, ParseError> {
+        let (token, line) = match self.peeked.take() {
+            Some(peeked) => peeked,
+            None => self.read()?,
+        };
+        self.last_line = line;
+        Ok(token)
+    }
+
+    pub(super) fn peek(&mut self) -> Result<Token<'a>, ParseError> {
+        match self.peeked {
+            Some((token, _)) => Ok(token),
+            None => {
+                let read = self.read()?;
+                self.peeked = Some(read);
+                Ok(read.0)
+            }
+        }
+    }
+
+    /// Takes the next token when it is this mark.
+    pub(super) fn accept(&mut self, mark: char) -> Result<bool, ParseError> {
+        let found = self.peek()? == Token::Mark(mark);
+        if found {
+            self.next()?;
+        }
+        Ok(found)
+    }
+
+    /// Takes the next token when it is this word.
+    pub(super) fn accept_word(&mut self, word: &str) -> Result<bool, ParseError> {
+        let found = self.peek()? == Token::Word(word);
+        if found {
+            self.next()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn expect(&mut self, mark: char) -> Result<(), ParseError> {
+        let found = self.next()?;
+        if found == Token::Mark(mark) {
+            Ok(())
+        } else {
+            Err(self.unexpected(found, &format!("`{mark}`")))
+        }
+    }
+
+    pub(super) fn word(&mut self) -> Result<&'a str, ParseError> {
+        match self.next()? {
+            Token::Word(word) => Ok(word),
+            found => Err(self.unexpected(found, "a name")),
+        }
+    }
+
+    /// An unsigned decimal, octal, hexadecimal or binary number.
+    pub(super) fn integer(&mut self) -> Result<u64, ParseError> {
+        match self.next()? {
+            Token::Number(digits) => self.parse_integer(digits),
+            found => Err(self.unexpected(found, "a number")),
+        }
+    }
+
+    pub(super) fn integer_u32(&mut self) -> Result<u32, ParseError> {
+        let value = self.integer()?;
+        u32::try_from(value)
+            .map_err(|_| ParseError::syntax(self.last_line, format!("{value} is too large here")))
+    }
+
+    pub(super) fn parse_integer(&self, digits: &str) -> Result<u64, ParseError> {
+        let bare = digits.trim_end_matches(['u', 'U']);
+        let radix = |prefix: [&str; 2]| prefix.iter().find_map(|p| bare.strip_prefix(p));
+        let parsed = if let Some(hex) = radix(["0x", "0X"]) {
+            u64::from_str_radix(hex, 16)
+        } else if let Some(binary) = radix(["0b", "0B"]) {
+            u64::from_str_radix(binary, 2)
+        } else if bare.len() > 1 && bare.starts_with('0') {
+            u64::from_str_radix(&bare[1..], 8)
+        } else {
+            bare.parse()
+        };
+        parsed.map_err(|_| {
+            ParseError::syntax(
+                self.last_line,
+                format!("`{digits}` is not an integer of 64 bits"),
+            )
+        })
+    }
+
+    /// The rest of the line of the last token; the next token comes from the line after it.
+    ///
+    /// Only valid when nothing is peeked: the callers read a directive's name and then this.
+    pub(super) fn rest_of_line(&mut self) -> &'a str {
+        let rest = &self.text[self.at..];
+        let end = rest.find('\n').unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    pub(super) fn unexpected(&self, found: Token<'_>, wanted: &str) -> ParseError {
+        let found = match found {
+            Token::Word(text) | Token::Number(text) => format!("`{text}`"),
+            Token::Text(text) => format!("\"{text}\""),
+            Token::Mark(mark) => format!("`{mark}`"),
+            Token::End => "the end of the text".to_owned(),
+        };
+        ParseError::syntax(self.last_line, format!("expected {wanted}, found {found}"))
+    }
+
+    fn read(&mut self) -> Result<(Token<'a>, u32), ParseError> {
+        self.skip_blank()?;
+        let line = self.line;
+        let rest = &self.text[self.at..];
+        let Some(first) = rest.chars().next() else {
+            return Ok((Token::End, line));
+        };
+        let (token, length) = if first == '"' {
+            let end = rest[1..]
+                .find(['"', '\n'])
+                .filter(|&end| rest[1 + end..].starts_with('"'));
+            let end =
+                end.ok_or_else(|| ParseError::syntax(line, "a string without its closing quote"))?;
+            (Token::Text(&rest[1..1 + end]), end + 2)
+        } else if first.is_ascii_digit() {
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+                .unwrap_or(rest.len());
+            (Token::Number(&rest[..end]), end)
+        } else if is_word(first) {
+            let end = word_length(rest);
+            (Token::Word(&rest[..end]), end)
+        } else {
+            (Token::Mark(first), first.len_utf8())
+        };
+        self.at += length;
+        Ok((token, line))
+    }
+
+    fn skip_blank(&mut self) -> Result<(), ParseError> {
+        loop {
+            let rest = &self.text[self.at..];
+            if rest.starts_with("//") {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                let end = comment.find("*/");
+                let end =
+                    end.ok_or_else(|| ParseError::syntax(self.line, "a comment without its end"))?;
+                self.line += comment[..end].matches('\n').count() as u32;
+                self.at += end + 4;
+            } else {
+                match rest.as_bytes().first() {
+                    Some(b'\n') => self.line += 1,
+                    Some(b' ' | b'\t' | b'\r' | 0x0c | 0x0b) => {}
+                    // Some assemblers' texts end in a zero byte.
+                    Some(0) if rest.len() == 1 => {}
+                    _ => return Ok(()),
+                }
+                self.at += 1;
+            }
+        }
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
+}
+
+/// Words take in `::` between letters, as in `.shared::cta`.
+fn word_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if is_word(char::from(bytes[at])) {
+            at += 1;
+        } else if bytes[at..].starts_with(b"::")
+            && bytes.get(at + 2).is_some_and(u8::is_ascii_alphanumeric)
+        {
+            at += 2;
+        } else {
+            break;
+        }
+    }
+    at
+}

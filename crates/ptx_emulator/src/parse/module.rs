@@ -1,0 +1,452 @@
+use super::ast::{Function, Initial, Operand, ParamDecl, Tree, Variable};
+use super::lexer::{Lexer, Token};
+use super::operand::{number, offset};
+use super::{MAX_SOURCE_BYTES, function};
+use crate::error::ParseError;
+use crate::fault::Space;
+
+/// Reads a whole PTX text.
+pub(crate) fn parse(text: &str) -> Result<Tree<'_>, ParseError> {
+    if text.len() > MAX_SOURCE_BYTES {
+        let message = format!(
+            "the text has {} bytes; at most {MAX_SOURCE_BYTES} are accepted",
+            text.len()
+        );
+        return Err(ParseError::limit(1, message));
+    }
+    let lexer = &mut Lexer::new(text);
+    let mut tree = Tree::default();
+    loop {
+        match lexer.next()? {
+            Token::End => break,
+            Token::Word(".version") => tree.version = version(lexer)?,
+            Token::Word(".target") => {
+                tree.target = lexer.word()?;
+                while lexer.accept(',')? {
+                    lexer.word()?;
+                }
+            }
+            Token::Word(".address_size") => {
+                let size = lexer.integer()?;
+                if size != 64 {
+                    return Err(ParseError::unsupported(
+                        lexer.line(),
+                        format!(".address_size {size}"),
+                    ));
+                }
+            }
+            Token::Word(".file") => tree.files.push(file(lexer)?),
+            Token::Word(".section") => skip_section(lexer)?,
+            Token::Word(".pragma") => skip_statement(lexer)?,
+            Token::Word(word) => declaration(lexer, word, &mut tree)?,
+            Token::Mark(';') => {}
+            found => return Err(lexer.unexpected(found, "a directive")),
+        }
+    }
+    match (tree.version, tree.target) {
+        ((0, 0), _) => Err(ParseError::syntax(1, "not PTX: there is no `.version`")),
+        (_, "") => Err(ParseError::syntax(1, "not PTX: there is no `.target`")),
+        _ => Ok(tree),
+    }
+}
+
+fn version(lexer: &mut Lexer<'_>) -> Result<(u32, u32), ParseError> {
+    if let Token::Number(digits) = lexer.next()? {
+        let parts = digits
+            .split_once('.')
+            .map(|(major, minor)| (major.parse(), minor.parse()));
+        if let Some((Ok(major), Ok(minor))) = parts {
+            return Ok((major, minor));
+        }
+    }
+    Err(ParseError::syntax(
+        lexer.line(),
+        "expected a version such as 7.0",
+    ))
+}
+
+fn file<'a>(lexer: &mut Lexer<'a>) -> Result<(u32, &'a str), ParseError> {
+    let index = lexer.integer_u32()?;
+    let name = match lexer.next()? {
+        Token::Text(name) => name,
+        found => return Err(lexer.unexpected(found, "a file name")),
+    };
+    // Time stamp and size may follow.
+    while lexer.accept(',')? {
+        lexer.integer()?;
+    }
+    Ok((index, name))
+}
+
+/// `.section .debug_info { … }`: DWARF data that nobody here reads.
+fn skip_section(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
+    lexer.word()?;
+    lexer.expect('{')?;
+    loop {
+        match lexer.next()? {
+            Token::Mark('}') => return Ok(()),
+            Token::End => return Err(lexer.unexpected(Token::End, "`}`")),
+            _ => {}
+        }
+    }
+}
+
+fn skip_statement(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
+    loop {
+        match lexer.next()? {
+            Token::Mark(';') => return Ok(()),
+            Token::End => return Err(lexer.unexpected(Token::End, "`;`")),
+            _ => {}
+        }
+    }
+}
+
+/// `[.extern|.visible|.weak|.common] (.entry|.func|variable)`
+fn declaration<'a>(
+    lexer: &mut Lexer<'a>,
+    first: &'a str,
+    tree: &mut Tree<'a>,
+) -> Result<(), ParseError> {
+    let mut word = first;
+    let mut is_extern = false;
+    while matches!(word, ".extern" | ".visible" | ".weak" | ".common") {
+        is_extern |= word == ".extern";
+        word = lexer.word()?;
+    }
+    match word {
+        ".entry" | ".func" => tree
+            .functions
+            .push(function_header(lexer, word == ".entry")?),
+        ".global" | ".const" | ".shared" => {
+            let space = space(word).expect("one of the three");
+            variables(lexer, space, is_extern, &mut tree.variables)?;
+        }
+        _ if word.starts_with('.') => return Err(ParseError::unsupported(lexer.line(), word)),
+        _ => return Err(lexer.unexpected(Token::Word(word), "a directive")),
+    }
+    Ok(())
+}
+
+pub(super) fn space(word: &str) -> Option<Space> {
+    Some(match word {
+        ".global" => Space::Global,
+        ".const" => Space::Const,
+        ".shared" => Space::Shared,
+        ".local" => Space::Local,
+        ".param" => Space::Param,
+        _ => return None,
+    })
+}
+
+fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, ParseError> {
+    let line = lexer.line();
+    let returns = if lexer.peek()? == Token::Mark('(') {
+        params(lexer)?
+    } else {
+        Vec::new()
+    };
+    let name = lexer.word()?;
+    let params = if lexer.peek()? == Token::Mark('(') {
+        params(lexer)?
+    } else {
+        Vec::new()
+    };
+    let mut function = Function {
+        name,
+        is_entry,
+        returns,
+        params,
+        max_threads: None,
+        required_threads: None,
+        body: None,
+        line,
+    };
+    loop {
+        match lexer.next()? {
+            Token::Word(".noreturn") => {}
+            Token::Word(".maxntid") => function.max_threads = Some(extents(lexer)?),
+            Token::Word(".reqntid") => function.required_threads = Some(extents(lexer)?),
+            Token::Word(".minnctapersm" | ".maxnctapersm" | ".maxnreg") => {
+                lexer.integer()?;
+            }
+            Token::Word(".pragma") => skip_statement(lexer)?,
+            Token::Word(directive) => return Err(ParseError::unsupported(lexer.line(), directive)),
+            Token::Mark(';') => return Ok(function),
+            Token::Mark('{') => {
+                function.body = Some(function::body(lexer)?);
+                return Ok(function);
+            }
+            found => return Err(lexer.unexpected(found, "`;` or `{`")),
+        }
+    }
+}
+
+fn extents(lexer: &mut Lexer<'_>) -> Result<[u32; 3], ParseError> {
+    let mut extents = [1; 3];
+    for (index, extent) in extents.iter_mut().enumerate() {
+        if index > 0 && !lexer.accept(',')? {
+            break;
+        }
+        *extent = lexer.integer_u32()?;
+    }
+    Ok(extents)
+}
+
+/// `(.param .align 8 .b8 name[16], …)`
+pub(super) fn params<'a>(lexer: &mut Lexer<'a>) -> Result<Vec<ParamDecl<'a>>, ParseError> {
+    let mut params = Vec::new();
+    lexer.expect('(')?;
+    if lexer.accept(')')? {
+        return Ok(params);
+    }
+    loop {
+        match lexer.next()? {
+            Token::Word(".param") => {}
+            Token::Word(".reg") => {
+                return Err(ParseError::unsupported(lexer.line(), ".reg parameter"));
+            }
+            found => return Err(lexer.unexpected(found, "`.param`")),
+        }
+        params.push(param(lexer)?);
+        if !lexer.accept(',')? {
+            break;
+        }
+    }
+    lexer.expect(')')?;
+    Ok(params)
+}
+
+fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
+    let (mut align, mut element) = (None, None);
+    let name = loop {
+        match lexer.word()? {
+            ".align" => align = Some(alignment(lexer)?),
+            // `.ptr [.space] .align n` describes what a pointer points to, not the parameter.
+            ".ptr" => {
+                if let Token::Word(".global" | ".shared" | ".const" | ".local") = lexer.peek()? {
+                    lexer.next()?;
+                }
+                if lexer.accept_word(".align")? {
+                    alignment(lexer)?;
+                }
+            }
+            word if word.starts_with('.') => element = Some(element_size(lexer, word)?),
+            name => break name,
+        }
+    };
+    let element =
+        element.ok_or_else(|| ParseError::syntax(lexer.line(), "a parameter without a type"))?;
+    let count = dimensions(lexer)?.unwrap_or(Some(1));
+    let count = count
+        .ok_or_else(|| ParseError::unsupported(lexer.line(), "parameter array without a size"))?;
+    let size = u32::try_from(count.saturating_mul(u64::from(element)))
+        .ok()
+        .filter(|&size| size <= 1 << 15)
+        .ok_or_else(|| {
+            ParseError::limit(
+                lexer.line(),
+                format!("parameter `{name}` is larger than 32 KiB"),
+            )
+        })?;
+    Ok(ParamDecl {
+        name,
+        size,
+        align: align.unwrap_or(element),
+    })
+}
+
+fn alignment(lexer: &mut Lexer<'_>) -> Result<u32, ParseError> {
+    let align = lexer.integer_u32()?;
+    if align.is_power_of_two() && align <= 512 {
+        Ok(align)
+    } else {
+        let message = format!("alignment {align}; it must be a power of two up to 512");
+        Err(ParseError::syntax(lexer.line(), message))
+    }
+}
+
+fn element_size(lexer: &Lexer<'_>, ty: &str) -> Result<u32, ParseError> {
+    Ok(match ty {
+        ".b8" | ".u8" | ".s8" => 1,
+        ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => 2,
+        ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => 4,
+        ".b64" | ".u64" | ".s64" | ".f64" => 8,
+        ".b128" => 16,
+        _ => return Err(ParseError::unsupported(lexer.line(), ty)),
+    })
+}
+
+/// `[4][8]`: the product; `None` inside for `[]`, `None` outside when there is no bracket.
+fn dimensions(lexer: &mut Lexer<'_>) -> Result<Option<Option<u64>>, ParseError> {
+    let mut count = None;
+    while lexer.accept('[')? {
+        let extent = if lexer.peek()? == Token::Mark(']') {
+            None
+        } else {
+            Some(lexer.integer()?)
+        };
+        lexer.expect(']')?;
+        count = Some(match (count, extent) {
+            (None, extent) => extent,
+            (Some(Some(outer)), Some(extent)) => Some(u64::saturating_mul(outer, extent)),
+            (Some(_), _) => {
+                return Err(ParseError::unsupported(
+                    lexer.line(),
+                    "array whose size is not in its declaration",
+                ));
+            }
+        });
+    }
+    Ok(count)
+}
+
+/// `.align 16 .b8 name[4096] = {…}, other;` behind the state space's name.
+pub(super) fn variables<'a>(
+    lexer: &mut Lexer<'a>,
+    space: Space,
+    is_extern: bool,
+    into: &mut Vec<Variable<'a>>,
+) -> Result<(), ParseError> {
+    let (mut align, mut element) = (None, None);
+    let mut name = loop {
+        match lexer.word()? {
+            ".align" => align = Some(alignment(lexer)?),
+            vector @ (".v2" | ".v4") => return Err(ParseError::unsupported(lexer.line(), vector)),
+            ".attribute" => return Err(ParseError::unsupported(lexer.line(), ".attribute")),
+            word if word.starts_with('.') => element = Some(element_size(lexer, word)?),
+            name => break name,
+        }
+    };
+    let element =
+        element.ok_or_else(|| ParseError::syntax(lexer.line(), "a variable without a type"))?;
+    loop {
+        let line = lexer.line();
+        if lexer.accept('<')? {
+            return Err(ParseError::unsupported(line, "variable names with a count"));
+        }
+        let mut count = dimensions(lexer)?.unwrap_or(Some(1));
+        let mut initial = Vec::new();
+        if lexer.accept('=')? {
+            let length = initializer(lexer, &mut 0, &mut initial, false)?;
+            count = count.or(Some(length));
+            let size = count.unwrap_or(0);
+            if initial.iter().any(|&(at, _)| at >= size) {
+                return Err(ParseError::syntax(
+                    line,
+                    format!("`{name}` has more initial values than elements"),
+                ));
+            }
+        }
+        let align = align.unwrap_or(element);
+        into.push(Variable {
+            name,
+            space,
+            align,
+            element,
+            count,
+            initial,
+            is_extern,
+            line,
+        });
+        if !lexer.accept(',')? {
+            break;
+        }
+        name = lexer.word()?;
+    }
+    lexer.expect(';')
+}
+
+/// One value or `{…}`; the number of elements it covers.
+fn initializer<'a>(
+    lexer: &mut Lexer<'a>,
+    at: &mut u64,
+    into: &mut Vec<(u64, Initial<'a>)>,
+    nested: bool,
+) -> Result<u64, ParseError> {
+    if lexer.accept('{')? {
+        if nested {
+            return Err(ParseError::unsupported(
+                lexer.line(),
+                "initial values in nested braces",
+            ));
+        }
+        while !lexer.accept('}')? {
+            initializer(lexer, at, into, true)?;
+            if !lexer.accept(',')? {
+                lexer.expect('}')?;
+                break;
+            }
+        }
+    } else {
+        into.push((*at, initial_value(lexer)?));
+        *at += 1;
+    }
+    Ok(*at)
+}
+
+fn initial_value<'a>(lexer: &mut Lexer<'a>) -> Result<Initial<'a>, ParseError> {
+    let negative = lexer.accept('-')?;
+    match lexer.next()? {
+        Token::Number(digits) => {
+            // `0xFF00(symbol)`: the byte of an address that the mask selects.
+            if !negative && lexer.accept('(')? {
+                let selected = lexer.parse_integer(digits)?;
+                let name = lexer.word()?;
+                let mut value = initial_address(lexer, name)?;
+                lexer.expect(')')?;
+                if let Initial::Address { mask, .. } = &mut value {
+                    *mask = Some(selected);
+                }
+                return Ok(value);
+            }
+            Ok(Initial::Bits(match number(lexer, digits, negative)? {
+                Operand::Int(bits) | Operand::F64(bits) => bits,
+                Operand::F32(bits) => u64::from(bits),
+                _ => return Err(ParseError::syntax(lexer.line(), "expected a number")),
+            }))
+        }
+        Token::Word(name) if !negative => initial_address(lexer, name),
+        found => Err(lexer.unexpected(found, "an initial value")),
+    }
+}
+
+/// `symbol+4`, `generic(symbol)+4`
+fn initial_address<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<Initial<'a>, ParseError> {
+    let generic = name == "generic" && lexer.accept('(')?;
+    let symbol = if generic { lexer.word()? } else { name };
+    let mut sum = offset(lexer)?.unwrap_or(0);
+    if generic {
+        lexer.expect(')')?;
+        sum = sum.wrapping_add(offset(lexer)?.unwrap_or(0));
+    }
+    Ok(Initial::Address {
+        symbol,
+        offset: sum,
+        generic,
+        mask: None,
+    })
+}
+
+/// Return values and parameters of a `.callprototype`, whose name is `_`.
+pub(super) fn prototype<'a>(
+    lexer: &mut Lexer<'a>,
+) -> Result<(Vec<ParamDecl<'a>>, Vec<ParamDecl<'a>>), ParseError> {
+    let returns = if lexer.peek()? == Token::Mark('(') {
+        params(lexer)?
+    } else {
+        Vec::new()
+    };
+    lexer.word()?;
+    let params = if lexer.peek()? == Token::Mark('(') {
+        params(lexer)?
+    } else {
+        Vec::new()
+    };
+    while lexer.peek()? != Token::Mark(';') {
+        match lexer.next()? {
+            Token::Word(".noreturn") => {}
+            found => return Err(lexer.unexpected(found, "`;`")),
+        }
+    }
+    Ok((returns, params))
+}
