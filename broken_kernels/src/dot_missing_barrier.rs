@@ -1,13 +1,14 @@
-//! Mistake: the rounds of the tree are not separated by barriers.
+//! Mistake: the barrier at the head of the tree's rounds is missing.
 //!
-//! Each round reads what other threads wrote in the round before. Within one warp the threads often happen to keep step, so the last
-//! rounds seem to work without a barrier; the earlier ones read slots that another warp has not written yet.
+//! Each round reads what other threads wrote in the round before, the first one what they wrote as their share. Within one warp the
+//! threads often happen to keep step, so the last rounds seem to work without a barrier; the others read slots that another warp
+//! has not written yet.
 //!
 //! - On a GPU: the result may miss products, differently from run to run, and be right on most days.
 //! - On the emulator: the result of one possible order. The race itself (a read of a slot and another thread's write with no barrier
 //!   between them) is for the race detector.
 //!
-//! The sound twin is `dot_tree_f32`: one barrier at the head of each round.
+//! The sound twin is `dot_tree_f32`, which has it.
 
 use cuda_std::prelude::*;
 
@@ -32,16 +33,15 @@ pub unsafe fn dot_missing_barrier(a: &[f32], b: &[f32], partials: *mut f32) {
     // SAFETY: one slot for each thread, one partial result for each block. Nothing orders the reads of other threads' slots.
     unsafe {
         slots.add(thread).write(sum);
-        thread::sync_threads();
         let mut active = threads;
         while active > 1 {
+            // The mistake: no barrier here.
             let half = active.div_ceil(2);
             if thread < active - half {
                 let folded = slots.add(thread).read() + slots.add(thread + half).read();
                 slots.add(thread).write(folded);
             }
             active = half;
-            // The mistake: no barrier here.
         }
         if thread == 0 {
             partials
