@@ -1,1 +1,6 @@
-//! Integration tests across the Blockwise workspace.
+//! What the integration tests share: devices, inputs, comparisons, and a reader of PTX text.
+
+pub mod check;
+pub mod data;
+pub mod devices;
+pub mod ptx;

@@ -1,0 +1,56 @@
+//! Comparisons that say what was launched when they fail.
+
+use std::fmt::Debug;
+
+use blockwise::compare::{self, ToNumber};
+use blockwise::device::{Device, Element};
+use blockwise::oracle::{Expected, Precision};
+use ndarray::{Array, Dimension};
+
+/// Every element is within the oracle's tolerance.
+#[track_caller]
+pub fn close<T: Precision, D: Dimension>(
+    device: &Device,
+    case: impl Debug,
+    result: &Array<T, D>,
+    expected: &Expected<D>,
+) {
+    let comparison = compare::with_oracle(result.view(), expected)
+        .unwrap_or_else(|error| panic!("{}, {case:?}: {error}", device.properties().name));
+    assert!(
+        comparison.passed(),
+        "{}, {case:?}: {comparison:?}",
+        device.properties().name
+    );
+}
+
+/// Every element is the expected one.
+#[track_caller]
+pub fn equal<T: Element + ToNumber, D: Dimension>(
+    device: &Device,
+    case: impl Debug,
+    result: &Array<T, D>,
+    expected: &Array<T, D>,
+) {
+    let comparison = compare::exactly(result.view(), expected.view())
+        .unwrap_or_else(|error| panic!("{}, {case:?}: {error}", device.properties().name));
+    assert!(
+        comparison.passed(),
+        "{}, {case:?}: {comparison:?}",
+        device.properties().name
+    );
+}
+
+/// Every bit is the same, those of NaN and of zeros too.
+#[track_caller]
+pub fn same_bits<T: Element, D: Dimension>(
+    case: impl Debug,
+    left: &Array<T, D>,
+    right: &Array<T, D>,
+) {
+    assert_eq!(left.shape(), right.shape(), "{case:?}");
+    for (index, (left, right)) in left.iter().zip(right).enumerate() {
+        let same = bytemuck::bytes_of(left) == bytemuck::bytes_of(right);
+        assert!(same, "{case:?}: element {index} is {left:?} and {right:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! The devices that the tests run on.
+
+use std::io::Write;
+use std::sync::LazyLock;
+
+use blockwise::device::{Device, DeviceChoice, PtxSource};
+
+/// Environment variable that names one device for all tests, `gpu` or `emulator`. A GPU asked for like that must be there.
+pub const DEVICE_VARIABLE: &str = "BLOCKWISE_DEVICE";
+
+/// The emulator and, where there is one, the GPU, with the kernels loaded. A test goes through all of them with the same code.
+///
+/// That there is no GPU is said once, on stderr, also when the test harness captures output.
+pub fn devices() -> &'static [Device] {
+    static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
+        let mut choices = vec![DeviceChoice::Emulator];
+        match std::env::var(DEVICE_VARIABLE) {
+            Ok(name) => choices = vec![name.parse().unwrap_or_else(|error| panic!("{error}"))],
+            Err(_) => match Device::connect(DeviceChoice::Gpu) {
+                Ok(_) => choices.push(DeviceChoice::Gpu),
+                Err(error) => skip(&format!("the tests on a GPU: {error}")),
+            },
+        }
+        choices.into_iter().map(open).collect()
+    });
+    &DEVICES
+}
+
+/// The emulator and the GPU, for tests that compare the two. `None` is a skip that has been said.
+pub fn emulator_and_gpu() -> Option<&'static (Device, Device)> {
+    static BOTH: LazyLock<Option<(Device, Device)>> =
+        LazyLock::new(|| match Device::connect(DeviceChoice::Gpu) {
+            Ok(_) => Some((open(DeviceChoice::Emulator), open(DeviceChoice::Gpu))),
+            Err(error) => {
+                skip(&format!("emulator against GPU, bit by bit: {error}"));
+                None
+            }
+        });
+    BOTH.as_ref()
+}
+
+/// A device of its own, for tests that break something.
+pub fn emulator() -> Device {
+    open(DeviceChoice::Emulator)
+}
+
+fn open(choice: DeviceChoice) -> Device {
+    Device::open(choice, &PtxSource::standard())
+        .unwrap_or_else(|error| panic!("{error}; {}", error.hint().unwrap_or("no hint")))
+}
+
+/// The handle, not `eprintln!`: the harness captures the latter in tests that pass.
+fn skip(what: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}

@@ -1,0 +1,15 @@
+//! The kernels against oracles, on the emulator and, where there is one, on the GPU; their PTX; and their broken twins.
+//!
+//! `BLOCKWISE_DEVICE=gpu` runs the tests on the GPU alone; those with `small_` in their name make a short run of every sound
+//! kernel, for compute-sanitizer.
+
+mod broken;
+mod conv1d;
+mod devices_agree;
+mod matmul;
+mod movement;
+mod ptx;
+mod reduce;
+mod refused;
+mod small;
+mod stays_inside;

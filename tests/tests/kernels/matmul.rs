@@ -1,0 +1,182 @@
+//! Matrix product: both kernels and types over shapes and grids.
+
+use blockwise::device::Device;
+use blockwise::launch::{MatmulKernel, MatmulOptions, matmul};
+use blockwise::oracle::{self, Precision};
+use blockwise_tests::check;
+use blockwise_tests::data::{Draw, matrix};
+use blockwise_tests::devices::devices;
+use ndarray::{Array2, array};
+use proptest::prelude::*;
+
+/// Rows, inner, cols: around the tile of 16, primes, long and flat, and without rows, inner extent or columns.
+const SHAPES: [(usize, usize, usize); 19] = [
+    (1, 1, 1),
+    (1, 16, 1),
+    (15, 16, 17),
+    (16, 16, 16),
+    (17, 15, 16),
+    (16, 17, 15),
+    (31, 33, 32),
+    (32, 31, 33),
+    (37, 41, 43),
+    (1, 100, 1),
+    (100, 1, 100),
+    (1, 7, 130),
+    (130, 7, 1),
+    (64, 3, 50),
+    (2, 200, 3),
+    (0, 3, 4),
+    (4, 3, 0),
+    (5, 0, 20),
+    (0, 0, 0),
+];
+
+#[track_caller]
+pub(super) fn check<T: Precision + Draw>(
+    device: &Device,
+    (rows, inner, cols): (usize, usize, usize),
+    kernel: MatmulKernel,
+    grid_cap: Option<u32>,
+) {
+    let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
+    let options = MatmulOptions { kernel, grid_cap };
+    let case = (T::NAME, rows, inner, cols, options);
+    let result = matmul(device, a.view(), b.view(), &options)
+        .unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    let expected = oracle::matmul::<T>(a.view(), b.view());
+    check::close(device, case, &result, &expected);
+}
+
+#[test]
+fn every_shape() {
+    for device in devices() {
+        for shape in SHAPES {
+            for &kernel in MatmulKernel::ALL {
+                check::<f32>(device, shape, kernel, None);
+                check::<f64>(device, shape, kernel, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_grid_that_must_stride_in_both_directions() {
+    for device in devices() {
+        for grid_cap in [1, 2] {
+            for &kernel in MatmulKernel::ALL {
+                check::<f32>(device, (50, 19, 67), kernel, Some(grid_cap));
+                check::<f64>(device, (67, 33, 50), kernel, Some(grid_cap));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_inner_extent_gives_zeros() {
+    for device in devices() {
+        for &kernel in MatmulKernel::ALL {
+            let options = MatmulOptions {
+                kernel,
+                grid_cap: None,
+            };
+            let (a, b) = (Array2::<f32>::zeros((3, 0)), Array2::zeros((0, 18)));
+            let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
+            check::same_bits(kernel, &result, &Array2::zeros((3, 18)));
+        }
+    }
+}
+
+#[test]
+fn infinities_and_nan_stay_in_their_rows_and_columns() {
+    let mut a = matrix::<f32>(33, 20, 18);
+    let mut b = matrix::<f32>(34, 18, 21);
+    a[(19, 17)] = f32::INFINITY;
+    a[(3, 0)] = f32::NAN;
+    b[(17, 20)] = f32::NEG_INFINITY;
+    for device in devices() {
+        for &kernel in MatmulKernel::ALL {
+            let options = MatmulOptions {
+                kernel,
+                grid_cap: None,
+            };
+            let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
+            let expected = oracle::matmul::<f32>(a.view(), b.view());
+            check::close(device, options, &result, &expected);
+        }
+    }
+}
+
+#[test]
+fn transposed_views() {
+    let (a, b) = (matrix::<f64>(35, 30, 20), matrix::<f64>(36, 25, 30));
+    for device in devices() {
+        let result = matmul(device, a.t(), b.t(), &MatmulOptions::default()).expect("a launch");
+        let expected = oracle::matmul::<f64>(a.t(), b.t());
+        check::close(device, "Aᵀ·Bᵀ", &result, &expected);
+    }
+}
+
+#[test]
+fn both_kernels_add_in_the_same_order() {
+    let (a, b) = (matrix::<f32>(37, 35, 50), matrix::<f32>(38, 50, 29));
+    for device in devices() {
+        let run = |kernel| {
+            let options = MatmulOptions {
+                kernel,
+                grid_cap: None,
+            };
+            matmul(device, a.view(), b.view(), &options).expect("a launch")
+        };
+        let (naive, tiled) = (run(MatmulKernel::Naive), run(MatmulKernel::Tiled));
+        check::same_bits("naive and tiled", &naive, &tiled);
+    }
+}
+
+#[test]
+fn a_product_by_hand() {
+    let (a, b) = (
+        array![[1.0_f32, 2.0, 3.0]],
+        array![[1.0_f32], [10.0], [100.0]],
+    );
+    for device in devices() {
+        let result = matmul(device, a.view(), b.view(), &MatmulOptions::default());
+        check::equal(
+            device,
+            "row · column",
+            &result.expect("a launch"),
+            &array![[321.0]],
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn any_shape_and_grid(
+        rows in 0..60_usize,
+        inner in 0..60_usize,
+        cols in 0..60_usize,
+        kernel in proptest::sample::select(MatmulKernel::ALL),
+        grid_cap in proptest::option::of(1..4_u32),
+    ) {
+        for device in devices() {
+            check::<f32>(device, (rows, inner, cols), kernel, grid_cap);
+        }
+    }
+
+    #[test]
+    fn the_identity_changes_nothing(rows in 1..40_usize, cols in 1..40_usize) {
+        let a = matrix::<f64>(39, rows, cols);
+        for device in devices() {
+            for &kernel in MatmulKernel::ALL {
+                let options = MatmulOptions { kernel, grid_cap: None };
+                let left = matmul(device, Array2::eye(rows).view(), a.view(), &options).expect("a launch");
+                let right = matmul(device, a.view(), Array2::eye(cols).view(), &options).expect("a launch");
+                check::equal(device, "I·A", &left, &a);
+                check::equal(device, "A·I", &right, &a);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Transpose and reversal: every kernel and type over shapes, blocks and grids. Results are exact.
+
+use blockwise::compare::ToNumber;
+use blockwise::device::{Device, Element};
+use blockwise::launch::{
+    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
+};
+use blockwise::oracle;
+use blockwise_tests::check;
+use blockwise_tests::data::{Draw, matrix, vector};
+use blockwise_tests::devices::devices;
+use ndarray::{Array1, s};
+use proptest::prelude::*;
+
+#[track_caller]
+pub(super) fn check_transpose<T: Element + ToNumber + Draw>(
+    device: &Device,
+    (rows, cols): (usize, usize),
+    options: TransposeOptions,
+) {
+    let input = matrix::<T>(41, rows, cols);
+    let case = (T::NAME, rows, cols, options);
+    let result = transpose(device, input.view(), &options)
+        .unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    check::equal(device, case, &result, &oracle::transpose(input.view()));
+}
+
+#[track_caller]
+pub(super) fn check_reverse<T: Element + ToNumber + Draw>(
+    device: &Device,
+    n: usize,
+    options: ReverseOptions,
+) {
+    let input = vector::<T>(42, n);
+    let case = (T::NAME, n, options);
+    let result =
+        reverse(device, input.view(), &options).unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    check::equal(device, case, &result, &oracle::reverse(input.view()));
+}
+
+#[test]
+fn transposes_of_every_shape() {
+    let shapes = [
+        (0, 5),
+        (5, 0),
+        (1, 1),
+        (1, 100),
+        (100, 1),
+        (8, 8),
+        (31, 32),
+        (32, 31),
+        (32, 32),
+        (33, 32),
+        (32, 33),
+        (67, 129),
+        (129, 67),
+    ];
+    for device in devices() {
+        for shape in shapes {
+            for &kernel in TransposeKernel::ALL {
+                let options = TransposeOptions {
+                    kernel,
+                    grid_cap: None,
+                };
+                check_transpose::<f32>(device, shape, options);
+                check_transpose::<f64>(device, shape, options);
+                check_transpose::<i64>(device, shape, options);
+                check_transpose::<u32>(device, shape, options);
+                check_transpose::<u64>(device, shape, options);
+            }
+        }
+    }
+}
+
+#[test]
+fn transposes_with_a_grid_that_must_stride_in_both_directions() {
+    for device in devices() {
+        for grid_cap in [1, 2] {
+            for &kernel in TransposeKernel::ALL {
+                let options = TransposeOptions {
+                    kernel,
+                    grid_cap: Some(grid_cap),
+                };
+                check_transpose::<u32>(device, (70, 133), options);
+                check_transpose::<u64>(device, (133, 70), options);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_transpose_of_a_view_that_is_not_contiguous() {
+    let input = matrix::<f32>(43, 40, 60);
+    let view = input.slice(s![1..;2, ..;-1]);
+    for device in devices() {
+        let result = transpose(device, view, &TransposeOptions::default()).expect("a launch");
+        check::equal(device, "view", &result, &oracle::transpose(view));
+    }
+}
+
+const LENGTHS: [usize; 12] = [0, 1, 2, 3, 32, 255, 256, 257, 511, 512, 1009, 5000];
+
+fn dynamic(threads: u32, grid_cap: Option<u32>) -> ReverseOptions {
+    ReverseOptions {
+        kernel: ReverseKernel::Dynamic,
+        threads: Some(threads),
+        grid_cap,
+    }
+}
+
+#[test]
+fn reversals_of_every_length() {
+    for device in devices() {
+        for n in LENGTHS {
+            for &kernel in ReverseKernel::ALL {
+                for grid_cap in [None, Some(1), Some(2)] {
+                    let options = ReverseOptions {
+                        kernel,
+                        threads: None,
+                        grid_cap,
+                    };
+                    check_reverse::<f32>(device, n, options);
+                    check_reverse::<i64>(device, n, options);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_dynamic_reversal_takes_any_block() {
+    for device in devices() {
+        for threads in [1, 2, 7, 31, 33, 100, 257, 1000, 1024] {
+            check_reverse::<u32>(device, 1009, dynamic(threads, None));
+            check_reverse::<f64>(device, 1009, dynamic(threads, Some(2)));
+        }
+    }
+}
+
+/// Payloads of NaN and the sign of zero are data too.
+#[test]
+fn moved_values_keep_every_bit() {
+    let bits = [0xFFC0_1234_u32, 0x7F80_0001, 0x8000_0000, 0, 1, 0x7FC0_0000];
+    let input = Array1::from_iter(bits.map(f32::from_bits));
+    for device in devices() {
+        for &kernel in ReverseKernel::ALL {
+            let options = ReverseOptions {
+                kernel,
+                ..ReverseOptions::default()
+            };
+            let result = reverse(device, input.view(), &options).expect("a launch");
+            check::same_bits(kernel, &result, &oracle::reverse(input.view()));
+        }
+        for &kernel in TransposeKernel::ALL {
+            let options = TransposeOptions {
+                kernel,
+                grid_cap: None,
+            };
+            let input = input
+                .view()
+                .into_shape_with_order((2, 3))
+                .expect("6 elements");
+            let result = transpose(device, input, &options).expect("a launch");
+            check::same_bits(kernel, &result, &oracle::transpose(input));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn twice_transposed_is_the_input(
+        rows in 0..100_usize,
+        cols in 0..100_usize,
+        kernel in proptest::sample::select(TransposeKernel::ALL),
+        grid_cap in proptest::option::of(1..4_u32),
+    ) {
+        let input = matrix::<f64>(44, rows, cols);
+        let options = TransposeOptions { kernel, grid_cap };
+        for device in devices() {
+            check_transpose::<f64>(device, (rows, cols), options);
+            let once = transpose(device, input.view(), &options).expect("a launch");
+            let twice = transpose(device, once.view(), &options).expect("a launch");
+            check::equal(device, options, &twice, &input);
+        }
+    }
+
+    #[test]
+    fn twice_reversed_is_the_input(
+        n in 0..3000_usize,
+        threads in 1..=1024_u32,
+        grid_cap in proptest::option::of(1..9_u32),
+    ) {
+        let input = vector::<u64>(45, n);
+        let options = dynamic(threads, grid_cap);
+        for device in devices() {
+            check_reverse::<u64>(device, n, options);
+            let once = reverse(device, input.view(), &options).expect("a launch");
+            let twice = reverse(device, once.view(), &options).expect("a launch");
+            check::equal(device, options, &twice, &input);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What the kernels' PTX must look like, whatever the compiler does: entry points and parameters as the host launches them, shared
+//! memory accessed as such, and each barrier of the source exactly once.
+
+use std::collections::BTreeMap;
+
+use blockwise_tests::ptx::{Entry, entries, files};
+use kernels::{matmul, reverse, transpose};
+
+/// What an entry point is expected to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Expected {
+    /// Parameters, all of 64 bits: a slice is two.
+    params: usize,
+    /// Barriers in the source.
+    barriers: usize,
+    static_shared_bytes: u64,
+    dynamic_shared: bool,
+}
+
+impl Expected {
+    fn new(params: usize, barriers: usize) -> Self {
+        Expected {
+            params,
+            barriers,
+            static_shared_bytes: 0,
+            dynamic_shared: false,
+        }
+    }
+
+    fn dynamic(self) -> Self {
+        Expected {
+            dynamic_shared: true,
+            ..self
+        }
+    }
+
+    fn fixed(self, static_shared_bytes: u32) -> Self {
+        Expected {
+            static_shared_bytes: static_shared_bytes.into(),
+            ..self
+        }
+    }
+}
+
+/// The kernels as the host knows them.
+fn table() -> BTreeMap<String, Expected> {
+    let mut table = BTreeMap::new();
+    let mut add = |name: String, expected| assert_eq!(table.insert(name, expected), None);
+
+    add(
+        "conv1d_block_per_output_f64".into(),
+        Expected::new(5, 2).dynamic(),
+    );
+    for (t, bytes) in [("f32", 4), ("f64", 8)] {
+        add(format!("conv1d_tiled_{t}"), Expected::new(7, 2).dynamic());
+        add(format!("conv1d_direct_{t}"), Expected::new(7, 0));
+        add(format!("matmul_naive_{t}"), Expected::new(8, 0));
+        let tiles = 2 * matmul::TILE * matmul::TILE * bytes;
+        add(
+            format!("matmul_tiled_{t}"),
+            Expected::new(8, 2).fixed(tiles),
+        );
+    }
+    for t in ["i64", "f32", "f64"] {
+        for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
+            add(
+                format!("{operation}_tree_{t}"),
+                Expected::new(params, 1).dynamic(),
+            );
+            add(
+                format!("{operation}_shuffle_{t}"),
+                Expected::new(params, 1).fixed(32 * 8),
+            );
+        }
+    }
+    for (t, bytes) in [("u32", 4), ("u64", 8)] {
+        let tile = transpose::TILE * transpose::TILE * bytes;
+        let padding = transpose::TILE * bytes;
+        add(format!("transpose_naive_{t}"), Expected::new(5, 0));
+        add(
+            format!("transpose_tiled_{t}"),
+            Expected::new(5, 2).fixed(tile),
+        );
+        add(
+            format!("transpose_padded_{t}"),
+            Expected::new(5, 2).fixed(tile + padding),
+        );
+        add(
+            format!("reverse_static_{t}"),
+            Expected::new(3, 2).fixed(reverse::THREADS * bytes),
+        );
+        add(
+            format!("reverse_dynamic_{t}"),
+            Expected::new(3, 2).dynamic(),
+        );
+    }
+    table
+}
+
+/// Calls `check` for every kernel of every architecture that was built.
+#[track_caller]
+fn for_each_entry(check: impl Fn(&str, &Entry)) {
+    for file in files("kernels") {
+        for entry in entries(&file.text) {
+            let place = format!("{} of {}", entry.name, file.path.display());
+            check(&place, &entry);
+        }
+    }
+}
+
+#[test]
+fn the_entry_points_are_those_that_the_host_launches() {
+    let expected: Vec<_> = table().into_keys().collect();
+    assert_eq!(expected.len(), 43);
+    for file in files("kernels") {
+        let mut names: Vec<_> = entries(&file.text)
+            .into_iter()
+            .map(|entry| entry.name)
+            .collect();
+        names.sort();
+        assert_eq!(names, expected, "{}", file.path.display());
+    }
+}
+
+#[test]
+fn parameters_are_64_bits_each_and_slices_are_two() {
+    let table = table();
+    for_each_entry(|place, entry| {
+        assert_eq!(
+            entry.params,
+            vec!["u64"; table[&entry.name].params],
+            "{place}"
+        );
+    });
+}
+
+#[test]
+fn every_barrier_of_the_source_is_there_once() {
+    let table = table();
+    for_each_entry(|place, entry| {
+        let barriers = entry.count("bar.sync") + entry.count("barrier.");
+        assert_eq!(barriers, table[&entry.name].barriers, "{place}");
+    });
+}
+
+#[test]
+fn shared_arrays_have_their_size_and_are_accessed_as_shared_memory() {
+    let table = table();
+    for_each_entry(|place, entry| {
+        let expected = table[&entry.name];
+        assert_eq!(
+            entry.static_shared_bytes, expected.static_shared_bytes,
+            "{place}"
+        );
+        assert_eq!(
+            entry.mentions("cuda_std_dynamic_shared"),
+            expected.dynamic_shared,
+            "{place}"
+        );
+        let uses = expected.dynamic_shared || expected.static_shared_bytes > 0;
+        assert_eq!(entry.count("st.shared.") > 0, uses, "{place}");
+        assert_eq!(entry.count("ld.shared.") > 0, uses, "{place}");
+    });
+}
+
+/// A generic access works, but slower, and only if a chain of compiler passes kept it right.
+#[test]
+fn every_access_names_its_memory() {
+    for_each_entry(|place, entry| {
+        for line in &entry.instructions {
+            let opcode = line.split(' ').next().unwrap_or_default();
+            let space = opcode
+                .strip_prefix("ld.")
+                .or_else(|| opcode.strip_prefix("st."))
+                .or_else(|| opcode.strip_prefix("atom."));
+            let named = |rest: &str| {
+                ["shared.", "global.", "param."]
+                    .iter()
+                    .any(|space| rest.starts_with(space))
+            };
+            assert!(space.is_none_or(named), "{place}: {line}");
+        }
+    });
+}
+
+#[test]
+fn no_kernel_has_a_stack_calls_a_function_or_panics() {
+    for_each_entry(|place, entry| {
+        for line in &entry.instructions {
+            let opcode = line.split(' ').next().unwrap_or_default();
+            let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| opcode.starts_with(prefix));
+            assert!(!is(&[".local", "call", "trap", "brkpt"]), "{place}: {line}");
+            assert!(!line.contains("__local_depot"), "{place}: {line}");
+        }
+    });
+}
+
+/// One rounding for each product and sum, as the source asks: the emulator and every GPU then agree.
+#[test]
+fn products_are_added_by_fma() {
+    for_each_entry(|place, entry| {
+        let name = entry.name.as_str();
+        let fused = ["conv1d_tiled", "conv1d_direct", "matmul", "dot"]
+            .iter()
+            .any(|family| name.starts_with(family));
+        let float = ["f32", "f64"].into_iter().find(|t| name.ends_with(t));
+        if let Some(t) = float.filter(|_| fused) {
+            assert!(entry.count(&format!("fma.rn.{t}")) > 0, "{place}");
+            assert_eq!(entry.count("mul.rn.f") + entry.count("mul.f"), 0, "{place}");
+        }
+    });
+}

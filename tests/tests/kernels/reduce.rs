@@ -1,0 +1,240 @@
+//! Dot product, sum, minimum and maximum: every kernel and type over lengths, blocks and grids.
+
+use blockwise::device::Device;
+use blockwise::launch::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+use blockwise::oracle::{self, Precision};
+use blockwise_tests::check;
+use blockwise_tests::data::{Draw, vector};
+use blockwise_tests::devices::devices;
+use ndarray::{Array1, arr0, array};
+use proptest::prelude::*;
+
+const LENGTHS: [usize; 14] = [
+    1, 2, 3, 31, 32, 33, 127, 255, 256, 257, 511, 1009, 4096, 10_007,
+];
+
+pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
+    ReduceOptions {
+        kernel,
+        threads: Some(threads),
+        grid_cap,
+    }
+}
+
+/// A launch of all operations on `n` elements of `T`.
+trait Checked: Number + Draw {
+    #[track_caller]
+    fn check_sums(device: &Device, n: usize, options: ReduceOptions);
+
+    #[track_caller]
+    fn check(device: &Device, n: usize, options: ReduceOptions) {
+        Self::check_sums(device, n, options);
+        if n > 0 {
+            check_extremes(device, &vector::<Self>(23, n), options);
+        }
+    }
+}
+
+macro_rules! checked_float {
+    ($($t:ty)*) => {$(
+        impl Checked for $t {
+            fn check_sums(device: &Device, n: usize, options: ReduceOptions) {
+                check_float_sums(device, &vector::<$t>(21, n), &vector::<$t>(22, n), options);
+            }
+        }
+    )*};
+}
+checked_float!(f32 f64);
+
+impl Checked for i64 {
+    fn check_sums(device: &Device, n: usize, options: ReduceOptions) {
+        let (a, b) = (vector::<i64>(21, n), vector::<i64>(22, n));
+        let got = dot(device, a.view(), b.view(), &options).expect("a launch");
+        assert_eq!(
+            got,
+            oracle::dot_i64(a.view(), b.view()).1,
+            "dot of {n}, {options:?}"
+        );
+        let got = reduce(device, a.view(), Reduction::Sum, &options).expect("a launch");
+        assert_eq!(got, oracle::sum_i64(a.view()).1, "sum of {n}, {options:?}");
+    }
+}
+
+#[track_caller]
+fn check_float_sums<T: Number + Precision>(
+    device: &Device,
+    a: &Array1<T>,
+    b: &Array1<T>,
+    options: ReduceOptions,
+) {
+    let case = (T::NAME, a.len(), options);
+    let got = dot(device, a.view(), b.view(), &options).expect("a launch");
+    let expected = oracle::dot::<T>(a.view(), b.view());
+    check::close(device, ("dot", case), &arr0(got), &expected);
+    let got = reduce(device, a.view(), Reduction::Sum, &options).expect("a launch");
+    let expected = oracle::sum::<T>(a.view());
+    check::close(device, ("sum", case), &arr0(got), &expected);
+}
+
+/// Minimum and maximum are exact; a NaN comes out as NaN.
+#[track_caller]
+fn check_extremes<T: Number>(device: &Device, input: &Array1<T>, options: ReduceOptions) {
+    let expected = [
+        (Reduction::Min, oracle::min(input.view())),
+        (Reduction::Max, oracle::max(input.view())),
+    ];
+    for (reduction, expected) in expected {
+        let expected = expected.expect("there are elements");
+        let got = reduce(device, input.view(), reduction, &options).expect("a launch");
+        let both_nan = got.partial_cmp(&got).is_none() && expected.partial_cmp(&expected).is_none();
+        let name = &device.properties().name;
+        assert!(
+            got == expected || both_nan,
+            "{name}: {reduction} of {}, {options:?}: {got}, not {expected}",
+            input.len()
+        );
+    }
+}
+
+pub(super) fn check_all_types(device: &Device, n: usize, options: ReduceOptions) {
+    i64::check(device, n, options);
+    f32::check(device, n, options);
+    f64::check(device, n, options);
+}
+
+#[test]
+fn every_length() {
+    for device in devices() {
+        for n in LENGTHS {
+            for &kernel in ReduceKernel::ALL {
+                check_all_types(device, n, with(kernel, 256, None));
+            }
+        }
+    }
+}
+
+/// The tree of the Julia document drops elements unless the threads are a power of two.
+#[test]
+fn the_tree_takes_any_block_and_any_grid() {
+    let small = 1..=20;
+    let others = [
+        31, 32, 33, 63, 65, 100, 127, 255, 257, 511, 768, 1000, 1023, 1024,
+    ];
+    for device in devices() {
+        for threads in small.clone().chain(others) {
+            for grid_cap in [Some(1), Some(3), None] {
+                let options = with(ReduceKernel::Tree, threads, grid_cap);
+                i64::check(device, 1537, options);
+                f32::check(device, 1537, options);
+            }
+        }
+    }
+}
+
+#[test]
+fn shuffles_take_any_number_of_warps_and_any_grid() {
+    for device in devices() {
+        for warps in [1, 2, 3, 5, 8, 31, 32] {
+            for grid_cap in [Some(1), Some(3), None] {
+                check_all_types(
+                    device,
+                    1537,
+                    with(ReduceKernel::Shuffle, warps * 32, grid_cap),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_sums_to_zero() {
+    for device in devices() {
+        for &kernel in ReduceKernel::ALL {
+            check_all_types(device, 0, with(kernel, 64, None));
+        }
+    }
+}
+
+#[test]
+fn the_julia_documents_figure() {
+    let n = 33 * 1024;
+    let a = Array1::from_iter(1..=n);
+    let b = a.mapv(|i: i64| 2 * i);
+    for device in devices() {
+        for &kernel in ReduceKernel::ALL {
+            let got = dot(device, a.view(), b.view(), &with(kernel, 256, Some(32)));
+            assert_eq!(got.expect("a launch"), 25_725_848_529_920);
+        }
+    }
+}
+
+/// Wherever it stands, in whichever thread's share and half of whichever round.
+#[test]
+fn a_nan_anywhere_is_the_minimum_and_the_maximum() {
+    let n = 150;
+    for device in devices() {
+        for &kernel in ReduceKernel::ALL {
+            for at in (0..n).step_by(7).chain([n - 1]) {
+                let mut input = vector::<f32>(24, n);
+                input[at] = f32::NAN;
+                check_extremes(device, &input, with(kernel, 64, Some(2)));
+                check_extremes(device, &input.mapv(f64::from), with(kernel, 64, Some(2)));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ends_of_each_type() {
+    for device in devices() {
+        for &kernel in ReduceKernel::ALL {
+            let options = with(kernel, 32, None);
+            check_extremes(device, &array![i64::MAX, i64::MAX], options);
+            check_extremes(device, &array![i64::MIN, 3, i64::MAX, -1], options);
+            check_extremes(device, &array![f32::INFINITY], options);
+            check_extremes(
+                device,
+                &array![f64::NEG_INFINITY, f64::NEG_INFINITY],
+                options,
+            );
+            check_extremes(
+                device,
+                &array![f64::MIN, f64::MAX, 5e-324, -5e-324],
+                options,
+            );
+            check_float_sums(
+                device,
+                &array![f32::INFINITY, 1.0, f32::NEG_INFINITY],
+                &array![1.0, f32::NAN, 2.0],
+                options,
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn any_length_block_and_grid(n in 1..3000_usize, threads in 1..=1024_u32, grid_cap in 1..20_u32) {
+        for device in devices() {
+            check_all_types(device, n, with(ReduceKernel::Tree, threads, Some(grid_cap)));
+            let whole_warps = threads.next_multiple_of(32);
+            check_all_types(device, n, with(ReduceKernel::Shuffle, whole_warps, Some(grid_cap)));
+        }
+    }
+
+    /// fma(x, 1, s) is x + s, so the same launch adds the same numbers in the same order.
+    #[test]
+    fn a_sum_is_the_dot_product_with_ones(n in 1..3000_usize, seed in any::<u64>(), warps in 1..=32_u32) {
+        let (input, ones) = (vector::<f32>(seed, n), Array1::ones(n));
+        for device in devices() {
+            for &kernel in ReduceKernel::ALL {
+                let options = with(kernel, warps * 32, Some(4));
+                let sum = reduce(device, input.view(), Reduction::Sum, &options).expect("a launch");
+                let product = dot(device, input.view(), ones.view(), &options).expect("a launch");
+                prop_assert_eq!(sum.to_bits(), product.to_bits());
+            }
+        }
+    }
+}
