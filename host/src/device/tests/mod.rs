@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod launches;
+
 fn emulator() -> Device {
     Device::connect(DeviceChoice::Emulator).expect("the emulator is always there")
 }
