@@ -59,7 +59,7 @@ impl Emulator {
             .collect();
         let signal = DeviceBuffer::from_slice(&self.device, &signal)?;
         let taps = DeviceBuffer::from_slice(&self.device, &taps)?;
-        let mut output = DeviceBuffer::alloc(&self.device, n)?;
+        let mut output = self.output(n)?;
         let arguments = Arguments::new().slice(&signal).slice(&taps);
         let arguments = arguments.pointer(&mut output).value(n as u64);
         let plan = plan(kernel, line(n), THREADS as usize + m - 1);
@@ -71,7 +71,7 @@ impl Emulator {
         let input: Vec<u32> = (0..1000).collect();
         let expected: Vec<u32> = input.iter().rev().copied().collect();
         let input = DeviceBuffer::from_slice(&self.device, &input)?;
-        let mut output = DeviceBuffer::alloc(&self.device, expected.len())?;
+        let mut output = self.output(expected.len())?;
         let arguments = Arguments::new().slice(&input).pointer(&mut output);
         let outcome = self.launch(&plan(kernel, line(expected.len()), 0), &arguments);
         show(kernel, outcome, &output, &expected)
@@ -83,7 +83,7 @@ impl Emulator {
         let expected: [f32; 1] = [a.iter().zip(&b).map(|(a, b)| a * b).sum()];
         let a = DeviceBuffer::from_slice(&self.device, &a)?;
         let b = DeviceBuffer::from_slice(&self.device, &b)?;
-        let mut partials = DeviceBuffer::alloc(&self.device, 1)?;
+        let mut partials = self.output(1)?;
         let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut partials);
         let plan = plan(kernel, line(1), THREADS as usize);
         let outcome = self.launch(&plan, &arguments);
@@ -102,7 +102,7 @@ impl Emulator {
         let expected: Vec<f32> = (0..rows * cols).map(element).collect();
         let a = DeviceBuffer::from_slice(&self.device, &a)?;
         let b = DeviceBuffer::from_slice(&self.device, &b)?;
-        let mut c = DeviceBuffer::alloc(&self.device, rows * cols)?;
+        let mut c = self.output(rows * cols)?;
         let sizes = [rows, inner, cols].map(|size| size as u64);
         let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut c);
         let arguments = sizes.into_iter().fold(arguments, Arguments::value);
@@ -114,6 +114,13 @@ impl Emulator {
         };
         let outcome = self.launch(&plan, &arguments);
         show(kernel, outcome, &c, &expected)
+    }
+
+    /// Filled with 0xFF bytes, so that what a kernel does not write shows.
+    fn output<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, DeviceError> {
+        let mut buffer = DeviceBuffer::alloc(&self.device, len)?;
+        buffer.poison()?;
+        Ok(buffer)
     }
 
     fn launch(&self, plan: &LaunchPlan, arguments: &Arguments<'_>) -> Result<(), DeviceError> {

@@ -10,7 +10,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::broken_kernels()?;
     let mut command = workspace::cargo();
-    command.args(["run", "--quiet", "--release", "--locked"]);
+    command.args(["run", "--quiet", "--locked"]);
     command.args(["--package", "blockwise_tests", "--example", "pitfalls"]);
     workspace::exit_code(&mut command)
 }
