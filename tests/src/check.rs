@@ -50,7 +50,11 @@ pub fn same_bits<T: Element, D: Dimension>(
 ) {
     assert_eq!(left.shape(), right.shape(), "{case:?}");
     for (index, (left, right)) in left.iter().zip(right).enumerate() {
-        let same = bytemuck::bytes_of(left) == bytemuck::bytes_of(right);
-        assert!(same, "{case:?}: element {index} is {left:?} and {right:?}");
+        let bits = |value| bytemuck::bytes_of::<T>(value).to_vec();
+        assert_eq!(
+            bits(left),
+            bits(right),
+            "{case:?}: the bytes of element {index}, {left:?} and {right:?}"
+        );
     }
 }

@@ -59,6 +59,62 @@ fn check_all(left: &Device, right: &Device) {
     }
     movements::<u32>(pair);
     movements::<u64>(pair);
+    not_numbers::<f32>(pair, f32::from_bits(0xFFC1_2345));
+    not_numbers::<f64>(pair, f64::from_bits(0xFFF8_1234_5678_9ABC));
+}
+
+/// NaN with a sign and a payload, infinities, subnormals: what comes out of them is fixed too. Except which NaN of `f64` comes out
+/// of arithmetic: PTX leaves that open, so there any NaN is as good as another. (For `f32` it is 0x7fffffff.)
+fn not_numbers<T: Number + blockwise::launch::Float + Draw + From<f32>>(
+    pair: (&Device, &Device),
+    nan: T,
+) {
+    let one_nan = |value: T| match value.partial_cmp(&value) {
+        None if size_of::<T>() == 8 => nan,
+        _ => value,
+    };
+    let tiny = f32::from_bits(0x0000_1234);
+    let specials = [f32::INFINITY, f32::NEG_INFINITY, tiny, -0.0, f32::MAX].map(T::from);
+    for special in specials.into_iter().chain([nan]) {
+        let (mut a, mut b) = (vector::<T>(69, 300), vector::<T>(70, 300));
+        (a[123], b[45], b[123]) = (special, special, T::from(-0.0));
+        for &kernel in ReduceKernel::ALL {
+            let options = ReduceOptions {
+                kernel,
+                threads: Some(64),
+                grid_cap: Some(2),
+            };
+            agree(pair, ("dot with", special, options), |device| {
+                arr0(one_nan(
+                    dot(device, a.view(), b.view(), &options).expect("a launch"),
+                ))
+            });
+            for &reduction in Reduction::ALL {
+                agree(pair, (reduction, "with", special, options), |device| {
+                    let value = reduce(device, a.view(), reduction, &options);
+                    arr0(one_nan(value.expect("a launch")))
+                });
+            }
+        }
+        agree(pair, ("convolution with", special), |device| {
+            convolve(
+                device,
+                a.view(),
+                b.view(),
+                ConvMode::Full,
+                &ConvOptions::default(),
+            )
+            .expect("a launch")
+            .mapv(one_nan)
+        });
+        let a = a.into_shape_with_order((15, 20)).expect("300 elements");
+        let b = b.into_shape_with_order((20, 15)).expect("300 elements");
+        agree(pair, ("matmul with", special), |device| {
+            matmul(device, a.view(), b.view(), &MatmulOptions::default())
+                .expect("a launch")
+                .mapv(one_nan)
+        });
+    }
 }
 
 #[track_caller]
