@@ -43,7 +43,15 @@ pub enum PlotError {
 /// One curve of a picture.
 struct Curve {
     points: Vec<(f64, f64)>,
+    shape: Shape,
     color: RGBColor,
+}
+
+/// How the points of a curve are joined.
+enum Shape {
+    Line,
+    /// From the axis up: a spectrum's peaks are one point wide, and a line would lose them.
+    Bars,
 }
 
 /// A picture with one curve.
@@ -72,10 +80,12 @@ pub fn two_tones(
     let (blue, red) = (RGBColor(31, 105, 180), RGBColor(190, 50, 45));
     let signal = |samples, color| Curve {
         points: in_time(samples, sample_rate),
+        shape: Shape::Line,
         color,
     };
     let frequencies = |samples, color| Curve {
-        points: spectrum(samples, sample_rate),
+        points: peaks(&spectrum(samples, sample_rate)),
+        shape: Shape::Bars,
         color,
     };
     let picture = |name, title, curve| Picture {
@@ -137,6 +147,13 @@ fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
         .enumerate()
         .map(|(i, value)| (i as f64 * sample_rate / count, 2.0 * value.norm() / count))
         .collect()
+}
+
+/// The highest of every few points, about one for each column of pixels.
+fn peaks(spectrum: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let width = spectrum.len().div_ceil(SIZE.0 as usize).max(1);
+    let highest = |points: &[(f64, f64)]| points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    spectrum.chunks(width).filter_map(highest).collect()
 }
 
 impl Picture<'_> {
@@ -207,10 +224,19 @@ impl Picture<'_> {
             .x_label_formatter(&|x| short(*x))
             .y_label_formatter(&|y| short(*y))
             .draw()?;
-        chart.draw_series(LineSeries::new(
-            points.iter().copied(),
-            self.curve.color.stroke_width(2),
-        ))?;
+        let color = self.curve.color;
+        match self.curve.shape {
+            Shape::Line => {
+                chart.draw_series(LineSeries::new(points.iter().copied(), color))?;
+            }
+            Shape::Bars => {
+                let half = right / 1000.0;
+                let bar = |&(x, y): &(f64, f64)| {
+                    Rectangle::new([(x - half, 0.0), (x + half, y)], color.filled())
+                };
+                chart.draw_series(points.iter().map(bar))?;
+            }
+        }
         area.present()
     }
 }

@@ -93,7 +93,7 @@ where
             device,
             reduction.name(),
             value,
-            oracle::sum(input.view()),
+            oracle::sum(input.view(), options.launch().roundings(input.len())),
             options,
             reference,
         ),
@@ -150,7 +150,8 @@ where
 {
     let device = global.open()?;
     let value = launch::dot(&device, a, b, &options.launch())?;
-    rounded(&device, "dot", value, oracle::dot(a, b), options, reference)
+    let oracle = oracle::dot(a, b, options.launch().roundings(a.len()));
+    rounded(&device, "dot", value, oracle, options, reference)
 }
 
 impl Options {

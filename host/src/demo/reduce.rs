@@ -65,8 +65,10 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
             ..ReduceOptions::default()
         };
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
-        let comparison =
-            compare::with_oracle(arr0(value).view(), &oracle::dot(x.view(), y.view()))?;
+        let comparison = compare::with_oracle(
+            arr0(value).view(),
+            &oracle::dot(x.view(), y.view(), options.roundings(x.len())),
+        )?;
         outcome.rows.push(Row::compared(
             "dot, random",
             &size,
@@ -78,7 +80,10 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
             let (value, execution) = reduce_buffer(device, &x_buffer, reduction, &options)?;
             let value = arr0(value);
             let comparison = match reduction {
-                Reduction::Sum => compare::with_oracle(value.view(), &oracle::sum(x.view()))?,
+                Reduction::Sum => compare::with_oracle(
+                    value.view(),
+                    &oracle::sum(x.view(), options.roundings(x.len())),
+                )?,
                 Reduction::Min => compare::exactly(
                     value.view(),
                     arr0(oracle::min(x.view()).unwrap_or(f32::NAN)).view(),

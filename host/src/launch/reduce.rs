@@ -120,6 +120,18 @@ fn plan<T: Number>(
     plan_1d(kernel, blocks, threads, shared_bytes, properties)
 }
 
+impl ReduceOptions {
+    /// The most roundings that any one of `len` elements goes through on its way into the result: one product, the thread's own
+    /// share, the levels of its block, and the host's fold over the blocks. The error bound of a sum follows from it.
+    pub fn roundings(&self, len: usize) -> usize {
+        let threads = self.threads.unwrap_or(kernels::reduce::THREADS).max(1);
+        let cap = self.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
+        let blocks = blocks_for(len, threads, Some(cap), u32::MAX) as usize;
+        // A block has at most 1024 threads: ten levels, by tree or by shuffles.
+        1 + len.div_ceil(threads as usize * blocks) + 10 + blocks
+    }
+}
+
 /// Plans the dot product of two operands of these lengths.
 ///
 /// # Errors

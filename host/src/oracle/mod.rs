@@ -3,6 +3,7 @@
 //! # The tolerance
 //! A sum of n products computed in a precision with unit roundoff u, in whatever order and with or without fma, differs from the exact
 //! one by at most γₙ · Σ|aᵢ||bᵢ|, γₙ = n·u / (1 − n·u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1).
+//! A term that goes through only h of the roundings, as in a tree, has γₕ instead (ibid., section 4.2).
 //! The oracle's own sum has the same bound with float64's u; the tolerance is the sum of both, plus one rounding of the result and half
 //! of the smallest subnormal, below which no precision reaches. Integers, minima, maxima and moved data are exact: tolerance zero.
 
@@ -79,9 +80,14 @@ impl Sum {
         self.value
     }
 
-    /// How far a result computed in `T` may be away.
+    /// How far a result computed in `T`, in any order, may be away.
     pub fn tolerance<T: Precision>(self) -> f64 {
-        let bound = (gamma(self.terms, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
+        self.tolerance_after::<T>(self.terms)
+    }
+
+    /// How far a result may be away when no product goes through more than `roundings` roundings, as in a tree.
+    pub fn tolerance_after<T: Precision>(self, roundings: usize) -> f64 {
+        let bound = (gamma(roundings, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
             * self.magnitude;
         let tolerance =
             bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST / 2.0 * self.terms as f64;

@@ -4,22 +4,32 @@ use ndarray::{ArrayView1, Ix0, arr0};
 
 use super::{Expected, Precision, Sum};
 
-/// Σ aᵢ·bᵢ for results in `T`.
-pub fn dot<T: Precision>(a: ArrayView1<'_, T>, b: ArrayView1<'_, T>) -> Expected<Ix0> {
-    expected::<T>(a.iter().zip(b).map(|(&a, &b)| (a.into(), b.into())))
+/// Σ aᵢ·bᵢ for results in `T` in which each product goes through at most `roundings` roundings.
+pub fn dot<T: Precision>(
+    a: ArrayView1<'_, T>,
+    b: ArrayView1<'_, T>,
+    roundings: usize,
+) -> Expected<Ix0> {
+    expected::<T>(
+        a.iter().zip(b).map(|(&a, &b)| (a.into(), b.into())),
+        roundings,
+    )
 }
 
-/// Σ xᵢ for results in `T`.
-pub fn sum<T: Precision>(input: ArrayView1<'_, T>) -> Expected<Ix0> {
-    expected::<T>(input.iter().map(|&value| (value.into(), 1.0)))
+/// Σ xᵢ for results in `T` in which each element goes through at most `roundings` roundings.
+pub fn sum<T: Precision>(input: ArrayView1<'_, T>, roundings: usize) -> Expected<Ix0> {
+    expected::<T>(input.iter().map(|&value| (value.into(), 1.0)), roundings)
 }
 
-fn expected<T: Precision>(products: impl Iterator<Item = (f64, f64)>) -> Expected<Ix0> {
+fn expected<T: Precision>(
+    products: impl Iterator<Item = (f64, f64)>,
+    roundings: usize,
+) -> Expected<Ix0> {
     let mut sum = Sum::default();
     products.for_each(|(a, b)| sum.add(a, b));
     Expected {
         values: arr0(sum.value()),
-        tolerance: arr0(sum.tolerance::<T>()),
+        tolerance: arr0(sum.tolerance_after::<T>(roundings)),
     }
 }
 
@@ -86,7 +96,7 @@ mod tests {
         );
         assert_eq!(sum_i64(array![i64::MAX, 1].view()), (1 << 63, i64::MIN));
         assert_eq!(
-            sum(array![0.1_f32, 0.2].view()).values[()],
+            sum(array![0.1_f32, 0.2].view(), 2).values[()],
             f64::from(0.1_f32) + f64::from(0.2_f32)
         );
     }
