@@ -38,12 +38,23 @@ pub(crate) fn broken_kernels() -> Result<()> {
     )
 }
 
-/// Builds one crate for one target and prints what came out. The file stays as it is when nothing changed.
-fn build(folder: &Path, package: &str, arch: NvvmArch, line_info: bool) -> Result<()> {
+/// Builds the kernels that exercise `cuda_std`, for its tests.
+pub(crate) fn device_api() -> Result<()> {
+    build(
+        &workspace::ptx()?,
+        "tests/device_api",
+        NvvmArch::Compute80,
+        true,
+    )
+}
+
+/// Builds the crate at `place` for one target and prints what came out. The file stays as it is when nothing changed.
+fn build(folder: &Path, place: &str, arch: NvvmArch, line_info: bool) -> Result<()> {
     let start = Instant::now();
+    let package = place.rsplit('/').next().unwrap_or(place);
     let file = ptx_file(folder, package, arch);
     let before = modified(&file);
-    CudaBuilder::new(workspace::root().join(package))
+    CudaBuilder::new(workspace::root().join(place))
         .arch(arch)
         .generate_line_info(line_info)
         .copy_to(&file)

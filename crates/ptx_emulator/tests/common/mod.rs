@@ -4,34 +4,46 @@
 use ptx_emulator::{Emulator, Fault, LaunchConfig, LaunchError, Limits, Module, Statistics};
 
 /// A module with one or more kernels, given without its header.
-pub fn module(text: &str) -> Module {
+pub(crate) fn module(text: &str) -> Module {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{}", numbered(text)))
 }
 
-pub fn parse(text: &str) -> Result<Module, ptx_emulator::ParseError> {
+pub(crate) fn parse(text: &str) -> Result<Module, ptx_emulator::ParseError> {
     Module::parse(&with_header(text))
 }
 
 /// The header takes the first three lines: the text's own first line is line 4.
-pub fn with_header(text: &str) -> String {
+pub(crate) fn with_header(text: &str) -> String {
     format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}")
 }
 
 fn numbered(text: &str) -> String {
-    with_header(text).lines().enumerate().map(|(at, line)| format!("{:4} {line}\n", at + 1)).collect()
+    with_header(text)
+        .lines()
+        .enumerate()
+        .map(|(at, line)| format!("{:4} {line}\n", at + 1))
+        .collect()
 }
 
 /// One worker, so that every run is the same.
-pub fn limits() -> Limits {
-    Limits { workers: Some(1), warp_instructions: 10_000_000, ..Limits::default() }
+pub(crate) fn limits() -> Limits {
+    Limits {
+        workers: Some(1),
+        warp_instructions: 10_000_000,
+        ..Limits::default()
+    }
 }
 
-pub fn shape(grid: u32, block: u32, dynamic_shared_bytes: u32) -> LaunchConfig {
-    LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], dynamic_shared_bytes }
+pub(crate) fn shape(grid: u32, block: u32, dynamic_shared_bytes: u32) -> LaunchConfig {
+    LaunchConfig {
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        dynamic_shared_bytes,
+    }
 }
 
 /// Launches the kernel `k`, whose only parameter is a buffer of `words` u64 that starts as `initial`; the buffer.
-pub fn launch(
+pub(crate) fn launch(
     text: &str,
     config: LaunchConfig,
     initial: &[u64],
@@ -40,7 +52,7 @@ pub fn launch(
     launch_with(limits(), text, config, initial, words)
 }
 
-pub fn launch_with(
+pub(crate) fn launch_with(
     limits: Limits,
     text: &str,
     config: LaunchConfig,
@@ -51,15 +63,22 @@ pub fn launch_with(
     let loaded = emulator.load(&module(text)).expect("the module loads");
     let buffer = emulator.alloc(8 * words as u64).expect("memory is there");
     let bytes: Vec<u8> = initial.iter().flat_map(|word| word.to_le_bytes()).collect();
-    emulator.write(buffer, &bytes).expect("the initial values fit");
+    emulator
+        .write(buffer, &bytes)
+        .expect("the initial values fit");
     let statistics = match emulator.launch(&loaded, "k", config, &[&buffer.to_le_bytes()]) {
         Ok(statistics) => statistics,
         Err(LaunchError::Fault(fault)) => return Err(fault),
         Err(error) => panic!("{error}"),
     };
     let mut bytes = vec![0; 8 * words];
-    emulator.read(buffer, &mut bytes).expect("the buffer can be read");
-    let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
+    emulator
+        .read(buffer, &mut bytes)
+        .expect("the buffer can be read");
+    let words = bytes
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+        .collect();
     Ok((words, statistics))
 }
 
@@ -68,7 +87,7 @@ pub fn launch_with(
 /// The body finds its operands in `%A %B %C` (64 bits), `%a %b %c` (32) and `%ha %hb %hc` (16), and leaves its result in
 /// `%D`, `%d`, `%h` or the predicate `%p`, as `result` says.
 #[track_caller]
-pub fn compute(body: &str, result: &str, operands: &[[u64; 3]]) -> Vec<u64> {
+pub(crate) fn compute(body: &str, result: &str, operands: &[[u64; 3]]) -> Vec<u64> {
     let finish = match result {
         "%D" => "",
         "%d" => "cvt.u64.u32 %D, %d;",
@@ -98,22 +117,26 @@ pub fn compute(body: &str, result: &str, operands: &[[u64; 3]]) -> Vec<u64> {
     ret;
 }}"
     );
-    let initial: Vec<u64> = operands.iter().flat_map(|&[a, b, c]| [a, b, c, 0]).collect();
+    let initial: Vec<u64> = operands
+        .iter()
+        .flat_map(|&[a, b, c]| [a, b, c, 0])
+        .collect();
     let config = shape(1, operands.len() as u32, 0);
-    let (words, _) = launch(&text, config, &initial, initial.len()).unwrap_or_else(|fault| panic!("{fault}"));
+    let (words, _) =
+        launch(&text, config, &initial, initial.len()).unwrap_or_else(|fault| panic!("{fault}"));
     words.chunks_exact(4).map(|words| words[3]).collect()
 }
 
 /// One set of operands.
 #[track_caller]
-pub fn one(body: &str, result: &str, operands: [u64; 3]) -> u64 {
+pub(crate) fn one(body: &str, result: &str, operands: [u64; 3]) -> u64 {
     compute(body, result, &[operands])[0]
 }
 
-pub fn f(value: f32) -> u64 {
+pub(crate) fn f(value: f32) -> u64 {
     u64::from(value.to_bits())
 }
 
-pub fn d(value: f64) -> u64 {
+pub(crate) fn d(value: f64) -> u64 {
     value.to_bits()
 }
