@@ -2,7 +2,8 @@
 //! from the documentation of CUDA and the PTX ISA.
 
 use blockwise::device::{
-    Arguments, Device, DeviceChoice, DeviceError, Element, LaunchPlan, Module, PtxSource,
+    Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError, Element, LaunchPlan, Module,
+    PtxSource,
 };
 
 /// Value of every output element before a launch.
@@ -25,7 +26,7 @@ fn benches() -> Vec<Bench> {
 }
 
 impl Bench {
-    fn new(mut device: Device) -> Self {
+    fn new(device: Device) -> Self {
         let source = PtxSource::of_crate("device_api");
         let file = source
             .select(device.properties().compute_capability)
@@ -33,7 +34,6 @@ impl Bench {
         let module = device
             .load_ptx(&file.text, &file.path.display().to_string())
             .unwrap();
-        device.synchronize().unwrap();
         Bench { device, module }
     }
 
@@ -45,7 +45,7 @@ impl Bench {
         arguments: Arguments<'_>,
         len: usize,
     ) -> Vec<T> {
-        let mut out = self.device.alloc::<T>(len).unwrap();
+        let mut out = DeviceBuffer::<T>::alloc(&self.device, len).unwrap();
         out.poison().unwrap();
         self.launch(kernel, launch, &arguments.pointer(&mut out))
             .unwrap();
@@ -144,7 +144,7 @@ fn barriers_that_count() {
                 (0..256).map(|i| i % 3).collect::<Vec<u32>>(),
             ] {
                 let flags = &flags[..count as usize];
-                let input = bench.device.upload(flags).unwrap();
+                let input = DeviceBuffer::from_slice(&bench.device, flags).unwrap();
                 let rows: Vec<u32> = bench.run(
                     "block_votes",
                     threads(count),
@@ -185,10 +185,10 @@ fn source_lane(mode: usize, lane: u32, b: u32, width: u32) -> (u32, bool) {
 #[track_caller]
 fn check_shuffles<T: Element + PartialEq + std::fmt::Debug>(kernel: &str, values: &[T]) {
     for bench in benches() {
-        let input = bench.device.upload(values).unwrap();
+        let input = DeviceBuffer::from_slice(&bench.device, values).unwrap();
         for width in [32, 16, 8, 4, 2, 1] {
             for b in [0, 1, 3, 7, 16, 31] {
-                let mut out = bench.device.alloc::<T>(32 * 4).unwrap();
+                let mut out = DeviceBuffer::<T>::alloc(&bench.device, 32 * 4).unwrap();
                 out.poison().unwrap();
                 let arguments = Arguments::new()
                     .slice(&input)
@@ -243,7 +243,7 @@ fn votes_and_matches_of_the_lanes_in_the_mask() {
     for bench in benches() {
         for values in &cases {
             for mask in [u32::MAX, 0x0000_FFFF, 0xF0F0_1111, 1 << 31] {
-                let input = bench.device.upload(values).unwrap();
+                let input = DeviceBuffer::from_slice(&bench.device, values).unwrap();
                 let arguments = Arguments::new().slice(&input).value(mask);
                 let rows: Vec<u32> = bench.run("warp_votes", threads(32), arguments, 32 * 5);
                 let lanes = |wanted: &dyn Fn(u32) -> bool| {
@@ -283,7 +283,7 @@ fn matches_compare_all_64_bits() {
     // Equal in the low half everywhere, in the high half by fours.
     let values: Vec<u64> = (0..32).map(|lane| (lane / 4) << 32 | 9).collect();
     for bench in benches() {
-        let input = bench.device.upload(&values).unwrap();
+        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
         let rows: Vec<u32> =
             bench.run("match_u64", threads(32), Arguments::new().slice(&input), 64);
         let expected: Vec<u32> = (0..32)
@@ -311,7 +311,7 @@ fn warp_reductions_signed_and_unsigned() {
         signed().max().unwrap() as u32,
     ];
     for bench in benches() {
-        let input = bench.device.upload(&values).unwrap();
+        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
         let rows: Vec<u32> = bench.run(
             "warp_reductions",
             threads(32),
@@ -329,7 +329,7 @@ fn warp_reductions_signed_and_unsigned() {
 fn a_warp_barrier_orders_shared_memory() {
     let values = lane_values();
     for bench in benches() {
-        let input = bench.device.upload(&values).unwrap();
+        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
         let got: Vec<u32> = bench.run(
             "neighbour_by_sync_warp",
             threads(32),
@@ -368,16 +368,14 @@ fn atomics_lose_nothing_across_blocks() {
     let values: Vec<f32> = (0..1000).map(|i| ((i * 37) % 101) as f32 - 50.0).collect();
     let sum: f32 = values.iter().sum();
     for bench in benches() {
-        let input = bench.device.upload(&values).unwrap();
-        let mut floats = bench
-            .device
-            .upload(&[0.0_f32, f32::INFINITY, f32::NEG_INFINITY])
-            .unwrap();
-        let mut doubles = bench
-            .device
-            .upload(&[0.0_f64, f64::INFINITY, f64::NEG_INFINITY])
-            .unwrap();
-        let mut counter = bench.device.upload(&[0_u32]).unwrap();
+        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
+        let mut floats =
+            DeviceBuffer::from_slice(&bench.device, &[0.0_f32, f32::INFINITY, f32::NEG_INFINITY])
+                .unwrap();
+        let mut doubles =
+            DeviceBuffer::from_slice(&bench.device, &[0.0_f64, f64::INFINITY, f64::NEG_INFINITY])
+                .unwrap();
+        let mut counter = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
         let arguments = Arguments::new()
             .slice(&input)
             .pointer(&mut floats)
@@ -447,8 +445,8 @@ macro_rules! check_float_functions {
         let (x, y): (Vec<$t>, Vec<$t>) = pairs.iter().copied().unzip();
         for bench in benches() {
             let (x, y) = (
-                bench.device.upload(&x).unwrap(),
-                bench.device.upload(&y).unwrap(),
+                DeviceBuffer::from_slice(&bench.device, &x).unwrap(),
+                DeviceBuffer::from_slice(&bench.device, &y).unwrap(),
             );
             let launch = blocks(pairs.len().div_ceil(64) as u32, 64);
             let rows: Vec<$t> = bench.run(
@@ -486,8 +484,8 @@ fn float_functions_are_those_of_the_host_bit_for_bit() {
 fn a_panic_ends_the_launch_with_its_place_in_the_source() {
     // The emulator only: on a GPU a failed assertion ends the process's whole context.
     let bench = Bench::new(Device::connect(DeviceChoice::Emulator).unwrap());
-    let input = bench.device.upload(&[1_u32, 2, 3]).unwrap();
-    let mut out = bench.device.upload(&[0_u32]).unwrap();
+    let input = DeviceBuffer::from_slice(&bench.device, &[1_u32, 2, 3]).unwrap();
+    let mut out = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
     let error = bench
         .launch(
             "checked_read",
@@ -533,21 +531,19 @@ fn fences_and_orderings_are_in_the_ptx() {
     assert!(order.is_sorted(), "{fences}");
     // The counter's AcqRel addition: LLVM alone would print it relaxed.
     let atomics = body("atomics");
-    let (before, after) = atomics
-        .split_once("atom.")
-        .map(|_| atomics.rsplit_once(".add.u32").unwrap())
+    let instructions: Vec<_> = atomics
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with(['.', '$', '/']))
+        .collect();
+    let addition = instructions
+        .iter()
+        .position(|line| line.starts_with("atom.") && line.contains(".add.u32"))
         .unwrap();
-    assert!(
-        before
-            .lines()
-            .rev()
-            .nth(1)
-            .unwrap()
-            .contains("fence.acq_rel"),
-        "{atomics}"
-    );
-    assert!(
-        after.lines().nth(1).unwrap().contains("fence.acq_rel"),
-        "{atomics}"
-    );
+    for neighbour in [addition - 1, addition + 1] {
+        assert!(
+            instructions[neighbour].starts_with("fence.acq_rel"),
+            "{atomics}"
+        );
+    }
 }
