@@ -39,11 +39,6 @@ pub fn emulator_and_gpu() -> Option<&'static (Device, Device)> {
     BOTH.as_ref()
 }
 
-/// A device of its own, for tests that break something.
-pub fn emulator() -> Device {
-    open(DeviceChoice::Emulator)
-}
-
 fn open(choice: DeviceChoice) -> Device {
     Device::open(choice, &PtxSource::standard())
         .unwrap_or_else(|error| panic!("{error}; {}", error.hint().unwrap_or("no hint")))

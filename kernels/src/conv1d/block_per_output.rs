@@ -4,7 +4,10 @@
 //!
 //! The simplest use of shared memory: thread k multiplies its tap with its sample and leaves the product in slot k; thread 0 adds
 //! the m slots in the order of the taps. A product whose sample lies outside the signal is written as zero, for every slot is read.
-//! It shows the pattern, not how to be fast: 2·m global reads per output, and m − 1 additions by one thread while the others wait.
+//!
+//! - Two barriers for each output: the products before the sum, the sum before the next products.
+//! - It shows the pattern, not how to be fast: 2·m global reads per output (a warp's are neighbouring, so coalesced), and m additions
+//!   by one thread while the others wait. Neighbouring threads write neighbouring slots: no bank conflicts.
 
 use cuda_std::prelude::*;
 

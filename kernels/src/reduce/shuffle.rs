@@ -6,7 +6,8 @@
 //! - Round `delta` = 16, 8, 4, 2, 1: lane l folds in the value of lane l + delta. Lane 0 ends up with all 32. (A lane whose source would
 //!   lie outside the warp folds its own value again; nobody uses what it gets.)
 //! - Slot w of the static shared array (32 slots: a block has at most 32 warps) gets the value of warp w.
-//! - One barrier, whatever the block, instead of ⌈log₂ threads⌉.
+//! - One barrier, whatever the block, instead of ⌈log₂ threads⌉: it orders the warps' values before the first warp's reads of them.
+//! - Lane l reads slot l, so there are no bank conflicts. Lanes without a warp take the identity instead of a slot.
 
 use cuda_std::prelude::*;
 

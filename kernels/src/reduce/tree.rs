@@ -1,10 +1,16 @@
 //! Reductions with a halving tree in shared memory.
 //!
+//! partials\[block\] = op over the values of the block's threads, each of which folds its share of the input first: see
+//! [the family](super). Per element one global read (two for the dot product), coalesced.
+//!
 //! - Slot t of the dynamic shared array gets the value of thread t.
 //! - While more than one value is left, `active` of them: with h = ⌈active / 2⌉, thread t < active − h folds slot t + h into its
 //!   slot t. Then h values are left. Rounding up makes it right for every thread count: an odd one in the middle just stays. (A tree
 //!   that halves downwards drops elements unless the count is a power of two.)
-//! - Slot 0 holds the block's result. ⌈log₂ threads⌉ barriers. Neighbouring threads touch neighbouring slots: no bank conflicts.
+//! - Slot 0 ends up with the block's result, and thread 0 writes it.
+//! - One barrier at the head of each of the ⌈log₂ threads⌉ rounds. It orders the round before, which wrote slots below `active`, before
+//!   this one, which reads them.
+//! - Neighbouring threads touch neighbouring slots: no bank conflicts.
 
 use cuda_std::prelude::*;
 

@@ -183,7 +183,7 @@ fn tiled_and_direct_add_in_the_same_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::cases(40))]
 
     #[test]
     fn any_lengths_block_and_grid(

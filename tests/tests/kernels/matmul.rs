@@ -151,7 +151,7 @@ fn a_product_by_hand() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(30))]
+    #![proptest_config(crate::cases(30))]
 
     #[test]
     fn any_shape_and_grid(

@@ -167,7 +167,7 @@ fn moved_values_keep_every_bit() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::cases(40))]
 
     #[test]
     fn twice_transposed_is_the_input(

@@ -213,7 +213,7 @@ fn the_ends_of_each_type() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::cases(40))]
 
     #[test]
     fn any_length_block_and_grid(n in 1..3000_usize, threads in 1..=1024_u32, grid_cap in 1..20_u32) {
