@@ -15,6 +15,9 @@ use crate::io::{FileError, OutputFile};
 const SIZE: (u32, u32) = (1000, 600);
 /// Seconds of the signal that are drawn: more would be a solid band.
 const SHOWN: f64 = 0.04;
+/// Seconds that hold whole periods of both tones: one of 50 Hz, 140 of 7 kHz. Over whole periods a tone is one line of the spectrum, as
+/// high as its amplitude; over others it would leak into its neighbours.
+const PERIODS: f64 = 0.02;
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +87,7 @@ pub fn two_tones(
         color,
     };
     let frequencies = |samples, color| Curve {
-        points: peaks(&spectrum(samples, sample_rate)),
+        points: peaks(&spectrum(steady(samples, sample_rate), sample_rate)),
         shape: Shape::Bars,
         color,
     };
@@ -129,6 +132,16 @@ fn in_time(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
         .enumerate()
         .map(|(i, &value)| (i as f64 / sample_rate, value))
         .collect()
+}
+
+/// The samples after the filter's start, as many as whole periods take; all of a signal too short for that.
+fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
+    let period = (PERIODS * sample_rate).round() as usize;
+    let periods = (samples.len().checked_div(period).unwrap_or(0)).saturating_sub(1);
+    match periods {
+        0 => samples,
+        _ => &samples[period..period + periods * period],
+    }
 }
 
 /// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of amplitude 1 gives a peak of 1.

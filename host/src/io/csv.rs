@@ -1,7 +1,8 @@
 //! Comma-separated numbers.
 //!
-//! One column or one row is a vector; anything else is a matrix. A first row in which no cell is a number is a header and is left
-//! out. Every other cell is a finite number; all rows are of one length. Numbers are float64.
+//! One column or one row is a vector; anything else is a matrix. A first row of names (each cell begins with a letter or `_`, and is
+//! none of the words for a missing number) is a header and is left out. Every other cell is a finite number; all rows are of one length.
+//! Blank lines are skipped. Numbers are float64.
 
 use ndarray::{ArrayD, IxDyn};
 
@@ -17,27 +18,24 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
         Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()))
             .hint("is this really a .csv file?")
     })?;
+    let text = text.trim_start_matches('\u{feff}');
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .trim(csv::Trim::All)
-        .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+        .from_reader(text.as_bytes());
     let (mut values, mut cols, mut rows) = (Vec::new(), 0, 0);
     for (index, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| Problem::new(ragged_or(&error)))?;
-        let line = record
-            .position()
-            .map_or(index as u64 + 1, csv::Position::line);
-        if index == 0
-            && record.iter().all(|cell| cell.parse::<f64>().is_err())
-            && record.iter().any(|cell| !cell.is_empty())
-        {
+        let record = record.map_err(|error| Problem::new(ragged_or(text, &error)))?;
+        if index == 0 && record.iter().all(is_name) {
             continue;
         }
         cols = record.len();
         rows += 1;
         for (column, cell) in (1..).zip(&record) {
             values.push(number(cell).map_err(|reason| {
+                let line = line_of(text, record.position());
                 Problem::new(format!("line {line}, column {column}: {reason}"))
+                    .hint("every cell is to be a finite number; fill or leave out what is missing")
             })?);
         }
     }
@@ -54,26 +52,51 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
         .map_err(|error| Problem::new(error.to_string()))
 }
 
+/// Whether a cell of the first row can be a column's name.
+fn is_name(cell: &str) -> bool {
+    const MISSING: [&str; 6] = ["na", "n/a", "null", "none", "nil", "missing"];
+    cell.starts_with(|first: char| first.is_alphabetic() || first == '_')
+        && cell.parse::<f64>().is_err()
+        && !MISSING.contains(&cell.to_ascii_lowercase().as_str())
+}
+
+/// The line of a record, counted from one. The reader's own count stops at blank lines before the record.
+fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
+    let before = position.map_or(0, |position| position.byte() as usize);
+    let blank = text.as_bytes()[before..]
+        .iter()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+        .count();
+    let newlines = text[..before + blank]
+        .replace("\r\n", "\n")
+        .matches(['\r', '\n'])
+        .count();
+    newlines + 1
+}
+
 fn number(cell: &str) -> Result<f64, String> {
     match cell.parse::<f64>() {
         _ if cell.is_empty() => Err("the cell is empty".to_owned()),
         Err(_) => Err(format!(
             "`{}` is no number",
-            cell.chars().take(40).collect::<String>()
+            cell.chars()
+                .take(40)
+                .flat_map(char::escape_debug)
+                .collect::<String>()
         )),
         Ok(value) if value.is_finite() => Ok(value),
         Ok(value) => Err(format!("{value} is not a finite number")),
     }
 }
 
-fn ragged_or(error: &csv::Error) -> String {
+fn ragged_or(text: &str, error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths {
             pos,
             expected_len,
             len,
         } => {
-            let line = pos.as_ref().map_or(0, csv::Position::line);
+            let line = line_of(text, pos.as_ref());
             format!("line {line} has {len} cells, the lines before have {expected_len}")
         }
         _ => error.to_string(),
@@ -126,6 +149,7 @@ mod tests {
         check("1, 2,3\n", array![1.0, 2.0, 3.0].into_dyn());
         check("a,b\n1,2\n3,4\n", array![[1.0, 2.0], [3.0, 4.0]].into_dyn());
         check("\u{feff}x\r\n1\r\n2\r\n", array![1.0, 2.0].into_dyn());
+        check("_t\n\n1\n\n", array![1.0].into_dyn());
     }
 
     #[test]
@@ -138,8 +162,15 @@ mod tests {
         check_refused(b"1\ninf\n", "line 2, column 1: inf is not a finite number");
         check_refused(b"1,2\n3,x\n", "line 2, column 2: `x` is no number");
         check_refused(b"1,2\n,4\n", "line 2, column 1: the cell is empty");
+        check_refused(b"1\n\n\nx\n", "line 4, column 1: `x` is no number");
+        check_refused(b"\r\n\r\n1\r\n2,3\r\n", "line 4 has 2 cells");
+        check_refused(b"1,\"2\n3\"\n", "line 1, column 2: `2\\n3` is no number");
         check_refused(b"1,2\n3\n", "line 2 has 1 cells, the lines before have 2");
         check_refused(b"", "empty");
+        // What could be a number gone wrong is no header.
+        for first in ["0x10", "n/a", "1;2", "-", "\"\""] {
+            check_refused(format!("{first}\n1\n").as_bytes(), "line 1, column 1");
+        }
         check_refused(b"name\n", "no numbers");
         check_refused(b"1\n\xff\n", "byte 2 is not UTF-8");
     }

@@ -82,10 +82,23 @@ impl FileError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             FileError::Content { problem, .. } => problem.hint,
+            FileError::IsFolder { .. } => Some("name a file in it"),
+            FileError::Read { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => Some("check the path"),
+                io::ErrorKind::PermissionDenied => Some("you may not read it: see its permissions"),
+                _ => None,
+            },
+            FileError::Write { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => Some("make the folder first"),
+                io::ErrorKind::PermissionDenied => {
+                    Some("write to a folder and a file that you may change")
+                }
+                _ => None,
+            },
             FileError::UnknownFormat { .. } => {
                 Some("rename the file, or convert it to one of these formats")
             }
-            _ => None,
+            FileError::Unwritable { .. } => Some("choose another format for the output"),
         }
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
         };
         return Err(Problem::new(format!(
             "the file {kind}: shape {shape:?} of {descr} takes {expected} bytes, {present} are there"
-        )));
+        ))
+        .hint("save or copy the file again"));
     }
     let (data, shape) = (&bytes[data_start..], IxDyn(&shape));
     let broken = |error: ndarray::ShapeError| Problem::new(error.to_string());

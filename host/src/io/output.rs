@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -9,15 +9,17 @@ use super::FileError;
 
 /// A place for an output, taken before the computation so that a folder that cannot be written is found first.
 ///
-/// Until [`write`](Self::write) there is only a temporary file beside the destination, which goes away by itself.
+/// Until [`write`](Self::write) nothing is left in the folder, so that an interrupted computation leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {
+    /// As the user named it.
     path: PathBuf,
-    temporary: NamedTempFile,
+    /// The file itself: through a link, the file that it names is written and the link stays.
+    target: PathBuf,
 }
 
 impl OutputFile {
-    /// Takes the place.
+    /// Tries the place.
     ///
     /// # Errors
     /// The destination is a folder, or its folder does not exist or cannot be written.
@@ -38,27 +40,11 @@ impl OutputFile {
                 .open(path)
                 .map_err(refused)?;
         }
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".blockwise-");
-        // What an ordinary new file gets: the user's umask decides.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let temporary = builder
-            .tempfile_in(folder)
-            .map_err(|source| match source.kind() {
-                // Without the temporary file's own name.
-                kind @ (std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied) => {
-                    refused(kind.into())
-                }
-                _ => refused(source),
-            })?;
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        temporary_beside(&target).map_err(refused)?;
         Ok(OutputFile {
             path: path.to_owned(),
-            temporary,
+            target,
         })
     }
 
@@ -66,21 +52,39 @@ impl OutputFile {
     ///
     /// # Errors
     /// The system's error; then the destination is as it was.
-    pub fn write(mut self, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn write(self, bytes: &[u8]) -> Result<(), FileError> {
         let refused = |source| FileError::Write {
             path: self.path.clone(),
             source,
         };
-        self.temporary.write_all(bytes).map_err(refused)?;
-        self.temporary.as_file().sync_all().map_err(refused)?;
-        self.temporary
-            .persist(&self.path)
-            .map_err(|error| FileError::Write {
-                path: self.path,
-                source: error.error,
-            })?;
+        let mut temporary = temporary_beside(&self.target).map_err(refused)?;
+        temporary.write_all(bytes).map_err(refused)?;
+        temporary.as_file().sync_all().map_err(refused)?;
+        temporary
+            .persist(&self.target)
+            .map_err(|error| refused(error.error))?;
         Ok(())
     }
+}
+
+/// A new file in the folder of `path`, which goes away by itself.
+fn temporary_beside(path: &Path) -> std::io::Result<NamedTempFile> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".blockwise-");
+    // What an ordinary new file gets: the user's umask decides.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
+        .tempfile_in(folder)
+        .map_err(|error| match error.kind() {
+            // Without the temporary file's own name.
+            kind @ (ErrorKind::NotFound | ErrorKind::PermissionDenied) => kind.into(),
+            _ => error,
+        })
 }
 
 #[cfg(test)]
@@ -92,15 +96,35 @@ mod tests {
     fn nothing_appears_before_the_write_and_nothing_is_left_without_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.npy");
-        drop(OutputFile::prepare(&path).unwrap());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         let output = OutputFile::prepare(&path).unwrap();
-        assert!(!path.exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         output.write(b"whole").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         OutputFile::prepare(&path).unwrap().write(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_those_of_any_new_file_and_links_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode();
+        fs::write(at("ordinary"), "").unwrap();
+        OutputFile::prepare(&at("out"))
+            .unwrap()
+            .write(b"x")
+            .unwrap();
+        assert_eq!(mode("out"), mode("ordinary"));
+        symlink(at("out"), at("link")).unwrap();
+        OutputFile::prepare(&at("link"))
+            .unwrap()
+            .write(b"y")
+            .unwrap();
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        assert_eq!(fs::read(at("out")).unwrap(), b"y");
     }
 
     #[test]

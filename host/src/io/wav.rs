@@ -10,6 +10,9 @@ use ndarray::Array2;
 
 use super::error::Problem;
 
+const FORMATS: &str = "16, 24 and 32-bit integers and 32-bit floats are supported";
+const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
+
 /// A recording: samples and the format to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
@@ -32,8 +35,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Recording, Problem> {
     if bytes.is_empty() {
         return Err(Problem::new("the file is empty"));
     }
-    let broken = |error: hound::Error| Problem::new(format!("broken .wav file: {error}"));
-    let reader = WavReader::new(Cursor::new(bytes)).map_err(broken)?;
+    let broken = |error: hound::Error| {
+        Problem::new(format!("broken .wav file: {error}")).hint("record or convert it again")
+    };
+    let reader = WavReader::new(Cursor::new(format_and_samples(bytes)?)).map_err(broken)?;
     let (spec, frames) = (reader.spec(), reader.duration() as usize);
     let count = reader.len() as usize;
     if spec.channels == 0 || spec.sample_rate == 0 {
@@ -52,29 +57,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Recording, Problem> {
             .map(|sample| sample.map(f64::from))
             .collect(),
         (format, bits) => {
-            return Err(Problem::new(format!(
-                "samples are {bits}-bit {}; 16, 24 and 32-bit integers and 32-bit floats are supported",
-                if format == SampleFormat::Int {
-                    "integers"
-                } else {
-                    "floats"
-                }
-            )));
+            return Err(unsupported(format == SampleFormat::Int, bits));
         }
     };
-    // The header's length is a promise; a shorter file breaks it.
-    let samples = samples.map_err(|error| match error {
-        hound::Error::IoError(_) => Problem::new(format!(
-            "the file is truncated: its header promises {count} samples"
-        )),
-        other => broken(other),
-    })?;
-    if samples.len() != count {
-        return Err(Problem::new(format!(
-            "the file is truncated: its header promises {count} samples, {} are there",
-            samples.len()
-        )));
-    }
+    let samples = samples.map_err(broken)?;
     if let Some(at) = samples.iter().position(|sample| !sample.is_finite()) {
         return Err(Problem::new(format!(
             "sample {at} is {}, not a finite number",
@@ -95,6 +81,67 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Recording, Problem> {
             .into_owned(),
         spec,
     })
+}
+
+/// The chunks `fmt ` and `data` as a file of their own. hound would trip over an odd chunk before them: it does not skip the byte that
+/// pads it. And here it is seen how many bytes are missing.
+fn format_and_samples(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    if !bytes.starts_with(b"RIFF") || bytes.get(8..12) != Some(b"WAVE") {
+        return Err(Problem::new(
+            "this is no .wav file: it does not start with RIFF and WAVE",
+        ));
+    }
+    let mut kept = bytes[..12].to_vec();
+    let mut rest = &bytes[12..];
+    while let Some((&[a, b, c, d, l0, l1, l2, l3], body)) = rest.split_first_chunk::<8>() {
+        let (id, length) = ([a, b, c, d], u32::from_le_bytes([l0, l1, l2, l3]) as usize);
+        if &id == b"fmt " {
+            check_format(body)?;
+        }
+        if body.len() < length {
+            return Err(Problem::new(format!(
+                "the file is truncated: {length} bytes are promised for its part `{}`, {} are there",
+                id.escape_ascii(),
+                body.len()
+            ))
+            .hint("copy the file again, or convert it: `ffmpeg -i IN OUT.wav` keeps what is there"));
+        }
+        if [*b"fmt ", *b"data"].contains(&id) {
+            kept.extend(&rest[..8 + length]);
+        }
+        if &id == b"data" {
+            return Ok(kept);
+        }
+        rest = body.get(length + length % 2..).unwrap_or_default();
+    }
+    Err(
+        Problem::new("the file is truncated: it ends before its samples")
+            .hint("copy the file again"),
+    )
+}
+
+/// Refuses codings that are not supported, by the first bytes of the chunk `fmt `.
+fn check_format(fmt: &[u8]) -> Result<(), Problem> {
+    const EXTENSIBLE: u16 = 0xFFFE;
+    let word = |at: usize| Some(u16::from_le_bytes([*fmt.get(at)?, *fmt.get(at + 1)?]));
+    let coding = match word(0) {
+        Some(EXTENSIBLE) => word(24),
+        coding => coding,
+    };
+    match (coding, word(14)) {
+        (Some(1), Some(16 | 24 | 32)) | (Some(3), Some(32)) => Ok(()),
+        (Some(coding @ (1 | 3)), Some(bits)) => Err(unsupported(coding == 1, bits)),
+        (Some(coding), Some(_)) => Err(Problem::new(format!(
+            "samples are coded in a way ({coding:#06x}) that is not supported; {FORMATS}"
+        ))
+        .hint(CONVERT)),
+        _ => Ok(()), // Too short; hound says so.
+    }
+}
+
+fn unsupported(integers: bool, bits: u16) -> Problem {
+    let kind = if integers { "integers" } else { "floats" };
+    Problem::new(format!("samples are {bits}-bit {kind}; {FORMATS}")).hint(CONVERT)
 }
 
 /// The bytes of a recording's file, and how many samples had to be clipped.
@@ -172,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn other_chunks_are_skipped_with_their_padding() {
+        let written = recording(16, SampleFormat::Int, array![[1.0, -2.0, 3.0]]);
+        let (mut bytes, _) = encode(&written).unwrap();
+        bytes.splice(36..36, *b"LIST\x03\0\0\0abc\0note\x02\0\0\0xy");
+        bytes.extend(b"more");
+        assert_eq!(decode(&bytes).unwrap(), written);
+    }
+
+    #[test]
     fn broken_files_are_errors() {
         let (good, _) = encode(&recording(
             16,
@@ -188,8 +244,15 @@ mod tests {
             decode(b"not a recording at all")
                 .unwrap_err()
                 .what
-                .contains("broken .wav")
+                .contains("this is no .wav")
         );
+        let format = 20; // where the coding stands
+        let mut coded = good.clone();
+        coded[format] = 6;
+        assert!(decode(&coded).unwrap_err().what.contains("(0x0006)"));
+        coded[format] = 3;
+        coded[format + 14] = 64;
+        assert!(decode(&coded).unwrap_err().what.contains("64-bit floats"));
         let eight = {
             let spec = WavSpec {
                 channels: 1,

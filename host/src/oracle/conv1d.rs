@@ -41,6 +41,16 @@ pub fn convolve<T: Precision>(
     }
 }
 
+/// How far a convolution by FFT may be from the exact one: 8·u·max|signal|·Σ|taps|, the same for every output, also where the signal
+/// is silent. It errs by less than 2 such units without the 8, on noise and on signals with long silences (measured with SciPy, in both
+/// precisions).
+pub fn fft_error<T: Precision>(signal: ArrayView1<'_, T>, taps: ArrayView1<'_, T>) -> f64 {
+    let magnitude = |value: &T| Into::<f64>::into(*value).abs();
+    let loudest = signal.iter().map(magnitude).fold(0.0, f64::max);
+    let gain: f64 = taps.iter().map(magnitude).sum();
+    8.0 * T::UNIT_ROUNDOFF * loudest * gain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
