@@ -130,7 +130,9 @@ impl DeviceError {
     /// What to do about it, in one line.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoGpu { .. } => Some("use --device emulator, or install an NVIDIA driver"),
+            Self::NoGpu { .. } => {
+                Some("use --device emulator, or install or update the NVIDIA driver")
+            }
             Self::PtxNotFound { .. } => {
                 Some("run `cargo xtask build-ptx`, or set BLOCKWISE_PTX_DIR")
             }

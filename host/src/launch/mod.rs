@@ -1,7 +1,7 @@
 //! Typed launchers, one file per family of kernels.
 //!
 //! Each family has three levels. A `plan` computes kernel, grid, block and shared bytes from lengths and a device's
-//! properties, checks every limit, and needs no device. A function on [`DeviceBuffer`](crate::device::DeviceBuffer)s
+//! properties, checks every limit, and needs no device. A function on [`DeviceBuffer`]s
 //! launches such a plan and times it. A function on `ndarray` views copies in and out around that; views of any layout
 //! are accepted, and copied first when they are not contiguous.
 //!
