@@ -91,21 +91,19 @@ where
         arguments.mode,
         &arguments.options(),
     )?;
-    output.write(&Data::wrap(result.clone().into_dyn()))?;
-
     let report = written(&device, &arguments.output, result.shape(), T::NAME);
-    match reference {
-        None => Ok(report),
+    let report = match reference {
+        None => report,
         Some((name, data)) => {
             let mut oracle = oracle::convolve(signal.view(), taps.view(), arguments.mode);
             // SciPy takes the FFT for long operands by itself.
             oracle.tolerance += oracle::fft_error(signal.view(), taps.view());
-            Ok(report.comparison(
-                &name,
-                &arguments.reference.compare(result.view(), &data, oracle)?,
-            ))
+            let comparison = arguments.reference.compare(result.view(), &data, oracle)?;
+            report.comparison(&name, &comparison)
         }
-    }
+    };
+    output.write(&Data::wrap(result.into_dyn()))?;
+    Ok(report)
 }
 
 fn convolve_recording(
@@ -153,13 +151,12 @@ fn convolve_recording(
         shape = frames.shape().to_vec();
         io::encode(&frames, format).map_err(unwritable)?
     };
-    output.write(&bytes)?;
-
     let report = match format {
         Format::Wav => sound(&device, &arguments.output, &shape, &recording),
         Format::Npy | Format::Csv => written(&device, &arguments.output, &shape, "f64"),
     };
     let Some(reference) = reference else {
+        output.write(&bytes)?;
         return Ok(report);
     };
     let expected: Vec<Expected<_>> = recording
@@ -192,6 +189,7 @@ fn convolve_recording(
         &Data::F64(reference.rows.into_dyn()),
         oracle,
     )?;
+    output.write(&bytes)?;
     Ok(report.comparison(&reference.name, &comparison))
 }
 
@@ -250,10 +248,13 @@ fn sound(device: &Device, output: &Path, shape: &[usize], recording: &Recording)
         Some(_) => "integers",
         None => "floats",
     };
+    let channels = match spec.channels {
+        1 => "1 channel".to_owned(),
+        count => format!("{count} channels"),
+    };
     let text = format!(
-        "{}: {frames} samples, {} channels, {} Hz, {}-bit {kind}",
+        "{}: {frames} samples, {channels}, {} Hz, {}-bit {kind}",
         output.display(),
-        spec.channels,
         spec.sample_rate,
         spec.bits_per_sample
     );

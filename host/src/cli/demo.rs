@@ -21,6 +21,12 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+    if arguments.plot.is_some() && ![Demo::Conv, Demo::All].contains(&arguments.demo) {
+        return Err(
+            Failure::new(format!("demo `{}` has nothing to plot", arguments.demo))
+                .hint("`blockwise demo conv --plot DIR` draws the two-tone filter"),
+        );
+    }
     let device = global.open()?;
     let outcome = demo::run(&device, arguments.demo, arguments.plot.as_deref())?;
     let failed = outcome.rows.iter().filter(|row| !row.pass).count();

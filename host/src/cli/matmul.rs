@@ -66,8 +66,6 @@ where
         ..MatmulOptions::default()
     };
     let c = launch::matmul(&device, a.view(), b.view(), &options)?;
-    output.write(&Data::wrap(c.clone().into_dyn()))?;
-
     let shape = c.shape().to_vec();
     let text = format!(
         "{}: {} x {} {}",
@@ -78,14 +76,16 @@ where
     );
     let json = json!({ "command": "matmul", "output": arguments.output.display().to_string(), "shape": shape, "type": T::NAME, "device": device.properties().name });
     let report = Report::new(text, json);
-    match reference {
-        None => Ok(report),
+    let report = match reference {
+        None => report,
         Some((name, data)) => {
             let comparison =
                 arguments
                     .reference
                     .compare(c.view(), &data, oracle::matmul(a.view(), b.view()))?;
-            Ok(report.comparison(&name, &comparison))
+            report.comparison(&name, &comparison)
         }
-    }
+    };
+    output.write(&Data::wrap(c.into_dyn()))?;
+    Ok(report)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray::{Array, ArrayD, Dimension};
+use ndarray::{Array, Dimension};
 use serde_json::json;
 
 use super::failure::Failure;
@@ -106,16 +106,15 @@ where
     let place = ArrayOutput::prepare(output)?;
     let device = global.open()?;
     let moved = movement(&device)?;
-    let dynamic: ArrayD<T> = moved.clone().into_dyn();
-    place.write(&Data::wrap(dynamic))?;
-
     let text = format!("{}: {:?} {}", output.display(), moved.shape(), T::NAME);
     let json = json!({ "command": command, "output": output.display().to_string(), "shape": moved.shape(), "type": T::NAME, "device": device.properties().name });
     let report = Report::new(text, json);
-    match expected {
-        None => Ok(report),
+    let report = match expected {
+        None => report,
         Some((name, data)) => {
-            Ok(report.comparison(&name, &reference.compare_exactly(moved.view(), &data)?))
+            report.comparison(&name, &reference.compare_exactly(moved.view(), &data)?)
         }
-    }
+    };
+    place.write(&Data::wrap(moved.into_dyn()))?;
+    Ok(report)
 }

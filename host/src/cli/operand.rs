@@ -16,11 +16,12 @@ pub(super) struct Reference {
     /// Compare the result with this file; exit code 1 if it differs
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
-    /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows from the length of the sums
-    #[arg(long, requires = "reference", value_parser = non_negative)]
+    /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows from the length of the sums and both
+    /// precisions
+    #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     rtol: Option<f64>,
     /// See --rtol
-    #[arg(long, requires = "reference", value_parser = non_negative)]
+    #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     atol: Option<f64>,
 }
 

@@ -52,8 +52,8 @@ impl Report {
         } else {
             self.text
         };
-        if !text.is_empty() {
-            line(&text);
+        if !line(&text) {
+            return ExitCode::from(2);
         }
         ExitCode::from(if self.passed { 0 } else { 1 })
     }
@@ -87,9 +87,15 @@ fn describe(name: &str, comparison: &Comparison) -> String {
     text
 }
 
-/// A line on standard output. A reader that went away (`| head`) is no error.
-pub(super) fn line(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+/// A line on standard output; false when it cannot be written. A reader that went away (`| head`) is no error.
+pub(super) fn line(text: &str) -> bool {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            note(&format!("error: cannot write to standard output: {error}"));
+            false
+        }
+        _ => true,
+    }
 }
 
 /// A line on standard error.

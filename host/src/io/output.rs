@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all.
 
-use std::io::{ErrorKind, Write};
+use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -82,7 +82,8 @@ fn temporary_beside(path: &Path) -> std::io::Result<NamedTempFile> {
         .tempfile_in(folder)
         .map_err(|error| match error.kind() {
             // Without the temporary file's own name.
-            kind @ (ErrorKind::NotFound | ErrorKind::PermissionDenied) => kind.into(),
+            kind @ ErrorKind::NotFound => Error::new(kind, "there is no such folder"),
+            kind @ ErrorKind::PermissionDenied => Error::new(kind, "permission denied"),
             _ => error,
         })
 }

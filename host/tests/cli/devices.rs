@@ -1,0 +1,122 @@
+//! Devices, demos, and what is not about files.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use blockwise::device::{Device, DeviceChoice, PTX_FOLDER_VARIABLE};
+
+use crate::command::{Run, blockwise, names, ptx_folder, vector};
+
+#[test]
+fn the_emulator_is_described() {
+    let run = Run::line(Path::new("."), "devices --json").ends(0);
+    let emulator = &run.json()["devices"][0];
+    assert_eq!(emulator["kind"], "emulator");
+    assert_eq!(emulator["shared_bytes_per_block"], 49_152);
+    assert_eq!(emulator["max_threads_per_block"], 1024);
+}
+
+#[test]
+fn a_gpu_that_is_asked_for_and_not_there_is_one_line() {
+    if Device::connect(DeviceChoice::Gpu).is_ok() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no GPU: this machine has one");
+        return;
+    }
+    let gpu = |arguments: &[&str]| {
+        Run::of(
+            Command::new(env!("CARGO_BIN_EXE_blockwise"))
+                .args(["--device", "gpu"])
+                .args(arguments),
+        )
+    };
+    gpu(&["devices"]).refused("no CUDA GPU can be used");
+    gpu(&["demo", "shared"]).refused("no CUDA GPU can be used");
+
+    // Left to itself the command takes the emulator and says so.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
+    let run = Run::of(
+        Command::new(env!("CARGO_BIN_EXE_blockwise"))
+            .args(["sum", "x.npy"])
+            .current_dir(folder.path())
+            .env(PTX_FOLDER_VARIABLE, ptx_folder()),
+    )
+    .ends(0);
+    assert_eq!(run.stdout, "3\n");
+    assert!(run.stderr.contains("using the emulator"), "{run:?}");
+    assert!(run.stderr.contains("kernels.sm_"), "{run:?}");
+}
+
+#[test]
+fn every_demo_passes_and_the_filter_is_plotted() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::of(blockwise(["demo", "--json", "--plot"]).arg(folder.path())).ends(0);
+    let json = run.json();
+    let rows = json["rows"].as_array().expect("rows");
+    assert_eq!(json["pass"], true);
+    for experiment in [
+        "two tones, full",
+        "gain at 50 Hz",
+        "gain at 7000 Hz",
+        "dot = 25725848529920",
+        "matrix product",
+        "transpose",
+        "reverse",
+    ] {
+        assert!(
+            rows.iter()
+                .any(|row| row["experiment"] == experiment && row["pass"] == true),
+            "{experiment}: {json}"
+        );
+    }
+    let plots = names(folder.path());
+    let expected: Vec<String> = ["after", "after_spectrum", "before", "before_spectrum"]
+        .iter()
+        .flat_map(|name| [format!("{name}.png"), format!("{name}.svg")])
+        .collect();
+    assert_eq!(plots, expected);
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_help_is_0() {
+    let run = |line: &str| Run::line(Path::new("."), line);
+    for line in [
+        "",
+        "frobnicate",
+        "conv",
+        "demo everything",
+        "sum x.npy --device tpu",
+    ] {
+        run(line).ends(2);
+    }
+    run("demo shared --plot plots").refused("nothing to plot");
+    run("sum x.npy --ptx /no/such/file").refused("");
+    assert!(run("--help").ends(0).stdout.contains("transpose"));
+    run("--version").ends(0);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = blockwise(["devices"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{errors}");
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_standard_output_is_an_error() {
+    let full = std::fs::File::create("/dev/full").expect("Linux has it");
+    let status = blockwise(["devices"])
+        .stdout(full)
+        .stderr(Stdio::null())
+        .status();
+    assert_eq!(status.expect("it ends").code(), Some(2));
+}

@@ -1,0 +1,8 @@
+//! The command `blockwise` as a process: exit codes, messages, files.
+//!
+//! These tests live beside the command, because only its own package's tests are sure to find it built.
+
+mod command;
+mod devices;
+mod files;
+mod references;

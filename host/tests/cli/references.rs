@@ -1,0 +1,147 @@
+//! Results against NumPy's and SciPy's, and what `--reference` says when they differ.
+
+use std::fs;
+
+use crate::command::{Run, blockwise, fixture, vector};
+
+/// Runs a command on fixtures (words with a dot) and compares with a reference, which is to agree.
+#[track_caller]
+fn check(line: &str, output: Option<&str>, reference: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = blockwise(["--json"]);
+    for word in line.split_whitespace() {
+        match word.contains('.') {
+            true => command.arg(fixture(word)),
+            false => command.arg(word),
+        };
+    }
+    let out = output.map(|name| folder.path().join(name));
+    if let Some(out) = &out {
+        command.arg("-o").arg(out);
+    }
+    let run = Run::of(command.arg("--reference").arg(fixture(reference))).ends(0);
+    let comparison = &run.json()["comparison"];
+    assert_eq!(comparison["mismatches"], 0, "{line}: {comparison}");
+    assert_ne!(comparison["elements"], 0, "{line}: {comparison}");
+    if let Some(out) = out {
+        assert!(out.exists(), "{line}");
+    }
+}
+
+#[test]
+fn convolutions_are_numpys_in_every_mode_and_kernel() {
+    for case in ["conv_f64", "conv_f32", "conv_even_taps", "conv_longer_taps"] {
+        for mode in ["full", "same", "valid"] {
+            for kernel in ["tiled", "direct"] {
+                let line = format!(
+                    "conv {case}_signal.npy {case}_taps.npy --mode {mode} --kernel {kernel}"
+                );
+                check(&line, Some("out.npy"), &format!("{case}_{mode}.npy"));
+            }
+        }
+    }
+    let line = "conv conv_f64_signal.npy conv_f64_taps.npy --mode full --kernel block-per-output";
+    check(line, Some("out.csv"), "conv_f64_full.npy");
+}
+
+#[test]
+fn recordings_are_filtered_as_scipy_does() {
+    for output in ["out.wav", "out.npy"] {
+        check(
+            "conv speech_like_48k.wav lowpass_101.npy",
+            Some(output),
+            "speech_like_48k_lowpass.npy",
+        );
+        check(
+            "conv stereo_24bit_48k.wav lowpass_101.npy",
+            Some(output),
+            "stereo_24bit_48k_lowpass.npy",
+        );
+    }
+}
+
+#[test]
+fn a_filtered_recording_keeps_its_format_and_its_samples_are_scipys_rounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.wav");
+    let mut command = blockwise(["conv", "-o"]);
+    command
+        .arg(&out)
+        .args([fixture("speech_like_48k.wav"), fixture("lowpass_101.npy")]);
+    Run::of(&mut command).ends(0);
+    let mut reader = hound::WavReader::open(&out).unwrap();
+    let before = hound::WavReader::open(fixture("speech_like_48k.wav"))
+        .unwrap()
+        .spec();
+    assert_eq!(reader.spec(), before);
+    let reference = fs::read(fixture("speech_like_48k_lowpass.npy")).unwrap();
+    let (data, _) = reference[128..].as_chunks::<8>();
+    let samples: Vec<i32> = reader.samples().map(Result::unwrap).collect();
+    assert_eq!(samples.len(), data.len());
+    for (i, (&sample, &expected)) in samples.iter().zip(data).enumerate() {
+        let error = (f64::from(sample) - f64::from_le_bytes(expected)).abs();
+        assert!(error <= 0.5 + 1e-9, "sample {i} is {sample}, {error} away");
+    }
+}
+
+#[test]
+fn the_other_commands_agree_with_numpy() {
+    check("dot dot_i64_a.npy dot_i64_b.npy", None, "dot_i64.npy");
+    check("dot dot_f32_a.npy dot_f32_b.npy", None, "dot_f32.npy");
+    for command in ["sum", "min", "max"] {
+        for kernel in ["tree", "shuffle"] {
+            let line = format!("{command} dot_f32_a.npy --kernel {kernel}");
+            check(&line, None, &format!("{command}_f32.npy"));
+        }
+    }
+    for kernel in ["naive", "tiled"] {
+        let line = format!("matmul matmul_a.npy matmul_b.npy --kernel {kernel}");
+        check(&line, Some("c.npy"), "matmul.npy");
+    }
+    for kernel in ["naive", "tiled", "padded"] {
+        let line = format!("transpose matmul_a.npy --kernel {kernel}");
+        check(&line, Some("t.npy"), "transpose.npy");
+    }
+    for kernel in ["static", "dynamic"] {
+        let line = format!("reverse reverse_input.npy --kernel {kernel}");
+        check(&line, Some("r.npy"), "reverse.npy");
+    }
+}
+
+#[test]
+fn a_difference_is_told_with_its_first_index_and_exit_code_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, values: &[f64]| {
+        fs::write(folder.path().join(name), vector(values)).unwrap();
+    };
+    write("x.npy", &[1.0, 2.0, 3.0]);
+    write("wrong.npy", &[3.0, 2.5, 1.0]);
+    write("nan.npy", &[3.0, f64::NAN, 1.0]);
+    write("long.npy", &[3.0, 2.0, 1.0, 0.0]);
+    let run = |rest: &str| {
+        Run::line(
+            folder.path(),
+            &format!("reverse x.npy -o out.npy --reference {rest}"),
+        )
+    };
+    let differs = run("wrong.npy").ends(1);
+    assert!(
+        differs
+            .stdout
+            .contains("first at index [1]: 2e0, reference 2.5e0"),
+        "{differs:?}"
+    );
+    let json = run("wrong.npy --json").ends(1).json();
+    assert_eq!(json["pass"], false);
+    assert_eq!(json["comparison"]["first_mismatch"]["index"][0], 1);
+    assert_eq!(json["comparison"]["max_absolute_error"], 0.5);
+    run("nan.npy").ends(1);
+    run("wrong.npy --atol 0.4").ends(1);
+    run("wrong.npy --atol 0.5").ends(0);
+    run("wrong.npy --rtol 0.2").ends(0);
+    fs::remove_file(folder.path().join("out.npy")).unwrap();
+    run("long.npy").refused("the result has shape [3], the reference [4]");
+    assert!(!folder.path().join("out.npy").exists());
+    let negative = run("wrong.npy --rtol -1").ends(2);
+    assert!(negative.stderr.contains("zero or more"), "{negative:?}");
+}
