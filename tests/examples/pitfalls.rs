@@ -8,6 +8,7 @@ use blockwise::device::{
     Arguments, Device, DeviceBuffer, DeviceError, Element, EmulatorLimits, LaunchPlan, Module,
     PtxSource,
 };
+use blockwise_tests::coverage::unwritten;
 use broken_kernels::{THREADS, TILE};
 
 fn main() -> ExitCode {
@@ -28,7 +29,11 @@ fn run() -> Result<(), DeviceError> {
     let file =
         PtxSource::of_crate("broken_kernels").select(device.properties().compute_capability)?;
     let kernels = device.load_ptx(&file.text, &file.path.display().to_string())?;
-    let on = Emulator { device, kernels };
+    let on = Emulator {
+        device,
+        kernels,
+        ptx: file.text,
+    };
 
     on.conv1d("conv1d_early_return")?;
     on.conv1d("conv1d_halo_off_by_one")?;
@@ -43,6 +48,7 @@ fn run() -> Result<(), DeviceError> {
 struct Emulator {
     device: Device,
     kernels: Module,
+    ptx: String,
 }
 
 impl Emulator {
@@ -64,7 +70,7 @@ impl Emulator {
         let arguments = arguments.pointer(&mut output).value(n as u64);
         let plan = plan(kernel, line(n), THREADS as usize + m - 1);
         let outcome = self.launch(&plan, &arguments.value(offset as u64));
-        show(kernel, outcome, &output, &expected)
+        self.show(&plan, outcome, &output, &expected)
     }
 
     fn reverse(&self, kernel: &str) -> Result<(), DeviceError> {
@@ -73,8 +79,9 @@ impl Emulator {
         let input = DeviceBuffer::from_slice(&self.device, &input)?;
         let mut output = self.output(expected.len())?;
         let arguments = Arguments::new().slice(&input).pointer(&mut output);
-        let outcome = self.launch(&plan(kernel, line(expected.len()), 0), &arguments);
-        show(kernel, outcome, &output, &expected)
+        let plan = plan(kernel, line(expected.len()), 0);
+        let outcome = self.launch(&plan, &arguments);
+        self.show(&plan, outcome, &output, &expected)
     }
 
     /// One block, so its partial result is the whole one.
@@ -87,7 +94,7 @@ impl Emulator {
         let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut partials);
         let plan = plan(kernel, line(1), THREADS as usize);
         let outcome = self.launch(&plan, &arguments);
-        show(kernel, outcome, &partials, &expected)
+        self.show(&plan, outcome, &partials, &expected)
     }
 
     /// 40 rows and 50 columns: neither is a multiple of the tile. `blocks` says how many cover so many elements.
@@ -113,7 +120,7 @@ impl Emulator {
             dynamic_shared_bytes: 0,
         };
         let outcome = self.launch(&plan, &arguments);
-        show(kernel, outcome, &c, &expected)
+        self.show(&plan, outcome, &c, &expected)
     }
 
     /// Filled with 0xFF bytes, so that what a kernel does not write shows.
@@ -128,6 +135,43 @@ impl Emulator {
         // outside the buffers, which some of these kernels make, is a fault in it and nothing else.
         unsafe { self.kernels.launch(plan, arguments) }?;
         self.device.synchronize()
+    }
+
+    /// Prints how one kernel ended. Only a fault inside the kernel is what we are here for; any other error is passed on.
+    fn show<T: Element + PartialEq + std::fmt::Debug>(
+        &self,
+        plan: &LaunchPlan,
+        outcome: Result<(), DeviceError>,
+        output: &DeviceBuffer<T>,
+        expected: &[T],
+    ) -> Result<(), DeviceError> {
+        println!("\n{}", plan.kernel);
+        match outcome {
+            Err(DeviceError::EmulatorLaunch(fault)) => {
+                println!("  reported: {fault}");
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+            Ok(()) => {}
+        }
+        let got = output.copy_to_vec()?;
+        let wrong = |i: &usize| got[*i] != expected[*i];
+        if let Some(report) = unwritten(&self.ptx, plan, &got) {
+            println!("  reported: {report}");
+        } else if let Some(i) = (0..got.len()).find(wrong) {
+            println!(
+                "  a race, not reported yet: {} of {} results are wrong, the first at {i}: {:?} instead of {:?}",
+                (0..got.len()).filter(wrong).count(),
+                got.len(),
+                got[i],
+                expected[i]
+            );
+        } else {
+            println!(
+                "  a race, not reported yet; the results are right, but only in this order of the warps"
+            );
+        }
+        Ok(())
     }
 }
 
@@ -149,37 +193,4 @@ fn plan(kernel: &str, blocks: u32, slots: usize) -> LaunchPlan {
         block: [THREADS, 1, 1],
         dynamic_shared_bytes: (slots * size_of::<f32>()) as u32,
     }
-}
-
-/// Prints how one kernel ended. Only a fault inside the kernel is what we are here for; any other error is passed on.
-fn show<T: Element + PartialEq + std::fmt::Debug>(
-    kernel: &str,
-    outcome: Result<(), DeviceError>,
-    output: &DeviceBuffer<T>,
-    expected: &[T],
-) -> Result<(), DeviceError> {
-    println!("\n{kernel}");
-    match outcome {
-        Err(DeviceError::EmulatorLaunch(fault)) => println!("  reported: {fault}"),
-        Err(error) => return Err(error),
-        Ok(()) => {
-            let got = output.copy_to_vec()?;
-            let wrong = |i: &usize| got[*i] != expected[*i];
-            match (0..got.len()).find(wrong) {
-                Some(i) => println!(
-                    "  not reported; {} of {} results are wrong, the first at {i}: {:?} instead of {:?}",
-                    (0..got.len()).filter(wrong).count(),
-                    got.len(),
-                    got[i],
-                    expected[i]
-                ),
-                None => {
-                    println!(
-                        "  not reported; the results are right, but only in this order of the warps"
-                    )
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! What the integration tests share: devices, inputs, comparisons, and a reader of PTX text.
 
 pub mod check;
+pub mod coverage;
 pub mod data;
 pub mod devices;
 pub mod ptx;

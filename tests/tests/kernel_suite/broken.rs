@@ -3,6 +3,7 @@
 use blockwise::device::{
     Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError, LaunchPlan, Module, PtxSource,
 };
+use blockwise_tests::coverage;
 use blockwise_tests::data::vector;
 use blockwise_tests::ptx::{entries, files};
 use broken_kernels::{SLOTS, THREADS, TILE};
@@ -166,7 +167,7 @@ fn an_uncovered_grid_leaves_elements_that_nobody_wrote() {
     let bench = Bench::new();
     let (rows, inner, cols) = (40, 5, 50);
     let (a, b) = (bench.upload(rows * inner), bench.upload(inner * cols));
-    let unwritten = |kernel: &str, module: &Module, grid: [u32; 2]| {
+    let launched = |kernel: &str, module: &Module, grid: [u32; 2]| {
         let mut c = bench.output(rows * cols);
         let sizes = [rows, inner, cols].map(|size| size as u64);
         let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut c);
@@ -179,7 +180,10 @@ fn an_uncovered_grid_leaves_elements_that_nobody_wrote() {
         };
         // SAFETY: this is the emulator: it checks every access.
         unsafe { module.launch(&plan, &arguments) }.unwrap_or_else(|error| panic!("{error}"));
-        let c = c.copy_to_vec().expect("a copy");
+        (plan, c.copy_to_vec().expect("a copy"))
+    };
+    let unwritten = |kernel: &str, module: &Module, grid: [u32; 2]| {
+        let (_, c) = launched(kernel, module, grid);
         let poisoned = |at: &usize| c[*at].to_bits() == u32::MAX;
         (0..c.len()).filter(poisoned).collect::<Vec<_>>()
     };
@@ -192,6 +196,16 @@ fn an_uncovered_grid_leaves_elements_that_nobody_wrote() {
         unwritten("matmul_uncovered_grid", &bench.module, ceil),
         [0; 0]
     );
+    let (plan, c) = launched("matmul_uncovered_grid", &bench.module, floor);
+    let report =
+        coverage::unwritten(&files("broken_kernels")[0].text, &plan, &c).expect("a report");
+    for part in [
+        "never wrote 464 of 2000 outputs, the first at 48",
+        "kernel `matmul_uncovered_grid`",
+        "at broken_kernels/src/matmul_uncovered_grid.rs:",
+    ] {
+        assert!(report.contains(part), "{report}");
+    }
 
     let file = PtxSource::standard()
         .select((9, 0))
