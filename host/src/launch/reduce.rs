@@ -126,7 +126,7 @@ impl ReduceOptions {
     pub fn roundings(&self, len: usize) -> usize {
         let threads = self.threads.unwrap_or(kernels::reduce::THREADS).max(1);
         let cap = self.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
-        let blocks = blocks_for(len, threads, Some(cap), u32::MAX) as usize;
+        let blocks = blocks_for(len, threads, Some(cap), u32::MAX).max(1) as usize;
         // A block has at most 1024 threads: ten levels, by tree or by shuffles.
         1 + len.div_ceil(threads as usize * blocks) + 10 + blocks
     }
@@ -312,6 +312,18 @@ mod tests {
             plan(Reduction::Max),
             Err(LaunchError::EmptyInput { .. })
         ));
+    }
+
+    #[test]
+    fn roundings_are_counted_for_refused_launches_too() {
+        assert_eq!(
+            options(ReduceKernel::Tree, 256, 32).roundings(33 * 1024),
+            1 + 5 + 10 + 32
+        );
+        assert_eq!(
+            options(ReduceKernel::Tree, 0, 0).roundings(5),
+            1 + 5 + 10 + 1
+        );
     }
 
     #[test]
