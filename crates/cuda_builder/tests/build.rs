@@ -20,7 +20,7 @@ const TILE: &str = "
 
 /// A workspace in a temporary folder, shared by all tests so that core is built once. Each test has its own member.
 static WORKSPACE: LazyLock<tempfile::TempDir> =
-    LazyLock::new(|| new_workspace(&["tile", "generic", "scalar", "empty", "wrong"]));
+    LazyLock::new(|| new_workspace(&["tile", "generic", "unchanged", "scalar", "empty", "wrong"]));
 
 /// cargo's own lock would serialise the builds anyway, with a message for each wait.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -105,7 +105,7 @@ fn shared_memory_is_accessed_as_shared_and_slices_are_two_parameters() {
 #[test]
 fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
     let path = build(
-        "scalar",
+        "unchanged",
         "#[kernel] pub unsafe fn set(output: *mut u32, value: u32) { unsafe { *output = value } }",
     )
     .unwrap();
@@ -113,13 +113,13 @@ fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
     let same =
         "#[kernel] pub unsafe fn set(output: *mut u32, value: u32) { unsafe { *output = value } }";
     assert_eq!(
-        fs::metadata(build("scalar", same).unwrap())
+        fs::metadata(build("unchanged", same).unwrap())
             .unwrap()
             .modified()
             .unwrap(),
         first
     );
-    let other = build("scalar", &same.replace("= value", "= value + 1")).unwrap();
+    let other = build("unchanged", &same.replace("= value", "= value + 1")).unwrap();
     assert_ne!(fs::metadata(other).unwrap().modified().unwrap(), first);
 }
 

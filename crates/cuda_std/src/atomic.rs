@@ -121,7 +121,11 @@ mod tests {
         let sum = AtomicF64::new(0.0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..1000).for_each(|_| drop(sum.fetch_add(1.0, Ordering::AcqRel))));
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        sum.fetch_add(1.0, Ordering::AcqRel);
+                    }
+                });
             }
         });
         assert_eq!(sum.fetch_sub(1.0, Ordering::Relaxed), 4000.0);
