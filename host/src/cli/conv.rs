@@ -176,19 +176,17 @@ fn convolve_recording(
     let mut tolerance = stack(&rows)?;
     let mut result = result;
     if let Some((lowest, highest)) = reference.integers {
-        // Whoever wrote integers clipped, and rounded or cut off: up to one unit away.
+        // Whoever wrote integers clipped, and rounded or cut off: up to one unit away, of which the comparison doubles the half.
         result.mapv_inplace(|sample| sample.clamp(lowest, highest));
-        tolerance += 1.0;
+        tolerance += 0.5;
     }
     let oracle = Expected {
-        values: reference.rows.clone(),
+        values: result.clone(),
         tolerance,
     };
-    let comparison = arguments.reference.compare(
-        result.view(),
-        &Data::F64(reference.rows.into_dyn()),
-        oracle,
-    )?;
+    let comparison = arguments
+        .reference
+        .compare(result.view(), &reference.rows, oracle)?;
     output.write(&bytes)?;
     Ok(report.comparison(&reference.name, &comparison))
 }
@@ -209,8 +207,8 @@ fn frames(channels: &Array2<f64>) -> ndarray::ArrayD<f64> {
 /// What a recording's result is compared with.
 struct RecordingReference {
     name: String,
-    /// One row for each channel.
-    rows: Array2<f64>,
+    /// One row for each channel, in the precision that the reference was kept in.
+    rows: Data,
     /// The range of its integers, if it is a recording of integers.
     integers: Option<(f64, f64)>,
 }
@@ -221,14 +219,28 @@ fn read_reference(arguments: &Arguments) -> Result<Option<RecordingReference>, F
         return Ok(None);
     };
     let (rows, integers) = match io::read(path)? {
-        Content::Recording(recording) => (recording.channels.clone(), recording.integer_range()),
-        Content::Array(data) => (by_channel(data, path)?, None),
+        Content::Recording(recording) => {
+            let range = recording.integer_range();
+            (in_precision(recording.channels, range.is_none()), range)
+        }
+        Content::Array(data) => {
+            let is_f32 = matches!(data, Data::F32(_));
+            (in_precision(by_channel(data, path)?, is_f32), None)
+        }
     };
     Ok(Some(RecordingReference {
         name: path.display().to_string(),
         rows,
         integers,
     }))
+}
+
+/// The rows as float32 again, if they were.
+fn in_precision(rows: Array2<f64>, is_f32: bool) -> Data {
+    match is_f32 {
+        true => Data::F32(rows.mapv(|sample| sample as f32).into_dyn()),
+        false => Data::F64(rows.into_dyn()),
+    }
 }
 
 fn by_channel(data: Data, path: &Path) -> Result<Array2<f64>, Failure> {

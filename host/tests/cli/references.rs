@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::command::{Run, blockwise, fixture, vector};
+use crate::command::{Run, blockwise, fixture, npy, vector};
 
 /// Runs a command on fixtures (words with a dot) and compares with a reference, which is to agree.
 #[track_caller]
@@ -82,6 +82,24 @@ fn a_filtered_recording_keeps_its_format_and_its_samples_are_scipys_rounded() {
         let error = (f64::from(sample) - f64::from_le_bytes(expected)).abs();
         assert!(error <= 0.5 + 1e-9, "sample {i} is {sample}, {error} away");
     }
+}
+
+#[test]
+fn a_reference_in_float32_is_allowed_its_own_rounding() {
+    let folder = tempfile::tempdir().unwrap();
+    let float64 = fs::read(fixture("speech_like_48k_lowpass.npy")).unwrap();
+    let (samples, _) = float64[128..].as_chunks::<8>();
+    let data: Vec<u8> = samples
+        .iter()
+        .flat_map(|&sample| (f64::from_le_bytes(sample) as f32).to_le_bytes())
+        .collect();
+    let reference = folder.path().join("f32.npy");
+    fs::write(&reference, npy("'<f4'", "False", "(10000,)", &data)).unwrap();
+    let mut command = blockwise(["conv", "-o"]);
+    command
+        .arg(folder.path().join("out.npy"))
+        .args([fixture("speech_like_48k.wav"), fixture("lowpass_101.npy")]);
+    Run::of(command.arg("--reference").arg(reference)).ends(0);
 }
 
 #[test]
