@@ -25,7 +25,7 @@ pub(super) fn run(global: &Global) -> Result<Report, Failure> {
         .iter()
         .map(|device| describe(device.properties()))
         .collect();
-    text.extend(missing.iter().map(|reason| format!("no GPU: {reason}")));
+    text.extend(missing.clone());
     let list: Vec<Value> = devices
         .iter()
         .map(|device| as_json(device.properties()))

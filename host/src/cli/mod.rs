@@ -134,7 +134,7 @@ impl Global {
         };
         let device = Device::open(self.device, &source)?;
         if let Some(reason) = device.fallback() {
-            report::note(&format!("no GPU ({reason}); using the emulator"));
+            report::note(&format!("{reason}; using the emulator"));
         }
         if let Some(file) = device.kernels_file() {
             report::note(&format!("kernels from {}", file.path.display()));

@@ -14,8 +14,8 @@ use crate::oracle;
 
 /// Width of the document's matrices.
 const WIDTH: usize = 1024;
-/// Width on the emulator, which takes minutes for the document's.
-const WIDTH_EMULATED: usize = 256;
+/// Width on the emulator: a few seconds for each kernel instead of most of a minute.
+const WIDTH_EMULATED: usize = 512;
 
 pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let width = match device.properties().kind {
