@@ -83,7 +83,18 @@ impl<'a> ModuleNames<'a> {
         for (at, value) in &variable.initial {
             let at = *at as usize * size;
             match value {
-                Initial::Bits(bits) => {
+                Initial::Bits(_) | Initial::Single(_) | Initial::Double(_) => {
+                    let bits = match (value, size) {
+                        (&Initial::Single(bits), 4) => u64::from(bits),
+                        (&Initial::Double(value), 4) => u64::from((value as f32).to_bits()),
+                        (&Initial::Double(value), 8) => value.to_bits(),
+                        (&Initial::Bits(bits), _) => bits,
+                        _ => {
+                            let message =
+                                format!("a float does not fit the elements of `{}`", variable.name);
+                            return Err(ParseError::syntax(variable.line, message));
+                        }
+                    };
                     let count = size.min(8);
                     bytes[at..at + count].copy_from_slice(&bits.to_le_bytes()[..count]);
                 }

@@ -9,12 +9,8 @@ use crate::fault::FaultKind;
 #[inline(always)]
 pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
     let mut needed = 0;
-    for lane in 0..32 {
-        needed |= if mask & (1 << lane) != 0 {
-            members[lane]
-        } else {
-            0
-        };
+    for (lane, &member) in members.iter().enumerate() {
+        needed |= if mask & (1 << lane) != 0 { member } else { 0 };
     }
     needed
 }

@@ -298,7 +298,11 @@ impl<'a> Memory<'a> {
         match part.region {
             Region::Global(allocation) => {
                 let start = offsets[0] + at;
-                if SIZE == 4 && start % 8 == 0 && part.lanes == ALL && is_contiguous::<4>(offsets) {
+                if SIZE == 4
+                    && start.is_multiple_of(8)
+                    && part.lanes == ALL
+                    && is_contiguous::<4>(offsets)
+                {
                     for (pair, word) in allocation.words_from(start)[..16].iter().enumerate() {
                         let word = word.load(Relaxed);
                         values[2 * pair] = word as u32;
@@ -388,7 +392,11 @@ impl<'a> Memory<'a> {
         match part.region {
             Region::Global(allocation) => {
                 let start = offsets[0] + at;
-                if SIZE == 4 && start % 8 == 0 && part.lanes == ALL && is_contiguous::<4>(offsets) {
+                if SIZE == 4
+                    && start.is_multiple_of(8)
+                    && part.lanes == ALL
+                    && is_contiguous::<4>(offsets)
+                {
                     for (pair, word) in allocation.words_from(start)[..16].iter().enumerate() {
                         word.store(join(values[2 * pair], values[2 * pair + 1]), Relaxed);
                     }

@@ -287,7 +287,7 @@ impl Warp {
         } else {
             simd::run
         };
-        let event = run(&launch.program, &mut cursor, &mut frame, &mut memory);
+        let event = run(launch.program, &mut cursor, &mut frame, &mut memory);
         self.patience -= granted - cursor.patience;
         (event, cursor)
     }

@@ -131,7 +131,7 @@ impl Table {
     /// The allocation that a bad address was probably meant for; a freed one when the address lies inside it.
     pub(crate) fn nearest(&self, address: u64) -> Option<Nearest> {
         let live = self.allocations.iter().map(|a| (a.base, a.size, false));
-        let freed = self.freed.iter().map(|&(base, size)| (base, size, true));
+        let mut freed = self.freed.iter().map(|&(base, size)| (base, size, true));
         let distance = |&(base, size, _): &(u64, u64, bool)| {
             if address < base {
                 base - address
@@ -140,9 +140,7 @@ impl Table {
             }
         };
         let offset = |base: u64| i128::from(address) - i128::from(base);
-        let inside_freed = freed
-            .filter(|&(base, size, _)| address >= base && address - base < size)
-            .next_back();
+        let inside_freed = freed.rfind(|&(base, size, _)| address >= base && address - base < size);
         inside_freed
             .or_else(|| live.min_by_key(distance))
             .map(|(base, size, freed)| Nearest {

@@ -33,6 +33,9 @@ impl Variable<'_> {
 /// One element of an initial value.
 pub(crate) enum Initial<'a> {
     Bits(u64),
+    Single(u32),
+    /// `0d…` or a decimal, which may stand for a value of 32 bits too.
+    Double(f64),
     /// The address of a variable or function plus an offset; with `mask`, one byte of it.
     Address {
         symbol: &'a str,

@@ -14,9 +14,9 @@ pub(super) enum Token<'a> {
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    line: u32,
+    at_line: u32,
     peeked: Option<(Token<'a>, u32)>,
-    last_line: u32,
+    token_line: u32,
 }
 
 impl<'a> Lexer<'a> {
@@ -24,15 +24,15 @@ impl<'a> Lexer<'a> {
         Self {
             text,
             at: 0,
-            line: 1,
+            at_line: 1,
             peeked: None,
-            last_line: 1,
+            token_line: 1,
         }
     }
 
     /// The line of the token that was read last.
     pub(super) fn line(&self) -> u32 {
-        self.last_line
+        self.token_line
     }
 
     pub(super) fn next(&mut self) -> Result<Token<'a>, ParseError> {
@@ -40,7 +40,7 @@ impl<'a> Lexer<'a> {
             Some(peeked) => peeked,
             None => self.read()?,
         };
-        self.last_line = line;
+        self.token_line = line;
         Ok(token)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Lexer<'a> {
     pub(super) fn integer_u32(&mut self) -> Result<u32, ParseError> {
         let value = self.integer()?;
         u32::try_from(value)
-            .map_err(|_| ParseError::syntax(self.last_line, format!("{value} is too large here")))
+            .map_err(|_| ParseError::syntax(self.token_line, format!("{value} is too large here")))
     }
 
     pub(super) fn parse_integer(&self, digits: &str) -> Result<u64, ParseError> {
@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
         };
         parsed.map_err(|_| {
             ParseError::syntax(
-                self.last_line,
+                self.token_line,
                 format!("`{digits}` is not an integer of 64 bits"),
             )
         })
@@ -140,12 +140,12 @@ impl<'a> Lexer<'a> {
             Token::Mark(mark) => format!("`{mark}`"),
             Token::End => "the end of the text".to_owned(),
         };
-        ParseError::syntax(self.last_line, format!("expected {wanted}, found {found}"))
+        ParseError::syntax(self.token_line, format!("expected {wanted}, found {found}"))
     }
 
     fn read(&mut self) -> Result<(Token<'a>, u32), ParseError> {
         self.skip_blank()?;
-        let line = self.line;
+        let line = self.at_line;
         let rest = &self.text[self.at..];
         let Some(first) = rest.chars().next() else {
             return Ok((Token::End, line));
@@ -179,13 +179,13 @@ impl<'a> Lexer<'a> {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if let Some(comment) = rest.strip_prefix("/*") {
                 let end = comment.find("*/");
-                let end =
-                    end.ok_or_else(|| ParseError::syntax(self.line, "a comment without its end"))?;
-                self.line += comment[..end].matches('\n').count() as u32;
+                let end = end
+                    .ok_or_else(|| ParseError::syntax(self.at_line, "a comment without its end"))?;
+                self.at_line += comment[..end].matches('\n').count() as u32;
                 self.at += end + 4;
             } else {
                 match rest.as_bytes().first() {
-                    Some(b'\n') => self.line += 1,
+                    Some(b'\n') => self.at_line += 1,
                     Some(b' ' | b'\t' | b'\r' | 0x0c | 0x0b) => {}
                     // Some assemblers' texts end in a zero byte.
                     Some(0) if rest.len() == 1 => {}

@@ -400,8 +400,9 @@ fn initial_value<'a>(lexer: &mut Lexer<'a>) -> Result<Initial<'a>, ParseError> {
                 return Ok(value);
             }
             Ok(Initial::Bits(match number(lexer, digits, negative)? {
-                Operand::Int(bits) | Operand::F64(bits) => bits,
-                Operand::F32(bits) => u64::from(bits),
+                Operand::Int(bits) => bits,
+                Operand::F32(bits) => return Ok(Initial::Single(bits)),
+                Operand::F64(bits) => return Ok(Initial::Double(f64::from_bits(bits))),
                 _ => return Err(ParseError::syntax(lexer.line(), "expected a number")),
             }))
         }

@@ -1,0 +1,226 @@
+//! Branches, divergence, calls and special registers.
+
+mod common;
+use common::{launch, module, shape};
+use ptx_emulator::{Emulator, LaunchConfig, Limits};
+
+fn kernel(module_scope: &str, body: &str) -> String {
+    format!(
+        "{module_scope}
+.visible .entry k(.param .u64 buffer) {{
+    .reg .b64 %at, %mine, %rd<16>; .reg .b32 %t, %r<16>; .reg .pred %p<8>;
+    ld.param.u64 %at, [buffer];
+    mov.u32 %t, %tid.x;
+    mad.wide.u32 %mine, %t, 8, %at;
+    {body}
+}}"
+    )
+}
+
+#[track_caller]
+fn words(text: &str, threads: u32) -> Vec<u64> {
+    launch(text, shape(1, threads, 0), &[], threads as usize)
+        .unwrap_or_else(|fault| panic!("{fault}"))
+        .0
+}
+
+#[test]
+fn branches_part_and_meet() {
+    let text = kernel(
+        "",
+        "setp.lt.u32 %p0, %t, 10; @%p0 bra less; mov.u32 %r0, 100; setp.gt.u32 %p1, %t, 20; @!%p1 bra join;
+         mov.u32 %r0, 200; bra.uni join;
+         less: mov.u32 %r0, 300;
+         join: activemask.b32 %r1; mov.b64 %rd0, {%r0, %r1}; st.global.u64 [%mine], %rd0; ret;",
+    );
+    // All 32 lanes are together again behind the branches.
+    let value = |lane: u64| {
+        if lane < 10 {
+            300
+        } else if lane > 20 {
+            200
+        } else {
+            100
+        }
+    };
+    assert_eq!(
+        words(&text, 32),
+        (0..32)
+            .map(|lane| 0xffff_ffff << 32 | value(lane))
+            .collect::<Vec<u64>>()
+    );
+}
+
+#[test]
+fn loops_run_each_lane_its_own_number_of_times() {
+    let text = kernel(
+        "",
+        "mov.u32 %r0, 0; mov.u32 %r1, 0;
+         again: add.u32 %r1, %r1, %r0; add.u32 %r0, %r0, 1; setp.le.u32 %p0, %r0, %t; @%p0 bra again;
+         activemask.b32 %r2; mov.b64 %rd0, {%r1, %r2}; st.global.u64 [%mine], %rd0; ret;",
+    );
+    let sum = |n: u64| n * (n + 1) / 2;
+    assert_eq!(
+        words(&text, 32),
+        (0..32)
+            .map(|lane| 0xffff_ffff << 32 | sum(lane))
+            .collect::<Vec<u64>>()
+    );
+}
+
+#[test]
+fn tables_of_branches() {
+    let text = kernel(
+        "",
+        "rem.u32 %r0, %t, 3; table: .branchtargets one, two, one; brx.idx %r0, table;
+         one: mov.u32 %r1, 11; bra done;
+         two: mov.u32 %r1, 22;
+         done: cvt.u64.u32 %rd0, %r1; st.global.u64 [%mine], %rd0; ret;",
+    );
+    assert_eq!(
+        words(&text, 32),
+        (0..32)
+            .map(|lane| if lane % 3 == 1 { 22 } else { 11 })
+            .collect::<Vec<u64>>()
+    );
+}
+
+#[test]
+fn scopes_hide_names_and_labels() {
+    let text = kernel(
+        "",
+        "mov.u32 %r0, 1;
+         { .reg .b32 %r0; .reg .pred p; mov.u32 %r0, 50; setp.eq.u32 p, %t, 0; @p bra end; add.u32 %t, %t, %r0; end: }
+         { .reg .b32 x; mov.u32 x, %r0; add.u32 %t, %t, x; bra end; end: }
+         cvt.u64.u32 %rd0, %t; st.global.u64 [%mine], %rd0; ret;",
+    );
+    assert_eq!(words(&text, 3), [1, 52, 53]);
+}
+
+#[test]
+fn calls_pass_structures() {
+    let text = kernel(
+        ".func (.param .align 8 .b8 sum[16]) add_pairs(.param .align 8 .b8 a[16], .param .b32 b) {
+            .reg .b64 %rd<8>; .reg .b32 %r0;
+            ld.param.v2.u64 {%rd0, %rd1}, [a]; ld.param.u32 %r0, [b]; cvt.u64.u32 %rd2, %r0;
+            add.u64 %rd0, %rd0, %rd2; add.u64 %rd1, %rd1, %rd0; st.param.u64 [sum], %rd0; st.param.u64 [sum+8], %rd1; ret; }",
+        "cvt.u64.u32 %rd0, %t;
+         { .param .align 8 .b8 p0[16]; .param .b32 p1; .param .align 8 .b8 r[16];
+           st.param.u64 [p0], %rd0; st.param.u64 [p0+8], 1000; st.param.u32 [p1], 7;
+           call.uni (r), add_pairs, (p0, p1); ld.param.u64 %rd1, [r+8]; }
+         st.global.u64 [%mine], %rd1; ret;",
+    );
+    assert_eq!(
+        words(&text, 40),
+        (0..40).map(|lane| 1007 + lane).collect::<Vec<u64>>()
+    );
+}
+
+/// Each lane calls itself to its own depth, with local memory and registers of each call kept apart.
+#[test]
+fn recursion_keeps_frames_apart() {
+    let text = kernel(
+        ".func (.param .b32 result) sum_to(.param .b32 n) {
+            .local .align 4 .b8 keep[4]; .reg .b32 %r<4>; .reg .pred %p; .reg .b64 %SPL; mov.b64 %SPL, keep;
+            ld.param.u32 %r0, [n]; st.local.u32 [%SPL], %r0; mov.u32 %r1, 0; setp.eq.u32 %p, %r0, 0; @%p bra done;
+            sub.u32 %r2, %r0, 1;
+            { .param .b32 a; .param .b32 r; st.param.b32 [a], %r2; call.uni (r), sum_to, (a); ld.param.b32 %r1, [r]; }
+            ld.local.u32 %r3, [%SPL]; add.u32 %r1, %r1, %r3;
+            done: st.param.b32 [result], %r1; ret; }",
+        "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %t; call.uni (r), sum_to, (a); ld.param.b32 %r1, [r]; }
+         activemask.b32 %r2; mov.b64 %rd0, {%r1, %r2}; st.global.u64 [%mine], %rd0; ret;",
+    );
+    let expected: Vec<u64> = (0..32)
+        .map(|n| 0xffff_ffff << 32 | (n * (n + 1) / 2))
+        .collect();
+    assert_eq!(words(&text, 32), expected);
+}
+
+#[test]
+fn functions_are_called_through_pointers() {
+    let functions = ".func (.param .b32 r) double(.param .b32 a) { .reg .b32 %r0; ld.param.b32 %r0, [a]; add.u32 %r0, %r0, %r0;
+                       st.param.b32 [r], %r0; ret; }
+                     .func (.param .b32 r) square(.param .b32 a) { .reg .b32 %r0; ld.param.b32 %r0, [a]; mul.lo.u32 %r0, %r0, %r0;
+                       st.param.b32 [r], %r0; ret; }
+                     .global .align 8 .u64 table[2] = {double, square};";
+    let body = "and.b32 %r0, %t, 1; mul.wide.u32 %rd0, %r0, 8; mov.u64 %rd1, table; add.u64 %rd1, %rd1, %rd0;
+                ld.global.u64 %rd2, [%rd1];
+                { .param .b32 a; .param .b32 r; st.param.b32 [a], %t;
+                  proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+                  call (r), %rd2, (a), proto; ld.param.b32 %r1, [r]; }
+                cvt.u64.u32 %rd3, %r1; st.global.u64 [%mine], %rd3; ret;";
+    let expected: Vec<u64> = (0..32)
+        .map(|t| if t % 2 == 0 { 2 * t } else { t * t })
+        .collect();
+    assert_eq!(words(&kernel(functions, body), 32), expected);
+}
+
+#[test]
+fn special_registers() {
+    let text = ".visible .entry k(.param .u64 buffer) {
+        .reg .b64 %at, %rd<4>; .reg .b32 %r<32>;
+        mov.u32 %r0, %tid.z; mov.u32 %r1, %ntid.y; mov.u32 %r2, %ntid.x; mad.lo.u32 %r3, %r0, %r1, %tid.y;
+        mad.lo.u32 %r3, %r3, %r2, %tid.x;
+        mov.u32 %r4, %ctaid.y; mov.u32 %r5, %nctaid.x; mad.lo.u32 %r6, %r4, %r5, %ctaid.x;
+        mul.lo.u32 %r7, %r1, %r2; mov.u32 %r8, %ntid.z; mul.lo.u32 %r7, %r7, %r8; mad.lo.u32 %r9, %r6, %r7, %r3;
+        ld.param.u64 %at, [buffer]; mad.wide.u32 %at, %r9, 8, %at;
+        mov.u32 %r10, %laneid; mov.u32 %r11, %warpid; mov.u32 %r12, %lanemask_lt; popc.b32 %r12, %r12;
+        mov.u32 %r13, %lanemask_ge; popc.b32 %r13, %r13; add.u32 %r12, %r12, %r13;
+        shl.b32 %r11, %r11, 8; or.b32 %r10, %r10, %r11; mov.b64 %rd0, {%r10, %r12}; st.global.u64 [%at], %rd0; ret; }";
+    let emulator = Emulator::new(Limits::default());
+    let loaded = emulator.load(&module(text)).expect("it loads");
+    let threads = 5 * 4 * 3 * 2 * 2;
+    let out = emulator.alloc(8 * threads).expect("memory is there");
+    let config = LaunchConfig {
+        grid: [2, 2, 1],
+        block: [5, 4, 3],
+        dynamic_shared_bytes: 0,
+    };
+    emulator
+        .launch(&loaded, "k", config, &[&out.to_le_bytes()])
+        .expect("it runs");
+    let mut bytes = vec![0; 8 * threads as usize];
+    emulator.read(out, &mut bytes).expect("it can be read");
+    for (index, word) in bytes.chunks_exact(8).enumerate() {
+        let thread = index as u64 % 60;
+        let expected = 32 << 32 | (thread / 32) << 8 | thread % 32;
+        assert_eq!(
+            u64::from_le_bytes(word.try_into().expect("8 bytes")),
+            expected,
+            "thread {index}"
+        );
+    }
+}
+
+/// A lock that every thread of two warps takes in turn: lanes that wait must not keep the holder from going on.
+#[test]
+fn spin_locks_make_progress() {
+    let text = kernel(
+        ".global .align 4 .b32 lock; .global .align 4 .b32 count;",
+        "take: atom.global.cas.b32 %r0, [lock], 0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra take;
+         ld.volatile.global.u32 %r1, [count]; add.u32 %r1, %r1, 1; st.volatile.global.u32 [count], %r1;
+         membar.gl; st.volatile.global.u32 [lock], 0;
+         cvt.u64.u32 %rd0, %r1; st.global.u64 [%mine], %rd0; ret;",
+    );
+    let mut taken = words(&text, 64);
+    taken.sort_unstable();
+    assert_eq!(taken, (1..=64).collect::<Vec<u64>>());
+}
+
+/// Every block waits until all have come: they must run by turns even on one worker.
+#[test]
+fn blocks_may_wait_for_each_other() {
+    let text = ".global .align 4 .b32 arrived;
+.visible .entry k(.param .u64 buffer) {
+    .reg .b64 %at; .reg .b32 %r<4>; .reg .pred %p;
+    atom.global.add.u32 %r0, [arrived], 1;
+    wait: ld.volatile.global.u32 %r1, [arrived]; setp.lt.u32 %p, %r1, 8; @%p bra wait;
+    ld.param.u64 %at, [buffer]; mov.u32 %r2, %ctaid.x; mad.wide.u32 %at, %r2, 8, %at; st.global.u32 [%at], %r1; ret; }";
+    let limits = Limits {
+        warp_instructions: 200_000_000,
+        ..common::limits()
+    };
+    let (words, statistics) = common::launch_with(limits, text, shape(8, 1, 0), &[], 8)
+        .unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!((words, statistics.blocks), (vec![8; 8], 8));
+}
