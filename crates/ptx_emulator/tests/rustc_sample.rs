@@ -102,7 +102,11 @@ fn a_called_function_diverges_and_returns() {
     let steps = |mut n: u64| {
         let mut count = 0;
         while n != 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) {
+                n / 2
+            } else {
+                3 * n + 1
+            };
             count += 1;
         }
         count
