@@ -183,7 +183,7 @@ fn special_registers() {
     emulator.read(out, &mut bytes).expect("it can be read");
     for (index, word) in bytes.chunks_exact(8).enumerate() {
         let thread = index as u64 % 60;
-        let expected = 32 << 32 | (thread / 32) << 8 | thread % 32;
+        let expected = (32 << 32) | ((thread / 32) << 8) | (thread % 32);
         assert_eq!(
             u64::from_le_bytes(word.try_into().expect("8 bytes")),
             expected,
