@@ -2,6 +2,7 @@ use crate::error::{InvalidLaunch, LaunchError, MemoryError};
 use crate::limits::Limits;
 use crate::memory::{Kind, Table};
 use crate::module::Module;
+use crate::sanitize::{CheckOptions, CheckReport, Ledger, Sanitizer};
 use crate::{check, exec, variables};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -143,8 +144,60 @@ impl Emulator {
         args: &[&[u8]],
         portable: bool,
     ) -> Result<Statistics, LaunchError> {
+        let table = self.table();
+        let mut request = self.request(loaded, &table, kernel, config, args)?;
+        request.portable = portable;
+        let outcome = exec::launch(request, &mut vec![(); self.workers()]);
+        match outcome.fault {
+            Some(fault) => Err(fault.into()),
+            None => Ok(outcome.statistics),
+        }
+    }
+
+    /// Runs a kernel and looks for mistakes that a GPU hides: see [`CheckOptions`].
+    ///
+    /// Arguments and effects are those of [`launch`](Self::launch), in the emulator's own order of threads; the blocks
+    /// run on one core.
+    ///
+    /// # Errors
+    /// When the launch was refused and nothing ran. What the program does wrong is in the report.
+    pub fn check(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+        options: &CheckOptions,
+    ) -> Result<CheckReport, InvalidLaunch> {
+        let table = self.table();
+        let request = self.request(module, &table, kernel, config, args)?;
+        let ledger = Ledger::new(options.max_findings);
+        let mut sanitizer = Sanitizer::new(&module.module.program, config, options, ledger);
+        let outcome = exec::launch(request, std::slice::from_mut(&mut sanitizer));
+        if let Some(fault) = &outcome.fault {
+            sanitizer.fault(fault);
+        }
+        let (findings, dropped) = sanitizer.ledger.finish();
+        Ok(CheckReport {
+            kernel: kernel.to_owned(),
+            findings,
+            dropped,
+            schedules: 1,
+            statistics: outcome.statistics,
+        })
+    }
+
+    /// Everything that a launch needs, or why it is refused.
+    fn request<'a>(
+        &'a self,
+        loaded: &'a LoadedModule,
+        table: &'a Table,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+    ) -> Result<exec::Request<'a>, InvalidLaunch> {
         if !Arc::ptr_eq(&self.memory, &loaded.memory) {
-            return Err(InvalidLaunch::ForeignModule.into());
+            return Err(InvalidLaunch::ForeignModule);
         }
         let module = &loaded.module;
         let Some(entry) = module.entry(kernel) else {
@@ -155,8 +208,7 @@ impl Emulator {
             return Err(InvalidLaunch::NoSuchKernel {
                 name: kernel.to_owned(),
                 available,
-            }
-            .into());
+            });
         };
         let program = &module.program;
         let function = &program.functions[entry.function as usize];
@@ -167,19 +219,22 @@ impl Emulator {
         check::resources(entry, function, config, &self.limits)?;
         let mut addresses = loaded.addresses.clone();
         addresses.extend(layout);
-        let table = self.table();
-        let request = exec::Request {
+        Ok(exec::Request {
             program,
-            table: &table,
+            table,
             limits: &self.limits,
             entry: entry.function,
             config,
             params,
             addresses,
             shared_bytes,
-            portable,
-        };
-        Ok(exec::launch(request)?)
+            portable: false,
+        })
+    }
+
+    fn workers(&self) -> usize {
+        let workers = self.limits.workers;
+        workers.unwrap_or_else(rayon::current_num_threads).max(1)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

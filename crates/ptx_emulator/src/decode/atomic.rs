@@ -1,7 +1,7 @@
 use super::builder::{Builder, is_sink};
 use super::form::{Form, Ty};
-use super::memory::space;
-use super::op::{AtomicKind, AtomicOp, Op, Order};
+use super::memory::{scope, space};
+use super::op::{AtomicKind, AtomicOp, Op, Order, Scope};
 use crate::error::ParseError;
 use crate::fault::Space;
 
@@ -10,7 +10,7 @@ pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
-    let order = order(&mut form);
+    let (order, scope) = order(&mut form);
     let space = space(&mut form);
     if !matches!(space, Space::Generic | Space::Global | Space::Shared) {
         return Err(form.unsupported());
@@ -51,6 +51,7 @@ pub(super) fn decode<'a>(
         space,
         size,
         order,
+        scope,
         address,
         d,
         b: value,
@@ -60,15 +61,14 @@ pub(super) fn decode<'a>(
 }
 
 /// Without an order an atomic is relaxed, with the scope of the device.
-fn order(form: &mut Form<'_, '_>) -> Order {
-    let kind = form.take_one_of(&["relaxed", "acquire", "release", "acq_rel"]);
-    form.take_one_of(&["cta", "gpu", "sys"]);
-    match kind {
+fn order(form: &mut Form<'_, '_>) -> (Order, Scope) {
+    let order = match form.take_one_of(&["relaxed", "acquire", "release", "acq_rel"]) {
         Some("acquire") => Order::Acquire,
         Some("release") => Order::Release,
         Some("acq_rel") => Order::Both,
         _ => Order::Relaxed,
-    }
+    };
+    (order, scope(form).unwrap_or(Scope::Device))
 }
 
 fn kind(operation: &str, ty: Ty) -> Option<AtomicKind> {
@@ -93,18 +93,25 @@ fn kind(operation: &str, ty: Ty) -> Option<AtomicKind> {
 
 /// `membar.gl`, `fence.acq_rel.gpu`
 pub(super) fn fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    let known = if form.base == "membar" {
-        form.take_one_of(&["cta", "gl", "sys"]).is_some()
+    let (order, scope) = if form.base == "membar" {
+        let scope = match form.take_one_of(&["cta", "gl", "sys"]) {
+            Some("cta") => Some(Scope::Block),
+            Some("gl") => Some(Scope::Device),
+            Some(_) => Some(Scope::System),
+            None => None,
+        };
+        (Order::Both, scope)
     } else {
-        form.take_one_of(&["sc", "acq_rel", "acquire", "release"]);
-        // `fence.gpu` alone is acquire-release.
-        form.take_one_of(&["cta", "cluster", "gpu", "sys"])
-            .is_some()
+        let order = match form.take_one_of(&["sc", "acq_rel", "acquire", "release"]) {
+            Some("acquire") => Order::Acquire,
+            Some("release") => Order::Release,
+            // `fence.gpu` alone is acquire-release.
+            _ => Order::Both,
+        };
+        (order, scope(&mut form))
     };
-    if !known {
-        return Err(form.unsupported());
-    }
+    let scope = scope.ok_or_else(|| form.unsupported())?;
     let [] = form.finish()?;
-    b.emit(Op::Fence);
+    b.emit(Op::Fence { order, scope });
     Ok(())
 }

@@ -1,7 +1,7 @@
 use super::builder::{Builder, SINK, Symbol, is_sink};
 use super::form::{Form, Ty};
 use super::lane::Lane;
-use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, TRUE, Transfer, Width};
+use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Scope, TRUE, Transfer, Width};
 use super::program::Value;
 use crate::error::ParseError;
 use crate::fault::Space;
@@ -143,19 +143,30 @@ pub(super) fn space(form: &mut Form<'_, '_>) -> Space {
     }
 }
 
-/// Takes the memory-ordering modifiers of a load or store. The scope does not matter: every access here is as
-/// visible as `.sys` asks for.
-pub(super) fn order(form: &mut Form<'_, '_>) -> Result<Order, ParseError> {
+/// Takes a scope.
+pub(super) fn scope(form: &mut Form<'_, '_>) -> Option<Scope> {
+    Some(match form.take_one_of(&["cta", "cluster", "gpu", "sys"])? {
+        "cta" => Scope::Block,
+        "cluster" => Scope::Cluster,
+        "gpu" => Scope::Device,
+        _ => Scope::System,
+    })
+}
+
+/// Takes the memory-ordering modifiers of a load or store.
+pub(super) fn order(form: &mut Form<'_, '_>) -> Result<(Order, Scope), ParseError> {
     let kinds = [
         "weak", "volatile", "relaxed", "acquire", "release", "acq_rel",
     ];
     let kind = form.take_one_of(&kinds);
-    let scope = form.take_one_of(&["cta", "gpu", "sys", "cluster"]);
+    let scope = scope(form);
     match (kind, scope) {
-        (Some("acquire"), Some(_)) => Ok(Order::Acquire),
-        (Some("release"), Some(_)) => Ok(Order::Release),
-        (Some("acq_rel"), _) => Ok(Order::Both),
-        (Some("weak" | "volatile") | None, None) | (Some("relaxed"), Some(_)) => Ok(Order::Relaxed),
+        (Some("acquire"), Some(scope)) => Ok((Order::Acquire, scope)),
+        (Some("release"), Some(scope)) => Ok((Order::Release, scope)),
+        (Some("relaxed"), Some(scope)) => Ok((Order::Relaxed, scope)),
+        (Some("acq_rel"), scope) => Ok((Order::Both, scope.unwrap_or(Scope::Device))),
+        (Some("volatile"), None) => Ok((Order::Volatile, Scope::System)),
+        (Some("weak") | None, None) => Ok((Order::Weak, Scope::Block)),
         _ => Err(form.unsupported()),
     }
 }
@@ -189,12 +200,13 @@ fn cache_hints(form: &mut Form<'_, '_>) {
 struct Shape {
     space: Space,
     order: Order,
+    scope: Scope,
     ty: Ty,
     count: u8,
 }
 
 fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
-    let order = order(form)?;
+    let (order, scope) = order(form)?;
     let space = space(form);
     cache_hints(form);
     let count = match form.take_one_of(&["v2", "v4"]) {
@@ -209,6 +221,7 @@ fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
     Ok(Shape {
         space,
         order,
+        scope,
         ty,
         count,
     })
@@ -259,6 +272,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     let Shape {
         space,
         order,
+        scope,
         ty,
         count,
     } = shape(&mut form)?;
@@ -300,6 +314,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
         signed: ty.is_signed(),
         width,
         order,
+        scope,
         address,
         rows,
     }));
@@ -389,6 +404,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     let Shape {
         space,
         order,
+        scope,
         ty,
         count,
     } = shape(&mut form)?;
@@ -437,6 +453,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
         signed: false,
         width,
         order,
+        scope,
         address,
         rows,
     }));
@@ -467,11 +484,14 @@ pub(super) fn copy_async<'a>(
     }
     if let Some(what) = form.take_one_of(&["commit_group", "wait_group", "wait_all"]) {
         form.no_more_modifiers()?;
-        let expected = usize::from(what == "wait_group");
-        if form.operands.len() != expected {
-            return Err(form.wrong(format!("takes {expected} operands")));
-        }
-        b.emit(Op::Nop);
+        b.emit(match (what, form.operands) {
+            ("commit_group", []) => Op::CopyCommit,
+            ("wait_all", []) => Op::CopyWait { groups: None },
+            ("wait_group", &[Operand::Int(groups)]) => Op::CopyWait {
+                groups: Some(groups.min(u64::from(u32::MAX)) as u32),
+            },
+            _ => return Err(form.wrong("has other operands than PTX gives it")),
+        });
         return Ok(());
     }
     let all_levels = form

@@ -158,17 +158,41 @@ pub(crate) struct Transfer {
     pub(crate) signed: bool,
     pub(crate) width: Width,
     pub(crate) order: Order,
+    pub(crate) scope: Scope,
     pub(crate) address: Address,
     pub(crate) rows: [Row; 4],
 }
 
-/// What an access orders beyond itself.
+/// How strong an access is, and what it orders beyond itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
+    /// Not meant for other threads: with a conflicting access of another one it races.
+    Weak,
+    /// As `relaxed.sys`.
+    Volatile,
     Relaxed,
     Acquire,
     Release,
     Both,
+}
+
+impl Order {
+    pub(crate) fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::Both)
+    }
+
+    pub(crate) fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::Both)
+    }
+}
+
+/// The threads to which a strong access or a fence speaks; each holds the ones before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    Block,
+    Cluster,
+    Device,
+    System,
 }
 
 pub(crate) enum Op {
@@ -315,7 +339,17 @@ pub(crate) enum Op {
     Store(Transfer),
     Atomic(Box<AtomicOp>),
     CopyAsync(Box<CopyAsync>),
-    Fence,
+    /// `cp.async.commit_group`
+    CopyCommit,
+    /// `cp.async.wait_group`, or `wait_all` (which also waits for what is not committed) without a number: until at
+    /// most so many groups are under way.
+    CopyWait {
+        groups: Option<u32>,
+    },
+    Fence {
+        order: Order,
+        scope: Scope,
+    },
     Branch {
         target: u32,
     },
@@ -373,6 +407,7 @@ pub(crate) struct AtomicOp {
     pub(crate) space: Space,
     pub(crate) size: u8,
     pub(crate) order: Order,
+    pub(crate) scope: Scope,
     pub(crate) address: Address,
     pub(crate) d: Option<Reg>,
     pub(crate) b: Reg,

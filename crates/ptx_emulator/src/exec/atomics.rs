@@ -2,20 +2,22 @@
 
 use super::frame::{Frame, lanes};
 use super::memory::{Memory, Region};
+use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
-use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Order};
+use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync};
 use crate::fault::{Access, FaultKind, Space};
 use std::sync::atomic::{Ordering, fence};
 
 #[inline(never)]
-pub(super) fn execute(
+pub(super) fn execute<O: Observer>(
     op: &AtomicOp,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
     mask: u32,
     pc: u32,
+    observer: &mut O,
 ) -> Checked<()> {
-    if matches!(op.order, Order::Release | Order::Both) {
+    if op.order.releases() {
         fence(Ordering::SeqCst);
     }
     let addresses = frame.addresses(op.address);
@@ -29,6 +31,12 @@ pub(super) fn execute(
             pc,
         )?;
         rest &= !part.lanes;
+        observer.access(
+            pc,
+            &Seen::new(&part, op.size.into(), Access::Atomic),
+            frame,
+            memory,
+        );
         for lane in lanes(part.lanes) {
             // Local memory has no atomics, also not through a generic address.
             if matches!(part.region, Region::Local | Region::Param) {
@@ -46,7 +54,7 @@ pub(super) fn execute(
             }
         }
     }
-    if matches!(op.order, Order::Acquire | Order::Both) {
+    if op.order.acquires() {
         fence(Ordering::SeqCst);
     }
     Ok(())
@@ -122,12 +130,13 @@ fn change(op: &AtomicOp, old: u64, operand: u64, other: u64, flush: bool) -> u64
 
 /// `cp.async`: copies now.
 #[inline(never)]
-pub(super) fn copy_async(
+pub(super) fn copy_async<O: Observer>(
     op: &CopyAsync,
     frame: &Frame<'_>,
     memory: &mut Memory<'_>,
     mask: u32,
     pc: u32,
+    observer: &mut O,
 ) -> Checked<()> {
     let (to, from) = (frame.addresses(op.to), frame.addresses(op.from));
     for lane in lanes(mask) {
@@ -141,6 +150,12 @@ pub(super) fn copy_async(
             return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
         }
         let target = memory.part((Space::Shared, Access::Write), &to, op.size, only, pc)?;
+        observer.access(
+            pc,
+            &Seen::new(&target, op.size, Access::Write),
+            frame,
+            memory,
+        );
         let mut bytes = [0; 16];
         if wanted > 0 {
             // The source is aligned to the size of the whole copy, but only its first bytes must exist.
@@ -158,6 +173,9 @@ pub(super) fn copy_async(
                 let mut at = from;
                 at[lane] = at[lane].wrapping_add(index as u64);
                 let part = memory.part((Space::Global, Access::Read), &at, 1, only, pc)?;
+                if index == 0 {
+                    observer.access(pc, &Seen::new(&part, wanted, Access::Read), frame, memory);
+                }
                 *byte = memory.load_byte(&part, lane);
             }
         }

@@ -1,9 +1,10 @@
 //! Barriers of a block: who waits, who must still come, and what is wrong when nobody can.
 
 use super::launch::Launch;
+use super::observe::{Arrived, Complete, Observer};
 use super::split::{Split, State, Waiting};
 use super::trouble::trouble;
-use super::warp::{Arrival, Located, Warp};
+use super::warp::{Arrival, Located, Surroundings, Warp};
 use crate::decode::op::{BarrierKind, Op};
 use crate::fault::{FaultKind, Place};
 
@@ -23,12 +24,12 @@ pub(super) type BlockFault = (usize, Located);
 /// Lets threads go whose barrier is complete; whether there were any.
 ///
 /// `stuck` says that no warp can run: then a barrier that is not complete never will be.
-pub(super) fn release(
+pub(super) fn release<O: Observer>(
     warps: &mut [Warp],
-    arrivals: &mut Vec<Arrival>,
-    launch: &Launch<'_>,
+    around: &mut Surroundings<'_, '_, O>,
     stuck: bool,
 ) -> Result<bool, BlockFault> {
+    let launch = around.launch;
     let mut released = false;
     for id in 0..16 {
         let waiters = waiters(warps, launch, id)?;
@@ -36,8 +37,8 @@ pub(super) fn release(
             continue;
         }
         released |= match waiters[0].waiting.count {
-            None => release_all(warps, &waiters, launch)?,
-            Some(count) => release_counted(warps, arrivals, &waiters, count, launch)?,
+            None => release_all(warps, &waiters, around)?,
+            Some(count) => release_counted(warps, &waiters, count, around)?,
         };
     }
     if !released && stuck && warps.iter().any(|warp| !warp.is_finished()) {
@@ -108,11 +109,12 @@ fn threads_text(count: u32) -> String {
 }
 
 /// A barrier of the whole block: complete when every thread is there, at the same instruction, and none has exited.
-fn release_all(
+fn release_all<O: Observer>(
     warps: &mut [Warp],
     waiters: &[Waiter],
-    launch: &Launch<'_>,
+    around: &mut Surroundings<'_, '_, O>,
 ) -> Result<bool, BlockFault> {
+    let launch = around.launch;
     let first = waiters[0];
     let split = &warps[first.warp].splits[first.split];
     let exits = warps.iter().flat_map(|warp| &warp.exits);
@@ -147,8 +149,7 @@ fn release_all(
             summed(others.collect()),
         ));
     }
-    let all: Vec<Waiter> = waiters.to_vec();
-    go(warps, &all, launch);
+    go(warps, waiters, &[], true, around);
     Ok(true)
 }
 
@@ -174,29 +175,25 @@ fn summed(entries: Vec<(String, Place)>) -> Vec<(String, Place)> {
 }
 
 /// A barrier for a number of threads: those that came first go first.
-fn release_counted(
+fn release_counted<O: Observer>(
     warps: &mut [Warp],
-    arrivals: &mut Vec<Arrival>,
     waiters: &[Waiter],
     count: u32,
-    launch: &Launch<'_>,
+    around: &mut Surroundings<'_, '_, O>,
 ) -> Result<bool, BlockFault> {
     let id = waiters[0].waiting.id;
-    let arrived = arrivals
-        .iter()
-        .enumerate()
-        .filter(|(_, arrival)| arrival.id == id);
+    let arrived = around.arrivals.iter().filter(|arrival| arrival.id == id);
     let mut tickets: Vec<(u64, u32, Option<Waiter>)> = waiters
         .iter()
         .map(|&waiter| (waiter.waiting.ticket, waiter.threads, Some(waiter)))
         .collect();
-    for (_, arrival) in arrived {
+    for arrival in arrived {
         if arrival.count != count {
             let problem =
                 format!("barrier {id} is used with different thread counts at the same time");
             return Err(invalid(warps, &waiters[0], problem));
         }
-        tickets.push((arrival.ticket, arrival.threads, None));
+        tickets.push((arrival.who.ticket, arrival.threads, None));
     }
     tickets.sort_by_key(|&(ticket, ..)| ticket);
     let mut sum = 0;
@@ -212,8 +209,12 @@ fn release_counted(
                 .iter()
                 .filter_map(|&(_, _, waiter)| waiter)
                 .collect();
-            arrivals.retain(|arrival| arrival.id != id || arrival.ticket > ticket);
-            go(warps, &group, launch);
+            let takes_part = |arrival: &Arrival| arrival.id == id && arrival.who.ticket <= ticket;
+            let announced = around
+                .arrivals
+                .extract_if(.., |arrival| takes_part(arrival));
+            let announced: Vec<Arrived> = announced.map(|arrival| arrival.who).collect();
+            go(warps, &group, &announced, false, around);
             return Ok(true);
         }
     }
@@ -221,7 +222,28 @@ fn release_counted(
 }
 
 /// Sets splits free behind their barrier, with the result of its reduction.
-fn go(warps: &mut [Warp], waiters: &[Waiter], launch: &Launch<'_>) {
+fn go<O: Observer>(
+    warps: &mut [Warp],
+    waiters: &[Waiter],
+    announced: &[Arrived],
+    whole: bool,
+    around: &mut Surroundings<'_, '_, O>,
+) {
+    let launch = around.launch;
+    let waited: Vec<Arrived> = waiters
+        .iter()
+        .map(|waiter| Arrived {
+            warp: waiter.warp as u32,
+            mask: warps[waiter.warp].splits[waiter.split].mask,
+            ticket: waiter.waiting.ticket,
+        })
+        .collect();
+    let complete = Complete {
+        whole,
+        waited: &waited,
+        announced,
+    };
+    around.observer.barrier(around.slot, &complete);
     let kind = |split: &Split| match launch.program.code[split.pc as usize].op {
         Op::Barrier(ref barrier) => barrier.kind,
         _ => BarrierKind::Sync,

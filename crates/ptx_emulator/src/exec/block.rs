@@ -1,18 +1,28 @@
 use super::barrier;
 use super::launch::Launch;
 use super::memory::SharedWords;
-use super::warp::{Arrival, Located, Surroundings, Turn, Warp};
+use super::observe::Observer;
+use super::warp::{Arrival, Located, Surroundings, TurnEnd, Warp};
 use crate::emulator::Statistics;
 
 /// A block while it runs. Blocks are used again, so that their memory is taken only once.
 pub(super) struct Block {
     /// Its number in the grid, x fastest.
     pub(super) number: u64,
+    /// Its place among the blocks of its worker.
+    slot: usize,
     pub(super) index: [u32; 3],
     pub(super) warps: Vec<Warp>,
     shared: Box<SharedWords>,
     arrivals: Vec<Arrival>,
     ticket: u64,
+}
+
+/// What belongs to a worker and not to its blocks.
+pub(super) struct Worker<'a, O> {
+    /// For each instruction, the allocation that it used last.
+    pub(super) hints: &'a mut [u32],
+    pub(super) observer: &'a mut O,
 }
 
 /// How a block's slice ended.
@@ -25,7 +35,7 @@ pub(super) enum Slice {
 }
 
 impl Block {
-    pub(super) fn new(launch: &Launch<'_>) -> Self {
+    pub(super) fn new(launch: &Launch<'_>, slot: usize) -> Self {
         let warps = (0..launch.threads.div_ceil(32)).map(Warp::new).collect();
         // Made on the heap: it is too large for a stack.
         let shared: Box<[u32]> = vec![0; std::mem::size_of::<SharedWords>() / 4].into();
@@ -34,6 +44,7 @@ impl Block {
             .unwrap_or_else(|_| Box::new([0; std::mem::size_of::<SharedWords>() / 4]));
         Self {
             number: 0,
+            slot,
             index: [0; 3],
             warps,
             shared,
@@ -43,7 +54,12 @@ impl Block {
     }
 
     /// Makes it the block of that number, with its memory cleared.
-    pub(super) fn start(&mut self, launch: &Launch<'_>, number: u64) {
+    pub(super) fn start<O: Observer>(
+        &mut self,
+        launch: &Launch<'_>,
+        number: u64,
+        worker: &mut Worker<'_, O>,
+    ) {
         let [x, y, _] = launch.config.grid.map(u64::from);
         self.number = number;
         self.index = [
@@ -54,36 +70,51 @@ impl Block {
         self.shared[..launch.shared_bytes.div_ceil(4) as usize].fill(0);
         self.arrivals.clear();
         self.ticket = 0;
-        for warp in &mut self.warps {
-            warp.start(launch, self.index);
+        worker.observer.block(self.slot, number, self.index);
+        let (warps, mut around) = self.parts(launch, worker);
+        for warp in warps {
+            warp.start(&mut around);
         }
     }
 
-    /// Runs the warps in turn until the block ends, or has had its share of warp instructions.
-    pub(super) fn run(
-        &mut self,
-        launch: &Launch<'_>,
-        hints: &mut [u32],
-        statistics: &mut Statistics,
-        share: u64,
-    ) -> Slice {
-        let mut around = Surroundings {
+    /// The warps, and what they need from their surroundings.
+    fn parts<'a, 'l, O: Observer>(
+        &'a mut self,
+        launch: &'a Launch<'l>,
+        worker: &'a mut Worker<'_, O>,
+    ) -> (&'a mut [Warp], Surroundings<'a, 'l, O>) {
+        let around = Surroundings {
             launch,
+            observer: worker.observer,
+            slot: self.slot,
+            number: self.number,
             block: self.index,
             shared: &mut self.shared,
-            hints,
+            hints: worker.hints,
             arrivals: &mut self.arrivals,
             ticket: &mut self.ticket,
             warp_instructions: 0,
             lane_instructions: 0,
         };
+        (&mut self.warps, around)
+    }
+
+    /// Runs the warps in turn until the block ends, or has had its share of warp instructions.
+    pub(super) fn run<O: Observer>(
+        &mut self,
+        launch: &Launch<'_>,
+        worker: &mut Worker<'_, O>,
+        statistics: &mut Statistics,
+        share: u64,
+    ) -> Slice {
+        let (warps, mut around) = self.parts(launch, worker);
         let slice = loop {
             let mut tired = false;
             let mut fault = None;
-            for (index, warp) in self.warps.iter_mut().enumerate() {
+            for (index, warp) in warps.iter_mut().enumerate() {
                 match warp.run(&mut around) {
-                    Ok(Turn::Tired) => tired = true,
-                    Ok(Turn::Stopped) => {}
+                    Ok(TurnEnd::Tired) => tired = true,
+                    Ok(TurnEnd::Stopped) => {}
                     Err(located) => {
                         fault = Some((index, located));
                         break;
@@ -93,7 +124,7 @@ impl Block {
             if let Some((warp, located)) = fault {
                 break Slice::Fault(warp, located);
             }
-            match barrier::release(&mut self.warps, around.arrivals, launch, !tired) {
+            match barrier::release(warps, &mut around, !tired) {
                 Ok(released) if released || tired => {}
                 Ok(_) => break Slice::Finished,
                 Err((warp, located)) => break Slice::Fault(warp, located),

@@ -15,6 +15,19 @@ pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
     needed
 }
 
+/// The lanes of `mask` by member mask, one call for each.
+pub(super) fn groups(members: &Row32, mask: u32, mut each: impl FnMut(u32)) {
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        let group = lanes(rest)
+            .filter(|&lane| members[lane] == members[first])
+            .fold(0, |group, lane| group | 1 << lane);
+        rest &= !group;
+        each(group);
+    }
+}
+
 /// Executes the instruction for the lanes of `mask`, which hold every living member.
 #[inline(never)]
 pub(super) fn execute(op: &WarpOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {

@@ -1,35 +1,35 @@
 use crate::decode::op::{Address, Reg, Row};
 
 /// One value for each lane of a warp.
-pub(super) type Row32 = [u32; 32];
-pub(super) type Row64 = [u64; 32];
+pub(crate) type Row32 = [u32; 32];
+pub(crate) type Row64 = [u64; 32];
 
 /// Every lane.
-pub(super) const ALL: u32 = u32::MAX;
+pub(crate) const ALL: u32 = u32::MAX;
 
 /// The rows that a function's instructions name by number.
-pub(super) struct Frame<'a> {
-    pub(super) w32: &'a mut [Row32],
-    pub(super) w64: &'a mut [Row64],
-    pub(super) predicates: &'a mut [u32],
+pub(crate) struct Frame<'a> {
+    pub(crate) w32: &'a mut [Row32],
+    pub(crate) w64: &'a mut [Row64],
+    pub(crate) predicates: &'a mut [u32],
     /// Lanes that do not exist or have exited: what is written there does not matter.
-    pub(super) dead: u32,
+    pub(crate) dead: u32,
 }
 
 impl Frame<'_> {
     #[inline(always)]
-    pub(super) fn r32(&self, row: Row) -> &Row32 {
+    pub(crate) fn r32(&self, row: Row) -> &Row32 {
         &self.w32[usize::from(row)]
     }
 
     #[inline(always)]
-    pub(super) fn r64(&self, row: Row) -> &Row64 {
+    pub(crate) fn r64(&self, row: Row) -> &Row64 {
         &self.w64[usize::from(row)]
     }
 
     /// Writes the lanes of `mask`.
     #[inline(always)]
-    pub(super) fn set32(&mut self, row: Row, values: &Row32, mask: u32) {
+    pub(crate) fn set32(&mut self, row: Row, values: &Row32, mask: u32) {
         let target = &mut self.w32[usize::from(row)];
         if mask | self.dead == ALL {
             *target = *values;
@@ -45,7 +45,7 @@ impl Frame<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn set64(&mut self, row: Row, values: &Row64, mask: u32) {
+    pub(crate) fn set64(&mut self, row: Row, values: &Row64, mask: u32) {
         let target = &mut self.w64[usize::from(row)];
         if mask | self.dead == ALL {
             *target = *values;
@@ -61,13 +61,13 @@ impl Frame<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn set_predicate(&mut self, row: Row, lanes: u32, mask: u32) {
+    pub(crate) fn set_predicate(&mut self, row: Row, lanes: u32, mask: u32) {
         let target = &mut self.predicates[usize::from(row)];
         *target = (*target & !mask) | (lanes & mask);
     }
 
     /// One lane of a register of any width, zero-extended.
-    pub(super) fn get(&self, reg: Reg, lane: usize) -> u64 {
+    pub(crate) fn get(&self, reg: Reg, lane: usize) -> u64 {
         match reg {
             Reg::R16(row) | Reg::R32(row) => u64::from(self.w32[usize::from(row)][lane]),
             Reg::R64(row) => self.w64[usize::from(row)][lane],
@@ -75,7 +75,7 @@ impl Frame<'_> {
     }
 
     /// Writes one lane of a register of any width.
-    pub(super) fn put(&mut self, reg: Reg, lane: usize, value: u64) {
+    pub(crate) fn put(&mut self, reg: Reg, lane: usize, value: u64) {
         match reg {
             Reg::R16(row) => self.w32[usize::from(row)][lane] = value as u32 & 0xffff,
             Reg::R32(row) => self.w32[usize::from(row)][lane] = value as u32,
@@ -85,7 +85,7 @@ impl Frame<'_> {
 
     /// The addresses that an operand means.
     #[inline(always)]
-    pub(super) fn addresses(&self, address: Address) -> Row64 {
+    pub(crate) fn addresses(&self, address: Address) -> Row64 {
         let offset = i64::from(address.offset) as u64;
         let mut addresses = [0; 32];
         if address.wide {
@@ -105,7 +105,7 @@ impl Frame<'_> {
 }
 
 /// The numbers of the lanes in a mask.
-pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros();
         mask &= mask.wrapping_sub(1);

@@ -1,4 +1,5 @@
-use super::block::{Block, Slice};
+use super::block::{Block, Slice, Worker};
+use super::observe::Observer;
 use super::trouble::Trouble;
 use crate::decode::op::Row;
 use crate::decode::{Program, Value};
@@ -30,6 +31,13 @@ pub(crate) struct Request<'a> {
     pub(crate) shared_bytes: u64,
     /// Without the processor's vector extensions.
     pub(crate) portable: bool,
+}
+
+/// How a launch ended.
+pub(crate) struct Outcome {
+    /// What ran, up to the fault when there was one.
+    pub(crate) statistics: Statistics,
+    pub(crate) fault: Option<Box<Fault>>,
 }
 
 /// A launch while it runs.
@@ -65,11 +73,11 @@ struct Progress {
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
 
-/// Runs all blocks.
+/// Runs all blocks, with a worker for each observer.
 ///
 /// Blocks start in order. A block that runs long is set aside for others from time to time, so that blocks may wait
 /// for each other as long as not more than [`RESIDENT`] of them for each worker are unfinished at once.
-pub(crate) fn launch(request: Request<'_>) -> Result<Statistics, Box<Fault>> {
+pub(crate) fn launch<O: Observer>(request: Request<'_>, observers: &mut [O]) -> Outcome {
     let blocks: u64 = request
         .config
         .grid
@@ -77,12 +85,9 @@ pub(crate) fn launch(request: Request<'_>) -> Result<Statistics, Box<Fault>> {
         .map(|&extent| u64::from(extent))
         .product();
     let threads = request.config.block.iter().product();
-    let workers = request
-        .limits
-        .workers
-        .unwrap_or_else(rayon::current_num_threads)
-        .max(1);
-    let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX));
+    let workers = observers
+        .len()
+        .min(usize::try_from(blocks).unwrap_or(usize::MAX));
     let constants = request.program.functions.iter();
     let constants = constants
         .map(|function| constants_of(function, &request))
@@ -108,22 +113,21 @@ pub(crate) fn launch(request: Request<'_>) -> Result<Statistics, Box<Fault>> {
         fault: Mutex::new(None),
     };
     let total = Mutex::new(Statistics::default());
-    if workers == 1 {
-        work(&launch, &progress, &total);
+    if let [observer] = &mut observers[..workers] {
+        work(&launch, &progress, &total, observer);
     } else {
         rayon::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|_| work(&launch, &progress, &total));
+            for observer in &mut observers[..workers] {
+                scope.spawn(|_| work(&launch, &progress, &total, observer));
             }
         });
     }
-    match progress
-        .fault
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-    {
-        Some((_, fault)) => Err(fault),
-        None => Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    let fault = progress.fault.into_inner();
+    Outcome {
+        statistics: total.into_inner().unwrap_or_else(PoisonError::into_inner),
+        fault: fault
+            .unwrap_or_else(PoisonError::into_inner)
+            .map(|(_, fault)| fault),
     }
 }
 
@@ -172,8 +176,18 @@ fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Co
 }
 
 /// One worker: takes blocks until none is left.
-fn work(launch: &Launch<'_>, progress: &Progress, total: &Mutex<Statistics>) {
+fn work<O: Observer>(
+    launch: &Launch<'_>,
+    progress: &Progress,
+    total: &Mutex<Statistics>,
+    observer: &mut O,
+) {
     let mut hints = vec![0; launch.program.code.len()];
+    let mut worker = Worker {
+        hints: &mut hints,
+        observer,
+    };
+    let mut made = 0;
     let mut resident: VecDeque<Block> = VecDeque::new();
     let mut idle: Vec<Block> = Vec::new();
     let mut statistics = Statistics::default();
@@ -181,8 +195,11 @@ fn work(launch: &Launch<'_>, progress: &Progress, total: &Mutex<Statistics>) {
         if resident.len() < RESIDENT {
             let number = progress.next.fetch_add(1, Relaxed);
             if number < progress.blocks && number < progress.faulty.load(Relaxed) {
-                let mut block = idle.pop().unwrap_or_else(|| Block::new(launch));
-                block.start(launch, number);
+                let mut block = idle.pop().unwrap_or_else(|| {
+                    made += 1;
+                    Block::new(launch, made - 1)
+                });
+                block.start(launch, number, &mut worker);
                 resident.push_front(block);
             }
         }
@@ -197,7 +214,7 @@ fn work(launch: &Launch<'_>, progress: &Progress, total: &Mutex<Statistics>) {
             .limits
             .warp_instructions
             .saturating_sub(progress.steps.load(Relaxed));
-        let slice = block.run(launch, &mut hints, &mut statistics, left.min(SLICE));
+        let slice = block.run(launch, &mut worker, &mut statistics, left.min(SLICE));
         let steps = statistics.warp_instructions - before;
         let steps = progress.steps.fetch_add(steps, Relaxed) + steps;
         match slice {

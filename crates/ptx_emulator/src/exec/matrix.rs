@@ -2,17 +2,19 @@
 
 use super::frame::{Frame, Row32};
 use super::memory::{Memory, Region};
+use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
 use crate::decode::op::MatrixOp;
 use crate::fault::{Access, FaultKind};
 
 #[inline(never)]
-pub(super) fn execute(
+pub(super) fn execute<O: Observer>(
     op: &MatrixOp,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
     mask: u32,
     pc: u32,
+    observer: &mut O,
 ) -> Checked<()> {
     if mask != u32::MAX {
         let kind = FaultKind::WarpSync {
@@ -46,6 +48,7 @@ pub(super) fn execute(
                 let form = "ldmatrix from other than shared memory".to_owned();
                 return Err(trouble(0, FaultKind::Unsupported { form }));
             }
+            observer.access(pc, &Seen::new(&part, 16, Access::Read), frame, memory);
             for (matrix, &row) in d.iter().enumerate() {
                 let half = |r: usize, column: usize| {
                     let offset = part.offsets[8 * matrix + r] + 2 * column as u64;

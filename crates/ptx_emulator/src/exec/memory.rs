@@ -1,6 +1,7 @@
 use super::frame::{ALL, Frame, Row32, Row64, lanes};
+use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
-use crate::decode::op::{NO_ROW, Order, Transfer, Width};
+use crate::decode::op::{NO_ROW, Transfer, Width};
 use crate::fault::{Access, FaultKind, Nearest, Space};
 use crate::memory::{
     Allocation, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Table, WINDOW_SIZE,
@@ -8,13 +9,13 @@ use crate::memory::{
 use std::sync::atomic::{self, Ordering::Relaxed};
 
 /// Shared memory of one block: a fixed number of words, so that an index that is cut to 16 bits needs no check.
-pub(super) type SharedWords = [u32; SHARED_WORDS];
+pub(crate) type SharedWords = [u32; SHARED_WORDS];
 const SHARED_WORDS: usize = 1 << 16;
 /// The most shared memory that a block can have here.
 pub(crate) const MAX_SHARED_BYTES: u64 = 4 * SHARED_WORDS as u64;
 
 /// All memory that a warp sees.
-pub(super) struct Memory<'a> {
+pub(crate) struct Memory<'a> {
     pub(super) table: &'a Table,
     /// For each instruction, the allocation that it used last.
     pub(super) hints: &'a mut [u32],
@@ -31,7 +32,7 @@ pub(super) struct Memory<'a> {
 
 /// A stretch of memory with one base: what a generic address resolves to.
 #[derive(Clone, Copy)]
-pub(super) enum Region<'a> {
+pub(crate) enum Region<'a> {
     Global(&'a Allocation),
     Shared,
     Local,
@@ -194,18 +195,20 @@ impl<'a> Memory<'a> {
 
     /// `ld`
     #[inline(always)]
-    pub(super) fn load(
+    pub(super) fn load<O: Observer>(
         &mut self,
         frame: &mut Frame<'_>,
         t: &Transfer,
         mask: u32,
         pc: u32,
+        observer: &mut O,
     ) -> Checked<()> {
         let addresses = frame.addresses(t.address);
         let mut rest = mask;
         while rest != 0 {
             let part = self.part((t.space, Access::Read), &addresses, t.bytes(), rest, pc)?;
             rest &= !part.lanes;
+            observer.access(pc, &Seen::new(&part, t.bytes(), Access::Read), frame, self);
             for (index, &row) in t.rows[..usize::from(t.count)].iter().enumerate() {
                 let at = index as u64 * u64::from(t.size);
                 if row == NO_ROW {
@@ -244,7 +247,7 @@ impl<'a> Memory<'a> {
                 }
             }
         }
-        if t.order != Order::Relaxed {
+        if t.order.acquires() {
             atomic::fence(atomic::Ordering::Acquire);
         }
         Ok(())
@@ -252,14 +255,15 @@ impl<'a> Memory<'a> {
 
     /// `st`
     #[inline(always)]
-    pub(super) fn store(
+    pub(super) fn store<O: Observer>(
         &mut self,
         frame: &Frame<'_>,
         t: &Transfer,
         mask: u32,
         pc: u32,
+        observer: &mut O,
     ) -> Checked<()> {
-        if t.order != Order::Relaxed {
+        if t.order.releases() {
             atomic::fence(atomic::Ordering::Release);
         }
         let addresses = frame.addresses(t.address);
@@ -267,6 +271,7 @@ impl<'a> Memory<'a> {
         while rest != 0 {
             let part = self.part((t.space, Access::Write), &addresses, t.bytes(), rest, pc)?;
             rest &= !part.lanes;
+            observer.access(pc, &Seen::new(&part, t.bytes(), Access::Write), frame, self);
             for (index, &row) in t.rows[..usize::from(t.count)].iter().enumerate() {
                 let at = index as u64 * u64::from(t.size);
                 if t.size == 8 {

@@ -7,6 +7,7 @@ mod frame;
 mod launch;
 mod matrix;
 mod memory;
+mod observe;
 mod run;
 mod simd;
 mod split;
@@ -14,5 +15,8 @@ mod system;
 mod trouble;
 mod warp;
 
-pub(crate) use launch::{Request, launch};
-pub(crate) use memory::MAX_SHARED_BYTES;
+pub(crate) use frame::{Frame, Row64, lanes};
+pub(crate) use launch::{Outcome, Request, launch};
+pub(crate) use memory::{MAX_SHARED_BYTES, Memory, Region};
+pub(crate) use observe::{Arrived, Complete, Observer, Seen, Turn};
+pub(crate) use split::Base;

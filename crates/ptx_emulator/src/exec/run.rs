@@ -4,6 +4,7 @@
 
 use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
+use super::observe::{Observer, Turn};
 use super::trouble::{Checked, Trouble, trouble};
 use super::{atomics, exchange, matrix};
 use crate::decode::Program;
@@ -47,11 +48,13 @@ pub(super) enum Event {
 
 /// Runs until something happens.
 #[inline(always)]
-pub(super) fn run(
+pub(super) fn run<O: Observer>(
     program: &Program,
+    turn: &Turn,
     cursor: &mut Cursor,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
+    observer: &mut O,
 ) -> Event {
     let code = program.code.as_slice();
     let active = cursor.mask;
@@ -70,6 +73,7 @@ pub(super) fn run(
             continue;
         }
         lane_steps += u64::from(mask.count_ones());
+        observer.step(program, pc, mask, active, frame);
 
         /// A value for each lane from an expression.
         macro_rules! each32 {
@@ -401,11 +405,21 @@ pub(super) fn run(
                 let now = cursor.warp_instructions + steps;
                 lanes(mask).for_each(|lane| frame.put(d, lane, now));
             }
-            Op::Load(ref transfer) => checked!(memory.load(frame, transfer, mask, pc)),
-            Op::Store(ref transfer) => checked!(memory.store(frame, transfer, mask, pc)),
-            Op::Atomic(ref op) => checked!(atomics::execute(op, frame, memory, mask, pc)),
-            Op::CopyAsync(ref op) => checked!(atomics::copy_async(op, frame, memory, mask, pc)),
-            Op::Fence => fence(Ordering::SeqCst),
+            Op::Load(ref transfer) => {
+                checked!(memory.load(frame, transfer, mask, pc, observer));
+            }
+            Op::Store(ref transfer) => {
+                checked!(memory.store(frame, transfer, mask, pc, observer));
+            }
+            Op::Atomic(ref op) => {
+                checked!(atomics::execute(op, frame, memory, mask, pc, observer));
+            }
+            Op::CopyAsync(ref op) => {
+                checked!(atomics::copy_async(op, frame, memory, mask, pc, observer));
+            }
+            // Copies are made at once: there is nothing to wait for.
+            Op::CopyCommit | Op::CopyWait { .. } => {}
+            Op::Fence { .. } => fence(Ordering::SeqCst),
             Op::Branch { target } => {
                 let stay = active & !mask;
                 if target <= pc {
@@ -453,6 +467,9 @@ pub(super) fn run(
                 if needed & !mask != 0 {
                     break Event::Wait(mask);
                 }
+                exchange::groups(frame.r32(members), mask, |group| {
+                    observer.warp_barrier(turn.slot, turn.warp, group);
+                });
             }
             Op::Warp(ref op) => {
                 let needed = exchange::needed(frame.r32(op.members), mask) & !frame.dead;
@@ -465,7 +482,7 @@ pub(super) fn run(
                 if mask != !frame.dead {
                     break Event::Wait(mask);
                 }
-                checked!(matrix::execute(op, frame, memory, mask, pc));
+                checked!(matrix::execute(op, frame, memory, mask, pc, observer));
             }
         }
         pc += 1;

@@ -4,52 +4,61 @@
 
 use super::frame::Frame;
 use super::memory::Memory;
+use super::observe::{Observer, Turn};
 use super::run::{self, Cursor, Event};
 use crate::decode::Program;
 
 /// Runs a split until something happens.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-pub(super) fn run(
+pub(super) fn run<O: Observer>(
     program: &Program,
+    turn: &Turn,
     cursor: &mut Cursor,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
+    observer: &mut O,
 ) -> Event {
     #[target_feature(enable = "avx2,fma")]
-    fn with_avx2(
+    fn with_avx2<O: Observer>(
         program: &Program,
+        turn: &Turn,
         cursor: &mut Cursor,
         frame: &mut Frame<'_>,
         memory: &mut Memory<'_>,
+        observer: &mut O,
     ) -> Event {
-        run::run(program, cursor, frame, memory)
+        run::run(program, turn, cursor, frame, memory, observer)
     }
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
         // SAFETY: the function needs nothing but the two features, and the processor has both.
-        unsafe { with_avx2(program, cursor, frame, memory) }
+        unsafe { with_avx2(program, turn, cursor, frame, memory, observer) }
     } else {
-        portable(program, cursor, frame, memory)
+        portable(program, turn, cursor, frame, memory, observer)
     }
 }
 
 /// Runs a split until something happens.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn run(
+pub(super) fn run<O: Observer>(
     program: &Program,
+    turn: &Turn,
     cursor: &mut Cursor,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
+    observer: &mut O,
 ) -> Event {
-    portable(program, cursor, frame, memory)
+    portable(program, turn, cursor, frame, memory, observer)
 }
 
 /// The same loop for any processor.
-pub(super) fn portable(
+pub(super) fn portable<O: Observer>(
     program: &Program,
+    turn: &Turn,
     cursor: &mut Cursor,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
+    observer: &mut O,
 ) -> Event {
-    run::run(program, cursor, frame, memory)
+    run::run(program, turn, cursor, frame, memory, observer)
 }

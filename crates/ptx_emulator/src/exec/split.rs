@@ -35,12 +35,12 @@ pub(super) struct Waiting {
 
 /// Where a call's rows and local memory begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Base {
-    pub(super) function: u32,
-    pub(super) w32: u32,
-    pub(super) w64: u32,
-    pub(super) predicates: u32,
-    pub(super) local: u32,
+pub(crate) struct Base {
+    pub(crate) function: u32,
+    pub(crate) w32: u32,
+    pub(crate) w64: u32,
+    pub(crate) predicates: u32,
+    pub(crate) local: u32,
 }
 
 impl Base {

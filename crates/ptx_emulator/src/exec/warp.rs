@@ -1,6 +1,7 @@
 use super::frame::{ALL, Frame, Row32, Row64, lanes};
 use super::launch::Launch;
 use super::memory::{Memory, SharedWords};
+use super::observe::{Arrived, Observer, Turn};
 use super::run::{Cursor, Event};
 use super::split::{Base, Split, State, Waiting};
 use super::trouble::{Checked, Trouble, trouble};
@@ -40,8 +41,12 @@ pub(super) struct Warp {
 }
 
 /// What a warp needs from its surroundings while it runs.
-pub(super) struct Surroundings<'a, 'l> {
+pub(super) struct Surroundings<'a, 'l, O> {
     pub(super) launch: &'a Launch<'l>,
+    pub(super) observer: &'a mut O,
+    /// The block's place among those of its worker, and its number in the grid.
+    pub(super) slot: usize,
+    pub(super) number: u64,
     pub(super) block: [u32; 3],
     pub(super) shared: &'a mut SharedWords,
     pub(super) hints: &'a mut [u32],
@@ -58,12 +63,12 @@ pub(super) struct Arrival {
     pub(super) id: u32,
     pub(super) count: u32,
     pub(super) threads: u32,
-    pub(super) ticket: u64,
+    pub(super) who: Arrived,
 }
 
 /// How a warp's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum TurnEnd {
     /// It could go on.
     Tired,
     /// All its lanes wait, or have exited.
@@ -97,7 +102,8 @@ impl Warp {
     }
 
     /// Makes it the warp of a new block, at the kernel's first instruction.
-    pub(super) fn start(&mut self, launch: &Launch<'_>, block: [u32; 3]) {
+    pub(super) fn start<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) {
+        let launch = around.launch;
         let threads = launch.threads - 32 * self.index;
         self.exists = if threads >= 32 {
             ALL
@@ -112,7 +118,7 @@ impl Warp {
             function: launch.entry,
             ..Base::default()
         };
-        self.enter(launch, block, base, ALL);
+        self.enter(around, base, ALL);
         let function = &launch.program.functions[launch.entry as usize];
         let pc = function.start.unwrap_or(0);
         let (mask, state) = (self.exists, State::Runnable);
@@ -127,7 +133,9 @@ impl Warp {
     }
 
     /// Makes a frame for a function and fills its constants, special registers and zeros, for some lanes.
-    fn enter(&mut self, launch: &Launch<'_>, block: [u32; 3], base: Base, mask: u32) {
+    fn enter<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>, base: Base, mask: u32) {
+        let (launch, block) = (around.launch, around.block);
+        around.observer.enters(&self.turn(around, base), mask);
         fn grow<T: Clone>(rows: &mut Vec<T>, end: u32, zero: T) {
             if rows.len() < end as usize {
                 rows.resize(end as usize, zero);
@@ -181,10 +189,13 @@ impl Warp {
     }
 
     /// Runs until all lanes wait or the warp has had its turn.
-    pub(super) fn run(&mut self, around: &mut Surroundings<'_, '_>) -> Result<Turn, Located> {
+    pub(super) fn run<O: Observer>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Result<TurnEnd, Located> {
         loop {
-            let Some(mut split) = self.choose(around.launch) else {
-                return Ok(Turn::Stopped);
+            let Some(mut split) = self.choose(around) else {
+                return Ok(TurnEnd::Stopped);
             };
             let (event, cursor) = self.run_split(&split, around);
             split.pc = cursor.pc;
@@ -203,14 +214,14 @@ impl Warp {
                 self.spin = cursor.last_loop.or(self.spin);
                 self.fair = true;
                 // Lanes that wait for each other may have met while one that does not belong to them spins.
-                self.release_members(around.launch);
-                return Ok(Turn::Tired);
+                self.release_members(around);
+                return Ok(TurnEnd::Tired);
             }
         }
     }
 
     /// Takes out the split to run next.
-    fn choose(&mut self, launch: &Launch<'_>) -> Option<Split> {
+    fn choose<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) -> Option<Split> {
         loop {
             let runnable = self
                 .splits
@@ -228,14 +239,31 @@ impl Warp {
                 split.last_run = self.runs;
                 return Some(split);
             }
-            if !self.release_members(launch) {
+            if !self.release_members(around) {
                 return None;
             }
         }
     }
 
-    fn run_split(&mut self, split: &Split, around: &mut Surroundings<'_, '_>) -> (Event, Cursor) {
+    /// What an observer is told about lanes of this warp.
+    fn turn<O>(&self, around: &Surroundings<'_, '_, O>, base: Base) -> Turn {
+        Turn {
+            slot: around.slot,
+            block: around.number,
+            warp: self.index,
+            base,
+            live: self.live,
+        }
+    }
+
+    fn run_split<O: Observer>(
+        &mut self,
+        split: &Split,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> (Event, Cursor) {
         let launch = around.launch;
+        let turn = self.turn(around, split.base);
+        around.observer.turn(&turn);
         let others = self.splits.iter().filter(|other| {
             other.state == State::Runnable && other.stack.len() == split.stack.len() && !self.fair
         });
@@ -283,20 +311,27 @@ impl Warp {
             params: &launch.params,
         };
         let run = if launch.portable {
-            simd::portable
+            simd::portable::<O>
         } else {
-            simd::run
+            simd::run::<O>
         };
-        let event = run(launch.program, &mut cursor, &mut frame, &mut memory);
+        let event = run(
+            launch.program,
+            &turn,
+            &mut cursor,
+            &mut frame,
+            &mut memory,
+            around.observer,
+        );
         self.patience -= granted - cursor.patience;
         (event, cursor)
     }
 
-    fn handle(
+    fn handle<O: Observer>(
         &mut self,
         mut split: Split,
         event: Event,
-        around: &mut Surroundings<'_, '_>,
+        around: &mut Surroundings<'_, '_, O>,
     ) -> Checked<()> {
         let active = split.mask;
         match event {
@@ -323,7 +358,7 @@ impl Warp {
                         return Ok(());
                     }
                     Some((base, pc)) => {
-                        self.copy_returns(around.launch, split.base, base, pc, mask);
+                        self.copy_returns(around, split.base, base, pc, mask);
                         self.push(Split {
                             pc,
                             mask,
@@ -393,7 +428,11 @@ impl Warp {
     }
 
     /// Arrives at a barrier: waits there, or only announces itself.
-    fn arrive(&mut self, mut split: Split, around: &mut Surroundings<'_, '_>) -> Checked<()> {
+    fn arrive<O: Observer>(
+        &mut self,
+        mut split: Split,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Checked<()> {
         let Op::Barrier(ref barrier) = around.launch.program.code[split.pc as usize].op else {
             return Ok(());
         };
@@ -435,6 +474,12 @@ impl Warp {
         }
         *around.ticket += 1;
         let ticket = *around.ticket;
+        let who = Arrived {
+            warp: self.index,
+            mask: split.mask,
+            ticket,
+        };
+        around.observer.arrives(around.slot, &who);
         if kind == BarrierKind::Arrive {
             // An aligned instruction counts whole warps.
             let threads = if aligned { 32 } else { split.mask.count_ones() };
@@ -446,7 +491,7 @@ impl Warp {
                 id,
                 count,
                 threads,
-                ticket,
+                who,
             });
             split.pc += 1;
             self.push(split);
@@ -463,7 +508,8 @@ impl Warp {
     }
 
     /// Lets go the splits at warp-level instructions whose members have all come; whether there was one.
-    fn release_members(&mut self, launch: &Launch<'_>) -> bool {
+    fn release_members<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) -> bool {
+        let launch = around.launch;
         let code = &launch.program.code;
         let is_warp_barrier =
             |split: &Split| matches!(code[split.pc as usize].op, Op::WarpBarrier { .. });
@@ -491,6 +537,18 @@ impl Warp {
                 released.push(index);
             }
         }
+        let mut met = (0, [0; 32]);
+        for &index in &released {
+            let split = &self.splits[index];
+            if let Op::WarpBarrier { members } = code[split.pc as usize].op {
+                let row = &self.w32[(split.base.w32 + u32::from(members)) as usize];
+                lanes(split.mask).for_each(|lane| met.1[lane] = row[lane]);
+                met.0 |= split.mask;
+            }
+        }
+        exchange::groups(&met.1, met.0, |group| {
+            around.observer.warp_barrier(around.slot, self.index, group);
+        });
         for &index in released.iter().rev() {
             let mut split = self.splits.swap_remove(index);
             if is_warp_barrier(&split) {
@@ -516,7 +574,11 @@ impl Warp {
     }
 
     /// Calls a function; lanes that call different ones part.
-    fn call(&mut self, split: Split, around: &mut Surroundings<'_, '_>) -> Checked<()> {
+    fn call<O: Observer>(
+        &mut self,
+        split: Split,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Checked<()> {
         let launch = around.launch;
         let Op::Call(ref call) = launch.program.code[split.pc as usize].op else {
             return Ok(());
@@ -569,12 +631,12 @@ impl Warp {
         Ok(())
     }
 
-    fn call_function(
+    fn call_function<O: Observer>(
         &mut self,
         mut split: Split,
         call: &Call,
         index: u32,
-        around: &mut Surroundings<'_, '_>,
+        around: &mut Surroundings<'_, '_, O>,
     ) -> Checked<()> {
         let launch = around.launch;
         let caller = &launch.program.functions[split.base.function as usize];
@@ -612,14 +674,10 @@ impl Warp {
         if ends.iter().any(|&end| end > MAX_STACK_ROWS) {
             return overflow(format!("{MAX_STACK_ROWS} registers"));
         }
-        self.enter(launch, around.block, base, split.mask);
+        self.enter(around, base, split.mask);
         for (from, to) in call.args.iter().zip(&callee.params) {
-            self.copy_local(
-                split.base.local + from.offset,
-                base.local + to.offset,
-                from.size,
-                split.mask,
-            );
+            let (from_byte, to_byte) = (split.base.local + from.offset, base.local + to.offset);
+            self.copy_local(around, base, [from_byte, to_byte], from.size, split.mask);
         }
         split.stack.push((split.base, split.pc + 1));
         self.push(Split {
@@ -630,29 +688,35 @@ impl Warp {
         Ok(())
     }
 
-    fn copy_returns(
+    fn copy_returns<O: Observer>(
         &mut self,
-        launch: &Launch<'_>,
+        around: &mut Surroundings<'_, '_, O>,
         callee: Base,
         caller: Base,
         pc: u32,
         mask: u32,
     ) {
+        let launch = around.launch;
         if let Op::Call(ref call) = launch.program.code[pc as usize - 1].op {
             let function = &launch.program.functions[callee.function as usize];
             for (from, to) in function.returns.iter().zip(&call.returns) {
-                self.copy_local(
-                    callee.local + from.offset,
-                    caller.local + to.offset,
-                    from.size,
-                    mask,
-                );
+                let bytes = [callee.local + from.offset, caller.local + to.offset];
+                self.copy_local(around, caller, bytes, from.size, mask);
             }
         }
     }
 
     /// Copies parameters, which are aligned to 8 bytes, word by word.
-    fn copy_local(&mut self, from: u32, to: u32, size: u32, mask: u32) {
+    fn copy_local<O: Observer>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+        base: Base,
+        [from, to]: [u32; 2],
+        size: u32,
+        mask: u32,
+    ) {
+        let turn = self.turn(around, base);
+        around.observer.copies_local(&turn, from, to, size, mask);
         for word in 0..size.div_ceil(4) {
             let values = self.local[(from / 4 + word) as usize];
             let target = &mut self.local[(to / 4 + word) as usize];
@@ -673,7 +737,12 @@ impl Warp {
     }
 
     /// A byte of memory, for messages.
-    fn byte(&mut self, around: &mut Surroundings<'_, '_>, address: u64, lane: usize) -> Option<u8> {
+    fn byte<O: Observer>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+        address: u64,
+        lane: usize,
+    ) -> Option<u8> {
         let launch = around.launch;
         let local_bytes = 4 * self.local.len() as u64;
         let mut memory = Memory {

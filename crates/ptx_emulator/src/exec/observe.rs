@@ -1,0 +1,103 @@
+//! What can be seen of a running launch: the wall between the interpreter and everything that watches it.
+//!
+//! The interpreter is generic over its [`Observer`], so that a launch that nobody watches is compiled without any of
+//! these calls. An observer only watches: nothing that it does changes what the program does.
+
+use super::frame::{Frame, Row64};
+use super::memory::{Memory, Part, Region};
+use super::split::Base;
+use crate::decode::Program;
+use crate::fault::Access;
+
+/// Watches a launch. Every method may be left out.
+///
+/// A turn is a stretch of instructions of one split; [`turn`](Self::turn) says whose it is, and what follows belongs
+/// to it until the next one.
+pub(crate) trait Observer: Send {
+    /// A block begins. `slot` names it until another block begins there; a worker has few slots.
+    fn block(&mut self, _slot: usize, _number: u64, _index: [u32; 3]) {}
+
+    /// Some lanes enter a function, the kernel included: all registers of the frame are without a value, and so is its
+    /// local memory, but for the parameters that [`copies_local`](Self::copies_local) brings next.
+    fn enters(&mut self, _turn: &Turn, _mask: u32) {}
+
+    /// A call copies a parameter or result within the local memory of a warp: byte offsets and a size in bytes.
+    fn copies_local(&mut self, _turn: &Turn, _from: u32, _to: u32, _size: u32, _mask: u32) {}
+
+    /// A split of a warp gets its turn.
+    fn turn(&mut self, _turn: &Turn) {}
+
+    /// The lanes of `mask` are about to execute an instruction; `active` holds those of the split, also the ones that
+    /// its guard holds back.
+    fn step(&mut self, _program: &Program, _pc: u32, _mask: u32, _active: u32, _frame: &Frame<'_>) {
+    }
+
+    /// The instruction is about to access memory. One instruction makes one call for each region that its lanes touch.
+    fn access(&mut self, _pc: u32, _seen: &Seen<'_>, _frame: &Frame<'_>, _memory: &Memory<'_>) {}
+
+    /// Lanes met at a `bar.warp.sync`.
+    fn warp_barrier(&mut self, _slot: usize, _warp: u32, _mask: u32) {}
+
+    /// Lanes arrive at a barrier of the block.
+    fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
+
+    /// A barrier of the block is complete.
+    fn barrier(&mut self, _slot: usize, _complete: &Complete<'_>) {}
+}
+
+/// Watches nothing.
+impl Observer for () {}
+
+/// A split of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) slot: usize,
+    /// The block's number in the grid, x fastest.
+    pub(crate) block: u64,
+    pub(crate) warp: u32,
+    pub(crate) base: Base,
+    /// Lanes that have not exited.
+    pub(crate) live: u32,
+}
+
+/// An access to memory by some lanes, inside one region, checked for bounds and alignment.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) region: Region<'a>,
+    /// Each lane's offset in the region, in bytes.
+    pub(crate) offsets: &'a Row64,
+    pub(crate) lanes: u32,
+    /// Bytes of each lane, all elements of a vector together.
+    pub(crate) size: u32,
+    pub(crate) access: Access,
+}
+
+impl<'a> Seen<'a> {
+    #[inline(always)]
+    pub(super) fn new(part: &'a Part<'a>, size: u32, access: Access) -> Self {
+        Self {
+            region: part.region,
+            offsets: &part.offsets,
+            lanes: part.lanes,
+            size,
+            access,
+        }
+    }
+}
+
+/// Lanes that come to a barrier of the block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) warp: u32,
+    pub(crate) mask: u32,
+    /// Names the arrival within its block.
+    pub(crate) ticket: u64,
+}
+
+/// A barrier that is complete: those that it lets go, and those that only announced themselves.
+pub(crate) struct Complete<'a> {
+    /// The whole block takes part.
+    pub(crate) whole: bool,
+    pub(crate) waited: &'a [Arrived],
+    pub(crate) announced: &'a [Arrived],
+}

@@ -1,0 +1,54 @@
+use super::finding::{Finding, Rule};
+use std::collections::HashMap;
+
+/// The findings of a check: one for each rule and pair of places, with a count.
+pub(crate) struct Ledger {
+    limit: usize,
+    known: HashMap<(Rule, u32, u32), Option<usize>>,
+    findings: Vec<Finding>,
+    dropped: u64,
+    /// The seed of the schedule that runs now.
+    pub(crate) seed: Option<u64>,
+}
+
+impl Ledger {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            known: HashMap::new(),
+            findings: Vec::new(),
+            dropped: 0,
+            seed: None,
+        }
+    }
+
+    /// Counts a finding between two instructions. `tell` makes its text, the first time only.
+    pub(crate) fn report(
+        &mut self,
+        (rule, earlier, here): (Rule, u32, u32),
+        tell: impl FnOnce() -> Finding,
+    ) {
+        match self.known.get(&(rule, earlier, here)) {
+            Some(&Some(at)) => self.findings[at].count += 1,
+            Some(None) => {}
+            None => {
+                let room = self.findings.len() < self.limit;
+                let at = room.then_some(self.findings.len());
+                self.known.insert((rule, earlier, here), at);
+                if room {
+                    let seed = self.seed;
+                    self.findings.push(Finding { seed, ..tell() });
+                } else {
+                    self.dropped += 1;
+                }
+            }
+        }
+    }
+
+    /// The findings, errors first, and how many found no room.
+    pub(crate) fn finish(mut self) -> (Vec<Finding>, u64) {
+        self.findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        (self.findings, self.dropped)
+    }
+}

@@ -1,0 +1,139 @@
+//! Detectors: they stand beside the interpreter and watch a launch for what a GPU hides.
+//!
+//! [`Sanitizer`] is the observer. It keeps the [`Scene`], which says whose turn it is, and passes on what it sees to the
+//! detectors that are switched on; what they find goes into the [`Ledger`].
+mod fault;
+mod finding;
+mod init;
+mod ledger;
+mod race;
+mod scene;
+
+pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
+pub(crate) use ledger::Ledger;
+pub(crate) use scene::{Actor, Scene, Slot};
+
+use crate::decode::Program;
+use crate::emulator::LaunchConfig;
+use crate::exec::{Arrived, Base, Complete, Frame, Memory, Observer, Seen, Turn};
+use crate::fault::Fault;
+use init::Init;
+use race::Race;
+
+/// Watches one launch.
+pub(crate) struct Sanitizer<'a> {
+    scene: Scene<'a>,
+    race: Option<Race>,
+    init: Option<Init>,
+    pub(crate) ledger: Ledger,
+}
+
+impl<'a> Sanitizer<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        config: LaunchConfig,
+        options: &CheckOptions,
+        ledger: Ledger,
+    ) -> Self {
+        let turn = Turn {
+            slot: 0,
+            block: 0,
+            warp: 0,
+            base: Base::default(),
+            live: 0,
+        };
+        Self {
+            scene: Scene {
+                program,
+                config,
+                slots: Vec::new(),
+                turn,
+            },
+            race: options.race.then(Race::new),
+            init: options.init.then(Init::new),
+            ledger,
+        }
+    }
+
+    /// Counts the fault that ended the launch.
+    pub(crate) fn fault(&mut self, fault: &Fault) {
+        fault::report(fault, &self.scene, &mut self.ledger);
+    }
+}
+
+impl Observer for Sanitizer<'_> {
+    fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
+        let slots = &mut self.scene.slots;
+        if slots.len() <= slot {
+            slots.resize(slot + 1, Slot::default());
+        }
+        slots[slot] = Slot {
+            number,
+            index,
+            epoch: 0,
+        };
+        if let Some(race) = &mut self.race {
+            race.block(slot);
+        }
+        if let Some(init) = &mut self.init {
+            init.block(slot);
+        }
+    }
+
+    fn enters(&mut self, turn: &Turn, mask: u32) {
+        if let Some(init) = &mut self.init {
+            init.enters(&self.scene, turn, mask);
+        }
+    }
+
+    fn copies_local(&mut self, turn: &Turn, from: u32, to: u32, size: u32, mask: u32) {
+        if let Some(init) = &mut self.init {
+            init.copies_local(turn, from, to, size, mask);
+        }
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        self.scene.turn = *turn;
+    }
+
+    #[inline(always)]
+    fn step(&mut self, _program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
+        if let Some(race) = &mut self.race {
+            race.step(&self.scene, pc, mask);
+        }
+        if let Some(init) = &mut self.init {
+            init.step(&self.scene, &mut self.ledger, pc, mask, active, frame);
+        }
+    }
+
+    fn access(&mut self, pc: u32, seen: &Seen<'_>, frame: &Frame<'_>, memory: &Memory<'_>) {
+        let ledger = &mut self.ledger;
+        if let Some(race) = &mut self.race {
+            race.access(&self.scene, ledger, pc, seen, frame, memory);
+        }
+        if let Some(init) = &mut self.init {
+            init.access(&self.scene, ledger, pc, seen, frame, memory);
+        }
+    }
+
+    fn warp_barrier(&mut self, slot: usize, warp: u32, mask: u32) {
+        if let Some(race) = &mut self.race {
+            race.warp_barrier(slot, warp, mask);
+        }
+    }
+
+    fn arrives(&mut self, slot: usize, arrived: &Arrived) {
+        if let Some(race) = &mut self.race {
+            race.arrives(slot, arrived);
+        }
+    }
+
+    fn barrier(&mut self, slot: usize, complete: &Complete<'_>) {
+        if let Some(race) = &mut self.race {
+            race.barrier(slot, complete);
+        }
+        if complete.whole {
+            self.scene.slots[slot].epoch += 1;
+        }
+    }
+}

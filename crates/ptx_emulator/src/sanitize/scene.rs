@@ -1,0 +1,89 @@
+use super::finding::{Site, Target};
+use crate::decode::Program;
+use crate::emulator::LaunchConfig;
+use crate::exec::{Region, Seen, Turn};
+use crate::fault::Space;
+use crate::memory::CONST_BASE;
+
+/// Where a launch is, as its observer was told: what every detector needs to know, and to say where something happened.
+pub(crate) struct Scene<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) config: LaunchConfig,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) turn: Turn,
+}
+
+/// A block that is running.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) number: u64,
+    pub(crate) index: [u32; 3],
+    /// Barriers of the whole block that were completed.
+    pub(crate) epoch: u32,
+}
+
+/// A thread at an instruction: enough to make a [`Site`] of it later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Actor {
+    pub(crate) pc: u32,
+    /// The block's number in the grid, x fastest.
+    pub(crate) block: u64,
+    /// The thread's number in its block, x fastest.
+    pub(crate) thread: u32,
+    pub(crate) epoch: u32,
+}
+
+impl Scene<'_> {
+    pub(crate) fn slot(&self) -> &Slot {
+        &self.slots[self.turn.slot]
+    }
+
+    /// A lane of the warp whose turn it is.
+    pub(crate) fn actor(&self, pc: u32, lane: usize) -> Actor {
+        let slot = self.slot();
+        Actor {
+            pc,
+            block: slot.number,
+            thread: 32 * self.turn.warp + lane as u32,
+            epoch: slot.epoch,
+        }
+    }
+
+    pub(crate) fn site(&self, actor: Actor, what: String, target: Option<Target>) -> Site {
+        let [grid_x, grid_y, _] = self.config.grid.map(u64::from);
+        let [x, y, _] = self.config.block;
+        let (block, thread) = (actor.block, actor.thread);
+        Site {
+            what,
+            place: self.program.place(actor.pc),
+            inlined: self.program.inlined(actor.pc),
+            block: [
+                (block % grid_x) as u32,
+                (block / grid_x % grid_y) as u32,
+                (block / grid_x / grid_y) as u32,
+            ],
+            thread: [thread % x, thread / x % y, thread / x / y],
+            epoch: actor.epoch,
+            target,
+        }
+    }
+}
+
+/// The space and address of a lane's access, as reports name them.
+pub(crate) fn address(seen: &Seen<'_>, lane: usize) -> (Space, u64) {
+    let offset = seen.offsets[lane];
+    match seen.region {
+        Region::Global(allocation) => {
+            let constant = allocation.base >= CONST_BASE;
+            let space = if constant {
+                Space::Const
+            } else {
+                Space::Global
+            };
+            (space, allocation.base + offset)
+        }
+        Region::Shared => (Space::Shared, offset),
+        Region::Local => (Space::Local, offset),
+        Region::Param => (Space::Param, offset),
+    }
+}
