@@ -2,7 +2,7 @@ use crate::error::{InvalidLaunch, LaunchError, MemoryError};
 use crate::limits::Limits;
 use crate::memory::{Kind, Table};
 use crate::module::Module;
-use crate::sanitize::{CheckOptions, CheckReport, Ledger, Sanitizer};
+use crate::sanitize::{self, CheckOptions, CheckReport};
 use crate::{check, exec, variables};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -171,20 +171,7 @@ impl Emulator {
     ) -> Result<CheckReport, InvalidLaunch> {
         let table = self.table();
         let request = self.request(module, &table, kernel, config, args)?;
-        let ledger = Ledger::new(options.max_findings);
-        let mut sanitizer = Sanitizer::new(&module.module.program, config, options, ledger);
-        let outcome = exec::launch(request, std::slice::from_mut(&mut sanitizer));
-        if let Some(fault) = &outcome.fault {
-            sanitizer.fault(fault);
-        }
-        let (findings, dropped) = sanitizer.ledger.finish();
-        Ok(CheckReport {
-            kernel: kernel.to_owned(),
-            findings,
-            dropped,
-            schedules: 1,
-            statistics: outcome.statistics,
-        })
+        Ok(sanitize::check(&request, options))
     }
 
     /// Everything that a launch needs, or why it is refused.
@@ -229,6 +216,7 @@ impl Emulator {
             addresses,
             shared_bytes,
             portable: false,
+            seed: None,
         })
     }
 

@@ -2,11 +2,14 @@ use super::barrier;
 use super::launch::Launch;
 use super::memory::SharedWords;
 use super::observe::Observer;
+use super::schedule::Schedule;
 use super::warp::{Arrival, Located, Surroundings, TurnEnd, Warp};
 use crate::emulator::Statistics;
 
 /// A block while it runs. Blocks are used again, so that their memory is taken only once.
 pub(super) struct Block {
+    /// How many blocks started before it.
+    pub(super) position: u64,
     /// Its number in the grid, x fastest.
     pub(super) number: u64,
     /// Its place among the blocks of its worker.
@@ -23,6 +26,8 @@ pub(super) struct Worker<'a, O> {
     /// For each instruction, the allocation that it used last.
     pub(super) hints: &'a mut [u32],
     pub(super) observer: &'a mut O,
+    /// The order of threads, when it is not the emulator's own.
+    pub(super) schedule: Option<Schedule>,
 }
 
 /// How a block's slice ended.
@@ -43,6 +48,7 @@ impl Block {
             .try_into()
             .unwrap_or_else(|_| Box::new([0; std::mem::size_of::<SharedWords>() / 4]));
         Self {
+            position: 0,
             number: 0,
             slot,
             index: [0; 3],
@@ -53,15 +59,19 @@ impl Block {
         }
     }
 
-    /// Makes it the block of that number, with its memory cleared.
+    /// Makes it the block that starts at that position, with its memory cleared.
     pub(super) fn start<O: Observer>(
         &mut self,
         launch: &Launch<'_>,
-        number: u64,
+        position: u64,
         worker: &mut Worker<'_, O>,
     ) {
         let [x, y, _] = launch.config.grid.map(u64::from);
-        self.number = number;
+        let number = match &worker.schedule {
+            Some(schedule) => schedule.block(position),
+            None => position,
+        };
+        (self.position, self.number) = (position, number);
         self.index = [
             (number % x) as u32,
             (number / x % y) as u32,
@@ -86,6 +96,7 @@ impl Block {
         let around = Surroundings {
             launch,
             observer: worker.observer,
+            schedule: worker.schedule.as_mut(),
             slot: self.slot,
             number: self.number,
             block: self.index,
@@ -108,11 +119,15 @@ impl Block {
         share: u64,
     ) -> Slice {
         let (warps, mut around) = self.parts(launch, worker);
+        let mut order: Vec<usize> = (0..warps.len()).collect();
         let slice = loop {
             let mut tired = false;
             let mut fault = None;
-            for (index, warp) in warps.iter_mut().enumerate() {
-                match warp.run(&mut around) {
+            if let Some(schedule) = &mut around.schedule {
+                schedule.shuffle(&mut order);
+            }
+            for &index in &order {
+                match warps[index].run(&mut around) {
                     Ok(TurnEnd::Tired) => tired = true,
                     Ok(TurnEnd::Stopped) => {}
                     Err(located) => {

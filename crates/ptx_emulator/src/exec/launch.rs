@@ -1,5 +1,6 @@
 use super::block::{Block, Slice, Worker};
 use super::observe::Observer;
+use super::schedule::Schedule;
 use super::trouble::Trouble;
 use crate::decode::op::Row;
 use crate::decode::{Program, Value};
@@ -18,6 +19,7 @@ const RESIDENT: usize = 16;
 const SLICE: u64 = 4_000_000;
 
 /// What to launch, checked by the caller.
+#[derive(Clone)]
 pub(crate) struct Request<'a> {
     pub(crate) program: &'a Program,
     pub(crate) table: &'a Table,
@@ -31,6 +33,8 @@ pub(crate) struct Request<'a> {
     pub(crate) shared_bytes: u64,
     /// Without the processor's vector extensions.
     pub(crate) portable: bool,
+    /// Runs the threads in an order made from this seed, on one worker.
+    pub(crate) seed: Option<u64>,
 }
 
 /// How a launch ended.
@@ -55,6 +59,7 @@ pub(super) struct Launch<'a> {
     /// One worker only: nobody else touches the memory.
     pub(super) alone: bool,
     pub(super) portable: bool,
+    seed: Option<u64>,
 }
 
 #[derive(Default)]
@@ -68,7 +73,7 @@ struct Progress {
     next: AtomicU64,
     blocks: u64,
     steps: AtomicU64,
-    /// The lowest block with a fault: blocks behind it need not run.
+    /// The first block with a fault, by position: blocks behind it need not run.
     faulty: AtomicU64,
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
@@ -104,6 +109,7 @@ pub(crate) fn launch<O: Observer>(request: Request<'_>, observers: &mut [O]) -> 
         constants,
         alone: workers == 1,
         portable: request.portable,
+        seed: request.seed,
     };
     let progress = Progress {
         next: AtomicU64::new(0),
@@ -186,6 +192,7 @@ fn work<O: Observer>(
     let mut worker = Worker {
         hints: &mut hints,
         observer,
+        schedule: launch.seed.map(|seed| Schedule::new(seed, progress.blocks)),
     };
     let mut made = 0;
     let mut resident: VecDeque<Block> = VecDeque::new();
@@ -193,20 +200,27 @@ fn work<O: Observer>(
     let mut statistics = Statistics::default();
     loop {
         if resident.len() < RESIDENT {
-            let number = progress.next.fetch_add(1, Relaxed);
-            if number < progress.blocks && number < progress.faulty.load(Relaxed) {
+            let position = progress.next.fetch_add(1, Relaxed);
+            if position < progress.blocks && position < progress.faulty.load(Relaxed) {
                 let mut block = idle.pop().unwrap_or_else(|| {
                     made += 1;
                     Block::new(launch, made - 1)
                 });
-                block.start(launch, number, &mut worker);
+                block.start(launch, position, &mut worker);
                 resident.push_front(block);
             }
         }
+        let share = match &mut worker.schedule {
+            Some(schedule) if !resident.is_empty() => {
+                resident.swap(0, schedule.pick(resident.len()));
+                schedule.block_stretch()
+            }
+            _ => SLICE,
+        };
         let Some(mut block) = resident.pop_front() else {
             break;
         };
-        if block.number > progress.faulty.load(Relaxed) {
+        if block.position > progress.faulty.load(Relaxed) {
             continue;
         }
         let before = statistics.warp_instructions;
@@ -214,16 +228,16 @@ fn work<O: Observer>(
             .limits
             .warp_instructions
             .saturating_sub(progress.steps.load(Relaxed));
-        let slice = block.run(launch, &mut worker, &mut statistics, left.min(SLICE));
+        let slice = block.run(launch, &mut worker, &mut statistics, left.min(share));
         let steps = statistics.warp_instructions - before;
         let steps = progress.steps.fetch_add(steps, Relaxed) + steps;
         match slice {
             Slice::Fault(warp, located) => {
                 let fault = fault(launch, &block, warp, located.pc, *located.trouble);
-                progress.report(block.number, fault);
+                progress.report(block.position, fault);
             }
             Slice::Unfinished if steps > launch.limits.warp_instructions => {
-                progress.report(block.number, step_limit(launch, &block));
+                progress.report(block.position, step_limit(launch, &block));
             }
             Slice::Unfinished => resident.push_back(block),
             Slice::Finished => {

@@ -9,6 +9,7 @@ mod matrix;
 mod memory;
 mod observe;
 mod run;
+mod schedule;
 mod simd;
 mod split;
 mod system;

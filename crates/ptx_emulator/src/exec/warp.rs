@@ -3,6 +3,7 @@ use super::launch::Launch;
 use super::memory::{Memory, SharedWords};
 use super::observe::{Arrived, Observer, Turn};
 use super::run::{Cursor, Event};
+use super::schedule::Schedule;
 use super::split::{Base, Split, State, Waiting};
 use super::trouble::{Checked, Trouble, trouble};
 use super::{exchange, simd, system};
@@ -44,6 +45,7 @@ pub(super) struct Warp {
 pub(super) struct Surroundings<'a, 'l, O> {
     pub(super) launch: &'a Launch<'l>,
     pub(super) observer: &'a mut O,
+    pub(super) schedule: Option<&'a mut Schedule>,
     /// The block's place among those of its worker, and its number in the grid.
     pub(super) slot: usize,
     pub(super) number: u64,
@@ -209,7 +211,7 @@ impl Warp {
             let at = cursor.pc;
             self.handle(split, event, around)
                 .map_err(|trouble| Located { trouble, pc: at })?;
-            if tired || self.patience == 0 {
+            if tired || self.patience == 0 || around.schedule.is_some() {
                 self.patience = PATIENCE;
                 self.spin = cursor.last_loop.or(self.spin);
                 self.fair = true;
@@ -223,18 +225,35 @@ impl Warp {
     /// Takes out the split to run next.
     fn choose<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) -> Option<Split> {
         loop {
-            let runnable = self
+            let is_runnable = |split: &Split| split.state == State::Runnable;
+            let mut runnable = self
                 .splits
                 .iter()
                 .enumerate()
-                .filter(|(_, split)| split.state == State::Runnable);
-            let best = if self.fair {
+                .filter(|(_, split)| is_runnable(split));
+            let best = if let Some(schedule) = &mut around.schedule {
+                match runnable.clone().count() {
+                    0 => None,
+                    count => runnable.nth(schedule.pick(count)),
+                }
+            } else if self.fair {
                 runnable.min_by_key(|(_, split)| split.last_run)
             } else {
                 runnable.min_by_key(|(_, split)| split.order())
             };
             if let Some((at, _)) = best {
                 let mut split = self.splits.swap_remove(at);
+                if let Some(schedule) = &mut around.schedule {
+                    let now = schedule.part(split.mask);
+                    if now != split.mask {
+                        let mask = split.mask & !now;
+                        self.splits.push(Split {
+                            mask,
+                            ..split.clone()
+                        });
+                        split.mask = now;
+                    }
+                }
                 self.runs += 1;
                 split.last_run = self.runs;
                 return Some(split);
@@ -267,15 +286,19 @@ impl Warp {
         let others = self.splits.iter().filter(|other| {
             other.state == State::Runnable && other.stack.len() == split.stack.len() && !self.fair
         });
-        let switch_at = others.map(|other| other.pc).min().unwrap_or(u32::MAX);
+        let mut switch_at = others.map(|other| other.pc).min().unwrap_or(u32::MAX);
         let spins = self
             .spin
             .is_some_and(|(head, tail)| (head..=tail).contains(&split.pc));
-        let granted = if spins {
+        let mut granted = if spins {
             self.patience.min(SPIN_PATIENCE)
         } else {
             self.patience
         };
+        if let Some(schedule) = &mut around.schedule {
+            switch_at = split.pc.saturating_add(schedule.stretch());
+            granted = granted.min(schedule.loops());
+        }
         let mut cursor = Cursor {
             pc: split.pc,
             mask: split.mask,

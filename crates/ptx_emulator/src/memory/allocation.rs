@@ -93,6 +93,18 @@ impl Allocation {
         }
     }
 
+    /// All words as they are now.
+    pub(crate) fn words(&self) -> Vec<u64> {
+        self.words.iter().map(|word| word.load(Relaxed)).collect()
+    }
+
+    /// Puts all words back; `words` comes from [`words`](Self::words).
+    pub(crate) fn set_words(&self, words: &[u64]) {
+        for (word, &value) in self.words.iter().zip(words) {
+            word.store(value, Relaxed);
+        }
+    }
+
     /// Copies bytes in; callers have checked the bounds.
     pub(crate) fn write(&self, mut offset: u64, mut from: &[u8]) {
         while !from.is_empty() {

@@ -10,9 +10,11 @@
 //! FUNCTION_BASE          addresses of functions
 //! ```
 mod allocation;
+mod image;
 mod table;
 
 pub(crate) use allocation::Allocation;
+pub(crate) use image::Image;
 pub(crate) use table::{Kind, Table};
 
 pub(crate) const GLOBAL_BASE: u64 = 1 << 40;

@@ -1,4 +1,4 @@
-use super::{Allocation, CONST_BASE, GLOBAL_BASE};
+use super::{Allocation, CONST_BASE, GLOBAL_BASE, Image};
 use crate::error::MemoryError;
 use crate::fault::Nearest;
 use std::collections::VecDeque;
@@ -106,6 +106,21 @@ impl Table {
         let (allocation, offset) = self.locate(address, from.len())?;
         allocation.write(offset, from);
         Ok(())
+    }
+
+    /// What device memory holds now.
+    pub(crate) fn image(&self) -> Image {
+        let allocations = self.allocations.iter();
+        Image::new(allocations.map(|a| (a.base, a.words())).collect())
+    }
+
+    /// Puts back what device memory held.
+    pub(crate) fn restore(&self, image: &Image) {
+        for (base, words) in image.allocations() {
+            if let Some(at) = self.find(base, 1) {
+                self.allocations[at].set_words(words);
+            }
+        }
     }
 
     fn locate(&self, address: u64, size: usize) -> Result<(&Allocation, u64), MemoryError> {

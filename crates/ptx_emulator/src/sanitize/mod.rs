@@ -2,6 +2,7 @@
 //!
 //! [`Sanitizer`] is the observer. It keeps the [`Scene`], which says whose turn it is, and passes on what it sees to the
 //! detectors that are switched on; what they find goes into the [`Ledger`].
+mod explore;
 mod fault;
 mod finding;
 mod init;
@@ -9,6 +10,7 @@ mod ledger;
 mod race;
 mod scene;
 
+pub(crate) use explore::check;
 pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
 pub(crate) use ledger::Ledger;
 pub(crate) use scene::{Actor, Scene, Slot};
@@ -25,7 +27,7 @@ pub(crate) struct Sanitizer<'a> {
     scene: Scene<'a>,
     race: Option<Race>,
     init: Option<Init>,
-    pub(crate) ledger: Ledger,
+    ledger: &'a mut Ledger,
 }
 
 impl<'a> Sanitizer<'a> {
@@ -33,22 +35,10 @@ impl<'a> Sanitizer<'a> {
         program: &'a Program,
         config: LaunchConfig,
         options: &CheckOptions,
-        ledger: Ledger,
+        ledger: &'a mut Ledger,
     ) -> Self {
-        let turn = Turn {
-            slot: 0,
-            block: 0,
-            warp: 0,
-            base: Base::default(),
-            live: 0,
-        };
         Self {
-            scene: Scene {
-                program,
-                config,
-                slots: Vec::new(),
-                turn,
-            },
+            scene: Scene::new(program, config),
             race: options.race.then(Race::new),
             init: options.init.then(Init::new),
             ledger,
@@ -57,21 +47,13 @@ impl<'a> Sanitizer<'a> {
 
     /// Counts the fault that ended the launch.
     pub(crate) fn fault(&mut self, fault: &Fault) {
-        fault::report(fault, &self.scene, &mut self.ledger);
+        fault::report(fault, &self.scene, self.ledger);
     }
 }
 
 impl Observer for Sanitizer<'_> {
     fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
-        let slots = &mut self.scene.slots;
-        if slots.len() <= slot {
-            slots.resize(slot + 1, Slot::default());
-        }
-        slots[slot] = Slot {
-            number,
-            index,
-            epoch: 0,
-        };
+        self.scene.block(slot, number, index);
         if let Some(race) = &mut self.race {
             race.block(slot);
         }
@@ -102,12 +84,12 @@ impl Observer for Sanitizer<'_> {
             race.step(&self.scene, pc, mask);
         }
         if let Some(init) = &mut self.init {
-            init.step(&self.scene, &mut self.ledger, pc, mask, active, frame);
+            init.step(&self.scene, self.ledger, pc, mask, active, frame);
         }
     }
 
     fn access(&mut self, pc: u32, seen: &Seen<'_>, frame: &Frame<'_>, memory: &Memory<'_>) {
-        let ledger = &mut self.ledger;
+        let ledger = &mut *self.ledger;
         if let Some(race) = &mut self.race {
             race.access(&self.scene, ledger, pc, seen, frame, memory);
         }

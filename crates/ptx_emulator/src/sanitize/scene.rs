@@ -1,7 +1,7 @@
 use super::finding::{Site, Target};
 use crate::decode::Program;
 use crate::emulator::LaunchConfig;
-use crate::exec::{Region, Seen, Turn};
+use crate::exec::{Base, Region, Seen, Turn};
 use crate::fault::Space;
 use crate::memory::CONST_BASE;
 
@@ -33,7 +33,35 @@ pub(crate) struct Actor {
     pub(crate) epoch: u32,
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    pub(crate) fn new(program: &'a Program, config: LaunchConfig) -> Self {
+        let turn = Turn {
+            slot: 0,
+            block: 0,
+            warp: 0,
+            base: Base::default(),
+            live: 0,
+        };
+        Self {
+            program,
+            config,
+            slots: Vec::new(),
+            turn,
+        }
+    }
+
+    /// A block begins.
+    pub(crate) fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, Slot::default());
+        }
+        self.slots[slot] = Slot {
+            number,
+            index,
+            epoch: 0,
+        };
+    }
+
     pub(crate) fn slot(&self) -> &Slot {
         &self.slots[self.turn.slot]
     }

@@ -1,0 +1,27 @@
+/// The contents of device memory at some time.
+pub(crate) struct Image {
+    /// Base and words of each allocation.
+    allocations: Vec<(u64, Vec<u64>)>,
+}
+
+impl Image {
+    pub(super) fn new(allocations: Vec<(u64, Vec<u64>)>) -> Self {
+        Self { allocations }
+    }
+
+    pub(super) fn allocations(&self) -> impl Iterator<Item = (u64, &[u64])> {
+        self.allocations
+            .iter()
+            .map(|(base, words)| (*base, words.as_slice()))
+    }
+
+    /// The address of the first byte that another image of the same allocations has differently.
+    pub(crate) fn first_difference(&self, other: &Self) -> Option<u64> {
+        let pairs = self.allocations.iter().zip(&other.allocations);
+        pairs.into_iter().find_map(|((base, a), (_, b))| {
+            let at = a.iter().zip(b).position(|(a, b)| a != b)?;
+            let byte = (a[at] ^ b[at]).trailing_zeros() / 8;
+            Some(base + 8 * at as u64 + u64::from(byte))
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Schedule exploration: a launch again and again from the same memory, with its threads in other orders, and a look at
+//! what differs.
+
+use super::finding::{Finding, Rule, Severity, Site, Target};
+use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene};
+use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
+use crate::fault::{Access, Space};
+use crate::memory::Image;
+
+/// Runs the launch with detectors: in the emulator's own order, then in `options.schedules` others. The device memory
+/// is left as the first one leaves it.
+pub(crate) fn check(request: &Request<'_>, options: &CheckOptions) -> CheckReport {
+    let kernel = request.program.functions[request.entry as usize]
+        .name
+        .clone();
+    let before = (options.schedules > 0).then(|| request.table.image());
+    let mut ledger = Ledger::new(options.max_findings);
+    let own = run(request, options, &mut ledger);
+    let mut schedules = 1;
+    if let Some(before) = before {
+        let after = request.table.image();
+        for index in 0..options.schedules {
+            let seed = options.seed.wrapping_add(u64::from(index));
+            let request = Request {
+                seed: Some(seed),
+                ..request.clone()
+            };
+            request.table.restore(&before);
+            ledger.seed = Some(seed);
+            let outcome = run(&request, options, &mut ledger);
+            // After a fault what was written is a part of the result: there is nothing to compare.
+            if own.fault.is_none() && outcome.fault.is_none() {
+                let address = request.table.image().first_difference(&after);
+                if let Some(address) = address {
+                    report(&request, &before, address, &mut ledger);
+                }
+            }
+            schedules += 1;
+        }
+        request.table.restore(&after);
+    }
+    let (findings, dropped) = ledger.finish();
+    CheckReport {
+        kernel,
+        findings,
+        dropped,
+        schedules,
+        statistics: own.statistics,
+    }
+}
+
+fn run(request: &Request<'_>, options: &CheckOptions, ledger: &mut Ledger) -> Outcome {
+    let mut sanitizer = Sanitizer::new(request.program, request.config, options, ledger);
+    let outcome = exec::launch(request.clone(), std::slice::from_mut(&mut sanitizer));
+    if let Some(fault) = &outcome.fault {
+        sanitizer.fault(fault);
+    }
+    outcome
+}
+
+/// Tells of a byte that comes out differently: both launches are made again, to see who writes it last.
+fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledger) {
+    let last_writer = |request: Request<'_>| {
+        request.table.restore(before);
+        let mut witness = Witness::new(&request, address);
+        exec::launch(request.clone(), std::slice::from_mut(&mut witness));
+        let mut word = [0; 4];
+        let start = address & !3;
+        // The last word of an allocation may be cut off.
+        let whole = request.table.read(start, &mut word).is_ok();
+        if !whole {
+            let _ = request.table.read(address, &mut word[..1]);
+        }
+        let (address, size) = if whole { (start, 4) } else { (address, 1) };
+        let value = u32::from_le_bytes(word);
+        witness.site(address, size, value)
+    };
+    let own = Request {
+        seed: None,
+        ..request.clone()
+    };
+    let (here, there) = (last_writer(request.clone()), last_writer(own));
+    let key = (Rule::OrderDependent, there.1, here.1);
+    ledger.report(key, || Finding {
+        rule: Rule::OrderDependent,
+        severity: Severity::Error,
+        message: format!(
+            "the result depends on the order of the threads: the word at {address:#x} in global memory comes out differently"
+        ),
+        site: here.0,
+        others: vec![there.0],
+        hint: Some(
+            "a barrier or an atomic is missing, or the order of atomic operations shows in the result (sums of floats, slots handed out by a counter); the seed replays this order"
+                .to_owned(),
+        ),
+        count: 1,
+        seed: None,
+    });
+}
+
+/// Remembers who wrote a byte of global memory last.
+struct Witness<'a> {
+    scene: Scene<'a>,
+    address: u64,
+    last: Option<Actor>,
+}
+
+impl<'a> Witness<'a> {
+    fn new(request: &Request<'a>, address: u64) -> Self {
+        Self {
+            scene: Scene::new(request.program, request.config),
+            address,
+            last: None,
+        }
+    }
+
+    /// Where the last write happened, and its instruction.
+    fn site(self, address: u64, size: u32, value: u32) -> (Site, u32) {
+        let order = match self.last {
+            Some(_) => format!("last write, which leaves {value:#x}"),
+            None => format!("nobody writes it, which leaves {value:#x}"),
+        };
+        let start = self.scene.program.functions.first();
+        let actor = self.last.unwrap_or(Actor {
+            pc: start.and_then(|function| function.start).unwrap_or(0),
+            block: 0,
+            thread: 0,
+            epoch: 0,
+        });
+        let target = Target {
+            access: Access::Write,
+            space: Space::Global,
+            address,
+            size,
+            value: Some(u64::from(value)),
+        };
+        (self.scene.site(actor, order, Some(target)), actor.pc)
+    }
+}
+
+impl Observer for Witness<'_> {
+    fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
+        self.scene.block(slot, number, index);
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        self.scene.turn = *turn;
+    }
+
+    fn access(&mut self, pc: u32, seen: &Seen<'_>, _: &Frame<'_>, _: &Memory<'_>) {
+        let Region::Global(allocation) = seen.region else {
+            return;
+        };
+        if seen.access == Access::Read {
+            return;
+        }
+        let lane = exec::lanes(seen.lanes).filter(|&lane| {
+            let start = allocation.base + seen.offsets[lane];
+            (start..start + u64::from(seen.size)).contains(&self.address)
+        });
+        if let Some(lane) = lane.last() {
+            self.last = Some(self.scene.actor(pc, lane));
+        }
+    }
+}
