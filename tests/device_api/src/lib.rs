@@ -25,6 +25,12 @@ pub use memory::*;
 pub use positions::*;
 pub use warps::*;
 
+/// What `docs/upstream.md` says is here, compiled (see `build.rs`).
+#[allow(unused_imports, clippy::all, reason = "each line only has to compile")]
+mod upstream {
+    include!(concat!(env!("OUT_DIR"), "/upstream.rs"));
+}
+
 /// The place of column `column` in the row of thread `thread`.
 ///
 /// # Safety
