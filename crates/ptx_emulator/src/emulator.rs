@@ -1,6 +1,7 @@
 use crate::error::{InvalidLaunch, LaunchError, MemoryError};
 use crate::limits::Limits;
 use crate::memory::{Kind, Table};
+use crate::metrics::{Collector, Profile};
 use crate::module::Module;
 use crate::sanitize::{self, CheckOptions, CheckReport};
 use crate::{check, exec, variables};
@@ -172,6 +173,37 @@ impl Emulator {
         let table = self.table();
         let request = self.request(module, &table, kernel, config, args)?;
         Ok(sanitize::check(&request, options))
+    }
+
+    /// Runs a kernel and counts what it does: see [`Profile`].
+    ///
+    /// Arguments and effects are those of [`launch`](Self::launch).
+    ///
+    /// # Errors
+    /// As `launch`.
+    pub fn profile(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+    ) -> Result<Profile, LaunchError> {
+        let table = self.table();
+        let request = self.request(module, &table, kernel, config, args)?;
+        let (program, shared_bytes) = (request.program, request.shared_bytes);
+        let mut collectors: Vec<_> = (0..self.workers())
+            .map(|_| Collector::new(program))
+            .collect();
+        match exec::launch(request, &mut collectors).fault {
+            Some(fault) => Err(fault.into()),
+            None => Ok(Profile::new(
+                kernel,
+                config,
+                shared_bytes,
+                program,
+                collectors,
+            )),
+        }
     }
 
     /// Everything that a launch needs, or why it is refused.

@@ -44,6 +44,7 @@ mod exec;
 mod fault;
 mod limits;
 mod memory;
+pub mod metrics;
 mod module;
 mod parse;
 mod sanitize;

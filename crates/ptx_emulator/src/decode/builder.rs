@@ -3,6 +3,7 @@ use super::module::ModuleNames;
 use super::op::{Address, CARRY, Inst, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
 use super::program::{FileSizes, Function, Special, Value};
 use crate::error::ParseError;
+use crate::metrics::Kind;
 use crate::parse::{Base, Operand};
 use std::collections::HashMap;
 
@@ -60,6 +61,9 @@ pub(super) struct Builder<'a, 'm> {
     pub(super) module: &'m mut ModuleNames<'a>,
     pub(super) code: Vec<Inst>,
     pub(super) lines: Vec<(u32, u32)>,
+    pub(super) kinds: Vec<Option<Kind>>,
+    /// The kind of the PTX instruction that is being decoded, until its first decoded one takes it.
+    pub(super) kind: Option<Kind>,
     pub(super) guard: Pred,
     pub(super) line: u32,
     pub(super) frames: u32,
@@ -107,6 +111,8 @@ impl<'a, 'm> Builder<'a, 'm> {
             module,
             code: Vec::new(),
             lines: Vec::new(),
+            kinds: Vec::new(),
+            kind: None,
             guard: TRUE,
             line: 0,
             frames: 0,
@@ -135,6 +141,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             op,
         });
         self.lines.push((self.line, self.frames));
+        self.kinds.push(self.kind.take());
     }
 
     // Scopes and names.

@@ -5,6 +5,7 @@ use super::op::{Op, Slot, TRUE};
 use super::program::{AddressInit, Function, Program, Target, Variable};
 use crate::error::ParseError;
 use crate::fault::Space;
+use crate::metrics::Kind;
 use crate::parse::{self, Initial, Locations, ParamDecl, Statement, StatementKind, Tree};
 use crate::source::SourceLocation;
 use std::collections::HashMap;
@@ -167,6 +168,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     let mut program = Program {
         code: Vec::new(),
         lines: Vec::new(),
+        kinds: Vec::new(),
         frames: vec![Vec::new()],
         functions: Vec::new(),
         variables: Vec::new(),
@@ -329,6 +331,7 @@ fn function<'a>(
         b.function.start = Some(start as u32);
         program.code.append(&mut b.code);
         program.lines.append(&mut b.lines);
+        program.kinds.append(&mut b.kinds);
     }
     let mut function = b.function;
     function.callees.sort_unstable();
@@ -422,6 +425,7 @@ fn body<'a>(
                     Some((name, negated)) => b.guard_pred(name, negated)?,
                     None => TRUE,
                 };
+                b.kind = Some(Kind::of(instruction.opcode));
                 instruction::decode(b, Form::new(instruction, statement.line))?;
             }
         }

@@ -1,5 +1,6 @@
 use super::op::{Inst, Row, Slot};
 use crate::fault::{Place, Space};
+use crate::metrics::Kind;
 use crate::parse::user_frame;
 use crate::source::SourceLocation;
 
@@ -9,6 +10,8 @@ pub(crate) struct Program {
     pub(crate) code: Vec<Inst>,
     /// For each instruction, its PTX line and the index of its source frames.
     pub(crate) lines: Vec<(u32, u32)>,
+    /// What each is, for the profiler; `None` where it continues the PTX instruction before it.
+    pub(crate) kinds: Vec<Option<Kind>>,
     /// Inlining chains, innermost first; number 0 is empty.
     pub(crate) frames: Vec<Vec<SourceLocation>>,
     pub(crate) functions: Vec<Function>,

@@ -32,6 +32,9 @@ pub(crate) trait Observer: Send {
     fn step(&mut self, _program: &Program, _pc: u32, _mask: u32, _active: u32, _frame: &Frame<'_>) {
     }
 
+    /// An instruction whose guard holds for no lane of the split.
+    fn skip(&mut self, _pc: u32, _active: u32) {}
+
     /// The instruction is about to access memory. One instruction makes one call for each region that its lanes touch.
     fn access(&mut self, _pc: u32, _seen: &Seen<'_>, _frame: &Frame<'_>, _memory: &Memory<'_>) {}
 

@@ -69,6 +69,7 @@ pub(super) fn run<O: Observer>(
         let mask = inst.guard.lanes(frame.predicates) & active;
         steps += 1;
         if mask == 0 {
+            observer.skip(pc, active);
             pc += 1;
             continue;
         }
