@@ -9,5 +9,6 @@ pub mod launch;
 mod named;
 pub mod oracle;
 pub mod plot;
+pub mod profile;
 
 pub use named::UnknownName;

@@ -9,6 +9,7 @@ mod failure;
 mod matmul;
 mod movement;
 mod operand;
+mod profile;
 mod reduce;
 mod report;
 
@@ -64,6 +65,8 @@ enum Command {
     Transpose(movement::TransposeArguments),
     /// Reverse a vector
     Reverse(movement::ReverseArguments),
+    /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts, sectors, occupancy
+    Profile(profile::Arguments),
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure
@@ -119,6 +122,7 @@ impl Cli {
             Command::Matmul(arguments) => matmul::run(global, &arguments),
             Command::Transpose(arguments) => movement::transpose(global, &arguments),
             Command::Reverse(arguments) => movement::reverse(global, &arguments),
+            Command::Profile(arguments) => profile::run(global, &arguments),
             Command::Devices => devices::run(global),
             Command::Demo(arguments) => demo::run(global, &arguments),
         }
@@ -126,13 +130,17 @@ impl Cli {
 }
 
 impl Global {
-    /// The chosen device with the kernels loaded. Says on standard error what was chosen where the user left it open.
-    fn open(&self) -> Result<Device, Failure> {
-        let source = match &self.ptx {
+    /// Where the kernels' PTX is.
+    fn source(&self) -> PtxSource {
+        match &self.ptx {
             Some(path) => PtxSource::at(path),
             None => PtxSource::standard(),
-        };
-        let device = Device::open(self.device, &source)?;
+        }
+    }
+
+    /// The chosen device with the kernels loaded. Says on standard error what was chosen where the user left it open.
+    fn open(&self) -> Result<Device, Failure> {
+        let device = Device::open(self.device, &self.source())?;
         if let Some(reason) = device.fallback() {
             report::note(&format!("{reason}; using the emulator"));
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ptx_emulator::metrics::Profile;
+
 use super::{DeviceError, DeviceProperties, LaunchPlan};
 
 /// A kind of device. Addresses are the device's own; lengths are in bytes and never zero.
@@ -23,6 +25,11 @@ pub(super) trait Backend: Send + Sync {
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError>;
 
     fn synchronize(&self) -> Result<(), DeviceError>;
+
+    /// The profiles since the last call, where somebody makes them.
+    fn take_profiles(&self) -> Vec<Profile> {
+        Vec::new()
+    }
 }
 
 /// PTX that was loaded into a device. It keeps its device alive.

@@ -1,13 +1,14 @@
 //! The emulator as a device.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ptx_emulator::metrics::Profile;
 use ptx_emulator::{
     Emulator, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule, MemoryError, Module,
 };
 
 use super::backend::{Backend, Program};
-use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan};
+use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan, Watch};
 
 /// The limits' defaults are an H200's; this is its compute capability.
 const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
@@ -15,7 +16,7 @@ const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
 /// An H200 keeps 1 KiB of shared memory per block for itself: 227 KiB for one block are 228 of a multiprocessor.
 const RESERVED_SHARED_BYTES: u32 = 1024;
 
-pub(super) fn start(limits: Limits) -> Arc<dyn Backend> {
+pub(super) fn start(limits: Limits, watch: Watch) -> Arc<dyn Backend> {
     let workers = limits
         .workers
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
@@ -39,12 +40,16 @@ pub(super) fn start(limits: Limits) -> Arc<dyn Backend> {
     Arc::new(EmulatorDevice {
         emulator: Emulator::new(limits),
         properties,
+        watch,
+        profiles: Mutex::default(),
     })
 }
 
 struct EmulatorDevice {
     emulator: Emulator,
     properties: DeviceProperties,
+    watch: Watch,
+    profiles: Mutex<Vec<Profile>>,
 }
 
 struct EmulatorProgram {
@@ -114,6 +119,35 @@ impl Backend for EmulatorDevice {
         // A launch returns when the kernel has ended.
         Ok(())
     }
+
+    fn take_profiles(&self) -> Vec<Profile> {
+        std::mem::take(&mut self.profiles.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl EmulatorDevice {
+    /// Runs a kernel, and watches it as asked.
+    fn launch(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        arguments: &[&[u8]],
+    ) -> Result<(), LaunchError> {
+        match self.watch {
+            Watch::Nothing => {
+                self.emulator.launch(module, kernel, config, arguments)?;
+            }
+            Watch::Profile => {
+                let profile = self.emulator.profile(module, kernel, config, arguments)?;
+                self.profiles
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(profile);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Program for EmulatorProgram {
@@ -125,10 +159,9 @@ impl Program for EmulatorProgram {
         };
         match self
             .device
-            .emulator
             .launch(&self.module, &plan.kernel, config, arguments)
         {
-            Ok(_) => Ok(()),
+            Ok(()) => Ok(()),
             Err(LaunchError::Invalid(InvalidLaunch::NoSuchKernel { name, .. })) => {
                 Err(DeviceError::UnknownKernel {
                     kernel: name,

@@ -12,10 +12,12 @@ mod error;
 mod module;
 mod properties;
 mod ptx;
+mod watch;
 
 use std::sync::Arc;
 
 use backend::Backend;
+use ptx_emulator::metrics::Profile;
 
 use crate::named::named_enum;
 
@@ -25,6 +27,7 @@ pub use error::DeviceError;
 pub use module::{LaunchPlan, Module};
 pub use properties::{DeviceKind, DeviceProperties};
 pub use ptx::{PTX_FOLDER_VARIABLE, PtxFile, PtxSource};
+pub use watch::Watch;
 
 /// The limits of an emulated device, for [`Device::emulator`].
 pub use ptx_emulator::Limits as EmulatorLimits;
@@ -83,7 +86,13 @@ impl Device {
 
     /// An emulated device with limits of your own.
     pub fn emulator(limits: EmulatorLimits) -> Self {
-        Self::new(emulator::start(limits))
+        Self::watched_emulator(limits, Watch::Nothing)
+    }
+
+    /// An emulated device that watches what its kernels do. What it sees is handed out by
+    /// [`take_profiles`](Self::take_profiles).
+    pub fn watched_emulator(limits: EmulatorLimits, watch: Watch) -> Self {
+        Self::new(emulator::start(limits, watch))
     }
 
     fn new(backend: Arc<dyn Backend>) -> Self {
@@ -135,6 +144,12 @@ impl Device {
     /// [`DeviceError::PtxRejected`] with the reason of the driver or the emulator.
     pub fn load_ptx(&self, text: &str, origin: &str) -> Result<Module, DeviceError> {
         Module::load(&self.backend, text, origin)
+    }
+
+    /// The profiles of the launches since the last call, in their order. Only a device that was made with
+    /// [`Watch::Profile`] has any.
+    pub fn take_profiles(&self) -> Vec<Profile> {
+        self.backend.take_profiles()
     }
 
     /// Waits for all launches.

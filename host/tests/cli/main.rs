@@ -5,4 +5,5 @@
 mod command;
 mod devices;
 mod files;
+mod profile;
 mod references;

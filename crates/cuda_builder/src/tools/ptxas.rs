@@ -60,18 +60,35 @@ impl Ptxas {
     /// [`ToolError::Refused`] with the assembler's own words, or when the file names no target; [`ToolError::Io`] when
     /// it cannot be read.
     pub fn verify(&self, file: &Path) -> Result<Vec<Usage>, ToolError> {
-        let refused = |message: String| ToolError::Refused {
-            file: file.to_owned(),
-            message,
-        };
         let ptx = std::fs::read_to_string(file).map_err(|source| ToolError::Io {
             path: file.to_owned(),
             source,
         })?;
-        let target =
-            target(&ptx).ok_or_else(|| refused("it has no line `.target sm_XX`".to_owned()))?;
+        let target = target(&ptx).ok_or_else(|| ToolError::Refused {
+            file: file.to_owned(),
+            message: "it has no line `.target sm_XX`".to_owned(),
+        })?;
+        self.assemble(file, target, &[])
+    }
+
+    /// What one kernel of the PTX in `file` uses on the architecture `arch`, such as `sm_90`: the driver makes machine
+    /// code for the GPU that is there, which may be newer than the PTX's target.
+    ///
+    /// # Errors
+    /// [`ToolError::Refused`] with the assembler's own words, or when there is no such kernel.
+    pub fn usage(&self, file: &Path, arch: &str, kernel: &str) -> Result<Usage, ToolError> {
+        let kernels = self.assemble(file, arch, &["--entry", kernel])?;
+        let usage = kernels.into_iter().find(|usage| usage.kernel == kernel);
+        usage.ok_or_else(|| ToolError::Refused {
+            file: file.to_owned(),
+            message: format!("it has no kernel `{kernel}`"),
+        })
+    }
+
+    fn assemble(&self, file: &Path, arch: &str, options: &[&str]) -> Result<Vec<Usage>, ToolError> {
         let output = Command::new(&self.path)
-            .arg(format!("-arch={target}"))
+            .arg(format!("-arch={arch}"))
+            .args(options)
             .args(["-v", "-o", if cfg!(windows) { "NUL" } else { "/dev/null" }])
             .arg(file)
             .stdin(Stdio::null())
@@ -84,7 +101,10 @@ impl Ptxas {
         if output.status.success() {
             Ok(Usage::parse(&report))
         } else {
-            Err(refused(report.trim().to_owned()))
+            Err(ToolError::Refused {
+                file: file.to_owned(),
+                message: report.trim().to_owned(),
+            })
         }
     }
 }

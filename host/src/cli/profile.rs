@@ -1,0 +1,255 @@
+//! `blockwise profile`.
+
+use clap::{Args, Subcommand};
+use ptx_emulator::metrics::DeviceModel;
+use serde_json::json;
+
+use super::failure::Failure;
+use super::report::{self, Report};
+use super::{Global, names};
+use crate::device::{Device, DeviceChoice, EmulatorLimits, PtxFile, Watch};
+use crate::launch::{
+    ConvKernel, ConvMode, MatmulKernel, ReduceKernel, ReverseKernel, TransposeKernel,
+};
+use crate::profile::{
+    self, Assembler, ElementType, KernelReport, Operation, Variant, Workload, WorkloadError,
+};
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    family: Family,
+    /// The element type
+    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(ElementType::ALL))]
+    ty: ElementType,
+    /// The device whose limits occupancy and roofline are computed with
+    #[arg(long, global = true, default_value = "sm_90", value_parser = models())]
+    device_model: DeviceModel,
+    /// Print the source with each line's costs
+    #[arg(long, global = true)]
+    listing: bool,
+}
+
+/// What to profile: every kernel of a family side by side, or one of them.
+#[derive(Subcommand)]
+enum Family {
+    /// The transposes of a matrix
+    Transpose {
+        #[arg(long, default_value_t = 512)]
+        rows: usize,
+        #[arg(long, default_value_t = 512)]
+        cols: usize,
+        /// One kernel only
+        #[arg(long, value_parser = names(TransposeKernel::ALL))]
+        kernel: Option<TransposeKernel>,
+    },
+    /// The products of an M x K and a K x N matrix
+    Matmul {
+        /// M
+        #[arg(long, default_value_t = 128)]
+        rows: usize,
+        /// K
+        #[arg(long, default_value_t = 128)]
+        inner: usize,
+        /// N
+        #[arg(long, default_value_t = 128)]
+        cols: usize,
+        /// One kernel only
+        #[arg(long, value_parser = names(MatmulKernel::ALL))]
+        kernel: Option<MatmulKernel>,
+    },
+    /// The reductions of a vector
+    Reduce {
+        /// What they compute
+        #[arg(long, default_value = "sum", value_parser = names(Operation::ALL))]
+        operation: Operation,
+        /// Elements
+        #[arg(long, default_value_t = 1 << 18)]
+        len: usize,
+        /// Threads of a block
+        #[arg(long)]
+        threads: Option<u32>,
+        /// One kernel only
+        #[arg(long, value_parser = names(ReduceKernel::ALL))]
+        kernel: Option<ReduceKernel>,
+    },
+    /// The convolutions of a signal with taps
+    Conv {
+        /// Samples of the signal
+        #[arg(long, default_value_t = 1 << 14)]
+        len: usize,
+        #[arg(long, default_value_t = 31)]
+        taps: usize,
+        /// Which outputs, as in numpy.convolve
+        #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
+        mode: ConvMode,
+        /// One kernel only
+        #[arg(long, value_parser = names(ConvKernel::ALL))]
+        kernel: Option<ConvKernel>,
+    },
+    /// The reversals of a vector
+    Reverse {
+        /// Elements
+        #[arg(long, default_value_t = 1 << 16)]
+        len: usize,
+        /// One kernel only
+        #[arg(long, value_parser = names(ReverseKernel::ALL))]
+        kernel: Option<ReverseKernel>,
+    },
+}
+
+impl Family {
+    fn workload(&self) -> Workload {
+        match *self {
+            Self::Transpose { rows, cols, kernel } => Workload::Transpose { rows, cols, kernel },
+            Self::Matmul {
+                rows,
+                inner,
+                cols,
+                kernel,
+            } => Workload::Matmul {
+                rows,
+                inner,
+                cols,
+                kernel,
+            },
+            Self::Reduce {
+                operation,
+                len,
+                threads,
+                kernel,
+            } => Workload::Reduce {
+                operation,
+                len,
+                threads,
+                kernel,
+            },
+            Self::Conv {
+                len,
+                taps,
+                mode,
+                kernel,
+            } => Workload::Conv {
+                len,
+                taps,
+                mode,
+                kernel,
+            },
+            Self::Reverse { len, kernel } => Workload::Reverse { len, kernel },
+        }
+    }
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+    if global.device == DeviceChoice::Gpu {
+        return Err(Failure::new("profiles are made on the emulator")
+            .hint("leave out `--device gpu`; on a GPU NVIDIA's ncu counts the same"));
+    }
+    let mut device = Device::watched_emulator(EmulatorLimits::default(), Watch::Profile);
+    device.load_kernels(&global.source())?;
+    let workload = arguments.family.workload();
+    let variants = workload.run(&device, arguments.ty)?;
+    let Some(ptx) = device.kernels_file() else {
+        return Err(crate::device::DeviceError::NoKernels.into());
+    };
+    let kernels = reports(variants, ptx, &arguments.device_model)?;
+    let heading = format!(
+        "{workload}, {}; occupancy and roofline as on {} ({})",
+        arguments.ty, arguments.device_model.product, arguments.device_model.name
+    );
+    Ok(describe(&heading, &kernels, ptx, arguments))
+}
+
+/// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
+fn reports(
+    variants: Vec<Variant>,
+    ptx: &PtxFile,
+    model: &DeviceModel,
+) -> Result<Vec<KernelReport>, Failure> {
+    let assembler = Assembler::new(&ptx.path);
+    let mut kernels = Vec::new();
+    let mut refused = Vec::new();
+    for variant in variants {
+        match variant.outcome {
+            Ok(Some(profile)) => {
+                let usage = assembler.usage(model.name, &profile.kernel);
+                kernels.push(KernelReport::new(
+                    variant.name.to_owned(),
+                    profile,
+                    usage,
+                    model,
+                ));
+            }
+            Ok(None) => {}
+            Err(error) => refused.push((variant.name, error)),
+        }
+    }
+    if kernels.is_empty() {
+        return Err(match refused.pop() {
+            Some((_, error)) => error.into(),
+            None => Failure::new("there is nothing to launch at that size"),
+        });
+    }
+    for (name, error) in refused {
+        report::note(&format!("without `{name}`: {error}"));
+    }
+    if let Some(reason) = kernels
+        .iter()
+        .find_map(|kernel| kernel.usage.as_ref().err())
+    {
+        report::note(&format!(
+            "registers are unknown, and occupancy leaves them out: {reason}"
+        ));
+    }
+    Ok(kernels)
+}
+
+fn describe(
+    heading: &str,
+    kernels: &[KernelReport],
+    ptx: &PtxFile,
+    arguments: &Arguments,
+) -> Report {
+    let mut text = format!("{heading}\n\n{}", profile::table(kernels));
+    if arguments.listing {
+        for kernel in kernels {
+            text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
+        }
+    }
+    let without_lines = |kernel: &KernelReport| {
+        kernel
+            .profile
+            .lines()
+            .iter()
+            .all(|line| line.file.is_none())
+    };
+    if kernels.iter().all(without_lines) {
+        report::note(&format!(
+            "{} has no line table, so lines are its own; `cargo xtask build-ptx --line-info` makes one with Rust lines",
+            ptx.path.display()
+        ));
+    }
+    let mut value = profile::json(kernels, &arguments.device_model);
+    value["workload"] = json!(heading);
+    value["ptx"] = json!(ptx.path.display().to_string());
+    Report::new(text, value)
+}
+
+/// A parser for the names of device models.
+fn models() -> impl clap::builder::TypedValueParser<Value = DeviceModel> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+    let names = DeviceModel::ALL
+        .iter()
+        .map(|model| PossibleValue::new(model.name).help(model.product));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<DeviceModel>())
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        let hint = match error {
+            WorkloadError::NoKernel { .. } => "use `--type f32` or `--type f64`",
+            WorkloadError::TooLarge { .. } => "the counts of a smaller one say the same",
+        };
+        Failure::new(error.to_string()).hint(hint)
+    }
+}

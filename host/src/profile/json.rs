@@ -1,0 +1,135 @@
+//! The report for machines.
+
+use ptx_emulator::metrics::{
+    Counters, DeviceModel, GlobalTraffic, InstructionClass, Precision, SharedTraffic,
+};
+use serde_json::{Map, Value, json};
+
+use super::KernelReport;
+use super::text::name_of;
+
+/// All kernels, their lines, and the device that occupancy and roofline are of.
+pub fn json(kernels: &[KernelReport], model: &DeviceModel) -> Value {
+    json!({
+        "device_model": {
+            "name": model.name,
+            "product": model.product,
+            "multiprocessors": model.multiprocessors,
+            "bandwidth_gb_s": model.bandwidth_gb_s,
+        },
+        "kernels": kernels.iter().map(kernel).collect::<Vec<_>>(),
+    })
+}
+
+fn kernel(report: &KernelReport) -> Value {
+    let (profile, occupancy, roofline) = (&report.profile, &report.occupancy, &report.roofline);
+    let lines = profile.lines();
+    let lines = lines.iter().map(|line| {
+        let mut value = counters(&line.counters);
+        value.insert("file".to_owned(), json!(line.file));
+        value.insert("line".to_owned(), json!(line.line));
+        value
+    });
+    let usage = match &report.usage {
+        Ok(usage) => json!({
+            "registers": usage.registers,
+            "spill_store_bytes": usage.spill_stores,
+            "spill_load_bytes": usage.spill_loads,
+            "stack_bytes": usage.stack,
+        }),
+        Err(reason) => json!({ "unknown_because": reason }),
+    };
+    let limits = occupancy.limits.iter();
+    let limits: Map<_, _> = limits
+        .map(|&(limiter, blocks)| (limiter.to_string(), json!(blocks)))
+        .collect();
+    let limiters: Vec<_> = occupancy
+        .limiters()
+        .map(|limiter| limiter.to_string())
+        .collect();
+    json!({
+        "name": report.name,
+        "kernel": profile.kernel,
+        "grid": profile.config.grid,
+        "block": profile.config.block,
+        "shared_bytes": profile.shared_bytes,
+        "resources": usage,
+        "total": counters(&profile.total()),
+        "lines": lines.collect::<Vec<_>>(),
+        "footprint": {
+            "read_bytes": profile.footprint.read_bytes,
+            "written_bytes": profile.footprint.written_bytes,
+        },
+        "occupancy": {
+            "ratio": occupancy.ratio(),
+            "blocks": occupancy.blocks,
+            "warps": occupancy.warps,
+            "max_warps": occupancy.max_warps,
+            "blocks_allowed_by": limits,
+            "limited_by": limiters,
+        },
+        "roofline": {
+            "flops": roofline.flops,
+            "fewest_bytes": roofline.fewest_bytes,
+            "most_bytes": roofline.most_bytes,
+            "intensity": roofline.intensity().map(|(low, high)| [low, high]),
+            "ridge": roofline.ridge,
+            "bound_by": roofline.side.name(),
+        },
+    })
+}
+
+fn counters(counters: &Counters) -> Map<String, Value> {
+    let classes = InstructionClass::ALL.iter();
+    let classes: Map<_, _> = classes
+        .map(|&class| (class.to_string(), counters.of_class(class)))
+        .filter(|&(_, count)| count > 0)
+        .map(|(class, count)| (class, json!(count)))
+        .collect();
+    let flops = Precision::ALL.iter();
+    let flops: Map<_, _> = flops
+        .map(|&precision| {
+            (
+                name_of(precision).to_owned(),
+                json!(counters.flops_in(precision)),
+            )
+        })
+        .collect();
+    let fields = [
+        ("warp_instructions", json!(counters.warp_instructions)),
+        ("lane_instructions", json!(counters.lane_instructions)),
+        ("by_class", json!(classes)),
+        ("flops", json!(flops)),
+        ("branches", json!(counters.branches)),
+        ("divergent_branches", json!(counters.divergent_branches)),
+        ("barriers", json!(counters.barriers)),
+        ("shared_loads", shared(counters.shared_loads)),
+        ("shared_stores", shared(counters.shared_stores)),
+        ("shared_atomics", shared(counters.shared_atomics)),
+        ("global_loads", global(counters.global_loads)),
+        ("global_stores", global(counters.global_stores)),
+        ("global_atomics", global(counters.global_atomics)),
+        ("local_requests", json!(counters.local_requests)),
+    ];
+    fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn shared(traffic: SharedTraffic) -> Value {
+    json!({
+        "requests": traffic.requests,
+        "wavefronts": traffic.wavefronts,
+        "needed_wavefronts": traffic.needed,
+    })
+}
+
+fn global(traffic: GlobalTraffic) -> Value {
+    json!({
+        "requests": traffic.requests,
+        "sectors": traffic.sectors,
+        "needed_sectors": traffic.needed,
+        "bytes": traffic.bytes,
+    })
+}

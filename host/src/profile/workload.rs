@@ -1,0 +1,427 @@
+//! The kernels of this project at a size of the user's choice, each way to do the same thing once.
+
+use std::fmt;
+
+use ndarray::{Array1, Array2};
+use ptx_emulator::metrics::Profile;
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use crate::device::{Device, Element};
+use crate::launch::{
+    self, ConvKernel, ConvMode, ConvOptions, Float, LaunchError, MatmulKernel, MatmulOptions,
+    Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
+    TransposeOptions,
+};
+use crate::named::named_enum;
+
+named_enum! {
+    /// The element types that there are kernels for.
+    pub enum ElementType("element type") {
+        /// 32-bit floats.
+        F32 = "f32",
+        /// 64-bit floats.
+        F64 = "f64",
+        /// 64-bit integers; not for convolutions and matrix products.
+        I64 = "i64",
+    }
+}
+
+named_enum! {
+    /// What a reduction computes.
+    pub enum Operation("reduction") {
+        /// The dot product of two vectors.
+        Dot = "dot",
+        /// The sum.
+        Sum = "sum",
+        /// The smallest element.
+        Min = "min",
+        /// The largest element.
+        Max = "max",
+    }
+}
+
+/// Elements of an operand, at most: 1 GiB of doubles.
+const MAX_ELEMENTS: usize = 1 << 27;
+
+/// What to run. Where no kernel is named, every one that does it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// A transpose.
+    Transpose {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+        /// The kernel.
+        kernel: Option<TransposeKernel>,
+    },
+    /// A matrix product.
+    Matmul {
+        /// Rows of A and C.
+        rows: usize,
+        /// Columns of A, rows of B.
+        inner: usize,
+        /// Columns of B and C.
+        cols: usize,
+        /// The kernel.
+        kernel: Option<MatmulKernel>,
+    },
+    /// A dot product, sum, minimum or maximum.
+    Reduce {
+        /// Which of them.
+        operation: Operation,
+        /// Elements.
+        len: usize,
+        /// Threads of a block.
+        threads: Option<u32>,
+        /// The kernel.
+        kernel: Option<ReduceKernel>,
+    },
+    /// A convolution.
+    Conv {
+        /// Samples.
+        len: usize,
+        /// Taps.
+        taps: usize,
+        /// Which outputs.
+        mode: ConvMode,
+        /// The kernel.
+        kernel: Option<ConvKernel>,
+    },
+    /// A reversal.
+    Reverse {
+        /// Elements.
+        len: usize,
+        /// The kernel.
+        kernel: Option<ReverseKernel>,
+    },
+}
+
+/// One way to do a [`Workload`]: its name, and its profile or why it cannot do that.
+#[derive(Debug)]
+pub struct Variant {
+    /// The kernel's name among those that do the same.
+    pub name: &'static str,
+    /// The profile of its launch; `None` when there was nothing to launch.
+    pub outcome: Result<Option<Profile>, LaunchError>,
+}
+
+/// `$body` with `$T` as the element type that `$ty` names.
+macro_rules! with_number {
+    ($ty:expr, $T:ident => $body:expr) => {
+        match $ty {
+            ElementType::F32 => {
+                type $T = f32;
+                $body
+            }
+            ElementType::F64 => {
+                type $T = f64;
+                $body
+            }
+            ElementType::I64 => {
+                type $T = i64;
+                $body
+            }
+        }
+    };
+}
+
+/// The same where only floats will do.
+macro_rules! with_float {
+    ($self:expr, $ty:expr, $T:ident => $body:expr) => {
+        match $ty {
+            ElementType::F32 => {
+                type $T = f32;
+                $body
+            }
+            ElementType::F64 => {
+                type $T = f64;
+                $body
+            }
+            ElementType::I64 => {
+                let (workload, ty) = ($self.family(), $ty);
+                return Err(WorkloadError::NoKernel { workload, ty });
+            }
+        }
+    };
+}
+
+impl Workload {
+    /// Runs it on a device that makes profiles, with inputs that are the same each time.
+    ///
+    /// # Errors
+    /// When there is no kernel for elements of that type, or the inputs are too large to be emulated.
+    pub fn run(&self, device: &Device, ty: ElementType) -> Result<Vec<Variant>, WorkloadError> {
+        self.check_size()?;
+        Ok(match *self {
+            Self::Transpose { rows, cols, kernel } => {
+                with_number!(ty, T => transpose::<T>(device, [rows, cols], kernel))
+            }
+            Self::Reverse { len, kernel } => {
+                with_number!(ty, T => reverse::<T>(device, len, kernel))
+            }
+            Self::Reduce {
+                operation,
+                len,
+                threads,
+                kernel,
+            } => {
+                with_number!(ty, T => reduce::<T>(device, operation, len, threads, kernel))
+            }
+            Self::Matmul {
+                rows,
+                inner,
+                cols,
+                kernel,
+            } => {
+                with_float!(self, ty, T => matmul::<T>(device, [rows, inner, cols], kernel))
+            }
+            Self::Conv {
+                len,
+                taps,
+                mode,
+                kernel,
+            } => {
+                with_float!(self, ty, T => conv::<T>(device, [len, taps], mode, kernel))
+            }
+        })
+    }
+
+    /// The family's name.
+    pub fn family(&self) -> &'static str {
+        match self {
+            Self::Transpose { .. } => "transpose",
+            Self::Matmul { .. } => "matmul",
+            Self::Reduce { operation, .. } => operation.name(),
+            Self::Conv { .. } => "conv",
+            Self::Reverse { .. } => "reverse",
+        }
+    }
+
+    fn check_size(&self) -> Result<(), WorkloadError> {
+        let operands = match *self {
+            Self::Transpose { rows, cols, .. } => [(rows, cols), (0, 0), (0, 0)],
+            Self::Matmul {
+                rows, inner, cols, ..
+            } => [(rows, inner), (inner, cols), (rows, cols)],
+            Self::Reduce { len, .. } | Self::Reverse { len, .. } => [(len, 1), (0, 0), (0, 0)],
+            Self::Conv { len, taps, .. } => [(len, 1), (taps, 1), (0, 0)],
+        };
+        let fits = |&(rows, cols): &(usize, usize)| {
+            rows.checked_mul(cols)
+                .is_some_and(|elements| elements <= MAX_ELEMENTS)
+        };
+        if operands.iter().all(fits) {
+            Ok(())
+        } else {
+            Err(WorkloadError::TooLarge {
+                workload: self.to_string(),
+            })
+        }
+    }
+}
+
+fn transpose<T: Sample>(
+    device: &Device,
+    [rows, cols]: [usize; 2],
+    kernel: Option<TransposeKernel>,
+) -> Vec<Variant> {
+    let input = matrix::<T>(rows, cols);
+    variants(
+        device,
+        TransposeKernel::ALL,
+        kernel,
+        TransposeKernel::name,
+        |kernel| {
+            let options = TransposeOptions {
+                kernel,
+                ..TransposeOptions::default()
+            };
+            launch::transpose(device, input.view(), &options).map(drop)
+        },
+    )
+}
+
+fn reverse<T: Sample>(device: &Device, len: usize, kernel: Option<ReverseKernel>) -> Vec<Variant> {
+    let input = vector::<T>(len);
+    variants(
+        device,
+        ReverseKernel::ALL,
+        kernel,
+        ReverseKernel::name,
+        |kernel| {
+            let options = ReverseOptions {
+                kernel,
+                ..ReverseOptions::default()
+            };
+            launch::reverse(device, input.view(), &options).map(drop)
+        },
+    )
+}
+
+fn reduce<T: Sample + Number>(
+    device: &Device,
+    operation: Operation,
+    len: usize,
+    threads: Option<u32>,
+    kernel: Option<ReduceKernel>,
+) -> Vec<Variant> {
+    let input = vector::<T>(len);
+    variants(
+        device,
+        ReduceKernel::ALL,
+        kernel,
+        ReduceKernel::name,
+        |kernel| {
+            let options = ReduceOptions {
+                kernel,
+                threads,
+                ..ReduceOptions::default()
+            };
+            let reduction = match operation {
+                Operation::Dot => {
+                    return launch::dot(device, input.view(), input.view(), &options).map(drop);
+                }
+                Operation::Sum => Reduction::Sum,
+                Operation::Min => Reduction::Min,
+                Operation::Max => Reduction::Max,
+            };
+            launch::reduce(device, input.view(), reduction, &options).map(drop)
+        },
+    )
+}
+
+fn matmul<T: Sample + Float>(
+    device: &Device,
+    [rows, inner, cols]: [usize; 3],
+    kernel: Option<MatmulKernel>,
+) -> Vec<Variant> {
+    let (a, b) = (matrix::<T>(rows, inner), matrix::<T>(inner, cols));
+    variants(
+        device,
+        MatmulKernel::ALL,
+        kernel,
+        MatmulKernel::name,
+        |kernel| {
+            let options = MatmulOptions {
+                kernel,
+                ..MatmulOptions::default()
+            };
+            launch::matmul(device, a.view(), b.view(), &options).map(drop)
+        },
+    )
+}
+
+fn conv<T: Sample + Float>(
+    device: &Device,
+    [len, taps]: [usize; 2],
+    mode: ConvMode,
+    kernel: Option<ConvKernel>,
+) -> Vec<Variant> {
+    let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
+    variants(
+        device,
+        ConvKernel::ALL,
+        kernel,
+        ConvKernel::name,
+        |kernel| {
+            let options = ConvOptions {
+                kernel: Some(kernel),
+                ..ConvOptions::default()
+            };
+            launch::convolve(device, signal.view(), taps.view(), mode, &options).map(drop)
+        },
+    )
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let family = self.family();
+        match self {
+            Self::Transpose { rows, cols, .. } => write!(f, "{family} {rows} x {cols}"),
+            Self::Matmul {
+                rows, inner, cols, ..
+            } => {
+                write!(f, "{family} {rows} x {inner} * {inner} x {cols}")
+            }
+            Self::Reduce { len, .. } | Self::Reverse { len, .. } => {
+                write!(f, "{family} of {len} elements")
+            }
+            Self::Conv {
+                len, taps, mode, ..
+            } => {
+                write!(f, "{family} {mode} of {len} samples with {taps} taps")
+            }
+        }
+    }
+}
+
+/// Why a [`Workload`] cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// There is no kernel for such elements.
+    #[error("there are no `{workload}` kernels for {ty}")]
+    NoKernel {
+        /// The family.
+        workload: &'static str,
+        /// The element type.
+        ty: ElementType,
+    },
+    /// An operand or the result is too large.
+    #[error(
+        "{workload} is too large to be emulated: a matrix or vector may have {MAX_ELEMENTS} elements"
+    )]
+    TooLarge {
+        /// What was asked for.
+        workload: String,
+    },
+}
+
+/// Runs the chosen kernel, or each one.
+fn variants<K: Copy>(
+    device: &Device,
+    all: &'static [K],
+    chosen: Option<K>,
+    name: fn(K) -> &'static str,
+    mut launch: impl FnMut(K) -> Result<(), LaunchError>,
+) -> Vec<Variant> {
+    let chosen = chosen.as_ref().map_or(all, std::slice::from_ref);
+    let run = |&kernel: &K| Variant {
+        name: name(kernel),
+        outcome: launch(kernel).map(|()| device.take_profiles().pop()),
+    };
+    chosen.iter().map(run).collect()
+}
+
+/// Random inputs.
+trait Sample: Element {
+    fn sample(random: &mut StdRng) -> Self;
+}
+
+impl Sample for f32 {
+    fn sample(random: &mut StdRng) -> Self {
+        random.random_range(-1.0..1.0)
+    }
+}
+
+impl Sample for f64 {
+    fn sample(random: &mut StdRng) -> Self {
+        random.random_range(-1.0..1.0)
+    }
+}
+
+impl Sample for i64 {
+    fn sample(random: &mut StdRng) -> Self {
+        random.random_range(-1000..1000)
+    }
+}
+
+fn vector<T: Sample>(len: usize) -> Array1<T> {
+    let mut random = StdRng::seed_from_u64(1);
+    Array1::from_shape_simple_fn(len, || T::sample(&mut random))
+}
+
+fn matrix<T: Sample>(rows: usize, cols: usize) -> Array2<T> {
+    let mut random = StdRng::seed_from_u64(2);
+    Array2::from_shape_simple_fn((rows, cols), || T::sample(&mut random))
+}
