@@ -33,7 +33,7 @@ pub(super) fn execute<O: Observer>(
         rest &= !part.lanes;
         observer.access(
             pc,
-            &Seen::new(&part, op.size.into(), Access::Atomic),
+            &Seen::new(part, memory.offsets, op.size.into(), Access::Atomic),
             frame,
             memory,
         );
@@ -48,7 +48,7 @@ pub(super) fn execute<O: Observer>(
             // Additions of floats flush subnormals in global memory, not in shared.
             let flush = matches!(part.region, Region::Global(_));
             let change = |old: u64| change(op, old, operand, other, flush);
-            let old = memory.update(part.region, part.offsets[lane], op.size, change);
+            let old = memory.update(part.region, memory.offsets[lane], op.size, change);
             if let Some(d) = op.d {
                 frame.put(d, lane, old);
             }
@@ -152,10 +152,11 @@ pub(super) fn copy_async<O: Observer>(
         let target = memory.part((Space::Shared, Access::Write), &to, op.size, only, pc)?;
         observer.access(
             pc,
-            &Seen::new(&target, op.size, Access::Write),
+            &Seen::new(target, memory.offsets, op.size, Access::Write),
             frame,
             memory,
         );
+        let target_offset = memory.offsets[lane];
         let mut bytes = [0; 16];
         if wanted > 0 {
             // The source is aligned to the size of the whole copy, but only its first bytes must exist.
@@ -174,14 +175,19 @@ pub(super) fn copy_async<O: Observer>(
                 at[lane] = at[lane].wrapping_add(index as u64);
                 let part = memory.part((Space::Global, Access::Read), &at, 1, only, pc)?;
                 if index == 0 {
-                    observer.access(pc, &Seen::new(&part, wanted, Access::Read), frame, memory);
+                    observer.access(
+                        pc,
+                        &Seen::new(part, memory.offsets, wanted, Access::Read),
+                        frame,
+                        memory,
+                    );
                 }
                 *byte = memory.load_byte(&part, lane);
             }
         }
         for (index, word) in bytes[..op.size as usize].chunks_exact(4).enumerate() {
             let value = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-            memory.store_shared_word(target.offsets[lane] + 4 * index as u64, value);
+            memory.store_shared_word(target_offset + 4 * index as u64, value);
         }
     }
     Ok(())

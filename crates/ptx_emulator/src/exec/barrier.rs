@@ -31,7 +31,12 @@ pub(super) fn release<O: Observer>(
 ) -> Result<bool, BlockFault> {
     let launch = around.launch;
     let mut released = false;
-    for id in 0..16 {
+    let ids = warps.iter().flat_map(|warp| &warp.splits);
+    let ids = ids.fold(0_u16, |ids, split| match split.state {
+        State::Barrier(waiting) => ids | 1 << waiting.id,
+        _ => ids,
+    });
+    for id in (0..16).filter(|id| ids & (1 << id) != 0) {
         let waiters = waiters(warps, launch, id)?;
         if waiters.is_empty() {
             continue;

@@ -85,22 +85,19 @@ fn group(op: &WarpOp, frame: &mut Frame<'_>, members: u32, group: u32) -> Checke
             c,
         } => {
             let values = *frame.r32(a);
-            let (selectors, clamps) = (*frame.r32(b), *frame.r32(c));
+            let (sources, valid) = shuffle_sources(mode, frame.r32(b), frame.r32(c));
             let mut result = values;
-            let mut valid = 0;
-            for lane in lanes(group) {
-                let (source, inside) =
-                    shuffle_source(mode, lane as u32, selectors[lane], clamps[lane]);
-                if !inside {
-                    continue;
-                }
-                if group & (1 << source) == 0 {
-                    let problem =
-                        format!("lane {lane} reads from lane {source}, which does not take part");
-                    return Err(fault(op, members, group, lane, problem));
-                }
-                valid |= 1 << lane;
+            let mut outside = 0;
+            for lane in 0..32 {
+                let source = sources[lane] & 31;
                 result[lane] = values[source as usize];
+                outside |= (!group >> source & 1) << lane;
+            }
+            if let Some(lane) = lanes(outside & group).next() {
+                let source = sources[lane];
+                let problem =
+                    format!("lane {lane} reads from lane {source}, which does not take part");
+                return Err(fault(op, members, group, lane, problem));
             }
             frame.set32(d, &result, group);
             if let Some(p) = p {
@@ -159,8 +156,29 @@ fn spread(condition: bool) -> u32 {
     if condition { u32::MAX } else { 0 }
 }
 
-/// The lane to read from, and whether it lies in the segment that `c` describes; a lane whose source does not keeps
-/// its own value.
+/// The lane that each lane reads from, and those whose source lies in their segment; the others read from themselves.
+fn shuffle_sources(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
+    #[inline(always)]
+    fn each(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
+        let (mut sources, mut valid) = ([0; 32], 0);
+        for lane in 0..32 {
+            let (source, inside) = shuffle_source(mode, lane as u32, b[lane], c[lane]);
+            sources[lane] = if inside { source } else { lane as u32 };
+            valid |= u32::from(inside) << lane;
+        }
+        (sources, valid)
+    }
+    // Each mode has a loop of its own, so that it becomes vector code.
+    match mode {
+        ShuffleMode::Up => each(ShuffleMode::Up, b, c),
+        ShuffleMode::Down => each(ShuffleMode::Down, b, c),
+        ShuffleMode::Butterfly => each(ShuffleMode::Butterfly, b, c),
+        ShuffleMode::Index => each(ShuffleMode::Index, b, c),
+    }
+}
+
+/// The lane to read from, and whether it lies in the segment that `c` describes.
+#[inline(always)]
 fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let b = b & 31;
     let clamp = c & 31;

@@ -48,10 +48,15 @@ pub(super) fn execute<O: Observer>(
                 let form = "ldmatrix from other than shared memory".to_owned();
                 return Err(trouble(0, FaultKind::Unsupported { form }));
             }
-            observer.access(pc, &Seen::new(&part, 16, Access::Read), frame, memory);
+            observer.access(
+                pc,
+                &Seen::new(part, memory.offsets, 16, Access::Read),
+                frame,
+                memory,
+            );
             for (matrix, &row) in d.iter().enumerate() {
                 let half = |r: usize, column: usize| {
-                    let offset = part.offsets[8 * matrix + r] + 2 * column as u64;
+                    let offset = memory.offsets[8 * matrix + r] + 2 * column as u64;
                     (memory.load_shared_word(offset) >> (8 * (offset & 2))) & 0xffff
                 };
                 let pair = |lane: usize| {

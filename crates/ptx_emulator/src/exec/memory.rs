@@ -28,6 +28,10 @@ pub(crate) struct Memory<'a> {
     /// Local bytes of each thread, up to the end of the running function's.
     pub(super) local_bytes: u64,
     pub(super) params: &'a [u8],
+    /// Offsets of the last part of an access in its region; for lanes that are not in the part, a valid one too.
+    ///
+    /// They lie in memory on purpose: as a local variable the compiler would keep 32 scalars.
+    pub(super) offsets: &'a mut Row64,
 }
 
 /// A stretch of memory with one base: what a generic address resolves to.
@@ -39,11 +43,10 @@ pub(crate) enum Region<'a> {
     Param,
 }
 
-/// Lanes of an access that lie in one region.
+/// Lanes of an access that lie in one region, at [`Memory::offsets`].
+#[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) region: Region<'a>,
-    /// Offsets in the region; for other lanes an offset that is valid too.
-    pub(super) offsets: Row64,
     pub(super) lanes: u32,
 }
 
@@ -119,8 +122,20 @@ impl<'a> Memory<'a> {
             ));
         }
         let limit = length - bytes;
+        if mask == ALL {
+            let mut bits = 0;
+            for lane in 0..32 {
+                let offset = addresses[lane].wrapping_sub(base);
+                self.offsets[lane] = offset;
+                bits |= offset;
+            }
+            // No offset is larger than all their bits together.
+            if bits <= limit && bits & (bytes - 1) == 0 {
+                return Ok(Part { region, lanes: ALL });
+            }
+        }
         let anchor = addresses[first].wrapping_sub(base);
-        let mut offsets = [0; 32];
+        let offsets = &mut *self.offsets;
         let mut inside = 0;
         let mut low_bits = 0;
         for lane in 0..32 {
@@ -148,7 +163,6 @@ impl<'a> Memory<'a> {
         }
         Ok(Part {
             region,
-            offsets,
             lanes: inside,
         })
     }
@@ -208,7 +222,12 @@ impl<'a> Memory<'a> {
         while rest != 0 {
             let part = self.part((t.space, Access::Read), &addresses, t.bytes(), rest, pc)?;
             rest &= !part.lanes;
-            observer.access(pc, &Seen::new(&part, t.bytes(), Access::Read), frame, self);
+            observer.access(
+                pc,
+                &Seen::new(part, self.offsets, t.bytes(), Access::Read),
+                frame,
+                self,
+            );
             for (index, &row) in t.rows[..usize::from(t.count)].iter().enumerate() {
                 let at = index as u64 * u64::from(t.size);
                 if row == NO_ROW {
@@ -271,7 +290,12 @@ impl<'a> Memory<'a> {
         while rest != 0 {
             let part = self.part((t.space, Access::Write), &addresses, t.bytes(), rest, pc)?;
             rest &= !part.lanes;
-            observer.access(pc, &Seen::new(&part, t.bytes(), Access::Write), frame, self);
+            observer.access(
+                pc,
+                &Seen::new(part, self.offsets, t.bytes(), Access::Write),
+                frame,
+                self,
+            );
             for (index, &row) in t.rows[..usize::from(t.count)].iter().enumerate() {
                 let at = index as u64 * u64::from(t.size);
                 if t.size == 8 {
@@ -299,32 +323,54 @@ impl<'a> Memory<'a> {
     #[inline(always)]
     fn gather32<const SIZE: u32>(&self, part: &Part<'_>, at: u64) -> Row32 {
         let mut values = [0; 32];
-        let offsets = &part.offsets;
+        let offsets = &*self.offsets;
         match part.region {
             Region::Global(allocation) => {
-                let start = offsets[0] + at;
-                if SIZE == 4
-                    && start.is_multiple_of(8)
-                    && part.lanes == ALL
-                    && is_contiguous::<4>(offsets)
-                {
-                    for (pair, word) in allocation.words_from(start)[..16].iter().enumerate() {
-                        let word = word.load(Relaxed);
-                        values[2 * pair] = word as u32;
-                        values[2 * pair + 1] = (word >> 32) as u32;
+                let starts = [offsets[0] + at, offsets[16] + at];
+                match Layout::of::<SIZE>(offsets) {
+                    Layout::Same => {
+                        for (half, start) in values.chunks_exact_mut(16).zip(starts) {
+                            half.fill(allocation.load::<SIZE>(start) as u32);
+                        }
                     }
-                } else if is_uniform(offsets) {
-                    values = [allocation.load::<SIZE>(start) as u32; 32];
-                } else {
-                    for lane in 0..32 {
-                        values[lane] = allocation.load::<SIZE>(offsets[lane] + at) as u32;
+                    Layout::Next if SIZE == 4 && (starts[0] | starts[1]).is_multiple_of(8) => {
+                        for (half, start) in values.chunks_exact_mut(16).zip(starts) {
+                            let words = &allocation.words_from(start)[..8];
+                            for (pair, word) in half.chunks_exact_mut(2).zip(words) {
+                                let word = word.load(Relaxed);
+                                (pair[0], pair[1]) = (word as u32, (word >> 32) as u32);
+                            }
+                        }
+                    }
+                    _ => {
+                        for lane in 0..32 {
+                            values[lane] = allocation.load::<SIZE>(offsets[lane] + at) as u32;
+                        }
                     }
                 }
             }
             Region::Shared => {
-                for lane in 0..32 {
-                    let offset = offsets[lane] + at;
-                    values[lane] = cut::<SIZE>(self.shared[shared_index(offset)], offset);
+                let starts = [offsets[0] + at, offsets[16] + at];
+                match Layout::of::<SIZE>(offsets) {
+                    Layout::Same => {
+                        for (half, start) in values.chunks_exact_mut(16).zip(starts) {
+                            half.fill(cut::<SIZE>(self.shared[shared_index(start)], start));
+                        }
+                    }
+                    Layout::Next if SIZE == 4 => {
+                        for (half, start) in values.chunks_exact_mut(16).zip(starts) {
+                            let words = &self.shared[shared_index(start)..];
+                            for (value, word) in half.iter_mut().zip(words) {
+                                *value = *word;
+                            }
+                        }
+                    }
+                    _ => {
+                        for lane in 0..32 {
+                            let offset = offsets[lane] + at;
+                            values[lane] = cut::<SIZE>(self.shared[shared_index(offset)], offset);
+                        }
+                    }
                 }
             }
             Region::Local => {
@@ -349,7 +395,7 @@ impl<'a> Memory<'a> {
     #[inline(always)]
     fn gather64(&self, part: &Part<'_>, at: u64) -> Row64 {
         let mut values = [0; 32];
-        let offsets = &part.offsets;
+        let offsets = &*self.offsets;
         match part.region {
             Region::Global(allocation) => {
                 let start = offsets[0] + at;
@@ -393,17 +439,20 @@ impl<'a> Memory<'a> {
 
     #[inline(always)]
     fn scatter32<const SIZE: u32>(&mut self, part: &Part<'_>, at: u64, values: &Row32) {
-        let offsets = &part.offsets;
+        let offsets = &*self.offsets;
         match part.region {
             Region::Global(allocation) => {
-                let start = offsets[0] + at;
+                let starts = [offsets[0] + at, offsets[16] + at];
                 if SIZE == 4
-                    && start.is_multiple_of(8)
                     && part.lanes == ALL
-                    && is_contiguous::<4>(offsets)
+                    && (starts[0] | starts[1]).is_multiple_of(8)
+                    && Layout::of::<4>(offsets) == Layout::Next
                 {
-                    for (pair, word) in allocation.words_from(start)[..16].iter().enumerate() {
-                        word.store(join(values[2 * pair], values[2 * pair + 1]), Relaxed);
+                    for (half, start) in values.chunks_exact(16).zip(starts) {
+                        let words = &allocation.words_from(start)[..8];
+                        for (pair, word) in half.chunks_exact(2).zip(words) {
+                            word.store(join(pair[0], pair[1]), Relaxed);
+                        }
                     }
                 } else if self.alone {
                     for lane in lanes(part.lanes) {
@@ -412,6 +461,16 @@ impl<'a> Memory<'a> {
                 } else {
                     for lane in lanes(part.lanes) {
                         allocation.store::<SIZE>(offsets[lane] + at, u64::from(values[lane]));
+                    }
+                }
+            }
+            Region::Shared
+                if SIZE == 4 && part.lanes == ALL && Layout::of::<4>(offsets) == Layout::Next =>
+            {
+                for (half, start) in values.chunks_exact(16).zip([offsets[0], offsets[16]]) {
+                    let words = &mut self.shared[shared_index(start + at)..];
+                    for (word, value) in words.iter_mut().zip(half) {
+                        *word = *value;
                     }
                 }
             }
@@ -436,7 +495,7 @@ impl<'a> Memory<'a> {
 
     #[inline(always)]
     fn scatter64(&mut self, part: &Part<'_>, at: u64, values: &Row64) {
-        let offsets = &part.offsets;
+        let offsets = &*self.offsets;
         match part.region {
             Region::Global(allocation) => {
                 for lane in lanes(part.lanes) {
@@ -497,12 +556,9 @@ impl<'a> Memory<'a> {
         if offset >= length {
             return None;
         }
-        let part = Part {
-            region,
-            offsets: [offset; 32],
-            lanes: 1 << lane,
-        };
-        Some(self.load_byte(&part, lane))
+        self.offsets.fill(offset);
+        let lanes = 1 << lane;
+        Some(self.load_byte(&Part { region, lanes }, lane))
     }
 
     pub(super) fn load_byte(&self, part: &Part<'_>, lane: usize) -> u8 {
@@ -546,6 +602,37 @@ fn window(address: u64) -> Option<(Space, u64)> {
     ]
     .into_iter()
     .find(|&(_, base)| address.wrapping_sub(base) < WINDOW_SIZE)
+}
+
+/// How the lanes' offsets lie within each half of a warp: 16 lanes are the row of a tile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// All the same.
+    Same,
+    /// Each behind the one before.
+    Next,
+    Other,
+}
+
+impl Layout {
+    #[inline(always)]
+    fn of<const SIZE: u32>(offsets: &Row64) -> Self {
+        // Element by element first: this becomes vector code, sums in a loop do not.
+        let (mut same, mut next) = ([0; 16], [0; 16]);
+        for lane in 0..16 {
+            let [low, high] = [offsets[lane], offsets[16 + lane]];
+            let step = u64::from(SIZE) * lane as u64;
+            same[lane] = (low ^ offsets[0]) | (high ^ offsets[16]);
+            next[lane] =
+                (low ^ offsets[0].wrapping_add(step)) | (high ^ offsets[16].wrapping_add(step));
+        }
+        let [same, next] = [same, next].map(|bits| bits.iter().fold(0, |all, bits| all | bits));
+        match (same, next) {
+            (0, _) => Layout::Same,
+            (_, 0) => Layout::Next,
+            _ => Layout::Other,
+        }
+    }
 }
 
 /// Each lane's bytes follow the lane's before.

@@ -77,10 +77,10 @@ pub(crate) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     #[inline(always)]
-    pub(super) fn new(part: &'a Part<'a>, size: u32, access: Access) -> Self {
+    pub(super) fn new(part: Part<'a>, offsets: &'a Row64, size: u32, access: Access) -> Self {
         Self {
             region: part.region,
-            offsets: &part.offsets,
+            offsets,
             lanes: part.lanes,
             size,
             access,

@@ -32,6 +32,7 @@ pub(super) struct Warp {
     w64: Vec<Row64>,
     predicates: Vec<u32>,
     local: Vec<Row32>,
+    offsets: Row64,
     patience: u32,
     /// A loop that ran out of patience.
     spin: Option<(u32, u32)>,
@@ -95,6 +96,7 @@ impl Warp {
             w64: Vec::new(),
             predicates: Vec::new(),
             local: Vec::new(),
+            offsets: [0; 32],
             patience: PATIENCE,
             spin: None,
             fair: false,
@@ -332,6 +334,7 @@ impl Warp {
             local: &mut self.local,
             local_bytes: u64::from(local + function.local_bytes),
             params: &launch.params,
+            offsets: &mut self.offsets,
         };
         let run = if launch.portable {
             simd::portable::<O>
@@ -777,6 +780,7 @@ impl Warp {
             local: &mut self.local,
             local_bytes,
             params: &launch.params,
+            offsets: &mut self.offsets,
         };
         memory.byte(address, lane, 0)
     }
