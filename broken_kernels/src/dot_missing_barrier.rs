@@ -5,8 +5,7 @@
 //! has not written yet.
 //!
 //! - On a GPU: the result may miss products, differently from run to run, and be right on most days.
-//! - On the emulator: the result of one possible order. The race itself (a read of a slot and another thread's write with no barrier
-//!   between them) is for the race detector.
+//! - On the emulator: the races, each with the read of a slot, another thread's write of it, and no barrier between them.
 //!
 //! The sound twin is `dot_tree_f32`, which has it.
 

@@ -4,7 +4,7 @@
 //! and overwrites tiles that a slow warp still reads.
 //!
 //! - On a GPU: some elements of C are wrong, others in the next run; with a single step (inner ≤ TILE) nothing is.
-//! - On the emulator: the result of one possible order. The race itself is for the race detector.
+//! - On the emulator: the race, with the lines of the read and of the write.
 //!
 //! The sound twin is `matmul_tiled_f32`: two barriers a step, the second for this reason.
 

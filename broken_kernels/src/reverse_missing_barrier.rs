@@ -4,7 +4,7 @@
 //! have run yet. This is the race that "Using Shared Memory in CUDA C/C++" explains barriers with.
 //!
 //! - On a GPU: outputs that a slot's old contents reached, differently from run to run.
-//! - On the emulator: the result of one possible order. The race itself is for the race detector.
+//! - On the emulator: the race, with the lines of the read and of the write.
 //!
 //! The sound twin is `reverse_static_u32`.
 

@@ -1,7 +1,10 @@
 //! What the integration tests share: devices, inputs, comparisons, and a reader of PTX text.
 
+pub mod alarms;
 pub mod check;
 pub mod coverage;
 pub mod data;
 pub mod devices;
+pub mod jobs;
+pub mod mutation;
 pub mod ptx;

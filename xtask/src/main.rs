@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod gpu;
 mod pitfalls;
+mod proof;
 mod setup;
 mod test;
 mod verify_ptx;
@@ -74,6 +75,10 @@ enum Command {
     },
     /// Run the deliberately broken kernels and show how the emulator reports each
     Pitfalls,
+    /// Make small mistakes in the good kernels' PTX and show which detector finds each
+    Mutants,
+    /// Run the good kernels in all sizes and 64 schedules; the detectors must report nothing
+    Alarms,
 }
 
 fn main() -> ExitCode {
@@ -85,6 +90,8 @@ fn main() -> ExitCode {
         Command::Test { arguments } => test::run(&arguments),
         Command::VerifyPtx { files } => verify_ptx::run(&files),
         Command::Pitfalls => pitfalls::run(),
+        Command::Mutants => proof::mutants(),
+        Command::Alarms => proof::alarms(),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

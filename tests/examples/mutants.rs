@@ -1,0 +1,62 @@
+//! Makes every mutant of every good kernel and shows how each was caught: `cargo xtask mutants`.
+
+use std::process::ExitCode;
+
+use blockwise_tests::jobs;
+use blockwise_tests::mutation::{Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
+use blockwise_tests::ptx::files;
+use ptx_emulator::Tool;
+
+const COLUMNS: [(&str, Verdict); 6] = [
+    ("racecheck", Verdict::Detector(Tool::Racecheck)),
+    ("memcheck", Verdict::Detector(Tool::Memcheck)),
+    ("initcheck", Verdict::Detector(Tool::Initcheck)),
+    ("synccheck", Verdict::Detector(Tool::Synccheck)),
+    ("oracle", Verdict::Oracle),
+    ("survived", Verdict::Survived),
+];
+
+fn main() -> ExitCode {
+    let trials = trials(&files("kernels")[0].text, &jobs::telling());
+    table(&trials);
+    println!();
+    for trial in trials
+        .iter()
+        .filter(|trial| trial.verdict == Verdict::Survived)
+    {
+        let mut reasons = SURVIVORS.iter().filter(|entry| entry.explains(trial));
+        let reason = reasons.next().map_or("NOT EXPLAINED", |entry| entry.reason);
+        println!("survived: {}\n  {reason}", trial.mutant);
+    }
+    let wrong = unexplained(&trials);
+    for line in &wrong {
+        println!("wrong in the list of survivors: {line}");
+    }
+    ExitCode::from(u8::from(!wrong.is_empty()))
+}
+
+/// Operators by what caught their mutants.
+fn table(trials: &[Trial]) {
+    print!("{:<19}{:>9}", "operator", "mutants");
+    COLUMNS.iter().for_each(|(name, _)| print!("{name:>11}"));
+    println!("{:>9}", "caught");
+    for operator in Operator::ALL {
+        let own: Vec<_> = trials
+            .iter()
+            .filter(|trial| trial.mutant.operator == operator)
+            .collect();
+        let count =
+            |verdict: &Verdict| own.iter().filter(|trial| trial.verdict == *verdict).count();
+        print!("{operator:<19}{:>9}", own.len());
+        COLUMNS
+            .iter()
+            .for_each(|(_, verdict)| print!("{:>11}", count(verdict)));
+        let caught = own.len() - count(&Verdict::Survived);
+        println!("{:>8.1}%", 100.0 * caught as f64 / own.len() as f64);
+    }
+    for trial in trials {
+        if let Verdict::Invalid(reason) = &trial.verdict {
+            println!("invalid, {reason}: {}", trial.mutant);
+        }
+    }
+}

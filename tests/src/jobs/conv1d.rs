@@ -1,0 +1,107 @@
+//! Convolutions.
+
+use blockwise::device::DeviceProperties;
+use blockwise::launch::conv1d::plan;
+use blockwise::launch::{ConvKernel, ConvMode, ConvOptions};
+use blockwise::oracle::{self, Precision};
+
+use super::{Job, within};
+use crate::data::{Draw, vector};
+
+type Lengths = (usize, usize);
+
+pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+        let mut add = |lengths, mode, cap, spare| {
+            let options = with(kernel, Some(32), cap);
+            let both = [
+                job::<f32>(on, lengths, mode, options),
+                job::<f64>(on, lengths, mode, options),
+            ];
+            jobs.extend(both.map(|job| if spare { job.with_spare_blocks(1) } else { job }));
+        };
+        add((150, 9), ConvMode::Same, Some(3), false);
+        // More taps than threads, and than samples.
+        add((33, 40), ConvMode::Full, None, false);
+        // Whole tiles only.
+        add((64, 5), ConvMode::Same, None, true);
+        add((1, 1), ConvMode::Valid, None, false);
+    }
+    let options = with(ConvKernel::BlockPerOutput, None, Some(5));
+    jobs.push(job::<f64>(on, (20, 37), ConvMode::Full, options));
+    let options = with(ConvKernel::BlockPerOutput, None, None);
+    // The kernel adds eight products at a time: none, two rounds, and a rest.
+    for taps in [5, 16, 19] {
+        jobs.push(job::<f64>(on, (40, taps), ConvMode::Full, options).with_spare_blocks(1));
+    }
+    jobs
+}
+
+pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
+    let lengths = [
+        (1, 1),
+        (1, 5),
+        (31, 64),
+        (255, 1),
+        (256, 2),
+        (257, 3),
+        (509, 31),
+        (255, 256),
+    ];
+    let mut jobs = Vec::new();
+    for lengths in lengths {
+        for cap in [None, Some(1)] {
+            for &mode in ConvMode::ALL {
+                for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+                    jobs.push(job::<f32>(on, lengths, mode, with(kernel, None, cap)));
+                    jobs.push(job::<f64>(on, lengths, mode, with(kernel, Some(96), cap)));
+                }
+            }
+        }
+        let options = with(ConvKernel::BlockPerOutput, None, Some(7));
+        jobs.push(job::<f64>(on, lengths, ConvMode::Full, options));
+    }
+    jobs
+}
+
+fn with(kernel: ConvKernel, threads: Option<u32>, grid_cap: Option<u32>) -> ConvOptions {
+    ConvOptions {
+        kernel: Some(kernel),
+        threads,
+        grid_cap,
+    }
+}
+
+fn job<T: Precision + Draw>(
+    on: &DeviceProperties,
+    (samples, taps): Lengths,
+    mode: ConvMode,
+    options: ConvOptions,
+) -> Job {
+    let case = format!("{samples} samples, {taps} taps, {mode}, {options:?}");
+    let planned = plan::<T>(samples, taps, mode, &options, on);
+    let planned = planned.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let (signal, taps) = (vector::<T>(11, samples), vector::<T>(12, taps));
+    let expected = oracle::convolve::<T>(signal.view(), taps.view(), mode);
+    let (long, short) = if planned.swapped {
+        (taps, signal)
+    } else {
+        (signal, taps)
+    };
+    let job = Job::new(
+        case,
+        planned.launch,
+        planned.output_len,
+        within::<T, _>(expected),
+    )
+    .slice(long.as_slice().unwrap_or_default())
+    .slice(short.as_slice().unwrap_or_default())
+    .output();
+    match planned.kernel {
+        ConvKernel::BlockPerOutput => job,
+        ConvKernel::Tiled | ConvKernel::Direct => {
+            job.value(planned.output_len).value(planned.offset)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Matrix products.
+
+use blockwise::device::DeviceProperties;
+use blockwise::launch::matmul::{MatmulShape, plan};
+use blockwise::launch::{MatmulKernel, MatmulOptions};
+use blockwise::oracle::{self, Precision};
+
+use super::{Job, within};
+use crate::data::{Draw, matrix};
+
+pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
+    let shapes = [
+        ((33, 40, 18), Some(1)),
+        ((18, 35, 33), None),
+        ((5, 0, 7), None),
+        ((1, 1, 1), None),
+    ];
+    let mut jobs = every_kernel(on, &shapes);
+    // Whole tiles only.
+    let whole = every_kernel(on, &[((16, 32, 48), None)]);
+    jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
+    jobs
+}
+
+pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
+    let shapes = [
+        (0, 3, 4),
+        (4, 0, 4),
+        (1, 1, 1),
+        (15, 15, 15),
+        (16, 16, 16),
+        (17, 17, 17),
+        (1, 67, 3),
+        (41, 1, 37),
+        (7, 32, 53),
+    ];
+    let capped = shapes.map(|shape| (shape, Some(1)));
+    let mut jobs = every_kernel(on, &shapes.map(|shape| (shape, None)));
+    jobs.extend(every_kernel(on, &capped));
+    jobs
+}
+
+type Shape = (usize, usize, usize);
+
+fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &(shape, grid_cap) in shapes {
+        for &kernel in MatmulKernel::ALL {
+            let options = MatmulOptions { kernel, grid_cap };
+            jobs.extend(job::<f32>(on, shape, options));
+            jobs.extend(job::<f64>(on, shape, options));
+        }
+    }
+    jobs
+}
+
+/// `None` when there is nothing to launch.
+fn job<T: Precision + Draw>(
+    on: &DeviceProperties,
+    (rows, inner, cols): Shape,
+    options: MatmulOptions,
+) -> Option<Job> {
+    let case = format!("{rows} x {inner} x {cols}, {options:?}");
+    let plan = plan::<T>(MatmulShape { rows, inner, cols }, &options, on);
+    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
+    let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
+    let expected = oracle::matmul::<T>(a.view(), b.view());
+    let job = Job::new(case, plan, rows * cols, within::<T, _>(expected))
+        .slice(a.as_slice().unwrap_or_default())
+        .slice(b.as_slice().unwrap_or_default())
+        .output();
+    Some(job.value(rows).value(inner).value(cols))
+}

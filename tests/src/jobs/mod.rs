@@ -1,0 +1,253 @@
+//! Launches as plain data: a kernel's real plan, its inputs, and a judge of its output. One job runs under the emulator's
+//! detectors with whatever PTX it is given, and on a device.
+
+mod broken;
+mod conv1d;
+mod matmul;
+mod movement;
+mod reduce;
+
+use blockwise::compare::{self, Comparison, ShapeMismatch, ToNumber};
+use blockwise::device::{
+    Arguments, Device, DeviceBuffer, DeviceError, DeviceProperties, EmulatorLimits, LaunchPlan,
+};
+use blockwise::oracle::{Expected, Precision};
+use bytemuck::Pod;
+use ndarray::{Array, ArrayView, Dimension};
+use ptx_emulator::{CheckOptions, CheckReport, Emulator, LaunchConfig, Limits, Module};
+
+/// One launch and what must come out of it.
+pub struct Job {
+    /// What was asked for, such as "33 x 40 x 18, Some(1)".
+    pub case: String,
+    /// What is launched.
+    pub plan: LaunchPlan,
+    /// The contents of the input buffers.
+    pub inputs: Vec<Vec<u8>>,
+    /// Bytes of the output buffer.
+    pub output_bytes: usize,
+    /// What the output is filled with before the launch; nothing is written to it with `None`. The launchers' own is 0xFF.
+    pub fill: Option<u8>,
+    /// The kernel's parameters, in order.
+    pub parameters: Vec<Parameter>,
+    judge: Judge,
+}
+
+/// Says what is wrong with the bytes of an output.
+type Judge = Box<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
+
+/// A parameter of a kernel; each is 64 bits wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// The address of an input.
+    Input(usize),
+    /// The address of the output.
+    Output,
+    /// A number.
+    Value(u64),
+}
+
+/// What a job did under the detectors.
+pub struct Outcome {
+    /// What they found.
+    pub report: CheckReport,
+    /// What is wrong with the output.
+    pub verdict: Result<(), String>,
+    /// The output.
+    pub output: Vec<u8>,
+}
+
+impl Job {
+    /// A job whose output has `output_len` elements of `T`.
+    pub fn new<T: Pod>(
+        case: String,
+        plan: LaunchPlan,
+        output_len: usize,
+        judge: impl Fn(Vec<T>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            case,
+            plan,
+            inputs: Vec::new(),
+            output_bytes: output_len * size_of::<T>(),
+            fill: Some(u8::MAX),
+            parameters: Vec::new(),
+            judge: Box::new(move |bytes| judge(bytemuck::pod_collect_to_vec(bytes))),
+        }
+    }
+
+    /// Adds a parameter `&[T]`.
+    #[must_use]
+    pub fn slice<T: Pod>(mut self, values: &[T]) -> Self {
+        self.parameters.push(Parameter::Input(self.inputs.len()));
+        self.inputs.push(bytemuck::cast_slice(values).to_vec());
+        self.value(values.len())
+    }
+
+    /// Adds a parameter `*mut T`: the output.
+    #[must_use]
+    pub fn output(mut self) -> Self {
+        self.parameters.push(Parameter::Output);
+        self
+    }
+
+    /// Adds a parameter `usize`.
+    #[must_use]
+    pub fn value(mut self, value: usize) -> Self {
+        self.parameters.push(Parameter::Value(value as u64));
+        self
+    }
+
+    /// The same with one block more in each dimension that has blocks to cover: a kernel must be right for any grid.
+    #[must_use]
+    pub fn with_spare_blocks(mut self, dimensions: usize) -> Self {
+        self.case += ", a grid too large";
+        self.plan.grid[..dimensions]
+            .iter_mut()
+            .for_each(|n| *n += 1);
+        self
+    }
+
+    /// Runs it on an emulator of its own with the detectors that `options` names.
+    ///
+    /// # Errors
+    /// When the launch is refused, so that nothing ran.
+    pub fn check(
+        &self,
+        module: &Module,
+        limits: &Limits,
+        options: &CheckOptions,
+    ) -> Result<Outcome, Box<dyn std::error::Error>> {
+        let emulator = Emulator::new(limits.clone());
+        let module = emulator.load(module)?;
+        let mut addresses = Vec::new();
+        for input in &self.inputs {
+            let address = emulator.alloc(input.len() as u64)?;
+            emulator.write(address, input)?;
+            addresses.push(address);
+        }
+        let output = emulator.alloc(self.output_bytes as u64)?;
+        if let Some(value) = self.fill {
+            emulator.write(output, &vec![value; self.output_bytes])?;
+        }
+
+        let values = self.values(&addresses, output).map(u64::to_le_bytes);
+        let values: Vec<_> = values.collect();
+        let arguments: Vec<_> = values.iter().map(|value| &value[..]).collect();
+        let config = LaunchConfig {
+            grid: self.plan.grid,
+            block: self.plan.block,
+            dynamic_shared_bytes: self.plan.dynamic_shared_bytes,
+        };
+        let report = emulator.check(&module, &self.plan.kernel, config, &arguments, options)?;
+        let mut bytes = vec![0; self.output_bytes];
+        emulator.read(output, &mut bytes)?;
+        Ok(Outcome {
+            report,
+            verdict: (self.judge)(&bytes),
+            output: bytes,
+        })
+    }
+
+    /// Runs it on a device.
+    ///
+    /// # Errors
+    /// What went wrong there.
+    ///
+    /// # Safety
+    /// As for [`Module::launch`](blockwise::device::Module::launch).
+    pub unsafe fn run(
+        &self,
+        device: &Device,
+        module: &blockwise::device::Module,
+    ) -> Result<Result<(), String>, DeviceError> {
+        // Every buffer is a whole number of words.
+        let words = |bytes: &[u8]| bytemuck::pod_collect_to_vec::<u8, u32>(bytes);
+        let upload = |input: &Vec<u8>| DeviceBuffer::from_slice(device, &words(input));
+        let inputs = self.inputs.iter().map(upload);
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let mut output = DeviceBuffer::<u32>::alloc(device, self.output_bytes / 4)?;
+        if let Some(value) = self.fill {
+            output.copy_from_slice(&words(&vec![value; self.output_bytes]))?;
+        }
+        let addresses: Vec<_> = inputs.iter().map(DeviceBuffer::address).collect();
+        let values = self.values(&addresses, output.address());
+        let arguments = values.fold(Arguments::new(), Arguments::value);
+        // SAFETY: passed on to the caller.
+        unsafe { module.launch(&self.plan, &arguments)? };
+        device.synchronize()?;
+        let output = output.copy_to_vec()?;
+        Ok((self.judge)(bytemuck::cast_slice(&output)))
+    }
+
+    fn values<'a>(&'a self, inputs: &'a [u64], output: u64) -> impl Iterator<Item = u64> + 'a {
+        self.parameters
+            .iter()
+            .map(move |parameter| match parameter {
+                Parameter::Input(index) => inputs[*index],
+                Parameter::Output => output,
+                Parameter::Value(value) => *value,
+            })
+    }
+}
+
+/// Few and small jobs for every kernel that together miss little: several blocks, partial and whole tiles, a grid that strides and
+/// one that is too large, special values where they matter.
+pub fn telling() -> Vec<Job> {
+    let on = &properties();
+    let families = [
+        conv1d::telling,
+        reduce::telling,
+        matmul::telling,
+        movement::telling,
+    ];
+    families.iter().flat_map(|family| family(on)).collect()
+}
+
+/// Every kernel over lengths of 0, 1, a tile − 1, a tile, a tile + 1 and primes, shapes that are not square, and capped grids.
+pub fn size_matrix() -> Vec<Job> {
+    let on = &properties();
+    let families = [conv1d::sizes, reduce::sizes, matmul::sizes, movement::sizes];
+    families.iter().flat_map(|family| family(on)).collect()
+}
+
+/// Every broken kernel with a launch that shows its mistake.
+pub fn broken() -> Vec<Job> {
+    broken::jobs()
+}
+
+fn properties() -> DeviceProperties {
+    Device::emulator(EmulatorLimits::default())
+        .properties()
+        .clone()
+}
+
+/// A judge of floating-point results.
+fn within<T: Precision, D: Dimension + 'static>(
+    expected: Expected<D>,
+) -> impl Fn(Vec<T>) -> Result<(), String> + Send + Sync {
+    let shape = expected.values.raw_dim();
+    move |values| {
+        let result = Array::from_shape_vec(shape.clone(), values).map_err(|e| e.to_string())?;
+        told(compare::with_oracle(result.view(), &expected))
+    }
+}
+
+/// A judge of results that are exact.
+fn exact<T: Pod + PartialEq + ToNumber + Send + Sync, D: Dimension + 'static>(
+    expected: Array<T, D>,
+) -> impl Fn(Vec<T>) -> Result<(), String> + Send + Sync {
+    move |values| {
+        let result =
+            ArrayView::from_shape(expected.raw_dim(), &values).map_err(|e| e.to_string())?;
+        told(compare::exactly(result, expected.view()))
+    }
+}
+
+fn told(comparison: Result<Comparison, ShapeMismatch>) -> Result<(), String> {
+    match comparison {
+        Ok(comparison) if comparison.passed() => Ok(()),
+        Ok(comparison) => Err(format!("{comparison:?}")),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,119 @@
+//! Transposes and reversals.
+
+use blockwise::compare::ToNumber;
+use blockwise::device::{DeviceProperties, Element};
+use blockwise::launch::{
+    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
+};
+use blockwise::oracle;
+
+use super::{Job, exact};
+use crate::data::{Draw, matrix, vector};
+
+pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
+    let mut jobs = transposes(on, &[((40, 70), Some(1)), ((33, 65), None), ((1, 1), None)]);
+    // Whole tiles only.
+    let whole = transposes(on, &[((64, 32), None)]);
+    jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
+    jobs.extend(reversals(
+        on,
+        &[
+            (1000, None, Some(2)),
+            (150, Some(64), None),
+            (1, None, None),
+        ],
+    ));
+    let whole = reversals(on, &[(512, None, None)]);
+    jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(1)));
+    jobs
+}
+
+pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
+    let shapes = [
+        (0, 5),
+        (1, 1),
+        (1, 97),
+        (31, 31),
+        (32, 32),
+        (33, 33),
+        (97, 1),
+        (13, 71),
+    ];
+    let mut jobs = transposes(on, &shapes.map(|shape| (shape, None)));
+    jobs.extend(transposes(on, &shapes.map(|shape| (shape, Some(1)))));
+    for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
+        jobs.extend(reversals(
+            on,
+            &[
+                (len, None, None),
+                (len, None, Some(2)),
+                (len, Some(33), None),
+            ],
+        ));
+    }
+    jobs
+}
+
+fn transposes(on: &DeviceProperties, cases: &[((usize, usize), Option<u32>)]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &(shape, grid_cap) in cases {
+        for &kernel in TransposeKernel::ALL {
+            let options = TransposeOptions { kernel, grid_cap };
+            jobs.extend(transposed::<u32>(on, shape, options));
+            jobs.extend(transposed::<u64>(on, shape, options));
+        }
+    }
+    jobs
+}
+
+/// `None` when there is nothing to launch.
+fn transposed<T: Element + Draw + ToNumber>(
+    on: &DeviceProperties,
+    (rows, cols): (usize, usize),
+    options: TransposeOptions,
+) -> Option<Job> {
+    let case = format!("{rows} x {cols}, {options:?}");
+    let plan = transpose::plan::<T>(rows, cols, &options, on);
+    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
+    let input = matrix::<T>(41, rows, cols);
+    let expected = oracle::transpose(input.view());
+    let job = Job::new(case, plan, rows * cols, exact(expected))
+        .slice(input.as_slice().unwrap_or_default())
+        .output();
+    Some(job.value(rows).value(cols))
+}
+
+/// Length, threads and blocks. The kernel with a fixed block takes its own number of threads only.
+fn reversals(on: &DeviceProperties, cases: &[(usize, Option<u32>, Option<u32>)]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &(len, threads, grid_cap) in cases {
+        for &kernel in ReverseKernel::ALL {
+            if kernel == ReverseKernel::Static && threads.is_some() {
+                continue;
+            }
+            let options = ReverseOptions {
+                kernel,
+                threads,
+                grid_cap,
+            };
+            jobs.extend(reversed::<u32>(on, len, options));
+            jobs.extend(reversed::<u64>(on, len, options));
+        }
+    }
+    jobs
+}
+
+/// `None` when there is nothing to launch.
+fn reversed<T: Element + Draw + ToNumber>(
+    on: &DeviceProperties,
+    len: usize,
+    options: ReverseOptions,
+) -> Option<Job> {
+    let case = format!("{len}, {options:?}");
+    let plan = reverse::plan::<T>(len, &options, on);
+    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
+    let input = vector::<T>(42, len);
+    let expected = oracle::reverse(input.view());
+    let job = Job::new(case, plan, len, exact(expected));
+    Some(job.slice(input.as_slice().unwrap_or_default()).output())
+}

@@ -1,0 +1,33 @@
+//! No false alarm: the detectors report nothing about a good kernel. `cargo xtask alarms` runs all sizes in 64 schedules; here
+//! are the telling ones in eight, and all sizes in the emulator's own order.
+
+use std::collections::BTreeSet;
+
+use blockwise_tests::ptx::{entries, files};
+use blockwise_tests::{alarms, jobs};
+
+#[test]
+fn every_good_kernel_has_jobs() {
+    for file in files("kernels") {
+        let entries = entries(&file.text);
+        let kernels: BTreeSet<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        for jobs in [jobs::telling(), jobs::size_matrix()] {
+            let covered: BTreeSet<_> = jobs.iter().map(|job| job.plan.kernel.as_str()).collect();
+            assert_eq!(kernels, covered);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_reported_about_good_kernels_of_any_size() {
+    for file in files("kernels") {
+        assert_eq!(alarms::all(&file.text, &jobs::size_matrix(), 0), [""; 0]);
+    }
+}
+
+#[test]
+fn nothing_is_reported_about_good_kernels_in_any_schedule() {
+    for file in files("kernels") {
+        assert_eq!(alarms::all(&file.text, &jobs::telling(), 7), [""; 0]);
+    }
+}
