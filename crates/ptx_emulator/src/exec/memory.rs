@@ -124,10 +124,9 @@ impl<'a> Memory<'a> {
         let limit = length - bytes;
         if mask == ALL {
             let mut bits = 0;
-            for lane in 0..32 {
-                let offset = addresses[lane].wrapping_sub(base);
-                self.offsets[lane] = offset;
-                bits |= offset;
+            for (offset, address) in self.offsets.iter_mut().zip(addresses) {
+                *offset = address.wrapping_sub(base);
+                bits |= *offset;
             }
             // No offset is larger than all their bits together.
             if bits <= limit && bits & (bytes - 1) == 0 {
