@@ -60,6 +60,9 @@ impl Emulator {
 
     /// Takes `bytes` of zeroed device memory; its address. Nothing (0 bytes) has an address too.
     ///
+    /// A GPU's memory is not zeroed: for [`check`](Self::check) these bytes are without a value until the host or a
+    /// kernel writes them.
+    ///
     /// # Errors
     /// [`MemoryError::OutOfMemory`].
     pub fn alloc(&self, bytes: u64) -> Result<u64, MemoryError> {
@@ -145,10 +148,11 @@ impl Emulator {
         args: &[&[u8]],
         portable: bool,
     ) -> Result<Statistics, LaunchError> {
-        let table = self.table();
+        let mut table = self.table();
         let mut request = self.request(loaded, &table, kernel, config, args)?;
         request.portable = portable;
         let outcome = exec::launch(request, &mut vec![(); self.workers()]);
+        table.define_all();
         match outcome.fault {
             Some(fault) => Err(fault.into()),
             None => Ok(outcome.statistics),
@@ -170,9 +174,14 @@ impl Emulator {
         args: &[&[u8]],
         options: &CheckOptions,
     ) -> Result<CheckReport, InvalidLaunch> {
-        let table = self.table();
+        let mut table = self.table();
         let request = self.request(module, &table, kernel, config, args)?;
-        Ok(sanitize::check(&request, options))
+        let (report, written) = sanitize::check(&request, options);
+        match written {
+            Some(written) => table.set_written(written),
+            None => table.define_all(),
+        }
+        Ok(report)
     }
 
     /// Runs a kernel and counts what it does: see [`Profile`].
@@ -188,13 +197,15 @@ impl Emulator {
         config: LaunchConfig,
         args: &[&[u8]],
     ) -> Result<Profile, LaunchError> {
-        let table = self.table();
+        let mut table = self.table();
         let request = self.request(module, &table, kernel, config, args)?;
-        let (program, shared_bytes) = (request.program, request.shared_bytes);
+        let (program, shared_bytes) = (&module.module.program, request.shared_bytes);
         let mut collectors: Vec<_> = (0..self.workers())
             .map(|_| Collector::new(program))
             .collect();
-        match exec::launch(request, &mut collectors).fault {
+        let outcome = exec::launch(request, &mut collectors);
+        table.define_all();
+        match outcome.fault {
             Some(fault) => Err(fault.into()),
             None => Ok(Profile::new(
                 kernel,

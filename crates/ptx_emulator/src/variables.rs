@@ -1,7 +1,7 @@
 use crate::decode::{Program, Target};
 use crate::error::MemoryError;
 use crate::fault::Space;
-use crate::memory::{FUNCTION_BASE, Kind, Table};
+use crate::memory::{Defined, FUNCTION_BASE, Kind, Table};
 use crate::module::Module;
 use std::collections::HashMap;
 
@@ -35,6 +35,8 @@ pub(crate) fn place(
             let address = table.alloc(variable.size, kind)?;
             addresses.insert(index as u32, address);
             table.write(address, &variable.bytes)?;
+            // What has no initial value is zero.
+            table.define(address, |defined| *defined = Defined::everything());
         }
     }
     for (index, variable) in program.variables.iter().enumerate() {

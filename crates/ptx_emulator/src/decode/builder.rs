@@ -1,3 +1,4 @@
+use super::effects::Cell;
 use super::form::{Form, Ty};
 use super::module::ModuleNames;
 use super::op::{Address, CARRY, Inst, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
@@ -97,6 +98,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             specials: Vec::new(),
             registers32: Vec::new(),
             registers64: Vec::new(),
+            names: Vec::new(),
             local_base: None,
             local_bytes: 0,
             params: Vec::new(),
@@ -197,7 +199,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         };
         let symbol = match count {
             Some(count) => Symbol::Family(class, count),
-            None => Symbol::Register(class, self.new_row(class)?),
+            None => self.new_register(class, name)?,
         };
         self.declare(name, symbol)
     }
@@ -235,7 +237,7 @@ impl<'a, 'm> Builder<'a, 'm> {
                     let message = format!("`{name}` is not one of the {count} declared registers");
                     return Err(ParseError::syntax(self.line, message));
                 }
-                let symbol = Symbol::Register(class, self.new_row(class)?);
+                let symbol = self.new_register(class, name)?;
                 self.scopes[index].symbols.insert(name, symbol);
                 return Ok(symbol);
             }
@@ -279,6 +281,17 @@ impl<'a, 'm> Builder<'a, 'm> {
             Class::B64 => self.function.registers64.push(row),
         }
         Ok(row)
+    }
+
+    fn new_register(&mut self, class: Class, name: &str) -> Result<Symbol, ParseError> {
+        let row = self.new_row(class)?;
+        let cell = match class {
+            Class::Predicate => Cell::Predicate(row),
+            Class::B16 | Class::B32 => Cell::R32(row),
+            Class::B64 => Cell::R64(row),
+        };
+        self.function.names.push((cell, name.to_owned()));
+        Ok(Symbol::Register(class, row))
     }
 
     pub(super) fn temp32(&mut self) -> Result<Row, ParseError> {

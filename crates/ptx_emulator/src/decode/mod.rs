@@ -4,6 +4,7 @@ mod builder;
 mod compare;
 mod control;
 mod convert;
+mod effects;
 mod float;
 mod form;
 mod half;
@@ -17,6 +18,7 @@ mod program;
 mod rounding;
 mod warp;
 
+pub(crate) use effects::Cell;
 pub(crate) use instruction::is_other_opcode;
 pub(crate) use module::{EntryInfo, decode};
 pub(crate) use program::{Function, Program, Special, Target, Value};

@@ -28,6 +28,16 @@ impl Pred {
         Self(self.0 ^ 1)
     }
 
+    /// The row of predicates that it reads.
+    pub(crate) fn row(self) -> Row {
+        self.0 >> 1
+    }
+
+    /// Whether it holds for a lane whose bit of the row is this.
+    pub(crate) fn holds(self, bit: u64) -> bool {
+        (bit ^ u64::from(self.0)) & 1 != 0
+    }
+
     /// The lanes for which it holds.
     #[inline(always)]
     pub(crate) fn lanes(self, predicates: &[u32]) -> u32 {

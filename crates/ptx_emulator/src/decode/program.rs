@@ -1,3 +1,4 @@
+use super::effects::Cell;
 use super::op::{Inst, Row, Slot};
 use crate::fault::{Place, Space};
 use crate::metrics::Kind;
@@ -31,6 +32,8 @@ pub(crate) struct Function {
     /// The rows that hold registers, to be cleared for each block.
     pub(crate) registers32: Vec<Row>,
     pub(crate) registers64: Vec<Row>,
+    /// What the PTX text calls its registers.
+    pub(crate) names: Vec<(Cell, String)>,
     /// Row of 64 bits with the start of the frame's local memory, when the function uses it.
     pub(crate) local_base: Option<Row>,
     pub(crate) local_bytes: u32,

@@ -7,7 +7,7 @@ use crate::fault::FaultKind;
 
 /// All lanes that the executing lanes name as members.
 #[inline(always)]
-pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
+pub(crate) fn needed(members: &Row32, mask: u32) -> u32 {
     let mut needed = 0;
     for (lane, &member) in members.iter().enumerate() {
         needed |= if mask & (1 << lane) != 0 { member } else { 0 };
@@ -16,7 +16,7 @@ pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
 }
 
 /// The lanes of `mask` by member mask, one call for each.
-pub(super) fn groups(members: &Row32, mask: u32, mut each: impl FnMut(u32)) {
+pub(crate) fn groups(members: &Row32, mask: u32, mut each: impl FnMut(u32)) {
     let mut rest = mask;
     while rest != 0 {
         let first = rest.trailing_zeros() as usize;
@@ -157,7 +157,7 @@ fn spread(condition: bool) -> u32 {
 }
 
 /// The lane that each lane reads from, and those whose source lies in their segment; the others read from themselves.
-fn shuffle_sources(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
+pub(crate) fn shuffle_sources(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
     #[inline(always)]
     fn each(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
         let (mut sources, mut valid) = ([0; 32], 0);

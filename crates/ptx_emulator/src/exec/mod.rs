@@ -16,6 +16,7 @@ mod system;
 mod trouble;
 mod warp;
 
+pub(crate) use exchange::{groups, needed, shuffle_sources};
 pub(crate) use frame::{Frame, Row64, lanes};
 pub(crate) use launch::{Outcome, Request, launch};
 pub(crate) use memory::{MAX_SHARED_BYTES, Memory, Region};

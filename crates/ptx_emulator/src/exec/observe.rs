@@ -33,7 +33,7 @@ pub(crate) trait Observer: Send {
     }
 
     /// An instruction whose guard holds for no lane of the split.
-    fn skip(&mut self, _pc: u32, _active: u32) {}
+    fn skip(&mut self, _pc: u32, _active: u32, _frame: &Frame<'_>) {}
 
     /// The instruction is about to access memory. One instruction makes one call for each region that its lanes touch.
     fn access(&mut self, _pc: u32, _seen: &Seen<'_>, _frame: &Frame<'_>, _memory: &Memory<'_>) {}

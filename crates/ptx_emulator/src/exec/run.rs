@@ -69,7 +69,7 @@ pub(super) fn run<O: Observer>(
         let mask = inst.guard.lanes(frame.predicates) & active;
         steps += 1;
         if mask == 0 {
-            observer.skip(pc, active);
+            observer.skip(pc, active, frame);
             pc += 1;
             continue;
         }

@@ -1,3 +1,4 @@
+use super::Defined;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// One allocation: its bytes are kept in relaxed atomic words, so that racing threads are never undefined behaviour.
@@ -7,6 +8,8 @@ pub(crate) struct Allocation {
     pub(crate) base: u64,
     pub(crate) size: u64,
     words: Box<[AtomicU64]>,
+    /// What the host or a kernel has written, as far as that was watched.
+    pub(super) defined: Defined,
 }
 
 impl Allocation {
@@ -14,7 +17,18 @@ impl Allocation {
     pub(crate) fn new(base: u64, size: u64) -> Option<Self> {
         let words = usize::try_from(size.div_ceil(8)).ok()?;
         let words = bytemuck::try_zeroed_slice_box(words).ok()?;
-        Some(Self { base, size, words })
+        let defined = Defined::nothing(size);
+        Some(Self {
+            base,
+            size,
+            words,
+            defined,
+        })
+    }
+
+    /// The bytes that have a value, not because memory happens to be clear.
+    pub(crate) fn defined(&self) -> &Defined {
+        &self.defined
     }
 
     /// The offset of `size` bytes at `address`, when they are all inside.

@@ -10,10 +10,12 @@
 //! FUNCTION_BASE          addresses of functions
 //! ```
 mod allocation;
+mod defined;
 mod image;
 mod table;
 
 pub(crate) use allocation::Allocation;
+pub(crate) use defined::Defined;
 pub(crate) use image::Image;
 pub(crate) use table::{Kind, Table};
 

@@ -1,7 +1,7 @@
-use super::{Allocation, CONST_BASE, GLOBAL_BASE, Image};
+use super::{Allocation, CONST_BASE, Defined, GLOBAL_BASE, Image};
 use crate::error::MemoryError;
 use crate::fault::Nearest;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// Every allocation starts at a multiple of this, as CUDA's do.
 const ALIGNMENT: u64 = 512;
@@ -102,10 +102,33 @@ impl Table {
         Ok(())
     }
 
-    pub(crate) fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
+    pub(crate) fn write(&mut self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
         let (allocation, offset) = self.locate(address, from.len())?;
         allocation.write(offset, from);
+        let base = allocation.base;
+        self.define(base, |defined| defined.fill(offset, from.len() as u64));
         Ok(())
+    }
+
+    /// Changes what counts as written in the allocation that starts at `base`.
+    pub(crate) fn define(&mut self, base: u64, change: impl FnOnce(&mut Defined)) {
+        if let Ok(at) = self.allocations.binary_search_by_key(&base, |a| a.base) {
+            change(&mut self.allocations[at].defined);
+        }
+    }
+
+    /// Tells what counts as written now, for some allocations by their address.
+    pub(crate) fn set_written(&mut self, written: HashMap<u64, Defined>) {
+        for (base, written) in written {
+            self.define(base, |defined| *defined = written);
+        }
+    }
+
+    /// Everything counts as written: something ran that nobody watched, and may have written anywhere.
+    pub(crate) fn define_all(&mut self) {
+        for allocation in &mut self.allocations {
+            allocation.defined = Defined::everything();
+        }
     }
 
     /// What device memory holds now.

@@ -167,7 +167,7 @@ impl Observer for Collector<'_> {
         }
     }
 
-    fn skip(&mut self, pc: u32, active: u32) {
+    fn skip(&mut self, pc: u32, active: u32, _: &Frame<'_>) {
         self.begin(pc, 0, active);
     }
 

@@ -2,20 +2,23 @@
 //! what differs.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
-use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene};
+use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
 use crate::fault::{Access, Space};
 use crate::memory::Image;
 
 /// Runs the launch with detectors: in the emulator's own order, then in `options.schedules` others. The device memory
-/// is left as the first one leaves it.
-pub(crate) fn check(request: &Request<'_>, options: &CheckOptions) -> CheckReport {
+/// is left as the first one leaves it. Also gives what of it counts as written then, when that was watched.
+pub(crate) fn check(
+    request: &Request<'_>,
+    options: &CheckOptions,
+) -> (CheckReport, Option<Written>) {
     let kernel = request.program.functions[request.entry as usize]
         .name
         .clone();
     let before = (options.schedules > 0).then(|| request.table.image());
     let mut ledger = Ledger::new(options.max_findings);
-    let own = run(request, options, &mut ledger);
+    let (own, written) = run(request, options, &mut ledger);
     let mut schedules = 1;
     if let Some(before) = before {
         let after = request.table.image();
@@ -27,7 +30,7 @@ pub(crate) fn check(request: &Request<'_>, options: &CheckOptions) -> CheckRepor
             };
             request.table.restore(&before);
             ledger.seed = Some(seed);
-            let outcome = run(&request, options, &mut ledger);
+            let (outcome, _) = run(&request, options, &mut ledger);
             // After a fault what was written is a part of the result: there is nothing to compare.
             if own.fault.is_none() && outcome.fault.is_none() {
                 let address = request.table.image().first_difference(&after);
@@ -40,22 +43,27 @@ pub(crate) fn check(request: &Request<'_>, options: &CheckOptions) -> CheckRepor
         request.table.restore(&after);
     }
     let (findings, dropped) = ledger.finish();
-    CheckReport {
+    let report = CheckReport {
         kernel,
         findings,
         dropped,
         schedules,
         statistics: own.statistics,
-    }
+    };
+    (report, written)
 }
 
-fn run(request: &Request<'_>, options: &CheckOptions, ledger: &mut Ledger) -> Outcome {
-    let mut sanitizer = Sanitizer::new(request.program, request.config, options, ledger);
+fn run(
+    request: &Request<'_>,
+    options: &CheckOptions,
+    ledger: &mut Ledger,
+) -> (Outcome, Option<Written>) {
+    let mut sanitizer = Sanitizer::new(request, options, ledger);
     let outcome = exec::launch(request.clone(), std::slice::from_mut(&mut sanitizer));
     if let Some(fault) = &outcome.fault {
         sanitizer.fault(fault);
     }
-    outcome
+    (outcome, sanitizer.written())
 }
 
 /// Tells of a byte that comes out differently: both launches are made again, to see who writes it last.

@@ -16,10 +16,10 @@ pub(crate) use ledger::Ledger;
 pub(crate) use scene::{Actor, Scene, Slot};
 
 use crate::decode::Program;
-use crate::emulator::LaunchConfig;
-use crate::exec::{Arrived, Base, Complete, Frame, Memory, Observer, Seen, Turn};
+use crate::exec::{Arrived, Complete, Frame, Memory, Observer, Request, Seen, Turn};
 use crate::fault::Fault;
 use init::Init;
+pub(crate) use init::Written;
 use race::Race;
 
 /// Watches one launch.
@@ -32,17 +32,21 @@ pub(crate) struct Sanitizer<'a> {
 
 impl<'a> Sanitizer<'a> {
     pub(crate) fn new(
-        program: &'a Program,
-        config: LaunchConfig,
+        request: &Request<'a>,
         options: &CheckOptions,
         ledger: &'a mut Ledger,
     ) -> Self {
         Self {
-            scene: Scene::new(program, config),
+            scene: Scene::new(request.program, request.config),
             race: options.race.then(Race::new),
-            init: options.init.then(Init::new),
+            init: options.init.then(|| Init::new(request)),
             ledger,
         }
+    }
+
+    /// What of global memory counts as written after the launch, when that was watched.
+    pub(crate) fn written(self) -> Option<Written> {
+        self.init.map(Init::finish)
     }
 
     /// Counts the fault that ended the launch.
@@ -84,7 +88,13 @@ impl Observer for Sanitizer<'_> {
             race.step(&self.scene, pc, mask);
         }
         if let Some(init) = &mut self.init {
-            init.step(&self.scene, self.ledger, pc, mask, active, frame);
+            init.step(&self.scene, self.ledger, pc, (mask, active), frame);
+        }
+    }
+
+    fn skip(&mut self, pc: u32, active: u32, frame: &Frame<'_>) {
+        if let Some(init) = &mut self.init {
+            init.step(&self.scene, self.ledger, pc, (0, active), frame);
         }
     }
 
@@ -94,7 +104,7 @@ impl Observer for Sanitizer<'_> {
             race.access(&self.scene, ledger, pc, seen, frame, memory);
         }
         if let Some(init) = &mut self.init {
-            init.access(&self.scene, ledger, pc, seen, frame, memory);
+            init.access(&self.scene, ledger, pc, seen);
         }
     }
 

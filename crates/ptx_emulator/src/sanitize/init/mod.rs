@@ -1,49 +1,152 @@
 //! initcheck: uses of values that nobody wrote.
+//!
+//! Loading an undefined value is no mistake: compilers load ahead of the test that says whether the value is needed,
+//! and copy structs with their padding. So undefined bits travel through registers ([`follow`]), shared and local
+//! memory ([`transfer`]), and are reported where they matter: when they decide a branch, are an address, an operand of
+//! a barrier, of a shuffle's selection or of an atomic, or are stored to global memory. A store of a value of which
+//! only some whole bytes are undefined is taken for a copy of a struct with padding.
+//!
+//! What counts as written: of shared and local memory and registers, what the program stored since they came to life;
+//! of global memory, what the host wrote and what checked launches stored since it was allocated. A launch that this
+//! detector did not watch may have written anywhere, so after it everything counts as written. A module's variables
+//! always do.
+//!
+//! Most warps hold no undefined value at all. Then an instruction costs one test, and an access a few.
 
-use super::{Ledger, Scene};
-use crate::exec::{Frame, Memory, Seen, Turn};
+mod entry;
+mod exchange;
+mod follow;
+mod registers;
+mod report;
+mod spread;
+mod transfer;
+
+use super::{Actor, Ledger, Scene};
+use crate::decode::Cell;
+use crate::exec::{Frame, Request, Turn, lanes};
+use crate::memory::{Defined, Table};
+use follow::Step;
+use registers::{Origin, Registers, Source};
+use report::Variables;
+use std::collections::HashMap;
 
 /// The detector's memory of one launch.
-pub(crate) struct Init {}
+pub(crate) struct Init {
+    variables: Variables,
+    shared_bytes: u64,
+    /// The registers without a value at the entry of each function that was called.
+    entries: HashMap<u32, Vec<Cell>>,
+    blocks: Vec<Block>,
+    global: Written,
+    /// Where in shared memory the asynchronous copy that is running goes.
+    copy_to: u64,
+}
+
+/// What counts as written: allocations that were not when the launch began, by their address.
+pub(crate) type Written = HashMap<u64, Defined>;
+
+#[derive(Default)]
+struct Block {
+    shared: Defined,
+    warps: Vec<Warp>,
+}
+
+#[derive(Default)]
+struct Warp {
+    registers: Registers,
+    /// For each byte of local memory, the lanes in which it is undefined.
+    local: Vec<u32>,
+}
 
 impl Init {
-    pub(crate) fn new() -> Self {
-        Self {}
+    pub(crate) fn new(request: &Request<'_>) -> Self {
+        let allocations = request.table.allocations().iter();
+        let unwritten = allocations.filter(|allocation| !allocation.defined().is_complete());
+        Self {
+            variables: Variables::new(request),
+            shared_bytes: request.shared_bytes,
+            entries: HashMap::new(),
+            blocks: Vec::new(),
+            global: unwritten
+                .map(|allocation| (allocation.base, allocation.defined().clone()))
+                .collect(),
+            copy_to: 0,
+        }
     }
 
-    pub(crate) fn block(&mut self, _slot: usize) {}
-
-    pub(crate) fn enters(&mut self, _scene: &Scene<'_>, _turn: &Turn, _mask: u32) {}
-
-    pub(crate) fn copies_local(
-        &mut self,
-        _turn: &Turn,
-        _from: u32,
-        _to: u32,
-        _size: u32,
-        _mask: u32,
-    ) {
+    /// What the launch has written.
+    pub(crate) fn finish(self) -> Written {
+        self.global
     }
 
+    pub(crate) fn block(&mut self, slot: usize) {
+        if self.blocks.len() <= slot {
+            self.blocks.resize_with(slot + 1, Block::default);
+        }
+        let block = &mut self.blocks[slot];
+        block.shared.clear(self.shared_bytes);
+        block.warps.clear();
+    }
+
+    pub(crate) fn enters(&mut self, scene: &Scene<'_>, turn: &Turn, mask: u32) {
+        let (program, index) = (scene.program, turn.base.function);
+        let function = &program.functions[index as usize];
+        let entry = self.entries.entry(index);
+        let unset = &*entry.or_insert_with(|| entry::read_first(program, function));
+        let warps = &mut self.blocks[turn.slot].warps;
+        if warps.len() <= turn.warp as usize {
+            warps.resize_with(turn.warp as usize + 1, Warp::default);
+        }
+        let warp = &mut warps[turn.warp as usize];
+        warp.registers.leave(&turn.base, mask);
+        let slot = &scene.slots[turn.slot];
+        for lane in lanes(mask & turn.live) {
+            let actor = Actor {
+                pc: function.start.unwrap_or(0),
+                block: slot.number,
+                thread: 32 * turn.warp + lane as u32,
+                epoch: slot.epoch,
+            };
+            for &cell in unset {
+                let function = index;
+                let source = Source::Register { function, cell };
+                let origin = Origin { actor, source };
+                let registers = &mut warp.registers;
+                registers.set(&turn.base, cell, lane, u64::MAX, origin);
+            }
+        }
+        let local = turn.base.local as usize..(turn.base.local + function.local_bytes) as usize;
+        if warp.local.len() < local.end {
+            warp.local.resize(local.end, 0);
+        }
+        warp.local[local].iter_mut().for_each(|byte| *byte |= mask);
+    }
+
+    pub(crate) fn copies_local(&mut self, turn: &Turn, from: u32, to: u32, size: u32, mask: u32) {
+        let local = &mut self.blocks[turn.slot].warps[turn.warp as usize].local;
+        for byte in 0..size {
+            let undefined = local.get((from + byte) as usize).map_or(0, |&lanes| lanes);
+            if let Some(lanes) = local.get_mut((to + byte) as usize) {
+                *lanes = *lanes & !mask | undefined & mask;
+            }
+        }
+    }
+
+    /// Follows undefined values through an instruction; `mask` is what its guard lets through of `active`.
+    #[inline(always)]
     pub(crate) fn step(
         &mut self,
-        _scene: &Scene<'_>,
-        _ledger: &mut Ledger,
-        _pc: u32,
-        _mask: u32,
-        _active: u32,
-        _frame: &Frame<'_>,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        (mask, active): (u32, u32),
+        frame: &Frame<'_>,
     ) {
-    }
-
-    pub(crate) fn access(
-        &mut self,
-        _scene: &Scene<'_>,
-        _ledger: &mut Ledger,
-        _pc: u32,
-        _seen: &Seen<'_>,
-        _frame: &Frame<'_>,
-        _memory: &Memory<'_>,
-    ) {
+        let turn = &scene.turn;
+        let warp = &mut self.blocks[turn.slot].warps[turn.warp as usize];
+        if warp.registers.any() {
+            let registers = &mut warp.registers;
+            Step::new(scene, &self.variables, ledger, registers, pc).follow(mask, active, frame);
+        }
     }
 }

@@ -1,0 +1,256 @@
+//! Which registers an instruction reads and writes.
+
+use super::op::{Address, BarrierKind, Callee, Convert, IntOp, MatrixOp, NO_ROW, Op, Pred, Reg};
+use super::op::{CompareType, Row, Transfer, WarpKind, WarpOp, Width};
+
+/// A row of one of a frame's three files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Cell {
+    /// Also registers of 16 bits.
+    R32(Row),
+    R64(Row),
+    Predicate(Row),
+}
+
+impl Cell {
+    fn wide(wide: bool, row: Row) -> Self {
+        if wide { Cell::R64(row) } else { Cell::R32(row) }
+    }
+}
+
+impl From<Reg> for Cell {
+    fn from(reg: Reg) -> Self {
+        match reg {
+            Reg::R16(row) | Reg::R32(row) => Cell::R32(row),
+            Reg::R64(row) => Cell::R64(row),
+        }
+    }
+}
+
+impl From<Pred> for Cell {
+    fn from(pred: Pred) -> Self {
+        Cell::Predicate(pred.row())
+    }
+}
+
+impl From<Address> for Cell {
+    fn from(address: Address) -> Self {
+        Cell::wide(address.wide, address.row)
+    }
+}
+
+impl Transfer {
+    /// The register of an element; `None` for the `_` of a vector.
+    pub(crate) fn cell(&self, element: usize) -> Option<Cell> {
+        let wide = self.size == 8 || self.width == Width::R64;
+        let row = self.rows[..usize::from(self.count)].get(element);
+        row.filter(|&&row| row != NO_ROW)
+            .map(|&row| Cell::wide(wide, row))
+    }
+}
+
+impl Op {
+    /// Every register that the instruction reads, but for its guard.
+    pub(crate) fn reads(&self, mut each: impl FnMut(Cell)) {
+        use Cell::{R32, R64};
+        match *self {
+            Op::Nop
+            | Op::Clock { .. }
+            | Op::CopyCommit
+            | Op::CopyWait { .. }
+            | Op::Fence { .. }
+            | Op::Branch { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Breakpoint => {}
+            Op::Int32 { a, b, .. } | Op::Float32 { a, b, .. } | Op::MulWide { a, b, .. } => {
+                [a, b].into_iter().for_each(|row| each(R32(row)))
+            }
+            Op::Int64 { op, a, b, .. } => {
+                each(R64(a));
+                let shifts = matches!(op, IntOp::Shl | IntOp::ShrUnsigned | IntOp::ShrSigned);
+                each(Cell::wide(!shifts, b));
+            }
+            Op::Float64 { a, b, .. } => [a, b].into_iter().for_each(|row| each(R64(row))),
+            Op::Mad32 { a, b, c, .. } | Op::Fma32 { a, b, c, .. } => {
+                [a, b, c].into_iter().for_each(|row| each(R32(row)))
+            }
+            Op::Mad64 { a, b, c, .. } | Op::Fma64 { a, b, c, .. } => {
+                [a, b, c].into_iter().for_each(|row| each(R64(row)))
+            }
+            Op::MadWide { a, b, c, .. } => [R32(a), R32(b), R64(c)].into_iter().for_each(each),
+            Op::FloatFn32 { a, .. }
+            | Op::Flush { a, .. }
+            | Op::Saturate32 { a, .. }
+            | Op::Mov32 { a, .. } => each(R32(a)),
+            Op::FloatFn64 { a, .. } | Op::Mov64 { a, .. } | Op::Unpack { a, .. } => each(R64(a)),
+            Op::Compare { ty, a, b, .. } => {
+                let wide = matches!(ty, CompareType::U64 | CompareType::S64 | CompareType::F64);
+                [a, b]
+                    .into_iter()
+                    .for_each(|row| each(Cell::wide(wide, row)));
+            }
+            Op::Logic { a, b, .. } => [a, b].into_iter().for_each(|pred| each(pred.into())),
+            Op::Select32 { a, b, p, .. } => [R32(a), R32(b), p.into()].into_iter().for_each(each),
+            Op::Select64 { a, b, p, .. } => [R64(a), R64(b), p.into()].into_iter().for_each(each),
+            Op::Convert { op, a, .. } => {
+                let wide = matches!(op, Convert::U64ToU32 | Convert::F64ToF32);
+                each(Cell::wide(wide, a));
+            }
+            Op::Lane(ref op) => {
+                op.sources
+                    .iter()
+                    .flatten()
+                    .for_each(|&reg| each(reg.into()));
+                each(op.flag_in.into());
+            }
+            Op::Pack { low, high, .. } => [R32(low), R32(high)].into_iter().for_each(each),
+            Op::Load(ref t) => each(t.address.into()),
+            Op::Store(ref t) => {
+                each(t.address.into());
+                (0..4).filter_map(|element| t.cell(element)).for_each(each);
+            }
+            Op::Atomic(ref op) => {
+                each(op.address.into());
+                each(op.b.into());
+                op.c.into_iter().for_each(|c| each(c.into()));
+            }
+            Op::CopyAsync(ref op) => {
+                each(op.to.into());
+                each(op.from.into());
+                op.source_size.into_iter().for_each(|row| each(R32(row)));
+            }
+            Op::BranchIndex { index, .. } => each(R32(index)),
+            Op::Call(ref call) => match call.callee {
+                Callee::Pointer(row) => each(R64(row)),
+                Callee::Function(_) => {}
+            },
+            Op::Barrier(ref barrier) => {
+                each(R32(barrier.id));
+                barrier.count.into_iter().for_each(|row| each(R32(row)));
+                match barrier.kind {
+                    BarrierKind::CountTrue { p, .. }
+                    | BarrierKind::All { p, .. }
+                    | BarrierKind::Any { p, .. } => each(p.into()),
+                    BarrierKind::Sync | BarrierKind::Arrive => {}
+                }
+            }
+            Op::WarpBarrier { members } => each(R32(members)),
+            Op::Warp(ref op) => {
+                each(R32(op.members));
+                match op.kind {
+                    WarpKind::Shuffle { a, b, c, .. } => {
+                        [a, b, c].into_iter().for_each(|row| each(R32(row)))
+                    }
+                    WarpKind::VoteAll { p, .. }
+                    | WarpKind::VoteAny { p, .. }
+                    | WarpKind::VoteUniform { p, .. }
+                    | WarpKind::Ballot { p, .. } => each(p.into()),
+                    WarpKind::MatchAny { a, .. } | WarpKind::MatchAll { a, .. } => each(a.into()),
+                    WarpKind::Reduce { a, .. } => each(R32(a)),
+                    WarpKind::ActiveMask { .. } | WarpKind::Elect { .. } => {}
+                }
+            }
+            Op::Matrix(ref op) => match **op {
+                MatrixOp::MmaTf32 { a, b, c, .. } => {
+                    a.iter().chain(&b).chain(&c).for_each(|&row| each(R32(row)));
+                }
+                MatrixOp::LoadMatrix { address, .. } => each(address.into()),
+            },
+        }
+    }
+
+    /// Every register that the instruction writes.
+    pub(crate) fn writes(&self, mut each: impl FnMut(Cell)) {
+        use Cell::{Predicate, R32, R64};
+        match *self {
+            Op::Nop
+            | Op::CopyCommit
+            | Op::CopyWait { .. }
+            | Op::Fence { .. }
+            | Op::Branch { .. }
+            | Op::BranchIndex { .. }
+            | Op::Call(_)
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Breakpoint
+            | Op::Store(_)
+            | Op::CopyAsync(_)
+            | Op::WarpBarrier { .. } => {}
+            Op::Int32 { d, .. }
+            | Op::Float32 { d, .. }
+            | Op::Mad32 { d, .. }
+            | Op::Fma32 { d, .. }
+            | Op::FloatFn32 { d, .. }
+            | Op::Flush { d, .. }
+            | Op::Saturate32 { d, .. }
+            | Op::Select32 { d, .. }
+            | Op::Mov32 { d, .. } => each(R32(d)),
+            Op::Int64 { d, .. }
+            | Op::Float64 { d, .. }
+            | Op::Mad64 { d, .. }
+            | Op::Fma64 { d, .. }
+            | Op::MulWide { d, .. }
+            | Op::MadWide { d, .. }
+            | Op::FloatFn64 { d, .. }
+            | Op::Select64 { d, .. }
+            | Op::Mov64 { d, .. }
+            | Op::Pack { d, .. } => each(R64(d)),
+            Op::Compare { d, .. } | Op::Logic { d, .. } => each(Predicate(d)),
+            Op::Convert { op, d, .. } => {
+                let narrow = matches!(
+                    op,
+                    Convert::U64ToU32 | Convert::F64ToF32 | Convert::S32ToF32 | Convert::U32ToF32
+                );
+                each(Cell::wide(!narrow, d));
+            }
+            Op::Lane(ref op) => {
+                op.d.into_iter().for_each(|d| each(d.into()));
+                op.flag_out.into_iter().for_each(|d| each(Predicate(d)));
+            }
+            Op::Unpack { low, high, .. } => {
+                let halves = [low, high].into_iter().filter(|&row| row != NO_ROW);
+                halves.for_each(|row| each(R32(row)));
+            }
+            Op::Clock { d } => each(d.into()),
+            Op::Load(ref t) => (0..4).filter_map(|element| t.cell(element)).for_each(each),
+            Op::Atomic(ref op) => op.d.into_iter().for_each(|d| each(d.into())),
+            Op::Barrier(ref barrier) => match barrier.kind {
+                BarrierKind::CountTrue { d, .. } => each(R32(d)),
+                BarrierKind::All { d, .. } | BarrierKind::Any { d, .. } => each(Predicate(d)),
+                BarrierKind::Sync | BarrierKind::Arrive => {}
+            },
+            Op::Warp(ref op) => op.writes(each),
+            Op::Matrix(ref op) => match **op {
+                MatrixOp::MmaTf32 { ref d, .. } => d.iter().for_each(|&row| each(R32(row))),
+                MatrixOp::LoadMatrix { ref d, .. } => d.iter().for_each(|&row| each(R32(row))),
+            },
+        }
+    }
+}
+
+impl WarpOp {
+    /// Every register that the instruction writes.
+    pub(crate) fn writes(&self, mut each: impl FnMut(Cell)) {
+        use Cell::{Predicate, R32};
+        match self.kind {
+            WarpKind::Shuffle { d, p, .. } | WarpKind::MatchAll { d, p, .. } => {
+                each(R32(d));
+                p.into_iter().for_each(|p| each(Predicate(p)));
+            }
+            WarpKind::VoteAll { d, .. }
+            | WarpKind::VoteAny { d, .. }
+            | WarpKind::VoteUniform { d, .. } => each(Predicate(d)),
+            WarpKind::Ballot { d, .. }
+            | WarpKind::MatchAny { d, .. }
+            | WarpKind::Reduce { d, .. }
+            | WarpKind::ActiveMask { d } => each(R32(d)),
+            WarpKind::Elect { d, p } => {
+                d.into_iter().for_each(|d| each(R32(d)));
+                each(Predicate(p));
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/// Which bytes of a stretch of memory hold a value that somebody wrote there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Defined {
+    /// Bytes without a value.
+    missing: u64,
+    /// A bit for each byte, set when it has one; empty when none was ever missing.
+    words: Vec<u64>,
+}
+
+impl Defined {
+    /// `size` bytes without a value.
+    pub(crate) fn nothing(size: u64) -> Self {
+        let words = vec![0; usize::try_from(size.div_ceil(64)).unwrap_or(0)];
+        let missing = size;
+        Self { missing, words }
+    }
+
+    /// Memory that has values everywhere.
+    pub(crate) fn everything() -> Self {
+        Self::default()
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_complete(&self) -> bool {
+        self.missing == 0
+    }
+
+    /// The bytes of an access that have no value, as bits. Accesses are aligned and have at most 32 bytes, so that they
+    /// lie inside one word.
+    #[inline(always)]
+    pub(crate) fn missing(&self, offset: u64, size: u32) -> u32 {
+        if self.missing == 0 {
+            return 0;
+        }
+        let word = self.words[(offset / 64) as usize];
+        !(word >> (offset % 64)) as u32 & bits(size) as u32
+    }
+
+    /// An access gives all its bytes a value, but for those of `undefined`.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, offset: u64, size: u32, undefined: u32) {
+        if self.words.is_empty() || (self.missing == 0 && undefined == 0) {
+            return;
+        }
+        let word = &mut self.words[(offset / 64) as usize];
+        let before = word.count_ones();
+        *word |= bits(size) << (offset % 64);
+        *word &= !(u64::from(undefined) << (offset % 64));
+        self.missing = self.missing + u64::from(before) - u64::from(word.count_ones());
+    }
+
+    /// Any number of bytes get a value.
+    pub(crate) fn fill(&mut self, mut offset: u64, size: u64) {
+        let end = offset + size;
+        while offset < end && self.missing > 0 {
+            let count = (64 - offset % 64).min(end - offset);
+            let word = &mut self.words[(offset / 64) as usize];
+            let before = word.count_ones();
+            *word |= bits(count as u32) << (offset % 64);
+            self.missing -= u64::from(word.count_ones() - before);
+            offset += count;
+        }
+    }
+
+    /// The first `size` bytes lose their values.
+    pub(crate) fn clear(&mut self, size: u64) {
+        self.words.clear();
+        self.words.resize(size.div_ceil(64) as usize, 0);
+        self.missing = size;
+    }
+}
+
+fn bits(count: u32) -> u64 {
+    u64::MAX >> (64 - count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_missing_until_they_are_written() {
+        let mut defined = Defined::nothing(200);
+        assert_eq!(defined.missing(64, 4), 0b1111);
+        defined.store(64, 4, 0b0100);
+        assert_eq!(defined.missing(64, 4), 0b0100);
+        assert_eq!(defined.missing(68, 1), 1);
+        defined.fill(0, 199);
+        assert_eq!(defined.missing(64, 16), 0);
+        assert!(!defined.is_complete());
+        defined.fill(199, 1);
+        assert!(defined.is_complete());
+        defined.store(32, 32, 1 << 31);
+        assert!(!defined.is_complete());
+        assert_eq!(defined.missing(32, 32), 1 << 31);
+    }
+}

@@ -1,0 +1,200 @@
+//! Undefined values on their way through the registers of a warp.
+
+use super::registers::{Origin, Registers};
+use super::report::{Use, Variables, report};
+use super::spread::{self, Operand};
+use crate::decode::Cell;
+use crate::decode::op::{Inst, MatrixOp, Op, WarpKind};
+use crate::exec::{Base, Frame, lanes, needed};
+use crate::fault::Access;
+use crate::sanitize::{Ledger, Scene};
+
+/// An instruction of a warp.
+pub(super) struct Step<'a, 's> {
+    scene: &'a Scene<'s>,
+    variables: &'a Variables,
+    ledger: &'a mut Ledger,
+    pub(super) registers: &'a mut Registers,
+    pc: u32,
+    pub(super) base: Base,
+}
+
+impl<'a, 's> Step<'a, 's> {
+    pub(super) fn new(
+        scene: &'a Scene<'s>,
+        variables: &'a Variables,
+        ledger: &'a mut Ledger,
+        registers: &'a mut Registers,
+        pc: u32,
+    ) -> Self {
+        Self {
+            scene,
+            variables,
+            ledger,
+            registers,
+            pc,
+            base: scene.turn.base,
+        }
+    }
+
+    pub(super) fn report(&mut self, lane: usize, usage: Use, origin: Origin) {
+        let user = self.scene.actor(self.pc, lane);
+        report(self.scene, self.variables, self.ledger, user, usage, origin);
+    }
+
+    /// Lanes of `mask` use a register that must be defined. When it is not, that is reported, and from then on it
+    /// counts as defined: one mistake is told once.
+    fn demand(&mut self, cell: Cell, mask: u32, usage: Use) {
+        for lane in lanes(self.registers.lanes(&self.base, cell) & mask) {
+            if let Some((_, origin)) = self.registers.get(&self.base, cell, lane) {
+                self.report(lane, usage, origin);
+            }
+        }
+        self.registers.clear(&self.base, cell, mask);
+    }
+
+    /// Reports operands that must be defined, and finds what is undefined afterwards.
+    #[inline(never)]
+    pub(super) fn follow(mut self, mask: u32, active: u32, frame: &Frame<'_>) {
+        let inst = &self.scene.program.code[self.pc as usize];
+        if waits(&inst.op, mask, frame) {
+            return;
+        }
+        if let Some(usage) = use_of_guard(&inst.op) {
+            self.demand(inst.guard.into(), active, usage);
+        }
+        self.demands(&inst.op, mask);
+        match inst.op {
+            Op::Return | Op::Exit => self.registers.leave(&self.base, mask),
+            Op::Warp(ref op) => self.exchange(op, mask, frame),
+            Op::Matrix(ref op) => self.multiply(op, mask),
+            _ => self.compute(inst, mask, active, frame),
+        }
+    }
+
+    /// An instruction in which the lanes have nothing to do with each other.
+    fn compute(&mut self, inst: &Inst, mask: u32, active: u32, frame: &Frame<'_>) {
+        // Lanes that may or may not execute it.
+        let undecided = self.registers.lanes(&self.base, inst.guard.into()) & active;
+        let mut undefined = undecided;
+        inst.op
+            .reads(|cell| undefined |= self.registers.lanes(&self.base, cell) & mask);
+        let mut results: Vec<(Cell, usize, u64, Origin)> = Vec::new();
+        // What comes from memory is seen when it is accessed.
+        let computes = !matches!(inst.op, Op::Load(_) | Op::Atomic(_));
+        for lane in lanes(undefined) {
+            let Some(origin) = self.origin(inst, lane) else {
+                continue;
+            };
+            let get = |cell| self.operand(cell, lane, frame);
+            inst.op.writes(|d| {
+                let bits = if undecided & (1 << lane) != 0 {
+                    u64::MAX
+                } else if computes {
+                    spread::result(&inst.op, d, get)
+                } else {
+                    0
+                };
+                results.push((d, lane, bits, origin));
+            });
+        }
+        inst.op
+            .writes(|d| self.registers.clear(&self.base, d, mask));
+        for (d, lane, bits, origin) in results {
+            self.registers.set(&self.base, d, lane, bits, origin);
+        }
+    }
+
+    /// Where the first undefined operand of a lane came from.
+    fn origin(&self, inst: &Inst, lane: usize) -> Option<Origin> {
+        let mut origin = None;
+        let mut look = |cell: Cell| {
+            let value = || self.registers.get(&self.base, cell, lane);
+            origin = origin.or_else(|| value().map(|(_, origin)| origin));
+        };
+        inst.op.reads(&mut look);
+        look(inst.guard.into());
+        origin
+    }
+
+    fn operand(&self, cell: Cell, lane: usize, frame: &Frame<'_>) -> Operand {
+        let value = match cell {
+            Cell::R32(row) => frame.r32(row)[lane].into(),
+            Cell::R64(row) => frame.r64(row)[lane],
+            Cell::Predicate(row) => u64::from(frame.predicates[usize::from(row)] >> lane & 1),
+        };
+        let known = self.registers.get(&self.base, cell, lane);
+        let undefined = known.map_or(0, |(bits, _)| bits);
+        Operand { value, undefined }
+    }
+
+    /// Operands that must be defined.
+    fn demands(&mut self, op: &Op, mask: u32) {
+        let mut demand = |cell: Cell, usage: Use| self.demand(cell, mask, usage);
+        match *op {
+            Op::Load(ref t) => demand(t.address.into(), Use::Address(Access::Read)),
+            Op::Store(ref t) => demand(t.address.into(), Use::Address(Access::Write)),
+            Op::Atomic(ref op) => {
+                demand(op.address.into(), Use::Address(Access::Atomic));
+                demand(op.b.into(), Use::AtomicOperand);
+                op.c.into_iter()
+                    .for_each(|c| demand(c.into(), Use::AtomicOperand));
+            }
+            Op::CopyAsync(ref op) => {
+                demand(op.to.into(), Use::Address(Access::Write));
+                demand(op.from.into(), Use::Address(Access::Read));
+                op.source_size
+                    .into_iter()
+                    .for_each(|row| demand(Cell::R32(row), Use::CopySize));
+            }
+            Op::Matrix(ref op) => {
+                if let MatrixOp::LoadMatrix { address, .. } = **op {
+                    demand(address.into(), Use::Address(Access::Read));
+                }
+            }
+            Op::BranchIndex { .. } => op.reads(|cell| demand(cell, Use::BranchIndex)),
+            Op::Call(_) => op.reads(|cell| demand(cell, Use::Callee)),
+            Op::Barrier(_) | Op::WarpBarrier { .. } => op.reads(|cell| demand(cell, Use::Control)),
+            Op::Warp(ref op) => {
+                demand(Cell::R32(op.members), Use::Control);
+                if let WarpKind::Shuffle { b, c, .. } = op.kind {
+                    demand(Cell::R32(b), Use::Control);
+                    demand(Cell::R32(c), Use::Control);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the instruction will be executed again later, when all lanes that it needs have come.
+fn waits(op: &Op, mask: u32, frame: &Frame<'_>) -> bool {
+    let incomplete = |members| needed(frame.r32(members), mask) & !frame.dead & !mask != 0;
+    match *op {
+        Op::WarpBarrier { members } => incomplete(members),
+        Op::Warp(ref op) => incomplete(op.members),
+        Op::Matrix(_) => mask != 0 && mask != !frame.dead,
+        _ => false,
+    }
+}
+
+/// What it means for a guard to be undefined; nothing for an instruction that only makes a value.
+fn use_of_guard(op: &Op) -> Option<Use> {
+    match op {
+        Op::Branch { .. }
+        | Op::BranchIndex { .. }
+        | Op::Call(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::Breakpoint => Some(Use::Branch),
+        Op::Store(_)
+        | Op::Atomic(_)
+        | Op::CopyAsync(_)
+        | Op::Barrier(_)
+        | Op::WarpBarrier { .. }
+        | Op::Warp(_)
+        | Op::Matrix(_) => Some(Use::Guard),
+        _ => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! The undefined bits of a warp's registers.
+
+use crate::decode::Cell;
+use crate::exec::{Base, lanes};
+use crate::fault::Space;
+use crate::sanitize::Actor;
+
+/// Where an undefined value came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) actor: Actor,
+    pub(super) source: Source,
+}
+
+/// What had no value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    Memory {
+        space: Space,
+        address: u64,
+        size: u32,
+    },
+    /// A register of the function that begins at the actor's instruction.
+    Register { function: u32, cell: Cell },
+}
+
+/// The registers of a warp that are not defined in all lanes, all frames together.
+#[derive(Default)]
+pub(super) struct Registers {
+    /// By file: 32 bits, 64 bits, predicates.
+    files: [Vec<Register>; 3],
+    /// How many registers have an undefined lane.
+    held: u32,
+}
+
+#[derive(Default)]
+struct Register {
+    /// The lanes with undefined bits.
+    lanes: u32,
+    /// Made when there is a first undefined bit, and then kept for the next one.
+    values: Option<Box<[(u64, Origin); 32]>>,
+}
+
+impl Registers {
+    /// Whether any register is undefined: most of the time none is.
+    #[inline(always)]
+    pub(super) fn any(&self) -> bool {
+        self.held > 0
+    }
+
+    fn register(&self, base: &Base, cell: Cell) -> Option<&Register> {
+        let (file, at) = place(base, cell);
+        self.files[file].get(at)
+    }
+
+    /// The lanes in which a register is undefined.
+    pub(super) fn lanes(&self, base: &Base, cell: Cell) -> u32 {
+        self.register(base, cell)
+            .map_or(0, |register| register.lanes)
+    }
+
+    /// The undefined bits of a lane, and where they came from.
+    pub(super) fn get(&self, base: &Base, cell: Cell, lane: usize) -> Option<(u64, Origin)> {
+        let register = self.register(base, cell)?;
+        let values = register.values.as_ref()?;
+        (register.lanes & (1 << lane) != 0).then(|| values[lane])
+    }
+
+    /// Makes bits of a lane undefined; without any, the lane is defined.
+    pub(super) fn set(&mut self, base: &Base, cell: Cell, lane: usize, bits: u64, origin: Origin) {
+        if bits == 0 {
+            return self.clear(base, cell, 1 << lane);
+        }
+        let (file, at) = place(base, cell);
+        let file = &mut self.files[file];
+        if file.len() <= at {
+            file.resize_with(at + 1, Register::default);
+        }
+        let register = &mut file[at];
+        self.held += u32::from(register.lanes == 0);
+        register.lanes |= 1 << lane;
+        let values = register
+            .values
+            .get_or_insert_with(|| Box::new([(0, origin); 32]));
+        values[lane] = (bits, origin);
+    }
+
+    /// Lanes get a defined value.
+    pub(super) fn clear(&mut self, base: &Base, cell: Cell, mask: u32) {
+        let (file, at) = place(base, cell);
+        if let Some(register) = self.files[file].get_mut(at) {
+            forget(register, mask, &mut self.held);
+        }
+    }
+
+    /// Lanes leave the frame at `base` and all that were called from it.
+    pub(super) fn leave(&mut self, base: &Base, mask: u32) {
+        if self.held == 0 {
+            return;
+        }
+        for (file, from) in [base.w32, base.w64, base.predicates]
+            .into_iter()
+            .enumerate()
+        {
+            for register in self.files[file].iter_mut().skip(from as usize) {
+                forget(register, mask, &mut self.held);
+            }
+        }
+    }
+}
+
+fn forget(register: &mut Register, mask: u32, held: &mut u32) {
+    let before = register.lanes;
+    register.lanes &= !mask;
+    *held -= u32::from(before != 0 && register.lanes == 0);
+}
+
+fn place(base: &Base, cell: Cell) -> (usize, usize) {
+    match cell {
+        Cell::R32(row) => (0, base.w32 as usize + usize::from(row)),
+        Cell::R64(row) => (1, base.w64 as usize + usize::from(row)),
+        Cell::Predicate(row) => (2, base.predicates as usize + usize::from(row)),
+    }
+}
+
+/// The lanes of `mask` one by one, with what is undefined there.
+pub(super) fn undefined<'r>(
+    registers: &'r Registers,
+    base: &'r Base,
+    cell: Cell,
+    mask: u32,
+) -> impl Iterator<Item = (usize, u64, Origin)> + 'r {
+    lanes(registers.lanes(base, cell) & mask).filter_map(move |lane| {
+        let (bits, origin) = registers.get(base, cell, lane)?;
+        Some((lane, bits, origin))
+    })
+}

@@ -1,0 +1,196 @@
+//! What is said about the use of an undefined value.
+
+use super::registers::{Origin, Source};
+use crate::decode::{Cell, Program};
+use crate::exec::Request;
+use crate::fault::{Access, Space};
+use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};
+use crate::sanitize::{Actor, Ledger, Scene};
+
+/// How an undefined value is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Branch,
+    /// The index of a `brx.idx`.
+    BranchIndex,
+    Callee,
+    /// The guard of an instruction that others can see.
+    Guard,
+    Address(Access),
+    /// An operand of a barrier, a shuffle or the like that says who takes part.
+    Control,
+    /// Stored to global memory.
+    Stored(Target),
+    /// An operand of an atomic.
+    AtomicOperand,
+    /// What an atomic finds in memory.
+    Modified(Target),
+    /// The size of an asynchronous copy.
+    CopySize,
+}
+
+impl Use {
+    fn text(self) -> &'static str {
+        match self {
+            Use::Branch => "decides a branch",
+            Use::BranchIndex => "chooses the target of a branch",
+            Use::Callee => "is the address of a function that is called",
+            Use::Guard => "decides whether an instruction takes effect",
+            Use::Address(Access::Read) => "is the address of a read",
+            Use::Address(Access::Write) => "is the address of a write",
+            Use::Address(Access::Atomic) => "is the address of an atomic access",
+            Use::Control => "is an operand of an instruction that makes threads meet",
+            Use::Stored(_) => "is stored to global memory",
+            Use::AtomicOperand => "is an operand of an atomic access",
+            Use::Modified(_) => "is changed by an atomic access",
+            Use::CopySize => "is the size of an asynchronous copy",
+        }
+    }
+}
+
+/// The variables of a launch with their places, so that an address can be named.
+pub(super) struct Variables(Vec<Variable>);
+
+struct Variable {
+    name: String,
+    space: Space,
+    address: u64,
+    size: u64,
+}
+
+impl Variables {
+    pub(super) fn new(request: &Request<'_>) -> Self {
+        let placed = request.addresses.iter().map(|(&index, &address)| {
+            let variable = &request.program.variables[index as usize];
+            let size = if variable.dynamic {
+                request.shared_bytes.saturating_sub(address)
+            } else {
+                variable.size
+            };
+            Variable {
+                name: variable.name.clone(),
+                space: variable.space,
+                address,
+                size,
+            }
+        });
+        Self(placed.collect())
+    }
+
+    /// "`tile`, byte 16 of 1024", as far as it is known what lies there.
+    fn name(&self, space: Space, address: u64) -> Option<String> {
+        let holds = |variable: &&Variable| {
+            variable.space == space
+                && address >= variable.address
+                && address - variable.address < variable.size
+        };
+        let variable = self.0.iter().find(holds)?;
+        let (name, size) = (&variable.name, variable.size);
+        let at = address - variable.address;
+        Some(format!("`{name}`, byte {at} of {size}"))
+    }
+}
+
+/// Counts the use of an undefined value.
+pub(super) fn report(
+    scene: &Scene<'_>,
+    variables: &Variables,
+    ledger: &mut Ledger,
+    user: Actor,
+    usage: Use,
+    origin: Origin,
+) {
+    let rule = match origin.source {
+        Source::Memory { .. } => Rule::UninitialisedMemory,
+        Source::Register { .. } => Rule::UninitialisedRegister,
+    };
+    ledger.report((rule, origin.actor.pc, user.pc), || {
+        let what = described(scene.program, origin.source);
+        let target = match usage {
+            Use::Stored(target) | Use::Modified(target) => Some(target),
+            _ => None,
+        };
+        let site = scene.site(user, format!("it {}", usage.text()), target);
+        let others = match usage {
+            // The place of the use is the place of the read.
+            Use::Modified(_) => Vec::new(),
+            _ => vec![source_site(scene, origin)],
+        };
+        Finding {
+            rule,
+            severity: Severity::Error,
+            message: format!("a value that nobody wrote {}: {what}", usage.text()),
+            site,
+            others,
+            hint: Some(hint(scene, variables, origin)),
+            count: 1,
+            seed: None,
+        }
+    });
+}
+
+fn described(program: &Program, source: Source) -> String {
+    match source {
+        Source::Memory { space, address, .. } => format!("{space} memory at {address:#x}"),
+        Source::Register { function, cell } => {
+            let function = &program.functions[function as usize];
+            let named = function.names.iter().find(|(of, _)| *of == cell);
+            match named {
+                Some((_, name)) => format!("register {name}"),
+                None => "a register".to_owned(),
+            }
+        }
+    }
+}
+
+fn source_site(scene: &Scene<'_>, Origin { actor, source }: Origin) -> Site {
+    match source {
+        Source::Memory {
+            space,
+            address,
+            size,
+        } => {
+            let target = Target {
+                access: Access::Read,
+                space,
+                address,
+                size,
+                value: None,
+            };
+            scene.site(actor, format!("read of {size} bytes"), Some(target))
+        }
+        Source::Register { function, .. } => {
+            let name = &scene.program.functions[function as usize].name;
+            let what = described(scene.program, source);
+            scene.site(
+                actor,
+                format!("{what} has no value when `{name}` begins"),
+                None,
+            )
+        }
+    }
+}
+
+fn hint(scene: &Scene<'_>, variables: &Variables, origin: Origin) -> String {
+    match origin.source {
+        Source::Memory { space, address, .. } => {
+            let name = variables.name(space, address);
+            let name = name.unwrap_or_else(|| format!("byte {address:#x}"));
+            match space {
+                Space::Shared => format!(
+                    "no thread of the block had stored to {name}, when it was read: a store is missing, or the barrier (`bar.sync`) between the store and the read"
+                ),
+                Space::Local => "give the local array a value before it is read".to_owned(),
+                _ => format!(
+                    "neither the host nor a kernel had written {name}, when it was read: copy or clear the buffer before the launch (the emulator's memory is zero at first, a GPU's is not)"
+                ),
+            }
+        }
+        Source::Register { function, .. } => {
+            let name = &scene.program.functions[function as usize].name;
+            format!(
+                "give the variable a value on every path through `{name}` that leads to its use"
+            )
+        }
+    }
+}

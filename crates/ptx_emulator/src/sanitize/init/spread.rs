@@ -1,0 +1,180 @@
+//! How undefined bits spread from operands to results.
+//!
+//! Moves, logic and shifts are followed bit by bit, because compilers load whole words and then take fields out of
+//! them. Sums and products are undefined from the lowest undefined bit upwards. Everything else is undefined as a
+//! whole as soon as one bit of an operand is.
+
+use crate::decode::Cell;
+use crate::decode::op::{Convert, IntOp, LaneOp, Op, PredOp, Reg};
+
+/// An operand in one lane.
+#[derive(Clone, Copy)]
+pub(super) struct Operand {
+    pub(super) value: u64,
+    pub(super) undefined: u64,
+}
+
+/// The undefined bits that an instruction leaves in `d`, of one lane. `get` gives an operand.
+pub(super) fn result(op: &Op, d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
+    use Cell::{R32, R64};
+    let any = |bits: u64| if bits == 0 { 0 } else { u64::MAX };
+    let bits = match *op {
+        Op::Int32 { op, a, b, .. } => integer(op, 32, get(R32(a)), get(R32(b))),
+        Op::Int64 { op, a, b, .. } => {
+            let shifts = matches!(op, IntOp::Shl | IntOp::ShrUnsigned | IntOp::ShrSigned);
+            let b = if shifts { R32(b) } else { R64(b) };
+            integer(op, 64, get(R64(a)), get(b))
+        }
+        Op::Mad32 { .. } | Op::Mad64 { .. } | Op::MulWide { .. } | Op::MadWide { .. } => {
+            upwards(union(op, &get))
+        }
+        Op::Mov32 { a, .. } => get(R32(a)).undefined,
+        Op::Mov64 { a, .. } => get(R64(a)).undefined,
+        Op::Pack { low, high, .. } => get(R32(low)).undefined | get(R32(high)).undefined << 32,
+        Op::Unpack { low, a, .. } if d == R32(low) => get(R64(a)).undefined,
+        Op::Unpack { a, .. } => get(R64(a)).undefined >> 32,
+        Op::Convert {
+            op: Convert::U32ToU64,
+            a,
+            ..
+        } => get(R32(a)).undefined,
+        Op::Convert {
+            op: Convert::S32ToS64,
+            a,
+            ..
+        } => get(R32(a)).undefined as u32 as i32 as u64,
+        Op::Convert {
+            op: Convert::U64ToU32,
+            a,
+            ..
+        } => get(R64(a)).undefined,
+        Op::Select32 { a, b, p, .. } => select(get(p.into()), p.holds(get(p.into()).value), || {
+            (get(R32(a)), get(R32(b)))
+        }),
+        Op::Select64 { a, b, p, .. } => select(get(p.into()), p.holds(get(p.into()).value), || {
+            (get(R64(a)), get(R64(b)))
+        }),
+        Op::Logic { op, a, b, .. } => {
+            let operand = |p: crate::decode::op::Pred| Operand {
+                value: u64::from(p.holds(get(p.into()).value)),
+                ..get(p.into())
+            };
+            let op = match op {
+                PredOp::And => IntOp::And,
+                PredOp::Or => IntOp::Or,
+                PredOp::Xor => IntOp::Xor,
+            };
+            integer(op, 1, operand(a), operand(b))
+        }
+        Op::Lane(ref lane) if lane.d.map(Cell::from) == Some(d) && !lane.divides => {
+            varying(lane, get)
+        }
+        _ => any(union(op, &get)),
+    };
+    bits & match d {
+        R32(_) => u64::from(u32::MAX),
+        R64(_) => u64::MAX,
+        Cell::Predicate(_) => 1,
+    }
+}
+
+fn union(op: &Op, get: impl Fn(Cell) -> Operand) -> u64 {
+    let mut bits = 0;
+    op.reads(|cell| bits |= get(cell).undefined);
+    bits
+}
+
+/// From the lowest bit upwards, as carries run.
+fn upwards(bits: u64) -> u64 {
+    bits | bits.wrapping_neg()
+}
+
+fn select(p: Operand, holds: bool, operands: impl FnOnce() -> (Operand, Operand)) -> u64 {
+    if p.undefined != 0 {
+        return u64::MAX;
+    }
+    let (a, b) = operands();
+    if holds { a.undefined } else { b.undefined }
+}
+
+fn integer(op: IntOp, width: u32, a: Operand, b: Operand) -> u64 {
+    let either = a.undefined | b.undefined;
+    if either == 0 {
+        return 0;
+    }
+    let count = b.value.min(u64::from(width)) as u32;
+    let shift = |shifted: Option<u64>| {
+        if b.undefined != 0 {
+            u64::MAX
+        } else {
+            shifted.unwrap_or(0)
+        }
+    };
+    match op {
+        IntOp::Add | IntOp::Sub | IntOp::Mul => upwards(either),
+        // A defined 0 hides the other bit, and for `or` a defined 1.
+        IntOp::And => either & (a.undefined | a.value) & (b.undefined | b.value),
+        IntOp::Or => either & (a.undefined | !a.value) & (b.undefined | !b.value),
+        IntOp::Xor => either,
+        IntOp::Shl => shift(a.undefined.checked_shl(count).filter(|_| count < width)),
+        IntOp::ShrUnsigned => shift(a.undefined.checked_shr(count)),
+        IntOp::ShrSigned => {
+            let unused = 64 - width;
+            let signed = ((a.undefined << unused) as i64) >> unused;
+            shift(Some((signed >> count.min(width - 1)) as u64))
+        }
+        IntOp::MulHiUnsigned
+        | IntOp::MulHiSigned
+        | IntOp::MinUnsigned
+        | IntOp::MaxUnsigned
+        | IntOp::MinSigned
+        | IntOp::MaxSigned => u64::MAX,
+    }
+}
+
+/// Fillings for undefined bits; the odd ones are turned differently for each operand.
+const FILLINGS: [u64; 8] = [
+    0,
+    u64::MAX,
+    0x5555_5555_5555_5555,
+    0x9e37_79b9_7f4a_7c15,
+    0x3333_3333_3333_3333,
+    0xbf58_476d_1ce4_e5b9,
+    0x0f0f_0f0f_0f0f_0f0f,
+    0x94d0_49bb_1331_11eb,
+];
+
+/// The bits of a result that change with the undefined bits of the operands: those are filled in different ways, and
+/// the results compared. This finds the fields that `prmt`, `bfe` or a narrowing `cvt` leave out.
+fn varying(op: &LaneOp, get: impl Fn(Cell) -> Operand) -> u64 {
+    let flag = get(op.flag_in.into());
+    if flag.undefined != 0 {
+        return u64::MAX;
+    }
+    let none = Operand {
+        value: 0,
+        undefined: 0,
+    };
+    let sources = op
+        .sources
+        .map(|source: Option<Reg>| source.map_or(none, |reg| get(reg.into())));
+    if sources.iter().all(|source| source.undefined == 0) {
+        return 0;
+    }
+    let mut bits = 0;
+    let mut first = None;
+    for filling in FILLINGS {
+        let mut turn = 0;
+        let values = sources.map(|Operand { value, undefined }| {
+            turn += 7;
+            value & !undefined | filling.rotate_left(turn) & undefined
+        });
+        let (result, _) = (op.eval)(values, op.flag_in.holds(flag.value));
+        bits |= result ^ *first.get_or_insert(result);
+    }
+    // A register of 16 bits takes no more of it.
+    match op.d {
+        Some(Reg::R16(_)) => bits & 0xffff,
+        _ => bits,
+    }
+}

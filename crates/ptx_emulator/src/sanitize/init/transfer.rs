@@ -1,0 +1,268 @@
+//! Undefined values on their way between registers and memory.
+
+use super::follow::Step;
+use super::registers::{Origin, Source};
+use super::report::Use;
+use super::{Init, Warp};
+use crate::decode::Cell;
+use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, MatrixOp, Op, Transfer};
+use crate::exec::{Region, Seen, lanes};
+use crate::fault::{Access, Space};
+use crate::sanitize::finding::Target;
+use crate::sanitize::scene::address;
+use crate::sanitize::{Ledger, Scene};
+
+impl Init {
+    /// An instruction is about to access memory.
+    #[inline(always)]
+    pub(crate) fn access(
+        &mut self,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+    ) {
+        // Nothing undefined in the memory, nothing in the warp: nothing can change.
+        let turn = &scene.turn;
+        let block = &self.blocks[turn.slot];
+        let known = match seen.region {
+            Region::Global(allocation) => allocation.defined().is_complete(),
+            Region::Shared => block.shared.is_complete(),
+            Region::Param => true,
+            Region::Local => false,
+        };
+        if !known || block.warps[turn.warp as usize].registers.any() {
+            self.transfer(scene, ledger, pc, seen);
+        }
+    }
+
+    #[inline(never)]
+    fn transfer(&mut self, scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
+        match scene.program.code[pc as usize].op {
+            Op::Load(ref transfer) => self.load(scene, pc, seen, transfer),
+            Op::Store(ref transfer) => self.store(scene, ledger, pc, seen, transfer),
+            Op::Atomic(ref op) => self.update(scene, ledger, pc, seen, op),
+            Op::CopyAsync(ref op) => self.copy(scene, seen, op),
+            Op::Matrix(ref op) => self.load_matrix(scene, pc, seen, op),
+            _ => {}
+        }
+    }
+
+    /// The bytes of a lane's access that have no value, as bits.
+    fn missing(&self, scene: &Scene<'_>, seen: &Seen<'_>, lane: usize) -> u32 {
+        let (offset, size) = (seen.offsets[lane], seen.size);
+        match seen.region {
+            Region::Global(allocation) => match self.global.get(&allocation.base) {
+                Some(defined) => defined.missing(offset, size),
+                None => 0,
+            },
+            Region::Shared => self.blocks[scene.turn.slot].shared.missing(offset, size),
+            Region::Local => {
+                let warp = &self.blocks[scene.turn.slot].warps[scene.turn.warp as usize];
+                local_bits(warp, offset, size, lane)
+            }
+            Region::Param => 0,
+        }
+    }
+
+    /// A lane's access gives bytes a value, but for some.
+    fn define(&mut self, scene: &Scene<'_>, seen: &Seen<'_>, lane: usize, undefined: u32) {
+        let (offset, size) = (seen.offsets[lane], seen.size);
+        let block = &mut self.blocks[scene.turn.slot];
+        match seen.region {
+            Region::Global(allocation) => {
+                if let Some(defined) = self.global.get_mut(&allocation.base) {
+                    defined.store(offset, size, undefined);
+                }
+            }
+            Region::Shared => block.shared.store(offset, size, undefined),
+            Region::Local => {
+                let local = &mut block.warps[scene.turn.warp as usize].local;
+                for byte in 0..size {
+                    if let Some(lanes) = local.get_mut((offset + u64::from(byte)) as usize) {
+                        *lanes = *lanes & !(1 << lane) | (undefined >> byte & 1) << lane;
+                    }
+                }
+            }
+            Region::Param => {}
+        }
+    }
+
+    fn load(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, transfer: &Transfer) {
+        for lane in lanes(seen.lanes) {
+            let missing = self.missing(scene, seen, lane);
+            if missing == 0 {
+                continue;
+            }
+            let origin = read(scene, pc, seen, lane);
+            let size = u32::from(transfer.size);
+            for element in 0..usize::from(transfer.count) {
+                let bytes = missing >> (element as u32 * size) & low_bits(size);
+                let Some(cell) = transfer.cell(element).filter(|_| bytes != 0) else {
+                    continue;
+                };
+                let mut bits = spread_bytes(bytes);
+                if transfer.signed && bytes >> (size - 1) != 0 {
+                    bits |= u64::MAX << (8 * size - 1);
+                }
+                self.set(scene, cell, lane, bits, origin);
+            }
+        }
+    }
+
+    fn set(&mut self, scene: &Scene<'_>, cell: Cell, lane: usize, bits: u64, origin: Origin) {
+        let turn = &scene.turn;
+        let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
+        registers.set(&turn.base, cell, lane, bits, origin);
+    }
+
+    fn store(
+        &mut self,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+        transfer: &Transfer,
+    ) {
+        let turn = &scene.turn;
+        let global = matches!(seen.region, Region::Global(_));
+        let size = u32::from(transfer.size);
+        for lane in lanes(seen.lanes) {
+            let mut undefined = 0;
+            let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
+            for element in 0..usize::from(transfer.count) {
+                let cell = transfer.cell(element);
+                let value = cell.and_then(|cell| registers.get(&turn.base, cell, lane));
+                let Some((bits, origin)) = value else {
+                    continue;
+                };
+                let bytes = bytes_of(bits) & low_bits(size);
+                if !global {
+                    undefined |= bytes << (element as u32 * size);
+                } else if bytes == low_bits(size) || spread_bytes(bytes) & !bits != 0 {
+                    let target = target(seen, lane, element as u32 * size, size);
+                    let mut step = Step::new(scene, &self.variables, ledger, registers, pc);
+                    step.report(lane, Use::Stored(target), origin);
+                }
+            }
+            self.define(scene, seen, lane, undefined);
+        }
+    }
+
+    fn update(
+        &mut self,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+        op: &AtomicOp,
+    ) {
+        let turn = &scene.turn;
+        for lane in lanes(seen.lanes) {
+            let missing = self.missing(scene, seen, lane);
+            if missing != 0 {
+                let origin = read(scene, pc, seen, lane);
+                // An exchange only brings the value out.
+                if op.kind == AtomicKind::Exchange {
+                    if let Some(d) = op.d {
+                        self.set(scene, d.into(), lane, spread_bytes(missing), origin);
+                    }
+                } else {
+                    let usage = Use::Modified(target(seen, lane, 0, seen.size));
+                    let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
+                    let mut step = Step::new(scene, &self.variables, ledger, registers, pc);
+                    step.report(lane, usage, origin);
+                }
+            }
+            self.define(scene, seen, lane, 0);
+        }
+    }
+
+    /// An asynchronous copy is seen as a write of the target, and then a read of the source unless all is filled with
+    /// zeros.
+    fn copy(&mut self, scene: &Scene<'_>, seen: &Seen<'_>, op: &CopyAsync) {
+        for lane in lanes(seen.lanes) {
+            if seen.access == Access::Write {
+                self.copy_to = seen.offsets[lane];
+                self.define(scene, seen, lane, 0);
+            } else {
+                let missing = self.missing(scene, seen, lane);
+                let shared = &mut self.blocks[scene.turn.slot].shared;
+                shared.store(self.copy_to, op.size, missing);
+            }
+        }
+    }
+
+    /// `ldmatrix`: the lanes of the access hold rows of 8 elements, lane `8m + r` row `r` of matrix `m`.
+    fn load_matrix(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
+        let MatrixOp::LoadMatrix { d, transposed, .. } = op else {
+            return;
+        };
+        for (matrix, &row) in d.iter().enumerate() {
+            for lane in 0..32 {
+                let (major, minor) = (lane / 4, 2 * (lane % 4));
+                let halves = if *transposed {
+                    [(minor, major), (minor + 1, major)]
+                } else {
+                    [(major, minor), (major, minor + 1)]
+                };
+                let missing = halves.map(|(row, column)| {
+                    self.missing(scene, seen, 8 * matrix + row) >> (2 * column) & 3
+                });
+                let bytes = missing[0] | missing[1] << 2;
+                if bytes != 0 {
+                    let first = halves[usize::from(missing[0] == 0)].0;
+                    let origin = read(scene, pc, seen, 8 * matrix + first);
+                    self.set(scene, Cell::R32(row), lane, spread_bytes(bytes), origin);
+                }
+            }
+        }
+    }
+}
+
+fn local_bits(warp: &Warp, offset: u64, size: u32, lane: usize) -> u32 {
+    let bytes = &warp.local[offset as usize..];
+    let bytes = bytes.iter().take(size as usize).enumerate();
+    bytes.fold(0, |bits, (at, lanes)| bits | (lanes >> lane & 1) << at)
+}
+
+/// A lane's read as the origin of an undefined value.
+fn read(scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, lane: usize) -> Origin {
+    let (space, address) = address(seen, lane);
+    Origin {
+        actor: scene.actor(pc, lane),
+        source: Source::Memory {
+            space,
+            address,
+            size: seen.size,
+        },
+    }
+}
+
+fn target(seen: &Seen<'_>, lane: usize, at: u32, size: u32) -> Target {
+    let (space, address) = address(seen, lane);
+    Target {
+        access: seen.access,
+        space,
+        address: address + u64::from(at),
+        size,
+        value: None,
+    }
+}
+
+fn low_bits(count: u32) -> u32 {
+    u32::MAX >> (32 - count)
+}
+
+/// Eight bits for each one.
+fn spread_bytes(bytes: u32) -> u64 {
+    (0..8)
+        .filter(|byte| bytes >> byte & 1 != 0)
+        .fold(0, |bits, byte| bits | 0xff << (8 * byte))
+}
+
+/// A bit for each byte that is not zero.
+fn bytes_of(bits: u64) -> u32 {
+    let bytes = bits.to_le_bytes().into_iter().enumerate();
+    bytes.fold(0, |mask, (at, byte)| mask | u32::from(byte != 0) << at)
+}
