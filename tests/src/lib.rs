@@ -1,6 +1,7 @@
 //! What the integration tests share: devices, inputs, comparisons, and a reader of PTX text.
 
 pub mod alarms;
+pub mod bench;
 pub mod check;
 pub mod coverage;
 pub mod data;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use cuda_builder::tools::{Ptxas, Toolchain};
+use cuda_builder::tools::{Ptxas, Toolchain, libdevice};
 
 use crate::{gpu, workspace};
 
@@ -19,6 +19,12 @@ pub(crate) fn run() -> Result<ExitCode> {
     let ptxas = Ptxas::find(&workspace::tools()?);
     match &ptxas {
         Ok(ptxas) => say!("  CUDA {}: {}", ptxas.version, ptxas.path.display()),
+        Err(error) => say!("  {error}"),
+    }
+
+    say!("libdevice (kernels that call sin, exp, …; fetched when first needed)");
+    match libdevice::find(&workspace::tools()?) {
+        Ok(path) => say!("  {}", path.display()),
         Err(error) => say!("  {error}"),
     }
 

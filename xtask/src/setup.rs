@@ -3,11 +3,12 @@
 //! A C linker is not looked for: without one this program could not have been built.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 use cuda_builder::tools::{DEBIAN_PACKAGES, Ptxas, RUSTUP_COMPONENTS, Toolchain};
-use cuda_builder::tools::{ptxas, variables, wheel};
+use cuda_builder::tools::{libdevice, ptxas, variables, wheel};
 
 use crate::workspace;
 
@@ -15,6 +16,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     say!("PTX toolchain: {}", toolchain()?);
     let ptxas = ptxas()?;
     say!("ptxas: CUDA {} ({})", ptxas.version, ptxas.path.display());
+    say!("libdevice: {}", libdevice()?.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,12 +38,31 @@ pub(crate) fn ptxas() -> Result<Ptxas> {
     }
     if std::env::var_os(variables::PTXAS).is_none_or(|path| path.is_empty()) {
         say!("no ptxas here; fetching {} from PyPI", ptxas::WHEEL);
-        if let Err(reason) = wheel::python_with_pip() {
-            say!("{reason}");
-            Machine::look().apt(&["python3-pip"])?.run()?;
-        }
+        pip()?;
     }
     Ok(Ptxas::find_or_fetch(&cache)?)
+}
+
+/// NVIDIA's mathematical functions; fetched first if there are none.
+pub(crate) fn libdevice() -> Result<PathBuf> {
+    let cache = workspace::tools()?;
+    if let Ok(found) = libdevice::find(&cache) {
+        return Ok(found);
+    }
+    if std::env::var_os(variables::LIBDEVICE).is_none_or(|path| path.is_empty()) {
+        say!("no libdevice here; fetching {} from PyPI", libdevice::WHEEL);
+        pip()?;
+    }
+    Ok(libdevice::find_or_fetch(&cache)?)
+}
+
+/// A Python with pip; installed first if there is none.
+fn pip() -> Result<()> {
+    if let Err(reason) = wheel::python_with_pip() {
+        say!("{reason}");
+        Machine::look().apt(&["python3-pip"])?.run()?;
+    }
+    Ok(())
 }
 
 /// Tries each way that this machine has until one leaves a complete toolchain.

@@ -13,6 +13,7 @@ use crate::{build_ptx, gpu, setup, verify_ptx};
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let (ptxas, setup_time) = step("tools", || {
         setup::toolchain()?;
+        setup::libdevice()?;
         setup::ptxas()
     })?;
     let ((), ptx_time) = step("kernels to PTX", || {

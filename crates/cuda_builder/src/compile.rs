@@ -24,6 +24,8 @@ pub(crate) struct Bitcode {
     pub(crate) standard_library: Vec<PathBuf>,
     /// Where outputs go.
     pub(crate) target_folder: PathBuf,
+    /// Where fetched tools lie, for every build of the workspace.
+    pub(crate) tools_folder: PathBuf,
     /// The crate's folder, for messages.
     pub(crate) crate_folder: PathBuf,
 }
@@ -49,6 +51,7 @@ impl Bitcode {
             crates: Vec::new(),
             standard_library: Vec::new(),
             target_folder: package.target_folder,
+            tools_folder: package.tools_folder,
             crate_folder: package.folder,
         };
         for message in messages
@@ -129,6 +132,7 @@ struct Package {
     name: String,
     library: String,
     target_folder: PathBuf,
+    tools_folder: PathBuf,
 }
 
 impl Package {
@@ -193,15 +197,15 @@ impl Package {
             .and_then(|target| target["name"].as_str())
             .ok_or_else(|| no_crate("it has no library target (src/lib.rs)".to_owned()))?;
         // In a build script the outer cargo holds the lock of the workspace's target folder: use a folder of the script's.
-        let target_folder = match std::env::var_os("OUT_DIR") {
-            Some(out) => PathBuf::from(out),
-            None => PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
-        };
+        let workspace = PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target"));
+        let tools_folder = workspace.join("tools");
+        let target_folder = std::env::var_os("OUT_DIR").map_or(workspace, PathBuf::from);
         Ok(Package {
             folder,
             name: package["name"].as_str().unwrap_or_default().to_owned(),
             library: library.replace('-', "_"),
             target_folder: target_folder.join("cuda-builder"),
+            tools_folder,
         })
     }
 }
@@ -348,6 +352,7 @@ mod tests {
             crates: vec![],
             standard_library: vec![],
             target_folder: "/t".into(),
+            tools_folder: "/t/tools".into(),
             crate_folder: "/k".into(),
         };
         for (manifest, file) in [

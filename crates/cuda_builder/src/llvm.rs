@@ -1,14 +1,17 @@
 //! LLVM's part: link the bitcode, rewrite the IR, optimise it, print PTX.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::CudaBuilder;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
-use crate::ir::{address_space, atomic, barrier, convergent, flush, functions, generic_access};
+use crate::ir::{
+    address_space, atomic, barrier, contract, convergent, flush, functions, generic_access,
+    remainder,
+};
 use crate::output::Folder;
-use crate::tools::Toolchain;
+use crate::tools::{Toolchain, libdevice};
 
 /// Turns the archives into the folder's PTX file.
 pub(crate) fn emit_ptx(
@@ -18,6 +21,11 @@ pub(crate) fn emit_ptx(
     folder: &Folder,
 ) -> Result<(), CudaBuilderError> {
     let linked = link(toolchain, bitcode, folder)?;
+    let mut linked = remainder::lower(&linked);
+    if builder.fma_contraction {
+        linked = contract::mark(&linked);
+    }
+    let linked = link_libdevice(toolchain, bitcode, folder, linked)?;
     let public = kernels_and_constants(&linked);
     if !public.has_kernels {
         return Err(CudaBuilderError::NoKernels {
@@ -34,6 +42,7 @@ pub(crate) fn emit_ptx(
     run(Command::new(&toolchain.opt)
         .arg(format!("-mcpu={}", builder.arch))
         .arg(format!("-passes={}", passes(builder, &public.names)))
+        .args(libdevice_settings(builder))
         .args((!builder.keeps_lines()).then_some("--strip-debug"))
         .arg("-S")
         .arg(folder.lowered_ir())
@@ -44,14 +53,6 @@ pub(crate) fn emit_ptx(
     run(Command::new(&toolchain.llc)
         .arg(format!("-mcpu={}", builder.arch))
         .arg(if builder.release { "-O3" } else { "-O1" })
-        .arg(format!(
-            "--fp-contract={}",
-            if builder.fma_contraction {
-                "fast"
-            } else {
-                "off"
-            }
-        ))
         .arg(format!(
             "-nvptx-prec-divf32={}",
             if builder.fast_div { 0 } else { 2 }
@@ -91,9 +92,47 @@ fn link(
         .args(&bitcode.standard_library)
         .arg("-o")
         .arg(&linked))?;
-    let text = read(&linked)?;
-    for file in [crates, linked] {
-        std::fs::remove_file(&file).map_err(io_error("remove", file))?;
+    take(&[crates], &linked)
+}
+
+/// Adds the functions of libdevice that the module calls. A module that calls none does not need the library to exist.
+fn link_libdevice(
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+    folder: &Folder,
+    module: String,
+) -> Result<String, CudaBuilderError> {
+    let calls_it = |line: &str| line.starts_with("declare ") && line.contains(" @__nv_");
+    if !module.lines().any(calls_it) {
+        return Ok(module);
+    }
+    let library = libdevice::find_or_fetch(&bitcode.tools_folder)?;
+    let (calling, linked) = (folder.file("calling.ll"), folder.file("linked.ll"));
+    write(&calling, &module)?;
+    run(Command::new(&toolchain.llvm_link)
+        .args(["--only-needed", "--internalize", "-S"])
+        .arg(&calling)
+        .arg(&library)
+        .arg("-o")
+        .arg(&linked))?;
+    take(&[calling], &linked)
+}
+
+/// What libdevice asks of its compiler by `__nvvm_reflect`; the architecture LLVM answers by itself. Whatever is not answered
+/// counts as 0, which for square roots would mean approximate ones.
+fn libdevice_settings(builder: &CudaBuilder) -> [String; 2] {
+    [
+        ("__CUDA_FTZ", builder.ftz),
+        ("__CUDA_PREC_SQRT", !builder.fast_sqrt),
+    ]
+    .map(|(name, value)| format!("--nvvm-reflect-add={name}={}", u8::from(value)))
+}
+
+/// Reads the output of a tool, and removes it with the tool's inputs.
+fn take(inputs: &[PathBuf], output: &Path) -> Result<String, CudaBuilderError> {
+    let text = read(output)?;
+    for file in inputs.iter().map(PathBuf::as_path).chain([output]) {
+        std::fs::remove_file(file).map_err(io_error("remove", file))?;
     }
     Ok(text)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
-use crate::tools::Toolchain;
+use crate::tools::{Toolchain, libdevice};
 use crate::{CudaBuilder, NvvmArch};
 
 /// Where one crate's outputs for one architecture lie.
@@ -67,13 +67,21 @@ impl Folder {
     }
 }
 
+/// Counts the changes of this crate that change the PTX of an unchanged crate: without it, what an earlier version left would
+/// look fresh.
+const LOWERING: u32 = 2;
+
 /// Everything that decides the PTX's contents: the bitcode, the options, the tools.
 pub(crate) fn fingerprint(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
     bitcode: &Bitcode,
 ) -> Result<String, CudaBuilderError> {
-    let mut text = format!("{}\n{builder:?}\n{toolchain}\n", env!("CARGO_PKG_VERSION"));
+    let mut text = format!("{LOWERING}\n{builder:?}\n{toolchain}\n");
+    // Where it would be after fetching, when it is not there yet: most builds never ask.
+    let tools = &bitcode.tools_folder;
+    let libdevice = libdevice::find(tools).unwrap_or_else(|_| libdevice::WHEEL.place(tools));
+    let _ = writeln!(text, "{}", libdevice.display());
     for archive in bitcode.crates.iter().chain(&bitcode.standard_library) {
         let bytes = fs::read(archive).map_err(io_error("read", archive))?;
         let mut hasher = DefaultHasher::new();

@@ -33,7 +33,8 @@
 
 pub mod atomic;
 pub mod float;
-mod intrinsics;
+pub mod intrinsics;
+mod nvvm;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
 pub mod prelude;
@@ -42,7 +43,7 @@ pub mod thread;
 pub mod warp;
 
 pub use cuda_std_macros::{address_space, kernel};
-pub use float::GpuFloat;
+pub use float::{FloatExt, GpuFloat};
 pub use glam;
 
 /// What the macros expand to; no part of the API.

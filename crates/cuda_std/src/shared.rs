@@ -54,6 +54,6 @@ mod dynamic {
 #[cfg(not(target_arch = "nvptx64"))]
 mod dynamic {
     pub(super) fn base() -> *mut u8 {
-        crate::intrinsics::only_on_device("dynamic_shared_mem")
+        crate::nvvm::only_on_device("dynamic_shared_mem")
     }
 }

@@ -5,78 +5,78 @@
 
 use glam::{UVec2, UVec3};
 
-use crate::intrinsics;
+use crate::nvvm;
 
 /// The thread's index in its block, x.
 #[inline(always)]
 pub fn thread_idx_x() -> u32 {
-    intrinsics::tid_x()
+    nvvm::tid_x()
 }
 
 /// The thread's index in its block, y.
 #[inline(always)]
 pub fn thread_idx_y() -> u32 {
-    intrinsics::tid_y()
+    nvvm::tid_y()
 }
 
 /// The thread's index in its block, z.
 #[inline(always)]
 pub fn thread_idx_z() -> u32 {
-    intrinsics::tid_z()
+    nvvm::tid_z()
 }
 
 /// The block's index in the grid, x.
 #[inline(always)]
 pub fn block_idx_x() -> u32 {
-    intrinsics::ctaid_x()
+    nvvm::ctaid_x()
 }
 
 /// The block's index in the grid, y.
 #[inline(always)]
 pub fn block_idx_y() -> u32 {
-    intrinsics::ctaid_y()
+    nvvm::ctaid_y()
 }
 
 /// The block's index in the grid, z.
 #[inline(always)]
 pub fn block_idx_z() -> u32 {
-    intrinsics::ctaid_z()
+    nvvm::ctaid_z()
 }
 
 /// Threads in a block, x.
 #[inline(always)]
 pub fn block_dim_x() -> u32 {
-    intrinsics::ntid_x()
+    nvvm::ntid_x()
 }
 
 /// Threads in a block, y.
 #[inline(always)]
 pub fn block_dim_y() -> u32 {
-    intrinsics::ntid_y()
+    nvvm::ntid_y()
 }
 
 /// Threads in a block, z.
 #[inline(always)]
 pub fn block_dim_z() -> u32 {
-    intrinsics::ntid_z()
+    nvvm::ntid_z()
 }
 
 /// Blocks in the grid, x.
 #[inline(always)]
 pub fn grid_dim_x() -> u32 {
-    intrinsics::nctaid_x()
+    nvvm::nctaid_x()
 }
 
 /// Blocks in the grid, y.
 #[inline(always)]
 pub fn grid_dim_y() -> u32 {
-    intrinsics::nctaid_y()
+    nvvm::nctaid_y()
 }
 
 /// Blocks in the grid, z.
 #[inline(always)]
 pub fn grid_dim_z() -> u32 {
-    intrinsics::nctaid_z()
+    nvvm::nctaid_z()
 }
 
 /// The thread's index in its block.
@@ -178,41 +178,41 @@ pub const fn warp_size() -> u32 {
 #[inline(always)]
 pub fn sync_threads() {
     // SAFETY: the call is memory-safe; what it asks of the threads is stated above and cannot be checked here.
-    unsafe { intrinsics::barrier_sync(0) }
+    unsafe { nvvm::barrier_sync(0) }
 }
 
 /// [`sync_threads`], and returns in each thread for how many threads of the block `predicate` was not zero.
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
-    unsafe { intrinsics::barrier_red_popc(0, predicate != 0) }
+    unsafe { nvvm::barrier_red_popc(0, predicate != 0) }
 }
 
 /// [`sync_threads`], and returns 1 in each thread if `predicate` was not zero in all threads of the block, else 0.
 #[inline(always)]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
-    unsafe { intrinsics::barrier_red_and(0, predicate != 0) as u32 }
+    unsafe { nvvm::barrier_red_and(0, predicate != 0) as u32 }
 }
 
 /// [`sync_threads`], and returns 1 in each thread if `predicate` was not zero in any thread of the block, else 0.
 #[inline(always)]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
-    unsafe { intrinsics::barrier_red_or(0, predicate != 0) as u32 }
+    unsafe { nvvm::barrier_red_or(0, predicate != 0) as u32 }
 }
 
 /// Orders this thread's memory accesses before the fence against those after it, as seen by its block
 /// (CUDA's `__threadfence_block`, PTX `membar.cta`). Waits for nobody.
 #[inline(always)]
 pub fn block_fence() {
-    intrinsics::membar_cta()
+    nvvm::membar_cta()
 }
 
 /// As [`block_fence`], as seen by all threads on the device (CUDA's `__threadfence`, PTX `membar.gl`).
 #[inline(always)]
 pub fn device_fence() {
-    intrinsics::membar_gl()
+    nvvm::membar_gl()
 }
 
 /// The older name of [`device_fence`].
@@ -224,11 +224,11 @@ pub fn grid_fence() {
 /// As [`block_fence`], as seen by the device, its peers and the host (CUDA's `__threadfence_system`, PTX `membar.sys`).
 #[inline(always)]
 pub fn system_fence() {
-    intrinsics::membar_sys()
+    nvvm::membar_sys()
 }
 
 /// Suspends the thread for about `nanos` nanoseconds (PTX `nanosleep`, at most one millisecond, sm_70 or newer).
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {
-    intrinsics::nanosleep(nanos)
+    nvvm::nanosleep(nanos)
 }

@@ -9,12 +9,12 @@
 //! not exited calls the same operation with the same mask; no lane in `mask` has exited. Otherwise the result is undefined,
 //! and the emulator reports it. None of them orders memory except [`sync_warp`].
 
-use crate::intrinsics;
+use crate::nvvm;
 
 /// The lane's number in its warp, `0..32`.
 #[inline(always)]
 pub fn lane_id() -> u32 {
-    intrinsics::laneid()
+    nvvm::laneid()
 }
 
 /// The lanes of the warp that execute this call together right now.
@@ -23,7 +23,7 @@ pub fn lane_id() -> u32 {
 #[inline(always)]
 pub fn activemask() -> u32 {
     // SAFETY: reads a register.
-    unsafe { intrinsics::activemask() }
+    unsafe { nvvm::activemask() }
 }
 
 /// Waits for the lanes in `mask` and orders their memory accesses before the call against those after it.
@@ -33,7 +33,7 @@ pub fn activemask() -> u32 {
 #[inline(always)]
 pub unsafe fn sync_warp(mask: u32) {
     // SAFETY: passed on to the caller.
-    unsafe { intrinsics::bar_warp_sync(mask) }
+    unsafe { nvvm::bar_warp_sync(mask) }
 }
 
 /// Whether `predicate` is true in all lanes of `mask`.
@@ -43,7 +43,7 @@ pub unsafe fn sync_warp(mask: u32) {
 #[inline(always)]
 pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
     // SAFETY: passed on to the caller.
-    unsafe { intrinsics::vote_all(mask, predicate) }
+    unsafe { nvvm::vote_all(mask, predicate) }
 }
 
 /// Whether `predicate` is true in any lane of `mask`.
@@ -53,7 +53,7 @@ pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
 #[inline(always)]
 pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
     // SAFETY: passed on to the caller.
-    unsafe { intrinsics::vote_any(mask, predicate) }
+    unsafe { nvvm::vote_any(mask, predicate) }
 }
 
 /// The lanes of `mask` in which `predicate` is true, as a mask.
@@ -63,7 +63,7 @@ pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
 #[inline(always)]
 pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
     // SAFETY: passed on to the caller.
-    unsafe { intrinsics::vote_ballot(mask, predicate) }
+    unsafe { nvvm::vote_ballot(mask, predicate) }
 }
 
 /// The lanes of `mask` that hold the same `value` (the same bits) as this one, as a mask.
@@ -138,12 +138,12 @@ macro_rules! impl_reduce {
                 // SAFETY: passed on to the caller.
                 let result = unsafe {
                     match op {
-                        WarpReductionOp::Add => intrinsics::redux_add(bits, mask),
-                        WarpReductionOp::Min => intrinsics::$min(bits, mask),
-                        WarpReductionOp::Max => intrinsics::$max(bits, mask),
-                        WarpReductionOp::And => intrinsics::redux_and(bits, mask),
-                        WarpReductionOp::Or => intrinsics::redux_or(bits, mask),
-                        WarpReductionOp::Xor => intrinsics::redux_xor(bits, mask),
+                        WarpReductionOp::Add => nvvm::redux_add(bits, mask),
+                        WarpReductionOp::Min => nvvm::$min(bits, mask),
+                        WarpReductionOp::Max => nvvm::$max(bits, mask),
+                        WarpReductionOp::And => nvvm::redux_and(bits, mask),
+                        WarpReductionOp::Or => nvvm::redux_or(bits, mask),
+                        WarpReductionOp::Xor => nvvm::redux_xor(bits, mask),
                     }
                 };
                 result as $t
@@ -247,7 +247,7 @@ macro_rules! impl_values {
             #[inline(always)]
             unsafe fn match_any(self, mask: u32) -> u32 {
                 // SAFETY: passed on to the caller.
-                unsafe { intrinsics::$match_any(mask, $to_bits(self)) }
+                unsafe { nvvm::$match_any(mask, $to_bits(self)) }
             }
         }
     )*};
@@ -312,7 +312,7 @@ unsafe fn shuffle_32<const MODE: u32>(mask: u32, value: u32, b: u32, c: u32) -> 
 
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe fn shuffle_32<const MODE: u32>(_: u32, _: u32, _: u32, _: u32) -> (u32, bool) {
-    intrinsics::only_on_device("warp_shuffle")
+    nvvm::only_on_device("warp_shuffle")
 }
 
 mod mode {

@@ -15,12 +15,14 @@
 
 mod arithmetic;
 mod barriers;
+mod functions;
 mod memory;
 mod positions;
 mod warps;
 
 pub use arithmetic::*;
 pub use barriers::*;
+pub use functions::*;
 pub use memory::*;
 pub use positions::*;
 pub use warps::*;

@@ -1,14 +1,16 @@
 //! What the builder does to LLVM's IR between rustc and the optimiser, as text.
 //!
-//! rustc's NVPTX target knows nothing of shared or constant memory and lets LLVM copy inline assembly into branches. Four
+//! rustc's NVPTX target knows nothing of shared or constant memory and lets LLVM copy inline assembly into branches. Six
 //! rewrites repair that before any optimisation, and two checks refuse what could still go wrong:
 //!
-//! 1. [`address_space::lower`] moves the marked statics to the shared or constant address space;
-//! 2. [`convergent::mark`] forbids LLVM to make calls depend on more control flow than they do;
-//! 3. [`atomic::order`] keeps the memory ordering that LLVM 22 would drop;
-//! 4. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
-//! 5. [`barrier::check`] finds barriers that rustc itself copied;
-//! 6. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer.
+//! 1. [`remainder::lower`] makes remainders of floats exact, before libdevice is linked;
+//! 2. [`contract::mark`] allows fused multiplication, if wanted, also before, for libdevice's own roundings must stay;
+//! 3. [`address_space::lower`] moves the marked statics to the shared or constant address space;
+//! 4. [`convergent::mark`] forbids LLVM to make calls depend on more control flow than they do;
+//! 5. [`atomic::order`] keeps the memory ordering that LLVM 22 would drop;
+//! 6. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
+//! 7. [`barrier::check`] finds barriers that rustc itself copied;
+//! 8. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer.
 //!
 //! Text, because LLVM's C API would tie the crate to one LLVM, and because llvm-link prints IR in a regular form: one
 //! instruction a line, definitions at the line's start.
@@ -16,8 +18,10 @@
 pub(crate) mod address_space;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
+pub(crate) mod contract;
 pub(crate) mod convergent;
 pub(crate) mod flush;
 pub(crate) mod functions;
 pub(crate) mod generic_access;
+pub(crate) mod remainder;
 pub(crate) mod symbol;

@@ -124,6 +124,16 @@ pub enum ToolError {
         /// What was looked at.
         reason: String,
     },
+    /// No library of mathematical functions on this machine, and none in the cache.
+    #[error(
+        "no libdevice here: {reason}; install a CUDA toolkit and set CUDA_HOME, set {} to the file libdevice.10.bc, or let \
+         `cargo xtask setup` fetch it from PyPI",
+        super::variables::LIBDEVICE
+    )]
+    NoLibdevice {
+        /// What was looked at.
+        reason: String,
+    },
     /// The assembler does not take a PTX file.
     #[error("ptxas refuses {}: {message}", file.display())]
     Refused {

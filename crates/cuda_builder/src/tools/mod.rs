@@ -12,6 +12,7 @@
 //! the LLVM inside `rustc`. A place that breaks a rule is kept in the [`Report`] with every reason.
 
 mod error;
+pub mod libdevice;
 mod llvm;
 mod machine;
 pub mod ptxas;
@@ -40,6 +41,8 @@ pub mod variables {
     pub const LLVM_BIN: &str = "BLOCKWISE_LLVM_BIN";
     /// Path of the `ptxas` to use.
     pub const PTXAS: &str = "BLOCKWISE_PTXAS";
+    /// Path of the `libdevice.10.bc` to use.
+    pub const LIBDEVICE: &str = "BLOCKWISE_LIBDEVICE";
 }
 
 /// The packages of Debian 12 and 13 that together make a toolchain.

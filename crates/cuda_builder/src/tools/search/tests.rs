@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::variables::PTXAS;
-use super::super::{Ptxas, Version, ptxas};
+use super::super::variables::{LIBDEVICE, PTXAS};
+use super::super::{Ptxas, Version, libdevice, ptxas};
 use super::*;
 
 const HOST: &str = "x86_64-unknown-linux-gnu";
@@ -473,4 +473,41 @@ fn a_ptxas_that_does_not_run_is_passed_over_but_not_one_chosen_by_hand() {
     let error = ptxas::find(&machine, &cache).unwrap_err().to_string();
     assert!(error.contains("BLOCKWISE_PTXAS: "), "{error}");
     assert!(error.contains("nowhere/ptxas is not there"), "{error}");
+}
+
+#[test]
+fn libdevice_is_taken_from_variable_toolkit_and_cache_in_this_order() {
+    let mut machine = MadeUp::new();
+    let cache = machine.path("cache");
+    let error = libdevice::find_on(&machine, &cache)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("none in CUDA_HOME") && error.contains("cargo xtask setup"),
+        "{error}"
+    );
+    let wheel = libdevice::WHEEL;
+    let cached = format!("cache/{}-{}/{}", wheel.package, wheel.version, wheel.file);
+    let places = [
+        cached.as_str(),
+        "usr/local/cuda/nvvm/libdevice/libdevice.10.bc",
+        "toolkit/nvvm/libdevice/libdevice.10.bc",
+        "own.bc",
+    ];
+    machine.set("CUDA_PATH", "toolkit");
+    for place in places {
+        machine.file(place, "");
+        if place == "own.bc" {
+            machine.set(LIBDEVICE, place);
+        }
+        assert_eq!(
+            libdevice::find_on(&machine, &cache).unwrap(),
+            machine.path(place)
+        );
+    }
+    machine.set(LIBDEVICE, "nowhere.bc");
+    let error = libdevice::find_on(&machine, &cache)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("nowhere.bc does not exist"), "{error}");
 }
