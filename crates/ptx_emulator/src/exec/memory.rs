@@ -560,6 +560,17 @@ impl<'a> Memory<'a> {
         Some(self.load_byte(&Part { region, lanes }, lane))
     }
 
+    /// Up to 8 bytes as they are now, of a region that a warp shares with others; callers have checked the bounds.
+    pub(crate) fn peek(&self, region: Region<'_>, offset: u64, size: u32) -> u64 {
+        let byte = |offset: u64| match region {
+            Region::Global(allocation) => allocation.load::<1>(offset),
+            Region::Shared => u64::from(cut::<1>(self.shared[shared_index(offset)], offset)),
+            Region::Local | Region::Param => 0,
+        };
+        let bytes = (0..u64::from(size)).map(|at| byte(offset + at) << (8 * at));
+        bytes.fold(0, |all, byte| all | byte)
+    }
+
     pub(super) fn load_byte(&self, part: &Part<'_>, lane: usize) -> u8 {
         self.gather32::<1>(part, 0)[lane] as u8
     }

@@ -1,4 +1,4 @@
-use super::finding::{Finding, Rule};
+use super::finding::{Finding, Rule, Severity};
 use std::collections::HashMap;
 
 /// The findings of a check: one for each rule and pair of places, with a count.
@@ -42,6 +42,27 @@ impl Ledger {
                     self.dropped += 1;
                 }
             }
+        }
+    }
+
+    /// Like [`report`](Self::report), for a rule whose findings are not all equally bad: `tell` is asked again when
+    /// there is a worse one than before.
+    pub(crate) fn report_worst(
+        &mut self,
+        key: (Rule, u32, u32),
+        severity: Severity,
+        tell: impl FnOnce() -> Finding,
+    ) {
+        match self.known.get(&key) {
+            Some(&Some(at)) if self.findings[at].severity < severity => {
+                let (count, seed) = (self.findings[at].count + 1, self.seed);
+                self.findings[at] = Finding {
+                    count,
+                    seed,
+                    ..tell()
+                };
+            }
+            _ => self.report(key, tell),
         }
     }
 

@@ -38,7 +38,9 @@ impl<'a> Sanitizer<'a> {
     ) -> Self {
         Self {
             scene: Scene::new(request.program, request.config),
-            race: options.race.then(Race::new),
+            race: options
+                .race
+                .then(|| Race::new(request.program, request.config)),
             init: options.init.then(|| Init::new(request)),
             ledger,
         }
@@ -59,7 +61,7 @@ impl Observer for Sanitizer<'_> {
     fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
         self.scene.block(slot, number, index);
         if let Some(race) = &mut self.race {
-            race.block(slot);
+            race.block(slot, number);
         }
         if let Some(init) = &mut self.init {
             init.block(slot);

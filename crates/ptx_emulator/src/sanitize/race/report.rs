@@ -1,0 +1,240 @@
+//! A race, told so that it can be put right: both accesses, what they did to the bytes, and what would order them.
+
+use super::judge::{Act, Hazard};
+use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
+use crate::exec::{Frame, Memory, Seen};
+use crate::fault::{Access, Place, Space};
+use crate::sanitize::scene::address;
+use crate::sanitize::{Actor, Finding, Ledger, Rule, Scene, Severity, Site, Target};
+
+/// Everything that a report needs, while the access that shows the race is about to happen.
+pub(super) struct Report<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) seen: &'a Seen<'a>,
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) memory: &'a Memory<'a>,
+    pub(super) act: &'a Act<'a>,
+    pub(super) hazard: Hazard,
+}
+
+impl Report<'_> {
+    pub(super) fn tell(&self, ledger: &mut Ledger) {
+        let earlier = self.hazard.earlier;
+        let rule = match (earlier.writes(), self.act.writes) {
+            (true, true) => Rule::WriteAfterWrite,
+            (true, false) => Rule::ReadAfterWrite,
+            (false, _) => Rule::WriteAfterRead,
+        };
+        let severity = self.severity(rule);
+        let key = (rule, earlier.pc(), self.act.now.pc);
+        ledger.report_worst(key, severity, || self.finding(rule, severity));
+    }
+
+    /// Within a warp the machines of today keep the order of the instructions, and equal values do no harm there.
+    fn severity(&self, rule: Rule) -> Severity {
+        let warning = if rule == Rule::WriteAfterWrite && self.is_same_value() {
+            true
+        } else {
+            self.hazard.earlier.warp == self.act.now.warp && self.same_step().is_none()
+        };
+        if warning {
+            Severity::Warning
+        } else {
+            Severity::Error
+        }
+    }
+
+    /// The earlier lane, when it makes its access in the very same step.
+    fn same_step(&self) -> Option<usize> {
+        let (earlier, lane) = (self.hazard.earlier, self.hazard.lane);
+        let same = earlier.warp == self.act.now.warp
+            && earlier.pc() == self.act.now.pc
+            && lane < self.act.lane
+            && self.seen.lanes & (1 << lane) != 0
+            && self.seen.offsets[lane] <= self.hazard.at
+            && self.hazard.at < self.seen.offsets[lane] + u64::from(self.seen.size);
+        same.then_some(lane)
+    }
+
+    /// Whether the byte that both write gets the same value from both.
+    fn is_same_value(&self) -> bool {
+        let Some((start, _, new)) = self.written(self.act.lane) else {
+            return false;
+        };
+        let byte = |start: u64, value: u64| value >> (8 * (self.hazard.at - start)) & 0xff;
+        let old = match self.same_step() {
+            // The memory does not hold it yet.
+            Some(lane) => self
+                .written(lane)
+                .map(|(start, _, value)| byte(start, value)),
+            None => Some(self.memory.peek(self.seen.region, self.hazard.at, 1)),
+        };
+        old == Some(byte(start, new))
+    }
+
+    /// The element that a lane writes at the hazard: its offset, size, and value.
+    fn written(&self, lane: usize) -> Option<(u64, u32, u64)> {
+        let offset = self.seen.offsets[lane];
+        let index = |size: u8| (self.hazard.at - offset) / u64::from(size);
+        match &self.scene.program.code[self.act.now.pc as usize].op {
+            Op::Store(t) => {
+                let index = index(t.size);
+                let row = t.rows[index as usize];
+                let reg = match t.width {
+                    Width::R16 => Reg::R16(row),
+                    Width::R32 => Reg::R32(row),
+                    Width::R64 => Reg::R64(row),
+                };
+                let value = cut(self.frame.get(reg, lane), t.size.into());
+                Some((offset + index * u64::from(t.size), t.size.into(), value))
+            }
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn finding(&self, rule: Rule, severity: Severity) -> Finding {
+        let (space, _) = address(self.seen, self.act.lane);
+        let verb = match rule {
+            Rule::ReadAfterWrite => "a read sees a write",
+            Rule::WriteAfterRead => "a write changes what was read",
+            _ => "two writes meet",
+        };
+        let whose = if self.hazard.earlier.warp == self.act.now.warp {
+            "by another lane of the same warp"
+        } else if self.act.now.shares_block(&self.hazard.earlier) {
+            "by another warp of the block"
+        } else {
+            "by another block"
+        };
+        let (here, there) = (self.here(space), self.there(space));
+        Finding {
+            rule,
+            severity,
+            message: format!("{verb} {whose} in {space} memory, and nothing orders the two"),
+            hint: Some(self.hint(&there.place, &here.place)),
+            site: here,
+            others: vec![there],
+            count: 1,
+            seed: None,
+        }
+    }
+
+    fn here(&self, space: Space) -> Site {
+        let (scene, seen, pc) = (self.scene, self.seen, self.act.now.pc);
+        let (start, size) = element(scene, pc, self.hazard.at);
+        let old = self.memory.peek(seen.region, start, size);
+        let (access, value, what) = match (seen.access, self.written(self.act.lane)) {
+            (Access::Write, Some((_, _, value))) => {
+                let what = format!("write of {value:#x} over {old:#x}, {size} bytes");
+                (Access::Write, Some(value), what)
+            }
+            (Access::Write, None) => (
+                Access::Write,
+                None,
+                format!("write of {size} bytes over {old:#x}"),
+            ),
+            (access, _) => (
+                access,
+                Some(old),
+                format!("{access} of {old:#x}, {size} bytes"),
+            ),
+        };
+        let target = Target {
+            access,
+            space,
+            address: address_of(seen, start),
+            size,
+            value,
+        };
+        scene.site(scene.actor(pc, self.act.lane), what, Some(target))
+    }
+
+    /// The earlier access. What it wrote or read is what the memory holds now.
+    fn there(&self, space: Space) -> Site {
+        let (scene, earlier) = (self.scene, self.hazard.earlier);
+        let pc = earlier.pc();
+        let (start, size) = element(scene, pc, self.hazard.at);
+        let value = match self.same_step().and_then(|lane| self.written(lane)) {
+            Some((_, _, value)) => value,
+            None => self.memory.peek(self.seen.region, start, size),
+        };
+        let access = match scene.program.code[pc as usize].op {
+            Op::Atomic(_) => Access::Atomic,
+            _ if earlier.writes() => Access::Write,
+            _ => Access::Read,
+        };
+        let target = Target {
+            access,
+            space,
+            address: address_of(self.seen, start),
+            size,
+            value: Some(value),
+        };
+        let warps = scene.config.block.iter().product::<u32>().div_ceil(32);
+        let actor = Actor {
+            pc,
+            block: u64::from(earlier.warp / warps),
+            thread: 32 * (earlier.warp % warps) + self.hazard.lane as u32,
+            epoch: scene.slot().epoch,
+        };
+        let what = format!("earlier {access} of {value:#x}, {size} bytes");
+        scene.site(actor, what, Some(target))
+    }
+
+    /// What would order the two.
+    fn hint(&self, there: &Place, here: &Place) -> String {
+        let rust = there.source.is_some() && here.source.is_some();
+        let between = if there == here {
+            format!("between one use of {here} and the next")
+        } else {
+            format!("between {there} and {here}")
+        };
+        if self.hazard.earlier.warp == self.act.now.warp {
+            if self.same_step().is_some() {
+                return "one instruction writes the same bytes from several lanes: let one lane write, or use an atomic"
+                    .to_owned();
+            }
+            let barrier = if rust {
+                "warp::sync_warp(mask)"
+            } else {
+                "bar.warp.sync"
+            };
+            format!("a `{barrier}` {between}")
+        } else if self.act.now.shares_block(&self.hazard.earlier) {
+            let barrier = if rust {
+                "thread::sync_threads()"
+            } else {
+                "bar.sync 0"
+            };
+            format!("a `{barrier}` {between}")
+        } else {
+            format!(
+                "no barrier reaches another block: a second launch {between}, an atomic at both, or a flag that is written after a fence and read before one"
+            )
+        }
+    }
+}
+
+/// The element of an instruction's access that holds a byte: its offset and size.
+fn element(scene: &Scene<'_>, pc: u32, at: u64) -> (u64, u32) {
+    let size = match &scene.program.code[pc as usize].op {
+        Op::Load(Transfer { size, .. }) | Op::Store(Transfer { size, .. }) => u32::from(*size),
+        Op::Atomic(atomic) => {
+            let AtomicOp { size, .. } = **atomic;
+            u32::from(size)
+        }
+        _ => 4,
+    };
+    (at - at % u64::from(size), size)
+}
+
+/// The address of an offset in the region of an access.
+fn address_of(seen: &Seen<'_>, offset: u64) -> u64 {
+    let (_, first) = address(seen, 0);
+    first - seen.offsets[0] + offset
+}
+
+fn cut(value: u64, size: u32) -> u64 {
+    value & (u64::MAX >> (64 - 8 * size))
+}

@@ -1,0 +1,191 @@
+//! What is remembered of memory: for each 4-byte word the last write and the accesses since.
+
+/// Words of a page; pages are made when they are first touched.
+pub(super) const PAGE_WORDS: usize = 1024;
+/// Bytes of memory that a page stands for.
+pub(super) const PAGE_BYTES: u64 = 4 * PAGE_WORDS as u64;
+
+/// In [`Record::pc`]: the access wrote.
+const WRITES: u32 = 1 << 31;
+/// As a record's time: the word's bytes have cells of their own.
+const SPLIT: u32 = u32::MAX - 1;
+/// Accesses that are kept of one word beyond those in its cell: one for each warp that a block can have.
+const MOST_SPILLED: usize = 32;
+
+/// An access by some lanes of a warp. Without lanes it is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Record {
+    /// The warp's time: see [`clocks`](super::clocks).
+    pub(super) time: u32,
+    /// The warp's number in the launch: those of a block follow each other.
+    pub(super) warp: u32,
+    pub(super) lanes: u32,
+    pc: u32,
+}
+
+/// The shadow of a word, or of a byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cell {
+    /// The last write.
+    pub(super) write: Record,
+    /// Accesses since then that nothing orders before a later one: reads, and atomics that met other atomics.
+    pub(super) others: [Record; 2],
+    /// The list of more of them, from 1; 0 is none.
+    pub(super) more: u32,
+}
+
+/// The shadow of a stretch of memory.
+#[derive(Default)]
+pub(super) struct Shadow {
+    pages: Vec<Option<Box<[Cell]>>>,
+    bytes: Vec<[Cell; 4]>,
+    pub(super) spilled: Spilled,
+}
+
+/// Accesses that found no place in their cell.
+#[derive(Default)]
+pub(super) struct Spilled(Vec<Vec<Record>>);
+
+impl Record {
+    #[inline(always)]
+    pub(super) fn new(time: u32, warp: u32, lanes: u32, pc: u32, writes: bool) -> Self {
+        let pc = pc | if writes { WRITES } else { 0 };
+        Self {
+            time,
+            warp,
+            lanes,
+            pc,
+        }
+    }
+
+    pub(super) fn pc(&self) -> u32 {
+        self.pc & !WRITES
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        self.pc & WRITES != 0
+    }
+
+    /// The same instruction of the same warp, with nothing between that orders the two.
+    #[inline(always)]
+    pub(super) fn joins(&self, other: &Record) -> bool {
+        (self.time, self.warp, self.pc) == (other.time, other.warp, other.pc)
+    }
+}
+
+impl Cell {
+    fn is_split(&self) -> bool {
+        self.write.time == SPLIT
+    }
+
+    /// Forgets all accesses but the last write.
+    #[inline(always)]
+    pub(super) fn forget_others(&mut self) {
+        self.others[0].lanes = 0;
+        self.others[1].lanes = 0;
+    }
+}
+
+impl Shadow {
+    /// Forgets everything, and keeps the memory for later.
+    pub(super) fn clear(&mut self) {
+        for page in self.pages.iter_mut().flatten() {
+            page.fill(Cell::default());
+        }
+        self.bytes.clear();
+        self.spilled.0.clear();
+    }
+
+    /// The page with that number; it is made when `room` allows, which counts pages.
+    #[inline(always)]
+    pub(super) fn page(&mut self, number: usize, room: &mut u64) -> Option<&mut [Cell]> {
+        if self.pages.get(number).is_none_or(Option::is_none) {
+            self.make_page(number, room)?;
+        }
+        self.pages[number].as_deref_mut()
+    }
+
+    #[cold]
+    fn make_page(&mut self, number: usize, room: &mut u64) -> Option<()> {
+        *room = room.checked_sub(1)?;
+        if self.pages.len() <= number {
+            self.pages.resize_with(number + 1, || None);
+        }
+        self.pages[number] = Some(vec![Cell::default(); PAGE_WORDS].into());
+        Some(())
+    }
+
+    /// Visits the cells of some bytes inside one word, with their first byte: the word's own, when all of it is meant
+    /// and nobody has used a part of it before.
+    pub(super) fn visit(
+        &mut self,
+        start: u64,
+        size: u64,
+        mut each: impl FnMut(u64, &mut Cell, &mut Spilled),
+    ) {
+        let (number, word) = (
+            (start / PAGE_BYTES) as usize,
+            (start % PAGE_BYTES / 4) as usize,
+        );
+        let Some(Some(page)) = self.pages.get_mut(number) else {
+            return;
+        };
+        let cell = &mut page[word];
+        if size == 4 && !cell.is_split() {
+            return each(start, cell, &mut self.spilled);
+        }
+        if !cell.is_split() {
+            let parts = [*cell; 4].map(|cell| Cell {
+                more: self.spilled.copy(cell.more),
+                ..cell
+            });
+            *cell = Cell::default();
+            // No warp has this number, so that nobody takes the record for their own.
+            cell.write = Record::new(SPLIT, u32::MAX, 1, self.bytes.len() as u32, true);
+            self.bytes.push(parts);
+        }
+        let bytes = &mut self.bytes[cell.write.pc() as usize];
+        for at in start..start + size {
+            each(at, &mut bytes[at as usize % 4], &mut self.spilled);
+        }
+    }
+}
+
+impl Spilled {
+    pub(super) fn of(&self, cell: &Cell) -> &[Record] {
+        match cell.more {
+            0 => &[],
+            more => &self.0[more as usize - 1],
+        }
+    }
+
+    /// Adds an access, unless there are many already.
+    pub(super) fn push(&mut self, cell: &mut Cell, record: Record) {
+        if cell.more == 0 {
+            self.0.push(Vec::new());
+            cell.more = self.0.len() as u32;
+        }
+        let list = &mut self.0[cell.more as usize - 1];
+        if let Some(known) = list.iter_mut().find(|known| known.joins(&record)) {
+            known.lanes |= record.lanes;
+        } else if list.len() < MOST_SPILLED {
+            list.push(record);
+        }
+    }
+
+    /// Keeps those for which `keep` holds.
+    pub(super) fn retain(&mut self, cell: &Cell, keep: impl FnMut(&Record) -> bool) {
+        if cell.more != 0 {
+            self.0[cell.more as usize - 1].retain(keep);
+        }
+    }
+
+    fn copy(&mut self, more: u32) -> u32 {
+        if more == 0 {
+            return 0;
+        }
+        let list = self.0[more as usize - 1].clone();
+        self.0.push(list);
+        self.0.len() as u32
+    }
+}
