@@ -27,6 +27,10 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         // Whole tiles only.
         add((64, 5), ConvMode::Same, None, true);
         add((1, 1), ConvMode::Valid, None, false);
+        // More outputs than the full convolution has: no tap meets the signal there.
+        let options = with(kernel, Some(32), None);
+        jobs.push(longer::<f32>(on, (20, 4), 40, options));
+        jobs.push(longer::<f64>(on, (20, 4), 40, options));
     }
     let options = with(ConvKernel::BlockPerOutput, None, Some(5));
     jobs.push(job::<f64>(on, (20, 37), ConvMode::Full, options));
@@ -79,29 +83,50 @@ fn job<T: Precision + Draw>(
     mode: ConvMode,
     options: ConvOptions,
 ) -> Job {
-    let case = format!("{samples} samples, {taps} taps, {mode}, {options:?}");
+    extended::<T>(on, (samples, taps), mode, options, 0)
+}
+
+/// The full convolution and so many zeros behind it.
+fn longer<T: Precision + Draw>(
+    on: &DeviceProperties,
+    lengths: Lengths,
+    zeros: usize,
+    options: ConvOptions,
+) -> Job {
+    extended::<T>(on, lengths, ConvMode::Full, options, zeros)
+}
+
+fn extended<T: Precision + Draw>(
+    on: &DeviceProperties,
+    (samples, taps): Lengths,
+    mode: ConvMode,
+    options: ConvOptions,
+    zeros: usize,
+) -> Job {
+    let case = format!("{samples} samples, {taps} taps, {mode}, {zeros} zeros, {options:?}");
     let planned = plan::<T>(samples, taps, mode, &options, on);
     let planned = planned.unwrap_or_else(|error| panic!("{case}: {error}"));
     let (signal, taps) = (vector::<T>(11, samples), vector::<T>(12, taps));
-    let expected = oracle::convolve::<T>(signal.view(), taps.view(), mode);
+    let mut expected = oracle::convolve::<T>(signal.view(), taps.view(), mode);
+    for values in [&mut expected.values, &mut expected.tolerance] {
+        let longer = values
+            .iter()
+            .copied()
+            .chain(std::iter::repeat_n(0.0, zeros));
+        *values = longer.collect();
+    }
+    let output_len = planned.output_len + zeros;
     let (long, short) = if planned.swapped {
         (taps, signal)
     } else {
         (signal, taps)
     };
-    let job = Job::new(
-        case,
-        planned.launch,
-        planned.output_len,
-        within::<T, _>(expected),
-    )
-    .slice(long.as_slice().unwrap_or_default())
-    .slice(short.as_slice().unwrap_or_default())
-    .output();
+    let job = Job::new(case, planned.launch, output_len, within::<T, _>(expected))
+        .slice(long.as_slice().unwrap_or_default())
+        .slice(short.as_slice().unwrap_or_default())
+        .output();
     match planned.kernel {
         ConvKernel::BlockPerOutput => job,
-        ConvKernel::Tiled | ConvKernel::Direct => {
-            job.value(planned.output_len).value(planned.offset)
-        }
+        ConvKernel::Tiled | ConvKernel::Direct => job.value(output_len).value(planned.offset),
     }
 }

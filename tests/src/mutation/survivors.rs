@@ -17,8 +17,224 @@ pub struct Survivor {
     pub reason: &'static str,
 }
 
+/// A comparison that never holds.
+const NEVER: &str = "setp.ne.u32 %p, 0, 0;";
+
+const BEYOND: &str = "A block beyond the work runs its loop's body once; every access in there has a guard of its own, and the barriers are for all threads.";
+
+const ONE_ROUND_MORE: &str = "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads.";
+
+const ONE_THREAD: &str = "A block of one thread makes one round, which folds nothing.";
+
+const OTHER_WARPS: &str =
+    "The other warps combine the warps' results too; only the block's first thread writes its one.";
+
 /// The list.
-pub const SURVIVORS: &[Survivor] = &[];
+pub const SURVIVORS: &[Survivor] = &[
+    Survivor {
+        kernels: "conv1d_block_per_output_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1,
+        reason: "There is at least one tap: the launcher refuses none.",
+    },
+    Survivor {
+        kernels: "conv1d_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "conv1d_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: "A thread's number is always below the number of slots, so each loads at least one.",
+    },
+    Survivor {
+        kernels: "conv1d_tiled_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "matmul_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "matmul_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "matmul_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1,
+        reason: "Without an inner extent the loop adds one tile of zeros.",
+    },
+    Survivor {
+        kernels: "matmul_tiled_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 3,
+        reason: "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads. A tile beyond the inner extent is all zeros.",
+    },
+    Survivor {
+        kernels: "transpose_naive_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_naive_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 2,
+        reason: "One: a block beyond the matrix, whose accesses have guards of their own. The other: a thread's first row is always inside the tile.",
+    },
+    Survivor {
+        kernels: "transpose_naive_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 2,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "transpose_padded_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_padded_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_padded_",
+        operator: Operator::DropPredicate,
+        change: ["setp.gt.u32 %p, %r, 31;", NEVER],
+        count: 1,
+        reason: "A block has fewer rows of threads than a tile has rows.",
+    },
+    Survivor {
+        kernels: "transpose_padded_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 2,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "transpose_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.gt.u32 %p, %r, 31;", NEVER],
+        count: 1,
+        reason: "A block has fewer rows of threads than a tile has rows.",
+    },
+    Survivor {
+        kernels: "transpose_tiled_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 2,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "reverse_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "reverse_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "dot_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "sum_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "min_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "max_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "dot_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
+        count: 1,
+        reason: OTHER_WARPS,
+    },
+    Survivor {
+        kernels: "sum_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
+        count: 1,
+        reason: OTHER_WARPS,
+    },
+    Survivor {
+        kernels: "min_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
+        count: 1,
+        reason: OTHER_WARPS,
+    },
+    Survivor {
+        kernels: "max_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
+        count: 1,
+        reason: OTHER_WARPS,
+    },
+];
 
 impl Survivor {
     /// Whether it explains this mutant.

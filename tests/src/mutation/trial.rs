@@ -90,8 +90,7 @@ fn steps(source: &Source, jobs: &[&Job]) -> Vec<u64> {
     jobs.iter().map(steps).collect()
 }
 
-/// Runs a mutant through the jobs until one shows the mistake. A deleted barrier goes on until a detector does: that the
-/// emulator's order of threads gives a wrong result is luck.
+/// Runs a mutant through the jobs until a detector reports it; else the output decides.
 pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Verdict {
     let module = match Module::parse(&mutant.text(source)) {
         Ok(module) => module,
@@ -108,15 +107,25 @@ pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Ve
             Ok(outcome) => outcome,
             Err(error) => return Verdict::Invalid(error.to_string()),
         };
-        if let Some(finding) = outcome.report.findings.first() {
-            return Verdict::Detector(finding.rule.tool());
+        let tools = || {
+            outcome
+                .report
+                .findings
+                .iter()
+                .map(|finding| finding.rule.tool())
+        };
+        if let Some(tool) = tools().find(|&tool| settles(mutant.operator, tool)) {
+            return Verdict::Detector(tool);
         }
-        if outcome.verdict.is_err() {
-            verdict = Verdict::Oracle;
-            if mutant.operator != Operator::DeleteBarrier {
-                break;
-            }
+        if outcome.verdict.is_err() || tools().next().is_some() {
+            verdict = tools().next().map_or(Verdict::Oracle, Verdict::Detector);
         }
     }
     verdict
+}
+
+/// A deleted barrier must be reported as what it is: that the emulator's order of threads leads to a value that nobody wrote,
+/// or to a wrong result, is luck.
+fn settles(operator: Operator, tool: Tool) -> bool {
+    operator != Operator::DeleteBarrier || matches!(tool, Tool::Racecheck | Tool::Synccheck)
 }

@@ -1,4 +1,4 @@
-//! The broken twins, on the emulator only: on a GPU they write where they must not.
+//! The broken twins without detectors, on the emulator only: on a GPU they write where they must not.
 
 use blockwise::device::{
     Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError, LaunchPlan, Module, PtxSource,
@@ -217,7 +217,7 @@ fn an_uncovered_grid_leaves_elements_that_nobody_wrote() {
     assert_eq!(unwritten("matmul_naive_f32", &sound, floor), [0; 0]);
 }
 
-/// Their races are for the race detector. What is wrong with them can be counted: the barriers that their sound twins have.
+/// What is wrong with them can be counted: the barriers that their sound twins have.
 #[test]
 fn the_racy_twins_lack_a_barrier_that_the_sound_ones_have() {
     let barriers = |stem: &str, kernel: &str| {
@@ -237,7 +237,7 @@ fn the_racy_twins_lack_a_barrier_that_the_sound_ones_have() {
     }
 }
 
-/// Nothing but their order is wrong: no access is out of bounds, so the emulator alone lets them run.
+/// Nothing but their order is wrong: no access is out of bounds, so a launch without detectors lets them run.
 #[test]
 fn the_racy_twins_run_without_a_fault() {
     let bench = Bench::new();

@@ -11,6 +11,7 @@ mod movement;
 mod ptx;
 mod reduce;
 mod refused;
+mod reported;
 mod small;
 mod stays_inside;
 

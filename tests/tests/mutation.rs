@@ -1,0 +1,60 @@
+//! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table.
+
+use std::sync::LazyLock;
+
+use blockwise_tests::jobs;
+use blockwise_tests::mutation::{Operator, Trial, Verdict, trials, unexplained};
+use blockwise_tests::ptx::files;
+use ptx_emulator::Tool;
+
+static TRIALS: LazyLock<Vec<Trial>> =
+    LazyLock::new(|| trials(&files("kernels")[0].text, &jobs::telling()));
+
+fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {
+    let kind = move |trial: &&Trial| (trial.mutant.operator == Operator::DeleteBarrier) == barriers;
+    TRIALS.iter().filter(kind)
+}
+
+/// By a detector, not by a result that happens to be wrong.
+#[test]
+fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
+    let reported = |trial: &&Trial| {
+        let tools = [Tool::Racecheck, Tool::Synccheck].map(Verdict::Detector);
+        tools.contains(&trial.verdict)
+    };
+    let missed: Vec<_> = of(true).filter(|trial| !reported(trial)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    assert!(of(true).count() >= 50, "{}", of(true).count());
+}
+
+#[test]
+fn ninety_five_of_a_hundred_other_mistakes_are_found() {
+    let found = |trial: &&Trial| matches!(trial.verdict, Verdict::Detector(_) | Verdict::Oracle);
+    let (found, all) = (of(false).filter(found).count(), of(false).count());
+    assert!(100 * found >= 95 * all, "{found} of {all}");
+}
+
+#[test]
+fn every_mutant_is_ptx() {
+    let invalid = |trial: &&Trial| matches!(trial.verdict, Verdict::Invalid(_));
+    let invalid: Vec<_> = TRIALS.iter().filter(invalid).collect();
+    assert!(invalid.is_empty(), "{invalid:#?}");
+}
+
+#[test]
+fn every_survivor_is_explained_and_every_explanation_needed() {
+    let wrong = unexplained(&TRIALS);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Each operator makes mutants of these kernels: one that finds nothing to change would pass every test above.
+#[test]
+fn every_operator_is_at_work() {
+    for operator in Operator::ALL {
+        let count = TRIALS
+            .iter()
+            .filter(|trial| trial.mutant.operator == operator)
+            .count();
+        assert!(count >= 50, "{operator}: {count}");
+    }
+}
