@@ -1,3 +1,4 @@
+use crate::decode::Function;
 use crate::error::{InvalidLaunch, LaunchError, MemoryError};
 use crate::limits::Limits;
 use crate::memory::{Kind, Table};
@@ -14,7 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Emulator {
     limits: Limits,
     memory: Arc<Mutex<Table>>,
+    output: Output,
 }
+
+/// Takes what device code prints, one `printf` at a time.
+pub(crate) type Output = Mutex<Box<dyn FnMut(&str) + Send>>;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +55,20 @@ impl Emulator {
     /// A device with empty memory.
     pub fn new(limits: Limits) -> Self {
         let memory = Arc::new(Mutex::new(Table::new(limits.memory_bytes)));
-        Self { limits, memory }
+        let output: Output = Mutex::new(Box::new(|text| print!("{text}")));
+        Self {
+            limits,
+            memory,
+            output,
+        }
+    }
+
+    /// Where the text of device code's `printf` goes from now on; at first, to standard output.
+    ///
+    /// `sink` is called once for each call of `vprintf` while the kernel runs, from any thread but from one at a time.
+    /// It must not use the emulator.
+    pub fn set_output(&self, sink: impl FnMut(&str) + Send + 'static) {
+        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(sink);
     }
 
     /// The limits it was made with.
@@ -104,6 +122,11 @@ impl Emulator {
             module: module.clone(),
             addresses: HashMap::new(),
         };
+        let functions = &module.program.functions;
+        let allocates = |function: &Function| function.start.is_none() && function.name == "malloc";
+        if functions.iter().any(allocates) {
+            self.table().need_heap(self.limits.heap_bytes)?;
+        }
         variables::place(module, &mut self.table(), &mut loaded.addresses)?;
         Ok(loaded)
     }
@@ -253,6 +276,7 @@ impl Emulator {
             program,
             table,
             limits: &self.limits,
+            output: &self.output,
             entry: entry.function,
             config,
             params,

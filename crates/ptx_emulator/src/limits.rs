@@ -17,6 +17,8 @@ pub struct Limits {
     pub call_depth: u32,
     /// Device memory, in bytes. Pages are only taken from the host when they are first written.
     pub memory_bytes: u64,
+    /// The heap from which device code takes memory with `malloc`, in bytes; part of `memory_bytes` when a module uses it.
+    pub heap_bytes: u64,
     /// Warp instructions of one launch, at most: what stops an endless loop.
     pub warp_instructions: u64,
     /// Worker threads that run blocks. `None` takes every core; with `Some(1)` blocks run in order on the calling
@@ -35,6 +37,7 @@ impl Default for Limits {
             local_bytes_per_thread: 128 * 1024,
             call_depth: 256,
             memory_bytes: 4 << 30,
+            heap_bytes: 8 << 20,
             warp_instructions: 4_000_000_000,
             workers: None,
         }

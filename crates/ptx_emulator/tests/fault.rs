@@ -135,9 +135,9 @@ fn ends_of_the_program() {
         "bar.sync 16; ret;",
         "invalid operand: barrier 16; a block has barriers 0 to 15\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at PTX line 8",
     );
-    check(".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
-        "{ .param .b64 a; .param .b64 b; .param .b32 r; call (r), vprintf, (a, b); } ret;",
-        "unsupported by the emulator (not an error of the program): call of `vprintf`, which the module only declares
+    check(".extern .func (.param .b32 r) cudaGetDevice(.param .b64 a, .param .b64 b);",
+        "{ .param .b64 a; .param .b64 b; .param .b32 r; call (r), cudaGetDevice, (a, b); } ret;",
+        "unsupported by the emulator (not an error of the program): call of `cudaGetDevice`, which the module only declares
   in kernel `k`, block (0, 0, 0), thread (0, 0, 0)
   at PTX line 8");
     check(

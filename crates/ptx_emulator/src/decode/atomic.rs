@@ -61,7 +61,7 @@ pub(super) fn decode<'a>(
 }
 
 /// Without an order an atomic is relaxed, with the scope of the device.
-fn order(form: &mut Form<'_, '_>) -> (Order, Scope) {
+pub(super) fn order(form: &mut Form<'_, '_>) -> (Order, Scope) {
     let order = match form.take_one_of(&["relaxed", "acquire", "release", "acq_rel"]) {
         Some("acquire") => Order::Acquire,
         Some("release") => Order::Release,
@@ -93,6 +93,9 @@ fn kind(operation: &str, ty: Ty) -> Option<AtomicKind> {
 
 /// `membar.gl`, `fence.acq_rel.gpu`
 pub(super) fn fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    if form.take("proxy") || form.take("mbarrier_init") {
+        return proxy_fence(b, form);
+    }
     let (order, scope) = if form.base == "membar" {
         let scope = match form.take_one_of(&["cta", "gl", "sys"]) {
             Some("cta") => Some(Scope::Block),
@@ -113,5 +116,33 @@ pub(super) fn fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     let scope = scope.ok_or_else(|| form.unsupported())?;
     let [] = form.finish()?;
     b.emit(Op::Fence { order, scope });
+    Ok(())
+}
+
+/// `fence.proxy.async` and `fence.mbarrier_init.release.cluster`: every access goes the same way here, and a block has
+/// no cluster.
+fn proxy_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    let kinds = ["async", "async.global", "async.shared::cta", "alias"];
+    let text = form.text;
+    let known = kinds
+        .iter()
+        .any(|kind| text == format!("fence.proxy.{kind}"))
+        || text == "fence.mbarrier_init.release.cluster";
+    if !known {
+        return Err(form.unsupported());
+    }
+    while form
+        .take_one_of(&[
+            "async",
+            "global",
+            "shared::cta",
+            "alias",
+            "release",
+            "cluster",
+        ])
+        .is_some()
+    {}
+    let [] = form.finish()?;
+    b.emit(Op::Nop);
     Ok(())
 }

@@ -251,6 +251,7 @@ impl<'a, 'm> Builder<'a, 'm> {
                 }
                 Ok(symbol)
             }
+            None if is_foreign_register(name) => Err(ParseError::unsupported(self.line, name)),
             None => Err(ParseError::syntax(
                 self.line,
                 format!("`{name}` is not declared"),
@@ -805,6 +806,29 @@ fn special_register(name: &str) -> Option<Special> {
         "%total_smem_size" => Special::TotalShared,
         _ => return None,
     })
+}
+
+/// Special registers of PTX that the emulator does not have.
+fn is_foreign_register(name: &str) -> bool {
+    let names = [
+        "%aggr_smem_size",
+        "%clock_hi",
+        "%current_graph_exec",
+        "%globaltimer_hi",
+        "%is_explicit_cluster",
+        "%nctaid",
+        "%ctaid",
+        "%ntid",
+        "%tid",
+    ];
+    let families = [
+        "%cluster",
+        "%envreg",
+        "%nclusterid",
+        "%pm",
+        "%reserved_smem",
+    ];
+    names.contains(&name) || families.iter().any(|family| name.starts_with(family))
 }
 
 /// `_` in a vector of destinations.

@@ -1,6 +1,8 @@
 //! Which registers an instruction reads and writes.
 
-use super::op::{Address, BarrierKind, Callee, Convert, IntOp, MatrixOp, NO_ROW, Op, Pred, Reg};
+use super::matrix::MatrixKind;
+use super::mbarrier::MbarrierKind;
+use super::op::{Address, BarrierKind, Callee, Convert, IntOp, NO_ROW, Op, Pred, Reg};
 use super::op::{CompareType, Row, Transfer, WarpKind, WarpOp, Width};
 
 /// A row of one of a frame's three files.
@@ -152,12 +154,19 @@ impl Op {
                     WarpKind::ActiveMask { .. } | WarpKind::Elect { .. } => {}
                 }
             }
-            Op::Matrix(ref op) => match **op {
-                MatrixOp::MmaTf32 { a, b, c, .. } => {
-                    a.iter().chain(&b).chain(&c).for_each(|&row| each(R32(row)));
+            Op::Matrix(ref op) => {
+                op.memory
+                    .into_iter()
+                    .for_each(|(_, address)| each(address.into()));
+                if let MatrixKind::Load(ref tile) | MatrixKind::Store(ref tile) = op.kind {
+                    tile.stride.into_iter().for_each(|row| each(R32(row)));
                 }
-                MatrixOp::LoadMatrix { address, .. } => each(address.into()),
-            },
+                op.sources.iter().for_each(|&a| each(a.into()));
+            }
+            Op::Mbarrier(ref op) => {
+                each(op.address.into());
+                op.kind.reads(each);
+            }
         }
     }
 
@@ -223,9 +232,13 @@ impl Op {
                 BarrierKind::Sync | BarrierKind::Arrive => {}
             },
             Op::Warp(ref op) => op.writes(each),
-            Op::Matrix(ref op) => match **op {
-                MatrixOp::MmaTf32 { ref d, .. } => d.iter().for_each(|&row| each(R32(row))),
-                MatrixOp::LoadMatrix { ref d, .. } => d.iter().for_each(|&row| each(R32(row))),
+            Op::Matrix(ref op) => op.targets.iter().for_each(|&d| each(d.into())),
+            Op::Mbarrier(ref op) => match op.kind {
+                MbarrierKind::Arrive { state, .. } => {
+                    state.into_iter().for_each(|d| each(R64(d)));
+                }
+                MbarrierKind::Test { p, .. } => each(Predicate(p)),
+                _ => {}
             },
         }
     }
@@ -251,6 +264,22 @@ impl WarpOp {
                 d.into_iter().for_each(|d| each(R32(d)));
                 each(Predicate(p));
             }
+        }
+    }
+}
+
+impl MbarrierKind {
+    fn reads(&self, mut each: impl FnMut(Cell)) {
+        match *self {
+            MbarrierKind::Init { count: row }
+            | MbarrierKind::Expect { bytes: row }
+            | MbarrierKind::Complete { bytes: row } => each(Cell::R32(row)),
+            MbarrierKind::Arrive { count, bytes, .. } => {
+                let rows = count.into_iter().chain(bytes);
+                rows.for_each(|row| each(Cell::R32(row)));
+            }
+            MbarrierKind::Test { state, .. } => each(state.into()),
+            MbarrierKind::Invalidate | MbarrierKind::Copies { .. } => {}
         }
     }
 }

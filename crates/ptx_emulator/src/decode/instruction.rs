@@ -1,11 +1,15 @@
 use super::builder::Builder;
 use super::form::Form;
-use super::{atomic, compare, control, convert, float, integer, memory, warp};
+use super::{
+    atomic, compare, control, convert, float, hint, integer, matrix, mbarrier, memory,
+    vector_atomic, video, warp,
+};
 use crate::error::ParseError;
 
 /// Decodes one instruction: its opcode chooses who understands the rest.
 pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<(), ParseError> {
     match form.base {
+        "add" | "min" | "max" if video::is_packed(&form) => video::packed(b, form),
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "min" | "max" | "neg" | "abs"
             if float::is_float(&form) =>
         {
@@ -22,7 +26,12 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         "mov" => memory::mov(b, form),
         "ld" | "ldu" => memory::load(b, form),
         "st" => memory::store(b, form),
-        "prefetch" | "prefetchu" | "discard" | "applypriority" => memory::hint(b, form),
+        "prefetch" | "prefetchu" | "discard" | "applypriority" | "createpolicy"
+        | "griddepcontrol" | "setmaxnreg" => hint::decode(b, form),
+        "vadd2" | "vadd4" | "vsub2" | "vsub4" | "vabsdiff2" | "vabsdiff4" | "vmin2" | "vmin4"
+        | "vmax2" | "vmax4" => video::decode(b, form),
+        "mbarrier" => mbarrier::decode(b, form),
+        "atom" | "red" if vector_atomic::is_vector(&form) => vector_atomic::decode(b, form),
         "atom" | "red" => atomic::decode(b, form),
         "membar" | "fence" => atomic::fence(b, form),
         "cp" => memory::copy_async(b, form),
@@ -31,7 +40,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         }
         "bar" | "barrier" => warp::barrier(b, form),
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => warp::exchange(b, form),
-        "ldmatrix" | "mma" => warp::matrix(b, form),
+        "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => matrix::decode(b, form),
         _ => Err(form.unsupported()),
     }
 }
@@ -61,6 +70,7 @@ pub(crate) fn is_other_opcode(opcode: &str) -> bool {
         "copysign",
         "cos",
         "cp",
+        "createpolicy",
         "cvt",
         "cvta",
         "discard",
@@ -71,6 +81,7 @@ pub(crate) fn is_other_opcode(opcode: &str) -> bool {
         "exit",
         "fence",
         "fma",
+        "griddepcontrol",
         "isspacep",
         "ld",
         "ldmatrix",
@@ -82,10 +93,12 @@ pub(crate) fn is_other_opcode(opcode: &str) -> bool {
         "madc",
         "match",
         "max",
+        "mbarrier",
         "membar",
         "min",
         "mma",
         "mov",
+        "movmatrix",
         "mul",
         "mul24",
         "nanosleep",
@@ -106,6 +119,7 @@ pub(crate) fn is_other_opcode(opcode: &str) -> bool {
         "sad",
         "selp",
         "set",
+        "setmaxnreg",
         "setp",
         "shf",
         "shfl",
@@ -115,12 +129,24 @@ pub(crate) fn is_other_opcode(opcode: &str) -> bool {
         "slct",
         "sqrt",
         "st",
+        "stmatrix",
         "sub",
         "subc",
         "tanh",
         "testp",
         "trap",
+        "vabsdiff2",
+        "vabsdiff4",
+        "vadd2",
+        "vadd4",
+        "vmax2",
+        "vmax4",
+        "vmin2",
+        "vmin4",
         "vote",
+        "vsub2",
+        "vsub4",
+        "wmma",
         "xor",
     ];
     let base = opcode.split('.').next().unwrap_or_default();

@@ -3,6 +3,7 @@ use super::form::{Form, Ty};
 use super::lane::Lane;
 use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Scope, TRUE, Transfer, Width};
 use super::program::Value;
+use super::{hint, mbarrier};
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::{Base, Operand};
@@ -279,6 +280,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     if matches!(order, Order::Release | Order::Both) {
         return Err(form.unsupported());
     }
+    hint::take_policy(b, &mut form)?;
     let [d, address] = form.finish()?;
     let space = resolve_param(b, space, address)?;
     let mut rows = [NO_ROW; 4];
@@ -411,6 +413,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     if matches!(order, Order::Acquire | Order::Both) || space == Space::Const {
         return Err(form.unsupported());
     }
+    hint::take_policy(b, &mut form)?;
     let [address, value] = form.finish()?;
     let space = resolve_param(b, space, address)?;
     if space == Space::Param {
@@ -460,19 +463,6 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     Ok(())
 }
 
-/// `prefetch`, `prefetchu`, `discard`, `applypriority`: nothing that a program could observe here.
-pub(super) fn hint<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    space(&mut form);
-    form.take_one_of(&["L1", "L2", "L2::evict_last", "L2::evict_normal"]);
-    form.no_more_modifiers()?;
-    let Some(address) = form.operands.first() else {
-        return Err(form.wrong("needs an address"));
-    };
-    b.address(&form, address)?;
-    b.emit(Op::Nop);
-    Ok(())
-}
-
 /// `cp.async.ca|cg.shared.global [to], [from], size[, source_size]`, `cp.async.commit_group`, `wait_group n`,
 /// `wait_all`. The copy happens at once, which is one of the orders that PTX allows.
 pub(super) fn copy_async<'a>(
@@ -481,6 +471,9 @@ pub(super) fn copy_async<'a>(
 ) -> Result<(), ParseError> {
     if !form.take("async") {
         return Err(form.unsupported());
+    }
+    if form.take("mbarrier") {
+        return mbarrier::copies(b, form);
     }
     if let Some(what) = form.take_one_of(&["commit_group", "wait_group", "wait_all"]) {
         form.no_more_modifiers()?;
@@ -503,6 +496,7 @@ pub(super) fn copy_async<'a>(
         return Err(form.unsupported());
     }
     form.take_one_of(&["L2::64B", "L2::128B", "L2::256B"]);
+    hint::take_policy(b, &mut form)?;
     form.no_more_modifiers()?;
     let (to, from, size, source_size) = match form.operands {
         [to, from, size] => (to, from, size, None),

@@ -4,6 +4,8 @@
 //! 64 bits, and predicates, which are one bit for each lane. Immediates, special registers and uniform parameters are
 //! rows like any other, filled when the frame is made, so that no operand needs a case at run time.
 
+use super::matrix::MatrixOp;
+use super::mbarrier::MbarrierOp;
 use crate::fault::Space;
 
 pub(crate) type Row = u16;
@@ -378,6 +380,7 @@ pub(crate) enum Op {
     },
     Warp(Box<WarpOp>),
     Matrix(Box<MatrixOp>),
+    Mbarrier(Box<MbarrierOp>),
 }
 
 /// Computes one lane: operands and result as raw bits, a predicate or carry in and out.
@@ -551,24 +554,6 @@ pub(crate) enum WarpKind {
     Elect {
         d: Option<Row>,
         p: Row,
-    },
-}
-
-/// Warp-wide matrix instructions; all 32 lanes take part.
-pub(crate) enum MatrixOp {
-    /// `mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32`
-    MmaTf32 {
-        d: [Row; 4],
-        a: [Row; 4],
-        b: [Row; 2],
-        c: [Row; 4],
-    },
-    /// `ldmatrix.sync.aligned.m8n8.x4[.trans].shared.b16`
-    LoadMatrix {
-        d: Vec<Row>,
-        address: Address,
-        transposed: bool,
-        space: Space,
     },
 }
 

@@ -2,11 +2,9 @@
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
-use super::memory::space;
-use super::op::{Barrier, BarrierKind, MatrixOp, Op, Reduce, Row, ShuffleMode, WarpKind, WarpOp};
+use super::op::{Barrier, BarrierKind, Op, Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use super::program::Value;
 use crate::error::ParseError;
-use crate::fault::Space;
 use crate::parse::Operand;
 
 /// `bar` and `barrier`.
@@ -272,100 +270,4 @@ fn reduce<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Par
     let (a, members) = (b.source32(&form, a, ty)?, b.r32(&form, members)?);
     let d = b.target32(&form, d)?;
     emit(b, &form, members, WarpKind::Reduce { op, d, a })
-}
-
-/// `ldmatrix` and `mma`.
-pub(super) fn matrix<'a>(
-    b: &mut Builder<'a, '_>,
-    mut form: Form<'_, 'a>,
-) -> Result<(), ParseError> {
-    if !(form.take("sync") && form.take("aligned")) {
-        return Err(form.unsupported());
-    }
-    if form.base == "ldmatrix" {
-        return load_matrix(b, form);
-    }
-    for part in ["m16n8k8", "row", "col", "f32", "tf32", "tf32", "f32"] {
-        if !form.take(part) {
-            return Err(form.unsupported());
-        }
-    }
-    let [d, a, b_matrix, c] = form.finish()?;
-    let d = targets(b, &form, d)?;
-    let (a, b_matrix, c) = (
-        sources(b, &form, a)?,
-        sources(b, &form, b_matrix)?,
-        sources(b, &form, c)?,
-    );
-    b.emit(Op::Matrix(Box::new(MatrixOp::MmaTf32 {
-        d,
-        a,
-        b: b_matrix,
-        c,
-    })));
-    Ok(())
-}
-
-fn load_matrix<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    let count = form.take_one_of(&["x1", "x2", "x4"]);
-    if !form.take("m8n8") {
-        return Err(form.unsupported());
-    }
-    let transposed = form.take("trans");
-    let space = space(&mut form);
-    if !matches!(space, Space::Shared | Space::Generic) || form.ty()? != Ty::B16 {
-        return Err(form.unsupported());
-    }
-    let [d, address] = form.finish()?;
-    let d = match count {
-        Some("x1") => targets::<1>(b, &form, d)?.to_vec(),
-        Some("x2") => targets::<2>(b, &form, d)?.to_vec(),
-        Some(_) => targets::<4>(b, &form, d)?.to_vec(),
-        None => return Err(form.unsupported()),
-    };
-    let address = b.address(&form, address)?;
-    b.emit(Op::Matrix(Box::new(MatrixOp::LoadMatrix {
-        d,
-        address,
-        transposed,
-        space,
-    })));
-    Ok(())
-}
-
-/// The operands of `{…}`, which must be `N`.
-fn parts<'i, 'a, const N: usize>(
-    form: &Form<'_, 'a>,
-    operand: &'i Operand<'a>,
-) -> Result<[&'i Operand<'a>; N], ParseError> {
-    match operand {
-        Operand::Vector(parts) if parts.len() == N => {
-            Ok(std::array::from_fn(|index| &parts[index]))
-        }
-        _ => Err(form.wrong(format!("needs {N} registers in braces"))),
-    }
-}
-
-fn targets<'a, const N: usize>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    operand: &Operand<'a>,
-) -> Result<[Row; N], ParseError> {
-    let mut rows = [0; N];
-    for (row, part) in rows.iter_mut().zip(parts::<N>(form, operand)?) {
-        *row = b.target32(form, part)?;
-    }
-    Ok(rows)
-}
-
-fn sources<'a, const N: usize>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    operand: &Operand<'a>,
-) -> Result<[Row; N], ParseError> {
-    let mut rows = [0; N];
-    for (row, part) in rows.iter_mut().zip(parts::<N>(form, operand)?) {
-        *row = b.source32(form, part, Ty::B32)?;
-    }
-    Ok(rows)
 }

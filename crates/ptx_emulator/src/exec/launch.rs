@@ -4,7 +4,7 @@ use super::schedule::Schedule;
 use super::trouble::Trouble;
 use crate::decode::op::Row;
 use crate::decode::{Program, Value};
-use crate::emulator::{LaunchConfig, Statistics};
+use crate::emulator::{LaunchConfig, Output, Statistics};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
@@ -24,6 +24,7 @@ pub(crate) struct Request<'a> {
     pub(crate) program: &'a Program,
     pub(crate) table: &'a Table,
     pub(crate) limits: &'a Limits,
+    pub(crate) output: &'a Output,
     /// The kernel's function.
     pub(crate) entry: u32,
     pub(crate) config: LaunchConfig,
@@ -49,6 +50,8 @@ pub(super) struct Launch<'a> {
     pub(super) program: &'a Program,
     pub(super) table: &'a Table,
     pub(super) limits: &'a Limits,
+    /// Where `printf` goes; nowhere when the launch only repeats another one in a different order.
+    pub(super) output: Option<&'a Output>,
     pub(super) entry: u32,
     pub(super) config: LaunchConfig,
     pub(super) threads: u32,
@@ -101,6 +104,7 @@ pub(crate) fn launch<O: Observer>(request: Request<'_>, observers: &mut [O]) -> 
         program: request.program,
         table: request.table,
         limits: request.limits,
+        output: request.seed.is_none().then_some(request.output),
         entry: request.entry,
         config: request.config,
         threads,

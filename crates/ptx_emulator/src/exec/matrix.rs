@@ -1,11 +1,17 @@
 //! Matrix instructions of a whole warp.
 
-use super::frame::{Frame, Row32};
+use super::frame::{ALL, Frame, Row32, Row64};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
-use crate::decode::op::MatrixOp;
-use crate::fault::{Access, FaultKind};
+use crate::decode::fragment::{Fragment, opaque_place};
+use crate::decode::matrix::{MatrixKind, MatrixOp, Multiply, Tile};
+use crate::decode::op::{Address, Reg};
+use crate::fault::{Access, FaultKind, Space};
+
+/// The most elements of a matrix.
+const MAX_ELEMENTS: usize = 512;
+type Elements = [f64; MAX_ELEMENTS];
 
 #[inline(never)]
 pub(super) fn execute<O: Observer>(
@@ -16,85 +22,270 @@ pub(super) fn execute<O: Observer>(
     pc: u32,
     observer: &mut O,
 ) -> Checked<()> {
-    if mask != u32::MAX {
+    if mask != ALL {
         let kind = FaultKind::WarpSync {
             form: "a matrix instruction".to_owned(),
-            members: u32::MAX,
+            members: ALL,
             active: mask,
             problem: "it needs all 32 lanes of the warp".to_owned(),
         };
         return Err(trouble(mask.trailing_zeros() as usize & 31, kind));
     }
-    match op {
-        MatrixOp::MmaTf32 { d, a, b, c } => {
-            let a = a.map(|row| *frame.r32(row));
-            let b = b.map(|row| *frame.r32(row));
-            let c = c.map(|row| *frame.r32(row));
-            for (values, &row) in multiply(&a, &b, &c).iter().zip(d) {
-                frame.set32(row, values, mask);
-            }
+    match (&op.kind, op.memory) {
+        (MatrixKind::Multiply(multiply), _) => product(op, multiply, frame),
+        (MatrixKind::Transpose, _) => {
+            let values = read(frame, op.sources[0]);
+            let half = |row: usize, column: usize| {
+                values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff
+            };
+            write(
+                frame,
+                op.targets[0],
+                &pairs(|row, column| half(column, row)),
+            );
         }
-        MatrixOp::LoadMatrix {
-            d,
-            address,
-            transposed,
-            space,
-        } => {
-            // Lane 8m + r holds the address of row r of matrix m; each row has 16 bytes.
-            let addresses = frame.addresses(*address);
-            let lanes = u32::MAX >> (32 - 8 * d.len() as u32);
-            let part = memory.part((*space, Access::Read), &addresses, 16, lanes, pc)?;
-            if !matches!(part.region, Region::Shared) || part.lanes != lanes {
-                let form = "ldmatrix from other than shared memory".to_owned();
-                return Err(trouble(0, FaultKind::Unsupported { form }));
-            }
-            observer.access(
-                pc,
-                &Seen::new(part, memory.offsets, 16, Access::Read),
+        (MatrixKind::Load(tile), Some(at)) => load(op, tile, at, frame, memory, pc, observer)?,
+        (MatrixKind::Store(tile), Some(at)) => store(op, tile, at, frame, memory, pc, observer)?,
+        (&MatrixKind::LoadMatrix { transposed }, Some(at)) => {
+            let offsets = rows(
+                op.targets.len(),
+                (at, Access::Read),
                 frame,
                 memory,
-            );
-            for (matrix, &row) in d.iter().enumerate() {
-                let half = |r: usize, column: usize| {
-                    let offset = memory.offsets[8 * matrix + r] + 2 * column as u64;
-                    (memory.load_shared_word(offset) >> (8 * (offset & 2))) & 0xffff
+                pc,
+                observer,
+            )?;
+            for (matrix, &register) in op.targets.iter().enumerate() {
+                let half = |row: usize, column: usize| {
+                    let offset = offsets[8 * matrix + row] + 2 * column as u64;
+                    u64::from(memory.load_shared_word(offset) >> (8 * (offset & 2)) & 0xffff)
                 };
-                let pair = |lane: usize| {
-                    let (major, minor) = (lane / 4, 2 * (lane % 4));
-                    if *transposed {
-                        half(minor, major) | half(minor + 1, major) << 16
+                let values = pairs(|row, column| {
+                    if transposed {
+                        half(column, row)
                     } else {
-                        half(major, minor) | half(major, minor + 1) << 16
+                        half(row, column)
                     }
-                };
-                let values: Row32 = std::array::from_fn(pair);
-                frame.set32(row, &values, mask);
+                });
+                write(frame, register, &values);
             }
         }
+        (&MatrixKind::StoreMatrix { transposed }, Some(at)) => {
+            let offsets = rows(
+                op.sources.len(),
+                (at, Access::Write),
+                frame,
+                memory,
+                pc,
+                observer,
+            )?;
+            for (matrix, &register) in op.sources.iter().enumerate() {
+                let values = read(frame, register);
+                let half = |row: usize, column: usize| {
+                    (values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff) as u32
+                };
+                for row in 0..8 {
+                    for pair in 0..4 {
+                        let element = |column| {
+                            if transposed {
+                                half(column, row)
+                            } else {
+                                half(row, column)
+                            }
+                        };
+                        let word = element(2 * pair) | element(2 * pair + 1) << 16;
+                        let offset = offsets[8 * matrix + row] + 4 * pair as u64;
+                        memory.store_shared_word(offset, word);
+                    }
+                }
+            }
+        }
+        (_, None) => {}
     }
     Ok(())
 }
 
-/// 16×8 times 8×8 plus 16×8, spread over the lanes as `mma.m16n8k8` has it (g = lane / 4, t = lane % 4):
-/// a0 (g, t), a1 (g + 8, t), a2 (g, t + 4), a3 (g + 8, t + 4); b0 (t, g), b1 (t + 4, g);
-/// c0, c1 (g, 2t + {0, 1}), c2, c3 (g + 8, …).
-///
-/// Operands lose their 13 low bits; sums are made in double precision and rounded once. PTX leaves both open.
-fn multiply(a: &[Row32; 4], b: &[Row32; 2], c: &[Row32; 4]) -> [Row32; 4] {
-    let tf32 = |bits: u32| f64::from(f32::from_bits(bits & !0x1fff));
-    let left = |row: usize, k: usize| tf32(a[row / 8 + 2 * (k / 4)][4 * (row % 8) + k % 4]);
-    let right = |k: usize, column: usize| tf32(b[k / 4][4 * column + k % 4]);
-    std::array::from_fn(|register| {
-        std::array::from_fn(|lane| {
-            let row = lane / 4 + 8 * (register / 2);
-            let column = 2 * (lane % 4) + register % 2;
-            let start = f64::from(f32::from_bits(c[register][lane]));
-            let sum = (0..8).fold(start, |sum, k| sum + left(row, k) * right(k, column)) as f32;
-            if sum.is_nan() {
-                0x7fff_ffff
-            } else {
-                sum.to_bits()
-            }
-        })
+/// What the lanes hold of an 8×8 matrix: lane 4r + c the elements 2c and 2c + 1 of row r.
+fn pairs(element: impl Fn(usize, usize) -> u64) -> Row64 {
+    std::array::from_fn(|lane| {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        element(row, column) | element(row, column + 1) << 16
     })
+}
+
+fn read(frame: &Frame<'_>, register: Reg) -> Row64 {
+    match register {
+        Reg::R16(row) | Reg::R32(row) => frame.r32(row).map(u64::from),
+        Reg::R64(row) => *frame.r64(row),
+    }
+}
+
+fn write(frame: &mut Frame<'_>, register: Reg, values: &Row64) {
+    match register {
+        Reg::R16(row) | Reg::R32(row) => {
+            let values: Row32 = values.map(|value| value as u32);
+            frame.set32(row, &values, ALL);
+        }
+        Reg::R64(row) => frame.set64(row, values, ALL),
+    }
+}
+
+/// Offsets of the rows of `ldmatrix` and `stmatrix`: lane 8m + r holds the address of row r of matrix m; each row has 16 bytes.
+fn rows<O: Observer>(
+    matrices: usize,
+    ((space, address), access): ((Space, Address), Access),
+    frame: &Frame<'_>,
+    memory: &mut Memory<'_>,
+    pc: u32,
+    observer: &mut O,
+) -> Checked<Row64> {
+    let addresses = frame.addresses(address);
+    let lanes = ALL >> (32 - 8 * matrices as u32);
+    let part = memory.part((space, access), &addresses, 16, lanes, pc)?;
+    if !matches!(part.region, Region::Shared) || part.lanes != lanes {
+        let form = "a matrix's row in other than shared memory".to_owned();
+        return Err(trouble(0, FaultKind::Unsupported { form }));
+    }
+    observer.access(
+        pc,
+        &Seen::new(part, memory.offsets, 16, access),
+        frame,
+        memory,
+    );
+    Ok(*memory.offsets)
+}
+
+/// A matrix, row after row.
+fn elements(fragment: &Fragment<'_>, frame: &Frame<'_>) -> Elements {
+    let mut elements = [0.0; MAX_ELEMENTS];
+    let mask = u64::MAX >> (64 - 8 * fragment.element.size);
+    fragment.for_each(|register, shift, lane, row, column| {
+        let bits = frame.get(register, lane) >> shift & mask;
+        elements[row * fragment.columns + column] = (fragment.element.read)(bits);
+    });
+    elements
+}
+
+fn set_elements(fragment: &Fragment<'_>, frame: &mut Frame<'_>, elements: &Elements) {
+    let mask = u64::MAX >> (64 - 8 * fragment.element.size);
+    fragment.for_each(|register, shift, lane, row, column| {
+        let bits = (fragment.element.write)(elements[row * fragment.columns + column]) & mask;
+        let kept = frame.get(register, lane) & !(mask << shift);
+        frame.put(register, lane, kept | bits << shift);
+    });
+}
+
+/// Sums are made in double precision and rounded once; PTX leaves order and rounding open. Integers are exact.
+fn product(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame<'_>) {
+    let [m, n, k] = multiply.shape;
+    let [a, b, c, d] = multiply.fragments(op);
+    let (left, right) = (elements(&a, frame), elements(&b, frame));
+    let mut sums = elements(&c, frame);
+    let fused = multiply.a.size == 8;
+    for row in 0..m {
+        for column in 0..n {
+            let terms = (0..k).map(|k_| (left[row * k + k_], right[k_ * n + column]));
+            let sum = &mut sums[row * n + column];
+            *sum = terms.fold(*sum, |sum, (x, y)| {
+                if fused {
+                    x.mul_add(y, sum)
+                } else {
+                    sum + x * y
+                }
+            });
+        }
+    }
+    set_elements(&d, frame, &sums);
+}
+
+/// Addresses of one slot of a fragment in all lanes.
+fn slot_addresses(
+    tile: &Tile,
+    slots: usize,
+    slot: usize,
+    address: Address,
+    frame: &Frame<'_>,
+) -> Checked<Row64> {
+    let bases = frame.addresses(address);
+    let dense = if tile.by_column {
+        tile.rows
+    } else {
+        tile.columns
+    } as u32;
+    let strides = tile.stride.map_or([dense; 32], |row| *frame.r32(row));
+    if bases.iter().any(|&base| base != bases[0]) || strides.iter().any(|&s| s != strides[0]) {
+        let problem = "lanes give wmma different addresses or strides".to_owned();
+        return Err(trouble(0, FaultKind::InvalidOperand { problem }));
+    }
+    Ok(std::array::from_fn(|lane| {
+        let (row, column) = opaque_place((tile.rows, tile.columns), slots, slot, lane);
+        let (major, minor) = if tile.by_column {
+            (column, row)
+        } else {
+            (row, column)
+        };
+        let index = u64::from(strides[0]) * major as u64 + minor as u64;
+        bases[0].wrapping_add(tile.element.size as u64 * index)
+    }))
+}
+
+fn load<O: Observer>(
+    op: &MatrixOp,
+    tile: &Tile,
+    (space, address): (Space, Address),
+    frame: &mut Frame<'_>,
+    memory: &mut Memory<'_>,
+    pc: u32,
+    observer: &mut O,
+) -> Checked<()> {
+    let (per, size) = (tile.element.per_register(), tile.element.size as u32);
+    let slots = per * op.targets.len();
+    for (number, &register) in op.targets.iter().enumerate() {
+        let mut values = [0; 32];
+        for part in 0..per {
+            let addresses = slot_addresses(tile, slots, per * number + part, address, frame)?;
+            let found = memory.part((space, Access::Read), &addresses, size, ALL, pc)?;
+            observer.access(
+                pc,
+                &Seen::new(found, memory.offsets, size, Access::Read),
+                frame,
+                memory,
+            );
+            let elements = memory.gather(&found, size);
+            for (value, element) in values.iter_mut().zip(elements) {
+                *value |= element << (8 * tile.element.size * part);
+            }
+        }
+        write(frame, register, &values);
+    }
+    Ok(())
+}
+
+fn store<O: Observer>(
+    op: &MatrixOp,
+    tile: &Tile,
+    (space, address): (Space, Address),
+    frame: &Frame<'_>,
+    memory: &mut Memory<'_>,
+    pc: u32,
+    observer: &mut O,
+) -> Checked<()> {
+    let (per, size) = (tile.element.per_register(), tile.element.size as u32);
+    let slots = per * op.sources.len();
+    for (number, &register) in op.sources.iter().enumerate() {
+        let values = read(frame, register);
+        for part in 0..per {
+            let addresses = slot_addresses(tile, slots, per * number + part, address, frame)?;
+            let found = memory.part((space, Access::Write), &addresses, size, ALL, pc)?;
+            observer.access(
+                pc,
+                &Seen::new(found, memory.offsets, size, Access::Write),
+                frame,
+                memory,
+            );
+            let shift = 8 * tile.element.size * part;
+            memory.scatter(&found, size, &values.map(|value| value >> shift));
+        }
+    }
+    Ok(())
 }

@@ -122,7 +122,8 @@ impl<'a> Memory<'a> {
             ));
         }
         let limit = length - bytes;
-        if mask == ALL {
+        let heap = base == self.table.heap_base() && matches!(region, Region::Global(_));
+        if mask == ALL && !heap {
             let mut bits = 0;
             for (offset, address) in self.offsets.iter_mut().zip(addresses) {
                 *offset = address.wrapping_sub(base);
@@ -144,10 +145,13 @@ impl<'a> Memory<'a> {
             inside |= u32::from(fits) << lane;
             low_bits |= offsets[lane];
         }
+        if heap {
+            self.check_heap((space, access), addresses, size, inside)?;
+        }
         // Every base is aligned to more than any access.
         if low_bits & (bytes - 1) != 0 {
             let lane = lanes(inside)
-                .find(|&lane| offsets[lane] & (bytes - 1) != 0)
+                .find(|&lane| self.offsets[lane] & (bytes - 1) != 0)
                 .unwrap_or(first);
             let space = region.space(base);
             return Err(trouble(
@@ -164,6 +168,39 @@ impl<'a> Memory<'a> {
             region,
             lanes: inside,
         })
+    }
+
+    /// Chunks of the heap are allocations of their own.
+    #[inline(never)]
+    fn check_heap(
+        &self,
+        (space, access): (Space, Access),
+        addresses: &Row64,
+        size: u32,
+        mask: u32,
+    ) -> Checked<()> {
+        for lane in lanes(mask) {
+            let address = addresses[lane];
+            let checked = self
+                .table
+                .heap()
+                .map(|heap| heap.check(address, size.into()));
+            if let Some(Err(nearest)) = checked {
+                let kind = FaultKind::OutOfBounds {
+                    space: if space == Space::Generic {
+                        Space::Global
+                    } else {
+                        space
+                    },
+                    access,
+                    address,
+                    size,
+                    nearest,
+                };
+                return Err(trouble(lane, kind));
+            }
+        }
+        Ok(())
     }
 
     #[cold]
@@ -545,6 +582,26 @@ impl<'a> Memory<'a> {
                 old
             }
             (Region::Local | Region::Param, _) => 0,
+        }
+    }
+
+    /// Elements of 1, 2, 4 or 8 bytes, zero-extended.
+    pub(super) fn gather(&self, part: &Part<'_>, size: u32) -> Row64 {
+        match size {
+            1 => self.gather32::<1>(part, 0).map(u64::from),
+            2 => self.gather32::<2>(part, 0).map(u64::from),
+            4 => self.gather32::<4>(part, 0).map(u64::from),
+            _ => self.gather64(part, 0),
+        }
+    }
+
+    pub(super) fn scatter(&mut self, part: &Part<'_>, size: u32, values: &Row64) {
+        let narrow = || values.map(|value| value as u32);
+        match size {
+            1 => self.scatter32::<1>(part, 0, &narrow()),
+            2 => self.scatter32::<2>(part, 0, &narrow()),
+            4 => self.scatter32::<4>(part, 0, &narrow()),
+            _ => self.scatter64(part, 0, values),
         }
     }
 

@@ -24,6 +24,9 @@ pub(crate) trait Observer: Send {
     /// A call copies a parameter or result within the local memory of a warp: byte offsets and a size in bytes.
     fn copies_local(&mut self, _turn: &Turn, _from: u32, _to: u32, _size: u32, _mask: u32) {}
 
+    /// A function that the driver supplies writes its result: a byte offset in the local memory of a warp and a size.
+    fn writes_local(&mut self, _turn: &Turn, _to: u32, _size: u32, _mask: u32) {}
+
     /// A split of a warp gets its turn.
     fn turn(&mut self, _turn: &Turn) {}
 

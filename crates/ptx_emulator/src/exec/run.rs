@@ -6,7 +6,7 @@ use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Turn};
 use super::trouble::{Checked, Trouble, trouble};
-use super::{atomics, exchange, matrix};
+use super::{atomics, exchange, matrix, mbarrier};
 use crate::decode::Program;
 use crate::decode::op::{
     Compare, CompareType, Convert, FloatFn, FloatOp, IntOp, LaneOp, Op, PredOp,
@@ -484,6 +484,9 @@ pub(super) fn run<O: Observer>(
                     break Event::Wait(mask);
                 }
                 checked!(matrix::execute(op, frame, memory, mask, pc, observer));
+            }
+            Op::Mbarrier(ref op) => {
+                checked!(mbarrier::execute(op, frame, memory, mask, pc, observer));
             }
         }
         pc += 1;

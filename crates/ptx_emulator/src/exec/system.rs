@@ -1,35 +1,112 @@
-//! Functions that the driver supplies on a GPU.
+//! Functions that the driver supplies on a GPU: a module only declares them.
 
-use super::trouble::{Trouble, trouble};
+use super::launch::Launch;
+use super::memory::Memory;
+use super::printf;
+use crate::decode::op::Slot;
 use crate::fault::FaultKind;
+use std::sync::PoisonError;
 
 /// Longer strings are cut.
 const MAX_TEXT: u64 = 4096;
 
-/// Calls a function that the module only declares. None of them returns here.
-#[cold]
-pub(super) fn call(
-    name: &str,
-    arguments: &[u64],
-    lane: usize,
-    mut byte: impl FnMut(u64) -> Option<u8>,
-) -> Box<Trouble> {
-    let mut text = |address: u64| {
-        let bytes: Vec<u8> = (0..MAX_TEXT)
-            .map_while(|index| byte(address.checked_add(index)?).filter(|&byte| byte != 0))
-            .collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
-    let kind = match (name, arguments) {
-        ("__assertfail", &[message, file, line, function, _]) => FaultKind::Assert {
-            message: text(message),
-            file: text(file),
-            line: line as u32,
-            function: text(function),
-        },
-        _ => FaultKind::Unsupported {
-            form: format!("call of `{name}`, which the module only declares"),
-        },
-    };
-    trouble(lane, kind)
+/// A call by one lane.
+pub(super) struct Caller<'a, 'm> {
+    pub(super) launch: &'a Launch<'m>,
+    pub(super) memory: Memory<'a>,
+    pub(super) lane: usize,
+    pub(super) pc: u32,
+}
+
+impl Caller<'_, '_> {
+    /// Calls the function of that name; the result, for those that have one.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        arguments: &[u64],
+        returns: &[Slot],
+    ) -> Result<u64, FaultKind> {
+        let sizes: Vec<u32> = returns.iter().map(|slot| slot.size).collect();
+        match (name, arguments, sizes.as_slice()) {
+            ("vprintf", &[format, values], [4]) => self.print(format, values),
+            ("malloc", &[size], [8]) => {
+                let heap = self.launch.table.heap();
+                Ok(heap.map_or(0, |heap| heap.malloc(size)))
+            }
+            ("free", &[0], []) => Ok(0),
+            ("free", &[address], []) => {
+                let heap = self.launch.table.heap();
+                let missing = Err("`malloc` did not return it");
+                let freed = heap.map_or(missing, |heap| heap.free(address));
+                freed.map(|()| 0).map_err(|reason| {
+                    let problem = format!("free of {address:#x}: {reason}");
+                    FaultKind::InvalidOperand { problem }
+                })
+            }
+            ("__assertfail", &[message, file, line, function, _], []) => Err(FaultKind::Assert {
+                message: self.text(message),
+                file: self.text(file),
+                line: line as u32,
+                function: self.text(function),
+            }),
+            _ => Err(FaultKind::Unsupported {
+                form: format!("call of `{name}`, which the module only declares"),
+            }),
+        }
+    }
+
+    fn bytes(&mut self, address: u64) -> Vec<u8> {
+        let byte = |index| {
+            let address = address.checked_add(index)?;
+            self.memory.byte(address, self.lane, self.pc)
+        };
+        (0..MAX_TEXT)
+            .map_while(byte)
+            .take_while(|&byte| byte != 0)
+            .collect()
+    }
+
+    fn text(&mut self, address: u64) -> String {
+        String::from_utf8_lossy(&self.bytes(address)).into_owned()
+    }
+
+    /// The number of values that the format takes; -1 without a format.
+    fn print(&mut self, format: u64, values: u64) -> Result<u64, FaultKind> {
+        if format == 0 {
+            return Ok(u64::from(u32::MAX));
+        }
+        let format = self.bytes(format);
+        let mut offset = 0_u64;
+        let mut count = 0;
+        let mut out_of_bounds = false;
+        let text = printf::format(&format, |take| match take {
+            printf::Take::Value(size) => {
+                let start = offset.next_multiple_of(size);
+                offset = start + size;
+                count += 1;
+                let bytes = (0..size).map(|index| {
+                    let address = values.checked_add(start + index)?;
+                    self.memory.byte(address, self.lane, self.pc)
+                });
+                let bytes: Option<Vec<u8>> = bytes.collect();
+                out_of_bounds |= bytes.is_none();
+                let bytes = bytes.unwrap_or_default();
+                let value = bytes.iter().rev();
+                printf::Taken::Value(value.fold(0, |value, &byte| value << 8 | u64::from(byte)))
+            }
+            printf::Take::Text(address) => printf::Taken::Text(self.bytes(address)),
+        });
+        if out_of_bounds {
+            let problem = "vprintf with fewer values than its format names".to_owned();
+            return Err(FaultKind::InvalidOperand { problem });
+        }
+        let text = text.map_err(|conversion| FaultKind::Unsupported {
+            form: format!("conversion `{conversion}` of printf"),
+        })?;
+        if let Some(output) = self.launch.output {
+            let mut sink = output.lock().unwrap_or_else(PoisonError::into_inner);
+            sink(&String::from_utf8_lossy(&text));
+        }
+        Ok(count)
+    }
 }

@@ -669,14 +669,7 @@ impl Warp {
         let callee = &launch.program.functions[index as usize];
         let first = split.mask.trailing_zeros() as usize;
         let Some(start) = callee.start else {
-            let arguments: Vec<u64> = call
-                .args
-                .iter()
-                .map(|slot| self.local_value(split.base, slot.offset, slot.size, first))
-                .collect();
-            return Err(system::call(&callee.name, &arguments, first, |address| {
-                self.byte(around, address, first)
-            }));
+            return self.call_system(split, call, index, around);
         };
         let depth = split.stack.len() as u32 + 1;
         let overflow =
@@ -711,6 +704,50 @@ impl Warp {
             base,
             ..split
         });
+        Ok(())
+    }
+
+    /// Calls a function of the driver, lane by lane.
+    fn call_system<O: Observer>(
+        &mut self,
+        mut split: Split,
+        call: &Call,
+        index: u32,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Checked<()> {
+        let launch = around.launch;
+        let name = &launch.program.functions[index as usize].name;
+        for lane in lanes(split.mask) {
+            let arguments: Vec<u64> = call
+                .args
+                .iter()
+                .map(|slot| self.local_value(split.base, slot.offset, slot.size, lane))
+                .collect();
+            let local_bytes = 4 * self.local.len() as u64;
+            let mut caller = system::Caller {
+                launch,
+                memory: self.memory(around, local_bytes),
+                lane,
+                pc: split.pc,
+            };
+            let result = caller.call(name, &arguments, &call.returns);
+            let result = result.map_err(|kind| trouble(lane, kind))?;
+            for slot in &call.returns {
+                let first = (split.base.local + slot.offset) / 4;
+                for word in 0..slot.size.div_ceil(4) {
+                    self.local[(first + word) as usize][lane] = (result >> (32 * word)) as u32;
+                }
+            }
+        }
+        let turn = self.turn(around, split.base);
+        for slot in &call.returns {
+            let to = split.base.local + slot.offset;
+            around
+                .observer
+                .writes_local(&turn, to, slot.size, split.mask);
+        }
+        split.pc += 1;
+        self.push(split);
         Ok(())
     }
 
@@ -762,16 +799,14 @@ impl Warp {
         }
     }
 
-    /// A byte of memory, for messages.
-    fn byte<O: Observer>(
-        &mut self,
-        around: &mut Surroundings<'_, '_, O>,
-        address: u64,
-        lane: usize,
-    ) -> Option<u8> {
+    /// The memory that lanes of this warp see.
+    fn memory<'a, O>(
+        &'a mut self,
+        around: &'a mut Surroundings<'_, '_, O>,
+        local_bytes: u64,
+    ) -> Memory<'a> {
         let launch = around.launch;
-        let local_bytes = 4 * self.local.len() as u64;
-        let mut memory = Memory {
+        Memory {
             table: launch.table,
             hints: around.hints,
             alone: launch.alone,
@@ -781,8 +816,7 @@ impl Warp {
             local_bytes,
             params: &launch.params,
             offsets: &mut self.offsets,
-        };
-        memory.byte(address, lane, 0)
+        }
     }
 
     /// The predicate operand of a barrier's reduction.

@@ -1,12 +1,15 @@
+use super::Chunks;
+
 /// The contents of device memory at some time.
 pub(crate) struct Image {
     /// Base and words of each allocation.
     allocations: Vec<(u64, Vec<u64>)>,
+    pub(super) heap: Option<Chunks>,
 }
 
 impl Image {
-    pub(super) fn new(allocations: Vec<(u64, Vec<u64>)>) -> Self {
-        Self { allocations }
+    pub(super) fn new(allocations: Vec<(u64, Vec<u64>)>, heap: Option<Chunks>) -> Self {
+        Self { allocations, heap }
     }
 
     pub(super) fn allocations(&self) -> impl Iterator<Item = (u64, &[u64])> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0                      never mapped
-//! GLOBAL_BASE            allocations of the host and `.global` variables
+//! GLOBAL_BASE            allocations of the host, `.global` variables, the heap of device code
 //! CONST_BASE             `.const` variables
 //! SHARED_WINDOW          generic addresses of a block's shared memory
 //! LOCAL_WINDOW           generic addresses of a thread's local memory
@@ -11,11 +11,13 @@
 //! ```
 mod allocation;
 mod defined;
+mod heap;
 mod image;
 mod table;
 
 pub(crate) use allocation::Allocation;
 pub(crate) use defined::Defined;
+pub(crate) use heap::{Chunks, Heap};
 pub(crate) use image::Image;
 pub(crate) use table::{Kind, Table};
 

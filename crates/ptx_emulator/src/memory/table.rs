@@ -1,4 +1,4 @@
-use super::{Allocation, CONST_BASE, Defined, GLOBAL_BASE, Image};
+use super::{Allocation, CONST_BASE, Defined, GLOBAL_BASE, Heap, Image};
 use crate::error::MemoryError;
 use crate::fault::Nearest;
 use std::collections::{HashMap, VecDeque};
@@ -20,6 +20,7 @@ pub(crate) enum Kind {
 /// All allocations of a device, by address. Addresses are never used twice, so a stale pointer stays invalid.
 pub(crate) struct Table {
     allocations: Vec<Allocation>,
+    heap: Option<Heap>,
     freed: VecDeque<(u64, u64)>,
     next_global: u64,
     next_const: u64,
@@ -31,6 +32,7 @@ impl Table {
     pub(crate) fn new(limit: u64) -> Self {
         Self {
             allocations: Vec::new(),
+            heap: None,
             freed: VecDeque::new(),
             next_global: GLOBAL_BASE,
             next_const: CONST_BASE,
@@ -72,7 +74,30 @@ impl Table {
         Ok(base)
     }
 
+    /// Makes the heap of device code, unless it is there.
+    pub(crate) fn need_heap(&mut self, size: u64) -> Result<(), MemoryError> {
+        if self.heap.is_none() {
+            let base = self.alloc(size, Kind::Global)?;
+            self.heap = Some(Heap::new(base, size));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn heap(&self) -> Option<&Heap> {
+        self.heap.as_ref()
+    }
+
+    /// Where the heap begins; an address of no allocation when there is none.
+    #[inline(always)]
+    pub(crate) fn heap_base(&self) -> u64 {
+        self.heap.as_ref().map_or(0, |heap| heap.base)
+    }
+
     pub(crate) fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        if address == self.heap_base() {
+            let reason = "it is the heap of device code";
+            return Err(MemoryError::InvalidFree { address, reason });
+        }
         match self.allocations.binary_search_by_key(&address, |a| a.base) {
             Ok(at) => {
                 let Allocation { base, size, .. } = self.allocations.remove(at);
@@ -134,7 +159,8 @@ impl Table {
     /// What device memory holds now.
     pub(crate) fn image(&self) -> Image {
         let allocations = self.allocations.iter();
-        Image::new(allocations.map(|a| (a.base, a.words())).collect())
+        let heap = self.heap.as_ref().map(Heap::state);
+        Image::new(allocations.map(|a| (a.base, a.words())).collect(), heap)
     }
 
     /// Puts back what device memory held.
@@ -143,6 +169,9 @@ impl Table {
             if let Some(at) = self.find(base, 1) {
                 self.allocations[at].set_words(words);
             }
+        }
+        if let (Some(heap), Some(state)) = (&self.heap, &image.heap) {
+            heap.restore(state);
         }
     }
 

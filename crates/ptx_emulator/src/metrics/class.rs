@@ -121,15 +121,20 @@ impl Kind {
             "ld" | "ldu" | "ldmatrix" | "prefetch" | "prefetchu" | "discard" | "applypriority" => {
                 (C::Load, 0)
             }
-            "st" => (C::Store, 0),
+            "wmma" if has("load") => (C::Load, 0),
+            "wmma" if has("store") => (C::Store, 0),
+            "st" | "stmatrix" => (C::Store, 0),
             "atom" | "red" => (C::Atomic, if has("add") { width } else { 0 }),
             "cp" => (C::Copy, 0),
             "membar" | "fence" => (C::Fence, 0),
             "bra" | "brx" => (C::Branch, 0),
-            "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => (C::Control, 0),
-            "bar" | "barrier" => (C::Barrier, 0),
-            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => (C::Exchange, 0),
-            "mma" => {
+            "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent"
+            | "griddepcontrol" | "setmaxnreg" => (C::Control, 0),
+            "bar" | "barrier" | "mbarrier" => (C::Barrier, 0),
+            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "movmatrix" => {
+                (C::Exchange, 0)
+            }
+            "mma" | "wmma" => {
                 let flops = opcode.split('.').find_map(matrix_flops).unwrap_or(0);
                 return Self {
                     class: C::Matrix,

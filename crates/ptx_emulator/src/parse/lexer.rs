@@ -201,11 +201,15 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Words take in `::` between letters, as in `.shared::cta`.
+/// Words take in `::` between letters, as in `.shared::cta`. A directive ends where the next one begins: `.reg.b32`.
 fn word_length(text: &str) -> usize {
     let bytes = text.as_bytes();
+    let directive = text.starts_with('.');
     let mut at = 0;
     while at < bytes.len() {
+        if directive && at > 0 && bytes[at] == b'.' {
+            break;
+        }
         if is_word(char::from(bytes[at])) {
             at += 1;
         } else if bytes[at..].starts_with(b"::")

@@ -166,7 +166,7 @@ fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function
             Token::Word(".noreturn") => {}
             Token::Word(".maxntid") => function.max_threads = Some(extents(lexer)?),
             Token::Word(".reqntid") => function.required_threads = Some(extents(lexer)?),
-            Token::Word(".minnctapersm" | ".maxnctapersm" | ".maxnreg") => {
+            Token::Word(".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank") => {
                 lexer.integer()?;
             }
             Token::Word(".pragma") => skip_statement(lexer)?,
@@ -312,7 +312,7 @@ pub(super) fn variables<'a>(
         match lexer.word()? {
             ".align" => align = Some(alignment(lexer)?),
             vector @ (".v2" | ".v4") => return Err(ParseError::unsupported(lexer.line(), vector)),
-            ".attribute" => return Err(ParseError::unsupported(lexer.line(), ".attribute")),
+            ".attribute" => attribute(lexer)?,
             word if word.starts_with('.') => element = Some(element_size(lexer, word)?),
             name => break name,
         }
@@ -354,6 +354,19 @@ pub(super) fn variables<'a>(
         name = lexer.word()?;
     }
     lexer.expect(';')
+}
+
+/// `.attribute(.managed)`: that the host sees a variable changes nothing for the device.
+fn attribute(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
+    lexer.expect('(')?;
+    let name = lexer.word()?;
+    if name != ".managed" {
+        return Err(ParseError::unsupported(
+            lexer.line(),
+            format!(".attribute({name})"),
+        ));
+    }
+    lexer.expect(')')
 }
 
 /// One value or `{…}`; the number of elements it covers.

@@ -80,6 +80,12 @@ impl Observer for Sanitizer<'_> {
         }
     }
 
+    fn writes_local(&mut self, turn: &Turn, to: u32, size: u32, mask: u32) {
+        if let Some(init) = &mut self.init {
+            init.writes_local(turn, to, size, mask);
+        }
+    }
+
     fn turn(&mut self, turn: &Turn) {
         self.scene.turn = *turn;
     }

@@ -3,7 +3,9 @@
 use super::follow::Step;
 use super::registers::Origin;
 use crate::decode::Cell;
-use crate::decode::op::{MatrixOp, Op, Row, WarpKind, WarpOp};
+use crate::decode::fragment::Fragment;
+use crate::decode::matrix::{MatrixKind, MatrixOp};
+use crate::decode::op::{Op, Row, WarpKind, WarpOp};
 use crate::exec::{Frame, groups, lanes, shuffle_sources};
 
 impl Step<'_, '_> {
@@ -76,41 +78,50 @@ impl Step<'_, '_> {
         results.into_iter().for_each(|d| each(self, d));
     }
 
-    /// A matrix instruction. The layout is that of `mma.m16n8k8`: an element of the result needs a row of the left
-    /// operand and a column of the right one.
+    /// A matrix instruction: an element of a product needs a row of the left operand and a column of the right one.
     pub(super) fn multiply(&mut self, op: &MatrixOp, mask: u32) {
-        let (d, a, b, c) = match op {
-            MatrixOp::MmaTf32 { d, a, b, c } => (d, a, b, c),
-            // What comes from memory is seen when it is accessed.
-            MatrixOp::LoadMatrix { d, .. } => {
-                let rows = d.iter().map(|&row| Cell::R32(row));
-                return rows.for_each(|d| self.registers.clear(&self.base, d, mask));
-            }
-        };
-        let undefined = |row: Row, lane: usize| {
-            let value = self.registers.get(&self.base, Cell::R32(row), lane);
-            value.map(|(_, origin)| origin)
-        };
-        let mut results: Vec<(Cell, usize, Origin)> = Vec::new();
-        for (register, (&d, &c)) in d.iter().zip(c).enumerate() {
-            for lane in lanes(mask) {
-                let left = 4 * (lane / 4)..4 * (lane / 4) + 4;
-                let left = left.flat_map(|from| {
-                    [a[register / 2], a[register / 2 + 2]].map(|row| undefined(row, from))
-                });
-                let column = 2 * (lane % 4) + register % 2;
-                let right =
-                    (4 * column..4 * column + 4).flat_map(|from| b.map(|row| undefined(row, from)));
-                let mut all = std::iter::once(undefined(c, lane)).chain(left).chain(right);
-                if let Some(origin) = all.find_map(|origin| origin) {
-                    results.push((Cell::R32(d), lane, origin));
+        let mut results: Vec<(Cell, usize, u64, Origin)> = Vec::new();
+        if let MatrixKind::Multiply(multiply) = &op.kind {
+            let [a, b, c, d] = multiply.fragments(op);
+            let (rows, columns, sums) =
+                (self.undefined(&a), self.undefined(&b), self.undefined(&c));
+            d.for_each(|register, shift, lane, row, column| {
+                let in_row = rows.iter().find(|&&((at, _), _)| at == row);
+                let in_column = columns.iter().find(|&&((_, at), _)| at == column);
+                let in_sum = sums.iter().find(|&&(at, _)| at == (row, column));
+                if let Some(&(_, origin)) = in_row.or(in_column).or(in_sum) {
+                    let bits = u64::MAX >> (64 - 8 * d.element.size) << shift;
+                    results.push((register.into(), lane, bits, origin));
                 }
+            });
+        } else if let MatrixKind::Transpose = op.kind {
+            let lanes_of = |lane| self.registers.get(&self.base, op.sources[0].into(), lane);
+            if let Some((_, origin)) = lanes(mask).find_map(lanes_of) {
+                let all = lanes(mask).map(|lane| (op.targets[0].into(), lane, u64::MAX, origin));
+                results.extend(all);
             }
         }
-        d.iter()
-            .for_each(|&row| self.registers.clear(&self.base, Cell::R32(row), mask));
-        for (d, lane, origin) in results {
-            self.registers.set(&self.base, d, lane, u64::MAX, origin);
+        // What comes from memory is seen when it is accessed.
+        for &d in &op.targets {
+            self.registers.clear(&self.base, d.into(), mask);
         }
+        for (d, lane, bits, origin) in results {
+            self.registers.set(&self.base, d, lane, bits, origin);
+        }
+    }
+
+    /// Row and column of the elements that are not all defined.
+    fn undefined(&self, fragment: &Fragment<'_>) -> Vec<((usize, usize), Origin)> {
+        let mask = u64::MAX >> (64 - 8 * fragment.element.size);
+        let mut found = Vec::new();
+        fragment.for_each(|register, shift, lane, row, column| {
+            let value = self.registers.get(&self.base, register.into(), lane);
+            if let Some((bits, origin)) = value
+                && bits >> shift & mask != 0
+            {
+                found.push(((row, column), origin));
+            }
+        });
+        found
     }
 }

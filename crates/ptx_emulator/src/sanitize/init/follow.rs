@@ -4,7 +4,7 @@ use super::registers::{Origin, Registers};
 use super::report::{Use, Variables, report};
 use super::spread::{self, Operand};
 use crate::decode::Cell;
-use crate::decode::op::{Inst, MatrixOp, Op, WarpKind};
+use crate::decode::op::{Inst, Op, WarpKind};
 use crate::exec::{Base, Frame, lanes, needed};
 use crate::fault::Access;
 use crate::sanitize::{Ledger, Scene};
@@ -148,10 +148,16 @@ impl<'a, 's> Step<'a, 's> {
                     .for_each(|row| demand(Cell::R32(row), Use::CopySize));
             }
             Op::Matrix(ref op) => {
-                if let MatrixOp::LoadMatrix { address, .. } = **op {
-                    demand(address.into(), Use::Address(Access::Read));
-                }
+                let access = if op.targets.is_empty() {
+                    Access::Write
+                } else {
+                    Access::Read
+                };
+                op.memory
+                    .into_iter()
+                    .for_each(|(_, address)| demand(address.into(), Use::Address(access)));
             }
+            Op::Mbarrier(_) => op.reads(|cell| demand(cell, Use::Control)),
             Op::BranchIndex { .. } => op.reads(|cell| demand(cell, Use::BranchIndex)),
             Op::Call(_) => op.reads(|cell| demand(cell, Use::Callee)),
             Op::Barrier(_) | Op::WarpBarrier { .. } => op.reads(|cell| demand(cell, Use::Control)),
@@ -194,7 +200,8 @@ fn use_of_guard(op: &Op) -> Option<Use> {
         | Op::Barrier(_)
         | Op::WarpBarrier { .. }
         | Op::Warp(_)
-        | Op::Matrix(_) => Some(Use::Guard),
+        | Op::Matrix(_)
+        | Op::Mbarrier(_) => Some(Use::Guard),
         _ => None,
     }
 }

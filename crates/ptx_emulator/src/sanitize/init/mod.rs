@@ -132,6 +132,12 @@ impl Init {
         }
     }
 
+    pub(crate) fn writes_local(&mut self, turn: &Turn, to: u32, size: u32, mask: u32) {
+        let local = &mut self.blocks[turn.slot].warps[turn.warp as usize].local;
+        let bytes = local.iter_mut().skip(to as usize).take(size as usize);
+        bytes.for_each(|lanes| *lanes &= !mask);
+    }
+
     /// Follows undefined values through an instruction; `mask` is what its guard lets through of `active`.
     #[inline(always)]
     pub(crate) fn step(

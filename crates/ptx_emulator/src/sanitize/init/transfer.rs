@@ -5,7 +5,8 @@ use super::registers::{Origin, Source};
 use super::report::Use;
 use super::{Init, Warp};
 use crate::decode::Cell;
-use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, MatrixOp, Op, Transfer};
+use crate::decode::matrix::{MatrixKind, MatrixOp};
+use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Op, Reg, Transfer};
 use crate::exec::{Region, Seen, lanes};
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::Target;
@@ -43,7 +44,15 @@ impl Init {
             Op::Store(ref transfer) => self.store(scene, ledger, pc, seen, transfer),
             Op::Atomic(ref op) => self.update(scene, ledger, pc, seen, op),
             Op::CopyAsync(ref op) => self.copy(scene, seen, op),
-            Op::Matrix(ref op) => self.load_matrix(scene, pc, seen, op),
+            Op::Matrix(ref op) => match op.kind {
+                MatrixKind::LoadMatrix { transposed } => {
+                    self.load_matrix(scene, pc, seen, op, transposed);
+                }
+                MatrixKind::Load(_) => self.load_tile(scene, pc, seen, op),
+                _ => self.store_matrix(scene, ledger, pc, seen, op),
+            },
+            // Only `init` may find anything there, which is a fault of its own.
+            Op::Mbarrier(_) => lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0)),
             _ => {}
         }
     }
@@ -194,14 +203,18 @@ impl Init {
     }
 
     /// `ldmatrix`: the lanes of the access hold rows of 8 elements, lane `8m + r` row `r` of matrix `m`.
-    fn load_matrix(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
-        let MatrixOp::LoadMatrix { d, transposed, .. } = op else {
-            return;
-        };
-        for (matrix, &row) in d.iter().enumerate() {
+    fn load_matrix(
+        &mut self,
+        scene: &Scene<'_>,
+        pc: u32,
+        seen: &Seen<'_>,
+        op: &MatrixOp,
+        transposed: bool,
+    ) {
+        for (matrix, &register) in op.targets.iter().enumerate() {
             for lane in 0..32 {
                 let (major, minor) = (lane / 4, 2 * (lane % 4));
-                let halves = if *transposed {
+                let halves = if transposed {
                     [(minor, major), (minor + 1, major)]
                 } else {
                     [(major, minor), (major, minor + 1)]
@@ -213,9 +226,55 @@ impl Init {
                 if bytes != 0 {
                     let first = halves[usize::from(missing[0] == 0)].0;
                     let origin = read(scene, pc, seen, 8 * matrix + first);
-                    self.set(scene, Cell::R32(row), lane, spread_bytes(bytes), origin);
+                    self.set(scene, register.into(), lane, spread_bytes(bytes), origin);
                 }
             }
+        }
+    }
+
+    /// `wmma.load`: which register an element goes to is open, so that it may be any of the lane's.
+    fn load_tile(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
+        for lane in lanes(seen.lanes) {
+            if self.missing(scene, seen, lane) != 0 {
+                let origin = read(scene, pc, seen, lane);
+                for &d in &op.targets {
+                    self.set(scene, d.into(), lane, u64::MAX, origin);
+                }
+            }
+        }
+    }
+
+    /// `wmma.store` and `stmatrix`: what is undefined in any register of any lane makes all that is stored so.
+    fn store_matrix(
+        &mut self,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+        op: &MatrixOp,
+    ) {
+        let turn = &scene.turn;
+        let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
+        let lane_of = |lane| {
+            let value = |&a: &Reg| registers.get(&turn.base, a.into(), lane);
+            op.sources
+                .iter()
+                .find_map(value)
+                .map(|(_, origin)| (lane, origin))
+        };
+        let undefined = (0..32).find_map(lane_of);
+        let global = matches!(seen.region, Region::Global(_));
+        if let (Some((lane, origin)), true) = (undefined, global) {
+            let target = target(seen, lane, 0, seen.size);
+            let mut step = Step::new(scene, &self.variables, ledger, registers, pc);
+            step.report(lane, Use::Stored(target), origin);
+        }
+        let bytes = match undefined {
+            Some(_) if !global => low_bits(seen.size),
+            _ => 0,
+        };
+        for lane in lanes(seen.lanes) {
+            self.define(scene, seen, lane, bytes);
         }
     }
 }

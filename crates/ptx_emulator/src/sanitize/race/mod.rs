@@ -31,6 +31,8 @@ pub(crate) struct Race {
     warps: u32,
     /// The program has fences or the like, which this detector does not follow: then it leaves global memory alone.
     fences: bool,
+    /// The same for shared memory, when the program has barrier objects.
+    objects: bool,
     slots: Vec<Slot>,
     /// By base address.
     global: HashMap<u64, Shadow>,
@@ -55,6 +57,10 @@ impl Race {
         Self {
             warps: config.block.iter().product::<u32>().div_ceil(32),
             fences: program.code.iter().any(fences),
+            objects: program
+                .code
+                .iter()
+                .any(|inst| matches!(inst.op, Op::Mbarrier(_))),
             slots: Vec::new(),
             global: HashMap::new(),
             room: GLOBAL_PAGES,
@@ -85,7 +91,7 @@ impl Race {
         let Slot { block, shared } = &mut self.slots[scene.turn.slot];
         let mut unlimited = u64::MAX;
         let (shadow, room) = match seen.region {
-            Region::Shared => (shared, &mut unlimited),
+            Region::Shared if !self.objects => (shared, &mut unlimited),
             Region::Global(allocation) if allocation.base < CONST_BASE && !self.fences => {
                 let shadow = self.global.entry(allocation.base).or_default();
                 (shadow, &mut self.room)

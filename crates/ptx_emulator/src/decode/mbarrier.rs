@@ -1,0 +1,211 @@
+//! `mbarrier`: barriers that are objects in shared memory.
+
+use super::builder::{Builder, is_sink};
+use super::form::{Form, Ty};
+use super::lane::Lane;
+use super::memory::space;
+use super::op::{Address, Op, Order, Reg, Row};
+use crate::error::ParseError;
+use crate::fault::Space;
+
+/// An operation on the barrier object at an address of shared memory.
+pub(crate) struct MbarrierOp {
+    pub(crate) kind: MbarrierKind,
+    pub(crate) space: Space,
+    pub(crate) order: Order,
+    pub(crate) address: Address,
+}
+
+pub(crate) enum MbarrierKind {
+    Init {
+        count: Row,
+    },
+    Invalidate,
+    /// Bytes of asynchronous copies to wait for, or that have come.
+    Expect {
+        bytes: Row,
+    },
+    Complete {
+        bytes: Row,
+    },
+    /// Gives the state before; `count` is 1 when it is not there, `bytes` are expected first.
+    Arrive {
+        state: Option<Row>,
+        count: Option<Row>,
+        bytes: Option<Row>,
+        /// One arrival less in the phases that follow.
+        drops: bool,
+        /// The phase must not end by this.
+        open: bool,
+    },
+    /// Whether the phase of a state, or the one of a parity, is complete.
+    Test {
+        p: Row,
+        state: Reg,
+    },
+    /// `cp.async.mbarrier.arrive`: arrives when the copies are done; without `.noinc` that arrival is one more.
+    Copies {
+        counted: bool,
+    },
+}
+
+/// Arrivals that a state still waits for are its low bits.
+pub(crate) const COUNT_BITS: u32 = 20;
+
+pub(super) fn decode<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+) -> Result<(), ParseError> {
+    let actions = [
+        "init",
+        "inval",
+        "expect_tx",
+        "complete_tx",
+        "arrive",
+        "arrive_drop",
+        "test_wait",
+        "try_wait",
+        "pending_count",
+    ];
+    // `arrive.expect_tx` is an arrival.
+    let arrival = form.take_one_of(&["arrive", "arrive_drop"]);
+    let action = match arrival.or_else(|| form.take_one_of(&actions)) {
+        Some(action) => action,
+        None => return Err(form.unsupported()),
+    };
+    if action == "pending_count" {
+        return pending(b, form);
+    }
+    let order = order(&mut form, action)?;
+    let (adds_bytes, open, parity) = (
+        arrival.is_some() && form.take("expect_tx"),
+        arrival.is_some() && form.take("noComplete"),
+        matches!(action, "test_wait" | "try_wait") && form.take("parity"),
+    );
+    let space = space(&mut form);
+    if !matches!(space, Space::Shared | Space::Generic) || form.ty()? != Ty::B64 {
+        return Err(form.unsupported());
+    }
+    form.no_more_modifiers()?;
+    let (kind, address) = match (action, form.operands) {
+        ("init", [address, count]) => (
+            MbarrierKind::Init {
+                count: b.r32(&form, count)?,
+            },
+            address,
+        ),
+        ("inval", [address]) => (MbarrierKind::Invalidate, address),
+        ("expect_tx", [address, bytes]) => (
+            MbarrierKind::Expect {
+                bytes: b.r32(&form, bytes)?,
+            },
+            address,
+        ),
+        ("complete_tx", [address, bytes]) => (
+            MbarrierKind::Complete {
+                bytes: b.r32(&form, bytes)?,
+            },
+            address,
+        ),
+        ("arrive" | "arrive_drop", [state, address, rest @ ..]) if rest.len() <= 1 => {
+            let state = if is_sink(state) {
+                None
+            } else {
+                Some(b.target64(&form, state)?)
+            };
+            let number = rest
+                .first()
+                .map(|operand| b.r32(&form, operand))
+                .transpose()?;
+            if (adds_bytes || open) && number.is_none() || (adds_bytes && open) {
+                return Err(form.wrong("has another number of operands"));
+            }
+            let (count, bytes) = if adds_bytes {
+                (None, number)
+            } else {
+                (number, None)
+            };
+            let drops = action == "arrive_drop";
+            let arrive = MbarrierKind::Arrive {
+                state,
+                count,
+                bytes,
+                drops,
+                open,
+            };
+            (arrive, address)
+        }
+        // How long a thread may be put to sleep is a hint.
+        ("test_wait", [p, address, state])
+        | ("try_wait", [p, address, state] | [p, address, state, _]) => {
+            let state = b.source(&form, state, if parity { Ty::B32 } else { Ty::B64 })?;
+            (
+                MbarrierKind::Test {
+                    p: b.only_pred(&form, p)?,
+                    state,
+                },
+                address,
+            )
+        }
+        _ => return Err(form.wrong("has another number of operands")),
+    };
+    let address = b.address(&form, address)?;
+    b.emit(Op::Mbarrier(Box::new(MbarrierOp {
+        kind,
+        space,
+        order,
+        address,
+    })));
+    Ok(())
+}
+
+/// Takes the memory ordering: arrivals release and waits acquire unless they say something else.
+fn order(form: &mut Form<'_, '_>, action: &str) -> Result<Order, ParseError> {
+    let written = form.take_one_of(&["relaxed", "acquire", "release"]);
+    let scope = form.take_one_of(&["cta", "cluster"]);
+    let (default, allowed) = match action {
+        "arrive" | "arrive_drop" => (Order::Release, "release"),
+        "test_wait" | "try_wait" => (Order::Acquire, "acquire"),
+        _ => (Order::Relaxed, "relaxed"),
+    };
+    match (written, scope) {
+        (None, None) => Ok(default),
+        (Some("relaxed"), Some(_)) => Ok(Order::Relaxed),
+        (Some(written), Some(_)) if written == allowed => Ok(default),
+        _ => Err(form.unsupported()),
+    }
+}
+
+/// `mbarrier.pending_count.b64 d, state`
+fn pending<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    if form.ty()? != Ty::B64 {
+        return Err(form.unsupported());
+    }
+    let [d, state] = form.finish()?;
+    let (state, d) = (b.source64(&form, state, Ty::B64)?, b.target32(&form, d)?);
+    let count: super::op::LaneFn = |[state, ..], _| (state & ((1 << COUNT_BITS) - 1), false);
+    b.lane(Lane::to(Reg::R32(d)), count, &[Reg::R64(state)]);
+    Ok(())
+}
+
+/// `cp.async.mbarrier.arrive[.noinc].shared.b64 [p]`
+pub(super) fn copies<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+) -> Result<(), ParseError> {
+    let arrives = form.take("arrive");
+    let counted = form.take("noinc");
+    let space = space(&mut form);
+    if !arrives || !matches!(space, Space::Shared | Space::Generic) || form.ty()? != Ty::B64 {
+        return Err(form.unsupported());
+    }
+    let [address] = form.finish()?;
+    let address = b.address(&form, address)?;
+    b.emit(Op::Mbarrier(Box::new(MbarrierOp {
+        kind: MbarrierKind::Copies { counted },
+        space,
+        order: Order::Release,
+        address,
+    })));
+    Ok(())
+}
