@@ -174,7 +174,7 @@ impl Emulator {
         let mut table = self.table();
         let mut request = self.request(loaded, &table, kernel, config, args)?;
         request.portable = portable;
-        let outcome = exec::launch(request, &mut vec![(); self.workers()]);
+        let outcome = exec::launch(request, self.workers());
         table.define_all();
         match outcome.fault {
             Some(fault) => Err(fault.into()),
@@ -226,7 +226,11 @@ impl Emulator {
         let mut collectors: Vec<_> = (0..self.workers())
             .map(|_| Collector::new(program))
             .collect();
-        let outcome = exec::launch(request, &mut collectors);
+        let mut observers: Vec<_> = collectors
+            .iter_mut()
+            .map(|collector| collector as &mut dyn exec::Observer)
+            .collect();
+        let outcome = exec::watch(request, &mut observers);
         table.define_all();
         match outcome.fault {
             Some(fault) => Err(fault.into()),

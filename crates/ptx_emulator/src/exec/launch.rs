@@ -81,11 +81,21 @@ struct Progress {
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
 
+/// Runs all blocks on so many workers.
+pub(crate) fn launch(request: Request<'_>, workers: usize) -> Outcome {
+    run(request, &mut vec![(); workers])
+}
+
+/// Runs all blocks, with a worker for each observer.
+pub(crate) fn watch(request: Request<'_>, observers: &mut [&mut dyn Observer]) -> Outcome {
+    run(request, observers)
+}
+
 /// Runs all blocks, with a worker for each observer.
 ///
 /// Blocks start in order. A block that runs long is set aside for others from time to time, so that blocks may wait
 /// for each other as long as not more than [`RESIDENT`] of them for each worker are unfinished at once.
-pub(crate) fn launch<O: Observer>(request: Request<'_>, observers: &mut [O]) -> Outcome {
+fn run<O: Observer>(request: Request<'_>, observers: &mut [O]) -> Outcome {
     let blocks: u64 = request
         .config
         .grid

@@ -1,7 +1,7 @@
 //! What can be seen of a running launch: the wall between the interpreter and everything that watches it.
 //!
 //! The interpreter is generic over its [`Observer`], so that a launch that nobody watches is compiled without any of
-//! these calls. An observer only watches: nothing that it does changes what the program does.
+//! these calls. All others share one copy of it and are called through a table: the loop is large to compile. An observer only watches: nothing that it does changes what the program does.
 
 use super::frame::{Frame, Row64};
 use super::memory::{Memory, Part, Region};
@@ -53,6 +53,49 @@ pub(crate) trait Observer: Send {
 
 /// Watches nothing.
 impl Observer for () {}
+
+/// Somebody, whoever it is.
+impl Observer for &mut (dyn Observer + '_) {
+    fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
+        (**self).block(slot, number, index);
+    }
+
+    fn enters(&mut self, turn: &Turn, mask: u32) {
+        (**self).enters(turn, mask);
+    }
+
+    fn copies_local(&mut self, turn: &Turn, from: u32, to: u32, size: u32, mask: u32) {
+        (**self).copies_local(turn, from, to, size, mask);
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        (**self).turn(turn);
+    }
+
+    fn step(&mut self, program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
+        (**self).step(program, pc, mask, active, frame);
+    }
+
+    fn skip(&mut self, pc: u32, active: u32, frame: &Frame<'_>) {
+        (**self).skip(pc, active, frame);
+    }
+
+    fn access(&mut self, pc: u32, seen: &Seen<'_>, frame: &Frame<'_>, memory: &Memory<'_>) {
+        (**self).access(pc, seen, frame, memory);
+    }
+
+    fn warp_barrier(&mut self, slot: usize, warp: u32, mask: u32) {
+        (**self).warp_barrier(slot, warp, mask);
+    }
+
+    fn arrives(&mut self, slot: usize, arrived: &Arrived) {
+        (**self).arrives(slot, arrived);
+    }
+
+    fn barrier(&mut self, slot: usize, complete: &Complete<'_>) {
+        (**self).barrier(slot, complete);
+    }
+}
 
 /// A split of a warp.
 #[derive(Clone, Copy, Debug)]

@@ -51,7 +51,7 @@ pub(super) fn run<O: Observer>(
     portable(program, turn, cursor, frame, memory, observer)
 }
 
-/// The same loop for any processor.
+/// The same loop for any processor, which is slower anyway: it calls its observer through a table.
 pub(super) fn portable<O: Observer>(
     program: &Program,
     turn: &Turn,
@@ -60,5 +60,6 @@ pub(super) fn portable<O: Observer>(
     memory: &mut Memory<'_>,
     observer: &mut O,
 ) -> Event {
-    run::run(program, turn, cursor, frame, memory, observer)
+    let mut observer: &mut dyn Observer = observer;
+    run::run(program, turn, cursor, frame, memory, &mut observer)
 }

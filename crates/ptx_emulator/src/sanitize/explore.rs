@@ -59,7 +59,7 @@ fn run(
     ledger: &mut Ledger,
 ) -> (Outcome, Option<Written>) {
     let mut sanitizer = Sanitizer::new(request, options, ledger);
-    let outcome = exec::launch(request.clone(), std::slice::from_mut(&mut sanitizer));
+    let outcome = exec::watch(request.clone(), &mut [&mut sanitizer]);
     if let Some(fault) = &outcome.fault {
         sanitizer.fault(fault);
     }
@@ -71,7 +71,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
     let last_writer = |request: Request<'_>| {
         request.table.restore(before);
         let mut witness = Witness::new(&request, address);
-        exec::launch(request.clone(), std::slice::from_mut(&mut witness));
+        exec::watch(request.clone(), &mut [&mut witness]);
         let mut word = [0; 4];
         let start = address & !3;
         // The last word of an allocation may be cut off.
