@@ -6,6 +6,7 @@ use crate::metrics::{Collector, Profile};
 use crate::module::Module;
 use crate::sanitize::{self, CheckOptions, CheckReport};
 use crate::{check, exec, variables};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,7 +34,7 @@ pub struct LaunchConfig {
 }
 
 /// What a launch did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
     /// Blocks that ran.
     pub blocks: u64,

@@ -1,4 +1,5 @@
 use crate::source::SourceLocation;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A mistake of the running program: what, and exactly where.
@@ -138,7 +139,7 @@ pub enum FaultKind {
 }
 
 /// A place in the program, for reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The line of the PTX text, from 1.
     pub ptx_line: u32,
@@ -147,7 +148,8 @@ pub struct Place {
 }
 
 /// A state space of PTX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Space {
     /// An address that lies in no space.
     Generic,
@@ -164,7 +166,8 @@ pub enum Space {
 }
 
 /// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Loads.
     Read,

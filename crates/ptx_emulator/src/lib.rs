@@ -47,6 +47,7 @@ mod memory;
 pub mod metrics;
 mod module;
 mod parse;
+pub mod report;
 mod sanitize;
 mod source;
 mod variables;

@@ -12,7 +12,10 @@ pub(crate) fn report(fault: &Fault, scene: &Scene<'_>, ledger: &mut Ledger) {
         severity: Severity::Error,
         message: fault.kind.to_string(),
         site: Site {
-            what: "here".to_owned(),
+            what: match target {
+                Some(target) => format!("{} of {} bytes", target.access, target.size),
+                None => "here".to_owned(),
+            },
             place: Place {
                 ptx_line: fault.ptx_line,
                 source: fault.source.clone(),

@@ -1,9 +1,11 @@
 use crate::emulator::Statistics;
 use crate::fault::{Access, Place, Space};
 use crate::source::SourceLocation;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A mistake that a check found: what, where, and what would help.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// What sort of mistake it is.
     pub rule: Rule,
@@ -24,7 +26,7 @@ pub struct Finding {
 }
 
 /// One end of a [`Finding`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
     /// What happened there, as a clause: "write of 4 bytes, value 0x2a".
     pub what: String,
@@ -43,22 +45,25 @@ pub struct Site {
 }
 
 /// The memory of a [`Site`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Read, write or atomic.
     pub access: Access,
     /// The state space.
     pub space: Space,
     /// The address: an offset in the shared and local spaces.
+    #[serde(with = "hexadecimal")]
     pub address: u64,
     /// Bytes.
     pub size: u32,
     /// What was written, or stood there when it was read, where that is known: the low bytes of the access.
+    #[serde(with = "hexadecimal::optional")]
     pub value: Option<u64>,
 }
 
 /// How bad a [`Finding`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Right on the machines of today, but not by PTX's rules: a race within a warp.
     Warning,
@@ -83,13 +88,37 @@ pub enum Tool {
     Program,
 }
 
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tool::Racecheck => "racecheck",
+            Tool::Memcheck => "memcheck",
+            Tool::Initcheck => "initcheck",
+            Tool::Synccheck => "synccheck",
+            Tool::Schedule => "schedule",
+            Tool::Program => "program",
+        })
+    }
+}
+
 macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident = $tool:ident, $name:literal, $description:literal;)*) => {
         /// What sort of mistake a [`Finding`] is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
         #[non_exhaustive]
         pub enum Rule {
-            $(#[doc = $description] $(#[$doc])* $rule,)*
+            $(#[doc = $description] $(#[$doc])* #[serde(rename = $name)] $rule,)*
         }
 
         impl Rule {
@@ -183,7 +212,7 @@ impl Default for CheckOptions {
 }
 
 /// What a check found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// The kernel that was launched.
     pub kernel: String,
@@ -207,5 +236,41 @@ impl CheckReport {
     pub fn count(&self, severity: Severity) -> usize {
         let of = |finding: &&Finding| finding.severity == severity;
         self.findings.iter().filter(of).count()
+    }
+}
+
+/// Numbers of 64 bits in JSON: as text, for readers whose numbers are doubles.
+mod hexadecimal {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(value: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{value:#x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        parse(&String::deserialize(from)?)
+    }
+
+    fn parse<E: de::Error>(text: &str) -> Result<u64, E> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        u64::from_str_radix(digits, 16).map_err(E::custom)
+    }
+
+    pub(super) mod optional {
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        pub(crate) fn serialize<S: Serializer>(
+            value: &Option<u64>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            value.map(|value| format!("{value:#x}")).serialize(to)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<u64>, D::Error> {
+            let text = Option::<String>::deserialize(from)?;
+            text.map(|text| super::parse(&text)).transpose()
+        }
     }
 }

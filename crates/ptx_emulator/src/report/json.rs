@@ -1,0 +1,62 @@
+use super::count;
+use crate::sanitize::{CheckReport, Severity};
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON form. It grows when a field is removed or changes its meaning; new fields may come at any time.
+pub const JSON_VERSION: u32 = 1;
+
+/// The JSON form of checks: [`json`] writes it, and it can be read back.
+///
+/// Fields are named as in the types. A [`Rule`](crate::Rule) is its [name](crate::Rule::name), a severity `"error"` or
+/// `"warning"`, a space or access a word such as `"shared"` or `"write"`. Addresses and values are text such as `"0x2a"`,
+/// for they have 64 bits. A block or thread is a list of three numbers: x, y, z.
+///
+/// ```json
+/// {
+///   "version": 1, "errors": 1, "warnings": 0,
+///   "checks": [{
+///     "kernel": "saxpy", "dropped": 0, "schedules": 1,
+///     "statistics": { "blocks": 4, "warp_instructions": 320, "lane_instructions": 10240 },
+///     "findings": [{
+///       "rule": "memory-out-of-bounds", "severity": "error", "count": 1, "seed": null,
+///       "message": "out of bounds: write of 4 bytes at 0x40 in shared memory",
+///       "hint": null, "others": [],
+///       "site": {
+///         "what": "here",
+///         "place": { "ptx_line": 40, "source": { "file": "src/lib.rs", "line": 7, "column": 9 } },
+///         "inlined": [], "block": [0, 0, 0], "thread": [16, 0, 0], "epoch": 0,
+///         "target": { "access": "write", "space": "shared", "address": "0x40", "size": 4, "value": null }
+///       }
+///     }]
+///   }]
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`JSON_VERSION`] of the writer.
+    pub version: u32,
+    /// Findings that are errors.
+    pub errors: usize,
+    /// Findings that are warnings.
+    pub warnings: usize,
+    /// The checks, in the order of the launches.
+    pub checks: Vec<CheckReport>,
+}
+
+impl Document {
+    /// The document of these checks.
+    pub fn new(checks: &[CheckReport]) -> Self {
+        Self {
+            version: JSON_VERSION,
+            errors: count(checks, Severity::Error),
+            warnings: count(checks, Severity::Warning),
+            checks: checks.to_vec(),
+        }
+    }
+}
+
+/// The checks as one JSON document: see [`Document`].
+pub fn json(checks: &[CheckReport]) -> String {
+    let value = serde_json::json!(Document::new(checks));
+    format!("{value:#}\n")
+}

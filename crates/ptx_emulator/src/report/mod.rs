@@ -1,0 +1,40 @@
+//! Reports of checks: as text for people, as JSON for programs, as SARIF for code-scanning services.
+//!
+//! ```
+//! # use ptx_emulator::{CheckReport, Statistics};
+//! use ptx_emulator::report::{self, Sources, Style};
+//! # let checks = [CheckReport {
+//! #     kernel: "saxpy".to_owned(),
+//! #     findings: Vec::new(),
+//! #     dropped: 0,
+//! #     schedules: 1,
+//! #     statistics: Statistics::default(),
+//! # }];
+//! let text = report::text(&checks, &Sources::new(), Style::Plain);
+//! assert!(text.ends_with("========= ERROR SUMMARY: 0 errors\n"));
+//! ```
+//!
+//! All of them take any number of checks, so that one document can hold a whole test run.
+
+mod excerpt;
+mod json;
+mod sarif;
+mod sources;
+mod text;
+
+pub use json::{Document, JSON_VERSION, json};
+pub use sarif::sarif;
+pub use sources::Sources;
+pub use text::{Style, text};
+
+use crate::sanitize::{CheckReport, Severity, Site};
+
+/// Findings of so many checks with that severity.
+fn count(checks: &[CheckReport], severity: Severity) -> usize {
+    checks.iter().map(|check| check.count(severity)).sum()
+}
+
+/// Whether another place of a finding is one thread's access. If not, it says in words who was there.
+fn is_of_one_thread(other: &Site) -> bool {
+    other.target.is_some()
+}

@@ -1,0 +1,101 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// Larger files are not shown: no source that a person wrote is.
+const LARGEST: u64 = 4 << 20;
+
+/// Where the source lines of a report are read from.
+///
+/// A line table may name files relative to the folder where the compiler ran. They are looked for in the working directory and
+/// the folders above it, and then in those of the PTX file: a report made in a crate's folder or a `target` folder finds the
+/// files of its workspace. What is not found, or has no such line, is shown as the line of the PTX.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    working: PathBuf,
+    ptx: Option<Ptx>,
+}
+
+#[derive(Clone, Debug)]
+struct Ptx {
+    path: PathBuf,
+    text: String,
+}
+
+impl Sources {
+    /// For reports made in the process's working directory.
+    pub fn new() -> Self {
+        Self::in_folder(&std::env::current_dir().unwrap_or_default())
+    }
+
+    /// For reports made in this folder.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self {
+            working: folder.to_owned(),
+            ptx: None,
+        }
+    }
+
+    /// Adds the PTX that was checked. `path` is its file, or a name for a text that has none.
+    #[must_use]
+    pub fn with_ptx(mut self, path: &Path, text: &str) -> Self {
+        self.ptx = Some(Ptx {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        });
+        self
+    }
+
+    /// The name and text of the PTX.
+    pub(super) fn ptx(&self) -> Option<(String, &str)> {
+        let ptx = self.ptx.as_ref()?;
+        Some((self.shown(&ptx.path), &ptx.text))
+    }
+
+    /// The path of the PTX.
+    pub(super) fn ptx_path(&self) -> Option<&Path> {
+        Some(&self.ptx.as_ref()?.path)
+    }
+
+    /// The file that a line table names.
+    pub(super) fn find(&self, file: &str) -> Option<PathBuf> {
+        let file = Path::new(file);
+        let ptx = self.ptx.as_ref().and_then(|ptx| ptx.path.parent());
+        let ptx = ptx.map(|folder| self.working.join(folder));
+        let folders = self.working.ancestors();
+        let folders = folders.chain(ptx.iter().flat_map(|folder| folder.ancestors()));
+        // An absolute path stays itself when it is joined.
+        folders.map(|folder| folder.join(file)).find(|path| {
+            // No device, pipe or file of /proc: reading one may never end.
+            let metadata = path.metadata();
+            metadata.is_ok_and(|data| data.is_file() && (1..=LARGEST).contains(&data.len()))
+        })
+    }
+
+    /// The text of a file that [`find`](Self::find) found; bytes that are no UTF-8 are replaced.
+    pub(super) fn read(path: &Path) -> Option<String> {
+        let mut bytes = Vec::new();
+        // It may have grown since.
+        let file = File::open(path).ok()?;
+        file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A path below the working directory as people write it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let path = self.below(path).unwrap_or_else(|| path.to_owned());
+        path.display().to_string()
+    }
+
+    pub(super) fn absolute(&self, path: &Path) -> PathBuf {
+        self.working.join(path)
+    }
+
+    /// The path relative to the working directory, when it lies below it.
+    pub(super) fn below(&self, path: &Path) -> Option<PathBuf> {
+        let path = self.absolute(path);
+        let below = path.strip_prefix(&self.working).ok()?;
+        let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        below.components().all(plain).then(|| below.to_owned())
+    }
+}

@@ -1,0 +1,277 @@
+use super::excerpt::excerpt;
+use super::{Sources, count, is_of_one_thread};
+use crate::fault::Space;
+use crate::sanitize::{CheckReport, Finding, Rule, Severity, Site, Tool};
+use crate::source::SourceLocation;
+use annotate_snippets::Renderer;
+use std::fmt::{self, Write};
+use std::io::IsTerminal;
+
+/// Before every line, as compute-sanitizer has it: it tells the report from what the program prints.
+const MARGIN: &str = "=========";
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Characters only.
+    Plain,
+    /// With a terminal's colours.
+    Coloured,
+}
+
+impl Style {
+    /// Coloured on a terminal, unless the variable `NO_COLOR` is set to something.
+    pub fn on(stream: &impl IsTerminal) -> Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if stream.is_terminal() && !unwanted {
+            Self::Coloured
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// The checks as text in the layout of compute-sanitizer, with the source lines of every place.
+pub fn text(checks: &[CheckReport], sources: &Sources, style: Style) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = checks
+        .iter()
+        .try_for_each(|check| check_text(&mut text, check, sources, style))
+        .and_then(|()| summary(&mut text, checks));
+    text
+}
+
+fn check_text(
+    to: &mut String,
+    check: &CheckReport,
+    sources: &Sources,
+    style: Style,
+) -> fmt::Result {
+    let schedules = plural(check.schedules.into(), "schedule");
+    let kernel = clean(&check.kernel);
+    writeln!(to, "{MARGIN} BLOCKWISE CHECK of {kernel} in {schedules}")?;
+    for finding in &check.findings {
+        finding_text(to, finding, &kernel, sources, style)?;
+    }
+    if check.dropped > 0 {
+        let dropped = plural(check.dropped, "more finding");
+        writeln!(
+            to,
+            "{MARGIN} {dropped} not kept: raise the limit to see them"
+        )?;
+    }
+    writeln!(to, "{MARGIN}")
+}
+
+fn finding_text(
+    to: &mut String,
+    finding: &Finding,
+    kernel: &str,
+    sources: &Sources,
+    style: Style,
+) -> fmt::Result {
+    let renderer = match style {
+        Style::Plain => Renderer::plain(),
+        Style::Coloured => Renderer::styled(),
+    };
+    let (name, paint) = match finding.severity {
+        Severity::Error => ("Error", renderer_style(style, "31")),
+        Severity::Warning => ("Warning", renderer_style(style, "33")),
+    };
+    let ([on, off], rule) = (paint, finding.rule.name());
+    writeln!(to, "{MARGIN}")?;
+    writeln!(
+        to,
+        "{MARGIN} {on}{name}: {}{off} [{rule}]",
+        headline(finding)
+    )?;
+    writeln!(to, "{MARGIN}     {}", clean(&finding.message))?;
+    place_text(to, &finding.site, kernel)?;
+    actor_text(to, &finding.site)?;
+    for other in &finding.others {
+        writeln!(to, "{MARGIN}   and")?;
+        place_text(to, other, kernel)?;
+        if is_of_one_thread(other) {
+            actor_text(to, other)?;
+        }
+    }
+    if finding.count > 1 {
+        writeln!(
+            to,
+            "{MARGIN}     {} times; this is the first",
+            finding.count
+        )?;
+    }
+    if let Some(seed) = finding.seed {
+        writeln!(
+            to,
+            "{MARGIN}     in the schedule of seed {seed}, which replays it"
+        )?;
+    }
+    if let Some(hint) = &finding.hint {
+        writeln!(to, "{MARGIN}     hint: {}", clean(hint))?;
+    }
+    let excerpt = excerpt(finding, sources, &renderer);
+    excerpt
+        .lines()
+        .try_for_each(|line| writeln!(to, "{MARGIN} {line}"))
+}
+
+/// What begins and ends bold text in a colour.
+fn renderer_style(style: Style, colour: &str) -> [String; 2] {
+    match style {
+        Style::Plain => [String::new(), String::new()],
+        Style::Coloured => [format!("\x1b[1;{colour}m"), "\x1b[0m".to_owned()],
+    }
+}
+
+fn place_text(to: &mut String, site: &Site, kernel: &str) -> fmt::Result {
+    let what = clean(&site.what);
+    match &site.place.source {
+        Some(source) => {
+            let (source, line) = (location(source), site.place.ptx_line);
+            writeln!(
+                to,
+                "{MARGIN}     {what}, in {kernel} at {source} (PTX line {line})"
+            )?;
+        }
+        None if site.place.ptx_line > 0 => {
+            let line = site.place.ptx_line;
+            writeln!(to, "{MARGIN}     {what}, in {kernel} at PTX line {line}")?;
+        }
+        None => writeln!(to, "{MARGIN}     {what}, in {kernel}")?,
+    }
+    // The user's line stands somewhere in the chain: what it calls before it, who calls it behind.
+    let own = site
+        .inlined
+        .iter()
+        .position(|frame| Some(frame) == site.place.source.as_ref());
+    for (at, frame) in site.inlined.iter().enumerate() {
+        let frame = location(frame);
+        match own {
+            Some(own) if at == own => {}
+            Some(own) if at < own => writeln!(to, "{MARGIN}         in {frame}, inlined there")?,
+            _ => writeln!(to, "{MARGIN}         inlined into {frame}")?,
+        }
+    }
+    Ok(())
+}
+
+/// The thread, and its access when it is one.
+fn actor_text(to: &mut String, site: &Site) -> fmt::Result {
+    let ([x, y, z], [bx, by, bz]) = (site.thread, site.block);
+    let barriers = plural(site.epoch.into(), "barrier");
+    writeln!(
+        to,
+        "{MARGIN}     by thread ({x},{y},{z}) in block ({bx},{by},{bz}), after {barriers}"
+    )?;
+    let Some(target) = site.target else {
+        return Ok(());
+    };
+    let (access, size, space) = (target.access, target.size, target.space);
+    write!(
+        to,
+        "{MARGIN}     address {:#x}: {access} of {size} bytes in {space} memory",
+        target.address
+    )?;
+    match target.value {
+        Some(value) => writeln!(to, ", value {value:#x}"),
+        None => writeln!(to),
+    }
+}
+
+/// The finding in the words of CUDA's users.
+fn headline(finding: &Finding) -> String {
+    let target = finding.site.target;
+    let access = || match target {
+        Some(target) => {
+            let (space, access) = (qualifier(target.space), target.access);
+            format!("{space} {access} of {} bytes", target.size)
+        }
+        None => "access".to_owned(),
+    };
+    let memory = target.map_or("", |target| qualifier(target.space));
+    match finding.rule {
+        Rule::ReadAfterWrite => format!("Race (read after write) on {memory} memory"),
+        Rule::WriteAfterRead => format!("Race (write after read) on {memory} memory"),
+        Rule::WriteAfterWrite => format!("Race (write after write) on {memory} memory"),
+        Rule::AsyncCopy => format!("Race with an asynchronous copy on {memory} memory"),
+        Rule::OutOfBounds => format!("Invalid {}", access()),
+        Rule::Misaligned => format!("Misaligned {}", access()),
+        Rule::ReadOnly => "Write to read-only memory".to_owned(),
+        Rule::UninitialisedMemory => format!("Uninitialised {}", access()),
+        Rule::UninitialisedRegister => "Uninitialised register".to_owned(),
+        Rule::DivergentBarrier => "Barrier in divergent code".to_owned(),
+        Rule::InvalidMembers => "Invalid member mask".to_owned(),
+        Rule::Deadlock => "Deadlock".to_owned(),
+        Rule::InvalidOperand => "Invalid operand".to_owned(),
+        Rule::StepLimit => "Step limit".to_owned(),
+        Rule::OrderDependent => "Result depends on the order of threads".to_owned(),
+        Rule::Trap => "Trap".to_owned(),
+        Rule::Assert => "Assertion".to_owned(),
+        Rule::Undefined => "Undefined operation".to_owned(),
+        Rule::Unsupported => "Not supported by the emulator".to_owned(),
+    }
+}
+
+fn qualifier(space: Space) -> &'static str {
+    match space {
+        Space::Generic => "generic",
+        Space::Global => "__global__",
+        Space::Shared => "__shared__",
+        Space::Local => "__local__",
+        Space::Const => "__constant__",
+        Space::Param => "parameter",
+    }
+}
+
+fn summary(to: &mut String, checks: &[CheckReport]) -> fmt::Result {
+    let races = |severity| {
+        let findings = checks.iter().flat_map(|check| &check.findings);
+        let race = |finding: &&Finding| {
+            finding.rule.tool() == Tool::Racecheck && finding.severity == severity
+        };
+        findings.filter(race).count() as u64
+    };
+    let (errors, warnings) = (races(Severity::Error), races(Severity::Warning));
+    if errors + warnings > 0 {
+        writeln!(
+            to,
+            "{MARGIN} RACECHECK SUMMARY: {} displayed ({}, {})",
+            plural(errors + warnings, "hazard"),
+            plural(errors, "error"),
+            plural(warnings, "warning")
+        )?;
+    }
+    let errors = plural(count(checks, Severity::Error) as u64, "error");
+    write!(to, "{MARGIN} ERROR SUMMARY: {errors}")?;
+    match count(checks, Severity::Warning) as u64 {
+        0 => writeln!(to),
+        warnings => writeln!(to, ", {}", plural(warnings, "warning")),
+    }
+}
+
+fn plural(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{count} {thing}s"),
+    }
+}
+
+fn location(place: &SourceLocation) -> String {
+    clean(&place.to_string())
+}
+
+/// PTX may hold anything, a terminal's control sequences too.
+fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            clean.extend(character.escape_default());
+        } else {
+            clean.push(character);
+        }
+    }
+    clean
+}
