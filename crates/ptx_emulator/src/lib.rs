@@ -50,6 +50,7 @@ mod parse;
 pub mod report;
 mod sanitize;
 mod source;
+pub mod testing;
 mod variables;
 
 pub use emulator::{Emulator, LaunchConfig, LoadedModule, Statistics};

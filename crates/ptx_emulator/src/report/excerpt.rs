@@ -69,7 +69,7 @@ pub(super) fn excerpt(finding: &Finding, sources: &Sources, renderer: &Renderer)
 
 fn label(site: &Site) -> String {
     let [x, y, z] = site.thread;
-    format!("{} by thread ({x},{y},{z})", site.what)
+    format!("{}, thread ({x},{y},{z})", site.what)
 }
 
 /// The user's line, when the file has it.
