@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Changes, Source, operands};
+use super::source::operands;
+use super::{Changes, Source};
 
 pub(super) fn changes(source: &Source) -> Changes {
     let graph = Graph::new(source);

@@ -8,21 +8,17 @@ mod loops;
 mod predicate;
 mod shared;
 mod shuffle;
+mod source;
 mod survivors;
 mod trial;
 
+pub use source::Source;
 pub use survivors::{SURVIVORS, Survivor, unexplained};
 pub use trial::{Trial, Verdict, run, trials};
 
 use std::fmt::{self, Display};
 
-/// The PTX of one kernel: the module with all other kernels' lines made empty.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// The kernel's name.
-    pub kernel: String,
-    lines: Vec<String>,
-}
+use source::instruction;
 
 /// A way to make mistakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,14 +98,11 @@ pub struct Mutant {
 impl Mutant {
     /// The module's text with the mistake in it.
     pub fn text(&self, source: &Source) -> String {
-        let lines = source.lines.iter().enumerate();
-        let line = |(index, line)| {
-            if index + 1 == self.line {
-                &self.after
-            } else {
-                line
-            }
+        let line = |(index, line)| match index + 1 == self.line {
+            true => self.after.as_str(),
+            false => line,
         };
+        let lines = source.lines().enumerate();
         lines.map(line).flat_map(|line| [line, "\n"]).collect()
     }
 }
@@ -128,86 +121,6 @@ impl Display for Mutant {
             "{kernel}, {operator}, line {line}: `{before}` -> `{after}`"
         )
     }
-}
-
-impl Source {
-    /// The kernels of a PTX text, each for itself.
-    pub fn split(text: &str) -> Vec<Self> {
-        let lines: Vec<_> = text.lines().collect();
-        let mut entries = Vec::new();
-        let mut start = None;
-        let mut depth = 0;
-        for (index, line) in lines.iter().enumerate() {
-            if let Some(rest) = line.strip_prefix(".visible .entry ") {
-                let name = rest.split(['(', ' ']).next().unwrap_or_default();
-                start = Some((index, name.to_owned()));
-            }
-            let code = instruction(line);
-            depth += code.matches('{').count();
-            if !code.contains('}') {
-                continue;
-            }
-            depth = depth.saturating_sub(code.matches('}').count());
-            if depth == 0
-                && let Some((start, name)) = start.take()
-            {
-                entries.push((start..=index, name));
-            }
-        }
-        let alone = |(own, kernel): &(std::ops::RangeInclusive<usize>, String)| {
-            let other = |index: &usize| {
-                let mut all = entries.iter();
-                !own.contains(index) && all.any(|(range, _)| range.contains(index))
-            };
-            let line = |index| {
-                if other(&index) {
-                    String::new()
-                } else {
-                    lines[index].to_owned()
-                }
-            };
-            Self {
-                kernel: kernel.clone(),
-                lines: (0..lines.len()).map(line).collect(),
-            }
-        };
-        entries.iter().map(alone).collect()
-    }
-
-    /// The module's text.
-    pub fn text(&self) -> String {
-        self.lines.iter().flat_map(|line| [line, "\n"]).collect()
-    }
-
-    /// The instructions: the index of each line, and its text without guard, comment and white space around.
-    fn instructions(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.lines.iter().enumerate();
-        lines.map(|(index, line)| (index, instruction(line)))
-    }
-}
-
-/// A line without its comment and white space around.
-fn instruction(line: &str) -> &str {
-    line.split("//").next().unwrap_or_default().trim()
-}
-
-/// The operands of an instruction without a guard: what stands between its opcode and the semicolon, at the commas outside
-/// of brackets.
-fn operands(instruction: &str) -> Vec<&str> {
-    let Some((_, list)) = instruction.split_once(char::is_whitespace) else {
-        return Vec::new();
-    };
-    let list = list.trim_end_matches(';');
-    let mut depth = 0_i32;
-    let separates = move |c: char| {
-        depth += match c {
-            '{' | '[' => 1,
-            '}' | ']' => -1,
-            _ => 0,
-        };
-        c == ',' && depth == 0
-    };
-    list.split(separates).map(str::trim).collect()
 }
 
 #[cfg(test)]
@@ -229,6 +142,7 @@ mod tests {
 }
 .visible .entry second()
 {
+\tcall.uni \thelper, ();
 \tbar.sync \t0;
 }
 ";
@@ -239,19 +153,10 @@ mod tests {
         assert_eq!(sources.len(), 2);
         let mutants = Operator::DeleteBarrier.mutants(&sources[1]);
         let lines: Vec<_> = mutants.iter().map(|mutant| mutant.line).collect();
-        assert_eq!(lines, [12, 16], "the helper's barrier and the kernel's own");
+        assert_eq!(lines, [12, 17], "the helper's barrier and the kernel's own");
         let text = mutants[1].text(&sources[1]);
         assert_eq!(text.lines().count(), TEXT.lines().count());
         assert!(!text.contains("bar.sync") && text.contains("bar.warp.sync"));
         assert!(!text.contains("first") && text.contains("second"));
-    }
-
-    #[test]
-    fn operands_are_split_outside_of_brackets() {
-        assert_eq!(
-            operands("st.shared.v2.b32 \t[%rd1+8], {%r1, %r2};"),
-            ["[%rd1+8]", "{%r1, %r2}"]
-        );
-        assert_eq!(operands("ret;"), [""; 0]);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{Changes, Source, operands};
+use super::source::operands;
+use super::{Changes, Source};
 
 pub(super) fn changes(source: &Source) -> Changes {
     let guards = guards(source);

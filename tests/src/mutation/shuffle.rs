@@ -1,6 +1,7 @@
 //! Changed shuffles.
 
-use super::{Changes, Source, operands};
+use super::source::operands;
+use super::{Changes, Source};
 
 /// Each mode and its opposite.
 const MODES: [(&str, &str); 4] = [
