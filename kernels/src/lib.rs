@@ -7,7 +7,7 @@
 //! | family | kernels |
 //! | --- | --- |
 //! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled) |
-//! | [`reduce`] | [`tree`](reduce::tree) and [`shuffle`](reduce::shuffle): dot product, sum, min, max |
+//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree) and [`shuffle`](reduce::shuffle): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded) |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |

@@ -8,4 +8,5 @@ pub mod data;
 pub mod devices;
 pub mod jobs;
 pub mod mutation;
+pub mod ncu;
 pub mod ptx;

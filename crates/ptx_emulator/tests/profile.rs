@@ -102,11 +102,11 @@ fn global_requests_by_stride_width_and_base() {
         (store.global_stores, store.global_loads),
         (global(1, 8, 8, 256), global(0, 0, 0, 0))
     );
-    // One word for all lanes: one sector, read and written.
+    // One word for all lanes: its sector once for each of them.
     let atomic = access(0, 0, "atom.global.add.u32 %a, [%at], %t;");
     assert_eq!(
         (atomic.global_atomics, atomic.global_loads),
-        (global(1, 1, 1, 4), global(0, 0, 0, 0))
+        (global(1, 32, 1, 4), global(0, 0, 0, 0))
     );
 }
 

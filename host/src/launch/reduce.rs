@@ -26,6 +26,8 @@ named_enum! {
 named_enum! {
     /// The kernels that reduce.
     pub enum ReduceKernel("reduction kernel") {
+        /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number of threads.
+        Interleaved = "interleaved",
         /// A halving tree in shared memory, for any number of threads.
         Tree = "tree",
         /// Warps fold by shuffles; the block is whole warps.
@@ -106,7 +108,9 @@ fn plan<T: Number>(
     let cap = options.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
     let blocks = blocks_for(len, threads, Some(cap), properties.max_grid[0]);
     let shared_bytes = match options.kernel {
-        ReduceKernel::Tree => u64::from(threads) * size_of::<T>() as u64,
+        ReduceKernel::Interleaved | ReduceKernel::Tree => {
+            u64::from(threads) * size_of::<T>() as u64
+        }
         ReduceKernel::Shuffle if !threads.is_multiple_of(properties.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
                 threads,
@@ -297,6 +301,9 @@ mod tests {
             );
             let tree = options(ReduceKernel::Tree, threads, 1);
             assert!(plan_reduce::<f32>(9, Reduction::Sum, &tree, &h200()).is_ok());
+            let interleaved = options(ReduceKernel::Interleaved, threads, 1);
+            let plan = plan_reduce::<f32>(9, Reduction::Sum, &interleaved, &h200());
+            assert_eq!(plan.expect("allowed").dynamic_shared_bytes, 4 * threads);
         }
     }
 

@@ -2,11 +2,12 @@
 //!
 //! All have the same three steps. Each thread folds every (threads in the grid)-th element, so that neighbouring threads read
 //! neighbouring elements; each block combines its threads' values into one; the host combines the blocks' values. Only the second
-//! step differs: [`tree`] does it in shared memory, [`shuffle`] mostly in registers.
+//! step differs: [`interleaved`] does it in shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers.
 //!
 //! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without elements contributes those. NaN wins,
 //! as in NumPy.
 
+pub mod interleaved;
 pub mod shuffle;
 pub mod tree;
 

@@ -63,10 +63,12 @@ fn table() -> BTreeMap<String, Expected> {
     }
     for t in ["i64", "f32", "f64"] {
         for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
-            add(
-                format!("{operation}_tree_{t}"),
-                Expected::new(params, 1).dynamic(),
-            );
+            for kernel in ["interleaved", "tree"] {
+                add(
+                    format!("{operation}_{kernel}_{t}"),
+                    Expected::new(params, 1).dynamic(),
+                );
+            }
             add(
                 format!("{operation}_shuffle_{t}"),
                 Expected::new(params, 1).fixed(32 * 8),
@@ -111,7 +113,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 43);
+    assert_eq!(expected.len(), 55);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

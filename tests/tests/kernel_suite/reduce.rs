@@ -115,7 +115,7 @@ fn every_length() {
 
 /// The tree of the Julia document drops elements unless the threads are a power of two.
 #[test]
-fn the_tree_takes_any_block_and_any_grid() {
+fn the_trees_take_any_block_and_any_grid() {
     let small = 1..=20;
     let others = [
         31, 32, 33, 63, 65, 100, 127, 255, 257, 511, 768, 1000, 1023, 1024,
@@ -123,9 +123,11 @@ fn the_tree_takes_any_block_and_any_grid() {
     for device in devices() {
         for threads in small.clone().chain(others) {
             for grid_cap in [Some(1), Some(3), None] {
-                let options = with(ReduceKernel::Tree, threads, grid_cap);
-                i64::check(device, 1537, options);
-                f32::check(device, 1537, options);
+                for kernel in [ReduceKernel::Interleaved, ReduceKernel::Tree] {
+                    let options = with(kernel, threads, grid_cap);
+                    i64::check(device, 1537, options);
+                    f32::check(device, 1537, options);
+                }
             }
         }
     }
@@ -218,7 +220,9 @@ proptest! {
     #[test]
     fn any_length_block_and_grid(n in 1..3000_usize, threads in 1..=1024_u32, grid_cap in 1..20_u32) {
         for device in devices() {
-            check_all_types(device, n, with(ReduceKernel::Tree, threads, Some(grid_cap)));
+            for kernel in [ReduceKernel::Interleaved, ReduceKernel::Tree] {
+                check_all_types(device, n, with(kernel, threads, Some(grid_cap)));
+            }
             let whole_warps = threads.next_multiple_of(32);
             check_all_types(device, n, with(ReduceKernel::Shuffle, whole_warps, Some(grid_cap)));
         }

@@ -28,8 +28,10 @@ fn small_convolutions() {
 fn small_reductions() {
     for device in devices() {
         for threads in [64, 100] {
-            let options = reduce::with(ReduceKernel::Tree, threads, Some(3));
-            reduce::check_all_types(device, 1000, options);
+            for kernel in [ReduceKernel::Interleaved, ReduceKernel::Tree] {
+                let options = reduce::with(kernel, threads, Some(3));
+                reduce::check_all_types(device, 1000, options);
+            }
         }
         for threads in [32, 96] {
             let options = reduce::with(ReduceKernel::Shuffle, threads, Some(3));

@@ -98,9 +98,11 @@ fn reductions<T: Element + Draw>(device: &Device) {
     for (operation, operands) in [("dot", 2), ("sum", 1), ("min", 1), ("max", 1)] {
         // Four blocks, of which the last has no element at all in its first share.
         let inputs = &[280, 280][..operands];
-        Launch::new::<T>(&format!("{operation}_tree"), [4, 1], [96, 1])
-            .shared::<T>(96)
-            .check::<T>(device, inputs, 4, &[]);
+        for kernel in ["interleaved", "tree"] {
+            Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1])
+                .shared::<T>(96)
+                .check::<T>(device, inputs, 4, &[]);
+        }
         Launch::new::<T>(&format!("{operation}_shuffle"), [4, 1], [96, 1]).check::<T>(
             device,
             inputs,

@@ -1,4 +1,5 @@
 use crate::exec::lanes;
+use crate::fault::Access;
 
 /// Banks of shared memory; each gives one word of 4 bytes in a wavefront.
 const BANKS: u64 = 32;
@@ -15,44 +16,83 @@ pub struct Wavefronts {
 
 /// The wavefronts in which the lanes of a warp access shared memory.
 ///
-/// `offsets` are in bytes, `bytes` is what each lane accesses (1 to 16, all elements of a vector together). Lanes that want the same word
-/// share it; different words of one bank come one after the other. Requests of 8 bytes a lane go by half-warps, those of 16 bytes by
-/// quarter-warps, so that no phase moves more than 128 bytes.
-pub fn bank_wavefronts(offsets: &[u64; 32], active: u32, bytes: u32) -> Wavefronts {
+/// `offsets` are in bytes, `bytes` is what each lane accesses (1 to 16, all elements of a vector together).
+///
+/// Different words of one bank come one after the other; lanes that want the same word share it, except atomics, which take a lane of a bank
+/// at a time. Requests of 8 bytes a lane go by half-warps, those of 16 by quarter-warps, so that no phase moves more than 128 bytes. A load
+/// whose lanes share addresses in pairs takes two of these phases at once: either each active lane has the address of its neighbour
+/// (lane ^ 1), or each that of the one after it (lane ^ 2), where those are active. An H200 counts the same
+/// (`tests/fixtures/ncu/shared.csv`).
+pub fn bank_wavefronts(offsets: &[u64; 32], active: u32, bytes: u32, access: Access) -> Wavefronts {
     let lanes_at_once = 32 / bytes.div_ceil(WORD as u32).max(1);
-    let mut all = Vec::with_capacity(128);
-    let mut taken = 0;
-    for first in (0..32).step_by(lanes_at_once as usize) {
-        let phase = active & (u32::MAX >> (32 - lanes_at_once)) << first;
-        let mut words: Vec<u64> = lanes(phase)
-            .flat_map(|lane| offsets[lane] / WORD..=(offsets[lane] + u64::from(bytes) - 1) / WORD)
-            .collect();
-        words.sort_unstable();
-        words.dedup();
-        let mut in_bank = [0; BANKS as usize];
-        for word in &words {
+    let phases = (0..32).step_by(lanes_at_once as usize);
+    let phases: Vec<u32> = phases
+        .map(|first| active & (u32::MAX >> (32 - lanes_at_once)) << first)
+        .collect();
+    let at_once = if access == Access::Read && merges(offsets, active) {
+        2
+    } else {
+        1
+    };
+    let served = phases.chunks(at_once).map(|phases| phases.iter().sum());
+    let taken = served
+        .map(|lanes| phase(offsets, lanes, bytes, access))
+        .sum();
+    let words = words(offsets, active, bytes);
+    Wavefronts {
+        taken,
+        needed: (words.len() as u64).div_ceil(BANKS) as u32,
+    }
+}
+
+/// Whether lanes share addresses in pairs.
+fn merges(offsets: &[u64; 32], active: u32) -> bool {
+    [1, 2].into_iter().any(|distance| {
+        lanes(active).all(|lane| {
+            let other = lane ^ distance;
+            active & 1 << other == 0 || offsets[lane] == offsets[other]
+        })
+    })
+}
+
+/// The wavefronts of lanes that are served together.
+fn phase(offsets: &[u64; 32], active: u32, bytes: u32, access: Access) -> u32 {
+    let mut in_bank = [0; BANKS as usize];
+    if access == Access::Atomic {
+        for lane in lanes(active) {
+            in_bank[(offsets[lane] / WORD % BANKS) as usize] += 1;
+        }
+    } else {
+        for word in words(offsets, active, bytes) {
             in_bank[(word % BANKS) as usize] += 1;
         }
-        taken += in_bank.into_iter().max().unwrap_or(0);
-        all.append(&mut words);
     }
-    all.sort_unstable();
-    all.dedup();
-    let needed = (all.len() as u64).div_ceil(BANKS) as u32;
-    Wavefronts { taken, needed }
+    in_bank.into_iter().max().unwrap_or(0)
+}
+
+/// The different words that lanes access.
+fn words(offsets: &[u64; 32], active: u32, bytes: u32) -> Vec<u64> {
+    let last = |lane: usize| (offsets[lane] + u64::from(bytes) - 1) / WORD;
+    let mut words: Vec<u64> = lanes(active)
+        .flat_map(|lane| offsets[lane] / WORD..=last(lane))
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lane `l` accesses `bytes` bytes at `offset(l)`.
+    /// Lane `l` reads `bytes` bytes at `offset(l)`.
     #[track_caller]
     fn check(offset: impl Fn(u64) -> u64, active: u32, bytes: u32, (taken, needed): (u32, u32)) {
         let offsets = std::array::from_fn(|lane| offset(lane as u64));
+        let expected = Wavefronts { taken, needed };
         assert_eq!(
-            bank_wavefronts(&offsets, active, bytes),
-            Wavefronts { taken, needed }
+            bank_wavefronts(&offsets, active, bytes, Access::Read),
+            expected
         );
     }
 
@@ -111,5 +151,38 @@ mod tests {
         check(|l| 128 * l, 0b1011, 4, (3, 1));
         // The last warp of a block of 40 threads.
         check(|l| 8 * l, 0xff, 4, (1, 1));
+    }
+
+    #[test]
+    fn loads_of_shared_addresses_take_fewer_phases() {
+        check(|_| 64, ALL, 8, (1, 1));
+        check(|l| 8 * (l / 2), ALL, 8, (1, 1));
+        // Lanes two apart, but both addresses in one bank.
+        check(|l| 256 * (l % 2), ALL, 8, (2, 1));
+        // The halves have the same addresses, the neighbours have not.
+        check(|l| 8 * (l % 16), ALL, 8, (2, 1));
+        // 16 bytes: quarters merge into halves, halves into nothing.
+        check(|_| 64, ALL, 16, (2, 1));
+        check(|l| 16 * (l / 4), ALL, 16, (2, 1));
+        check(|l| 16 * (l % 8), ALL, 16, (4, 1));
+        // One lane with an address of its own, in a bank of its own, and no phases come together.
+        check(|l| if l == 9 { 80 } else { 16 * (l / 16) }, ALL, 16, (4, 1));
+        // The neighbours are not active.
+        check(|l| 8 * (l / 2), 0x5555_5555, 8, (1, 1));
+    }
+
+    #[test]
+    fn stores_are_not_merged_and_atomics_go_lane_by_lane() {
+        let taken = |offset: fn(u64) -> u64, bytes, access| {
+            let offsets = std::array::from_fn(|lane| offset(lane as u64));
+            bank_wavefronts(&offsets, ALL, bytes, access).taken
+        };
+        assert_eq!(taken(|_| 64, 8, Access::Write), 2);
+        assert_eq!(taken(|_| 64, 16, Access::Write), 4);
+        assert_eq!(taken(|_| 64, 4, Access::Write), 1);
+        assert_eq!(taken(|_| 64, 4, Access::Atomic), 32);
+        assert_eq!(taken(|l| 4 * (l / 4), 4, Access::Atomic), 4);
+        assert_eq!(taken(|l| 4 * l, 4, Access::Atomic), 1);
+        assert_eq!(taken(|l| 128 * l, 4, Access::Atomic), 32);
     }
 }

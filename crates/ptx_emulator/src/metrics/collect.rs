@@ -103,10 +103,10 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn shared(&mut self, pc: u32, offsets: &Row64, active: u32, bytes: u32) {
+    fn shared(&mut self, pc: u32, offsets: &Row64, active: u32, bytes: u32, access: Access) {
         // All wavefronts stay the same when every address moves by whole words.
         let cost = self.banks[pc as usize].recall(offsets, active, 4, |offsets| {
-            bank_wavefronts(offsets, active, bytes)
+            bank_wavefronts(offsets, active, bytes, access)
         });
         let first = std::mem::take(&mut self.first_access);
         self.tallies[self.leaders[pc as usize] as usize].shared += SharedTraffic {
@@ -116,9 +116,9 @@ impl<'a> Collector<'a> {
         };
     }
 
-    fn global(&mut self, pc: u32, addresses: &Row64, active: u32, bytes: u32) {
+    fn global(&mut self, pc: u32, addresses: &Row64, active: u32, bytes: u32, access: Access) {
         let cost = self.sectors[pc as usize].recall(addresses, active, SECTOR_BYTES, |addresses| {
-            sectors(addresses, active, bytes)
+            sectors(addresses, active, bytes, access)
         });
         let first = std::mem::take(&mut self.first_access);
         self.tallies[self.leaders[pc as usize] as usize].global += GlobalTraffic {
@@ -134,10 +134,10 @@ impl<'a> Collector<'a> {
         if let Some(copy) = self.copy.take() {
             let Copy { pc, to, from } = *copy;
             self.first_access = true;
-            self.shared(pc, &to.addresses, to.active, to.bytes);
+            self.shared(pc, &to.addresses, to.active, to.bytes, Access::Write);
             // A copy that only fills with zeros reads nothing.
             self.first_access = from.active != 0;
-            self.global(pc, &from.addresses, from.active, from.bytes);
+            self.global(pc, &from.addresses, from.active, from.bytes, Access::Read);
         }
     }
 
@@ -175,7 +175,7 @@ impl Observer for Collector<'_> {
         let is_copy = matches!(self.program.code[pc as usize].op, Op::CopyAsync(_));
         match seen.region {
             Region::Shared if is_copy => self.copies(pc).to.add(seen, 0),
-            Region::Shared => self.shared(pc, seen.offsets, seen.lanes, seen.size),
+            Region::Shared => self.shared(pc, seen.offsets, seen.lanes, seen.size, seen.access),
             Region::Global(allocation) if allocation.base < CONST_BASE => {
                 let base = allocation.base;
                 if seen.access != Access::Write {
@@ -193,7 +193,7 @@ impl Observer for Collector<'_> {
                 } else {
                     // Allocations start at multiples of a sector, but lanes may touch several of them.
                     let addresses = seen.offsets.map(|offset| base + offset);
-                    self.global(pc, &addresses, seen.lanes, seen.size);
+                    self.global(pc, &addresses, seen.lanes, seen.size, seen.access);
                 }
             }
             Region::Local => {

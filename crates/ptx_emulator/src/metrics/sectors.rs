@@ -1,4 +1,5 @@
 use crate::exec::lanes;
+use crate::fault::Access;
 
 /// The unit in which global memory moves between the caches.
 pub(super) const SECTOR_BYTES: u64 = 32;
@@ -15,14 +16,17 @@ pub struct Sectors {
 }
 
 /// The sectors that the lanes of a warp touch when each accesses `bytes` bytes (1 to 16) at its address.
-pub fn sectors(addresses: &[u64; 32], active: u32, bytes: u32) -> Sectors {
+///
+/// Lanes that touch the same sector share it. Atomics share it only as long as their addresses differ: each further lane with the same
+/// address touches it once more. An H200 counts the same (`tests/fixtures/ncu/global.csv`).
+pub fn sectors(addresses: &[u64; 32], active: u32, bytes: u32, access: Access) -> Sectors {
     let size = u64::from(bytes);
     let mut starts: Vec<u64> = lanes(active).map(|lane| addresses[lane]).collect();
     starts.sort_unstable();
     let (mut touched, mut distinct) = (0, 0);
     // The first sector, and the first byte, behind all that was seen.
     let (mut next_sector, mut next_byte) = (0, 0);
-    for start in starts {
+    for &start in &starts {
         let end = start + size;
         distinct += end - start.max(next_byte).min(end);
         next_byte = next_byte.max(end);
@@ -30,11 +34,21 @@ pub fn sectors(addresses: &[u64; 32], active: u32, bytes: u32) -> Sectors {
         touched += behind - (start / SECTOR_BYTES).max(next_sector).min(behind);
         next_sector = next_sector.max(behind);
     }
+    if access == Access::Atomic {
+        touched = atomic_sectors(&starts);
+    }
     Sectors {
         touched: touched as u32,
         needed: distinct.div_ceil(SECTOR_BYTES) as u32,
         bytes: distinct as u32,
     }
+}
+
+/// Each sector as often as the most lanes have one address in it. The addresses are in order.
+fn atomic_sectors(starts: &[u64]) -> u64 {
+    let in_sector = starts.chunk_by(|a, b| a / SECTOR_BYTES == b / SECTOR_BYTES);
+    let most = in_sector.map(|sector| sector.chunk_by(|a, b| a == b).map(<[u64]>::len).max());
+    most.flatten().sum::<usize>() as u64
 }
 
 #[cfg(test)]
@@ -54,7 +68,7 @@ mod tests {
             needed,
             bytes,
         };
-        assert_eq!(sectors(&addresses, active, size), expected);
+        assert_eq!(sectors(&addresses, active, size, Access::Read), expected);
     }
 
     #[test]
@@ -94,5 +108,20 @@ mod tests {
         check(|l| 4 * l, 0xff, 4, (1, 1, 32));
         check(|l| 4 * l, 0x1ff, 4, (2, 2, 36));
         check(|l| 32 * l, 0b101, 4, (2, 1, 8));
+    }
+
+    #[test]
+    fn atomics_with_one_address_come_one_after_the_other() {
+        let touched = |offset: fn(u64) -> u64| {
+            let addresses = std::array::from_fn(|lane| BASE + offset(lane as u64));
+            sectors(&addresses, ALL, 4, Access::Atomic).touched
+        };
+        assert_eq!(touched(|l| 4 * l), 4);
+        assert_eq!(touched(|_| 0), 32);
+        assert_eq!(touched(|l| 4 * (l / 2)), 2 * 2);
+        assert_eq!(touched(|l| 4 * (l % 8)), 4);
+        assert_eq!(touched(|l| 128 * (l / 2)), 32);
+        // Of the 24 lanes of one sector 17 have one address, the others seven; the other sector has 8 different ones.
+        assert_eq!(touched(|l| if l < 17 { 0 } else { 4 * (l - 16) }), 17 + 1);
     }
 }

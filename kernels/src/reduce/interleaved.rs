@@ -1,0 +1,57 @@
+//! Reductions with a tree that folds neighbours first: the version to compare with.
+//!
+//! partials\[block\] = op over the values of the block's threads, each of which folds its share of the input first: see
+//! [the family](super).
+//!
+//! - Slot t of the dynamic shared array gets the value of thread t.
+//! - Round `distance` = 1, 2, 4, …: thread t folds slot 2·t·distance + distance into slot 2·t·distance, as long as there is such a slot.
+//!   Any number of threads is right: a slot without a partner stays.
+//! - Slot 0 ends up with the block's result, and thread 0 writes it.
+//! - One barrier at the head of each of the ⌈log₂ threads⌉ rounds: it orders the round before, which wrote the slots that this one reads.
+//! - The weakness that [`tree`](super::tree) removes: the lanes of a warp touch slots 2·distance apart. With 4-byte slots that is a 2-way
+//!   conflict in the first round, then 4-way, and so on up to 16-way in the fourth, where 16 lanes of the first warp are left.
+
+use cuda_std::prelude::*;
+
+use super::{dot_share, reductions, share, write_partial};
+use crate::number::Scalar;
+
+reductions! {
+    interleaved,
+    "One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes. Any grid.";
+    i64: dot_interleaved_i64 sum_interleaved_i64 min_interleaved_i64 max_interleaved_i64;
+    f32: dot_interleaved_f32 sum_interleaved_f32 min_interleaved_f32 max_interleaved_f32;
+    f64: dot_interleaved_f64 sum_interleaved_f64 min_interleaved_f64 max_interleaved_f64;
+}
+
+/// Combines the values of all threads of the block; thread 0 gets the result, the others `identity`.
+///
+/// # Safety
+/// All threads of the block call it, with a slot of dynamic shared memory for each; it is called once in a kernel.
+#[inline(always)]
+unsafe fn interleaved<T: Scalar>(value: T, identity: T, op: fn(T, T) -> T) -> T {
+    let slots = shared::dynamic_shared_mem::<T>();
+    let thread = thread::thread_idx_x() as usize;
+    let threads = thread::block_dim_x() as usize;
+    // SAFETY: one slot for each thread; which slots a thread touches between two barriers is said below.
+    unsafe {
+        slots.add(thread).write(value);
+        let (mut distance, mut left) = (1, threads);
+        while left > 1 {
+            // What the round before wrote comes before this round's reads.
+            thread::sync_threads();
+            let slot = 2 * distance * thread;
+            if slot + distance < threads {
+                // Reads a slot that nobody writes in this round, and its own.
+                slots.add(slot).write(op(
+                    slots.add(slot).read(),
+                    slots.add(slot + distance).read(),
+                ));
+            }
+            distance *= 2;
+            left = left.div_ceil(2);
+        }
+        // The last write to slot 0 is thread 0's own: it needs no barrier, any other reader would.
+        if thread == 0 { slots.read() } else { identity }
+    }
+}
