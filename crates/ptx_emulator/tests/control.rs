@@ -224,3 +224,42 @@ fn blocks_may_wait_for_each_other() {
         .unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!((words, statistics.blocks), (vec![8; 8], 8));
 }
+
+#[test]
+fn the_clock_goes_on_over_calls_and_barriers() {
+    let text = "
+.version 7.0
+.target sm_80
+.address_size 64
+.func (.param .b64 now) read() {
+    .reg .b64 %rd<2>;
+    mov.u64 %rd1, %clock64;
+    st.param.b64 [now], %rd1;
+    ret;
+}
+.visible .entry k(.param .u64 out) {
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [out];
+    { .param .b64 now; call (now), read, (); ld.param.b64 %rd2, [now]; }
+    bar.sync 0;
+    { .param .b64 now; call (now), read, (); ld.param.b64 %rd3, [now]; }
+    st.global.u64 [%rd1], %rd2;
+    st.global.u64 [%rd1+8], %rd3;
+    ret;
+}";
+    let emulator = ptx_emulator::Emulator::new(ptx_emulator::Limits::default());
+    let module = ptx_emulator::Module::parse(text).expect("it parses");
+    let module = emulator.load(&module).expect("it loads");
+    let out = emulator.alloc(16).expect("memory");
+    let config = ptx_emulator::LaunchConfig {
+        grid: [1, 1, 1],
+        block: [1, 1, 1],
+        dynamic_shared_bytes: 0,
+    };
+    let launched = emulator.launch(&module, "k", config, &[&out.to_le_bytes()]);
+    launched.expect("no fault");
+    let mut bytes = [0; 16];
+    emulator.read(out, &mut bytes).expect("the output");
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    assert!(word(8) > word(0), "{} and then {}", word(0), word(8));
+}

@@ -19,6 +19,8 @@ pub(super) struct Block {
     shared: Box<SharedWords>,
     arrivals: Vec<Arrival>,
     ticket: u64,
+    /// Instructions of its warps so far: what its threads read as a clock.
+    clock: u64,
 }
 
 /// What belongs to a worker and not to its blocks.
@@ -56,6 +58,7 @@ impl Block {
             shared,
             arrivals: Vec::new(),
             ticket: 0,
+            clock: 0,
         }
     }
 
@@ -80,6 +83,7 @@ impl Block {
         self.shared[..launch.shared_bytes.div_ceil(4) as usize].fill(0);
         self.arrivals.clear();
         self.ticket = 0;
+        self.clock = 0;
         worker.observer.block(self.slot, number, self.index);
         let (warps, mut around) = self.parts(launch, worker);
         for warp in warps {
@@ -104,6 +108,7 @@ impl Block {
             hints: worker.hints,
             arrivals: &mut self.arrivals,
             ticket: &mut self.ticket,
+            clock: self.clock,
             warp_instructions: 0,
             lane_instructions: 0,
         };
@@ -148,8 +153,11 @@ impl Block {
                 break Slice::Unfinished;
             }
         };
-        statistics.warp_instructions += around.warp_instructions;
-        statistics.lane_instructions += around.lane_instructions;
+        let (warp_instructions, lane_instructions) =
+            (around.warp_instructions, around.lane_instructions);
+        self.clock += warp_instructions;
+        statistics.warp_instructions += warp_instructions;
+        statistics.lane_instructions += lane_instructions;
         slice
     }
 

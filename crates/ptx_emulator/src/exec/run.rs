@@ -24,6 +24,8 @@ pub(super) struct Cursor {
     pub(super) patience: u32,
     /// The target and the place of the last backward branch.
     pub(super) last_loop: Option<(u32, u32)>,
+    /// The block's clock at the start.
+    pub(super) clock: u64,
     pub(super) warp_instructions: u64,
     pub(super) lane_instructions: u64,
 }
@@ -403,7 +405,7 @@ pub(super) fn run<O: Observer>(
             },
             Op::Lane(ref op) => checked!(lane_op(op, frame, mask)),
             Op::Clock { d } => {
-                let now = cursor.warp_instructions + steps;
+                let now = cursor.clock + steps;
                 lanes(mask).for_each(|lane| frame.put(d, lane, now));
             }
             Op::Load(ref transfer) => {

@@ -56,6 +56,8 @@ pub(super) struct Surroundings<'a, 'l, O> {
     /// `bar.arrive`: barrier, thread count, threads.
     pub(super) arrivals: &'a mut Vec<Arrival>,
     pub(super) ticket: &'a mut u64,
+    /// The block's clock when its turn began.
+    pub(super) clock: u64,
     pub(super) warp_instructions: u64,
     pub(super) lane_instructions: u64,
 }
@@ -307,6 +309,7 @@ impl Warp {
             switch_at,
             patience: granted,
             last_loop: None,
+            clock: around.clock + around.warp_instructions,
             warp_instructions: 0,
             lane_instructions: 0,
         };
