@@ -21,6 +21,8 @@ pub struct Fault {
     pub block: [u32; 3],
     /// The thread's index in the block: the first one at fault.
     pub thread: [u32; 3],
+    /// How many threads of its warp made the same mistake in that instruction, itself included.
+    pub threads: u32,
 }
 
 /// What a [`Fault`] is.
@@ -367,6 +369,9 @@ impl fmt::Display for Fault {
             "  in kernel `{}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})",
             self.kernel
         )?;
+        if self.threads > 1 {
+            write!(f, " and {} more of its warp", self.threads - 1)?;
+        }
         match &self.source {
             Some(source) => write!(f, "\n  at {source} (PTX line {})", self.ptx_line)?,
             None if self.ptx_line > 0 => write!(f, "\n  at PTX line {}", self.ptx_line)?,

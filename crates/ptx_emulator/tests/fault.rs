@@ -36,25 +36,25 @@ fn check(module_scope: &str, body: &str, expected: &str) {
 fn accesses_outside_an_allocation() {
     check("", "st.global.u64 [%mine], %at; ret;",
         "out of bounds: write of 8 bytes at 0x10000000040 in global memory, 0 bytes after the end of the nearest allocation of 64 bytes at BASE
-  in kernel `k`, block (0, 0, 0), thread (8, 0, 0)
+  in kernel `k`, block (0, 0, 0), thread (8, 0, 0) and 23 more of its warp
   at PTX line 8");
     check("", "ld.global.u32 %r0, [%at+-4]; ret;",
         "out of bounds: read of 4 bytes at 0xfffffffffc in global memory, 4 bytes before the nearest allocation of 64 bytes at BASE
-  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)
+  in kernel `k`, block (0, 0, 0), thread (0, 0, 0) and 31 more of its warp
   at PTX line 8");
     check("", "ld.global.v2.u64 {%rd0, %rd1}, [%at+64]; ret;",
         "out of bounds: read of 16 bytes at 0x10000000040 in global memory, 0 bytes after the end of the nearest allocation of 64 bytes at BASE
-  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)
+  in kernel `k`, block (0, 0, 0), thread (0, 0, 0) and 31 more of its warp
   at PTX line 8");
     // `fixed` is used by no instruction and takes no room, as in ptxas.
     check(".extern .shared .align 4 .b8 dyn[]; .shared .align 4 .b8 fixed[16];",
         "mov.u32 %r0, dyn; mad.lo.u32 %r0, %t, 4, %r0; atom.shared.add.u32 %r1, [%r0], 1; ret;",
         "out of bounds: atomic access of 4 bytes at 0x10 in shared memory, 0 bytes after the end of the nearest allocation of 16 bytes at 0x0
-  in kernel `k`, block (0, 0, 0), thread (4, 0, 0)
+  in kernel `k`, block (0, 0, 0), thread (4, 0, 0) and 27 more of its warp
   at PTX line 8");
     check("", "ld.u32 %r0, [4096]; ret;",
         "out of bounds: read of 4 bytes at 0x1000 in global memory, 1099511623680 bytes before the nearest allocation of 64 bytes at BASE
-  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)
+  in kernel `k`, block (0, 0, 0), thread (0, 0, 0) and 31 more of its warp
   at PTX line 8");
 }
 
@@ -62,7 +62,7 @@ fn accesses_outside_an_allocation() {
 fn misaligned_and_read_only() {
     check("", "add.u64 %mine, %mine, 2; ld.global.u32 %r0, [%mine]; ret;",
         "misaligned: read of 4 bytes at 0x10000000002 in global memory; the address must be a multiple of 4
-  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)
+  in kernel `k`, block (0, 0, 0), thread (0, 0, 0) and 7 more of its warp
   at PTX line 8");
     check(
         ".const .align 4 .b32 c = 1;",

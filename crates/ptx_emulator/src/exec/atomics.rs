@@ -170,19 +170,15 @@ pub(super) fn copy_async<O: Observer>(
                 };
                 return Err(trouble(lane, kind));
             }
-            for (index, byte) in bytes[..wanted as usize].iter_mut().enumerate() {
-                let mut at = from;
-                at[lane] = at[lane].wrapping_add(index as u64);
-                let part = memory.part((Space::Global, Access::Read), &at, 1, only, pc)?;
-                if index == 0 {
-                    observer.access(
-                        pc,
-                        &Seen::new(part, memory.offsets, wanted, Access::Read),
-                        frame,
-                        memory,
-                    );
-                }
-                *byte = memory.load_byte(&part, lane);
+            let source = memory.stretch(Space::Global, &from, wanted, lane, pc)?;
+            observer.access(
+                pc,
+                &Seen::new(source, memory.offsets, wanted, Access::Read),
+                frame,
+                memory,
+            );
+            for (at, byte) in bytes[..wanted as usize].iter_mut().enumerate() {
+                *byte = memory.load_byte(&source, at as u64, lane);
             }
         }
         for (index, word) in bytes[..op.size as usize].chunks_exact(4).enumerate() {

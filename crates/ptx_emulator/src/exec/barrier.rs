@@ -67,7 +67,8 @@ fn waiters(warps: &[Warp], launch: &Launch<'_>, id: u32) -> Result<Vec<Waiter>, 
             }
             let complete = split.mask == warp.live;
             if waiting.aligned && !complete {
-                if warp.has_runnable() {
+                // Lanes that wait for members of their own warp say more about what is wrong.
+                if warp.has_runnable() || warp.awaits_members() {
                     continue;
                 }
                 let elsewhere = warp.splits.iter().filter(|other| other.pc != split.pc);

@@ -44,19 +44,30 @@ pub(super) fn execute(op: &WarpOp, frame: &mut Frame<'_>, mask: u32) -> Checked<
             .filter(|&lane| members[lane] == members[first])
             .fold(0, |group, lane| group | 1 << lane);
         rest &= !group;
-        if group & !members[first] != 0 {
-            let lane = lanes(group & !members[first]).next().unwrap_or(first);
-            let problem = format!("lane {lane} executes it without being a member");
-            return Err(fault(op, members[first], mask, lane, problem));
-        }
+        members_only(&op.form, &members, group)?;
         self::group(op, frame, members[first], group)?;
     }
     Ok(())
 }
 
+/// Lanes that execute an instruction must be among the members that they name.
+pub(super) fn members_only(form: &str, members: &Row32, mask: u32) -> Checked<()> {
+    let mut outside = 0;
+    for (lane, &members) in members.iter().enumerate() {
+        outside |= (!members >> lane & 1) << lane;
+    }
+    match lanes(outside & mask).next() {
+        None => Ok(()),
+        Some(lane) => {
+            let problem = format!("lane {lane} executes it without being a member");
+            Err(fault(form, members[lane], mask, lane, problem))
+        }
+    }
+}
+
 #[cold]
 fn fault(
-    op: &WarpOp,
+    form: &str,
     members: u32,
     active: u32,
     lane: usize,
@@ -65,7 +76,7 @@ fn fault(
     trouble(
         lane,
         FaultKind::WarpSync {
-            form: op.form.clone(),
+            form: form.to_owned(),
             members,
             active,
             problem,
@@ -97,7 +108,7 @@ fn group(op: &WarpOp, frame: &mut Frame<'_>, members: u32, group: u32) -> Checke
                 let source = sources[lane];
                 let problem =
                     format!("lane {lane} reads from lane {source}, which does not take part");
-                return Err(fault(op, members, group, lane, problem));
+                return Err(fault(&op.form, members, group, lane, problem));
             }
             frame.set32(d, &result, group);
             if let Some(p) = p {

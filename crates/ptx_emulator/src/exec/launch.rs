@@ -284,7 +284,8 @@ fn step_limit(launch: &Launch<'_>, block: &Block) -> Box<Fault> {
         limit: launch.limits.warp_instructions,
         loop_head,
     };
-    fault(launch, block, warp, pc, Trouble { kind, lane })
+    let lanes = 1 << lane;
+    fault(launch, block, warp, pc, Trouble { kind, lane, lanes })
 }
 
 fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Box<Fault> {
@@ -300,5 +301,6 @@ fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trou
         inlined,
         block: block.index,
         thread: [thread % x, thread / x % y, thread / x / y],
+        threads: trouble.lanes.count_ones(),
     })
 }

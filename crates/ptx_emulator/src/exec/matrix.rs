@@ -142,6 +142,10 @@ fn rows<O: Observer>(
     let addresses = frame.addresses(address);
     let lanes = ALL >> (32 - 8 * matrices as u32);
     let part = memory.part((space, access), &addresses, 16, lanes, pc)?;
+    if part.lanes != lanes {
+        // The rest lies elsewhere, or nowhere.
+        memory.part((space, access), &addresses, 16, lanes & !part.lanes, pc)?;
+    }
     if !matches!(part.region, Region::Shared) || part.lanes != lanes {
         let form = "a matrix's row in other than shared memory".to_owned();
         return Err(trouble(0, FaultKind::Unsupported { form }));

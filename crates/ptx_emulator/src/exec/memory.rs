@@ -1,6 +1,6 @@
 use super::frame::{ALL, Frame, Row32, Row64, lanes};
 use super::observe::{Observer, Seen};
-use super::trouble::{Checked, trouble};
+use super::trouble::{Checked, Trouble, trouble};
 use crate::decode::op::{NO_ROW, Transfer, Width};
 use crate::fault::{Access, FaultKind, Nearest, Space};
 use crate::memory::{
@@ -101,7 +101,7 @@ impl<'a> Memory<'a> {
         let Some((region, base, length)) = found.filter(|&(_, base, length)| {
             bytes <= length && addresses[first].wrapping_sub(base) <= length - bytes
         }) else {
-            return Err(self.out_of_bounds(space, access, addresses[first], size, first));
+            return Err(self.out_of_bounds((space, access), addresses, size, mask, pc));
         };
         if access != Access::Read && base >= CONST_BASE && matches!(region, Region::Global(_)) {
             return Err(trouble(
@@ -117,7 +117,7 @@ impl<'a> Memory<'a> {
                 first,
                 FaultKind::ReadOnly {
                     space: Space::Param,
-                    address: addresses[first],
+                    address: addresses[first].wrapping_sub(base),
                 },
             ));
         }
@@ -150,18 +150,16 @@ impl<'a> Memory<'a> {
         }
         // Every base is aligned to more than any access.
         if low_bits & (bytes - 1) != 0 {
-            let lane = lanes(inside)
-                .find(|&lane| self.offsets[lane] & (bytes - 1) != 0)
-                .unwrap_or(first);
-            let space = region.space(base);
-            return Err(trouble(
-                lane,
-                FaultKind::Misaligned {
-                    space,
-                    access,
-                    address: addresses[lane],
-                    size,
-                },
+            let misaligned = lanes(inside)
+                .filter(|&lane| self.offsets[lane] & (bytes - 1) != 0)
+                .fold(0, |lanes, lane| lanes | 1 << lane);
+            let region = (region, base);
+            return Err(misaligned_access(
+                region,
+                access,
+                self.offsets,
+                size,
+                misaligned,
             ));
         }
         Ok(Part {
@@ -203,15 +201,47 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    #[cold]
-    fn out_of_bounds(
-        &self,
+    /// Whether all bytes of an access lie in one region.
+    fn fits(&mut self, space: Space, address: u64, size: u32, pc: u32) -> bool {
+        let size = u64::from(size);
+        self.region(space, address, pc)
+            .is_some_and(|(_, base, length)| {
+                size <= length && address.wrapping_sub(base) <= length - size
+            })
+    }
+
+    /// A read of one lane that need not be aligned.
+    pub(super) fn stretch(
+        &mut self,
         space: Space,
-        access: Access,
-        address: u64,
+        addresses: &Row64,
         size: u32,
         lane: usize,
-    ) -> Box<super::trouble::Trouble> {
+        pc: u32,
+    ) -> Checked<Part<'a>> {
+        let kind = (space, Access::Read);
+        if self.fits(space, addresses[lane], size, pc) {
+            self.part(kind, addresses, 1, 1 << lane, pc)
+        } else {
+            Err(self.out_of_bounds(kind, addresses, size, 1 << lane, pc))
+        }
+    }
+
+    /// What is wrong with an access whose first lane does not fit.
+    #[cold]
+    fn out_of_bounds(
+        &mut self,
+        (space, access): (Space, Access),
+        addresses: &Row64,
+        size: u32,
+        mask: u32,
+        pc: u32,
+    ) -> Box<Trouble> {
+        let outside = lanes(mask)
+            .filter(|&lane| !self.fits(space, addresses[lane], size, pc))
+            .fold(0, |lanes, lane| lanes | 1 << lane);
+        let lane = (mask.trailing_zeros() & 31) as usize;
+        let address = addresses[lane];
         let (space, window) = match space {
             Space::Generic => window(address).unwrap_or((Space::Generic, 0)),
             space => (space, 0),
@@ -231,16 +261,18 @@ impl<'a> Memory<'a> {
             Space::Param => whole(self.params.len() as u64),
             _ => self.table.nearest(address),
         };
-        trouble(
-            lane,
-            FaultKind::OutOfBounds {
-                space,
-                access,
-                address,
-                size,
-                nearest,
-            },
-        )
+        let kind = FaultKind::OutOfBounds {
+            space,
+            access,
+            address,
+            size,
+            nearest,
+        };
+        Box::new(Trouble {
+            kind,
+            lane: lane as u32,
+            lanes: outside,
+        })
     }
 
     /// `ld`
@@ -614,7 +646,7 @@ impl<'a> Memory<'a> {
         }
         self.offsets.fill(offset);
         let lanes = 1 << lane;
-        Some(self.load_byte(&Part { region, lanes }, lane))
+        Some(self.load_byte(&Part { region, lanes }, 0, lane))
     }
 
     /// Up to 8 bytes as they are now, of a region that a warp shares with others; callers have checked the bounds.
@@ -628,8 +660,9 @@ impl<'a> Memory<'a> {
         bytes.fold(0, |all, byte| all | byte)
     }
 
-    pub(super) fn load_byte(&self, part: &Part<'_>, lane: usize) -> u8 {
-        self.gather32::<1>(part, 0)[lane] as u8
+    /// The `at`th byte of a lane's access.
+    pub(super) fn load_byte(&self, part: &Part<'_>, at: u64, lane: usize) -> u8 {
+        self.gather32::<1>(part, at)[lane] as u8
     }
 
     pub(super) fn load_shared_word(&self, offset: u64) -> u32 {
@@ -651,6 +684,30 @@ impl Region<'_> {
             Region::Param => Space::Param,
         }
     }
+}
+
+#[cold]
+fn misaligned_access(
+    (region, base): (Region<'_>, u64),
+    access: Access,
+    offsets: &Row64,
+    size: u32,
+    lanes: u32,
+) -> Box<Trouble> {
+    let lane = lanes.trailing_zeros() & 31;
+    let offset = offsets[lane as usize];
+    let address = match region {
+        Region::Global(allocation) => allocation.base + offset,
+        _ => offset,
+    };
+    let space = region.space(base);
+    let kind = FaultKind::Misaligned {
+        space,
+        access,
+        address,
+        size,
+    };
+    Box::new(Trouble { kind, lane, lanes })
 }
 
 /// The space of a generic address, and where its window begins.

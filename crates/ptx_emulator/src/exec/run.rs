@@ -466,6 +466,8 @@ pub(super) fn run<O: Observer>(
             Op::Breakpoint => break Event::Fault(trouble(first(mask), FaultKind::Breakpoint)),
             Op::Barrier(_) => break Event::Barrier(mask),
             Op::WarpBarrier { members } => {
+                let row = frame.r32(members);
+                checked!(exchange::members_only("bar.warp.sync", row, mask));
                 let needed = exchange::needed(frame.r32(members), mask) & !frame.dead;
                 if needed & !mask != 0 {
                     break Event::Wait(mask);
@@ -477,6 +479,8 @@ pub(super) fn run<O: Observer>(
             Op::Warp(ref op) => {
                 let needed = exchange::needed(frame.r32(op.members), mask) & !frame.dead;
                 if needed & !mask != 0 {
+                    let row = frame.r32(op.members);
+                    checked!(exchange::members_only(&op.form, row, mask));
                     break Event::Wait(mask);
                 }
                 checked!(exchange::execute(op, frame, mask));

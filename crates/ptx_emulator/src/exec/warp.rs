@@ -868,6 +868,12 @@ impl Warp {
             .any(|split| split.state == State::Runnable)
     }
 
+    pub(super) fn awaits_members(&self) -> bool {
+        self.splits
+            .iter()
+            .any(|split| split.state == State::Members)
+    }
+
     /// Where its lanes are, for reports: waiting splits.
     pub(super) fn waiting_places<'s>(
         &'s self,

@@ -61,7 +61,7 @@ fn run(
     let mut sanitizer = Sanitizer::new(request, options, ledger);
     let outcome = exec::watch(request.clone(), &mut [&mut sanitizer]);
     if let Some(fault) = &outcome.fault {
-        sanitizer.fault(fault);
+        sanitizer.fault(fault, &request.params);
     }
     (outcome, sanitizer.written())
 }

@@ -2,10 +2,10 @@
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::{Ledger, Scene};
-use crate::fault::{Fault, FaultKind, Place};
+use crate::fault::{Fault, FaultKind, Nearest, Place, Space};
 
-/// Counts the fault.
-pub(crate) fn report(fault: &Fault, scene: &Scene<'_>, ledger: &mut Ledger) {
+/// Counts the fault; `params` are the bytes of the kernel's parameters.
+pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &mut Ledger) {
     let (rule, target) = class(&fault.kind);
     ledger.report((rule, 0, fault.ptx_line), || Finding {
         rule,
@@ -27,8 +27,8 @@ pub(crate) fn report(fault: &Fault, scene: &Scene<'_>, ledger: &mut Ledger) {
             target,
         },
         others: others(fault),
-        hint: hint(&fault.kind),
-        count: 1,
+        hint: hint(&fault.kind, params),
+        count: fault.threads.into(),
         seed: None,
     });
 }
@@ -119,21 +119,113 @@ fn others(fault: &Fault) -> Vec<Site> {
     }
 }
 
-fn hint(kind: &FaultKind) -> Option<String> {
+/// What would put a fault right.
+fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
     let text = match kind {
-        FaultKind::DivergentBarrier { .. } => {
-            "every thread of the block must reach the same barrier: move it out of the branch, and let threads without work skip the work, not the barrier"
-        }
+        FaultKind::OutOfBounds {
+            space,
+            address,
+            size,
+            nearest,
+            ..
+        } => return Some(bounds_hint(*space, *address, *size, *nearest, params)),
         FaultKind::Misaligned { .. } => {
             "the address must be a multiple of the whole access's size: check the base pointer and the index of the vector access"
+        }
+        FaultKind::ReadOnly { .. } => {
+            "constant memory and parameters cannot be written by a kernel: write to a buffer, or to a `.global` variable"
+        }
+        FaultKind::DivergentBarrier { .. } => {
+            "every thread of the block must reach the same barrier: move it out of the branch, and let threads without work skip the work, not the barrier"
         }
         FaultKind::WarpSync { .. } => {
             "the member mask must name the lanes that execute the instruction: take it before the branch, or move the instruction out of it"
         }
+        FaultKind::Deadlock { .. } => {
+            "threads wait at barriers that too few others will reach: the thread count of a barrier must be that of the threads that come to it, and all of them must use the same barrier"
+        }
+        FaultKind::InvalidOperand { problem } if problem.contains("barrier") => {
+            "a block has barriers 0 to 15; all threads that meet at one must give the same thread count, a multiple of 32, and no more may come"
+        }
         FaultKind::StepLimit { .. } => {
             "check the loop's condition; a longer program needs a larger Limits::warp_instructions"
         }
-        _ => return None,
+        FaultKind::Trap => {
+            "the program came to a place that it declares impossible: a failed assertion, a panic or `unreachable`"
+        }
+        FaultKind::DivisionByZero => "test the divisor before the division",
+        FaultKind::BranchIndex { .. } => "test the index before the branch through a table",
+        FaultKind::BadCall { .. } => {
+            "the pointer must be the address of a function of this module with the same parameters"
+        }
+        FaultKind::StackOverflow { .. } => {
+            "the recursion is too deep or has no end; a deeper one needs larger Limits::call_depth and Limits::local_bytes_per_thread"
+        }
+        FaultKind::InvalidOperand { .. }
+        | FaultKind::Assert { .. }
+        | FaultKind::Unsupported { .. }
+        | FaultKind::Breakpoint => return None,
     };
     Some(text.to_owned())
 }
+
+fn bounds_hint(
+    space: Space,
+    address: u64,
+    size: u32,
+    nearest: Option<Nearest>,
+    params: &[u8],
+) -> String {
+    let text = match (space, nearest) {
+        (Space::Global | Space::Const, Some(nearest)) if nearest.freed => {
+            "the memory was freed before the launch: keep the buffer until the last launch that uses it has ended"
+        }
+        (Space::Generic, _) => {
+            "the address lies in no memory at all: the pointer was computed from something else than an address"
+        }
+        _ if address < NULL_PAGE && matches!(space, Space::Global | Space::Const) => {
+            "the address is that of a null pointer, or of an index without its base"
+        }
+        (Space::Global | Space::Const, Some(nearest)) if nearest.offset >= 0 => {
+            let told = told_length(nearest, size, params);
+            return format!(
+                "the allocation ends after {} bytes{}: check the index against the buffer's length, and that the length given to the kernel is not larger than the buffer",
+                nearest.size,
+                told.unwrap_or_default()
+            );
+        }
+        (Space::Global | Space::Const, _) => {
+            "the access lies before the allocation: look for an index that becomes negative"
+        }
+        (Space::Shared, _) => {
+            "check the index against the shared array's length; a dynamic array has only the bytes that the launch gives it"
+        }
+        (Space::Local, _) => "check the index against the local array's length",
+        (Space::Param, _) => "the access passes the end of the kernel's parameters",
+    };
+    text.to_owned()
+}
+
+/// A pointer into the allocation among the kernel's parameters that is followed by a number of elements for which the
+/// allocation is too small: a slice that says more than there is.
+fn told_length(nearest: Nearest, size: u32, params: &[u8]) -> Option<String> {
+    let words: Vec<u64> = params
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+        .collect();
+    words.windows(2).find_map(|pair| {
+        let (start, length) = (pair[0].checked_sub(nearest.base)?, pair[1]);
+        let bytes = length.checked_mul(size.into())?;
+        let is_slice = start < nearest.size.max(1) && length <= MAX_LENGTH;
+        (is_slice && bytes > nearest.size - start).then(|| {
+            format!(
+                ", but the parameters say that there are {length} elements, which are {bytes} bytes of {size} each"
+            )
+        })
+    })
+}
+
+/// Addresses below this are null pointers with an index.
+const NULL_PAGE: u64 = 1 << 16;
+/// Longer than any buffer: not a length but something else.
+const MAX_LENGTH: u64 = 1 << 36;

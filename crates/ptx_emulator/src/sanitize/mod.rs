@@ -52,8 +52,8 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Counts the fault that ended the launch.
-    pub(crate) fn fault(&mut self, fault: &Fault) {
-        fault::report(fault, &self.scene, self.ledger);
+    pub(crate) fn fault(&mut self, fault: &Fault, params: &[u8]) {
+        fault::report(fault, params, &self.scene, self.ledger);
     }
 }
 
