@@ -24,7 +24,7 @@ mod transfer;
 use super::{Actor, Ledger, Scene};
 use crate::decode::Cell;
 use crate::exec::{Frame, Request, Turn, lanes};
-use crate::memory::{Defined, Table};
+use crate::memory::Defined;
 use follow::Step;
 use registers::{Origin, Registers, Source};
 use report::Variables;

@@ -1,7 +1,7 @@
 //! What is said about the use of an undefined value.
 
 use super::registers::{Origin, Source};
-use crate::decode::{Cell, Program};
+use crate::decode::Program;
 use crate::exec::Request;
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};

@@ -8,7 +8,7 @@ use crate::decode::Cell;
 use crate::decode::matrix::{MatrixKind, MatrixOp};
 use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Op, Reg, Transfer};
 use crate::exec::{Region, Seen, lanes};
-use crate::fault::{Access, Space};
+use crate::fault::Access;
 use crate::sanitize::finding::Target;
 use crate::sanitize::scene::address;
 use crate::sanitize::{Ledger, Scene};
