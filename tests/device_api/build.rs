@@ -15,8 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut code = String::new();
     for row in text.lines().filter_map(Row::parse) {
         let row = row?;
-        // The builder's own items exist on the host only.
-        if !row.is_here() || (for_device && row.item.contains("cuda_builder")) {
+        if !row.is_here() || !row.exists(for_device) {
             continue;
         }
         for choice in choices(row.item)? {
@@ -34,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Row<'a> {
     item: &'a str,
     form: &'a str,
+    since: &'a str,
     here: &'a str,
 }
 
@@ -53,6 +53,7 @@ impl<'a> Row<'a> {
         let row = Row {
             item: cell(0),
             form: cell(1),
+            since: cell(2),
             here: cell(3),
         };
         let known = ["yes", "differs", "refused", "missing"].contains(&row.here);
@@ -62,6 +63,15 @@ impl<'a> Row<'a> {
         } else {
             Ok(row)
         })
+    }
+
+    /// The builder's items are for the host, some of `cuda_std` for the device.
+    fn exists(&self, for_device: bool) -> bool {
+        if for_device {
+            !self.item.contains("cuda_builder")
+        } else {
+            !self.since.contains("device only")
+        }
     }
 
     fn is_here(&self) -> bool {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::{CudaBuilderError, io_error};
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, DebugInfo};
+use crate::{CudaBuilder, DebugInfo, NvvmArch};
 
 /// rustc's name of the target. It has no prebuilt standard library: core is built from source.
 const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -20,7 +20,7 @@ pub(crate) struct Bitcode {
     pub(crate) name: String,
     /// The crate and its dependencies. Any of them may hold kernels.
     pub(crate) crates: Vec<PathBuf>,
-    /// core and compiler_builtins: only what is used is linked.
+    /// core, alloc and compiler_builtins: only what is used is linked.
     pub(crate) standard_library: Vec<PathBuf>,
     /// Where outputs go.
     pub(crate) target_folder: PathBuf,
@@ -230,7 +230,7 @@ fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) 
             "--lib",
             "--crate-type",
             "rlib",
-            "-Zbuild-std=core",
+            "-Zbuild-std=core,alloc",
             "--target",
             TARGET,
         ])
@@ -244,8 +244,9 @@ fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) 
         .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
-            rustflags(builder.arch.target_cpu(), debug).join("\x1f"),
+            rustflags(builder.arch, debug).join("\x1f"),
         )
+        .env("CUDA_ARCH", format!("{}0", builder.arch.capability_value()))
         .env(format!("CARGO_PROFILE_{profile}_OPT_LEVEL"), optimise)
         .env(format!("CARGO_PROFILE_{profile}_DEBUG"), debug)
         .env(format!("CARGO_PROFILE_{profile}_PANIC"), "abort")
@@ -264,23 +265,34 @@ fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) 
 }
 
 /// rustc's flags for every crate of the build, core included.
-fn rustflags(target_cpu: &str, debug: &str) -> Vec<String> {
-    [
-        format!("-Ctarget-cpu={target_cpu}"),
+fn rustflags(arch: NvvmArch, debug: &str) -> Vec<String> {
+    let mut flags: Vec<_> = [
         // Address spaces must be lowered before any of LLVM's optimisations (see `ir`).
-        "-Cno-prepopulate-passes".to_owned(),
+        "-Cno-prepopulate-passes",
         // This pass copies blocks that hold barriers (rust-lang/rust#137086).
-        "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        "-Zmir-enable-passes=-JumpThreading",
         // rust-cuda's kernel crates carry neither attribute: its builder adds them too.
-        "-Zcrate-attr=no_std".to_owned(),
-        "-Zcrate-attr=feature(abi_ptx)".to_owned(),
-        "-Aunused_features".to_owned(),
-        "-Aunused_attributes".to_owned(),
-        // Positions are always there: the barrier check compares them. They are stripped later if not wanted.
-        format!("-Cdebuginfo={debug}"),
-        "-Ccollapse-macro-debuginfo=no".to_owned(),
+        "-Zcrate-attr=no_std",
+        "-Zcrate-attr=feature(abi_ptx)",
+        "-Aunused_features",
+        "-Aunused_attributes",
+        "-Ccollapse-macro-debuginfo=no",
+        // The cfgs below look like the compiler's own.
+        "-Aexplicit_builtin_cfgs_in_flags",
+        "-Aunexpected_cfgs",
     ]
-    .into()
+    .map(str::to_owned)
+    .into();
+    flags.push(format!("-Ctarget-cpu={}", arch.target_cpu()));
+    // Positions are always there: the barrier check compares them. They are stripped later if not wanted.
+    flags.push(format!("-Cdebuginfo={debug}"));
+    let features = arch.all_target_features();
+    flags.extend(
+        features
+            .iter()
+            .map(|arch| format!("--cfg=target_feature=\"{}\"", arch.target_feature())),
+    );
+    flags
 }
 
 /// Runs cargo; shows its progress as it comes and keeps it for the error. Returns (success, stdout, stderr).

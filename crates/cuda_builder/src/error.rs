@@ -11,6 +11,14 @@ pub enum CudaBuilderError {
     /// A compiler or LLVM tool is missing.
     #[error(transparent)]
     Tools(#[from] ToolError),
+    /// An option of rust-cuda that cannot be had here.
+    #[error("`CudaBuilder::{option}` cannot be had: {reason}")]
+    Refused {
+        /// The option.
+        option: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
     /// There is no crate where the builder was told to look.
     #[error("no crate to build at {}: {reason}", path.display())]
     NoCrate {

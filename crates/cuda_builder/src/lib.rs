@@ -48,23 +48,56 @@ pub enum DebugInfo {
     Full,
 }
 
+/// What is kept beside the PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmitOption {
+    /// The linked and the optimised module as text: `.lowered.ll` and `.ll`.
+    LlvmIr,
+    /// The optimised module as bitcode: `.bc`.
+    Bitcode,
+}
+
 /// A build of one crate to one PTX file: set what differs from the defaults, then [`build`](Self::build).
+///
+/// Each field has a method of the same name (`ptx_file_copy_path`: [`copy_to`](Self::copy_to)) that says what it does.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct CudaBuilder {
     path: PathBuf,
-    release: bool,
-    arch: NvvmArch,
-    ptx_file_copy_path: Option<PathBuf>,
-    final_module_path: Option<PathBuf>,
-    generate_line_info: bool,
-    fma_contraction: bool,
-    ftz: bool,
-    fast_div: bool,
-    fast_sqrt: bool,
-    emit_llvm_ir: bool,
-    debug: DebugInfo,
-    build_args: Vec<String>,
+    /// See [`CudaBuilder::release`].
+    pub release: bool,
+    /// See [`CudaBuilder::nvptx_32`].
+    pub nvptx_32: bool,
+    /// See [`CudaBuilder::copy_to`].
+    pub ptx_file_copy_path: Option<PathBuf>,
+    /// See [`CudaBuilder::generate_line_info`].
+    pub generate_line_info: bool,
+    /// See [`CudaBuilder::nvvm_opts`].
+    pub nvvm_opts: bool,
+    /// See [`CudaBuilder::arch`].
+    pub arch: NvvmArch,
+    /// See [`CudaBuilder::ftz`].
+    pub ftz: bool,
+    /// See [`CudaBuilder::fast_sqrt`].
+    pub fast_sqrt: bool,
+    /// See [`CudaBuilder::fast_div`].
+    pub fast_div: bool,
+    /// See [`CudaBuilder::fma_contraction`].
+    pub fma_contraction: bool,
+    /// See [`CudaBuilder::emit_llvm_ir`] and [`CudaBuilder::emit_llvm_bitcode`].
+    pub emit: Option<EmitOption>,
+    /// See [`CudaBuilder::optix`].
+    pub optix: bool,
+    /// See [`CudaBuilder::override_libm`].
+    pub override_libm: bool,
+    /// See [`CudaBuilder::use_constant_memory_space`].
+    pub use_constant_memory_space: bool,
+    /// See [`CudaBuilder::debug`].
+    pub debug: DebugInfo,
+    /// See [`CudaBuilder::build_args`].
+    pub build_args: Vec<String>,
+    /// See [`CudaBuilder::final_module_path`].
+    pub final_module_path: Option<PathBuf>,
 }
 
 impl CudaBuilder {
@@ -74,17 +107,22 @@ impl CudaBuilder {
         CudaBuilder {
             path: path_to_crate_root.as_ref().to_owned(),
             release: true,
-            arch: NvvmArch::default(),
+            nvptx_32: false,
             ptx_file_copy_path: None,
-            final_module_path: None,
             generate_line_info: true,
-            fma_contraction: true,
+            nvvm_opts: true,
+            arch: NvvmArch::default(),
             ftz: false,
-            fast_div: false,
             fast_sqrt: false,
-            emit_llvm_ir: false,
+            fast_div: false,
+            fma_contraction: true,
+            emit: None,
+            optix: false,
+            override_libm: true,
+            use_constant_memory_space: false,
             debug: DebugInfo::None,
             build_args: Vec::new(),
+            final_module_path: None,
         }
     }
 
@@ -97,6 +135,38 @@ impl CudaBuilder {
     /// Whether to optimise fully (default) or to keep overflow checks and debug assertions with little optimisation.
     pub fn release(mut self, release: bool) -> Self {
         self.release = release;
+        self.nvvm_opts = release;
+        self
+    }
+
+    /// Whether LLVM optimises fully (default, and what [`release`](Self::release) sets) or only as far as shared memory needs.
+    pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
+        self.nvvm_opts = nvvm_opts;
+        self
+    }
+
+    /// 32-bit PTX. `true` makes [`build`](Self::build) fail: neither rustc nor CUDA has it any more.
+    pub fn nvptx_32(mut self, nvptx_32: bool) -> Self {
+        self.nvptx_32 = nvptx_32;
+        self
+    }
+
+    /// Code for the ray tracing library OptiX. `true` makes [`build`](Self::build) fail: its functions have no meaning here.
+    pub fn optix(mut self, optix: bool) -> Self {
+        self.optix = optix;
+        self
+    }
+
+    /// Whether functions of the crate `libm` become libdevice's, which are made for the GPU (default). Their last digits differ.
+    pub fn override_libm(mut self, override_libm: bool) -> Self {
+        self.override_libm = override_libm;
+        self
+    }
+
+    /// Whether immutable statics without pointers go to constant memory, as long as there is room (64 KiB in all). Default: no;
+    /// `#[address_space(constant)]` places single ones.
+    pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
+        self.use_constant_memory_space = use_constant_memory_space;
         self
     }
 
@@ -149,9 +219,15 @@ impl CudaBuilder {
         self
     }
 
-    /// Whether to keep the linked and the optimised LLVM IR as `.ll` files beside the PTX. Default: no.
+    /// Whether to keep the linked and the optimised LLVM IR as `.ll` files where the PTX is built. Default: no.
     pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
-        self.emit_llvm_ir = emit_llvm_ir;
+        self.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Whether to keep the optimised LLVM bitcode as a `.bc` file where the PTX is built. Default: no.
+    pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
+        self.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
         self
     }
 
@@ -162,15 +238,16 @@ impl CudaBuilder {
         self
     }
 
-    /// Builds, and returns the path of the PTX file.
+    /// Builds, and returns the path of the PTX file: of the copy, if [`copy_to`](Self::copy_to) asks for one.
     ///
     /// In a build script it also tells cargo which files to watch. When neither sources nor options nor tools changed since
     /// the last call, every file stays as it is.
     ///
     /// # Errors
-    /// [`CudaBuilderError`]: a tool is missing; the crate does not compile; it holds no kernel; a shared variable is accessed
+    /// [`CudaBuilderError`]: an option is refused; a tool is missing; the crate does not compile; it holds no kernel; a shared variable is accessed
     /// through the generic space or a barrier was duplicated; a file cannot be written.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        self.refuse_what_has_no_meaning()?;
         let toolchain = Toolchain::find()?;
         let bitcode = Bitcode::compile(&self, &toolchain)?;
         if std::env::var_os("OUT_DIR").is_some() {
@@ -186,10 +263,29 @@ impl CudaBuilder {
         if let Some(path) = &self.final_module_path {
             output::copy_if_different(&folder.optimised_ir(), path)?;
         }
-        if let Some(path) = &self.ptx_file_copy_path {
-            output::copy_if_different(&folder.ptx(), path)?;
+        match self.ptx_file_copy_path {
+            Some(path) => output::copy_if_different(&folder.ptx(), &path).map(|()| path),
+            None => Ok(folder.ptx()),
         }
-        Ok(folder.ptx())
+    }
+
+    fn refuse_what_has_no_meaning(&self) -> Result<(), CudaBuilderError> {
+        let refused = [
+            (
+                self.nvptx_32,
+                "nvptx_32",
+                "neither rustc nor CUDA has 32-bit PTX any more",
+            ),
+            (
+                self.optix,
+                "optix",
+                "OptiX's functions have no meaning for this compiler and the emulator",
+            ),
+        ];
+        match refused.into_iter().find(|(is_set, ..)| *is_set) {
+            Some((_, option, reason)) => Err(CudaBuilderError::Refused { option, reason }),
+            None => Ok(()),
+        }
     }
 
     /// Whether line positions are to reach the PTX.
@@ -199,6 +295,6 @@ impl CudaBuilder {
 
     /// Whether `.ll` files stay beside the PTX.
     fn keeps_ir(&self) -> bool {
-        self.emit_llvm_ir || self.final_module_path.is_some()
+        self.emit == Some(EmitOption::LlvmIr) || self.final_module_path.is_some()
     }
 }

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::CudaBuilder;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
-    address_space, atomic, barrier, contract, convergent, flush, functions, generic_access,
-    remainder,
+    address_space, atomic, barrier, contract, convergent, flush, functions, generic_access, libm,
+    remainder, visible,
 };
 use crate::output::Folder;
 use crate::tools::{Toolchain, libdevice};
+use crate::{CudaBuilder, EmitOption, NvvmArch};
 
 /// Turns the archives into the folder's PTX file.
 pub(crate) fn emit_ptx(
@@ -22,6 +22,9 @@ pub(crate) fn emit_ptx(
 ) -> Result<(), CudaBuilderError> {
     let linked = link(toolchain, bitcode, folder)?;
     let mut linked = remainder::lower(&linked);
+    if builder.override_libm {
+        linked = libm::forward(&linked);
+    }
     if builder.fma_contraction {
         linked = contract::mark(&linked);
     }
@@ -33,7 +36,10 @@ pub(crate) fn emit_ptx(
         });
     }
     barrier::check(&linked)?;
-    let mut lowered = atomic::order(&convergent::mark(&address_space::lower(&linked)?));
+    let mut lowered = atomic::order(&convergent::mark(&visible::unmark(&address_space::lower(
+        &linked,
+        builder.use_constant_memory_space,
+    )?)));
     if builder.ftz {
         lowered = flush::mark(&lowered);
     }
@@ -52,7 +58,8 @@ pub(crate) fn emit_ptx(
 
     run(Command::new(&toolchain.llc)
         .arg(format!("-mcpu={}", builder.arch))
-        .arg(if builder.release { "-O3" } else { "-O1" })
+        .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
+        .args(ptx_version(builder.arch))
         .arg(format!(
             "-nvptx-prec-divf32={}",
             if builder.fast_div { 0 } else { 2 }
@@ -64,12 +71,24 @@ pub(crate) fn emit_ptx(
         .arg(folder.optimised_ir())
         .arg("-o")
         .arg(folder.ptx()))?;
+    if builder.emit == Some(EmitOption::Bitcode) {
+        run(Command::new(&toolchain.opt)
+            .arg("-passes=")
+            .arg(folder.optimised_ir())
+            .arg("-o")
+            .arg(folder.file("bc")))?;
+    }
     if !builder.keeps_ir() {
         for file in [folder.lowered_ir(), folder.optimised_ir()] {
             std::fs::remove_file(&file).map_err(io_error("remove", file))?;
         }
     }
     Ok(())
+}
+
+/// LLVM prints the oldest PTX version that an architecture needs. What `cuda_std` uses came with 7.0, on older ones too.
+fn ptx_version(arch: NvvmArch) -> Option<&'static str> {
+    (arch < NvvmArch::Compute80).then_some("-mattr=+ptx70")
 }
 
 /// One module from all archives, as text: the crates whole, of the standard library only what they need.
@@ -151,6 +170,7 @@ fn kernels_and_constants(ir: &str) -> Public<'_> {
         .map(|function| function.name)
         .collect();
     let has_kernels = !names.is_empty();
+    names.extend(visible::names(ir));
     names.extend(address_space::public_constants(ir));
     Public { names, has_kernels }
 }
@@ -160,7 +180,7 @@ fn passes(builder: &CudaBuilder, public: &[&str]) -> String {
         .iter()
         .map(|name| format!("preserve-gv={name}"))
         .collect();
-    let level = if builder.release { "O3" } else { "O1" };
+    let level = if builder.nvvm_opts { "O3" } else { "O1" };
     format!(
         "internalize<{}>,default<{level}>,infer-address-spaces",
         kept.join(";")

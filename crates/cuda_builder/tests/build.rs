@@ -170,9 +170,17 @@ fn options_reach_the_code() {
         .emit_llvm_ir(true)
         .build()
         .unwrap();
-    assert_eq!(text(copy), text(path.clone()));
+    assert_eq!(path, copy);
     assert!(text(module).contains("define ptx_kernel void @arithmetic"));
-    assert!(path.with_extension("lowered.ll").is_file());
+    let built = new().emit_llvm_ir(true).build().unwrap();
+    assert_eq!(text(copy), text(built.clone()));
+    assert!(built.with_extension("lowered.ll").is_file());
+    let built = new().emit_llvm_bitcode(true).build().unwrap();
+    assert!(
+        fs::read(built.with_extension("bc"))
+            .unwrap()
+            .starts_with(b"BC")
+    );
 
     // Unoptimised code keeps its overflow checks.
     let checked = write_member(

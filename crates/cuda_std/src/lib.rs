@@ -28,23 +28,40 @@
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(asm_experimental_arch, link_llvm_intrinsics)
+    feature(
+        alloc_error_handler,
+        asm_experimental_arch,
+        link_llvm_intrinsics,
+        rustc_attrs
+    )
 )]
 
+#[doc(hidden)]
+pub extern crate alloc;
+
+pub mod async_copy;
 pub mod atomic;
+pub mod cfg;
 pub mod float;
 pub mod intrinsics;
+pub mod io;
+pub mod mem;
+pub mod misc;
 mod nvvm;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
 pub mod prelude;
+pub mod ptr;
 pub mod shared;
 pub mod thread;
 pub mod warp;
 
-pub use cuda_std_macros::{address_space, kernel};
+pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::{FloatExt, GpuFloat};
 pub use glam;
+pub use half::{self, bf16, f16};
+#[cfg(feature = "vek")]
+pub use vek;
 
 /// What the macros expand to; no part of the API.
 #[doc(hidden)]

@@ -1,18 +1,8 @@
-//! What happens when device code panics.
+//! What happens when device code panics, or runs out of memory.
 
 use core::panic::PanicInfo;
 
-unsafe extern "C" {
-    /// Supplied by the CUDA driver: prints the message with file, line, block and thread, and ends the launch with
-    /// `CUDA_ERROR_ASSERT`. The emulator reports the same.
-    fn __assertfail(
-        message: *const u8,
-        file: *const u8,
-        line: u32,
-        function: *const u8,
-        char_size: usize,
-    ) -> !;
-}
+use crate::io::__assertfail;
 
 /// The text's bytes with a closing zero, cut to the buffer: the driver takes C strings.
 struct CString<const N: usize>([u8; N]);
@@ -41,7 +31,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
         Some(location) => (CString::<128>::new(location.file()), location.line()),
         None => (CString::new("unknown file"), 0),
     };
-    // SAFETY: both are zero-terminated strings that outlive the call, which does not return.
+    // SAFETY: both are zero-terminated strings that outlive the call. It does not return; the rest only says so to the compiler.
     unsafe {
         __assertfail(
             message.0.as_ptr(),
@@ -49,6 +39,17 @@ fn panic(info: &PanicInfo<'_>) -> ! {
             line,
             c"".as_ptr().cast(),
             1,
-        )
+        );
+        core::arch::asm!("trap;", "exit;", options(noreturn, nostack))
     }
 }
+
+/// `alloc` calls it when the heap is full.
+#[alloc_error_handler]
+fn out_of_memory(_: core::alloc::Layout) -> ! {
+    panic!("the device's heap is full (CU_LIMIT_MALLOC_HEAP_SIZE)")
+}
+
+/// What rustc adds to a program that it links itself; here nobody else does.
+#[rustc_std_internal_symbol]
+fn __rust_no_alloc_shim_is_unstable_v2() {}

@@ -6,12 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Error, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Signature, Type, TypeReference};
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    if !arguments.is_empty() {
-        return Err(Error::new_spanned(
-            arguments,
-            "`#[kernel]` takes no arguments",
-        ));
-    }
+    check_hints(arguments)?;
     let function: ItemFn = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
     check(&function.sig)?;
@@ -55,6 +50,24 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
             fn parameters_are_copy #lifetimes () { #(#copies)* }
         };
     })
+}
+
+/// rust-cuda's hints on the launch's dimensions, such as `grid_dim = 1d`. They change nothing, there and here.
+fn check_hints(arguments: TokenStream) -> Result<()> {
+    let refuse = |tokens: &TokenStream| {
+        Err(Error::new_spanned(
+            tokens,
+            "`#[kernel]` takes no arguments but `grid_dim` and `block_dim`, each `1d`, `2d` or `3d`",
+        ))
+    };
+    let text = arguments.to_string().replace(' ', "").to_ascii_lowercase();
+    for hint in text.split(',').filter(|hint| !hint.is_empty()) {
+        match hint.split_once('=') {
+            Some(("grid_dim" | "block_dim", "1d" | "2d" | "3d")) => {}
+            _ => return refuse(&arguments),
+        }
+    }
+    Ok(())
 }
 
 /// The rules that show in the signature.

@@ -1,6 +1,8 @@
-//! Attribute macros of `cuda_std`: [`kernel`] and [`address_space`]. Use them through that crate.
+//! Attribute macros of `cuda_std`: [`kernel`], [`address_space`], [`gpu_only`] and [`externally_visible`]. Use them through that crate.
 
 mod address_space;
+mod externally_visible;
+mod gpu_only;
 mod kernel;
 
 use proc_macro::TokenStream;
@@ -27,6 +29,22 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// A function that works in kernels only: on the host it keeps its signature and panics with a message that says so.
+#[proc_macro_attribute]
+pub fn gpu_only(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    gpu_only::expand(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Keeps a function or static in the PTX, under its own name, although no kernel uses it: for code that is linked to it later.
+#[proc_macro_attribute]
+pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    externally_visible::expand(arguments.into(), item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -16,15 +16,21 @@
 mod arithmetic;
 mod barriers;
 mod functions;
+mod language;
+mod machine;
 mod memory;
 mod positions;
+mod scopes;
 mod warps;
 
 pub use arithmetic::*;
 pub use barriers::*;
 pub use functions::*;
+pub use language::*;
+pub use machine::*;
 pub use memory::*;
 pub use positions::*;
+pub use scopes::*;
 pub use warps::*;
 
 /// What `docs/upstream.md` says is here, compiled (see `build.rs`).

@@ -29,14 +29,32 @@ const SHARED_ALIGNMENT: u32 = 16;
 
 /// Gives every marked static its address space and casts every use of it back to a generic pointer; LLVM's own passes
 /// then find the space of each access.
-pub(crate) fn lower(ir: &str) -> Result<String, CudaBuilderError> {
+///
+/// With `all_constants`, unmarked immutable statics without pointers go to the constant space too, while there is room.
+pub(crate) fn lower(ir: &str, all_constants: bool) -> Result<String, CudaBuilderError> {
     let mut spaces = HashMap::new();
-    for line in ir.lines().filter(|line| line.starts_with('@')) {
+    let definitions = || ir.lines().filter(|line| line.starts_with('@'));
+    for line in definitions() {
         if let (Some(name), Some(space)) = (
             symbols(line).next().map(|symbol| symbol.name),
             space_of(line),
         ) {
             spaces.insert(name, space);
+        }
+    }
+    if all_constants {
+        let marked = definitions().filter(|line| space_of(line) == Some(Space::Constant));
+        let mut room = marked.fold(CONSTANT_BYTES, |room, line| {
+            room.saturating_sub(constant_bytes(line).unwrap_or(CONSTANT_BYTES))
+        });
+        for line in definitions().filter(|line| space_of(line).is_none()) {
+            let name = symbols(line).next().map(|symbol| symbol.name);
+            if let (Some(name), Some(bytes)) =
+                (name, constant_bytes(line).filter(|&bytes| bytes <= room))
+            {
+                room -= bytes;
+                spaces.insert(name, Space::Constant);
+            }
         }
     }
     let mut lowered = String::with_capacity(ir.len() + ir.len() / 8);
@@ -65,6 +83,26 @@ pub(crate) fn lower(ir: &str) -> Result<String, CudaBuilderError> {
         lowered.push('\n');
     }
     Ok(lowered)
+}
+
+/// What a module may have of constant memory, less what alignment may cost.
+const CONSTANT_BYTES: u64 = 60 << 10;
+
+/// The size of an immutable static that is bytes only.
+fn constant_bytes(definition: &str) -> Option<u64> {
+    let (_, rest) = definition.split_once(" constant ")?;
+    let (ty, _) = split_type(rest)?;
+    let arrays = ty.trim_start_matches("<{ ").trim_end_matches(" }>");
+    arrays
+        .split(", ")
+        .map(|array| {
+            array
+                .strip_prefix('[')?
+                .strip_suffix(" x i8]")?
+                .parse::<u64>()
+                .ok()
+        })
+        .sum()
 }
 
 /// The names of constants that the host may set: those visible outside the module.
@@ -151,7 +189,7 @@ mod tests {
 
     #[track_caller]
     fn check(ir: &str, expected: &str) {
-        assert_eq!(lower(ir).unwrap(), expected);
+        assert_eq!(lower(ir, false).unwrap(), expected);
     }
 
     #[test]
@@ -188,6 +226,19 @@ mod tests {
             "@c = internal addrspace(4) constant [2 x i8] c\"\\01\\02\", align 2\n\
              @P = addrspace(4) externally_initialized constant [2 x i8] c\"\\01\\02\", align 2\n",
         );
+    }
+
+    #[test]
+    fn all_constants_of_bytes_are_moved_while_there_is_room() {
+        let ir = "@a = private unnamed_addr constant [2 x i8] c\"ab\", align 1\n@b = private constant <{ [2 x i8], ptr }> undef, align 8\n\
+                  @c = internal constant [70000 x i8] zeroinitializer, align 4\n@v = internal global [2 x i8] undef, align 1\n";
+        let lowered = lower(ir, true).unwrap();
+        let moved: Vec<_> = lowered
+            .lines()
+            .map(|line| line.contains("addrspace(4)"))
+            .collect();
+        assert_eq!(moved, [true, false, false, false], "{lowered}");
+        assert_eq!(lower(ir, false).unwrap(), ir);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! What the builder does to LLVM's IR between rustc and the optimiser, as text.
 //!
-//! rustc's NVPTX target knows nothing of shared or constant memory and lets LLVM copy inline assembly into branches. Six
+//! rustc's NVPTX target knows nothing of shared or constant memory and lets LLVM copy inline assembly into branches. Some
 //! rewrites repair that before any optimisation, and two checks refuse what could still go wrong:
 //!
-//! 1. [`remainder::lower`] makes remainders of floats exact, before libdevice is linked;
-//! 2. [`contract::mark`] allows fused multiplication, if wanted, also before, for libdevice's own roundings must stay;
-//! 3. [`address_space::lower`] moves the marked statics to the shared or constant address space;
+//! 1. [`remainder::lower`] makes remainders of floats exact, [`libm::forward`] replaces a library made for CPUs, both before
+//!    libdevice is linked; [`contract::mark`] allows fused multiplication, also before, for libdevice's own roundings must stay;
+//! 2. [`address_space::lower`] moves the marked statics to the shared or constant address space;
+//! 3. [`visible::unmark`] takes the mark off what must stay visible;
 //! 4. [`convergent::mark`] forbids LLVM to make calls depend on more control flow than they do;
 //! 5. [`atomic::order`] keeps the memory ordering that LLVM 22 would drop;
 //! 6. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
@@ -23,5 +24,7 @@ pub(crate) mod convergent;
 pub(crate) mod flush;
 pub(crate) mod functions;
 pub(crate) mod generic_access;
+pub(crate) mod libm;
 pub(crate) mod remainder;
 pub(crate) mod symbol;
+pub(crate) mod visible;

@@ -1,0 +1,82 @@
+//! Copies from global to shared memory that run beside the kernel's own work (PTX `cp.async`, sm_80 or newer).
+//!
+//! A copy is issued, then sealed into a group by [`cp_async_commit_group`]; [`cp_async_wait_group`] waits until few enough groups
+//! of this thread are unfinished. Other threads' copies are seen after a [`sync_threads`](crate::thread::sync_threads) behind that.
+
+use crate::gpu_only;
+
+#[cfg(target_arch = "nvptx64")]
+macro_rules! copy {
+    ($cache:literal, $bytes:literal, $dst:ident, $src:ident) => {
+        // SAFETY: the pointers are the caller's promise.
+        unsafe {
+            core::arch::asm!(
+                "{{",
+                ".reg .u64 shared, global;",
+                "cvta.to.shared.u64 shared, {dst};",
+                "cvta.to.global.u64 global, {src};",
+                concat!("cp.async.", $cache, ".shared.global [shared], [global], ", $bytes, ";"),
+                "}}",
+                dst = in(reg64) $dst,
+                src = in(reg64) $src,
+                options(nostack),
+            )
+        }
+    };
+}
+
+/// Starts to copy one `T` of 4, 8 or 16 bytes through both caches. Another size does not compile.
+///
+/// # Safety
+/// `dst` points into shared and `src` into global memory, both aligned to the size; both stay valid, and `src` unchanged,
+/// until the copy was waited for.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn cp_async_ca<T>(dst: *mut T, src: *const T) {
+    const {
+        assert!(
+            matches!(size_of::<T>(), 4 | 8 | 16),
+            "cp.async copies 4, 8 or 16 bytes"
+        )
+    };
+    match size_of::<T>() {
+        4 => copy!("ca", 4, dst, src),
+        8 => copy!("ca", 8, dst, src),
+        _ => copy!("ca", 16, dst, src),
+    }
+}
+
+/// Starts to copy one `T` of 16 bytes past the first cache. Another size does not compile.
+///
+/// # Safety
+/// As [`cp_async_ca`].
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn cp_async_cg<T>(dst: *mut T, src: *const T) {
+    const { assert!(size_of::<T>() == 16, "cp.async.cg copies 16 bytes") };
+    copy!("cg", 16, dst, src)
+}
+
+/// Seals the copies that this thread started since the last call into a group.
+#[gpu_only]
+#[inline(always)]
+pub fn cp_async_commit_group() {
+    // SAFETY: accesses no memory by itself.
+    unsafe { core::arch::asm!("cp.async.commit_group;", options(nostack)) }
+}
+
+/// Waits until at most the newest `N` groups of this thread are unfinished.
+#[gpu_only]
+#[inline(always)]
+pub fn cp_async_wait_group<const N: u32>() {
+    // SAFETY: the copies' pointers were promised when they started.
+    unsafe { core::arch::asm!("cp.async.wait_group {};", const N, options(nostack)) }
+}
+
+/// Waits for all copies of this thread, sealed or not.
+#[gpu_only]
+#[inline(always)]
+pub fn cp_async_wait_all() {
+    // SAFETY: as in `cp_async_wait_group`.
+    unsafe { core::arch::asm!("cp.async.wait_all;", options(nostack)) }
+}

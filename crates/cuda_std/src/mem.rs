@@ -1,0 +1,102 @@
+//! The device's heap, and the sizes of a block's shared memory.
+//!
+//! [`GLOBAL_ALLOCATOR`] makes `alloc`'s types work in kernels. The heap has 8 MB unless the host sets CUDA's limit
+//! `CU_LIMIT_MALLOC_HEAP_SIZE`; it is slow, and what is not freed stays until the context ends.
+
+use core::alloc::{GlobalAlloc, Layout};
+#[cfg(target_arch = "nvptx64")]
+use core::ffi::c_void;
+
+use crate::gpu_only;
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "C" {
+    /// Memory of `size` bytes on the device's heap, aligned to 16; null when there is none left. Supplied by the driver.
+    pub fn malloc(size: usize) -> *mut c_void;
+    /// Gives memory of [`malloc`] back. Supplied by the driver.
+    pub fn free(ptr: *mut c_void);
+}
+
+/// Memory of the device's heap, for `alloc`. Works in kernels only.
+pub struct CUDAAllocator;
+
+/// What [`malloc`] aligns to.
+const ALIGNMENT: usize = 16;
+
+// SAFETY: `malloc` returns memory of the asked size that nobody else has until `free`, or null; the alignment is seen to below.
+unsafe impl GlobalAlloc for CUDAAllocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.align() <= ALIGNMENT {
+            return allocate(layout.size());
+        }
+        // Room to move up to an aligned place, and for the pointer to free in front of it.
+        let start = allocate(layout.size() + layout.align() + size_of::<*mut u8>());
+        if start.is_null() {
+            return start;
+        }
+        let offset = size_of::<*mut u8>()
+            + start
+                .wrapping_add(size_of::<*mut u8>())
+                .align_offset(layout.align());
+        // SAFETY: the room was asked for above.
+        unsafe {
+            let aligned = start.add(offset);
+            aligned.cast::<*mut u8>().sub(1).write_unaligned(start);
+            aligned
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        if layout.align() <= ALIGNMENT {
+            release(ptr)
+        } else {
+            // SAFETY: `alloc` wrote the pointer there.
+            release(unsafe { ptr.cast::<*mut u8>().sub(1).read_unaligned() })
+        }
+    }
+}
+
+#[gpu_only]
+#[inline(always)]
+fn allocate(size: usize) -> *mut u8 {
+    // SAFETY: any size will do.
+    unsafe { malloc(size).cast() }
+}
+
+#[gpu_only]
+#[inline(always)]
+fn release(ptr: *mut u8) {
+    // SAFETY: called by `dealloc` with what `allocate` returned.
+    unsafe { free(ptr.cast()) }
+}
+
+/// What `alloc` uses in kernels.
+#[cfg(target_arch = "nvptx64")]
+#[global_allocator]
+pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
+
+/// The bytes of dynamic shared memory that the launch gave each block.
+#[gpu_only]
+#[inline(always)]
+pub fn dynamic_smem_size() -> u32 {
+    let bytes;
+    // SAFETY: reads a register.
+    unsafe {
+        core::arch::asm!("mov.u32 {}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack))
+    }
+    bytes
+}
+
+/// The bytes of shared memory of each block, static and dynamic, rounded up to the GPU's unit.
+#[gpu_only]
+#[inline(always)]
+pub fn total_smem_size() -> u32 {
+    let bytes;
+    // SAFETY: reads a register.
+    unsafe {
+        core::arch::asm!("mov.u32 {}, %total_smem_size;", out(reg32) bytes, options(pure, nomem, nostack))
+    }
+    bytes
+}
