@@ -1,25 +1,8 @@
 //! Races on shared memory, and barriers that prevent them.
 
 mod common;
-use common::{limits, module, shape};
-use ptx_emulator::{
-    CheckOptions, CheckReport, Emulator, Finding, LaunchConfig, Rule, Severity, Site,
-};
-
-/// Runs `k`, whose parameter is a zeroed buffer of u32, with the race detector alone.
-fn check(text: &str, config: LaunchConfig) -> CheckReport {
-    let emulator = Emulator::new(limits());
-    let loaded = emulator.load(&module(text)).expect("it loads");
-    let buffer = emulator.alloc(4 * 4096).expect("memory is there");
-    let options = CheckOptions {
-        init: false,
-        ..CheckOptions::default()
-    };
-    let args = [&buffer.to_le_bytes()[..]];
-    emulator
-        .check(&loaded, "k", config, &args, &options)
-        .expect("it is launched")
-}
+use common::{races as check, shape};
+use ptx_emulator::{Finding, Rule, Severity, Site};
 
 /// A kernel with a shared array `tile`. The body has its thread in `%t`, that thread's word in `%mine`, the lane in
 /// `%lane`, and its first line is line 11 of the PTX.

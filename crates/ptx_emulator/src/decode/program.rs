@@ -168,6 +168,21 @@ impl Program {
         reached
     }
 
+    /// The instructions of the functions that may run when `entry` does.
+    pub(crate) fn reachable_code(&self, entry: u32) -> impl Iterator<Item = &Inst> {
+        let starts = self.functions.iter().filter_map(|function| function.start);
+        let mut starts: Vec<u32> = starts.collect();
+        starts.sort_unstable();
+        let reached = self.reachable(entry).into_iter().zip(&self.functions);
+        let reached = reached.filter_map(|(reached, function)| function.start.filter(|_| reached));
+        let reached: Vec<u32> = reached.collect();
+        reached.into_iter().flat_map(move |start| {
+            let end = starts.iter().copied().find(|&other| other > start);
+            let end = end.map_or(self.code.len(), |end| end as usize);
+            &self.code[start as usize..end]
+        })
+    }
+
     /// Where each shared variable lies for a kernel (by variable index), and the static bytes. Dynamic arrays all
     /// start behind the static variables.
     pub(crate) fn shared_layout(&self, entry: u32) -> (Vec<(u32, u64)>, u64) {

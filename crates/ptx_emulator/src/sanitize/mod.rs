@@ -38,9 +38,7 @@ impl<'a> Sanitizer<'a> {
     ) -> Self {
         Self {
             scene: Scene::new(request.program, request.config),
-            race: options
-                .race
-                .then(|| Race::new(request.program, request.config)),
+            race: options.race.then(|| Race::new(request)),
             init: options.init.then(|| Init::new(request)),
             ledger,
         }

@@ -1,7 +1,10 @@
 //! Small kernels around an instruction, and what they compute.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use ptx_emulator::{Emulator, Fault, LaunchConfig, LaunchError, Limits, Module, Statistics};
+use ptx_emulator::{
+    CheckOptions, CheckReport, Emulator, Fault, LaunchConfig, LaunchError, Limits, Module,
+    Statistics,
+};
 
 /// A module with one or more kernels, given without its header.
 pub(crate) fn module(text: &str) -> Module {
@@ -80,6 +83,21 @@ pub(crate) fn launch_with(
         .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
         .collect();
     Ok((words, statistics))
+}
+
+/// Runs the kernel `k`, whose parameter is a zeroed buffer of 4096 u32, with the race detector alone.
+pub(crate) fn races(text: &str, config: LaunchConfig) -> CheckReport {
+    let emulator = Emulator::new(limits());
+    let loaded = emulator.load(&module(text)).expect("the module loads");
+    let buffer = emulator.alloc(4 * 4096).expect("memory is there");
+    let options = CheckOptions {
+        init: false,
+        ..CheckOptions::default()
+    };
+    let args = [&buffer.to_le_bytes()[..]];
+    emulator
+        .check(&loaded, "k", config, &args, &options)
+        .expect("it is launched")
 }
 
 /// Runs instructions on operands, one thread for each set; the results.

@@ -2,25 +2,56 @@
 //!
 //! Each warp has a clock, which moves on when something happens that other threads can wait for. What a thread did
 //! before a time is ordered before everything that happens to those who have heard of that time. After a barrier of the
-//! whole block all its warps show the same time, and what any of them did before is ordered: [`Block::since`].
+//! whole block all its warps show the same time, and what any of them did before is ordered: [`Block::since`]. The same
+//! holds for a warp after `bar.warp.sync` of all its lanes. Everything else that threads hear of each other, through
+//! barriers of some threads and through memory, is [`Knowledge`] of each lane; most programs need none.
 
+use super::knowledge::{Knowledge, Shared, union};
 use super::shadow::Record;
+use crate::exec::lanes;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The clocks of a running block.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Block {
     /// The number of its first warp in the launch.
-    pub(super) first: u32,
+    first: u32,
     /// What threads of the block did before this time is ordered before what any of them does now.
-    pub(super) since: u32,
-    pub(super) warps: Vec<Warp>,
+    since: u32,
+    warps: Vec<Warp>,
+    threads: u32,
+    /// One for each thread, when barriers of the block and of whole warps are not all that orders them.
+    lanes: Vec<Lane>,
 }
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Warp {
-    pub(super) time: u32,
+struct Warp {
+    time: u32,
     /// What threads of the warp did before this time is ordered before what any of them does now.
-    pub(super) since: u32,
+    since: u32,
+}
+
+/// What a lane has heard, first through scopes that hold its block, then through those that hold the device.
+#[derive(Clone, Default)]
+pub(super) struct Lane {
+    /// What is ordered before the lane's next access.
+    pub(super) knows: Shared,
+    /// What it knew at its last fence: a strong write tells others of that.
+    pub(super) fenced: [Shared; 2],
+    /// What strong reads told it: it counts after the next fence.
+    pub(super) heard: [Shared; 2],
+    /// The same from atomics that also wrote.
+    pub(super) claimed: Shared,
+    /// What it read last, and where: a lane that spins reads the same again and again.
+    pub(super) latest: (u64, [Shared; 2]),
+}
+
+/// What some lanes bring to a meeting.
+#[derive(Clone, Default)]
+pub(super) struct Gift {
+    knows: Shared,
+    fenced: [Shared; 2],
 }
 
 /// A warp that accesses memory now.
@@ -39,12 +70,26 @@ pub(super) struct Now {
 
 impl Block {
     /// A block that begins: nothing has happened in it.
-    pub(super) fn begin(&mut self, number: u64, warps: u32) {
+    pub(super) fn begin(&mut self, number: u64, threads: u32, exact: bool) {
+        let warps = threads.div_ceil(32);
         self.first = (number as u32).wrapping_mul(warps);
         self.since = 1;
+        self.threads = threads;
         self.warps.clear();
         self.warps
             .resize(warps as usize, Warp { time: 1, since: 1 });
+        self.lanes.clear();
+        if exact {
+            self.follow_lanes();
+        }
+    }
+
+    fn follow_lanes(&mut self) {
+        self.lanes.resize(self.threads as usize, Lane::default());
+    }
+
+    fn is_exact(&self) -> bool {
+        !self.lanes.is_empty()
     }
 
     pub(super) fn now(&self, warp: u32, pc: u32) -> Now {
@@ -53,11 +98,85 @@ impl Block {
             time: clock.time,
             warp: self.first.wrapping_add(warp),
             pc,
-            keeps_all: false,
+            keeps_all: self.is_exact(),
             first: self.first,
             warps: self.warps.len() as u32,
             block_since: self.since,
             warp_since: clock.since,
+        }
+    }
+
+    /// The numbers of its warps in the launch.
+    pub(super) fn range(&self) -> Range<u32> {
+        self.first..self.first.wrapping_add(self.warps.len() as u32)
+    }
+
+    /// The lanes of a warp that exist.
+    fn exist(&self, warp: u32) -> u32 {
+        let threads = self.threads - 32 * warp;
+        u32::MAX >> (32 - threads.min(32))
+    }
+
+    pub(super) fn lane(&mut self, warp: u32, lane: usize) -> Option<&mut Lane> {
+        self.lanes.get_mut(32 * warp as usize + lane)
+    }
+
+    /// The lanes of a record that nothing orders before what a lane of `warp` does now.
+    pub(super) fn unordered(&self, (warp, lane): (u32, usize), record: &Record, rest: u32) -> u32 {
+        let known = self.lanes.get(32 * warp as usize + lane);
+        let Some(knowledge) = known.and_then(|lane| lane.knows.as_deref()) else {
+            return rest;
+        };
+        let first = record.warp - record.warp % self.warps.len() as u32;
+        lanes(rest)
+            .filter(|&lane| !knowledge.covers(record, lane, first))
+            .fold(0, |lanes, lane| lanes | 1 << lane)
+    }
+
+    /// The time that has passed for a warp when it tells others of what it did.
+    pub(super) fn tick(&mut self, warp: u32) {
+        self.warps[warp as usize].time += 1;
+    }
+
+    /// Everything that is ordered before what some lanes do next, and what they did themselves up to now.
+    pub(super) fn past(&self, warp: u32, mask: u32) -> Knowledge {
+        let Warp { time, since } = self.warps[warp as usize];
+        let number = self.first.wrapping_add(warp);
+        let known = self.lanes_of(warp, mask).map(|lane| &lane.knows);
+        let mut past = union(known).map_or_else(Knowledge::default, Arc::unwrap_or_clone);
+        past.add_block(self.first, self.since);
+        if mask == self.exist(warp) {
+            past.add_warp(number, time + 1);
+        } else {
+            past.add_warp(number, since);
+            lanes(mask).for_each(|lane| past.add_thread(number, lane, time + 1));
+        }
+        past
+    }
+
+    fn lanes_of(&self, warp: u32, mask: u32) -> impl Iterator<Item = &Lane> {
+        let lanes = lanes(mask);
+        lanes.filter_map(move |lane| self.lanes.get(32 * warp as usize + lane))
+    }
+
+    /// Some lanes come to a barrier.
+    pub(super) fn arrive(&mut self, warp: u32, mask: u32) -> Gift {
+        let fenced = |at: usize| union(self.lanes_of(warp, mask).map(|lane| &lane.fenced[at]));
+        let gift = Gift {
+            fenced: [fenced(0), fenced(1)],
+            knows: Some(Arc::new(self.past(warp, mask))),
+        };
+        self.tick(warp);
+        gift
+    }
+
+    /// Some lanes leave a barrier with what all brought there, themselves included.
+    pub(super) fn leave(&mut self, gift: &Gift, warp: u32, mask: u32) {
+        for at in lanes(mask) {
+            if let Some(lane) = self.lane(warp, at) {
+                lane.knows.clone_from(&gift.knows);
+                lane.fenced.clone_from(&gift.fenced);
+            }
         }
     }
 
@@ -67,13 +186,55 @@ impl Block {
         let time = latest.unwrap_or(0) + 1;
         self.since = time;
         self.warps.fill(Warp { time, since: time });
+        if !self.is_exact() {
+            return;
+        }
+        let range = self.range();
+        // PTX asks for a fence after an atomic whose result others are to trust; CUDA's own samples have the barrier only.
+        let known = self.lanes.iter();
+        let mut knows = union(known.flat_map(|lane| [&lane.knows, &lane.claimed]));
+        if let Some(knows) = &mut knows {
+            Arc::make_mut(knows).forget(&range);
+        }
+        let knows = knows.filter(|knows| knows.len() > 0);
+        let fenced = [0, 1].map(|at| {
+            let mut fenced = union(self.lanes.iter().map(|lane| &lane.fenced[at]))?;
+            Arc::make_mut(&mut fenced).compress(&range, |warp| self.exist(warp - range.start));
+            Some(fenced)
+        });
+        for lane in &mut self.lanes {
+            lane.knows.clone_from(&knows);
+            lane.fenced.clone_from(&fenced);
+            lane.claimed = None;
+        }
     }
 
-    /// All lanes of a warp have met.
-    pub(super) fn warp_meets(&mut self, warp: u32) {
-        let clock = &mut self.warps[warp as usize];
-        clock.time += 1;
-        clock.since = clock.time;
+    /// Lanes of a warp have met.
+    pub(super) fn warp_meets(&mut self, warp: u32, mask: u32) {
+        if mask == self.exist(warp) {
+            if self.is_exact() {
+                let gift = self.arrive(warp, mask);
+                self.leave(&gift, warp, mask);
+            }
+            let clock = &mut self.warps[warp as usize];
+            clock.time += 1;
+            clock.since = clock.time;
+        } else {
+            if !self.is_exact() {
+                self.follow_lanes();
+            }
+            let gift = self.arrive(warp, mask);
+            self.leave(&gift, warp, mask);
+        }
+    }
+}
+
+impl Gift {
+    pub(super) fn union(gifts: &[Gift]) -> Self {
+        Self {
+            knows: union(gifts.iter().map(|gift| &gift.knows)),
+            fenced: [0, 1].map(|at| union(gifts.iter().map(|gift| &gift.fenced[at]))),
+        }
     }
 }
 
@@ -81,6 +242,11 @@ impl Now {
     #[inline(always)]
     pub(super) fn record(&self, lanes: u32, writes: bool) -> Record {
         Record::new(self.time, self.warp, lanes, self.pc, writes)
+    }
+
+    /// The warp's number in its block.
+    pub(super) fn warp_in_block(&self) -> u32 {
+        self.warp.wrapping_sub(self.first)
     }
 
     /// Whether a barrier of the block or of the warp orders an access before what happens now.

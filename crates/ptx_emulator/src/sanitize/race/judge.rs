@@ -1,6 +1,6 @@
 //! One lane's access to one word, in full: what it races with, and what is remembered of it.
 
-use super::clocks::Now;
+use super::clocks::{Block, Now};
 use super::shadow::{Cell, Record, Spilled};
 use crate::decode::Program;
 use crate::decode::op::{Op, Order, Scope};
@@ -9,10 +9,14 @@ use crate::exec::lanes;
 /// What a lane does now.
 pub(super) struct Act<'a> {
     pub(super) program: &'a Program,
+    pub(super) block: &'a Block,
     pub(super) now: Now,
     pub(super) lane: usize,
-    pub(super) reads: bool,
     pub(super) writes: bool,
+    /// It goes on in the background: an asynchronous copy.
+    pub(super) pending: bool,
+    /// Messages could not be followed any more: whatever they may have ordered counts as ordered.
+    pub(super) lenient: bool,
     pub(super) strength: Option<Strength>,
 }
 
@@ -29,14 +33,15 @@ pub(super) struct Hazard {
 /// That an access is strong: atomic, volatile, or with an order of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strength {
+    pub(super) order: Order,
     pub(super) scope: Scope,
     /// Bytes of each element.
-    size: u8,
+    pub(super) size: u8,
 }
 
 enum Relation {
     Ordered,
-    /// Not ordered, but both are strong, and each speaks to the other.
+    /// Perhaps not ordered, but both are strong, and each speaks to the other.
     Strong,
     Race(usize),
 }
@@ -48,7 +53,7 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
         Op::Atomic(atomic) => (atomic.order, atomic.scope, atomic.size),
         _ => return None,
     };
-    (order != Order::Weak).then_some(Strength { scope, size })
+    (order != Order::Weak).then_some(Strength { order, scope, size })
 }
 
 impl Act<'_> {
@@ -85,20 +90,30 @@ impl Act<'_> {
     }
 
     fn relation(&self, record: &Record) -> Relation {
+        if record.is_pending() {
+            let lane = lanes(record.lanes).next();
+            return lane.map_or(Relation::Ordered, Relation::Race);
+        }
         let own = if record.warp == self.now.warp {
             1 << self.lane
         } else {
             0
         };
-        let Some(lane) = lanes(record.lanes & !own).next() else {
+        if record.lanes & !own == 0 || self.now.follows(record) {
             return Relation::Ordered;
-        };
-        if self.now.follows(record) {
-            Relation::Ordered
-        } else if self.both_strong(record) {
-            Relation::Strong
-        } else {
-            Relation::Race(lane)
+        }
+        // Before the clocks are asked: many lanes spin on one word.
+        if self.both_strong(record) {
+            return Relation::Strong;
+        }
+        if self.lenient {
+            return Relation::Ordered;
+        }
+        let me = (self.now.warp_in_block(), self.lane);
+        let unordered = self.block.unordered(me, record, record.lanes & !own);
+        match lanes(unordered).next() {
+            Some(lane) => Relation::Race(lane),
+            None => Relation::Ordered,
         }
     }
 
@@ -115,8 +130,17 @@ impl Act<'_> {
         })
     }
 
+    fn record(&self, writes: bool) -> Record {
+        let record = self.now.record(1 << self.lane, writes);
+        if self.pending {
+            record.pending()
+        } else {
+            record
+        }
+    }
+
     fn note_write(&self, cell: &mut Cell, spilled: &mut Spilled) {
-        let new = self.now.record(1 << self.lane, true);
+        let new = self.record(true);
         if self.strength.is_some() {
             // Whoever comes later may be ordered after this write, and not after others that were allowed beside it.
             let beside = |record: &Record| matches!(self.relation(record), Relation::Strong);
@@ -142,12 +166,34 @@ impl Act<'_> {
     }
 
     fn note_read(&self, cell: &mut Cell, spilled: &mut Spilled) {
-        let new = self.now.record(1 << self.lane, false);
+        let new = self.record(false);
         self.keep(cell, spilled, new);
+    }
+
+    /// The lane has waited for its copy to or from the cell.
+    pub(super) fn complete(&self, cell: &mut Cell, spilled: &mut Spilled) {
+        let done = self.now.record(1 << self.lane, self.writes);
+        let pending = done.pending();
+        if self.writes {
+            if cell.write == pending {
+                cell.write = done;
+            }
+            return;
+        }
+        let records = spilled.of_mut(cell).iter_mut();
+        let mut records = records.filter(|record| record.joins(&pending));
+        if let Some(record) = records.find(|record| record.lanes & pending.lanes != 0) {
+            record.lanes &= !pending.lanes;
+            spilled.retain(cell, |record| record.lanes != 0);
+            self.keep(cell, spilled, done);
+        }
     }
 
     /// Remembers an access beside the last write.
     fn keep(&self, cell: &mut Cell, spilled: &mut Spilled, new: Record) {
+        if new.is_pending() {
+            return spilled.push(cell, new);
+        }
         for other in &mut cell.others {
             if other.joins(&new) {
                 other.lanes |= new.lanes;

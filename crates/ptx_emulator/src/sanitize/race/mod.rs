@@ -5,38 +5,56 @@
 //! conflict with it: [`clocks`] say whether something orders the two, [`judge`] whether they may stand beside each other
 //! all the same. [`row`] does this for the common case, [`report`] tells of the rest.
 mod clocks;
+mod copy;
 mod judge;
+mod knowledge;
+mod messages;
 mod report;
 mod row;
 mod shadow;
 
 use super::{Ledger, Scene};
-use crate::decode::Program;
-use crate::decode::op::{Inst, Op, Order};
-use crate::emulator::LaunchConfig;
-use crate::exec::{Arrived, Complete, Frame, Memory, Region, Seen, lanes};
+use crate::decode::op::{AtomicKind, Op, Order};
+use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
-use clocks::Block;
-use judge::Act;
+use clocks::{Block, Gift, Now};
+use copy::Copies;
+use judge::{Act, Strength};
+use messages::{Messages, Strong};
 use report::Report;
 use shadow::{PAGE_BYTES, Shadow};
 use std::collections::HashMap;
 
-/// Pages of shadow for global memory, at most: 256 MiB of it. Beyond, races are not looked for.
-const GLOBAL_PAGES: u64 = 1 << 16;
+/// Pages of shadow for global memory, at most: for 64 MiB of it. Beyond, races are not looked for.
+const GLOBAL_PAGES: u64 = 1 << 14;
 
 /// The detector's memory of one launch.
 pub(crate) struct Race {
-    warps: u32,
-    /// The program has fences or the like, which this detector does not follow: then it leaves global memory alone.
-    fences: bool,
-    /// The same for shared memory, when the program has barrier objects.
-    objects: bool,
+    threads: u32,
+    uses: Uses,
     slots: Vec<Slot>,
-    /// By base address.
-    global: HashMap<u64, Shadow>,
+    /// Shadows of allocations, by base address.
+    global: Vec<(u64, Shadow)>,
+    /// The allocation that was used last.
+    recent: usize,
+    /// Pages that may still be made for them.
     room: u64,
+    messages: Messages,
+    /// What the messages have cost.
+    work: usize,
+}
+
+/// What orders the threads of a kernel, beside barriers of the block and the warp.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    /// Barriers that not all threads of the block need take part in.
+    counts: bool,
+    /// Release and acquire, or fences.
+    messages: bool,
+    copies: bool,
+    /// Barrier objects, which this detector does not follow: then it leaves shared memory alone.
+    objects: bool,
 }
 
 /// A running block.
@@ -44,26 +62,45 @@ pub(crate) struct Race {
 struct Slot {
     block: Block,
     shared: Shadow,
+    messages: Messages,
+    /// Of each thread.
+    copies: Vec<Copies>,
+    /// What those brought that have come to a barrier, by ticket.
+    gifts: HashMap<u64, Gift>,
+}
+
+impl Uses {
+    fn of(request: &Request<'_>) -> Self {
+        let program = request.program;
+        let mut uses = Self::default();
+        for inst in program.reachable_code(request.entry) {
+            match &inst.op {
+                Op::Load(t) | Op::Store(t) => {
+                    uses.messages |= t.order.acquires() || t.order.releases();
+                }
+                Op::Atomic(atomic) => uses.messages |= atomic.order != Order::Relaxed,
+                Op::Fence { .. } => uses.messages = true,
+                Op::Barrier(barrier) => uses.counts |= barrier.count.is_some(),
+                Op::CopyAsync(_) => uses.copies = true,
+                Op::Mbarrier(_) => uses.objects = true,
+                _ => {}
+            }
+        }
+        uses
+    }
 }
 
 impl Race {
-    pub(crate) fn new(program: &Program, config: LaunchConfig) -> Self {
-        let fences = |inst: &Inst| match &inst.op {
-            Op::Load(t) | Op::Store(t) => t.order.acquires() || t.order.releases(),
-            Op::Atomic(atomic) => atomic.order != Order::Relaxed,
-            Op::Fence { .. } => true,
-            _ => false,
-        };
+    pub(crate) fn new(request: &Request<'_>) -> Self {
         Self {
-            warps: config.block.iter().product::<u32>().div_ceil(32),
-            fences: program.code.iter().any(fences),
-            objects: program
-                .code
-                .iter()
-                .any(|inst| matches!(inst.op, Op::Mbarrier(_))),
+            threads: request.config.block.iter().product(),
+            uses: Uses::of(request),
             slots: Vec::new(),
-            global: HashMap::new(),
+            global: Vec::new(),
+            recent: 0,
             room: GLOBAL_PAGES,
+            messages: Messages::default(),
+            work: 0,
         }
     }
 
@@ -72,12 +109,70 @@ impl Race {
             self.slots.resize_with(slot + 1, Slot::default);
         }
         let slot = &mut self.slots[slot];
-        slot.block.begin(number, self.warps);
+        let exact = self.uses.counts || self.uses.messages;
+        slot.block.begin(number, self.threads, exact);
         slot.shared.clear();
+        slot.messages.clear();
+        slot.gifts.clear();
+        slot.copies.clear();
+        if self.uses.copies {
+            let threads = self.threads as usize;
+            slot.copies.resize_with(threads, Copies::default);
+        }
     }
 
+    /// Fences and waits are no accesses.
     #[inline(always)]
-    pub(crate) fn step(&mut self, _scene: &Scene<'_>, _pc: u32, _mask: u32) {}
+    pub(crate) fn step(&mut self, scene: &Scene<'_>, pc: u32, mask: u32) {
+        if self.uses.messages || self.uses.copies {
+            self.quiet_step(scene, pc, mask);
+        }
+    }
+
+    fn quiet_step(&mut self, scene: &Scene<'_>, pc: u32, mask: u32) {
+        let Turn { slot, warp, .. } = scene.turn;
+        let slot = &mut self.slots[slot];
+        let thread = |lane| 32 * warp as usize + lane;
+        match scene.program.code[pc as usize].op {
+            Op::Fence { order, scope } => {
+                messages::fence(&mut slot.block, warp, mask, order, scope);
+            }
+            Op::CopyCommit if self.uses.copies => {
+                lanes(mask).for_each(|lane| slot.copies[thread(lane)].commit());
+            }
+            Op::CopyWait { groups } if self.uses.copies => {
+                for lane in lanes(mask) {
+                    self.wait(scene, lane, groups);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A lane waits for its copies.
+    fn wait(&mut self, scene: &Scene<'_>, lane: usize, groups: Option<u32>) {
+        let Turn { slot, warp, .. } = scene.turn;
+        let slot = &mut self.slots[slot];
+        for copy in slot.copies[32 * warp as usize + lane].wait(groups) {
+            let shadow = match copy.source {
+                None => &mut slot.shared,
+                Some(base) => shadow_of(&mut self.global, &mut self.recent, base),
+            };
+            let act = Act {
+                program: scene.program,
+                block: &slot.block,
+                now: slot.block.now(warp, copy.pc),
+                lane,
+                writes: copy.source.is_none(),
+                pending: false,
+                lenient: false,
+                strength: None,
+            };
+            shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
+                act.complete(cell, spilled);
+            });
+        }
+    }
 
     pub(crate) fn access(
         &mut self,
@@ -88,66 +183,46 @@ impl Race {
         frame: &Frame<'_>,
         memory: &Memory<'_>,
     ) {
-        let Slot { block, shared } = &mut self.slots[scene.turn.slot];
+        let Turn { slot, warp, .. } = scene.turn;
+        let slot = &mut self.slots[slot];
         let mut unlimited = u64::MAX;
-        let (shadow, room) = match seen.region {
-            Region::Shared if !self.objects => (shared, &mut unlimited),
-            Region::Global(allocation) if allocation.base < CONST_BASE && !self.fences => {
-                let shadow = self.global.entry(allocation.base).or_default();
-                (shadow, &mut self.room)
+        let (shadow, room, source) = match seen.region {
+            Region::Shared if !self.uses.objects => (&mut slot.shared, &mut unlimited, None),
+            Region::Global(allocation) if allocation.base < CONST_BASE => {
+                let shadow = shadow_of(&mut self.global, &mut self.recent, allocation.base);
+                (shadow, &mut self.room, Some(allocation.base))
             }
             // Nobody else sees it, or nobody may write it.
             _ => return,
         };
-        let now = block.now(scene.turn.warp, pc);
-        let strength = judge::strength(scene.program, pc);
-        let simple = strength.is_none() && seen.size >= 4;
-        let words = seen.size as usize / 4;
-        let mut hard = 0;
-        let mut rest = seen.lanes;
-        while rest != 0 {
-            let first = (rest.trailing_zeros() & 31) as usize;
-            let number = seen.offsets[first] / PAGE_BYTES;
-            let mut here = 0;
-            for lane in 0..32 {
-                here |= u32::from(seen.offsets[lane] / PAGE_BYTES == number) << lane;
-            }
-            here &= rest;
-            rest &= !here;
-            let Some(page) = shadow.page(number as usize, room) else {
-                continue;
-            };
-            hard |= match seen.access {
-                Access::Read if simple => row::read(page, &now, seen.offsets, here, words),
-                Access::Write if simple => row::write(page, &now, seen.offsets, here, words),
-                _ => here,
-            };
-        }
+        let now = slot.block.now(warp, pc);
+        let (strength, copies) = match &scene.program.code[pc as usize].op {
+            Op::CopyAsync(_) => (None, true),
+            _ => (judge::strength(scene.program, pc), false),
+        };
+        let simple = strength.is_none() && !copies && seen.size >= 4;
+        let hard = rows(shadow, room, &now, seen, simple);
         if hard == 0 {
             return;
         }
         let mut hazards = Vec::new();
         for lane in lanes(hard) {
+            let (offset, size) = (seen.offsets[lane], seen.size);
+            let thread = 32 * warp as usize + lane;
+            let pending = copies && slot.copies[thread].begin(source, offset, size, pc);
             let act = Act {
                 program: scene.program,
+                block: &slot.block,
                 now,
                 lane,
-                reads: seen.access != Access::Write,
                 writes: seen.access != Access::Read,
+                pending,
+                lenient: messages::is_too_much(self.work),
                 strength,
             };
-            let (start, end) = (
-                seen.offsets[lane],
-                seen.offsets[lane] + u64::from(seen.size),
-            );
-            let mut at = start;
-            while at < end {
-                let size = (4 - at % 4).min(end - at);
-                shadow.visit(at, size, |at, cell, spilled| {
-                    act.visit(at, cell, spilled, &mut hazards);
-                });
-                at += size;
-            }
+            shadow.visit_all(offset, size.into(), |at, cell, spilled| {
+                act.visit(at, cell, spilled, &mut hazards);
+            });
             for hazard in hazards.drain(..) {
                 Report {
                     scene,
@@ -160,15 +235,119 @@ impl Race {
                 .tell(ledger);
             }
         }
+        if let Some(Strength { order, scope, size }) = strength
+            && self.uses.messages
+            && !messages::is_too_much(self.work)
+        {
+            let (messages, base) = match source {
+                None => (&mut slot.messages, 0),
+                Some(base) => (&mut self.messages, base),
+            };
+            for lane in lanes(seen.lanes) {
+                let strong = Strong {
+                    order,
+                    scope,
+                    reads: seen.access != Access::Write,
+                    writes: seen.access != Access::Read
+                        && !misses(scene, pc, lane, seen, frame, memory),
+                };
+                for element in (0..seen.size).step_by(size.into()) {
+                    let address = base + seen.offsets[lane] + u64::from(element);
+                    self.work += messages.pass(address, &mut slot.block, (warp, lane), strong);
+                }
+            }
+            if order.releases() {
+                slot.block.tick(warp);
+            }
+        }
     }
 
-    pub(crate) fn warp_barrier(&mut self, slot: usize, warp: u32, _mask: u32) {
-        self.slots[slot].block.warp_meets(warp);
+    pub(crate) fn warp_barrier(&mut self, slot: usize, warp: u32, mask: u32) {
+        self.slots[slot].block.warp_meets(warp, mask);
     }
 
-    pub(crate) fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
-
-    pub(crate) fn barrier(&mut self, slot: usize, _complete: &Complete<'_>) {
-        self.slots[slot].block.meet();
+    pub(crate) fn arrives(&mut self, slot: usize, arrived: &Arrived) {
+        if self.uses.counts {
+            let slot = &mut self.slots[slot];
+            let gift = slot.block.arrive(arrived.warp, arrived.mask);
+            slot.gifts.insert(arrived.ticket, gift);
+        }
     }
+
+    pub(crate) fn barrier(&mut self, slot: usize, complete: &Complete<'_>) {
+        let Slot { block, gifts, .. } = &mut self.slots[slot];
+        let all = complete.waited.iter().chain(complete.announced);
+        let given: Vec<Gift> = all.filter_map(|who| gifts.remove(&who.ticket)).collect();
+        let waited = complete.waited.iter();
+        if complete.whole || waited.map(|who| who.mask.count_ones()).sum::<u32>() == self.threads {
+            block.meet();
+        } else {
+            let gift = Gift::union(&given);
+            for who in complete.waited {
+                block.leave(&gift, who.warp, who.mask);
+            }
+        }
+    }
+}
+
+/// Whether it is a compare-and-swap that finds something else, and so writes nothing.
+fn misses(
+    scene: &Scene<'_>,
+    pc: u32,
+    lane: usize,
+    seen: &Seen<'_>,
+    frame: &Frame<'_>,
+    memory: &Memory<'_>,
+) -> bool {
+    let Op::Atomic(op) = &scene.program.code[pc as usize].op else {
+        return false;
+    };
+    let found = memory.peek(seen.region, seen.offsets[lane], seen.size);
+    op.kind == AtomicKind::CompareAndSwap && found != frame.get(op.b, lane)
+}
+
+/// The shadow of an allocation.
+#[inline(always)]
+fn shadow_of<'a>(
+    global: &'a mut Vec<(u64, Shadow)>,
+    recent: &mut usize,
+    base: u64,
+) -> &'a mut Shadow {
+    if global.get(*recent).is_none_or(|(known, _)| *known != base) {
+        *recent = match global.iter().position(|(known, _)| *known == base) {
+            Some(at) => at,
+            None => {
+                global.push((base, Shadow::default()));
+                global.len() - 1
+            }
+        };
+    }
+    &mut global[*recent].1
+}
+
+/// Looks at all lanes at once, page by page; the lanes that need a closer look.
+#[inline(always)]
+fn rows(shadow: &mut Shadow, room: &mut u64, now: &Now, seen: &Seen<'_>, simple: bool) -> u32 {
+    let words = seen.size as usize / 4;
+    let mut hard = 0;
+    let mut rest = seen.lanes;
+    while rest != 0 {
+        let first = (rest.trailing_zeros() & 31) as usize;
+        let number = seen.offsets[first] / PAGE_BYTES;
+        let mut here = 0;
+        for lane in 0..32 {
+            here |= u32::from(seen.offsets[lane] / PAGE_BYTES == number) << lane;
+        }
+        here &= rest;
+        rest &= !here;
+        let Some(page) = shadow.page(number as usize, room) else {
+            continue;
+        };
+        hard |= match seen.access {
+            Access::Read if simple => row::read(page, now, seen.offsets, here, words),
+            Access::Write if simple => row::write(page, now, seen.offsets, here, words),
+            _ => here,
+        };
+    }
+    hard
 }

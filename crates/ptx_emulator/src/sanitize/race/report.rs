@@ -1,6 +1,6 @@
 //! A race, told so that it can be put right: both accesses, what they did to the bytes, and what would order them.
 
-use super::judge::{Act, Hazard};
+use super::judge::{self, Act, Hazard};
 use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
 use crate::exec::{Frame, Memory, Seen};
 use crate::fault::{Access, Place, Space};
@@ -21,6 +21,7 @@ impl Report<'_> {
     pub(super) fn tell(&self, ledger: &mut Ledger) {
         let earlier = self.hazard.earlier;
         let rule = match (earlier.writes(), self.act.writes) {
+            _ if earlier.is_pending() => Rule::AsyncCopy,
             (true, true) => Rule::WriteAfterWrite,
             (true, false) => Rule::ReadAfterWrite,
             (false, _) => Rule::WriteAfterRead,
@@ -32,16 +33,20 @@ impl Report<'_> {
 
     /// Within a warp the machines of today keep the order of the instructions, and equal values do no harm there.
     fn severity(&self, rule: Rule) -> Severity {
-        let warning = if rule == Rule::WriteAfterWrite && self.is_same_value() {
-            true
-        } else {
-            self.hazard.earlier.warp == self.act.now.warp && self.same_step().is_none()
+        let warning = match rule {
+            Rule::AsyncCopy => false,
+            Rule::WriteAfterWrite if self.is_same_value() => true,
+            _ => self.is_same_warp() && self.same_step().is_none(),
         };
         if warning {
             Severity::Warning
         } else {
             Severity::Error
         }
+    }
+
+    fn is_same_warp(&self) -> bool {
+        self.hazard.earlier.warp == self.act.now.warp
     }
 
     /// The earlier lane, when it makes its access in the very same step.
@@ -95,24 +100,41 @@ impl Report<'_> {
     #[cold]
     fn finding(&self, rule: Rule, severity: Severity) -> Finding {
         let (space, _) = address(self.seen, self.act.lane);
-        let verb = match rule {
-            Rule::ReadAfterWrite => "a read sees a write",
-            Rule::WriteAfterRead => "a write changes what was read",
-            _ => "two writes meet",
-        };
-        let whose = if self.hazard.earlier.warp == self.act.now.warp {
-            "by another lane of the same warp"
+        let same_thread = self.is_same_warp() && self.hazard.lane == self.act.lane;
+        let whose = if same_thread {
+            "of the same thread"
+        } else if self.is_same_warp() {
+            "of another lane of the same warp"
         } else if self.act.now.shares_block(&self.hazard.earlier) {
-            "by another warp of the block"
+            "of another warp of the block"
         } else {
-            "by another block"
+            "of another block"
+        };
+        let message = match (rule, self.hazard.earlier.writes()) {
+            (Rule::AsyncCopy, true) => {
+                format!("{space} memory is used while an asynchronous copy {whose} writes it")
+            }
+            (Rule::AsyncCopy, false) => {
+                format!("{space} memory is written while an asynchronous copy {whose} reads it")
+            }
+            (Rule::ReadAfterWrite, _) => {
+                format!("{space} memory is read after a write {whose}, and nothing orders the two")
+            }
+            (Rule::WriteAfterRead, _) => {
+                format!(
+                    "{space} memory is written after a read {whose}, and nothing orders the two"
+                )
+            }
+            _ => format!(
+                "{space} memory is written after a write {whose}, and nothing orders the two"
+            ),
         };
         let (here, there) = (self.here(space), self.there(space));
         Finding {
             rule,
             severity,
-            message: format!("{verb} {whose} in {space} memory, and nothing orders the two"),
-            hint: Some(self.hint(&there.place, &here.place)),
+            message,
+            hint: Some(self.hint(rule, &there.place, &here.place)),
             site: here,
             others: vec![there],
             count: 1,
@@ -178,19 +200,29 @@ impl Report<'_> {
             thread: 32 * (earlier.warp % warps) + self.hazard.lane as u32,
             epoch: scene.slot().epoch,
         };
-        let what = format!("earlier {access} of {value:#x}, {size} bytes");
+        let copy = matches!(scene.program.code[pc as usize].op, Op::CopyAsync(_));
+        let what = if copy {
+            format!("earlier asynchronous copy, {access} of {size} bytes")
+        } else {
+            format!("earlier {access} of {value:#x}, {size} bytes")
+        };
         scene.site(actor, what, Some(target))
     }
 
     /// What would order the two.
-    fn hint(&self, there: &Place, here: &Place) -> String {
+    fn hint(&self, rule: Rule, there: &Place, here: &Place) -> String {
         let rust = there.source.is_some() && here.source.is_some();
         let between = if there == here {
             format!("between one use of {here} and the next")
         } else {
             format!("between {there} and {here}")
         };
-        if self.hazard.earlier.warp == self.act.now.warp {
+        if rule == Rule::AsyncCopy {
+            return format!(
+                "a `cp.async.wait_group` (or `wait_all`) by the thread that copies {between}, and behind it a barrier for all others"
+            );
+        }
+        if self.is_same_warp() {
             if self.same_step().is_some() {
                 return "one instruction writes the same bytes from several lanes: let one lane write, or use an atomic"
                     .to_owned();
@@ -200,19 +232,24 @@ impl Report<'_> {
             } else {
                 "bar.warp.sync"
             };
-            format!("a `{barrier}` {between}")
-        } else if self.act.now.shares_block(&self.hazard.earlier) {
+            return format!("a `{barrier}` {between}");
+        }
+        if self.act.now.shares_block(&self.hazard.earlier) {
             let barrier = if rust {
                 "thread::sync_threads()"
             } else {
                 "bar.sync 0"
             };
-            format!("a `{barrier}` {between}")
-        } else {
-            format!(
-                "no barrier reaches another block: a second launch {between}, an atomic at both, or a flag that is written after a fence and read before one"
-            )
+            return format!("a `{barrier}` {between}");
         }
+        let strength = judge::strength(self.scene.program, self.hazard.earlier.pc());
+        if self.act.strength.is_some() && strength.is_some() {
+            return "the scope of one of the two is only its own block (`.cta`): with `.gpu` they may meet"
+                .to_owned();
+        }
+        format!(
+            "no barrier reaches another block: a second launch {between}, an atomic at both, or a flag that is written after a fence and read before one, all of them with the scope of the device (`.gpu`)"
+        )
     }
 }
 

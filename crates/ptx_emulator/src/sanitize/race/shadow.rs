@@ -9,6 +9,8 @@ pub(super) const PAGE_BYTES: u64 = 4 * PAGE_WORDS as u64;
 const WRITES: u32 = 1 << 31;
 /// As a record's time: the word's bytes have cells of their own.
 const SPLIT: u32 = u32::MAX - 1;
+/// As a record's time: an asynchronous copy that nobody has waited for.
+const PENDING: u32 = u32::MAX;
 /// Accesses that are kept of one word beyond those in its cell: one for each warp that a block can have.
 const MOST_SPILLED: usize = 32;
 
@@ -55,6 +57,19 @@ impl Record {
             warp,
             lanes,
             pc,
+        }
+    }
+
+    /// An asynchronous copy is under way.
+    pub(super) fn is_pending(&self) -> bool {
+        self.time == PENDING
+    }
+
+    /// The same, still under way.
+    pub(super) fn pending(self) -> Self {
+        Self {
+            time: PENDING,
+            ..self
         }
     }
 
@@ -115,14 +130,25 @@ impl Shadow {
         Some(())
     }
 
-    /// Visits the cells of some bytes inside one word, with their first byte: the word's own, when all of it is meant
-    /// and nobody has used a part of it before.
-    pub(super) fn visit(
+    /// Visits the cells of some bytes, with the first byte of each.
+    pub(super) fn visit_all(
         &mut self,
         start: u64,
         size: u64,
         mut each: impl FnMut(u64, &mut Cell, &mut Spilled),
     ) {
+        let end = start + size;
+        let mut at = start;
+        while at < end {
+            let size = (4 - at % 4).min(end - at);
+            self.visit(at, size, &mut each);
+            at += size;
+        }
+    }
+
+    /// Visits the cells of some bytes inside one word: the word's own, when all of it is meant and nobody has used a
+    /// part of it before.
+    fn visit(&mut self, start: u64, size: u64, mut each: impl FnMut(u64, &mut Cell, &mut Spilled)) {
         let (number, word) = (
             (start / PAGE_BYTES) as usize,
             (start % PAGE_BYTES / 4) as usize,
@@ -159,7 +185,7 @@ impl Spilled {
         }
     }
 
-    /// Adds an access, unless there are many already.
+    /// Adds an access; when there are many already, the oldest is forgotten.
     pub(super) fn push(&mut self, cell: &mut Cell, record: Record) {
         if cell.more == 0 {
             self.0.push(Vec::new());
@@ -168,8 +194,18 @@ impl Spilled {
         let list = &mut self.0[cell.more as usize - 1];
         if let Some(known) = list.iter_mut().find(|known| known.joins(&record)) {
             known.lanes |= record.lanes;
-        } else if list.len() < MOST_SPILLED {
+        } else {
+            if list.len() == MOST_SPILLED {
+                list.remove(0);
+            }
             list.push(record);
+        }
+    }
+
+    pub(super) fn of_mut(&mut self, cell: &Cell) -> &mut [Record] {
+        match cell.more {
+            0 => &mut [],
+            more => &mut self.0[more as usize - 1],
         }
     }
 
