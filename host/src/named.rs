@@ -16,22 +16,22 @@ pub struct UnknownName {
 macro_rules! named_enum {
     (
         $(#[$attribute:meta])*
-        pub enum $Enum:ident ($what:literal) {
+        $vis:vis enum $Enum:ident ($what:literal) {
             $( $(#[$doc:meta])* $Value:ident = $name:literal ),+ $(,)?
         }
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $Enum {
+        $vis enum $Enum {
             $( $(#[$doc])* $Value ),+
         }
 
         impl $Enum {
             /// Every value, in order.
-            pub const ALL: &[Self] = &[$(Self::$Value),+];
+            $vis const ALL: &[Self] = &[$(Self::$Value),+];
 
             /// The name that `Display` writes and `FromStr` reads.
-            pub const fn name(self) -> &'static str {
+            $vis const fn name(self) -> &'static str {
                 match self {
                     $( Self::$Value => $name ),+
                 }

@@ -1,8 +1,9 @@
 use crate::decode::op::Slot;
 use crate::decode::{self, EntryInfo, Program};
 use crate::error::ParseError;
-use crate::parse;
+use crate::parse::{self, ParamDecl};
 use crate::source::SourceLocation;
+use std::fmt;
 use std::sync::Arc;
 
 /// A PTX text, parsed, checked and decoded; it can be loaded into any number of emulators.
@@ -26,8 +27,14 @@ pub struct Entry {
 }
 
 /// A kernel's parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Its type as the PTX has it: `u64`, or `b8[16]` for a struct.
+    pub ty: String,
+    /// Whether the PTX calls it a pointer; not every compiler does.
+    pub is_pointer: bool,
     /// Its size in bytes.
     pub size: u32,
     /// Its alignment in bytes.
@@ -82,15 +89,8 @@ impl Entry {
         Self {
             name: program.functions[info.function as usize].name.clone(),
             function: info.function,
-            params: info
-                .params
-                .iter()
-                .map(|&(slot, align)| Param {
-                    size: slot.size,
-                    align,
-                })
-                .collect(),
             slots: info.params.iter().map(|&(slot, _)| slot).collect(),
+            params: info.params.into_iter().map(|(_, param)| param).collect(),
             static_shared_bytes,
             location: info.location,
         }
@@ -114,5 +114,39 @@ impl Entry {
     /// Where the kernel begins in its source, when the PTX has a line table.
     pub fn location(&self) -> Option<SourceLocation> {
         self.location.clone()
+    }
+}
+
+impl Param {
+    pub(crate) fn new(declared: &ParamDecl<'_>) -> Self {
+        let mut ty = declared.element.trim_start_matches('.').to_owned();
+        if let Some(count) = declared.count {
+            ty += &format!("[{count}]");
+        }
+        Self {
+            name: declared.name.to_owned(),
+            ty,
+            is_pointer: declared.is_pointer,
+            size: declared.size,
+            align: declared.align,
+        }
+    }
+
+    /// Whether it is a float; a type of bits, such as `b32`, may be one too.
+    pub fn is_float(&self) -> bool {
+        self.ty.starts_with('f')
+    }
+
+    /// Whether it is an integer; a type of bits, such as `b32`, may be one too.
+    pub fn is_integer(&self) -> bool {
+        self.ty.starts_with(['u', 's'])
+    }
+}
+
+/// Type and name: `u64 pointer input`.
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pointer = if self.is_pointer { " pointer" } else { "" };
+        write!(f, "{}{pointer} {}", self.ty, self.name)
     }
 }

@@ -56,6 +56,12 @@ macro_rules! from_error_with_hint {
 }
 from_error_with_hint!(DeviceError, LaunchError, FileError);
 
+impl From<ptx_emulator::MemoryError> for Failure {
+    fn from(error: ptx_emulator::MemoryError) -> Self {
+        Failure::new(error.to_string())
+    }
+}
+
 impl From<ShapeMismatch> for Failure {
     fn from(error: ShapeMismatch) -> Self {
         Failure::new(error.to_string()).hint("is this the reference of this very result?")

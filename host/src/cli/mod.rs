@@ -1,11 +1,13 @@
 //! The command line: one file a command; this one only parses and dispatches.
 //!
-//! Exit codes: 0 when all went well, 1 when a result differs from its reference, 2 when the command could not be carried out.
+//! Exit codes: 0 when all went well, 1 when a result differs from its reference or a check found something, 2 when the command could not be carried out.
 
+mod check;
 mod conv;
 mod demo;
 mod devices;
 mod failure;
+mod kernel_args;
 mod matmul;
 mod movement;
 mod operand;
@@ -67,6 +69,8 @@ enum Command {
     Reverse(movement::ReverseArguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts, sectors, occupancy
     Profile(profile::Arguments),
+    /// Run a kernel of any PTX file on the emulator and look for races, bad accesses, uninitialised values and bad barriers
+    Check(check::Arguments),
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure
@@ -123,6 +127,7 @@ impl Cli {
             Command::Transpose(arguments) => movement::transpose(global, &arguments),
             Command::Reverse(arguments) => movement::reverse(global, &arguments),
             Command::Profile(arguments) => profile::run(global, &arguments),
+            Command::Check(arguments) => check::run(global, &arguments),
             Command::Devices => devices::run(global),
             Command::Demo(arguments) => demo::run(global, &arguments),
         }

@@ -10,7 +10,8 @@ use crate::compare::Comparison;
 /// The outcome of a command that was carried out.
 pub(super) struct Report {
     text: String,
-    json: Map<String, Value>,
+    /// `None` when the text has the form that was asked for already.
+    json: Option<Map<String, Value>>,
     passed: bool,
 }
 
@@ -23,7 +24,16 @@ impl Report {
         };
         Report {
             text: text.into(),
-            json,
+            json: Some(json),
+            passed: true,
+        }
+    }
+
+    /// A text that is printed as it is, also when JSON was asked for: then it is some.
+    pub(super) fn document(text: impl Into<String>) -> Self {
+        Report {
+            text: text.into(),
+            json: None,
             passed: true,
         }
     }
@@ -31,7 +41,7 @@ impl Report {
     /// Marks the command as failed: exit code 1.
     pub(super) fn passed(mut self, passed: bool) -> Self {
         self.passed = passed;
-        self.json.insert("pass".to_owned(), passed.into());
+        self.insert("pass", passed.into());
         self
     }
 
@@ -41,16 +51,21 @@ impl Report {
             self.text.push('\n');
         }
         self.text.push_str(&describe(name, comparison));
-        self.json.insert("reference".to_owned(), json!(name));
-        self.json.insert("comparison".to_owned(), json!(comparison));
+        self.insert("reference", json!(name));
+        self.insert("comparison", json!(comparison));
         self.passed(comparison.passed())
     }
 
+    fn insert(&mut self, name: &str, value: Value) {
+        if let Some(json) = &mut self.json {
+            json.insert(name.to_owned(), value);
+        }
+    }
+
     pub(super) fn print(self, json: bool) -> ExitCode {
-        let text = if json {
-            Value::Object(self.json).to_string()
-        } else {
-            self.text
+        let text = match self.json {
+            Some(map) if json => Value::Object(map).to_string(),
+            _ => self.text,
         };
         if !line(&text) {
             return ExitCode::from(2);

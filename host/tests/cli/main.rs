@@ -2,6 +2,7 @@
 //!
 //! These tests live beside the command, because only its own package's tests are sure to find it built.
 
+mod check;
 mod command;
 mod devices;
 mod files;

@@ -6,6 +6,7 @@ use super::program::{AddressInit, Function, Program, Target, Variable};
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::metrics::Kind;
+use crate::module::Param;
 use crate::parse::{self, Initial, Locations, ParamDecl, Statement, StatementKind, Tree};
 use crate::source::SourceLocation;
 use std::collections::HashMap;
@@ -149,7 +150,7 @@ impl<'a> ModuleNames<'a> {
 /// What a module says about a kernel.
 pub(crate) struct EntryInfo {
     pub(crate) function: u32,
-    pub(crate) params: Vec<(Slot, u32)>,
+    pub(crate) params: Vec<(Slot, Param)>,
     pub(crate) location: Option<SourceLocation>,
 }
 
@@ -277,7 +278,7 @@ fn function<'a>(
     names: &mut ModuleNames<'a>,
     program: &mut Program,
     locations: &Locations<'a>,
-) -> Result<(Function, Vec<(Slot, u32)>), ParseError> {
+) -> Result<(Function, Vec<(Slot, Param)>), ParseError> {
     let mut b = Builder::new(names, tree.name, tree.is_entry);
     b.line = tree.line;
     b.function.max_threads = tree.max_threads;
@@ -306,7 +307,7 @@ fn function<'a>(
                     offset,
                     size: param.size,
                 },
-                param.align,
+                Param::new(param),
             ));
         }
     } else {

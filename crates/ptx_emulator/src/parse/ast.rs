@@ -49,6 +49,12 @@ pub(crate) enum Initial<'a> {
 #[derive(Clone)]
 pub(crate) struct ParamDecl<'a> {
     pub(crate) name: &'a str,
+    /// The type of its elements: `.u64`.
+    pub(crate) element: &'a str,
+    /// The array's length.
+    pub(crate) count: Option<u64>,
+    /// Whether it is called a pointer.
+    pub(crate) is_pointer: bool,
     pub(crate) size: u32,
     pub(crate) align: u32,
 }

@@ -218,11 +218,13 @@ pub(super) fn params<'a>(lexer: &mut Lexer<'a>) -> Result<Vec<ParamDecl<'a>>, Pa
 
 fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
     let (mut align, mut element) = (None, None);
+    let mut is_pointer = false;
     let name = loop {
         match lexer.word()? {
             ".align" => align = Some(alignment(lexer)?),
             // `.ptr [.space] .align n` describes what a pointer points to, not the parameter.
             ".ptr" => {
+                is_pointer = true;
                 if let Token::Word(".global" | ".shared" | ".const" | ".local") = lexer.peek()? {
                     lexer.next()?;
                 }
@@ -230,16 +232,20 @@ fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
                     alignment(lexer)?;
                 }
             }
-            word if word.starts_with('.') => element = Some(element_size(lexer, word)?),
+            word if word.starts_with('.') => element = Some((word, element_size(lexer, word)?)),
             name => break name,
         }
     };
-    let element =
+    let (ty, element) =
         element.ok_or_else(|| ParseError::syntax(lexer.line(), "a parameter without a type"))?;
-    let count = dimensions(lexer)?.unwrap_or(Some(1));
-    let count = count
-        .ok_or_else(|| ParseError::unsupported(lexer.line(), "parameter array without a size"))?;
-    let size = u32::try_from(count.saturating_mul(u64::from(element)))
+    let count = match dimensions(lexer)? {
+        Some(None) => {
+            let form = "parameter array without a size";
+            return Err(ParseError::unsupported(lexer.line(), form));
+        }
+        count => count.flatten(),
+    };
+    let size = u32::try_from(count.unwrap_or(1).saturating_mul(u64::from(element)))
         .ok()
         .filter(|&size| size <= 1 << 15)
         .ok_or_else(|| {
@@ -250,6 +256,9 @@ fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
         })?;
     Ok(ParamDecl {
         name,
+        element: ty,
+        count,
+        is_pointer,
         size,
         align: align.unwrap_or(element),
     })

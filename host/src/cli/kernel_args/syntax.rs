@@ -1,0 +1,209 @@
+//! What the user writes for an argument.
+
+use std::path::PathBuf;
+
+use super::buffer::{Buffer, Fill};
+use super::number::Number;
+use crate::cli::failure::Failure;
+
+/// One `--arg`.
+pub(super) struct Written<'a> {
+    pub(super) text: &'a str,
+    pub(super) form: Form,
+}
+
+pub(super) enum Form {
+    Number(Number, Vec<u8>),
+    Bytes(Vec<u8>),
+    Buffer(Buffer),
+}
+
+impl Written<'_> {
+    /// How many parameters it is for.
+    pub(super) fn parameters(&self) -> usize {
+        match &self.form {
+            Form::Buffer(buffer) if buffer.is_slice => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Reads an argument.
+pub(super) fn parse(text: &str) -> Result<Written<'_>, Failure> {
+    let form = if text.contains('[') {
+        buffer(text).map(Form::Buffer)
+    } else {
+        plain(text)
+    };
+    let form = form.map_err(|reason| {
+        Failure::new(format!("`{text}` is no argument of a kernel: {reason}")).hint(
+            "such as u32:7, f32:1.5, f32[1024], f32[1024]=random:1, slice:f32[]=x.npy, `f32[64] -> out.npy`",
+        )
+    })?;
+    Ok(Written { text, form })
+}
+
+fn plain(text: &str) -> Result<Form, String> {
+    let Some((ty, value)) = text.split_once(':') else {
+        return Err("a number is TYPE:VALUE, and a buffer TYPE[LENGTH]".to_owned());
+    };
+    if ty == "bytes" {
+        return bytes(value).map(Form::Bytes);
+    }
+    let ty: Number = ty.parse().map_err(told)?;
+    Ok(Form::Number(ty, ty.parse(value)?))
+}
+
+fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let wrong = || "bytes are pairs of hexadecimal digits".to_owned();
+    let digit = |digit: char| digit.to_digit(16).map(|digit| digit as u8);
+    let digits: Option<Vec<u8>> = text.chars().map(digit).collect();
+    let digits = digits.ok_or_else(wrong)?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    match rest {
+        [] => Ok(pairs.iter().map(|[high, low]| 16 * high + low).collect()),
+        _ => Err(wrong()),
+    }
+}
+
+fn buffer(text: &str) -> Result<Buffer, String> {
+    let (text, save) = match text.split_once("->") {
+        Some((text, path)) => (text.trim(), Some(PathBuf::from(path.trim()))),
+        None => (text.trim(), None),
+    };
+    let (text, is_slice) = match text.strip_prefix("slice:") {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let (declared, fill) = match text.split_once('=') {
+        Some((declared, fill)) => (declared, self::fill(fill)?),
+        None => (text, Fill::Nothing),
+    };
+    let parts = declared
+        .strip_suffix(']')
+        .and_then(|text| text.split_once('['));
+    let (ty, len) = parts.ok_or("a buffer is TYPE[LENGTH]")?;
+    let ty = ty.parse::<Number>().map_err(told)?;
+    let len = match (len, &fill) {
+        ("", Fill::File(_)) => None,
+        ("", _) => return Err("only a file's length may be left out".to_owned()),
+        (len, _) => Some(len.parse().map_err(|_| format!("`{len}` is no length"))?),
+    };
+    Ok(Buffer {
+        ty,
+        len,
+        fill,
+        is_slice,
+        save,
+    })
+}
+
+fn fill(text: &str) -> Result<Fill, String> {
+    Ok(match text.trim() {
+        "zeros" => Fill::Zeros,
+        "iota" => Fill::Iota,
+        text => match text.strip_prefix("random:") {
+            Some(seed) => Fill::Random(seed.parse().map_err(|_| format!("`{seed}` is no seed"))?),
+            None if text.contains('.') => Fill::File(PathBuf::from(text)),
+            None => {
+                return Err(format!(
+                    "`{text}` is none of zeros, iota, random:SEED and a .npy or .csv file"
+                ));
+            }
+        },
+    })
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_number(text: &str, expected: &[u8]) {
+        match parse(text)
+            .unwrap_or_else(|_| panic!("{text} is refused"))
+            .form
+        {
+            Form::Number(_, bytes) | Form::Bytes(bytes) => assert_eq!(bytes, expected, "{text}"),
+            Form::Buffer(_) => panic!("{text} is a buffer"),
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        check_number("u32:7", &7_u32.to_le_bytes());
+        check_number("i64:-3", &(-3_i64).to_le_bytes());
+        check_number("u8:0xff", &[255]);
+        check_number("i8:-0x80", &[0x80]);
+        check_number("u64:18446744073709551615", &[255; 8]);
+        check_number("f32:1.5", &1.5_f32.to_le_bytes());
+        check_number("f64:-inf", &f64::NEG_INFINITY.to_le_bytes());
+        check_number("bytes:00fF70", &[0, 255, 0x70]);
+    }
+
+    /// A buffer's length, and whether it is a slice and is saved.
+    #[track_caller]
+    fn check_buffer(text: &str, expected: (Option<usize>, bool, Option<&str>)) {
+        match parse(text)
+            .unwrap_or_else(|_| panic!("{text} is refused"))
+            .form
+        {
+            Form::Buffer(buffer) => {
+                let save = buffer.save.as_deref().and_then(|path| path.to_str());
+                assert_eq!((buffer.len, buffer.is_slice, save), expected, "{text}");
+            }
+            _ => panic!("{text} is no buffer"),
+        }
+    }
+
+    #[test]
+    fn buffers() {
+        check_buffer("f32[1024]", (Some(1024), false, None));
+        check_buffer("slice:u8[0]=zeros", (Some(0), true, None));
+        check_buffer("f64[]=a.npy", (None, false, None));
+        check_buffer("i64[4]=iota -> out.npy", (Some(4), false, Some("out.npy")));
+        check_buffer(
+            "slice:i16[2]=random:9->x/y.npy",
+            (Some(2), true, Some("x/y.npy")),
+        );
+    }
+
+    #[test]
+    fn what_is_not_an_argument_is_refused() {
+        for text in [
+            "",
+            "7",
+            "u32",
+            "u32:",
+            "u32:-1",
+            "u8:256",
+            "u32:1.5",
+            "u32:--1",
+            "u32:0x-1",
+            "f16:1",
+            "f32:x",
+            "bytes:0",
+            "bytes:0g",
+            "f32[",
+            "f32[]",
+            "f32[]=zeros",
+            "f32[-1]",
+            "f32[x]",
+            "f32[4]=",
+            "f32[4]=ones",
+            "f32[4]=random",
+            "f32[4]=random:x",
+            "[4]",
+            "x[4]",
+            "slice:u32:7",
+            "f32[4]x",
+            "u32:\u{e9}",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! `blockwise check`: foreign PTX, its arguments, reports and exit codes.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{Run, names, npy, vector};
+
+/// `scale(x: &[f32], y: *mut f32, factor: f32)`, and one with a mistake that the first line's `PREDICATE` makes.
+const PTX: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scale(
+    .param .u64 .ptr .align 1 x, .param .u64 len, .param .u64 .ptr .align 1 y, .param .f32 factor)
+{
+    .reg .b64 %x, %y, %len, %i; .reg .b32 %t, %b, %n; .reg .f32 %f, %k; .reg .pred %p;
+    ld.param.u64 %x, [x]; ld.param.u64 %len, [len]; ld.param.u64 %y, [y]; ld.param.f32 %k, [factor];
+    mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x;
+    mad.lo.u32 %t, %b, %n, %t; cvt.u64.u32 %i, %t;
+    setp.ge.u64 %p, %i, %len;
+    @%p ret;
+    shl.b64 %i, %i, 2; add.u64 %x, %x, %i; add.u64 %y, %y, %i;
+    ld.global.f32 %f, [%x];
+    mul.f32 %f, %f, %k;
+    st.global.f32 [%y], %f;
+    ret;
+}
+.visible .entry forever() { LOOP: bra LOOP; }
+.visible .entry share()
+{
+    .shared .align 4 .b8 tile[256];
+    .reg .b32 %t, %s, %v;
+    mov.u32 %t, %tid.x; mov.u32 %s, tile; mad.lo.u32 %s, %t, 4, %s;
+    st.shared.u32 [%s], %t;
+    xor.b32 %s, %s, 128;
+    ld.shared.u32 %v, [%s];
+    ret;
+}
+.visible .entry struct(.param .align 4 .b8 pair[8], .param .u16 half) { ret; }
+";
+
+/// A folder with that PTX as `k.ptx`.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), PTX).unwrap();
+    folder
+}
+
+/// Runs `blockwise check k.ptx` with the words of `line`; an argument with spaces is not among them.
+fn check(folder: &tempfile::TempDir, line: &str) -> Run {
+    Run::line(folder.path(), &format!("check k.ptx {line}"))
+}
+
+const SCALE: &str = "--kernel scale --grid 4 --block 256";
+
+#[test]
+fn a_clean_kernel_is_exit_code_0_and_its_output_is_saved() {
+    let folder = folder();
+    let data: Vec<u8> = (0..1000).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let file = npy("'<f4'", "False", "(1000,)", &data);
+    fs::write(folder.path().join("x.npy"), file).unwrap();
+    let arguments = "--arg slice:f32[]=x.npy --arg f32[1000]->y.npy --arg f32:2";
+    let run = check(
+        &folder,
+        &format!("{SCALE} {arguments} --schedules 2 --seed 9"),
+    )
+    .ends(0);
+    assert!(run.stdout.contains("scale in 3 schedules"), "{run:?}");
+    assert!(
+        run.stdout.ends_with("========= ERROR SUMMARY: 0 errors\n"),
+        "{run:?}"
+    );
+    let sum = Run::line(folder.path(), "sum y.npy").ends(0);
+    assert_eq!(sum.stdout, "999000\n");
+}
+
+#[test]
+fn a_finding_is_exit_code_1_with_the_line_of_the_ptx() {
+    let folder = folder();
+    // The output is shorter than the length.
+    let arguments = "--arg slice:f32[1000]=random:1 --arg f32[999] --arg f32:2";
+    let run = check(&folder, &format!("{SCALE} {arguments}")).ends(1);
+    for part in [
+        "Error: Invalid __global__ write of 4 bytes [memory-out-of-bounds]",
+        "by thread (231,0,0) in block (3,0,0)",
+        "--> k.ptx:17:5",
+        "st.global.f32 [%y], %f",
+        "ERROR SUMMARY: 1 error",
+    ] {
+        assert!(run.stdout.contains(part), "{part}: {run:?}");
+    }
+    assert!(!run.stdout.contains('\u{1b}'), "{run:?}");
+}
+
+#[test]
+fn tools_and_severities_can_be_chosen() {
+    let folder = folder();
+    let run = check(&folder, "--kernel share --block 64 --tool race").ends(1);
+    assert!(run.stdout.contains("race-read-after-write"), "{run:?}");
+    assert!(run.stdout.contains("RACECHECK SUMMARY: "), "{run:?}");
+    check(&folder, "--kernel share --block 64 --tool mem,sync").ends(0);
+    // Within a warp it is a warning.
+    check(
+        &folder,
+        "--kernel share --block 32 --tool race,racecheck --max-findings 0",
+    )
+    .ends(0);
+    let none = check(
+        &folder,
+        "--kernel share --block 64 --tool race --max-findings 0",
+    )
+    .ends(1);
+    assert!(none.stdout.contains("more finding"), "{none:?}");
+}
+
+#[test]
+fn json_and_sarif_are_documents_on_standard_output_or_in_a_file() {
+    let folder = folder();
+    let line = "--kernel share --block 64 --tool race";
+    let json = check(&folder, &format!("{line} --format json"))
+        .ends(1)
+        .json();
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["checks"][0]["kernel"], "share");
+    assert_eq!(
+        check(&folder, &format!("{line} --json")).ends(1).json(),
+        json
+    );
+
+    let run = check(&folder, &format!("{line} --format sarif -o out.sarif")).ends(1);
+    assert!(run.stdout.starts_with("share: "), "{run:?}");
+    let text = fs::read_to_string(folder.path().join("out.sarif")).unwrap();
+    let sarif: Value = serde_json::from_str(&text).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(
+        result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+        "k.ptx"
+    );
+}
+
+#[test]
+fn an_endless_loop_is_a_finding() {
+    let run = check(&folder(), "--kernel forever --block 1 --steps 1000").ends(1);
+    assert!(run.stdout.contains("sync-step-limit"), "{run:?}");
+}
+
+#[test]
+fn numbers_of_other_types_and_structs_are_passed() {
+    let folder = folder();
+    check(
+        &folder,
+        "--kernel struct --arg bytes:0001020304050607 --arg u16:0xffff",
+    )
+    .ends(0);
+    check(&folder, "--kernel struct --arg bytes:00 --arg u16:1")
+        .refused("`bytes:00` has 1 bytes, but parameter 1 of kernel `struct` is `b8[8] pair`");
+    check(
+        &folder,
+        "--kernel struct --arg bytes:0001020304050607 --arg f32:1",
+    )
+    .refused("`f32:1` has 4 bytes, but parameter 2 of kernel `struct` is `u16 half`");
+}
+
+#[test]
+fn what_cannot_be_checked_is_one_line_and_exit_code_2() {
+    let folder = folder();
+    let scale = |arguments: &str| check(&folder, &format!("{SCALE} {arguments}"));
+    let x = "--arg slice:f32[8]=iota";
+    check(&folder, "").refused("k.ptx has several kernels: scale, forever, share, struct");
+    check(&folder, "--kernel none").refused("k.ptx has no kernel `none`; it has: scale, forever");
+    scale("").refused(
+        "kernel `scale` takes 4 parameters (u64 pointer x, u64 len, u64 pointer y, f32 factor), and there is no --arg",
+    );
+    assert!(
+        scale("")
+            .stderr
+            .contains("--arg f32[1024]=random:1 --arg u64:1024")
+    );
+    scale(x).refused("takes 4 parameters (u64 pointer x, u64 len, u64 pointer y, f32 factor), the arguments give 2");
+    scale(&format!("{x} {x} --arg f32:1")).refused("the arguments give 5");
+    scale(&format!("{x} --arg f32[8] --arg u32:1"))
+        .refused("`u32:1` is the integer u32, but parameter 4 of kernel `scale` is `f32 factor`");
+    scale(&format!("{x} --arg f32[8] --arg f64:1")).refused("has 8 bytes");
+    scale("--arg f32[8] --arg f64:8 --arg f32[8] --arg f32:1").refused("is the float f64");
+    scale(&format!("{x} --arg f32[8] --arg f32:x")).refused("`x` is no number");
+    scale(&format!("{x} --arg f32[8]=ones --arg f32:1")).refused("is no argument of a kernel");
+    scale(&format!("{x} --arg f32[8]=no.npy --arg f32:1")).refused("cannot read no.npy");
+    scale(&format!("{x} --arg f32[99999999999999999] --arg f32:1")).refused("out of device memory");
+    scale(&format!("{x} --arg f32[8]->no/out.npy --arg f32:1")).refused("cannot write no/out.npy");
+    scale(&format!("{x} --arg f32[8] --arg f32:1 -o no/report")).refused("cannot write no/report");
+    scale(&format!("{x} --arg f32[8] --arg f32:1 --block 2048")).refused("block [2048, 1, 1]");
+    scale(&format!("{x} --arg f32[8] --arg f32:1 --shared 999999")).refused("shared memory");
+    fs::write(folder.path().join("f64.npy"), vector(&[1.0, 2.0])).unwrap();
+    scale(&format!("{x} --arg f32[]=f64.npy --arg f32:1")).refused("it holds float64");
+    scale(&format!("{x} --arg f64[3]=f64.npy --arg f32:1")).refused("it has 2 elements, not 3");
+    assert_eq!(names(folder.path()), ["f64.npy", "k.ptx"]);
+    for line in [
+        "--grid 0,x",
+        "--grid 1,1,1,1",
+        "--tool valgrind",
+        "--format xml",
+        "--grid -1",
+    ] {
+        check(&folder, line).ends(2);
+    }
+}
+
+#[test]
+fn files_that_are_not_ptx_are_refused() {
+    let folder = folder();
+    let run = |name: &str| Run::line(folder.path(), &format!("check {name}"));
+    let put = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
+    run("missing.ptx").refused("cannot read missing.ptx");
+    put("binary.ptx", b"\x7fELF\xff\xfe");
+    run("binary.ptx").refused("binary.ptx is not PTX");
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    put("empty.ptx", header.as_bytes());
+    run("empty.ptx").refused("empty.ptx has no kernel");
+    put(
+        "broken.ptx",
+        format!("{header}.visible .entry k() {{ add.u32").as_bytes(),
+    );
+    run("broken.ptx").refused("broken.ptx: PTX line 4");
+    put(
+        "foreign.ptx",
+        format!("{header}.visible .entry k() {{ .reg .b32 %r;\ntex.1d.v4.u32.s32 {{%r,%r,%r,%r}}, [t, {{%r}}];\n}}")
+            .as_bytes(),
+    );
+    run("foreign.ptx").refused("foreign.ptx: PTX line 5: unsupported: `tex.1d");
+    // The only kernel need not be named, and hostile sizes end at once.
+    put(
+        "one.ptx",
+        format!("{header}.visible .entry k() {{ ret; }}").as_bytes(),
+    );
+    run("one.ptx").ends(0);
+    put(
+        "huge.ptx",
+        format!("{header}.global .b8 x[99999999999];\n.visible .entry k() {{ .reg .b64 %a; mov.u64 %a, x; ret; }}")
+            .as_bytes(),
+    );
+    run("huge.ptx").refused("out of device memory");
+    run("one.ptx --device gpu").ends(2);
+    let missing = Run::line(Path::new("."), "check").ends(2);
+    assert!(missing.stderr.contains("<PTX>"), "{missing:?}");
+}
