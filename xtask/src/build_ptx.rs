@@ -28,6 +28,13 @@ pub(crate) fn kernels(architectures: &[NvvmArch], line_info: bool) -> Result<()>
     architectures.try_for_each(|arch| build(&folder, "kernels", arch, line_info))
 }
 
+/// Builds the crate `kernels` with lines, beside what demo and tests run: the folder of that PTX.
+pub(crate) fn kernels_with_lines() -> Result<PathBuf> {
+    let folder = workspace::ptx()?.join("lines");
+    build(&folder, "kernels", NvvmArch::Compute80, true)?;
+    Ok(folder)
+}
+
 /// Builds the crate `broken_kernels`, with lines: its whole point is the message that names one.
 pub(crate) fn broken_kernels() -> Result<()> {
     build(

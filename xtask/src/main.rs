@@ -11,6 +11,7 @@ macro_rules! say {
 }
 
 mod build_ptx;
+mod check;
 mod demo;
 mod doctor;
 mod gpu;
@@ -75,6 +76,12 @@ enum Command {
     },
     /// Run the deliberately broken kernels and show how the emulator reports each
     Pitfalls,
+    /// Run the good kernels under all detectors and report what they find, at the Rust lines
+    Check {
+        /// Kernels by the beginning of their names, --schedules N, --sizes few|all, --format text|json|sarif, --output FILE …
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Make small mistakes in the good kernels' PTX and show which detector finds each
     Mutants,
     /// Run the good kernels in all sizes and 64 schedules; the detectors must report nothing
@@ -90,6 +97,7 @@ fn main() -> ExitCode {
         Command::Test { arguments } => test::run(&arguments),
         Command::VerifyPtx { files } => verify_ptx::run(&files),
         Command::Pitfalls => pitfalls::run(),
+        Command::Check { arguments } => check::run(&arguments),
         Command::Mutants => proof::mutants(),
         Command::Alarms => proof::alarms(),
     };

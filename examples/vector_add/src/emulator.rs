@@ -48,3 +48,29 @@ pub fn add(
         .map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]]))
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use ptx_emulator::testing::{Launch, Refused};
+
+    /// No race, no access outside, no value that nobody wrote: on any machine, without a GPU.
+    #[test]
+    fn the_kernel_is_clean() -> Result<(), Refused> {
+        // The last block has threads without an element.
+        let a: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+        let b: Vec<f32> = a.iter().map(|x| 2.0 * x).collect();
+        let mut c = vec![0.0_f32; a.len()];
+        Launch::of(crate::PTX)?
+            .kernel("add")
+            .grid(4)
+            .block(256)
+            .slice(&a)
+            .slice(&b)
+            .output(&mut c)
+            .schedules(8)
+            .check()?
+            .assert_clean();
+        assert_eq!(c[999], 2997.0);
+        Ok(())
+    }
+}

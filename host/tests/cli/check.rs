@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -101,7 +102,7 @@ fn tools_and_severities_can_be_chosen() {
     assert!(run.stdout.contains("race-read-after-write"), "{run:?}");
     assert!(run.stdout.contains("RACECHECK SUMMARY: "), "{run:?}");
     check(&folder, "--kernel share --block 64 --tool mem,sync").ends(0);
-    // Within a warp it is a warning.
+    // One warp touches no byte twice.
     check(
         &folder,
         "--kernel share --block 32 --tool race,racecheck --max-findings 0",
@@ -190,7 +191,8 @@ fn what_cannot_be_checked_is_one_line_and_exit_code_2() {
     scale(&format!("{x} --arg f32[99999999999999999] --arg f32:1")).refused("out of device memory");
     scale(&format!("{x} --arg f32[8]->no/out.npy --arg f32:1")).refused("cannot write no/out.npy");
     scale(&format!("{x} --arg f32[8] --arg f32:1 -o no/report")).refused("cannot write no/report");
-    scale(&format!("{x} --arg f32[8] --arg f32:1 --block 2048")).refused("block [2048, 1, 1]");
+    check(&folder, "--kernel forever --block 2048").refused("block [2048, 1, 1]");
+    check(&folder, "--kernel forever --grid 0").refused("grid [0, 1, 1]");
     scale(&format!("{x} --arg f32[8] --arg f32:1 --shared 999999")).refused("shared memory");
     fs::write(folder.path().join("f64.npy"), vector(&[1.0, 2.0])).unwrap();
     scale(&format!("{x} --arg f32[]=f64.npy --arg f32:1")).refused("it holds float64");
@@ -241,7 +243,9 @@ fn files_that_are_not_ptx_are_refused() {
             .as_bytes(),
     );
     run("huge.ptx").refused("out of device memory");
-    run("one.ptx --device gpu").ends(2);
+    let mut on_gpu = Command::new(env!("CARGO_BIN_EXE_blockwise"));
+    on_gpu.args(["--device", "gpu", "check", "one.ptx"]);
+    Run::of(on_gpu.current_dir(folder.path())).refused("checks are made on the emulator");
     let missing = Run::line(Path::new("."), "check").ends(2);
     assert!(missing.stderr.contains("<PTX>"), "{missing:?}");
 }
