@@ -1,0 +1,1 @@
+//! Only a place for the bench `gemm`: `cargo bench` in this folder.
