@@ -10,5 +10,12 @@ pub use alloc::vec::Vec;
 pub use crate::float::GpuFloat;
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};
-pub use crate::{assert_eq, assert_ne, print, println};
 pub use crate::{f16, shared, thread, warp};
+
+// The very macros that a crate has anyway: others under these names would be ambiguous.
+pub use core::{assert_eq, assert_ne};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{print, println};
+
+#[cfg(target_arch = "nvptx64")]
+pub use crate::{print, println};
