@@ -6,6 +6,7 @@ pub mod check;
 pub mod coverage;
 pub mod data;
 pub mod devices;
+pub mod hardware;
 pub mod jobs;
 pub mod mutation;
 pub mod ncu;

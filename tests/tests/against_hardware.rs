@@ -1,0 +1,92 @@
+//! Our detectors against compute-sanitizer on an H200: what it found, as recorded, is found here too, and the table in
+//! `docs/sanitizers.md` says the truth.
+
+use std::collections::BTreeSet;
+
+use blockwise_tests::hardware::{TOOLS, recording, table};
+use blockwise_tests::jobs::{self, Job};
+use blockwise_tests::ptx::files;
+use ptx_emulator::{CheckOptions, Limits, Module, Tool};
+
+const RECORDING: &str = include_str!("../fixtures/compute_sanitizer.txt");
+const DOCUMENT: &str = include_str!("../../docs/sanitizers.md");
+
+/// The detectors that find something in the jobs of a kernel, or of all sound kernels, in the emulator's own order of threads and
+/// in seven others.
+fn ours(kernel: &str) -> BTreeSet<Tool> {
+    let (stem, jobs) = match kernel {
+        "good" => ("kernels", jobs::telling()),
+        _ => ("broken_kernels", jobs::broken()),
+    };
+    let module = Module::parse(&files(stem)[0].text).expect("good PTX");
+    let wanted = |job: &&Job| kernel == "good" || job.plan.kernel == kernel;
+    let options = CheckOptions {
+        schedules: 7,
+        ..CheckOptions::default()
+    };
+    let tools = |job: &Job| {
+        let outcome = job.check(&module, &Limits::default(), &options);
+        let report = outcome.expect("a launch that is allowed").report;
+        report
+            .findings
+            .into_iter()
+            .map(|finding| finding.rule.tool())
+    };
+    let jobs: Vec<_> = jobs.iter().filter(wanted).collect();
+    assert!(!jobs.is_empty(), "no job for {kernel}");
+    jobs.into_iter().flat_map(tools).collect()
+}
+
+#[test]
+fn whatever_compute_sanitizer_finds_is_found_here() {
+    for line in recording(RECORDING) {
+        if line.tool == "plain" || !line.found() {
+            continue;
+        }
+        let mut names = TOOLS.iter().filter(|(name, _)| *name == line.tool);
+        let tool = match line.kernel.as_str() {
+            // An illegal instruction there; the instruction is a barrier, so here it is synccheck.
+            "named_barrier_wrong_count" => Some(Tool::Synccheck),
+            // Volatile accesses do not race in PTX's model, but their order shows in the result.
+            "sum_warp_without_sync" => Some(Tool::Schedule),
+            _ => names.next().map(|&(_, tool)| tool),
+        };
+        let ours = ours(&line.kernel);
+        assert!(
+            tool.is_some_and(|tool| ours.contains(&tool)),
+            "{line:?}: {ours:?}"
+        );
+    }
+}
+
+#[test]
+fn every_broken_kernel_was_recorded_with_every_tool() {
+    let recording = recording(RECORDING);
+    let jobs = jobs::broken();
+    for kernel in jobs
+        .iter()
+        .map(|job| job.plan.kernel.as_str())
+        .chain(["good"])
+    {
+        for tool in TOOLS.map(|(name, _)| name).into_iter().chain(["plain"]) {
+            let found = recording
+                .iter()
+                .any(|line| line.tool == tool && line.kernel == kernel);
+            assert!(found, "{tool}, {kernel}");
+        }
+    }
+}
+
+#[test]
+fn the_documented_table_is_the_truth_and_each_difference_is_explained() {
+    let (table, differences) = table(&recording(RECORDING), ours);
+    assert!(
+        DOCUMENT.contains(&table),
+        "docs/sanitizers.md must have this table:\n{table}"
+    );
+    let explained = DOCUMENT.lines().filter_map(|line| {
+        let (cell, _) = line.strip_prefix("- **")?.split_once("**: ")?;
+        Some(cell.to_owned())
+    });
+    assert_eq!(explained.collect::<BTreeSet<_>>(), differences);
+}
