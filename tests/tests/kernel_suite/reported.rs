@@ -5,7 +5,7 @@ use blockwise_tests::ptx::files;
 use ptx_emulator::{CheckOptions, Finding, Limits, Module, Rule, Site};
 
 /// A broken kernel, the rule that it breaks, and a piece of the line where it shows; for a race also one of the other line.
-const REPORTED: [(&str, Rule, &str, Option<&str>); 15] = [
+const REPORTED: [(&str, Rule, &str, Option<&str>); 16] = [
     (
         "conv1d_early_return",
         Rule::DivergentBarrier,
@@ -59,6 +59,12 @@ const REPORTED: [(&str, Rule, &str, Option<&str>); 15] = [
         Rule::InvalidOperand,
         "core::arch::asm!",
         None,
+    ),
+    (
+        "reverse_copy_too_early",
+        Rule::AsyncCopy,
+        "tile.add(mirrored).read()",
+        Some("core::arch::asm!"),
     ),
     (
         "reverse_missing_barrier",
