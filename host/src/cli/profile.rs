@@ -1,10 +1,12 @@
 //! `blockwise profile`.
 
 use clap::{Args, Subcommand};
+use ptx_emulator::Emulator;
 use ptx_emulator::metrics::DeviceModel;
 use serde_json::json;
 
 use super::failure::Failure;
+use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
 use super::{Global, names};
 use crate::device::{Device, DeviceChoice, EmulatorLimits, PtxFile, Watch};
@@ -30,7 +32,7 @@ pub(super) struct Arguments {
     listing: bool,
 }
 
-/// What to profile: every kernel of a family side by side, or one of them.
+/// What to profile: every kernel of a family side by side, or one of them; or a kernel of any PTX.
 #[derive(Subcommand)]
 enum Family {
     /// The transposes of a matrix
@@ -96,11 +98,20 @@ enum Family {
         #[arg(long, value_parser = names(ReverseKernel::ALL))]
         kernel: Option<ReverseKernel>,
     },
+    /// Any kernel of any PTX file
+    #[command(after_help = ARGUMENTS_HELP)]
+    Ptx(Launch),
+}
+
+/// What a family's words ask for.
+enum Subject<'a> {
+    Workload(Workload),
+    File(&'a Launch),
 }
 
 impl Family {
-    fn workload(&self) -> Workload {
-        match *self {
+    fn subject(&self) -> Subject<'_> {
+        Subject::Workload(match *self {
             Self::Transpose { rows, cols, kernel } => Workload::Transpose { rows, cols, kernel },
             Self::Matmul {
                 rows,
@@ -136,7 +147,8 @@ impl Family {
                 kernel,
             },
             Self::Reverse { len, kernel } => Workload::Reverse { len, kernel },
-        }
+            Self::Ptx(ref launch) => return Subject::File(launch),
+        })
     }
 }
 
@@ -145,19 +157,49 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         return Err(Failure::new("profiles are made on the emulator")
             .hint("leave out `--device gpu`; on a GPU NVIDIA's ncu counts the same"));
     }
+    match arguments.family.subject() {
+        Subject::Workload(workload) => run_workload(global, arguments, workload),
+        Subject::File(launch) => run_file(arguments, launch),
+    }
+}
+
+fn run_workload(
+    global: &Global,
+    arguments: &Arguments,
+    workload: Workload,
+) -> Result<Report, Failure> {
     let mut device = Device::watched_emulator(EmulatorLimits::default(), Watch::Profile);
     device.load_kernels(&global.source())?;
-    let workload = arguments.family.workload();
     let variants = workload.run(&device, arguments.ty)?;
     let Some(ptx) = device.kernels_file() else {
         return Err(crate::device::DeviceError::NoKernels.into());
     };
     let kernels = reports(variants, ptx, &arguments.device_model)?;
-    let heading = format!(
-        "{workload}, {}; occupancy and roofline as on {} ({})",
-        arguments.ty, arguments.device_model.product, arguments.device_model.name
-    );
-    Ok(describe(&heading, &kernels, ptx, arguments))
+    let subject = format!("{workload}, {}", arguments.ty);
+    Ok(describe(&subject, &kernels, ptx, arguments))
+}
+
+/// Profiles a kernel of somebody's PTX.
+fn run_file(arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
+    let (ptx, module) = launch.read()?;
+    let kernel = launch.kernel(&module, "blockwise profile ptx")?;
+    let emulator = Emulator::new(EmulatorLimits::default());
+    let loaded = emulator.load(&module)?;
+    let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
+    let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());
+    let profile = profile.map_err(|error| Failure::new(error.to_string()))?;
+    bound.save(&emulator)?;
+    let model = &arguments.device_model;
+    let usage = Assembler::new(&ptx.path).usage(model.name, kernel.name());
+    let kernels = [KernelReport::new(
+        kernel.name().to_owned(),
+        profile,
+        usage,
+        model,
+    )];
+    note_unknown_registers(&kernels);
+    let subject = format!("{} of {}", kernel.name(), launch.file().display());
+    Ok(describe(&subject, &kernels, &ptx, arguments))
 }
 
 /// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
@@ -193,6 +235,11 @@ fn reports(
     for (name, error) in refused {
         report::note(&format!("without `{name}`: {error}"));
     }
+    note_unknown_registers(&kernels);
+    Ok(kernels)
+}
+
+fn note_unknown_registers(kernels: &[KernelReport]) {
     if let Some(reason) = kernels
         .iter()
         .find_map(|kernel| kernel.usage.as_ref().err())
@@ -201,15 +248,19 @@ fn reports(
             "registers are unknown, and occupancy leaves them out: {reason}"
         ));
     }
-    Ok(kernels)
 }
 
 fn describe(
-    heading: &str,
+    subject: &str,
     kernels: &[KernelReport],
     ptx: &PtxFile,
     arguments: &Arguments,
 ) -> Report {
+    let model = &arguments.device_model;
+    let heading = format!(
+        "{subject}; occupancy and roofline as on {} ({})",
+        model.product, model.name
+    );
     let mut text = format!("{heading}\n\n{}", profile::table(kernels));
     if arguments.listing {
         for kernel in kernels {
@@ -225,7 +276,7 @@ fn describe(
     };
     if kernels.iter().all(without_lines) {
         report::note(&format!(
-            "{} has no line table, so lines are its own; `cargo xtask build-ptx --line-info` makes one with Rust lines",
+            "{} has no line table, so lines are its own; `cargo xtask build-ptx --line-info` builds kernels with Rust lines",
             ptx.path.display()
         ));
     }

@@ -192,3 +192,50 @@ fn what_cannot_be_profiled_is_said() {
         "{unknown:?}"
     );
 }
+
+/// Each lane of 64 threads stores to its own sector, two warps.
+const STRIDED: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry strided(.param .u64 out)
+{
+    .reg .b64 %at; .reg .b32 %t;
+    ld.param.u64 %at, [out];
+    mov.u32 %t, %tid.x;
+    mad.wide.u32 %at, %t, 32, %at;
+    st.global.u32 [%at], %t;
+    ret;
+}
+";
+
+#[test]
+fn a_kernel_of_any_ptx() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.ptx"), STRIDED).expect("a file");
+    let run = |words: &str| {
+        let mut command = blockwise(words.split(' '));
+        Run::of(without_ptxas(&mut command).current_dir(folder.path()))
+    };
+    let report = run("profile ptx k.ptx --block 64 --arg u32[512] --json")
+        .ends(0)
+        .json();
+    let stores = &kernel(&report, "strided")["total"]["global_stores"];
+    assert_eq!(
+        (&stores["requests"], &stores["sectors"]),
+        (&2.into(), &64.into())
+    );
+    let text = run("profile ptx k.ptx --block 64 --arg u32[512] --listing")
+        .ends(0)
+        .stdout;
+    assert!(
+        text.contains("st.global.u32") && text.contains("4.0 sectors a request would do"),
+        "{text}"
+    );
+    run("profile ptx k.ptx --block 64").refused("strided");
+    let fault = run("profile ptx k.ptx --block 64 --arg u32[8]").ends(2);
+    assert!(
+        fault.stderr.starts_with("error: out of bounds"),
+        "{fault:?}"
+    );
+}

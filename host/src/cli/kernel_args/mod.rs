@@ -11,6 +11,7 @@
 //! | `… -> out.npy` | the same, and the memory is saved after the launch |
 
 mod buffer;
+mod launch;
 mod number;
 mod syntax;
 
@@ -20,6 +21,8 @@ use super::failure::Failure;
 use super::operand::ArrayOutput;
 use number::Number;
 use syntax::{Form, Written};
+
+pub(super) use launch::{ARGUMENTS_HELP, Launch};
 
 /// The arguments of a launch on an emulator.
 pub(super) struct Arguments {

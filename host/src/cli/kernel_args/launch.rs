@@ -1,0 +1,116 @@
+//! A launch of any kernel of any PTX file, as the command line describes it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ptx_emulator::{Entry, LaunchConfig, Module};
+
+use crate::cli::failure::Failure;
+use crate::device::PtxFile;
+
+/// How arguments are written, for the help of each command that takes them.
+pub(in crate::cli) const ARGUMENTS_HELP: &str = "\
+Arguments, one --arg for each parameter in order:
+  u32:7, f32:1.5, i64:-3   a number (u8 to u64, i8 to i64, f32, f64)
+  f32[1024]                the address of memory that nobody wrote, for an output
+  f32[1024]=random:1       the address of random numbers; =zeros, =iota (0, 1, 2, ...) or =x.npy
+  slice:f32[1024]=iota     two parameters, address and length: a Rust slice; slice:f32[]=x.npy takes the file's length
+  'f32[64] -> out.npy'     any buffer, saved after the launch
+  bytes:00ff               the bytes of a struct that is passed by value";
+
+/// Which kernel, on how many blocks and threads, with what.
+#[derive(Args)]
+pub(in crate::cli) struct Launch {
+    /// The PTX file, from any compiler
+    #[arg(value_name = "PTX")]
+    file: PathBuf,
+    /// The kernel; may be left out when the file has one only
+    #[arg(long)]
+    kernel: Option<String>,
+    /// Blocks of the grid
+    #[arg(long, value_name = "X[,Y,Z]", default_value = "1", value_parser = extents)]
+    grid: [u32; 3],
+    /// Threads of a block
+    #[arg(long, value_name = "X[,Y,Z]", default_value = "32", value_parser = extents)]
+    block: [u32; 3],
+    /// Bytes of the dynamic shared array
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// An argument: see below
+    #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub(in crate::cli) args: Vec<String>,
+}
+
+impl Launch {
+    /// The file, and what it holds.
+    pub(in crate::cli) fn read(&self) -> Result<(PtxFile, Module), Failure> {
+        let ptx = PtxFile::read(&self.file)?;
+        let parsed = Module::parse(&ptx.text);
+        let module =
+            parsed.map_err(|error| Failure::new(format!("{}: {error}", self.file.display())))?;
+        Ok((ptx, module))
+    }
+
+    /// The kernel that was named, or the only one. When it has parameters and no arguments were given, the failure shows how to give
+    /// them to `command`.
+    pub(in crate::cli) fn kernel<'m>(
+        &self,
+        module: &'m Module,
+        command: &str,
+    ) -> Result<&'m Entry, Failure> {
+        let kernels: Vec<&Entry> = module.entries().collect();
+        let kernel = self.choose(&kernels)?;
+        if self.args.is_empty() && !kernel.params().is_empty() {
+            let (origin, name) = (self.file.display(), kernel.name());
+            let command = format!("{command} {origin} --kernel {name} --grid 4 --block 256");
+            return Err(super::missing(kernel, &command));
+        }
+        Ok(kernel)
+    }
+
+    fn choose<'m>(&self, kernels: &[&'m Entry]) -> Result<&'m Entry, Failure> {
+        let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
+        let (origin, names) = (self.file.display(), names.join(", "));
+        match (&self.kernel, kernels) {
+            (_, []) => Err(Failure::new(format!("{origin} has no kernel"))
+                .hint("a kernel is a function that the PTX calls .entry")),
+            (None, [only]) => Ok(only),
+            (None, _) => Err(
+                Failure::new(format!("{origin} has several kernels: {names}"))
+                    .hint("choose one with --kernel"),
+            ),
+            (Some(name), _) => {
+                let named = kernels.iter().find(|kernel| kernel.name() == name);
+                let missing = || format!("{origin} has no kernel `{name}`; it has: {names}");
+                named.copied().ok_or_else(|| Failure::new(missing()))
+            }
+        }
+    }
+
+    pub(in crate::cli) fn config(&self) -> LaunchConfig {
+        LaunchConfig {
+            grid: self.grid,
+            block: self.block,
+            dynamic_shared_bytes: self.shared,
+        }
+    }
+
+    pub(in crate::cli) fn file(&self) -> &std::path::Path {
+        &self.file
+    }
+}
+
+/// `X`, `X,Y` or `X,Y,Z`.
+fn extents(text: &str) -> Result<[u32; 3], String> {
+    let mut extents = [1; 3];
+    let numbers: Vec<&str> = text.split(',').collect();
+    if numbers.len() > 3 {
+        return Err("three numbers at most".to_owned());
+    }
+    for (extent, number) in extents.iter_mut().zip(numbers) {
+        *extent = number
+            .parse()
+            .map_err(|_| format!("`{number}` is no number of blocks or threads"))?;
+    }
+    Ok(extents)
+}
