@@ -33,7 +33,7 @@ macro_rules! draw_integer {
 draw_integer!(u32 u64 i64);
 
 /// SplitMix64: a few lines, the same values on every machine and in every version.
-fn random_bits(seed: u64) -> impl FnMut() -> u64 {
+pub(crate) fn random_bits(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
     move || {
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);

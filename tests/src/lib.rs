@@ -3,6 +3,7 @@
 pub mod alarms;
 pub mod bench;
 pub mod check;
+pub mod corpus;
 pub mod coverage;
 pub mod data;
 pub mod devices;

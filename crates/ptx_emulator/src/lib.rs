@@ -53,6 +53,7 @@ mod source;
 pub mod testing;
 mod variables;
 
+pub use decode::OPCODES;
 pub use emulator::{Emulator, LaunchConfig, LoadedModule, Statistics};
 pub use error::{InvalidLaunch, LaunchError, MemoryError, ParseError, ParseErrorKind};
 pub use fault::{Access, Fault, FaultKind, Nearest, Place, Space};

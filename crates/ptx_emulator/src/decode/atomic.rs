@@ -1,5 +1,6 @@
 use super::builder::{Builder, is_sink};
 use super::form::{Form, Ty};
+use super::half::Half;
 use super::memory::{scope, space};
 use super::op::{AtomicKind, AtomicOp, Op, Order, Scope};
 use crate::error::ParseError;
@@ -21,9 +22,16 @@ pub(super) fn decode<'a>(
     let operation = form
         .take_one_of(&operations)
         .ok_or_else(|| form.unsupported())?;
+    let keeps_subnormals = form.take("noftz");
     let ty = form.ty()?;
     form.no_more_modifiers()?;
-    let kind = kind(operation, ty).ok_or_else(|| form.unsupported())?;
+    let kind = match Half::of(ty) {
+        // Additions of 16-bit floats must say that they keep subnormals.
+        Some(half) if keeps_subnormals && operation == "add" => Some(AtomicKind::AddHalf(half)),
+        None if !keeps_subnormals => kind(operation, ty),
+        _ => None,
+    };
+    let kind = kind.ok_or_else(|| form.unsupported())?;
     let (d, address, values) = match (form.base, form.operands) {
         ("atom", [d, address, values @ ..]) => (Some(d), address, values),
         ("red", [address, values @ ..]) => (None, address, values),
@@ -77,7 +85,7 @@ fn kind(operation: &str, ty: Ty) -> Option<AtomicKind> {
         ("or", Ty::B32 | Ty::B64) => AtomicKind::Or,
         ("xor", Ty::B32 | Ty::B64) => AtomicKind::Xor,
         ("exch", Ty::B32 | Ty::B64) => AtomicKind::Exchange,
-        ("cas", Ty::B32 | Ty::B64) => AtomicKind::CompareAndSwap,
+        ("cas", Ty::B16 | Ty::B32 | Ty::B64) => AtomicKind::CompareAndSwap,
         ("add", Ty::U32 | Ty::S32 | Ty::U64 | Ty::S64) => AtomicKind::Add,
         ("add", Ty::F32) => AtomicKind::AddF32,
         ("add", Ty::F64) => AtomicKind::AddF64,

@@ -388,6 +388,9 @@ impl<'a, 'm> Builder<'a, 'm> {
                     Symbol::Variable(index) => {
                         self.constant32(Value::Variable { index, offset: 0 })
                     }
+                    Symbol::Local { offset, .. } if self.is_entry => {
+                        self.constant32(Value::Bits(u64::from(offset)))
+                    }
                     _ => Err(form.wrong(format!("needs a 32-bit register, not `{name}`"))),
                 }
             }

@@ -4,7 +4,7 @@ use super::integer::sign_extended;
 use super::lane::Lane;
 use super::op::{Compare, CompareType, LaneFn, Op, Pred, PredOp, Reg, Row, TRUE};
 use super::program::Value;
-use super::rounding::{BF16, F16};
+use super::rounding::{BF16, F16, Format};
 use crate::error::ParseError;
 use crate::parse::Operand;
 
@@ -89,7 +89,10 @@ fn resolve(name: &str, ty: Ty) -> Option<Relation> {
             invert,
         })
     };
-    let float = matches!(ty, Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64);
+    let float = matches!(
+        ty,
+        Ty::F16 | Ty::BF16 | Ty::F16x2 | Ty::BF16x2 | Ty::F32 | Ty::F64
+    );
     match (name, float) {
         ("eq", _) => plain(Compare::Eq),
         ("ne", false) | ("neu", true) => plain(Compare::Ne),
@@ -123,7 +126,7 @@ fn operands<'a>(
     x: &Operand<'a>,
     y: &Operand<'a>,
 ) -> Result<(CompareType, Row, Row), ParseError> {
-    if flush && ty != Ty::F32 {
+    if flush && !matches!(ty, Ty::F32 | Ty::F16) {
         return Err(form.unsupported());
     }
     Ok(match ty {
@@ -157,21 +160,44 @@ fn operands<'a>(
             (CompareType::S32, sign_extended(b, x)?, sign_extended(b, y)?)
         }
         Ty::F16 | Ty::BF16 => {
-            let eval: LaneFn = if ty == Ty::F16 {
-                |[a, ..], _| (u64::from((F16.decode(a as u32) as f32).to_bits()), false)
-            } else {
-                |[a, ..], _| (u64::from((BF16.decode(a as u32) as f32).to_bits()), false)
-            };
             let mut rows = [0; 2];
             for (row, operand) in rows.iter_mut().zip([x, y]) {
                 let source = Reg::R16(b.r16(form, operand)?);
-                *row = b.temp32()?;
-                b.lane(Lane::to(Reg::R32(*row)), eval, &[source]);
+                *row = widened(b, ty, flush, source, 0)?;
             }
             (CompareType::F32, rows[0], rows[1])
         }
         _ => return Err(form.unsupported()),
     })
+}
+
+/// A row with 16-bit floats, from a place in their registers on, as floats: exact.
+fn widened(
+    b: &mut Builder<'_, '_>,
+    ty: Ty,
+    flush: bool,
+    source: Reg,
+    shift: u64,
+) -> Result<Row, ParseError> {
+    fn value(format: Format, [bits, shift, flush, _]: [u64; 4]) -> (u64, bool) {
+        let bits = (bits >> shift) as u32 & 0xffff;
+        let subnormal = bits & 0x7fff < 1 << format.mantissa;
+        let bits = if flush == 1 && subnormal {
+            bits & 0x8000
+        } else {
+            bits
+        };
+        (u64::from((format.decode(bits) as f32).to_bits()), false)
+    }
+    let eval: LaneFn = match ty {
+        Ty::F16 | Ty::F16x2 => |s, _| value(F16, s),
+        _ => |s, _| value(BF16, s),
+    };
+    let d = b.temp32()?;
+    let shift = Reg::R32(b.constant32(Value::Bits(shift))?);
+    let flush = Reg::R32(b.constant32(Value::Bits(flush.into()))?);
+    b.lane(Lane::to(Reg::R32(d)), eval, &[source, shift, flush]);
+    Ok(d)
 }
 
 /// Emits the comparison into a predicate row.
@@ -258,13 +284,31 @@ fn set_predicate<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     let c = c
         .map(|(op, c)| b.pred(&form, c).map(|c| (op, c)))
         .transpose()?;
-    let (ty, x, y) = operands(b, &form, ty, flush, x, y)?;
-    if let (Some(p), None, None) = (p, q, c) {
-        return compare(b, &relation, ty, p, x, y);
-    }
     // p = t op c and q = (not t) op c; through temporaries, because p or q may be c.
     let t = b.temp_pred()?;
-    compare(b, &relation, ty, t, x, y)?;
+    let mut other = Pred::new(t, true);
+    if matches!(ty, Ty::F16x2 | Ty::BF16x2) {
+        if flush && ty == Ty::BF16x2 {
+            return Err(form.unsupported());
+        }
+        // Of pairs, p is for the lower halves and q for the upper ones.
+        let upper = b.temp_pred()?;
+        let (x, y) = (b.source(&form, x, ty)?, b.source(&form, y, ty)?);
+        for (shift, d) in [(0, t), (16, upper)] {
+            let (x, y) = (
+                widened(b, ty, flush, x, shift)?,
+                widened(b, ty, flush, y, shift)?,
+            );
+            compare(b, &relation, CompareType::F32, d, x, y)?;
+        }
+        other = Pred::new(upper, false);
+    } else {
+        let (ty, x, y) = operands(b, &form, ty, flush, x, y)?;
+        if let (Some(p), None, None) = (p, q, c) {
+            return compare(b, &relation, ty, p, x, y);
+        }
+        compare(b, &relation, ty, t, x, y)?;
+    }
     let (op, c) = c.unwrap_or((PredOp::And, TRUE));
     let (u, v) = (b.temp_pred()?, b.temp_pred()?);
     b.emit(Op::Logic {
@@ -276,7 +320,7 @@ fn set_predicate<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     b.emit(Op::Logic {
         op,
         d: v,
-        a: Pred::new(t, true),
+        a: other,
         b: c,
     });
     // The instruction's own guard may be p or q: both are written by copies whose guard is what it was before.

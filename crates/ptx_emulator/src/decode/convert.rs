@@ -24,6 +24,7 @@ fn convert<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
     let rounding = form.take_one_of(&["rn", "rz", "rm", "rp", "rna"]);
     let flush = form.take("ftz");
     let saturate = form.take("sat");
+    let relu = form.take("relu");
     let (to, from) = (form.ty()?, form.ty()?);
     if matches!(to, Ty::F16x2 | Ty::BF16x2)
         && from == Ty::F32
@@ -31,7 +32,7 @@ fn convert<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
         && !flush
         && !saturate
     {
-        return pack_halves(b, form, to, rounding);
+        return pack_halves(b, form, to, rounding, relu);
     }
     let [d, a] = form.finish()?;
     let mode = match (to_integer, rounding) {
@@ -49,6 +50,7 @@ fn convert<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
         to_integer: to_integer.is_some(),
         flush,
         saturate,
+        relu,
     };
     if !code.is_valid(rounding.is_some()) {
         return Err(form.unsupported());
@@ -96,10 +98,21 @@ struct Code {
     to_integer: bool,
     flush: bool,
     saturate: bool,
+    /// Negative results become zero.
+    relu: bool,
 }
 
 fn is_float(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64)
+}
+
+/// Whether an integer type has values that another one lacks.
+fn may_overflow(to: Ty, from: Ty) -> bool {
+    match (to.is_signed(), from.is_signed()) {
+        (false, true) => true,
+        (true, false) => to.size() <= from.size(),
+        _ => to.size() < from.size(),
+    }
 }
 
 /// Types in the order of their number in a packed code.
@@ -129,11 +142,23 @@ impl Code {
             to_integer,
             flush,
             saturate,
+            relu,
         } = self;
+        let narrow = matches!(to, Ty::F16 | Ty::BF16 | Ty::Tf32);
+        if relu
+            && !(narrow && from == Ty::F32 && matches!(mode, NEAREST | ZERO) && !flush && !saturate)
+        {
+            return false;
+        }
         if mode == NEAREST_AWAY && (to, from) != (Ty::Tf32, Ty::F32) {
             return false;
         }
         if flush && to != Ty::F32 && from != Ty::F32 {
+            return false;
+        }
+        // bf16 came late: it neither saturates nor goes to and from bytes.
+        if (to == Ty::BF16 || from == Ty::BF16) && (saturate || to.size() == 1 || from.size() == 1)
+        {
             return false;
         }
         let narrowing = |to: Ty, from: Ty| {
@@ -141,7 +166,10 @@ impl Code {
         };
         match (is_float(from), is_float(to)) {
             (false, false) if to == Ty::Tf32 => false,
-            (false, false) => from.is_integer() && to.is_integer() && !to_integer && !rounds,
+            (false, false) => {
+                let integers = from.is_integer() && to.is_integer();
+                integers && !to_integer && !rounds && (!saturate || may_overflow(to, from))
+            }
             (true, false) if to == Ty::Tf32 => {
                 from == Ty::F32
                     && !to_integer
@@ -153,14 +181,7 @@ impl Code {
             (true, false) => to.is_integer() && to_integer && !rounds,
             (false, true) => from.is_integer() && rounds && !to_integer,
             (true, true) if to == from => !rounds,
-            // bf16 to and from other half-width types came late and differs between targets.
-            (true, true) => {
-                let halves = from.size() == 2 && to.size() == 2;
-                !halves
-                    && !to_integer
-                    && rounds == narrowing(to, from)
-                    && (!saturate || !matches!(to, Ty::BF16))
-            }
+            (true, true) => !to_integer && rounds == narrowing(to, from),
         }
     }
 
@@ -173,6 +194,7 @@ impl Code {
             | flag(self.to_integer, 24)
             | flag(self.flush, 25)
             | flag(self.saturate, 26)
+            | flag(self.relu, 27)
     }
 
     fn unpack(bits: u64) -> Self {
@@ -185,12 +207,13 @@ impl Code {
             to_integer: flag(24),
             flush: flag(25),
             saturate: flag(26),
+            relu: flag(27),
         }
     }
 
     /// The same conversion as vector code, when there is one.
     fn vector(self, target: Reg, source: Reg) -> Option<Op> {
-        if self.flush || self.saturate || self.mode != NEAREST {
+        if self.flush || self.saturate || self.relu || self.to_integer || self.mode != NEAREST {
             return None;
         }
         let convert = |op, d, a| Some(Op::Convert { op, d, a });
@@ -210,6 +233,8 @@ impl Code {
             (Ty::U64 | Ty::S64, Ty::U64 | Ty::S64, Reg::R64(d), Reg::R64(a)) => {
                 Some(Op::Mov64 { d, a })
             }
+            // Not even a signalling NaN changes.
+            (Ty::F32, Ty::F32, Reg::R32(d), Reg::R32(a)) => Some(Op::Mov32 { d, a }),
             // 16-bit registers are kept zero-extended.
             (Ty::U32 | Ty::S32, Ty::U16, Reg::R32(d), Reg::R16(a)) => Some(Op::Mov32 { d, a }),
             (Ty::F64, Ty::F32, Reg::R64(d), Reg::R32(a)) => convert(Convert::F32ToF64, d, a),
@@ -235,7 +260,7 @@ fn evaluate([bits, code, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let code = Code::unpack(code);
     let number = read(code, bits);
     let result = match code.to {
-        Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64 | Ty::Tf32 => write_float(code, number),
+        Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64 | Ty::Tf32 => write_float(code, bits, number),
         _ => write_integer(code, number, target_bits),
     };
     (result, false)
@@ -254,7 +279,9 @@ fn read(code: Code, bits: u64) -> Number {
         Ty::BF16 => Number::Float(BF16.decode(bits as u32 & 0xffff)),
         Ty::F32 => {
             let value = f32::from_bits(bits as u32);
-            Number::Float(f64::from(if code.flush { flush(value) } else { value }))
+            // The H200 flushes nothing on the way to f16.
+            let flushes = code.flush && code.to != Ty::F16;
+            Number::Float(f64::from(if flushes { flush(value) } else { value }))
         }
         Ty::F64 => Number::Float(f64::from_bits(bits)),
         _ => Number::Integer(i128::from(bits)),
@@ -301,19 +328,29 @@ fn round_integral(value: f64, mode: u8) -> f64 {
     }
 }
 
-fn write_float(code: Code, number: Number) -> u64 {
-    let (mut value, tail) = match number {
+fn write_float(code: Code, bits: u64, number: Number) -> u64 {
+    if let Number::Float(value) = number
+        && value.is_nan()
+        && !code.saturate
+        && let Some(nan) = payload(code, bits)
+    {
+        return nan;
+    }
+    let (mut value, mut tail) = match number {
         // 64-bit integers do not all fit a double: what is missing is in the tail.
         Number::Integer(integer) => (integer as f64, (integer - (integer as f64) as i128) as f64),
         Number::Float(value) if code.to_integer => (round_integral(value, code.mode), 0.0),
         Number::Float(value) => (value, 0.0),
     };
     if code.saturate {
-        value = if value.is_nan() {
-            0.0
-        } else {
-            value.clamp(0.0, 1.0)
-        };
+        // Neither NaN nor a negative zero is above zero.
+        value = if value > 0.0 { value.min(1.0) } else { 0.0 };
+        // Between 0 and 1 integers are exact.
+        tail = 0.0;
+    }
+    if code.relu && value <= 0.0 {
+        // A negative zero too.
+        value = 0.0;
     }
     let mode = if code.to_integer { NEAREST } else { code.mode };
     match (code.to, number) {
@@ -332,44 +369,51 @@ fn write_float(code: Code, number: Number) -> u64 {
     }
 }
 
+/// What becomes of a NaN where the H200 keeps sign and payload, as far as they fit.
+fn payload(code: Code, bits: u64) -> Option<u64> {
+    let sign = (bits >> 63) << 15;
+    Some(match (code.to, code.from, code.mode) {
+        (Ty::F32, Ty::F64, _) => sign << 16 | 0x7fc0_0000 | bits >> 29 & 0x7f_ffff,
+        (Ty::F16, Ty::F64, _) => sign | 0x7e00 | bits >> 42 & 0x3ff,
+        (Ty::BF16, Ty::F64, _) => sign | 0x7fc0 | bits >> 45 & 0x7f,
+        (Ty::F32, Ty::BF16, _) if !code.flush => bits << 16 & 0xffff_0000,
+        // Without its payload a NaN may become an infinity: so it does on the H200.
+        (Ty::Tf32, _, NEAREST_AWAY) => bits & 0xffff_e000,
+        _ => return None,
+    })
+}
+
 /// `cvt.rn.f16x2.f32 d, a, b`: a to the upper half, b to the lower.
 fn pack_halves<'a>(
     b: &mut Builder<'a, '_>,
     form: Form<'_, 'a>,
     to: Ty,
     rounding: Option<&str>,
+    relu: bool,
 ) -> Result<(), ParseError> {
     let [d, high, low] = form.finish()?;
-    let eval: LaneFn = match (to, rounding) {
-        (Ty::F16x2, Some("rn")) => |[high, low, ..], _| {
-            let half = |bits: u64| {
-                u64::from(F16.encode(f64::from(f32::from_bits(bits as u32)), 0.0, NEAREST))
-            };
-            (half(high) << 16 | half(low), false)
-        },
-        (Ty::F16x2, Some("rz")) => |[high, low, ..], _| {
-            let half = |bits: u64| {
-                u64::from(F16.encode(f64::from(f32::from_bits(bits as u32)), 0.0, ZERO))
-            };
-            (half(high) << 16 | half(low), false)
-        },
-        (Ty::BF16x2, Some("rn")) => |[high, low, ..], _| {
-            let half = |bits: u64| {
-                u64::from(BF16.encode(f64::from(f32::from_bits(bits as u32)), 0.0, NEAREST))
-            };
-            (half(high) << 16 | half(low), false)
-        },
-        (Ty::BF16x2, Some("rz")) => |[high, low, ..], _| {
-            let half = |bits: u64| {
-                u64::from(BF16.encode(f64::from(f32::from_bits(bits as u32)), 0.0, ZERO))
-            };
-            (half(high) << 16 | half(low), false)
-        },
+    let mode = match rounding {
+        Some("rn") => NEAREST,
+        Some("rz") => ZERO,
         _ => return Err(form.unsupported()),
+    };
+    let code = Code {
+        to: if to == Ty::F16x2 { Ty::F16 } else { Ty::BF16 },
+        from: Ty::F32,
+        mode,
+        to_integer: false,
+        flush: false,
+        saturate: false,
+        relu,
+    };
+    let eval: LaneFn = |[high, low, code, _], _| {
+        let half = |bits: u64| evaluate([bits, code, 0, 0], false).0;
+        (half(high) << 16 | half(low), false)
     };
     let sources = [
         b.source(&form, high, Ty::F32)?,
         b.source(&form, low, Ty::F32)?,
+        Reg::R64(b.constant64(Value::Bits(code.pack() | 16 << 32))?),
     ];
     let d = b.target32(&form, d)?;
     b.lane(Lane::to(Reg::R32(d)), eval, &sources);

@@ -1,9 +1,12 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
+use super::fused;
 use super::half;
 use super::lane::Lane;
 use super::op::{FloatFn, FloatOp, LaneFn, Op, Reg, Row};
-use super::rounding::{self, DOWN, NEAREST, UP, ZERO, canonical, directed64, sum32, sum64, to_f32};
+use super::rounding::{
+    self, DOWN, FLUSH, NEAREST, UP, ZERO, canonical, directed64, sum32, sum64, to_f32,
+};
 use crate::error::ParseError;
 
 /// Whether an opcode that integers have too is meant for floats.
@@ -13,7 +16,7 @@ pub(super) fn is_float(form: &Form<'_, '_>) -> bool {
 }
 
 /// How an instruction rounds: `.rn` and friends, `.approx` or `.full`.
-fn rounding_mode(form: &mut Form<'_, '_>) -> Option<u8> {
+pub(super) fn rounding_mode(form: &mut Form<'_, '_>) -> Option<u8> {
     let mode = form.take_one_of(&["rn", "rz", "rm", "rp"])?;
     Some(match mode {
         "rz" => ZERO,
@@ -25,21 +28,36 @@ fn rounding_mode(form: &mut Form<'_, '_>) -> Option<u8> {
 
 /// `.ftz` and `.sat`: what happens before and after the operation proper.
 #[derive(Clone, Copy)]
-struct Around {
-    flush: bool,
-    saturate: bool,
+pub(super) struct Around {
+    pub(super) flush: bool,
+    pub(super) saturate: bool,
 }
 
-/// The instance of a lane function for a rounding mode.
+impl Around {
+    /// A rounding mode that flushes when the instruction does.
+    pub(super) fn mode(self, mode: u8) -> u8 {
+        if self.flush { mode | FLUSH } else { mode }
+    }
+}
+
+/// The instance of a lane function for a rounding mode, perhaps with [`FLUSH`].
 macro_rules! rounded {
     ($mode:expr, $function:ident) => {
         match $mode {
-            ZERO => $function::<ZERO> as LaneFn,
+            NEAREST => $function::<NEAREST> as LaneFn,
+            ZERO => $function::<ZERO>,
             DOWN => $function::<DOWN>,
-            _ => $function::<UP>,
+            UP => $function::<UP>,
+            mode => match mode & !FLUSH {
+                NEAREST => $function::<{ NEAREST | FLUSH }>,
+                ZERO => $function::<{ ZERO | FLUSH }>,
+                DOWN => $function::<{ DOWN | FLUSH }>,
+                _ => $function::<{ UP | FLUSH }>,
+            },
         }
     };
 }
+pub(super) use rounded;
 
 /// `add`, `sub`, `mul`, `mad`, `fma`, `div`, `min`, `max`, `neg`, `abs` of floats.
 pub(super) fn arithmetic<'a>(
@@ -47,29 +65,40 @@ pub(super) fn arithmetic<'a>(
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
     let mode = rounding_mode(&mut form);
-    let approximate = form.take_one_of(&["approx", "full"]).is_some();
+    let approximate = form.take_one_of(&["approx", "full"]);
     let around = Around {
         flush: form.take("ftz"),
         saturate: form.take("sat"),
     };
     let keep_nan = form.take("NaN");
+    let xor_sign = form.take("xorsign");
+    if xor_sign && !form.take("abs") {
+        return Err(form.unsupported());
+    }
     let ty = form.ty()?;
     if !matches!(ty, Ty::F32 | Ty::F64) {
-        if mode.is_some_and(|mode| mode != NEAREST)
-            || approximate
-            || around.flush
-            || around.saturate
-        {
+        let nearest = match mode {
+            Some(mode) => mode == NEAREST && matches!(form.base, "add" | "sub" | "mul" | "fma"),
+            None => form.base != "fma",
+        };
+        if !nearest || approximate.is_some() {
             return Err(form.unsupported());
         }
-        return half::arithmetic(b, form, ty, keep_nan);
+        let modifiers = half::Modifiers {
+            flush: around.flush,
+            saturate: around.saturate,
+            keep_nan,
+            xor_sign,
+        };
+        return half::arithmetic(b, form, ty, modifiers);
     }
-    if ty == Ty::F64 && (around.flush || around.saturate || approximate || keep_nan) {
+    let special = keep_nan || xor_sign;
+    if ty == Ty::F64 && (around.flush || around.saturate || approximate.is_some() || special) {
         return Err(form.unsupported());
     }
     let base = form.base;
-    if approximate != (base == "div" && mode.is_none())
-        || (keep_nan && !matches!(base, "min" | "max"))
+    if approximate.is_some() != (base == "div" && mode.is_none())
+        || (special && !matches!(base, "min" | "max"))
     {
         return Err(form.unsupported());
     }
@@ -98,14 +127,29 @@ pub(super) fn arithmetic<'a>(
     if ty == Ty::F32 {
         let (left, right) = (b.source32(&form, left, ty)?, b.source32(&form, right, ty)?);
         let d = b.target32(&form, d)?;
-        if keep_nan {
-            let eval: LaneFn = if op == FloatOp::Min { min_nan } else { max_nan };
+        let eval: Option<LaneFn> = match (op, keep_nan, xor_sign, approximate) {
+            (FloatOp::Min, true, false, _) => Some(extreme::<false, true, false>),
+            (FloatOp::Min, false, true, _) => Some(extreme::<false, false, true>),
+            (FloatOp::Min, true, true, _) => Some(extreme::<false, true, true>),
+            (FloatOp::Max, true, false, _) => Some(extreme::<true, true, false>),
+            (FloatOp::Max, false, true, _) => Some(extreme::<true, false, true>),
+            (FloatOp::Max, true, true, _) => Some(extreme::<true, true, true>),
+            (.., Some("approx")) => Some(divide_approximately),
+            _ => None,
+        };
+        if let Some(eval) = eval {
             return wrap32(b, around, d, &[left, right], |b, d, s| {
                 b.lane(Lane::to(Reg::R32(d)), eval, &r32(s))
             });
         }
         wrap32(b, around, d, &[left, right], |b, d, s| {
-            if mode == NEAREST {
+            // Of the operations with a vector form only these two round results that `.ftz` may flush.
+            let op = if op == FloatOp::Mul && around.flush {
+                FloatOp::MulFlushed
+            } else {
+                op
+            };
+            if mode == NEAREST && !(around.flush && op == FloatOp::Div) {
                 b.emit(Op::Float32 {
                     op,
                     d,
@@ -113,10 +157,11 @@ pub(super) fn arithmetic<'a>(
                     b: s[1],
                 });
             } else {
+                let mode = around.mode(mode);
                 let eval = match op {
                     FloatOp::Add => rounded!(mode, add32),
                     FloatOp::Sub => rounded!(mode, sub32),
-                    FloatOp::Mul => rounded!(mode, mul32),
+                    FloatOp::Mul | FloatOp::MulFlushed => rounded!(mode, mul32),
                     _ => rounded!(mode, div32),
                 };
                 b.lane(Lane::to(Reg::R32(d)), eval, &r32(s));
@@ -149,12 +194,12 @@ pub(super) fn arithmetic<'a>(
     }
 }
 
-fn r32(rows: &[Row]) -> Vec<Reg> {
+pub(super) fn r32(rows: &[Row]) -> Vec<Reg> {
     rows.iter().map(|&row| Reg::R32(row)).collect()
 }
 
 /// Flushes the operands, emits the operation, flushes and clamps its result, as far as the modifiers ask for it.
-fn wrap32<'a, 'm>(
+pub(super) fn wrap32<'a, 'm>(
     b: &mut Builder<'a, 'm>,
     around: Around,
     d: Row,
@@ -198,22 +243,26 @@ fn multiply_add<'a>(
         wrap32(b, around, d, &sources, |b, d, s| {
             if mode == NEAREST {
                 b.emit(Op::Fma32 {
+                    flush: around.flush,
                     d,
                     a: s[0],
                     b: s[1],
                     c: s[2],
                 });
             } else {
-                b.lane(Lane::to(Reg::R32(d)), rounded!(mode, fma32), &r32(s));
+                let eval = rounded!(around.mode(mode), fma32);
+                b.lane(Lane::to(Reg::R32(d)), eval, &r32(s));
             }
         })
     } else {
-        if mode != NEAREST {
-            return Err(form.unsupported());
-        }
         let (left, right) = (b.source64(form, left, ty)?, b.source64(form, right, ty)?);
         let addend = b.source64(form, addend, ty)?;
         let d = b.target64(form, d)?;
+        if mode != NEAREST {
+            let sources = [left, right, addend].map(Reg::R64);
+            b.lane(Lane::to(Reg::R64(d)), rounded!(mode, fma64), &sources);
+            return Ok(());
+        }
         b.emit(Op::Fma64 {
             d,
             a: left,
@@ -224,7 +273,7 @@ fn multiply_add<'a>(
     }
 }
 
-fn unary<'a>(
+pub(super) fn unary<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     op: FloatFn,
@@ -246,187 +295,17 @@ fn unary<'a>(
     }
 }
 
-/// `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh`, `copysign`, `testp`.
-///
-/// Approximate forms are computed in double precision and rounded: within every error that PTX allows.
-pub(super) fn function<'a>(
-    b: &mut Builder<'a, '_>,
-    mut form: Form<'_, 'a>,
-) -> Result<(), ParseError> {
-    match form.base {
-        "copysign" => return copy_sign(b, form),
-        "testp" => return test_property(b, form),
-        _ => {}
-    }
-    let mode = rounding_mode(&mut form);
-    let approximate = form.take("approx");
-    let around = Around {
-        flush: form.take("ftz"),
-        saturate: false,
-    };
-    let ty = form.ty()?;
-    let exact = match (form.base, mode) {
-        ("rcp" | "sqrt", Some(_)) if !approximate => true,
-        (_, None) if approximate => false,
-        _ => return Err(form.unsupported()),
-    };
-    match ty {
-        Ty::F32 => {
-            let mode = mode.unwrap_or(NEAREST);
-            let eval: LaneFn = match form.base {
-                "rcp" if mode == NEAREST => return unary(b, &form, FloatFn::Recip, ty, around),
-                "sqrt" if mode == NEAREST => return unary(b, &form, FloatFn::Sqrt, ty, around),
-                "rcp" => rounded!(mode, recip32),
-                "sqrt" => rounded!(mode, sqrt32),
-                "rsqrt" => |[a, ..], _| through_f64(a, |x| 1.0 / x.sqrt()),
-                "sin" => |[a, ..], _| through_f64(a, f64::sin),
-                "cos" => |[a, ..], _| through_f64(a, f64::cos),
-                "lg2" => |[a, ..], _| through_f64(a, f64::log2),
-                "ex2" => |[a, ..], _| through_f64(a, f64::exp2),
-                _ => |[a, ..], _| through_f64(a, f64::tanh),
-            };
-            // tanh has no `.ftz`: it keeps subnormals.
-            if form.base == "tanh" && around.flush {
-                return Err(form.unsupported());
-            }
-            let [d, a] = form.finish()?;
-            let a = b.source32(&form, a, ty)?;
-            let d = b.target32(&form, d)?;
-            wrap32(b, around, d, &[a], |b, d, s| {
-                b.lane(Lane::to(Reg::R32(d)), eval, &r32(s))
-            })
-        }
-        Ty::F64 if exact && !around.flush => {
-            let mode = mode.unwrap_or(NEAREST);
-            let eval = match form.base {
-                "rcp" if mode == NEAREST => return unary(b, &form, FloatFn::Recip, ty, around),
-                "sqrt" if mode == NEAREST => return unary(b, &form, FloatFn::Sqrt, ty, around),
-                "rcp" => rounded!(mode, recip64),
-                _ => rounded!(mode, sqrt64),
-            };
-            lane64(b, &form, eval)
-        }
-        // 20 bits of precision, computed from the upper half of the operand, with the lower half of the result zero.
-        Ty::F64 if form.base == "rcp" && around.flush => {
-            lane64(b, &form, |[a, ..], _| (coarse(a, |x| 1.0 / x), false))
-        }
-        Ty::F64 if form.base == "rsqrt" => {
-            if around.flush {
-                lane64(b, &form, |[a, ..], _| {
-                    (coarse(a, |x| 1.0 / x.sqrt()), false)
-                })
-            } else {
-                lane64(b, &form, |[a, ..], _| {
-                    ((1.0 / f64::from_bits(a).sqrt()).to_bits(), false)
-                })
-            }
-        }
-        _ => Err(form.unsupported()),
-    }
-}
-
-fn lane64<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    eval: LaneFn,
-) -> Result<(), ParseError> {
-    let [d, a] = form.finish()?;
-    let a = b.source64(form, a, Ty::F64)?;
-    let d = b.target64(form, d)?;
-    b.lane(Lane::to(Reg::R64(d)), eval, &[Reg::R64(a)]);
-    Ok(())
-}
-
-fn through_f64(a: u64, function: fn(f64) -> f64) -> (u64, bool) {
-    let value = canonical(function(f64::from(f32::from_bits(a as u32))) as f32);
-    (u64::from(value.to_bits()), false)
-}
-
-fn coarse(a: u64, function: fn(f64) -> f64) -> u64 {
-    const UPPER: u64 = 0xffff_ffff_0000_0000;
-    let flush64 = |x: f64| {
-        if x.is_subnormal() {
-            0.0_f64.copysign(x)
-        } else {
-            x
-        }
-    };
-    flush64(function(flush64(f64::from_bits(a & UPPER)))).to_bits() & UPPER
-}
-
-fn copy_sign<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    let ty = form.ty()?;
-    let eval: LaneFn = match ty {
-        Ty::F32 => |[sign, value, ..], _| (value & 0x7fff_ffff | sign & 0x8000_0000, false),
-        Ty::F64 => |[sign, value, ..], _| (value & (u64::MAX >> 1) | sign & (1 << 63), false),
-        _ => return Err(form.unsupported()),
-    };
-    let [d, sign, value] = form.finish()?;
-    let sources = [b.source(&form, sign, ty)?, b.source(&form, value, ty)?];
-    let d = b.target(&form, d, ty)?;
-    b.lane(Lane::to(d), eval, &sources);
-    Ok(())
-}
-
-fn test_property<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    fn float(bits: u64) -> f32 {
-        f32::from_bits(bits as u32)
-    }
-    let tests = [
-        "finite",
-        "infinite",
-        "number",
-        "notanumber",
-        "normal",
-        "subnormal",
-    ];
-    let test = form.take_one_of(&tests).ok_or_else(|| form.unsupported())?;
-    let ty = form.ty()?;
-    let eval: LaneFn = match (test, ty) {
-        ("finite", Ty::F32) => |[a, ..], _| (0, float(a).is_finite()),
-        ("infinite", Ty::F32) => |[a, ..], _| (0, float(a).is_infinite()),
-        ("number", Ty::F32) => |[a, ..], _| (0, !float(a).is_nan()),
-        ("notanumber", Ty::F32) => |[a, ..], _| (0, float(a).is_nan()),
-        // Zero counts as normal.
-        ("normal", Ty::F32) => |[a, ..], _| (0, float(a).is_normal() || float(a) == 0.0),
-        ("subnormal", Ty::F32) => |[a, ..], _| (0, float(a).is_subnormal()),
-        ("finite", Ty::F64) => |[a, ..], _| (0, f64::from_bits(a).is_finite()),
-        ("infinite", Ty::F64) => |[a, ..], _| (0, f64::from_bits(a).is_infinite()),
-        ("number", Ty::F64) => |[a, ..], _| (0, !f64::from_bits(a).is_nan()),
-        ("notanumber", Ty::F64) => |[a, ..], _| (0, f64::from_bits(a).is_nan()),
-        ("normal", Ty::F64) => {
-            |[a, ..], _| (0, f64::from_bits(a).is_normal() || f64::from_bits(a) == 0.0)
-        }
-        ("subnormal", Ty::F64) => |[a, ..], _| (0, f64::from_bits(a).is_subnormal()),
-        _ => return Err(form.unsupported()),
-    };
-    let [p, a] = form.finish()?;
-    let a = b.source(&form, a, ty)?;
-    let flag_out = Some(b.only_pred(&form, p)?);
-    b.lane(
-        Lane {
-            d: None,
-            flag_out,
-            flag_in: super::op::TRUE,
-            divides: false,
-        },
-        eval,
-        &[a],
-    );
-    Ok(())
-}
-
 // Directed rounding, lane by lane.
 
-fn wide(bits: u64) -> f64 {
+pub(super) fn wide(bits: u64) -> f64 {
     f64::from(f32::from_bits(bits as u32))
 }
 
-fn single(value: f32) -> (u64, bool) {
+pub(super) fn single(value: f32) -> (u64, bool) {
     (u64::from(value.to_bits()), false)
 }
 
-fn double(nearest: f64, tail: f64, mode: u8) -> (u64, bool) {
+pub(super) fn double(nearest: f64, tail: f64, mode: u8) -> (u64, bool) {
     (directed64(nearest, tail, mode).to_bits(), false)
 }
 
@@ -451,16 +330,6 @@ fn div32<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     single(to_f32(value, tail, MODE))
 }
 
-fn recip32<const MODE: u8>([a, ..]: [u64; 4], _: bool) -> (u64, bool) {
-    let (value, tail) = rounding::quotient(1.0, wide(a));
-    single(to_f32(value, tail, MODE))
-}
-
-fn sqrt32<const MODE: u8>([a, ..]: [u64; 4], _: bool) -> (u64, bool) {
-    let (value, tail) = rounding::root(wide(a));
-    single(to_f32(value, tail, MODE))
-}
-
 fn add64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     (
         sum64(f64::from_bits(a), f64::from_bits(b), MODE).to_bits(),
@@ -473,6 +342,11 @@ fn sub64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
         sum64(f64::from_bits(a), -f64::from_bits(b), MODE).to_bits(),
         false,
     )
+}
+
+fn fma64<const MODE: u8>([a, b, c, _]: [u64; 4], _: bool) -> (u64, bool) {
+    let [a, b, c] = [a, b, c].map(f64::from_bits);
+    (fused::multiply_add(a, b, c, MODE).to_bits(), false)
 }
 
 fn mul64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
@@ -503,32 +377,42 @@ fn div64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     double(value, tail, MODE)
 }
 
-fn recip64<const MODE: u8>([a, ..]: [u64; 4], _: bool) -> (u64, bool) {
-    let (value, tail) = rounding::quotient(1.0, f64::from_bits(a));
-    double(value, tail, MODE)
+/// Minimum or maximum: NaN as soon as one operand is, or of magnitudes with the product's sign.
+fn extreme<const MAX: bool, const KEEP_NAN: bool, const XOR_SIGN: bool>(
+    [a, b, ..]: [u64; 4],
+    _: bool,
+) -> (u64, bool) {
+    let [x, y] = [a, b].map(|bits| {
+        let value = f32::from_bits(bits as u32);
+        if XOR_SIGN { value.abs() } else { value }
+    });
+    let x_first = if MAX {
+        x > y || (x == y && x.is_sign_positive())
+    } else {
+        x < y || (x == y && x.is_sign_negative())
+    };
+    let result = match (x.is_nan(), y.is_nan()) {
+        (true, true) => f32::NAN,
+        (true, false) | (false, true) if KEEP_NAN => f32::NAN,
+        (true, false) => y,
+        (false, true) => x,
+        _ if x_first => x,
+        _ => y,
+    };
+    if XOR_SIGN && !result.is_nan() {
+        return (u64::from(result.to_bits()) | (a ^ b) & 0x8000_0000, false);
+    }
+    single(canonical(result))
 }
 
-fn sqrt64<const MODE: u8>([a, ..]: [u64; 4], _: bool) -> (u64, bool) {
-    let (value, tail) = rounding::root(f64::from_bits(a));
-    double(value, tail, MODE)
-}
-
-fn min_nan([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
-    extreme_nan(a, b, |a, b| a < b || (a == b && a.is_sign_negative()))
-}
-
-fn max_nan([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
-    extreme_nan(a, b, |a, b| a > b || (a == b && a.is_sign_positive()))
-}
-
-/// Minimum or maximum that is NaN as soon as one operand is.
-fn extreme_nan(a: u64, b: u64, first: fn(f32, f32) -> bool) -> (u64, bool) {
+/// `div.approx`: by 2^126 and more it returns a zero, since the reciprocal is one.
+fn divide_approximately([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-    single(if x.is_nan() || y.is_nan() {
-        canonical(f32::NAN)
-    } else if first(x, y) {
-        x
+    let reciprocal_is_zero = y.abs() > f32::from_bits(0x7e80_0000) && y.is_finite();
+    let divisor = if reciprocal_is_zero {
+        f32::INFINITY.copysign(y)
     } else {
         y
-    })
+    };
+    single(canonical(x / divisor))
 }

@@ -3,131 +3,294 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::lane::Lane;
-use super::op::LaneFn;
+use super::op::{LaneFn, Reg};
+use super::program::Value;
 use super::rounding::{BF16, F16, Format, NEAREST, two_sum};
 use crate::error::ParseError;
+
+/// A type made of 16-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    F16,
+    BF16,
+    F16x2,
+    BF16x2,
+}
+
+impl Half {
+    pub(super) fn of(ty: Ty) -> Option<Self> {
+        Some(match ty {
+            Ty::F16 => Half::F16,
+            Ty::BF16 => Half::BF16,
+            Ty::F16x2 => Half::F16x2,
+            Ty::BF16x2 => Half::BF16x2,
+            _ => return None,
+        })
+    }
+
+    /// The sum, subnormals kept.
+    pub(crate) fn add(self, a: u64, b: u64) -> u64 {
+        let sources = [a, b, 0, 0];
+        match self {
+            Half::F16 => single(F16, sources, add),
+            Half::BF16 => single(BF16, sources, add),
+            Half::F16x2 => pairs(F16, sources, add),
+            Half::BF16x2 => pairs(BF16, sources, add),
+        }
+    }
+}
+
+// What is done around an operation: bits of the fourth operand, which no instruction has.
+/// Subnormal operands and results become zeros.
+const FLUSH: u64 = 1;
+/// Clamps to 0..=1, NaN to 0.
+const SATURATE: u64 = 2;
+/// Negative results become zero.
+const RELU: u64 = 4;
+/// Minimum and maximum are NaN as soon as one operand is.
+const KEEP_NAN: u64 = 8;
+/// Minimum and maximum of magnitudes, with the product's sign.
+const XOR_SIGN: u64 = 16;
+
+/// One half of a pair: operands in the low 16 bits, modifiers in the fourth.
+type HalfFn = fn(Format, [u64; 4]) -> u32;
 
 /// The lane function for one format, and for pairs of it.
 macro_rules! by_type {
     ($ty:expr, $function:expr) => {
         match $ty {
-            Ty::F16 => |s, _| (u64::from($function(F16, s)), false),
-            Ty::BF16 => |s, _| (u64::from($function(BF16, s)), false),
-            Ty::F16x2 => |s, _| (pairs(F16, s, $function), false),
-            _ => |s, _| (pairs(BF16, s, $function), false),
+            Half::F16 => |s, _| (single(F16, s, $function), false),
+            Half::BF16 => |s, _| (single(BF16, s, $function), false),
+            Half::F16x2 => |s, _| (pairs(F16, s, $function), false),
+            Half::BF16x2 => |s, _| (pairs(BF16, s, $function), false),
         }
     };
 }
 
+/// What the modifiers of an instruction ask for.
+pub(super) struct Modifiers {
+    pub(super) flush: bool,
+    pub(super) saturate: bool,
+    pub(super) keep_nan: bool,
+    pub(super) xor_sign: bool,
+}
+
+/// `add`, `sub`, `mul`, `fma`, `min`, `max`, `neg`, `abs`.
 pub(super) fn arithmetic<'a>(
     b: &mut Builder<'a, '_>,
-    form: Form<'_, 'a>,
+    mut form: Form<'_, 'a>,
     ty: Ty,
-    keep_nan: bool,
+    modifiers: Modifiers,
 ) -> Result<(), ParseError> {
+    let half = Half::of(ty).ok_or_else(|| form.unsupported())?;
+    let relu = form.take("relu");
     let (eval, count): (LaneFn, usize) = match form.base {
-        "add" => (by_type!(ty, add), 2),
-        "sub" => (by_type!(ty, sub), 2),
-        "mul" => (by_type!(ty, mul), 2),
-        "fma" => (by_type!(ty, fma), 3),
-        "min" if keep_nan => (by_type!(ty, min_nan), 2),
-        "max" if keep_nan => (by_type!(ty, max_nan), 2),
-        "min" => (by_type!(ty, min), 2),
-        "max" => (by_type!(ty, max), 2),
-        "neg" => (by_type!(ty, neg), 1),
-        "abs" => (by_type!(ty, abs), 1),
+        "add" => (by_type!(half, add), 2),
+        "sub" => (by_type!(half, sub), 2),
+        "mul" => (by_type!(half, mul), 2),
+        "fma" => (by_type!(half, fma), 3),
+        "min" => (by_type!(half, min), 2),
+        "max" => (by_type!(half, max), 2),
+        "neg" => (by_type!(half, neg), 1),
+        "abs" => (by_type!(half, abs), 1),
         _ => return Err(form.unsupported()),
     };
+    let brain = matches!(half, Half::BF16 | Half::BF16x2);
+    let rounds = matches!(form.base, "add" | "sub" | "mul" | "fma");
+    let Modifiers {
+        flush,
+        saturate,
+        keep_nan,
+        xor_sign,
+    } = modifiers;
+    let allowed = (!flush || !brain)
+        && (!saturate || (rounds && !brain && !relu))
+        && (!relu || form.base == "fma")
+        && (!(keep_nan || xor_sign) || matches!(form.base, "min" | "max"));
+    if !allowed {
+        return Err(form.unsupported());
+    }
+    let flag = |flag: bool, bit: u64| if flag { bit } else { 0 };
+    let around = flag(flush, FLUSH)
+        | flag(saturate, SATURATE)
+        | flag(relu, RELU)
+        | flag(keep_nan, KEEP_NAN)
+        | flag(xor_sign, XOR_SIGN);
+    lanes(b, &form, ty, eval, count, around)
+}
+
+/// `ex2.approx`, `tanh.approx`: computed in double precision and rounded.
+pub(super) fn function<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    ty: Ty,
+    flush: bool,
+) -> Result<(), ParseError> {
+    let half = Half::of(ty).ok_or_else(|| form.unsupported())?;
+    let brain = matches!(half, Half::BF16 | Half::BF16x2);
+    let eval: LaneFn = match form.base {
+        // Of bf16 there is only the form that flushes, of f16 only the one that does not.
+        "ex2" if flush == brain => by_type!(half, |format, s| rounded(
+            format,
+            values(format, s)[0].exp2(),
+            0.0,
+            s[3]
+        )),
+        "tanh" if !flush => by_type!(half, |format, s| rounded(
+            format,
+            values(format, s)[0].tanh(),
+            0.0,
+            s[3]
+        )),
+        _ => return Err(form.unsupported()),
+    };
+    lanes(b, form, ty, eval, 1, if flush { FLUSH } else { 0 })
+}
+
+fn lanes<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    ty: Ty,
+    eval: LaneFn,
+    count: usize,
+    around: u64,
+) -> Result<(), ParseError> {
     form.no_more_modifiers()?;
-    let [d, sources @ ..] = form.operands else {
+    let [d, operands @ ..] = form.operands else {
         return Err(form.wrong("has no operands"));
     };
-    if sources.len() != count {
+    if operands.len() != count {
         return Err(form.wrong(format!("takes {} operands", count + 1)));
     }
-    let sources: Result<Vec<_>, _> = sources
-        .iter()
-        .map(|source| b.source(&form, source, ty))
-        .collect();
-    let d = b.target(&form, d, ty)?;
-    b.lane(Lane::to(d), eval, &sources?);
+    let zero = Reg::R32(b.constant32(Value::Bits(0))?);
+    let mut sources = [zero; 4];
+    for (source, operand) in sources.iter_mut().zip(operands) {
+        *source = b.source(form, operand, ty)?;
+    }
+    sources[3] = Reg::R32(b.constant32(Value::Bits(around))?);
+    let d = b.target(form, d, ty)?;
+    b.lane(Lane::to(d), eval, &sources);
     Ok(())
 }
 
-fn pairs(format: Format, sources: [u64; 4], function: fn(Format, [u64; 4]) -> u32) -> u64 {
-    let low = function(format, sources.map(|bits| bits & 0xffff));
-    let high = function(format, sources.map(|bits| bits >> 16 & 0xffff));
-    u64::from(high) << 16 | u64::from(low)
+fn single(format: Format, sources: [u64; 4], function: HalfFn) -> u64 {
+    u64::from(function(format, sources))
 }
 
-fn values(format: Format, sources: [u64; 4]) -> [f64; 4] {
-    sources.map(|bits| format.decode(bits as u32))
+fn pairs(format: Format, sources: [u64; 4], function: HalfFn) -> u64 {
+    let [a, b, c, around] = sources;
+    let half = |shift: u32| {
+        let part = |bits: u64| bits >> shift & 0xffff;
+        u64::from(function(format, [part(a), part(b), part(c), around]))
+    };
+    half(16) << 16 | half(0)
 }
 
-fn sum(format: Format, a: f64, b: f64) -> u32 {
+fn values(format: Format, sources: [u64; 4]) -> [f64; 3] {
+    let [a, b, c, around] = sources;
+    [a, b, c].map(|bits| format.decode(flushed(format, bits as u32, around)))
+}
+
+fn flushed(format: Format, bits: u32, around: u64) -> u32 {
+    let subnormal = bits & 0x7fff < 1 << format.mantissa;
+    if around & FLUSH != 0 && subnormal {
+        bits & 0x8000
+    } else {
+        bits
+    }
+}
+
+/// The bits of `value + tail` with what the modifiers make of it.
+fn rounded(format: Format, value: f64, tail: f64, around: u64) -> u32 {
+    if around & SATURATE != 0 && (value.is_nan() || value <= 0.0) {
+        return 0;
+    }
+    if around & SATURATE != 0 && value >= 1.0 {
+        return format.encode(1.0, 0.0, NEAREST);
+    }
+    if around & RELU != 0 && value <= 0.0 {
+        return 0;
+    }
+    // A result is flushed when it is subnormal even after its significand was rounded, as if the exponent had no end.
+    let smallest = format.decode(1 << format.mantissa);
+    let tie = smallest * (1.0 - 2.0_f64.powi(-(format.mantissa as i32) - 2));
+    if around & FLUSH != 0 && value.abs() < tie {
+        return if value.is_sign_negative() { 0x8000 } else { 0 };
+    }
+    format.encode(value, tail, NEAREST)
+}
+
+fn sum(format: Format, a: f64, b: f64, around: u64) -> u32 {
     let (sum, tail) = two_sum(a, b);
-    format.encode(sum, tail, NEAREST)
+    rounded(format, sum, tail, around)
 }
 
 fn add(format: Format, sources: [u64; 4]) -> u32 {
-    let [a, b, ..] = values(format, sources);
-    sum(format, a, b)
+    let [a, b, _] = values(format, sources);
+    sum(format, a, b, sources[3])
 }
 
 fn sub(format: Format, sources: [u64; 4]) -> u32 {
-    let [a, b, ..] = values(format, sources);
-    sum(format, a, -b)
+    let [a, b, _] = values(format, sources);
+    sum(format, a, -b, sources[3])
 }
 
 fn mul(format: Format, sources: [u64; 4]) -> u32 {
-    let [a, b, ..] = values(format, sources);
-    format.encode(a * b, 0.0, NEAREST)
+    let [a, b, _] = values(format, sources);
+    rounded(format, a * b, 0.0, sources[3])
 }
 
 fn fma(format: Format, sources: [u64; 4]) -> u32 {
-    let [a, b, c, _] = values(format, sources);
-    sum(format, a * b, c)
+    let [a, b, c] = values(format, sources);
+    sum(format, a * b, c, sources[3])
 }
 
-fn neg(_: Format, [a, ..]: [u64; 4]) -> u32 {
-    a as u32 ^ 0x8000
+fn neg(format: Format, sources: [u64; 4]) -> u32 {
+    sign(format, sources, |bits| bits ^ 0x8000)
 }
 
-fn abs(_: Format, [a, ..]: [u64; 4]) -> u32 {
-    a as u32 & 0x7fff
+fn abs(format: Format, sources: [u64; 4]) -> u32 {
+    sign(format, sources, |bits| bits & 0x7fff)
+}
+
+fn sign(format: Format, [a, .., around]: [u64; 4], change: fn(u32) -> u32) -> u32 {
+    if format.decode(a as u32).is_nan() {
+        format.nan
+    } else {
+        change(flushed(format, a as u32, around))
+    }
 }
 
 fn min(format: Format, sources: [u64; 4]) -> u32 {
-    extreme(format, sources, false, |a, b| {
+    extreme(format, sources, |a, b| {
         a < b || (a == b && a.is_sign_negative())
     })
 }
 
 fn max(format: Format, sources: [u64; 4]) -> u32 {
-    extreme(format, sources, false, |a, b| {
+    extreme(format, sources, |a, b| {
         a > b || (a == b && a.is_sign_positive())
     })
 }
 
-fn min_nan(format: Format, sources: [u64; 4]) -> u32 {
-    extreme(format, sources, true, |a, b| {
-        a < b || (a == b && a.is_sign_negative())
-    })
-}
-
-fn max_nan(format: Format, sources: [u64; 4]) -> u32 {
-    extreme(format, sources, true, |a, b| {
-        a > b || (a == b && a.is_sign_positive())
-    })
-}
-
-fn extreme(format: Format, sources: [u64; 4], keep_nan: bool, first: fn(f64, f64) -> bool) -> u32 {
-    let [a, b, ..] = values(format, sources);
-    match (a.is_nan(), b.is_nan()) {
-        (true, true) => format.nan,
-        (true, false) | (false, true) if keep_nan => format.nan,
-        (true, false) => sources[1] as u32,
-        (false, true) => sources[0] as u32,
-        _ => (if first(a, b) { sources[0] } else { sources[1] }) as u32,
+fn extreme(format: Format, [a, b, _, around]: [u64; 4], first: fn(f64, f64) -> bool) -> u32 {
+    let magnitudes = around & XOR_SIGN != 0;
+    let [x, y] = [a, b].map(|bits| {
+        let bits = flushed(format, bits as u32, around);
+        if magnitudes { bits & 0x7fff } else { bits }
+    });
+    let (a_value, b_value) = (format.decode(x), format.decode(y));
+    let result = match (a_value.is_nan(), b_value.is_nan()) {
+        (true, true) => return format.nan,
+        (true, false) | (false, true) if around & KEEP_NAN != 0 => return format.nan,
+        (true, false) => y,
+        (false, true) => x,
+        _ if first(a_value, b_value) => x,
+        _ => y,
+    };
+    if magnitudes {
+        result | (a ^ b) as u32 & 0x8000
+    } else {
+        result
     }
 }

@@ -20,10 +20,8 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
 
 /// `prefetch`, `prefetchu`, `discard`, `applypriority`
 fn cache<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    if !matches!(
-        space(&mut form),
-        Space::Global | Space::Local | Space::Generic
-    ) {
+    let space = space(&mut form);
+    if !matches!(space, Space::Global | Space::Local | Space::Generic) {
         return Err(form.unsupported());
     }
     let levels = ["L1", "L2", "L2::evict_last", "L2::evict_normal"];
@@ -31,8 +29,8 @@ fn cache<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pars
         .take_one_of(&levels)
         .ok_or_else(|| form.unsupported())?;
     let sized = match (form.base, level) {
-        ("prefetch", "L1" | "L2" | "L2::evict_last" | "L2::evict_normal") => false,
-        ("prefetchu", "L1") => false,
+        ("prefetch", "L1" | "L2") | ("prefetchu", "L1") => false,
+        ("prefetch", _) if space == Space::Global => false,
         ("discard", "L2") | ("applypriority", "L2::evict_normal") => true,
         _ => return Err(form.unsupported()),
     };

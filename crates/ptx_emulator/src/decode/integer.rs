@@ -1,10 +1,11 @@
+//! Integer arithmetic.
+
 use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::lane::{Integer, Lane, for_integer, integer_ty};
-use super::op::{CARRY, IntOp, LaneFn, Op, Pred, PredOp, Reg, Row, TRUE};
+use super::op::{CARRY, IntOp, LaneFn, Op, Pred, Reg, Row, TRUE};
 use super::program::Value;
 use crate::error::ParseError;
-use crate::parse::Operand;
 
 /// `add`, `sub`, `mul`, `mad`, `div`, … of integers.
 pub(super) fn arithmetic<'a>(
@@ -15,8 +16,11 @@ pub(super) fn arithmetic<'a>(
     let saturate = form.take("sat");
     let part = form.take_one_of(&["lo", "hi", "wide"]);
     let ty = form.ty()?;
-    if form.base == "dp4a" {
-        return dot_product(b, form, ty);
+    if matches!(
+        (form.base, part),
+        ("dp4a", None) | ("dp2a", Some("lo" | "hi"))
+    ) {
+        return dot_product(b, form, ty, part);
     }
     if !integer_ty(ty) {
         return Err(form.unsupported());
@@ -84,7 +88,7 @@ pub(super) fn arithmetic<'a>(
 }
 
 /// An operation of vector code, for 16, 32 and 64 bits.
-fn simple<'a>(
+pub(super) fn simple<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     op: IntOp,
@@ -130,7 +134,7 @@ fn simple<'a>(
 }
 
 /// 16-bit values live zero-extended in rows of 32 bits: compute there and cut.
-fn short(
+pub(super) fn short(
     b: &mut Builder<'_, '_>,
     op: IntOp,
     d: Row,
@@ -256,7 +260,7 @@ fn mad_low<'a>(b: &mut Builder<'a, '_>, form: &Form<'_, 'a>, ty: Ty) -> Result<(
 }
 
 /// An operation whose operands all have the type.
-fn lanes<'a>(
+pub(super) fn lanes<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     ty: Ty,
@@ -328,6 +332,16 @@ fn saturating<'a>(
             ty,
             3,
             Some(|[a, b, c, _], _| (mad_high_sat(a, b, c), false)),
+        ),
+        ("mad24", Some("hi"), Ty::S32) => lanes(
+            b,
+            &form,
+            ty,
+            3,
+            Some(|[a, b, c, _], _| {
+                let high = (low24(a) * low24(b)) >> 16;
+                (add_sat(high as u64, c), false)
+            }),
         ),
         _ => Err(form.unsupported()),
     }
@@ -495,11 +509,13 @@ fn remainder<T: Integer>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     (T::wrap(remainder.unwrap_or(0)).into_bits(), false)
 }
 
+/// The low 24 bits with their sign.
+fn low24(value: u64) -> i64 {
+    i64::from((value as i32) << 8 >> 8)
+}
+
 /// Multiplies the low 24 bits; bits 0..32 or 16..48 of the product, plus a third operand (zero when there is none).
 fn mul24(ty: Ty, high: bool) -> Option<LaneFn> {
-    fn signed(value: u64) -> i64 {
-        i64::from((value as i32) << 8 >> 8)
-    }
     fn result(product: i64, shift: u32, addend: u64) -> (u64, bool) {
         (
             u64::from(((product >> shift) as u32).wrapping_add(addend as u32)),
@@ -513,415 +529,54 @@ fn mul24(ty: Ty, high: bool) -> Option<LaneFn> {
         (Ty::U32, true) => {
             |[a, b, c, _], _| result(((a & 0xff_ffff) * (b & 0xff_ffff)) as i64, 16, c)
         }
-        (_, false) => |[a, b, c, _], _| result(signed(a) * signed(b), 0, c),
-        (_, true) => |[a, b, c, _], _| result(signed(a) * signed(b), 16, c),
+        (_, false) => |[a, b, c, _], _| result(low24(a) * low24(b), 0, c),
+        (_, true) => |[a, b, c, _], _| result(low24(a) * low24(b), 16, c),
     })
 }
 
-/// `dp4a`: the products of four bytes, summed onto a third operand.
+/// `dp4a`: the products of four bytes, summed onto a third operand. `dp2a`: of two halves with two bytes, the lower or
+/// the upper ones.
 fn dot_product<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
     left: Ty,
+    part: Option<&str>,
 ) -> Result<(), ParseError> {
-    fn dot(a: u64, b: u64, c: u64, signed: [bool; 2]) -> (u64, bool) {
-        let byte = |value: u64, index: u32, signed: bool| {
-            let byte = (value >> (8 * index)) as u8;
-            if signed {
-                i32::from(byte as i8)
-            } else {
-                i32::from(byte)
-            }
-        };
-        let products = (0..4).map(|index| byte(a, index, signed[0]) * byte(b, index, signed[1]));
-        (
-            u64::from(products.fold(c as i32, i32::wrapping_add) as u32),
-            false,
-        )
+    /// One of the equal parts of a word.
+    fn element(word: u64, bits: u32, index: u32, signed: bool) -> i32 {
+        let cut = (word as u32) << (32 - bits - bits * index);
+        if signed {
+            (cut as i32) >> (32 - bits)
+        } else {
+            (cut >> (32 - bits)) as i32
+        }
+    }
+    /// The fourth operand: bit 0 and 1 say which operands are signed, the rest is the first byte's number.
+    fn dot<const PARTS: u32>([a, b, c, how]: [u64; 4], _: bool) -> (u64, bool) {
+        let (left, right, first) = (how & 1 == 1, how & 2 == 2, (how >> 2) as u32);
+        let products = (0..PARTS).map(|index| {
+            let product = i64::from(element(a, 32 / PARTS, index, left))
+                * i64::from(element(b, 8, first + index, right));
+            product as i32
+        });
+        let sum = products.fold(c as i32, i32::wrapping_add);
+        (u64::from(sum as u32), false)
     }
     let right = form.ty()?;
-    let eval: LaneFn = match (left, right) {
-        (Ty::U32, Ty::U32) => |[a, b, c, _], _| dot(a, b, c, [false, false]),
-        (Ty::U32, Ty::S32) => |[a, b, c, _], _| dot(a, b, c, [false, true]),
-        (Ty::S32, Ty::U32) => |[a, b, c, _], _| dot(a, b, c, [true, false]),
-        (Ty::S32, Ty::S32) => |[a, b, c, _], _| dot(a, b, c, [true, true]),
-        _ => return Err(form.unsupported()),
-    };
-    lanes(b, &form, Ty::B32, 3, Some(eval))
-}
-
-/// `and`, `shl`, `popc`, `bfe`, …
-pub(super) fn bits<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    if form.base == "shf" {
-        return funnel_shift(b, form);
-    }
-    if form.base == "prmt" {
-        return permute(b, form);
-    }
-    let shift_amount = form.take("shiftamt");
-    let ty = form.ty()?;
-    let wide = ty.size() == 8;
-    match (form.base, ty) {
-        ("and", Ty::Pred) => logic(b, &form, PredOp::And),
-        ("or", Ty::Pred) => logic(b, &form, PredOp::Or),
-        ("xor", Ty::Pred) => logic(b, &form, PredOp::Xor),
-        ("not", Ty::Pred) => {
-            let [d, p] = form.finish()?;
-            let (d, p) = (b.only_pred(&form, d)?, b.pred(&form, p)?);
-            b.emit(Op::Logic {
-                op: PredOp::And,
-                d,
-                a: p.not(),
-                b: TRUE,
-            });
-            Ok(())
-        }
-        ("and", Ty::B16 | Ty::B32 | Ty::B64) => simple(b, &form, IntOp::And, ty),
-        ("or", Ty::B16 | Ty::B32 | Ty::B64) => simple(b, &form, IntOp::Or, ty),
-        ("xor", Ty::B16 | Ty::B32 | Ty::B64) => simple(b, &form, IntOp::Xor, ty),
-        ("not", Ty::B16) => lanes(b, &form, ty, 1, Some(|[a, ..], _| (!a & 0xffff, false))),
-        ("not", Ty::B32 | Ty::B64) => {
-            let [d, a] = form.finish()?;
-            if wide {
-                let (a, ones) = (
-                    b.source64(&form, a, ty)?,
-                    b.constant64(Value::Bits(u64::MAX))?,
-                );
-                let d = b.target64(&form, d)?;
-                b.emit(Op::Int64 {
-                    op: IntOp::Xor,
-                    d,
-                    a,
-                    b: ones,
-                });
-            } else {
-                let (a, ones) = (
-                    b.source32(&form, a, ty)?,
-                    b.constant32(Value::Bits(0xffff_ffff))?,
-                );
-                let d = b.target32(&form, d)?;
-                b.emit(Op::Int32 {
-                    op: IntOp::Xor,
-                    d,
-                    a,
-                    b: ones,
-                });
-            }
-            Ok(())
-        }
-        ("cnot", Ty::B16 | Ty::B32 | Ty::B64) => lanes(
-            b,
-            &form,
-            ty,
-            1,
-            Some(|[a, ..], _| (u64::from(a == 0), false)),
-        ),
-        ("shl", Ty::B16 | Ty::B32 | Ty::B64) => shift(b, &form, IntOp::Shl, ty),
-        ("shr", Ty::S16 | Ty::S32 | Ty::S64) => shift(b, &form, IntOp::ShrSigned, ty),
-        ("shr", Ty::B16 | Ty::B32 | Ty::B64 | Ty::U16 | Ty::U32 | Ty::U64) => {
-            shift(b, &form, IntOp::ShrUnsigned, ty)
-        }
-        ("lop3", Ty::B32) => lop3(b, &form),
-        ("popc", Ty::B32 | Ty::B64) => count(b, &form, ty, |[a, ..], _| {
-            (u64::from(a.count_ones()), false)
-        }),
-        ("clz", Ty::B32) => count(b, &form, ty, |[a, ..], _| {
-            (u64::from((a as u32).leading_zeros()), false)
-        }),
-        ("clz", Ty::B64) => count(b, &form, ty, |[a, ..], _| {
-            (u64::from(a.leading_zeros()), false)
-        }),
-        ("bfind", _) => find(b, &form, ty, shift_amount),
-        ("brev", Ty::B32) => lanes(
-            b,
-            &form,
-            ty,
-            1,
-            Some(|[a, ..], _| (u64::from((a as u32).reverse_bits()), false)),
-        ),
-        ("brev", Ty::B64) => lanes(
-            b,
-            &form,
-            ty,
-            1,
-            Some(|[a, ..], _| (a.reverse_bits(), false)),
-        ),
-        ("bfe", _) => field_extract(b, &form, ty),
-        ("bfi", Ty::B32) => field_insert(b, &form, ty, |s, _| (bfi::<32>(s), false)),
-        ("bfi", Ty::B64) => field_insert(b, &form, ty, |s, _| (bfi::<64>(s), false)),
-        _ => Err(form.unsupported()),
-    }
-}
-
-fn logic<'a>(b: &mut Builder<'a, '_>, form: &Form<'_, 'a>, op: PredOp) -> Result<(), ParseError> {
-    let [d, left, right] = form.finish()?;
-    let (left, right) = (b.pred(form, left)?, b.pred(form, right)?);
-    let d = b.only_pred(form, d)?;
-    b.emit(Op::Logic {
-        op,
-        d,
-        a: left,
-        b: right,
-    });
-    Ok(())
-}
-
-/// The count is a 32-bit operand in every width.
-fn shift<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    op: IntOp,
-    ty: Ty,
-) -> Result<(), ParseError> {
-    let [d, value, count] = form.finish()?;
-    let count = b.r32(form, count)?;
-    match ty.size() {
-        4 => {
-            let value = b.source32(form, value, ty)?;
-            let d = b.target32(form, d)?;
-            b.emit(Op::Int32 {
-                op,
-                d,
-                a: value,
-                b: count,
-            });
-        }
-        8 => {
-            let value = b.source64(form, value, ty)?;
-            let d = b.target64(form, d)?;
-            b.emit(Op::Int64 {
-                op,
-                d,
-                a: value,
-                b: count,
-            });
-        }
-        _ => {
-            let mut value = b.r16(form, value)?;
-            if op == IntOp::ShrSigned {
-                value = sign_extended(b, value)?;
-            }
-            let Reg::R16(d) = b.target(form, d, ty)? else {
-                return Err(form.unsupported());
-            };
-            short(b, op, d, value, count)?;
-        }
-    }
-    Ok(())
-}
-
-/// A function whose result has 32 bits whatever the operand has.
-fn count<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    ty: Ty,
-    eval: LaneFn,
-) -> Result<(), ParseError> {
-    let [d, a] = form.finish()?;
-    let a = b.source(form, a, ty)?;
-    let d = b.target32(form, d)?;
-    b.lane(Lane::to(Reg::R32(d)), eval, &[a]);
-    Ok(())
-}
-
-/// `bfind`: the highest bit that differs from the sign; all ones when there is none.
-fn find<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    ty: Ty,
-    shift: bool,
-) -> Result<(), ParseError> {
-    fn highest<const BITS: u32>(value: u64, shift: bool) -> (u64, bool) {
-        let position = match value {
-            0 => return (0xffff_ffff, false),
-            value => 63 - value.leading_zeros(),
-        };
-        (
-            u64::from(if shift { BITS - 1 - position } else { position }),
-            false,
-        )
-    }
-    /// Flips negative numbers, so that their zeros are found.
-    fn magnitude32(value: u64) -> u64 {
-        let value = value as i32;
-        u64::from((value ^ (value >> 31)) as u32)
-    }
-    fn magnitude64(value: u64) -> u64 {
-        let value = value as i64;
-        (value ^ (value >> 63)) as u64
-    }
-    let eval: LaneFn = match (ty, shift) {
-        (Ty::U32, false) => |[a, ..], _| highest::<32>(a, false),
-        (Ty::U32, true) => |[a, ..], _| highest::<32>(a, true),
-        (Ty::U64, false) => |[a, ..], _| highest::<64>(a, false),
-        (Ty::U64, true) => |[a, ..], _| highest::<64>(a, true),
-        (Ty::S32, false) => |[a, ..], _| highest::<32>(magnitude32(a), false),
-        (Ty::S32, true) => |[a, ..], _| highest::<32>(magnitude32(a), true),
-        (Ty::S64, false) => |[a, ..], _| highest::<64>(magnitude64(a), false),
-        (Ty::S64, true) => |[a, ..], _| highest::<64>(magnitude64(a), true),
-        _ => return Err(form.unsupported()),
-    };
-    count(b, form, ty, eval)
-}
-
-fn field_extract<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    ty: Ty,
-) -> Result<(), ParseError> {
-    /// Position and length are the low bytes of their operands; bits past the top are the sign, or zeros.
-    fn extract<const BITS: u32>([a, position, length, _]: [u64; 4], signed: bool) -> (u64, bool) {
-        let (position, length) = ((position & 0xff) as u32, (length & 0xff) as u32);
-        let top = BITS - 1;
-        let sign_at = (position + length).saturating_sub(1).min(top);
-        let fill = signed && length > 0 && (a >> sign_at) & 1 == 1;
-        let field = |index: u32| {
-            if index < length && position + index <= top {
-                (a >> (position + index)) & 1
-            } else {
-                u64::from(fill)
-            }
-        };
-        (
-            (0..BITS).fold(0, |bits, index| bits | field(index) << index),
-            false,
-        )
-    }
-    let eval: LaneFn = match ty {
-        Ty::U32 => |s, _| extract::<32>(s, false),
-        Ty::S32 => |s, _| extract::<32>(s, true),
-        Ty::U64 => |s, _| extract::<64>(s, false),
-        Ty::S64 => |s, _| extract::<64>(s, true),
-        _ => return Err(form.unsupported()),
-    };
-    let [d, a, position, length] = form.finish()?;
-    let sources = [
-        b.source(form, a, ty)?,
-        Reg::R32(b.r32(form, position)?),
-        Reg::R32(b.r32(form, length)?),
-    ];
-    let d = b.target(form, d, ty)?;
-    b.lane(Lane::to(d), eval, &sources);
-    Ok(())
-}
-
-/// Puts the low `length` bits of `a` into `b` from `position` on.
-fn bfi<const BITS: u32>([a, b, position, length]: [u64; 4]) -> u64 {
-    let (position, length) = ((position & 0xff) as u32, (length & 0xff) as u32);
-    let end = (position + length).min(BITS);
-    (position..end).fold(b, |bits, at| {
-        bits & !(1 << at) | ((a >> (at - position)) & 1) << at
-    })
-}
-
-fn field_insert<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    ty: Ty,
-    eval: LaneFn,
-) -> Result<(), ParseError> {
-    let [d, a, into, position, length] = form.finish()?;
-    let sources = [
-        b.source(form, a, ty)?,
-        b.source(form, into, ty)?,
-        Reg::R32(b.r32(form, position)?),
-        Reg::R32(b.r32(form, length)?),
-    ];
-    let d = b.target(form, d, ty)?;
-    b.lane(Lane::to(d), eval, &sources);
-    Ok(())
-}
-
-fn lop3<'a>(b: &mut Builder<'a, '_>, form: &Form<'_, 'a>) -> Result<(), ParseError> {
-    let [d, x, y, z, table] = form.finish()?;
-    let &Operand::Int(table) = table else {
-        return Err(form.wrong("needs a constant table"));
-    };
-    if table > 0xff {
-        return Err(form.wrong("needs a table of 8 bits"));
-    }
-    let mut sources = Vec::new();
-    for operand in [x, y, z] {
-        sources.push(b.source(form, operand, Ty::B32)?);
-    }
-    sources.push(Reg::R32(b.constant32(Value::Bits(table))?));
-    let d = b.target32(form, d)?;
-    let eval: LaneFn = |[x, y, z, table], _| {
-        let minterm = |index: u64| {
-            let pick = |value: u64, bit: u64| if index & bit != 0 { value } else { !value };
-            if table >> index & 1 == 1 {
-                pick(x, 4) & pick(y, 2) & pick(z, 1)
-            } else {
-                0
-            }
-        };
-        (
-            (0..8).map(minterm).fold(0, |bits, term| bits | term) & 0xffff_ffff,
-            false,
-        )
-    };
-    b.lane(Lane::to(Reg::R32(d)), eval, &sources);
-    Ok(())
-}
-
-fn funnel_shift<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    fn joined(low: u64, high: u64) -> u64 {
-        high << 32 | low
-    }
-    fn left(low: u64, high: u64, count: u64) -> (u64, bool) {
-        ((joined(low, high) << count) >> 32, false)
-    }
-    fn right(low: u64, high: u64, count: u64) -> (u64, bool) {
-        ((joined(low, high) >> count) & 0xffff_ffff, false)
-    }
-    let direction = form.take_one_of(&["l", "r"]);
-    let mode = form.take_one_of(&["wrap", "clamp"]);
-    let ty = form.ty()?;
-    let eval: LaneFn = match (direction, mode, ty) {
-        (Some("l"), Some("wrap"), Ty::B32) => {
-            |[low, high, count, _], _| left(low, high, count & 31)
-        }
-        (Some("l"), Some("clamp"), Ty::B32) => {
-            |[low, high, count, _], _| left(low, high, count.min(32))
-        }
-        (Some("r"), Some("wrap"), Ty::B32) => {
-            |[low, high, count, _], _| right(low, high, count & 31)
-        }
-        (Some("r"), Some("clamp"), Ty::B32) => {
-            |[low, high, count, _], _| right(low, high, count.min(32))
-        }
-        _ => return Err(form.unsupported()),
-    };
-    lanes(b, &form, ty, 3, Some(eval))
-}
-
-fn permute<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    fn gather(a: u64, b: u64, selectors: [u64; 4]) -> (u64, bool) {
-        let bytes = (b << 32 | a).to_le_bytes();
-        let pick = |selector: u64| {
-            let byte = bytes[(selector & 7) as usize];
-            // Bit 3 spreads the byte's sign.
-            if selector & 8 == 0 {
-                byte
-            } else {
-                ((byte as i8) >> 7) as u8
-            }
-        };
-        (u64::from(u32::from_le_bytes(selectors.map(pick))), false)
-    }
-    let ty = form.ty()?;
-    let mode = form.take_one_of(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]);
-    let eval: LaneFn = match mode {
-        None => |[a, b, c, _], _| gather(a, b, [c & 15, c >> 4 & 15, c >> 8 & 15, c >> 12 & 15]),
-        Some("f4e") => |[a, b, c, _], _| gather(a, b, [0, 1, 2, 3].map(|k| (k + (c & 3)) & 7)),
-        Some("b4e") => |[a, b, c, _], _| gather(a, b, [0, 7, 6, 5].map(|k| (k + (c & 3)) & 7)),
-        Some("rc8") => |[a, b, c, _], _| gather(a, b, [c & 3; 4]),
-        Some("ecl") => |[a, b, c, _], _| gather(a, b, [0, 1, 2, 3].map(|k: u64| k.max(c & 3))),
-        Some("ecr") => |[a, b, c, _], _| gather(a, b, [0, 1, 2, 3].map(|k: u64| k.min(c & 3))),
-        _ => |[a, b, c, _], _| gather(a, b, [0, 1, 2, 3].map(|k| 2 * (c & 1) + (k & 1))),
-    };
-    if ty != Ty::B32 {
+    if left.size() != 4 || right.size() != 4 || !right.is_integer() {
         return Err(form.unsupported());
     }
-    lanes(b, &form, ty, 3, Some(eval))
+    let [d, x, y, z] = form.finish()?;
+    let how = u64::from(left.is_signed())
+        | u64::from(right.is_signed()) << 1
+        | if part == Some("hi") { 2 << 2 } else { 0 };
+    let mut sources = Vec::new();
+    for operand in [x, y, z] {
+        sources.push(b.source(&form, operand, Ty::B32)?);
+    }
+    sources.push(Reg::R32(b.constant32(Value::Bits(how))?));
+    let d = b.target(&form, d, Ty::B32)?;
+    let eval = if part.is_some() { dot::<2> } else { dot::<4> };
+    b.lane(Lane::to(d), eval, &sources);
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The syntax tree to instructions that run fast: names become row numbers, modifiers become enums.
 mod atomic;
+mod bits;
 mod builder;
 mod compare;
 mod control;
@@ -8,6 +9,8 @@ mod effects;
 mod float;
 mod form;
 pub(crate) mod fragment;
+mod function;
+mod fused;
 mod half;
 mod hint;
 mod instruction;
@@ -25,6 +28,7 @@ mod video;
 mod warp;
 
 pub(crate) use effects::Cell;
+pub use instruction::OPCODES;
 pub(crate) use instruction::is_other_opcode;
 pub(crate) use module::{EntryInfo, decode};
 pub(crate) use program::{Function, Program, Special, Target, Value};

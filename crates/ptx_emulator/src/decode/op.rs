@@ -4,6 +4,7 @@
 //! 64 bits, and predicates, which are one bit for each lane. Immediates, special registers and uniform parameters are
 //! rows like any other, filled when the frame is made, so that no operand needs a case at run time.
 
+use super::half::Half;
 use super::matrix::MatrixOp;
 use super::mbarrier::MbarrierOp;
 use crate::fault::Space;
@@ -86,6 +87,8 @@ pub(crate) enum FloatOp {
     Add,
     Sub,
     Mul,
+    /// Of floats of 32 bits; subnormal results become zeros.
+    MulFlushed,
     Div,
     Min,
     Max,
@@ -261,6 +264,8 @@ pub(crate) enum Op {
         b: Row,
     },
     Fma32 {
+        /// Subnormal results become zeros.
+        flush: bool,
         d: Row,
         a: Row,
         b: Row,
@@ -413,6 +418,7 @@ pub(crate) enum AtomicKind {
     MaxSigned,
     AddF32,
     AddF64,
+    AddHalf(Half),
 }
 
 pub(crate) struct AtomicOp {

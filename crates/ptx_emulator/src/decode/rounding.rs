@@ -40,7 +40,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// The sum of two doubles rounded to a float.
 pub(super) fn sum32(a: f64, b: f64, mode: u8) -> f32 {
     let (sum, tail) = two_sum(a, b);
-    if sum == 0.0 && mode == DOWN && (a.is_sign_negative() || b.is_sign_negative()) {
+    if sum == 0.0 && mode & !FLUSH == DOWN && (a.is_sign_negative() || b.is_sign_negative()) {
         return -0.0;
     }
     to_f32(sum, tail, mode)
@@ -58,8 +58,30 @@ pub(super) fn sum64(a: f64, b: f64, mode: u8) -> f64 {
     directed64(sum, tail, mode)
 }
 
+/// Added to a mode: subnormal results become zeros.
+pub(super) const FLUSH: u8 = 8;
+
+/// Whether a result that is to be rounded in `mode` stays subnormal when its 24 bits are rounded as if the exponent had
+/// no end.
+fn is_tiny(value: f64, tail: f64, mode: u8) -> bool {
+    let (magnitude, tail) = (value.abs(), tail * 1.0_f64.copysign(value));
+    let order = |part: f64| exact_order(magnitude, tail, f64::from(f32::MIN_POSITIVE) * part);
+    match mode {
+        // The tie goes to the even number, which is normal.
+        NEAREST => order(1.0 - 2.0_f64.powi(-25)) == Ordering::Less,
+        // Away from zero, which takes all above the last subnormal number to the normal one.
+        UP if value > 0.0 => order(1.0 - 2.0_f64.powi(-24)) != Ordering::Greater,
+        DOWN if value < 0.0 => order(1.0 - 2.0_f64.powi(-24)) != Ordering::Greater,
+        _ => order(1.0) == Ordering::Less,
+    }
+}
+
 /// Rounds `value + tail` to a float. Rounding to nearest takes `tail` for zero.
 pub(super) fn to_f32(value: f64, tail: f64, mode: u8) -> f32 {
+    if mode & FLUSH != 0 && is_tiny(value, tail, mode & !FLUSH) {
+        return 0.0_f32.copysign(value as f32);
+    }
+    let mode = mode & !FLUSH;
     let nearest = value as f32;
     let above = exact_order(value, tail, f64::from(nearest));
     canonical(match (mode, above) {

@@ -117,6 +117,7 @@ fn change(op: &AtomicOp, old: u64, operand: u64, other: u64, flush: bool) -> u64
                 sum.to_bits()
             })
         }
+        AtomicKind::AddHalf(ty) => ty.add(old, operand),
         AtomicKind::AddF64 => {
             let sum = f64::from_bits(old) + f64::from_bits(operand);
             if sum.is_nan() {

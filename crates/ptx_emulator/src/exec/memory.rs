@@ -597,8 +597,16 @@ impl<'a> Memory<'a> {
         change: impl Fn(u64) -> u64,
     ) -> u64 {
         match (region, size) {
+            (Region::Global(allocation), 2) => allocation.update::<2>(offset, change),
             (Region::Global(allocation), 4) => allocation.update::<4>(offset, change),
             (Region::Global(allocation), _) => allocation.update::<8>(offset, change),
+            (Region::Shared, 2) => {
+                let word = &mut self.shared[shared_index(offset)];
+                let shift = 8 * (offset & 2);
+                let old = u64::from(*word >> shift & 0xffff);
+                *word = *word & !(0xffff << shift) | (change(old) as u32 & 0xffff) << shift;
+                old
+            }
             (Region::Shared, 4) => {
                 let word = &mut self.shared[shared_index(offset)];
                 let old = u64::from(*word);

@@ -251,6 +251,10 @@ pub(super) fn run<O: Observer>(
                 FloatOp::Add => float32!(d, a, b, |x, y| x + y),
                 FloatOp::Sub => float32!(d, a, b, |x, y| x - y),
                 FloatOp::Mul => float32!(d, a, b, |x, y| x * y),
+                FloatOp::MulFlushed => float32!(d, a, b, |x, y| {
+                    let flush = flushes(f64::from(x) * f64::from(y));
+                    x * y * if flush { 0.0 } else { 1.0 }
+                }),
                 FloatOp::Div => float32!(d, a, b, |x, y| x / y),
                 FloatOp::Min => float32!(d, a, b, |x, y| min32(x, y)),
                 FloatOp::Max => float32!(d, a, b, |x, y| max32(x, y)),
@@ -258,17 +262,25 @@ pub(super) fn run<O: Observer>(
             Op::Float64 { op, d, a, b } => match op {
                 FloatOp::Add => float64!(d, a, b, |x, y| x + y),
                 FloatOp::Sub => float64!(d, a, b, |x, y| x - y),
-                FloatOp::Mul => float64!(d, a, b, |x, y| x * y),
+                FloatOp::Mul | FloatOp::MulFlushed => float64!(d, a, b, |x, y| x * y),
                 FloatOp::Div => float64!(d, a, b, |x, y| x / y),
                 FloatOp::Min => float64!(d, a, b, |x, y| min64(x, y)),
                 FloatOp::Max => float64!(d, a, b, |x, y| max64(x, y)),
             },
-            Op::Fma32 { d, a, b, c } => {
+            Op::Fma32 { flush, d, a, b, c } => {
                 let (a, b, c) = (frame.r32(a), frame.r32(b), frame.r32(c));
-                each32!(d, lane => {
-                    let [x, y, z] = [a[lane], b[lane], c[lane]].map(f32::from_bits);
-                    bits32(x.mul_add(y, z))
-                });
+                if flush {
+                    each32!(d, lane => {
+                        let [x, y, z] = [a[lane], b[lane], c[lane]].map(f32::from_bits);
+                        let flush = flushes(f64::from(x) * f64::from(y) + f64::from(z));
+                        bits32(x.mul_add(y, z) * if flush { 0.0 } else { 1.0 })
+                    });
+                } else {
+                    each32!(d, lane => {
+                        let [x, y, z] = [a[lane], b[lane], c[lane]].map(f32::from_bits);
+                        bits32(x.mul_add(y, z))
+                    });
+                }
             }
             Op::Fma64 { d, a, b, c } => {
                 let (a, b, c) = (frame.r64(a), frame.r64(b), frame.r64(c));
@@ -280,8 +292,8 @@ pub(super) fn run<O: Observer>(
             Op::FloatFn32 { op, d, a } => {
                 let a = frame.r32(a);
                 match op {
-                    FloatFn::Neg => each32!(d, lane => a[lane] ^ (1 << 31)),
-                    FloatFn::Abs => each32!(d, lane => a[lane] & (u32::MAX >> 1)),
+                    FloatFn::Neg => each32!(d, lane => bits32(-f32::from_bits(a[lane]))),
+                    FloatFn::Abs => each32!(d, lane => bits32(f32::from_bits(a[lane]).abs())),
                     FloatFn::Sqrt => each32!(d, lane => bits32(f32::from_bits(a[lane]).sqrt())),
                     FloatFn::Recip => each32!(d, lane => bits32(1.0 / f32::from_bits(a[lane]))),
                 }
@@ -384,7 +396,7 @@ pub(super) fn run<O: Observer>(
                 }
                 Convert::F64ToF32 => {
                     let a = frame.r64(a);
-                    each32!(d, lane => bits32(f64::from_bits(a[lane]) as f32));
+                    each32!(d, lane => narrow(a[lane]));
                 }
                 Convert::S32ToF32 => {
                     let a = frame.r32(a);
@@ -514,6 +526,26 @@ fn bits32(value: f32) -> u32 {
         0x7fff_ffff
     } else {
         value.to_bits()
+    }
+}
+
+/// Whether `.ftz` makes a zero of a result: when it is subnormal even after its 24 bits were rounded, as if the exponent
+/// had no end.
+#[inline(always)]
+fn flushes(exact: f64) -> bool {
+    // Half a last place below the smallest normal number; the tie goes to the even number, which is the normal one.
+    const TIE: f64 = f32::MIN_POSITIVE as f64 * (1.0 - 1.0 / 33_554_432.0);
+    exact.abs() < TIE
+}
+
+/// A double rounded to a float: the one conversion whose NaN keeps sign and payload, as far as it fits.
+#[inline(always)]
+fn narrow(bits: u64) -> u32 {
+    let value = f64::from_bits(bits);
+    if value.is_nan() {
+        ((bits >> 63) << 31) as u32 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff
+    } else {
+        (value as f32).to_bits()
     }
 }
 

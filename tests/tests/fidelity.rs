@@ -1,0 +1,197 @@
+//! The emulator against what a GPU made of the fidelity corpus, and against a GPU that is here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use blockwise::device::{Device, DeviceChoice};
+use blockwise_tests::corpus::golden::Golden;
+use blockwise_tests::corpus::{self, Program, run};
+use blockwise_tests::devices;
+
+fn emulator() -> Device {
+    Device::connect(DeviceChoice::Emulator).expect("the emulator is always there")
+}
+
+/// Says all that is wrong, or as much as fits a screen.
+#[track_caller]
+fn none(wrong: &[String]) {
+    let shown: Vec<&str> = wrong.iter().take(30).map(String::as_str).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} programs, such as\n{}",
+        wrong.len(),
+        shown.join("\n")
+    );
+}
+
+#[test]
+fn the_emulator_computes_what_the_gpu_did() {
+    let golden = Golden::read(&Golden::path()).unwrap_or_else(|error| panic!("{error}"));
+    let emulator = emulator();
+    let programs = corpus::programs();
+    let wrong: Vec<String> = programs
+        .iter()
+        .filter_map(|program| {
+            let expected = match golden.output(program) {
+                Ok(expected) => expected,
+                Err(stale) => return Some(stale),
+            };
+            match run::run(&emulator, program) {
+                Ok(output) => run::difference(program, &output, expected),
+                Err(error) => Some(format!("{}: {error}", program.name)),
+            }
+        })
+        .collect();
+    none(&wrong);
+    assert_eq!(
+        golden.len(),
+        programs.len(),
+        "the golden file has programs that are gone"
+    );
+    assert!(programs.len() >= 300);
+}
+
+#[test]
+fn the_golden_file_says_what_it_was_recorded_on() {
+    let golden = Golden::read(&Golden::path()).unwrap_or_else(|error| panic!("{error}"));
+    for (line, start) in golden
+        .provenance
+        .iter()
+        .zip(["device: NVIDIA ", "driver: ", "date: 20"])
+    {
+        assert!(line.starts_with(start), "{line}");
+    }
+    assert_eq!(golden.provenance.len(), 3);
+}
+
+#[test]
+fn a_gpu_that_is_here_computes_what_the_emulator_does() {
+    if devices::emulator_and_gpu().is_none() {
+        return;
+    }
+    let gpu = Device::connect(DeviceChoice::Gpu).expect("it was there just now");
+    let emulator = emulator();
+    let wrong: Vec<String> = corpus::programs()
+        .iter()
+        .filter_map(
+            |program| match (run::run(&emulator, program), run::run(&gpu, program)) {
+                (Ok(ours), Ok(theirs)) => run::difference(program, &ours, &theirs),
+                (Err(error), _) | (_, Err(error)) => Some(format!("{}: {error}", program.name)),
+            },
+        )
+        .collect();
+    none(&wrong);
+}
+
+/// Opcodes of other compilers' kernels, whose results on an H200 are the fixtures of the emulator's own test `foreign`.
+const FOREIGN: [&str; 17] = [
+    "createpolicy",
+    "griddepcontrol",
+    "mbarrier",
+    "movmatrix",
+    "setmaxnreg",
+    "stmatrix",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd2",
+    "vadd4",
+    "vmax2",
+    "vmax4",
+    "vmin2",
+    "vmin4",
+    "vsub2",
+    "vsub4",
+    "wmma",
+];
+
+#[test]
+fn every_opcode_of_the_emulator_is_in_the_corpus() {
+    let programs = corpus::programs();
+    let bases: BTreeSet<&str> = programs
+        .iter()
+        .flat_map(Program::forms)
+        .filter_map(|form| form.split('.').next())
+        .collect();
+    let missing: Vec<_> = ptx_emulator::OPCODES
+        .iter()
+        .filter(|opcode| !bases.contains(**opcode) && !FOREIGN.contains(opcode))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "no program of the corpus has {missing:?}"
+    );
+}
+
+/// A form without regard to the order of its modifiers; that of its types counts.
+fn key(form: &str) -> (Vec<&str>, Vec<&str>) {
+    let is_type = |part: &&str| {
+        part.starts_with(['b', 'u', 's', 'f', 't', 'p'])
+            && (part.ends_with(|c: char| c.is_ascii_digit()) || *part == "pred")
+    };
+    let (types, mut rest): (Vec<&str>, Vec<&str>) = form.split('.').partition(is_type);
+    rest.sort_unstable();
+    (rest, types)
+}
+
+/// Opcodes whose modifiers are independent of each other (space, order, cache hint, operation, type; comparison, type, combination):
+/// the corpus has every value of each, not every product.
+const PRODUCTS: [&str; 6] = ["ld", "st", "atom", "red", "set", "setp"];
+
+/// Each form of the corpus with one modifier left out, put in or exchanged is in the corpus too, or refused.
+#[test]
+fn forms_next_to_the_corpus_are_refused() {
+    let programs = corpus::programs();
+    let mut first: BTreeMap<_, (&str, &Program)> = BTreeMap::new();
+    let mut modifiers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for program in &programs {
+        for form in program.forms() {
+            first.entry(key(form)).or_insert((form, program));
+            let (base, rest) = form.split_once('.').unwrap_or((form, ""));
+            modifiers
+                .entry(base)
+                .or_default()
+                .extend(rest.split('.').filter(|part| !part.is_empty()));
+        }
+    }
+    let mut tried = BTreeSet::new();
+    let mut accepted = Vec::new();
+    for &(form, program) in first.values() {
+        let parts: Vec<&str> = form.split('.').collect();
+        if PRODUCTS.contains(&parts[0]) {
+            continue;
+        }
+        let others: Vec<&str> = modifiers[parts[0]].iter().copied().collect();
+        let mut variants = Vec::new();
+        for at in 1..parts.len() {
+            let mut fewer = parts.clone();
+            fewer.remove(at);
+            variants.push(fewer);
+            for &other in &others {
+                let mut exchanged = parts.clone();
+                exchanged[at] = other;
+                variants.push(exchanged);
+            }
+        }
+        for &other in &others {
+            let mut more = parts.clone();
+            more.insert(1, other);
+            variants.push(more);
+        }
+        for variant in variants {
+            let variant = variant.join(".");
+            let (rest, types) = key(&variant);
+            let known = first.contains_key(&key(&variant));
+            let id = (rest.join("."), types.join("."), parts.len());
+            if known || !tried.insert(id) {
+                continue;
+            }
+            let text = program
+                .ptx
+                .replacen(&format!("{form} "), &format!("{variant} "), 1);
+            if text != program.ptx && ptx_emulator::Module::parse(&text).is_ok() {
+                accepted.push(format!("{variant} (beside {form})"));
+            }
+        }
+    }
+    assert!(tried.len() > 2000);
+    none(&accepted);
+}
