@@ -33,8 +33,6 @@
 //! source line, in which block and thread. What the emulator does not know is refused when the module is parsed
 //! ([`ParseErrorKind::Unsupported`]); it never guesses.
 #![deny(unsafe_code)]
-// What the observer gives for fences and groups of asynchronous copies is not all used yet.
-#![allow(dead_code)]
 
 mod check;
 mod decode;

@@ -9,7 +9,7 @@ use crate::fault::{Access, FaultKind, Space};
 use std::sync::atomic::{Ordering, fence};
 
 #[inline(never)]
-pub(super) fn execute<O: Observer>(
+pub(super) fn execute<O: Observer + ?Sized>(
     op: &AtomicOp,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
@@ -131,7 +131,7 @@ fn change(op: &AtomicOp, old: u64, operand: u64, other: u64, flush: bool) -> u64
 
 /// `cp.async`: copies now.
 #[inline(never)]
-pub(super) fn copy_async<O: Observer>(
+pub(super) fn copy_async<O: Observer + ?Sized>(
     op: &CopyAsync,
     frame: &Frame<'_>,
     memory: &mut Memory<'_>,

@@ -24,7 +24,7 @@ pub(super) type BlockFault = (usize, Located);
 /// Lets threads go whose barrier is complete; whether there were any.
 ///
 /// `stuck` says that no warp can run: then a barrier that is not complete never will be.
-pub(super) fn release<O: Observer>(
+pub(super) fn release<O: Observer + ?Sized>(
     warps: &mut [Warp],
     around: &mut Surroundings<'_, '_, O>,
     stuck: bool,
@@ -115,7 +115,7 @@ fn threads_text(count: u32) -> String {
 }
 
 /// A barrier of the whole block: complete when every thread is there, at the same instruction, and none has exited.
-fn release_all<O: Observer>(
+fn release_all<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
     around: &mut Surroundings<'_, '_, O>,
@@ -181,7 +181,7 @@ fn summed(entries: Vec<(String, Place)>) -> Vec<(String, Place)> {
 }
 
 /// A barrier for a number of threads: those that came first go first.
-fn release_counted<O: Observer>(
+fn release_counted<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
     count: u32,
@@ -228,7 +228,7 @@ fn release_counted<O: Observer>(
 }
 
 /// Sets splits free behind their barrier, with the result of its reduction.
-fn go<O: Observer>(
+fn go<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
     announced: &[Arrived],

@@ -24,7 +24,7 @@ pub(super) struct Block {
 }
 
 /// What belongs to a worker and not to its blocks.
-pub(super) struct Worker<'a, O> {
+pub(super) struct Worker<'a, O: ?Sized> {
     /// For each instruction, the allocation that it used last.
     pub(super) hints: &'a mut [u32],
     pub(super) observer: &'a mut O,
@@ -63,7 +63,7 @@ impl Block {
     }
 
     /// Makes it the block that starts at that position, with its memory cleared.
-    pub(super) fn start<O: Observer>(
+    pub(super) fn start<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
         position: u64,
@@ -92,7 +92,7 @@ impl Block {
     }
 
     /// The warps, and what they need from their surroundings.
-    fn parts<'a, 'l, O: Observer>(
+    fn parts<'a, 'l, O: Observer + ?Sized>(
         &'a mut self,
         launch: &'a Launch<'l>,
         worker: &'a mut Worker<'_, O>,
@@ -102,7 +102,6 @@ impl Block {
             observer: worker.observer,
             schedule: worker.schedule.as_mut(),
             slot: self.slot,
-            number: self.number,
             block: self.index,
             shared: &mut self.shared,
             hints: worker.hints,
@@ -116,7 +115,7 @@ impl Block {
     }
 
     /// Runs the warps in turn until the block ends, or has had its share of warp instructions.
-    pub(super) fn run<O: Observer>(
+    pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
         worker: &mut Worker<'_, O>,

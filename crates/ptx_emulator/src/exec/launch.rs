@@ -83,7 +83,8 @@ struct Progress {
 
 /// Runs all blocks on so many workers.
 pub(crate) fn launch(request: Request<'_>, workers: usize) -> Outcome {
-    run(request, &mut vec![(); workers])
+    let mut nobody = vec![(); workers];
+    run(request, &mut nobody.iter_mut().collect::<Vec<_>>())
 }
 
 /// Runs all blocks, with a worker for each observer.
@@ -95,7 +96,7 @@ pub(crate) fn watch(request: Request<'_>, observers: &mut [&mut dyn Observer]) -
 ///
 /// Blocks start in order. A block that runs long is set aside for others from time to time, so that blocks may wait
 /// for each other as long as not more than [`RESIDENT`] of them for each worker are unfinished at once.
-fn run<O: Observer>(request: Request<'_>, observers: &mut [O]) -> Outcome {
+fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> Outcome {
     let blocks: u64 = request
         .config
         .grid
@@ -134,11 +135,11 @@ fn run<O: Observer>(request: Request<'_>, observers: &mut [O]) -> Outcome {
     };
     let total = Mutex::new(Statistics::default());
     if let [observer] = &mut observers[..workers] {
-        work(&launch, &progress, &total, observer);
+        work(&launch, &progress, &total, *observer);
     } else {
         rayon::scope(|scope| {
             for observer in &mut observers[..workers] {
-                scope.spawn(|_| work(&launch, &progress, &total, observer));
+                scope.spawn(|_| work(&launch, &progress, &total, *observer));
             }
         });
     }
@@ -196,7 +197,7 @@ fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Co
 }
 
 /// One worker: takes blocks until none is left.
-fn work<O: Observer>(
+fn work<O: Observer + ?Sized>(
     launch: &Launch<'_>,
     progress: &Progress,
     total: &Mutex<Statistics>,

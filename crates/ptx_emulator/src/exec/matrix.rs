@@ -14,7 +14,7 @@ const MAX_ELEMENTS: usize = 512;
 type Elements = [f64; MAX_ELEMENTS];
 
 #[inline(never)]
-pub(super) fn execute<O: Observer>(
+pub(super) fn execute<O: Observer + ?Sized>(
     op: &MatrixOp,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
@@ -131,7 +131,7 @@ fn write(frame: &mut Frame<'_>, register: Reg, values: &Row64) {
 }
 
 /// Offsets of the rows of `ldmatrix` and `stmatrix`: lane 8m + r holds the address of row r of matrix m; each row has 16 bytes.
-fn rows<O: Observer>(
+fn rows<O: Observer + ?Sized>(
     matrices: usize,
     ((space, address), access): ((Space, Address), Access),
     frame: &Frame<'_>,
@@ -233,7 +233,7 @@ fn slot_addresses(
     }))
 }
 
-fn load<O: Observer>(
+fn load<O: Observer + ?Sized>(
     op: &MatrixOp,
     tile: &Tile,
     (space, address): (Space, Address),
@@ -265,7 +265,7 @@ fn load<O: Observer>(
     Ok(())
 }
 
-fn store<O: Observer>(
+fn store<O: Observer + ?Sized>(
     op: &MatrixOp,
     tile: &Tile,
     (space, address): (Space, Address),

@@ -83,7 +83,7 @@ impl Object {
 }
 
 #[inline(never)]
-pub(super) fn execute<O: Observer>(
+pub(super) fn execute<O: Observer + ?Sized>(
     op: &MbarrierOp,
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,

@@ -277,7 +277,7 @@ impl<'a> Memory<'a> {
 
     /// `ld`
     #[inline(always)]
-    pub(super) fn load<O: Observer>(
+    pub(super) fn load<O: Observer + ?Sized>(
         &mut self,
         frame: &mut Frame<'_>,
         t: &Transfer,
@@ -342,7 +342,7 @@ impl<'a> Memory<'a> {
 
     /// `st`
     #[inline(always)]
-    pub(super) fn store<O: Observer>(
+    pub(super) fn store<O: Observer + ?Sized>(
         &mut self,
         frame: &Frame<'_>,
         t: &Transfer,

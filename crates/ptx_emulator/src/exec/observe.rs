@@ -9,11 +9,14 @@ use super::split::Base;
 use crate::decode::Program;
 use crate::fault::Access;
 
-/// Watches a launch. Every method may be left out.
+/// Watches a launch. Every method but the first may be left out.
 ///
 /// A turn is a stretch of instructions of one split; [`turn`](Self::turn) says whose it is, and what follows belongs
 /// to it until the next one.
 pub(crate) trait Observer: Send {
+    /// Itself, to be called through a table.
+    fn as_dyn(&mut self) -> &mut dyn Observer;
+
     /// A block begins. `slot` names it until another block begins there; a worker has few slots.
     fn block(&mut self, _slot: usize, _number: u64, _index: [u32; 3]) {}
 
@@ -52,48 +55,9 @@ pub(crate) trait Observer: Send {
 }
 
 /// Watches nothing.
-impl Observer for () {}
-
-/// Somebody, whoever it is.
-impl Observer for &mut (dyn Observer + '_) {
-    fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
-        (**self).block(slot, number, index);
-    }
-
-    fn enters(&mut self, turn: &Turn, mask: u32) {
-        (**self).enters(turn, mask);
-    }
-
-    fn copies_local(&mut self, turn: &Turn, from: u32, to: u32, size: u32, mask: u32) {
-        (**self).copies_local(turn, from, to, size, mask);
-    }
-
-    fn turn(&mut self, turn: &Turn) {
-        (**self).turn(turn);
-    }
-
-    fn step(&mut self, program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
-        (**self).step(program, pc, mask, active, frame);
-    }
-
-    fn skip(&mut self, pc: u32, active: u32, frame: &Frame<'_>) {
-        (**self).skip(pc, active, frame);
-    }
-
-    fn access(&mut self, pc: u32, seen: &Seen<'_>, frame: &Frame<'_>, memory: &Memory<'_>) {
-        (**self).access(pc, seen, frame, memory);
-    }
-
-    fn warp_barrier(&mut self, slot: usize, warp: u32, mask: u32) {
-        (**self).warp_barrier(slot, warp, mask);
-    }
-
-    fn arrives(&mut self, slot: usize, arrived: &Arrived) {
-        (**self).arrives(slot, arrived);
-    }
-
-    fn barrier(&mut self, slot: usize, complete: &Complete<'_>) {
-        (**self).barrier(slot, complete);
+impl Observer for () {
+    fn as_dyn(&mut self) -> &mut dyn Observer {
+        self
     }
 }
 
@@ -101,8 +65,6 @@ impl Observer for &mut (dyn Observer + '_) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) slot: usize,
-    /// The block's number in the grid, x fastest.
-    pub(crate) block: u64,
     pub(crate) warp: u32,
     pub(crate) base: Base,
     /// Lanes that have not exited.

@@ -50,7 +50,7 @@ pub(super) enum Event {
 
 /// Runs until something happens.
 #[inline(always)]
-pub(super) fn run<O: Observer>(
+pub(super) fn run<O: Observer + ?Sized>(
     program: &Program,
     turn: &Turn,
     cursor: &mut Cursor,

@@ -11,7 +11,7 @@ use crate::decode::Program;
 /// Runs a split until something happens.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-pub(super) fn run<O: Observer>(
+pub(super) fn run<O: Observer + ?Sized>(
     program: &Program,
     turn: &Turn,
     cursor: &mut Cursor,
@@ -20,7 +20,7 @@ pub(super) fn run<O: Observer>(
     observer: &mut O,
 ) -> Event {
     #[target_feature(enable = "avx2,fma")]
-    fn with_avx2<O: Observer>(
+    fn with_avx2<O: Observer + ?Sized>(
         program: &Program,
         turn: &Turn,
         cursor: &mut Cursor,
@@ -40,7 +40,7 @@ pub(super) fn run<O: Observer>(
 
 /// Runs a split until something happens.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn run<O: Observer>(
+pub(super) fn run<O: Observer + ?Sized>(
     program: &Program,
     turn: &Turn,
     cursor: &mut Cursor,
@@ -52,7 +52,7 @@ pub(super) fn run<O: Observer>(
 }
 
 /// The same loop for any processor, which is slower anyway: it calls its observer through a table.
-pub(super) fn portable<O: Observer>(
+pub(super) fn portable<O: Observer + ?Sized>(
     program: &Program,
     turn: &Turn,
     cursor: &mut Cursor,
@@ -60,6 +60,5 @@ pub(super) fn portable<O: Observer>(
     memory: &mut Memory<'_>,
     observer: &mut O,
 ) -> Event {
-    let mut observer: &mut dyn Observer = observer;
-    run::run(program, turn, cursor, frame, memory, &mut observer)
+    run::run(program, turn, cursor, frame, memory, observer.as_dyn())
 }

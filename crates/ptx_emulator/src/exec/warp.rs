@@ -43,13 +43,12 @@ pub(super) struct Warp {
 }
 
 /// What a warp needs from its surroundings while it runs.
-pub(super) struct Surroundings<'a, 'l, O> {
+pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
     pub(super) launch: &'a Launch<'l>,
     pub(super) observer: &'a mut O,
     pub(super) schedule: Option<&'a mut Schedule>,
-    /// The block's place among those of its worker, and its number in the grid.
+    /// The block's place among those of its worker.
     pub(super) slot: usize,
-    pub(super) number: u64,
     pub(super) block: [u32; 3],
     pub(super) shared: &'a mut SharedWords,
     pub(super) hints: &'a mut [u32],
@@ -108,7 +107,7 @@ impl Warp {
     }
 
     /// Makes it the warp of a new block, at the kernel's first instruction.
-    pub(super) fn start<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) {
+    pub(super) fn start<O: Observer + ?Sized>(&mut self, around: &mut Surroundings<'_, '_, O>) {
         let launch = around.launch;
         let threads = launch.threads - 32 * self.index;
         self.exists = if threads >= 32 {
@@ -139,7 +138,12 @@ impl Warp {
     }
 
     /// Makes a frame for a function and fills its constants, special registers and zeros, for some lanes.
-    fn enter<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>, base: Base, mask: u32) {
+    fn enter<O: Observer + ?Sized>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+        base: Base,
+        mask: u32,
+    ) {
         let (launch, block) = (around.launch, around.block);
         around.observer.enters(&self.turn(around, base), mask);
         fn grow<T: Clone>(rows: &mut Vec<T>, end: u32, zero: T) {
@@ -195,7 +199,7 @@ impl Warp {
     }
 
     /// Runs until all lanes wait or the warp has had its turn.
-    pub(super) fn run<O: Observer>(
+    pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
     ) -> Result<TurnEnd, Located> {
@@ -227,7 +231,10 @@ impl Warp {
     }
 
     /// Takes out the split to run next.
-    fn choose<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) -> Option<Split> {
+    fn choose<O: Observer + ?Sized>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Option<Split> {
         loop {
             let is_runnable = |split: &Split| split.state == State::Runnable;
             let mut runnable = self
@@ -269,17 +276,16 @@ impl Warp {
     }
 
     /// What an observer is told about lanes of this warp.
-    fn turn<O>(&self, around: &Surroundings<'_, '_, O>, base: Base) -> Turn {
+    fn turn<O: ?Sized>(&self, around: &Surroundings<'_, '_, O>, base: Base) -> Turn {
         Turn {
             slot: around.slot,
-            block: around.number,
             warp: self.index,
             base,
             live: self.live,
         }
     }
 
-    fn run_split<O: Observer>(
+    fn run_split<O: Observer + ?Sized>(
         &mut self,
         split: &Split,
         around: &mut Surroundings<'_, '_, O>,
@@ -356,7 +362,7 @@ impl Warp {
         (event, cursor)
     }
 
-    fn handle<O: Observer>(
+    fn handle<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
         event: Event,
@@ -457,7 +463,7 @@ impl Warp {
     }
 
     /// Arrives at a barrier: waits there, or only announces itself.
-    fn arrive<O: Observer>(
+    fn arrive<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
         around: &mut Surroundings<'_, '_, O>,
@@ -537,7 +543,10 @@ impl Warp {
     }
 
     /// Lets go the splits at warp-level instructions whose members have all come; whether there was one.
-    fn release_members<O: Observer>(&mut self, around: &mut Surroundings<'_, '_, O>) -> bool {
+    fn release_members<O: Observer + ?Sized>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> bool {
         let launch = around.launch;
         let code = &launch.program.code;
         let is_warp_barrier =
@@ -603,7 +612,7 @@ impl Warp {
     }
 
     /// Calls a function; lanes that call different ones part.
-    fn call<O: Observer>(
+    fn call<O: Observer + ?Sized>(
         &mut self,
         split: Split,
         around: &mut Surroundings<'_, '_, O>,
@@ -660,7 +669,7 @@ impl Warp {
         Ok(())
     }
 
-    fn call_function<O: Observer>(
+    fn call_function<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
         call: &Call,
@@ -711,7 +720,7 @@ impl Warp {
     }
 
     /// Calls a function of the driver, lane by lane.
-    fn call_system<O: Observer>(
+    fn call_system<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
         call: &Call,
@@ -754,7 +763,7 @@ impl Warp {
         Ok(())
     }
 
-    fn copy_returns<O: Observer>(
+    fn copy_returns<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
         callee: Base,
@@ -773,7 +782,7 @@ impl Warp {
     }
 
     /// Copies parameters, which are aligned to 8 bytes, word by word.
-    fn copy_local<O: Observer>(
+    fn copy_local<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
         base: Base,
@@ -803,7 +812,7 @@ impl Warp {
     }
 
     /// The memory that lanes of this warp see.
-    fn memory<'a, O>(
+    fn memory<'a, O: ?Sized>(
         &'a mut self,
         around: &'a mut Surroundings<'_, '_, O>,
         local_bytes: u64,

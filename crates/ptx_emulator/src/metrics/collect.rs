@@ -150,6 +150,10 @@ impl<'a> Collector<'a> {
 }
 
 impl Observer for Collector<'_> {
+    fn as_dyn(&mut self) -> &mut dyn Observer {
+        self
+    }
+
     fn step(&mut self, program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
         self.begin(pc, mask, active);
         let diverges = match &program.code[pc as usize].op {

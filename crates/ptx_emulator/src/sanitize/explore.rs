@@ -93,7 +93,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
         rule: Rule::OrderDependent,
         severity: Severity::Error,
         message: format!(
-            "the result depends on the order of the threads: the word at {address:#x} in global memory comes out differently"
+            "the result depends on the order of the threads: what lies at {address:#x} in global memory comes out differently"
         ),
         site: here.0,
         others: vec![there.0],
@@ -147,6 +147,10 @@ impl<'a> Witness<'a> {
 }
 
 impl Observer for Witness<'_> {
+    fn as_dyn(&mut self) -> &mut dyn Observer {
+        self
+    }
+
     fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
         self.scene.block(slot, number, index);
     }

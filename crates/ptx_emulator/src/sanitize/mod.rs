@@ -56,6 +56,10 @@ impl<'a> Sanitizer<'a> {
 }
 
 impl Observer for Sanitizer<'_> {
+    fn as_dyn(&mut self) -> &mut dyn Observer {
+        self
+    }
+
     fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
         self.scene.block(slot, number, index);
         if let Some(race) = &mut self.race {

@@ -37,7 +37,6 @@ impl<'a> Scene<'a> {
     pub(crate) fn new(program: &'a Program, config: LaunchConfig) -> Self {
         let turn = Turn {
             slot: 0,
-            block: 0,
             warp: 0,
             base: Base::default(),
             live: 0,

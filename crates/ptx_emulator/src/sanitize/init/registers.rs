@@ -1,7 +1,7 @@
 //! The undefined bits of a warp's registers.
 
 use crate::decode::Cell;
-use crate::exec::{Base, lanes};
+use crate::exec::Base;
 use crate::fault::Space;
 use crate::sanitize::Actor;
 
@@ -121,17 +121,4 @@ fn place(base: &Base, cell: Cell) -> (usize, usize) {
         Cell::R64(row) => (1, base.w64 as usize + usize::from(row)),
         Cell::Predicate(row) => (2, base.predicates as usize + usize::from(row)),
     }
-}
-
-/// The lanes of `mask` one by one, with what is undefined there.
-pub(super) fn undefined<'r>(
-    registers: &'r Registers,
-    base: &'r Base,
-    cell: Cell,
-    mask: u32,
-) -> impl Iterator<Item = (usize, u64, Origin)> + 'r {
-    lanes(registers.lanes(base, cell) & mask).filter_map(move |lane| {
-        let (bits, origin) = registers.get(base, cell, lane)?;
-        Some((lane, bits, origin))
-    })
 }
