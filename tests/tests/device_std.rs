@@ -5,9 +5,12 @@ use blockwise::device::{Arguments, DeviceBuffer, Element, PtxSource};
 use blockwise_tests::bench::{Launch, benches, blocks, threads};
 use half::{bf16, f16};
 
+/// An atomic operation's name, and what it leaves of an old value and its operand.
+type Operation<T> = (&'static str, fn(T, T) -> T);
+
 /// Runs `atomic_<op>_<type>` and compares all 30 places and old values.
 #[track_caller]
-fn check_atomics<T: Element + PartialEq>(operations: &[(&str, fn(T, T) -> T)], start: T, value: T) {
+fn check_atomics<T: Element + PartialEq>(operations: &[Operation<T>], start: T, value: T) {
     for bench in benches() {
         for (name, operation) in operations {
             let mut places = DeviceBuffer::from_slice(&bench.device, &[start; 30]).unwrap();
