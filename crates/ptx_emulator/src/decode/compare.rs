@@ -2,7 +2,7 @@ use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::integer::sign_extended;
 use super::lane::Lane;
-use super::op::{Compare, CompareType, LaneFn, Op, Pred, PredOp, Reg, Row, TRUE};
+use super::op::{Compare, CompareType, IntOp, LaneFn, Op, Pred, PredOp, Reg, Row, TRUE};
 use super::program::Value;
 use super::rounding::{BF16, F16, Format};
 use crate::error::ParseError;
@@ -348,7 +348,7 @@ fn set_predicate<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     Ok(())
 }
 
-/// `set.cmp[.bool][.ftz].dtype.stype d, a, b[, [!]c]`: all ones, or 1.0.
+/// `set.cmp[.bool][.ftz].dtype.stype d, a, b[, [!]c]`: all ones, or 1.0; of pairs, in each half.
 fn set<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let name = relation(&mut form)?;
     let combine = boolean(&mut form);
@@ -361,10 +361,61 @@ fn set<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseE
         ([d, x, y, c], Some(op)) => (d, x, y, Some((op, b.pred(&form, c)?))),
         _ => return Err(form.wrong("has another number of operands")),
     };
-    let (ty, x, y) = operands(b, &form, ty, flush, x, y)?;
+    let half = matches!(ty, Ty::F16 | Ty::BF16);
+    let yes = match result {
+        Ty::U32 | Ty::S32 => 0xffff_ffff,
+        Ty::U16 | Ty::S16 if half => 0xffff,
+        Ty::F32 => u64::from(1.0_f32.to_bits()),
+        Ty::F16 | Ty::F16x2 => 0x3c00,
+        Ty::BF16 | Ty::BF16x2 => 0x3f80,
+        _ => return Err(form.unsupported()),
+    };
+    let part = match ty {
+        Ty::F16x2 => Ty::F16,
+        Ty::BF16x2 => Ty::BF16,
+        _ if matches!(result, Ty::F16x2 | Ty::BF16x2) => return Err(form.unsupported()),
+        _ => {
+            let (ty, x, y) = operands(b, &form, ty, flush, x, y)?;
+            let (Reg::R16(d) | Reg::R32(d)) = b.target(&form, d, result)? else {
+                return Err(form.unsupported());
+            };
+            return choose(b, (&relation, ty, [x, y]), c, yes, d);
+        }
+    };
+    if result != ty || (flush && part != Ty::F16) {
+        return Err(form.unsupported());
+    }
+    let (x, y) = (b.source(&form, x, ty)?, b.source(&form, y, ty)?);
+    let d = b.target32(&form, d)?;
+    let mut parts = [0; 2];
+    for (shift, row) in [0, 16].into_iter().zip(&mut parts) {
+        let left = widened(b, part, flush, x, shift)?;
+        let right = widened(b, part, flush, y, shift)?;
+        *row = b.temp32()?;
+        let compared = (&relation, CompareType::F32, [left, right]);
+        choose(b, compared, c, yes << shift, *row)?;
+    }
+    let [low, high] = parts;
+    b.emit(Op::Int32 {
+        op: IntOp::Or,
+        d,
+        a: low,
+        b: high,
+    });
+    Ok(())
+}
+
+/// A constant where a comparison holds, as far as another predicate lets it, and zero elsewhere.
+fn choose(
+    b: &mut Builder<'_, '_>,
+    (relation, ty, [x, y]): (&Relation, CompareType, [Row; 2]),
+    and: Option<(PredOp, Pred)>,
+    yes: u64,
+    d: Row,
+) -> Result<(), ParseError> {
     let t = b.temp_pred()?;
-    compare(b, &relation, ty, t, x, y)?;
-    if let Some((op, c)) = c {
+    compare(b, relation, ty, t, x, y)?;
+    if let Some((op, c)) = and {
         b.emit(Op::Logic {
             op,
             d: t,
@@ -372,16 +423,10 @@ fn set<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseE
             b: c,
         });
     }
-    let yes = match result {
-        Ty::U32 | Ty::S32 => 0xffff_ffff,
-        Ty::F32 => u64::from(1.0_f32.to_bits()),
-        _ => return Err(form.unsupported()),
-    };
     let (yes, no) = (
         b.constant32(Value::Bits(yes))?,
         b.constant32(Value::Bits(0))?,
     );
-    let d = b.target32(&form, d)?;
     b.emit(Op::Select32 {
         d,
         a: yes,

@@ -475,6 +475,7 @@ fn is_space<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
         "const",
         "shared",
         "shared::cta",
+        "shared::cluster",
         "local",
         "param",
         "param::entry",
@@ -482,7 +483,8 @@ fn is_space<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
     let eval: LaneFn = match form.take_one_of(&spaces) {
         Some("global") => |[a, ..], _| (0, a < CONST_BASE),
         Some("const") => |[a, ..], _| (0, (CONST_BASE..SHARED_WINDOW).contains(&a)),
-        Some("shared" | "shared::cta") => |[a, ..], _| within(a, SHARED_WINDOW),
+        // A block is a cluster of its own.
+        Some("shared" | "shared::cta" | "shared::cluster") => |[a, ..], _| within(a, SHARED_WINDOW),
         Some("local") => |[a, ..], _| within(a, LOCAL_WINDOW),
         Some(_) => |[a, ..], _| within(a, PARAM_WINDOW),
         None => return Err(form.unsupported()),
