@@ -1,6 +1,6 @@
 //! The device's heap, and the sizes of a block's shared memory.
 //!
-//! [`GLOBAL_ALLOCATOR`] makes `alloc`'s types work in kernels. The heap has 8 MB unless the host sets CUDA's limit
+//! `GLOBAL_ALLOCATOR` (on the device) makes `alloc`'s types work in kernels. The heap has 8 MB unless the host sets CUDA's limit
 //! `CU_LIMIT_MALLOC_HEAP_SIZE`; it is slow, and what is not freed stays until the context ends.
 
 use core::alloc::{GlobalAlloc, Layout};
