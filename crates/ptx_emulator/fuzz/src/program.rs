@@ -122,7 +122,6 @@ const FORMS: &[&str] = &[
     "bra {l};",
     "bra.uni {l};",
     "brx.idx {r}, table;",
-    "call (ret), f, (arg);",
     "{ .param .b32 a; .param .b32 b; st.param.b32 [a], {r}; call.uni (b), f, (a); ld.param.b32 {r}, [b]; }",
     "ret;",
     "exit;",
@@ -224,5 +223,59 @@ impl Statement {
         }
         text.push_str(rest);
         text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arbitrary::Unstructured;
+    use ptx_emulator::Module;
+
+    fn statement(form: usize, operands: [u16; 6]) -> Statement {
+        let (form, guard) = (form as u16, u8::MAX);
+        Statement {
+            form,
+            guard,
+            operands,
+        }
+    }
+
+    fn parses(program: &Program) -> Result<Module, ptx_emulator::ParseError> {
+        Module::parse(&program.text())
+    }
+
+    /// A target whose programs are mostly refused would find nothing.
+    #[test]
+    fn every_form_parses() {
+        for (form, text) in FORMS.iter().enumerate() {
+            let program = Program {
+                shape: (0, 0),
+                kernel: vec![statement(form, [0, 2, 4, 6, 1, 3])],
+                function: Vec::new(),
+            };
+            if let Err(error) = parses(&program) {
+                panic!("`{text}`: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn most_programs_of_random_bytes_parse() {
+        let mut state = 1_u64;
+        let mut parsed = 0;
+        for _ in 0..200 {
+            let bytes: Vec<u8> = (0..600)
+                .map(|_| {
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    (state >> 56) as u8
+                })
+                .collect();
+            let program = Program::arbitrary(&mut Unstructured::new(&bytes)).expect("enough bytes");
+            parsed += usize::from(parses(&program).is_ok());
+        }
+        assert!(parsed > 100, "{parsed} of 200");
     }
 }

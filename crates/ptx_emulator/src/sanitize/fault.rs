@@ -41,32 +41,27 @@ fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
             address,
             size,
             ..
-        } => {
-            let value = None;
-            let target = Target {
-                access,
-                space,
-                address,
-                size,
-                value,
-            };
-            return (Rule::OutOfBounds, Some(target));
         }
-        FaultKind::Misaligned {
+        | FaultKind::Misaligned {
             space,
             access,
             address,
             size,
         } => {
-            let value = None;
             let target = Target {
                 access,
                 space,
                 address,
                 size,
-                value,
+                value: None,
             };
-            return (Rule::Misaligned, Some(target));
+            let outside = matches!(kind, FaultKind::OutOfBounds { .. });
+            let rule = if outside {
+                Rule::OutOfBounds
+            } else {
+                Rule::Misaligned
+            };
+            return (rule, Some(target));
         }
         FaultKind::ReadOnly { .. } => Rule::ReadOnly,
         FaultKind::DivergentBarrier { .. } => Rule::DivergentBarrier,

@@ -187,7 +187,8 @@ rules! {
 /// What to look for in a check. Bad accesses and bad barriers are always looked for: they end the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// Races on shared and global memory.
+    /// Races on shared and global memory. Of global memory the first 64 MiB that a launch touches are watched, and shared
+    /// memory is not where the program has `mbarrier` objects.
     pub race: bool,
     /// Uses of values that nobody wrote.
     pub init: bool,
