@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::backend::Backend;
-use super::{DeviceBuffer, Element};
+use super::buffer::POISON;
+use super::{DeviceBuffer, DeviceError, Element};
 
 /// The arguments of a launch, in the order of the kernel's parameters. It borrows the buffers.
 ///
@@ -14,7 +15,7 @@ use super::{DeviceBuffer, Element};
 /// let input = DeviceBuffer::from_slice(&device, &[1.0_f32, 2.0])?;
 /// let mut output = DeviceBuffer::<f32>::alloc(&device, 2)?;
 /// // For a kernel `fn scale(input: &[f32], output: *mut f32, factor: f32)`:
-/// let arguments = Arguments::new().slice(&input).pointer(&mut output).value(3.0_f32);
+/// let arguments = Arguments::new().slice(&input).output(&mut output).value(3.0_f32);
 /// # let _ = arguments;
 /// # Ok::<(), blockwise::device::DeviceError>(())
 /// ```
@@ -22,7 +23,15 @@ use super::{DeviceBuffer, Element};
 pub struct Arguments<'a> {
     values: Vec<Value>,
     devices: Vec<Arc<dyn Backend>>,
+    outputs: Vec<Output>,
     buffers: PhantomData<&'a ()>,
+}
+
+/// Memory that the launch fills.
+struct Output {
+    backend: Arc<dyn Backend>,
+    address: u64,
+    bytes: usize,
 }
 
 /// The bytes of one argument.
@@ -44,10 +53,34 @@ impl<'a> Arguments<'a> {
         self.address(buffer).value(len)
     }
 
-    /// A parameter `*mut T`.
+    /// A parameter `*mut T` whose contents matter before the launch.
     #[must_use]
     pub fn pointer<T: Element>(self, buffer: &'a mut DeviceBuffer<T>) -> Self {
         self.address(buffer)
+    }
+
+    /// A parameter `*mut T` that the launch fills whole, without reading what was there: it may be poisoned before.
+    #[must_use]
+    pub fn output<T: Element>(mut self, buffer: &'a mut DeviceBuffer<T>) -> Self {
+        if !buffer.is_empty() {
+            self.outputs.push(Output {
+                backend: Arc::clone(buffer.backend()),
+                address: buffer.address(),
+                bytes: buffer.bytes(),
+            });
+        }
+        self.address(buffer)
+    }
+
+    /// Fills every [`output`](Self::output) with bytes of 0xFF, in order with the launches.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn poison_outputs(&self) -> Result<(), DeviceError> {
+        for output in &self.outputs {
+            output.backend.fill(output.address, output.bytes, POISON)?;
+        }
+        Ok(())
     }
 
     /// A parameter of a plain number type. `usize` of a kernel is `u64` here.

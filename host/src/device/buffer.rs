@@ -30,7 +30,7 @@ macro_rules! elements {
 elements!(i32, u32, f32, i64, u64, f64);
 
 /// What [`DeviceBuffer::poison`] writes: as floats these are NaN, as integers −1 or the largest, all easy to see.
-const POISON: u8 = 0xFF;
+pub(super) const POISON: u8 = 0xFF;
 
 /// Memory for `len` elements on a device. It keeps the device alive and is given back when dropped.
 pub struct DeviceBuffer<T: Element> {
@@ -142,7 +142,7 @@ impl<T: Element> DeviceBuffer<T> {
         self.backend.fill(self.address, self.bytes(), POISON)
     }
 
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 

@@ -6,7 +6,7 @@ use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, LaunchPla
 use crate::named::named_enum;
 
 use super::limits::{blocks_for, plan_1d};
-use super::{Execution, Float, LaunchError, prepare_output, run, upload};
+use super::{Execution, Float, Launch, LaunchError, check_output, upload};
 
 named_enum! {
     /// Which outputs of a convolution are computed, for operands of n and m elements.
@@ -183,26 +183,26 @@ fn block_per_output_threads<T: Float>(
     }
 }
 
-/// Convolves two buffers. `output` needs as many elements as [`plan`] says.
+/// Binds a convolution to its buffers. `output` needs as many elements as [`plan`] says.
 ///
 /// # Errors
-/// Those of [`plan`], an output of another length, and what goes wrong on the device.
-pub fn convolve_buffers<T: Float>(
-    device: &Device,
-    signal: &DeviceBuffer<T>,
-    taps: &DeviceBuffer<T>,
-    output: &mut DeviceBuffer<T>,
+/// Those of [`plan`], and an output of another length.
+pub fn bind<'a, T: Float>(
+    device: &'a Device,
+    signal: &'a DeviceBuffer<T>,
+    taps: &'a DeviceBuffer<T>,
+    output: &'a mut DeviceBuffer<T>,
     mode: ConvMode,
     options: &ConvOptions,
-) -> Result<Execution, LaunchError> {
+) -> Result<Launch<'a>, LaunchError> {
     let plan = plan::<T>(signal.len(), taps.len(), mode, options, device.properties())?;
-    prepare_output(output, plan.output_len)?;
+    check_output(output, plan.output_len)?;
     let (signal, taps) = if plan.swapped {
         (taps, signal)
     } else {
         (signal, taps)
     };
-    let arguments = Arguments::new().slice(signal).slice(taps).pointer(output);
+    let arguments = Arguments::new().slice(signal).slice(taps).output(output);
     let arguments = match plan.kernel {
         ConvKernel::BlockPerOutput => arguments,
         ConvKernel::Tiled | ConvKernel::Direct => arguments
@@ -211,7 +211,22 @@ pub fn convolve_buffers<T: Float>(
     };
     // SAFETY: these are the parameters of the `conv1d` kernels; they write `output_len` outputs, which is the output's
     // length. The full convolution, for the kernel that takes no length, has n + m − 1 of them.
-    unsafe { run(device, plan.launch, arguments) }
+    unsafe { Launch::new(device, plan.launch, arguments) }
+}
+
+/// Convolves two buffers. `output` needs as many elements as [`plan`] says.
+///
+/// # Errors
+/// Those of [`bind`], and what goes wrong on the device.
+pub fn convolve_buffers<T: Float>(
+    device: &Device,
+    signal: &DeviceBuffer<T>,
+    taps: &DeviceBuffer<T>,
+    output: &mut DeviceBuffer<T>,
+    mode: ConvMode,
+    options: &ConvOptions,
+) -> Result<Execution, LaunchError> {
+    bind(device, signal, taps, output, mode, options)?.run()
 }
 
 /// Convolves `signal` with `taps`: y\[i\] = Σ taps\[k\] · signal\[i − k\], as `numpy.convolve` does.

@@ -7,7 +7,7 @@ use crate::named::named_enum;
 
 use super::limits::{blocks_for, plan_2d};
 use super::{
-    Execution, Float, LaunchError, download_matrix, matrix_len, prepare_output, run, upload,
+    Execution, Float, Launch, LaunchError, check_output, download_matrix, matrix_len, upload,
 };
 
 named_enum! {
@@ -95,18 +95,18 @@ pub fn plan<T: Float>(
     Ok((outputs > 0).then_some(plan))
 }
 
-/// Multiplies two row-major buffers. `None` when there was nothing to launch.
+/// Binds a product to its row-major buffers. `None` when there is nothing to launch.
 ///
 /// # Errors
-/// Those of [`plan`], a buffer whose length is not its matrix's, and what goes wrong on the device.
-pub fn matmul_buffers<T: Float>(
-    device: &Device,
-    a: &DeviceBuffer<T>,
-    b: &DeviceBuffer<T>,
-    c: &mut DeviceBuffer<T>,
+/// Those of [`plan`], and a buffer whose length is not its matrix's.
+pub fn bind<'a, T: Float>(
+    device: &'a Device,
+    a: &'a DeviceBuffer<T>,
+    b: &'a DeviceBuffer<T>,
+    c: &'a mut DeviceBuffer<T>,
     shape: MatmulShape,
     options: &MatmulOptions,
-) -> Result<Option<Execution>, LaunchError> {
+) -> Result<Option<Launch<'a>>, LaunchError> {
     let MatmulShape { rows, inner, cols } = shape;
     let plan = plan::<T>(shape, options, device.properties())?;
     for (what, buffer, needed) in [
@@ -122,15 +122,31 @@ pub fn matmul_buffers<T: Float>(
             });
         }
     }
-    prepare_output(c, matrix_len(rows, cols)?)?;
+    check_output(c, matrix_len(rows, cols)?)?;
     let Some(plan) = plan else { return Ok(None) };
-    let arguments = Arguments::new().slice(a).slice(b).pointer(c);
+    let arguments = Arguments::new().slice(a).slice(b).output(c);
     let arguments = arguments
         .value(rows as u64)
         .value(inner as u64)
         .value(cols as u64);
     // SAFETY: these are the parameters of the `matmul` kernels, and the buffers have the lengths of the shape.
-    unsafe { run(device, plan, arguments).map(Some) }
+    unsafe { Launch::new(device, plan, arguments).map(Some) }
+}
+
+/// Multiplies two row-major buffers. `None` when there was nothing to launch.
+///
+/// # Errors
+/// Those of [`bind`], and what goes wrong on the device.
+pub fn matmul_buffers<T: Float>(
+    device: &Device,
+    a: &DeviceBuffer<T>,
+    b: &DeviceBuffer<T>,
+    c: &mut DeviceBuffer<T>,
+    shape: MatmulShape,
+    options: &MatmulOptions,
+) -> Result<Option<Execution>, LaunchError> {
+    let launch = bind(device, a, b, c, shape, options)?;
+    launch.map(Launch::run).transpose()
 }
 
 /// The matrix product A·B. With no inner extent it is all zeros.

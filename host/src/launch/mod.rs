@@ -1,11 +1,12 @@
 //! Typed launchers, one file per family of kernels.
 //!
-//! Each family has three levels. A `plan` computes kernel, grid, block and shared bytes from lengths and a device's
-//! properties, checks every limit, and needs no device. A function on [`DeviceBuffer`]s
-//! launches such a plan and times it. A function on `ndarray` views copies in and out around that; views of any layout
-//! are accepted, and copied first when they are not contiguous.
+//! Each family has four levels. A `plan` computes kernel, grid, block and shared bytes from lengths and a device's
+//! properties, checks every limit, and needs no device. A `bind` joins such a plan with [`DeviceBuffer`]s to a [`Launch`],
+//! which can be started without waiting, for example to be timed. A function on buffers runs it and waits. A function on
+//! `ndarray` views copies in and out around that; views of any layout are accepted, and copied first when they are not
+//! contiguous.
 //!
-//! Outputs are filled with 0xFF bytes before a launch, so that an element that no thread writes is seen.
+//! [`Launch::run`] fills outputs with 0xFF bytes before the launch, so that an element that no thread writes is seen.
 
 pub mod conv1d;
 mod error;
@@ -43,34 +44,68 @@ pub struct Execution {
     pub elapsed: Duration,
 }
 
-/// Checks a plan, launches it and waits for its end.
-///
-/// # Safety
-/// As for [`Module::launch`](crate::device::Module::launch).
-unsafe fn run(
-    device: &Device,
+/// A launch bound to its buffers, which it borrows: all that can be checked was checked. Each family has a function that
+/// makes one.
+pub struct Launch<'a> {
+    device: &'a Device,
     plan: LaunchPlan,
-    arguments: Arguments<'_>,
-) -> Result<Execution, LaunchError> {
-    check(&plan, device.properties())?;
-    let kernels = device.kernels()?;
-    // What was asked for before, such as poisoning the output, is not part of the time.
-    device.synchronize()?;
-    let start = Instant::now();
-    // SAFETY: the caller's promise is passed on.
-    unsafe { kernels.launch(&plan, &arguments)? };
-    device.synchronize()?;
-    Ok(Execution {
-        plan,
-        elapsed: start.elapsed(),
-    })
+    arguments: Arguments<'a>,
 }
 
-/// Checks that `output` has the length that the launch fills, and poisons it.
-fn prepare_output<T: Element>(
-    output: &mut DeviceBuffer<T>,
-    needed: usize,
-) -> Result<(), LaunchError> {
+impl<'a> Launch<'a> {
+    /// Checks the plan against the device's limits.
+    ///
+    /// # Safety
+    /// As for [`Module::launch`](crate::device::Module::launch), and however often it is launched.
+    unsafe fn new(
+        device: &'a Device,
+        plan: LaunchPlan,
+        arguments: Arguments<'a>,
+    ) -> Result<Self, LaunchError> {
+        check(&plan, device.properties())?;
+        Ok(Self {
+            device,
+            plan,
+            arguments,
+        })
+    }
+
+    /// What is launched.
+    pub fn plan(&self) -> &LaunchPlan {
+        &self.plan
+    }
+
+    /// Starts the kernel behind all that was started before. On a GPU it may still run when this returns.
+    ///
+    /// # Errors
+    /// What goes wrong on the device; on a GPU some of it shows only at [`Device::synchronize`].
+    pub fn enqueue(&self) -> Result<(), LaunchError> {
+        let kernels = self.device.kernels()?;
+        // SAFETY: `new`'s caller has promised it.
+        unsafe { kernels.launch(&self.plan, &self.arguments)? };
+        Ok(())
+    }
+
+    /// Poisons the outputs, starts the kernel and waits for its end.
+    ///
+    /// # Errors
+    /// What goes wrong on the device.
+    pub fn run(self) -> Result<Execution, LaunchError> {
+        self.arguments.poison_outputs()?;
+        // What was asked for before, such as poisoning the output, is not part of the time.
+        self.device.synchronize()?;
+        let start = Instant::now();
+        self.enqueue()?;
+        self.device.synchronize()?;
+        Ok(Execution {
+            plan: self.plan,
+            elapsed: start.elapsed(),
+        })
+    }
+}
+
+/// Checks that `output` has the length that the launch fills.
+fn check_output<T: Element>(output: &DeviceBuffer<T>, needed: usize) -> Result<(), LaunchError> {
     if output.len() != needed {
         return Err(LaunchError::BufferLength {
             what: "output",
@@ -78,7 +113,7 @@ fn prepare_output<T: Element>(
             given: output.len(),
         });
     }
-    Ok(output.poison()?)
+    Ok(())
 }
 
 /// Copies a view to the device in row-major order, whatever its own layout.

@@ -9,7 +9,7 @@ use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, 
 use crate::named::named_enum;
 
 use super::limits::{blocks_for, plan_1d};
-use super::{Execution, LaunchError, prepare_output, run, upload};
+use super::{Execution, Launch, LaunchError, check_output, upload};
 
 named_enum! {
     /// What a reduction of one operand computes.
@@ -187,13 +187,12 @@ pub fn dot_buffers<T: Number>(
     b: &DeviceBuffer<T>,
     options: &ReduceOptions,
 ) -> Result<(T, Execution), LaunchError> {
-    let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
-    launch(
+    let mut partials = partials(
         device,
-        plan,
-        Arguments::new().slice(a).slice(b),
-        Reduction::Sum,
-    )
+        &plan_dot::<T>(a.len(), b.len(), options, device.properties())?,
+    )?;
+    let execution = bind_dot(device, a, b, &mut partials, options)?.run()?;
+    Ok((fold(&partials, Reduction::Sum)?, execution))
 }
 
 /// Sum, minimum or maximum of a buffer.
@@ -206,28 +205,75 @@ pub fn reduce_buffer<T: Number>(
     reduction: Reduction,
     options: &ReduceOptions,
 ) -> Result<(T, Execution), LaunchError> {
-    let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
-    launch(device, plan, Arguments::new().slice(input), reduction)
+    let mut partials = partials(
+        device,
+        &plan_reduce::<T>(input.len(), reduction, options, device.properties())?,
+    )?;
+    let execution = bind_reduce(device, input, &mut partials, reduction, options)?.run()?;
+    Ok((fold(&partials, reduction)?, execution))
 }
 
-/// Launches with room for one partial result per block, and folds them.
-fn launch<T: Number>(
+/// Memory for what the plan's launch writes: one partial result for each block.
+///
+/// # Errors
+/// When the device has no room for them.
+pub fn partials<T: Number>(
     device: &Device,
-    plan: LaunchPlan,
-    operands: Arguments<'_>,
-    reduction: Reduction,
-) -> Result<(T, Execution), LaunchError> {
-    let blocks = plan.grid[0] as usize;
-    let mut partials = DeviceBuffer::alloc(device, blocks)?;
-    prepare_output(&mut partials, blocks)?;
-    // SAFETY: the kernels of this module take their operands as slices and write one partial result per block.
-    let execution = unsafe { run(device, plan, operands.pointer(&mut partials))? };
-    let folded = partials
-        .copy_to_vec()?
-        .into_iter()
-        .reduce(|sofar, next: T| sofar.fold(next, reduction));
+    plan: &LaunchPlan,
+) -> Result<DeviceBuffer<T>, LaunchError> {
+    Ok(DeviceBuffer::alloc(device, plan.grid[0] as usize)?)
+}
+
+/// Folds the partial results in the order of the blocks, after all launches so far.
+///
+/// # Errors
+/// What goes wrong on the device.
+pub fn fold<T: Number>(partials: &DeviceBuffer<T>, reduction: Reduction) -> Result<T, LaunchError> {
+    let folded = partials.copy_to_vec()?.into_iter();
+    let folded = folded.reduce(|sofar, next: T| sofar.fold(next, reduction));
     // There is at least one block.
-    Ok((folded.unwrap_or_default(), execution))
+    Ok(folded.unwrap_or_default())
+}
+
+/// Binds a dot product to its operands and [`partials`].
+///
+/// # Errors
+/// Those of [`plan_dot`], and partials of another plan.
+pub fn bind_dot<'a, T: Number>(
+    device: &'a Device,
+    a: &'a DeviceBuffer<T>,
+    b: &'a DeviceBuffer<T>,
+    partials: &'a mut DeviceBuffer<T>,
+    options: &ReduceOptions,
+) -> Result<Launch<'a>, LaunchError> {
+    let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
+    bind(device, plan, Arguments::new().slice(a).slice(b), partials)
+}
+
+/// Binds a sum, minimum or maximum to its operand and [`partials`].
+///
+/// # Errors
+/// Those of [`plan_reduce`], and partials of another plan.
+pub fn bind_reduce<'a, T: Number>(
+    device: &'a Device,
+    input: &'a DeviceBuffer<T>,
+    partials: &'a mut DeviceBuffer<T>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<Launch<'a>, LaunchError> {
+    let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
+    bind(device, plan, Arguments::new().slice(input), partials)
+}
+
+fn bind<'a, T: Number>(
+    device: &'a Device,
+    plan: LaunchPlan,
+    operands: Arguments<'a>,
+    partials: &'a mut DeviceBuffer<T>,
+) -> Result<Launch<'a>, LaunchError> {
+    check_output(partials, plan.grid[0] as usize)?;
+    // SAFETY: the kernels of this module take their operands as slices and write one partial result per block.
+    unsafe { Launch::new(device, plan, operands.output(partials)) }
 }
 
 /// The dot product Σ a\[i\] · b\[i\]; 0 of nothing.

@@ -6,7 +6,7 @@ use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, 
 use crate::named::named_enum;
 
 use super::limits::{blocks_for, plan_1d};
-use super::{Execution, LaunchError, prepare_output, run, upload, word_name};
+use super::{Execution, Launch, LaunchError, check_output, upload, word_name};
 
 named_enum! {
     /// The kernels that reverse.
@@ -67,22 +67,37 @@ pub fn plan<T: Element>(
     Ok((len > 0).then_some(plan))
 }
 
+/// Binds the reversal of one buffer into another. `None` when there is nothing to launch.
+///
+/// # Errors
+/// Those of [`plan`], and an output of another length.
+pub fn bind<'a, T: Element>(
+    device: &'a Device,
+    input: &'a DeviceBuffer<T>,
+    output: &'a mut DeviceBuffer<T>,
+    options: &ReverseOptions,
+) -> Result<Option<Launch<'a>>, LaunchError> {
+    let plan = plan::<T>(input.len(), options, device.properties())?;
+    check_output(output, input.len())?;
+    let Some(plan) = plan else { return Ok(None) };
+    let arguments = Arguments::new().slice(input).output(output);
+    // SAFETY: these are the parameters of the `reverse` kernels, which move elements of this width; both buffers have
+    // the same length.
+    unsafe { Launch::new(device, plan, arguments).map(Some) }
+}
+
 /// Reverses one buffer into another. `None` when there was nothing to launch.
 ///
 /// # Errors
-/// Those of [`plan`], an output of another length, and what goes wrong on the device.
+/// Those of [`bind`], and what goes wrong on the device.
 pub fn reverse_buffers<T: Element>(
     device: &Device,
     input: &DeviceBuffer<T>,
     output: &mut DeviceBuffer<T>,
     options: &ReverseOptions,
 ) -> Result<Option<Execution>, LaunchError> {
-    let plan = plan::<T>(input.len(), options, device.properties())?;
-    prepare_output(output, input.len())?;
-    let Some(plan) = plan else { return Ok(None) };
-    // SAFETY: these are the parameters of the `reverse` kernels, which move elements of this width; both buffers have
-    // the same length.
-    unsafe { run(device, plan, Arguments::new().slice(input).pointer(output)).map(Some) }
+    let launch = bind(device, input, output, options)?;
+    launch.map(Launch::run).transpose()
 }
 
 /// The elements in reverse order.

@@ -7,7 +7,7 @@ use crate::named::named_enum;
 
 use super::limits::{blocks_for, plan_2d};
 use super::{
-    Execution, LaunchError, download_matrix, matrix_len, prepare_output, run, upload, word_name,
+    Execution, Launch, LaunchError, check_output, download_matrix, matrix_len, upload, word_name,
 };
 
 named_enum! {
@@ -59,19 +59,19 @@ pub fn plan<T: Element>(
     Ok((matrix_len(rows, cols)? > 0).then_some(plan))
 }
 
-/// Transposes a row-major buffer of `rows` × `cols` into one of `cols` × `rows`. `None` when there was nothing to
-/// launch.
+/// Binds the transpose of a row-major buffer of `rows` × `cols` into one of `cols` × `rows`. `None` when there is
+/// nothing to launch.
 ///
 /// # Errors
-/// Those of [`plan`], a buffer of another length, and what goes wrong on the device.
-pub fn transpose_buffers<T: Element>(
-    device: &Device,
-    input: &DeviceBuffer<T>,
-    output: &mut DeviceBuffer<T>,
+/// Those of [`plan`], and a buffer of another length.
+pub fn bind<'a, T: Element>(
+    device: &'a Device,
+    input: &'a DeviceBuffer<T>,
+    output: &'a mut DeviceBuffer<T>,
     rows: usize,
     cols: usize,
     options: &TransposeOptions,
-) -> Result<Option<Execution>, LaunchError> {
+) -> Result<Option<Launch<'a>>, LaunchError> {
     let plan = plan::<T>(rows, cols, options, device.properties())?;
     let needed = matrix_len(rows, cols)?;
     if input.len() != needed {
@@ -81,16 +81,33 @@ pub fn transpose_buffers<T: Element>(
             given: input.len(),
         });
     }
-    prepare_output(output, needed)?;
+    check_output(output, needed)?;
     let Some(plan) = plan else { return Ok(None) };
     let arguments = Arguments::new()
         .slice(input)
-        .pointer(output)
+        .output(output)
         .value(rows as u64)
         .value(cols as u64);
     // SAFETY: these are the parameters of the `transpose` kernels, which move elements of this width; both buffers
     // have rows × cols of them.
-    unsafe { run(device, plan, arguments).map(Some) }
+    unsafe { Launch::new(device, plan, arguments).map(Some) }
+}
+
+/// Transposes a row-major buffer of `rows` × `cols` into one of `cols` × `rows`. `None` when there was nothing to
+/// launch.
+///
+/// # Errors
+/// Those of [`bind`], and what goes wrong on the device.
+pub fn transpose_buffers<T: Element>(
+    device: &Device,
+    input: &DeviceBuffer<T>,
+    output: &mut DeviceBuffer<T>,
+    rows: usize,
+    cols: usize,
+    options: &TransposeOptions,
+) -> Result<Option<Execution>, LaunchError> {
+    let launch = bind(device, input, output, rows, cols, options)?;
+    launch.map(Launch::run).transpose()
 }
 
 /// The transpose of a matrix.
