@@ -1,7 +1,7 @@
 //! racecheck: two accesses of different threads to the same bytes, at least one of them a write, with nothing that
 //! orders them.
 //!
-//! Memory has a [`shadow`]: for each word the last write and the accesses since. An access is compared with those that
+//! Memory has a [`shadow`] in [pages](page): for each word the last write and the accesses since. An access is compared with those that
 //! conflict with it: [`clocks`] say whether something orders the two, [`judge`] whether they may stand beside each other
 //! all the same. [`row`] does this for the common case, [`report`] tells of the rest.
 mod clocks;
@@ -9,6 +9,7 @@ mod copy;
 mod judge;
 mod knowledge;
 mod messages;
+mod page;
 mod report;
 mod row;
 mod shadow;
@@ -18,12 +19,12 @@ use crate::decode::op::{AtomicKind, Op, Order};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
-use clocks::{Block, Gift, Now};
+use clocks::{Block, Gift};
 use copy::Copies;
 use judge::{Act, Strength};
 use messages::{Messages, Strong};
 use report::Report;
-use shadow::{PAGE_BYTES, Shadow};
+use shadow::Shadow;
 use std::collections::HashMap;
 
 /// Pages of shadow for global memory, at most: for 64 MiB of it. Beyond, races are not looked for.
@@ -201,7 +202,7 @@ impl Race {
             _ => (judge::strength(scene.program, pc), false),
         };
         let simple = strength.is_none() && !copies && seen.size >= 4;
-        let hard = rows(shadow, room, &now, seen, simple);
+        let hard = row::look(shadow, room, &now, seen, simple);
         if hard == 0 {
             return;
         }
@@ -323,31 +324,4 @@ fn shadow_of<'a>(
         };
     }
     &mut global[*recent].1
-}
-
-/// Looks at all lanes at once, page by page; the lanes that need a closer look.
-#[inline(always)]
-fn rows(shadow: &mut Shadow, room: &mut u64, now: &Now, seen: &Seen<'_>, simple: bool) -> u32 {
-    let words = seen.size as usize / 4;
-    let mut hard = 0;
-    let mut rest = seen.lanes;
-    while rest != 0 {
-        let first = (rest.trailing_zeros() & 31) as usize;
-        let number = seen.offsets[first] / PAGE_BYTES;
-        let mut here = 0;
-        for lane in 0..32 {
-            here |= u32::from(seen.offsets[lane] / PAGE_BYTES == number) << lane;
-        }
-        here &= rest;
-        rest &= !here;
-        let Some(page) = shadow.page(number as usize, room) else {
-            continue;
-        };
-        hard |= match seen.access {
-            Access::Read if simple => row::read(page, now, seen.offsets, here, words),
-            Access::Write if simple => row::write(page, now, seen.offsets, here, words),
-            _ => here,
-        };
-    }
-    hard
 }

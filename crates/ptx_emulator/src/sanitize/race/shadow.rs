@@ -1,9 +1,6 @@
 //! What is remembered of memory: for each 4-byte word the last write and the accesses since.
 
-/// Words of a page; pages are made when they are first touched.
-pub(super) const PAGE_WORDS: usize = 1024;
-/// Bytes of memory that a page stands for.
-pub(super) const PAGE_BYTES: u64 = 4 * PAGE_WORDS as u64;
+use super::page::{PAGE_BYTES, Page};
 
 /// In [`Record::pc`]: the access wrote.
 const WRITES: u32 = 1 << 31;
@@ -39,7 +36,7 @@ pub(super) struct Cell {
 /// The shadow of a stretch of memory.
 #[derive(Default)]
 pub(super) struct Shadow {
-    pages: Vec<Option<Box<[Cell]>>>,
+    pages: Vec<Option<Box<Page>>>,
     bytes: Vec<[Cell; 4]>,
     pub(super) spilled: Spilled,
 }
@@ -104,16 +101,17 @@ impl Cell {
 impl Shadow {
     /// Forgets everything, and keeps the memory for later.
     pub(super) fn clear(&mut self) {
-        for page in self.pages.iter_mut().flatten() {
-            page.fill(Cell::default());
-        }
+        self.pages
+            .iter_mut()
+            .flatten()
+            .for_each(|page| page.clear());
         self.bytes.clear();
         self.spilled.0.clear();
     }
 
     /// The page with that number; it is made when `room` allows, which counts pages.
     #[inline(always)]
-    pub(super) fn page(&mut self, number: usize, room: &mut u64) -> Option<&mut [Cell]> {
+    pub(super) fn page(&mut self, number: usize, room: &mut u64) -> Option<&mut Page> {
         if self.pages.get(number).is_none_or(Option::is_none) {
             self.make_page(number, room)?;
         }
@@ -126,7 +124,7 @@ impl Shadow {
         if self.pages.len() <= number {
             self.pages.resize_with(number + 1, || None);
         }
-        self.pages[number] = Some(vec![Cell::default(); PAGE_WORDS].into());
+        self.pages[number] = Some(Box::new(Page::new()));
         Some(())
     }
 
@@ -149,14 +147,10 @@ impl Shadow {
     /// Visits the cells of some bytes inside one word: the word's own, when all of it is meant and nobody has used a
     /// part of it before.
     fn visit(&mut self, start: u64, size: u64, mut each: impl FnMut(u64, &mut Cell, &mut Spilled)) {
-        let (number, word) = (
-            (start / PAGE_BYTES) as usize,
-            (start % PAGE_BYTES / 4) as usize,
-        );
-        let Some(Some(page)) = self.pages.get_mut(number) else {
+        let Some(Some(page)) = self.pages.get_mut((start / PAGE_BYTES) as usize) else {
             return;
         };
-        let cell = &mut page[word];
+        let cell = &mut page.words(start, 1)[0];
         if size == 4 && !cell.is_split() {
             return each(start, cell, &mut self.spilled);
         }

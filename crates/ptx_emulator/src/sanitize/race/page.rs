@@ -1,0 +1,107 @@
+//! The shadow of a page of memory, and how most of it is kept small.
+//!
+//! Warps mostly use memory in lines: word after word by lane after lane. Then the records of the words of a line differ
+//! only in their lanes, which move up by one from word to word, and one [`Cell`] stands for all of them. A line that is
+//! used in any other way gets a cell for each word, until it is written as a line again.
+
+use super::shadow::{Cell, Record};
+
+/// Words of a line: half a warp writes the row of a tile.
+pub(super) const LINE_WORDS: usize = 16;
+pub(super) const LINE_BYTES: u64 = 4 * LINE_WORDS as u64;
+/// Lines of a page; pages are made when they are first touched.
+const LINES: usize = 64;
+/// Bytes of memory that a page stands for.
+pub(super) const PAGE_BYTES: u64 = LINE_BYTES * LINES as u64;
+
+pub(super) struct Page {
+    /// The first word of each line that is whole.
+    lines: [Cell; LINES],
+    /// The lines whose words have cells of their own.
+    spread: u64,
+    /// Those cells, for all lines; none as long as every line is whole.
+    cells: Vec<Cell>,
+}
+
+/// The shadow of a line.
+pub(super) enum Line<'a> {
+    /// The first word's cell; the other words' are [`Cell::moved`].
+    Whole(&'a mut Cell),
+    Spread(&'a mut [Cell]),
+}
+
+impl Page {
+    pub(super) fn new() -> Self {
+        Self {
+            lines: [Cell::default(); LINES],
+            spread: 0,
+            cells: Vec::new(),
+        }
+    }
+
+    /// Forgets everything, and keeps the memory for later.
+    pub(super) fn clear(&mut self) {
+        self.lines = [Cell::default(); LINES];
+        self.spread = 0;
+    }
+
+    #[inline(always)]
+    pub(super) fn line(&mut self, offset: u64) -> Line<'_> {
+        let line = line(offset);
+        if self.spread & (1 << line) == 0 {
+            Line::Whole(&mut self.lines[line])
+        } else {
+            Line::Spread(&mut self.cells[line * LINE_WORDS..][..LINE_WORDS])
+        }
+    }
+
+    /// From now on the cell of a line's first word stands for the others too.
+    pub(super) fn make_whole(&mut self, offset: u64, first: Cell) {
+        let line = line(offset);
+        self.lines[line] = first;
+        self.spread &= !(1 << line);
+    }
+
+    /// The cells of some words of one line.
+    #[inline(always)]
+    pub(super) fn words(&mut self, offset: u64, count: usize) -> &mut [Cell] {
+        let line = line(offset);
+        if self.spread & (1 << line) == 0 {
+            self.spread(line);
+        }
+        let first = (offset % PAGE_BYTES / 4) as usize;
+        &mut self.cells[first..first + count]
+    }
+
+    #[inline(never)]
+    fn spread(&mut self, line: usize) {
+        if self.cells.is_empty() {
+            self.cells.resize(LINES * LINE_WORDS, Cell::default());
+        }
+        let words = &mut self.cells[line * LINE_WORDS..][..LINE_WORDS];
+        for (at, word) in words.iter_mut().enumerate() {
+            *word = self.lines[line].moved(at);
+        }
+        self.spread |= 1 << line;
+    }
+}
+
+impl Cell {
+    /// The cell of a word of a whole line, from that of the line's first word.
+    fn moved(&self, words: usize) -> Self {
+        let moved = |mut record: Record| {
+            record.lanes <<= words;
+            record
+        };
+        Self {
+            write: moved(self.write),
+            others: self.others.map(moved),
+            more: 0,
+        }
+    }
+}
+
+#[inline(always)]
+fn line(offset: u64) -> usize {
+    (offset / LINE_BYTES) as usize % LINES
+}
