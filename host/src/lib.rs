@@ -1,5 +1,6 @@
 //! Runs the kernels on a GPU or on the PTX emulator and compares them with references.
 
+pub mod bench;
 pub mod cli;
 pub mod compare;
 pub mod demo;

@@ -10,6 +10,7 @@
 //! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree) and [`shuffle`](reduce::shuffle): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded) |
+//! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |
 //!
 //! # What every kernel promises
@@ -29,6 +30,7 @@
 pub mod conv1d;
 pub mod matmul;
 mod number;
+pub mod peak;
 pub mod reduce;
 pub mod reverse;
 pub mod transpose;

@@ -12,18 +12,7 @@ use crate::{build_ptx, setup, workspace};
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::kernels(&[NvvmArch::Compute80], false)?;
-    workspace::check(workspace::cargo().args([
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "blockwise",
-    ]))?;
-
-    let program = workspace::target()?
-        .join("release")
-        .join(format!("blockwise{}", std::env::consts::EXE_SUFFIX));
-    let mut command = Command::new(program);
+    let mut command = Command::new(workspace::program()?);
     command.arg("demo");
     if arguments
         .first()

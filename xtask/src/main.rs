@@ -10,6 +10,7 @@ macro_rules! say {
     }};
 }
 
+mod bench;
 mod build_ptx;
 mod check;
 mod demo;
@@ -63,6 +64,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Build everything and time the kernels on the GPU
+    Bench {
+        /// Arguments for `blockwise bench`: --filter, --size, --quick, --json …
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Build everything and run every test of the workspace
     Test {
         /// Arguments for `cargo test`, and for the tests behind a second --
@@ -93,6 +100,7 @@ fn main() -> ExitCode {
         Command::BuildPtx { arch, line_info } => build_ptx::run(&arch, line_info),
         Command::Setup => setup::run(),
         Command::Doctor => doctor::run(),
+        Command::Bench { arguments } => bench::run(&arguments),
         Command::Demo { arguments } => demo::run(&arguments),
         Command::Test { arguments } => test::run(&arguments),
         Command::VerifyPtx { files } => verify_ptx::run(&files),

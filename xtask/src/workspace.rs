@@ -48,6 +48,13 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// Builds the command `blockwise` with optimisation; returns where it is.
+pub(crate) fn program() -> Result<PathBuf> {
+    check(cargo().args(["build", "--release", "--locked", "--package", "blockwise"]))?;
+    let name = format!("blockwise{}", std::env::consts::EXE_SUFFIX);
+    Ok(target()?.join("release").join(name))
+}
+
 /// Runs a command and makes its exit code ours. A program ended by a signal has none and counts as failed.
 pub(crate) fn exit_code(command: &mut Command) -> Result<ExitCode> {
     let code = status(command)?.code();

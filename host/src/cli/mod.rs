@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 when all went well, 1 when a result differs from its reference or a check found something, 2 when the command could not be carried out.
 
+mod bench;
 mod check;
 mod conv;
 mod demo;
@@ -71,6 +72,8 @@ enum Command {
     Profile(profile::Arguments),
     /// Run a kernel of any PTX file on the emulator and look for races, bad accesses, uninitialised values and bad barriers
     Check(check::Arguments),
+    /// Time the kernels on a GPU by its own clock, and check every timed result
+    Bench(bench::Arguments),
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure
@@ -128,6 +131,7 @@ impl Cli {
             Command::Reverse(arguments) => movement::reverse(global, &arguments),
             Command::Profile(arguments) => profile::run(global, &arguments),
             Command::Check(arguments) => check::run(global, &arguments),
+            Command::Bench(arguments) => bench::run(global, &arguments),
             Command::Devices => devices::run(global),
             Command::Demo(arguments) => demo::run(global, &arguments),
         }

@@ -1,5 +1,6 @@
 //! What differs between the devices.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use ptx_emulator::metrics::Profile;
@@ -22,6 +23,12 @@ pub(super) trait Backend: Send + Sync {
     /// Sets `bytes` bytes to `value`.
     fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError>;
 
+    /// Copies within the device, in order with the launches.
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Notes the moment when all that was started before has ended.
+    fn record(&self) -> Result<Box<dyn Moment>, DeviceError>;
+
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError>;
 
     fn synchronize(&self) -> Result<(), DeviceError>;
@@ -30,6 +37,12 @@ pub(super) trait Backend: Send + Sync {
     fn take_profiles(&self) -> Vec<Profile> {
         Vec::new()
     }
+}
+
+/// A moment of a device's own clock.
+pub(super) trait Moment: Any {
+    /// Seconds from `start`, a moment of the same kind of device, to this one; waits until it has come.
+    fn seconds_since(&self, start: &dyn Moment) -> Result<f64, DeviceError>;
 }
 
 /// PTX that was loaded into a device. It keeps its device alive.

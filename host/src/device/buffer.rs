@@ -131,6 +131,28 @@ impl<T: Element> DeviceBuffer<T> {
         Ok(values)
     }
 
+    /// Copies the elements of another buffer of the same device, in order with the launches.
+    ///
+    /// # Errors
+    /// When the lengths or the devices differ, or the copy fails.
+    pub fn copy_from_buffer(&mut self, from: &Self) -> Result<(), DeviceError> {
+        if from.len != self.len {
+            return Err(DeviceError::LengthMismatch {
+                buffer: self.len,
+                given: from.len,
+            });
+        }
+        if !std::ptr::addr_eq(Arc::as_ptr(&from.backend), Arc::as_ptr(&self.backend)) {
+            return Err(DeviceError::ForeignBuffer {
+                what: "a copy".to_owned(),
+            });
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.backend.copy(from.address, self.address, self.bytes())
+    }
+
     /// Fills the memory with bytes of 0xFF, so that an element that a kernel forgets to write shows.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! A GPU as a device, through `cust`.
 
+use std::any::Any;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
@@ -7,12 +8,15 @@ use cust::CudaApiVersion;
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::error::{CudaError, CudaResult};
-use cust::memory::{CopyDestination, DevicePointer, DeviceSlice, cuda_free, cuda_malloc};
+use cust::event::{Event, EventFlags};
+use cust::memory::{
+    AsyncCopyDestination, CopyDestination, DevicePointer, DeviceSlice, cuda_free, cuda_malloc,
+};
 use cust::stream::{Stream, StreamFlags};
 use cust_raw::{CUdevice_attribute, CUfunction_attribute, CUjit_option, CUresult};
 use libcuda_loader::Failure;
 
-use super::backend::{Backend, Program};
+use super::backend::{Backend, Moment, Program};
 use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan};
 
 /// Opens the first GPU that the driver shows.
@@ -113,6 +117,7 @@ fn properties(device: cust::device::Device) -> CudaResult<DeviceProperties> {
         shared_bytes_per_block,
         shared_bytes_opt_in: shared_opt_in(device).unwrap_or(shared_bytes_per_block),
         shared_bytes_per_multiprocessor: number(MaxSharedMemoryPerMultiprocessor)?,
+        l2_bytes: number(L2CacheSize)?,
         memory_bytes: device.total_memory()? as u64,
         driver: format!("CUDA {}.{}", version.major(), version.minor()),
     })
@@ -186,6 +191,25 @@ impl Backend for CudaDevice {
             .map_err(driver_error("filling memory of the GPU"))
     }
 
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError> {
+        self.enter()?;
+        // SAFETY: the stream orders the copy before every later launch and copy; `bytes_at` says that the memory is there.
+        unsafe { bytes_at(to, bytes).async_copy_from(&bytes_at(from, bytes), &self.stream) }
+            .map_err(driver_error("copying within the GPU"))
+    }
+
+    fn record(&self) -> Result<Box<dyn Moment>, DeviceError> {
+        self.enter()?;
+        let record = || {
+            let event = Event::new(EventFlags::DEFAULT)?;
+            event.record(&self.stream)?;
+            Ok(event)
+        };
+        Ok(Box::new(
+            record().map_err(driver_error("recording an event"))?,
+        ))
+    }
+
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError> {
         self.enter()?;
         let text = CString::new(ptx).map_err(|_| DeviceError::NotPtx {
@@ -215,6 +239,19 @@ impl Backend for CudaDevice {
         self.stream
             .synchronize()
             .map_err(driver_error("waiting for the GPU"))
+    }
+}
+
+impl Moment for Event {
+    fn seconds_since(&self, start: &dyn Moment) -> Result<f64, DeviceError> {
+        let start: &dyn Any = start;
+        let Some(start) = start.downcast_ref::<Event>() else {
+            return Err(DeviceError::ForeignEvent);
+        };
+        let milliseconds = self
+            .synchronize()
+            .and_then(|()| self.elapsed_time_f32(start));
+        Ok(f64::from(milliseconds.map_err(driver_error("reading an event"))?) / 1e3)
     }
 }
 

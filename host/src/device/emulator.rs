@@ -1,13 +1,15 @@
 //! The emulator as a device.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use ptx_emulator::metrics::Profile;
 use ptx_emulator::{
     Emulator, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule, MemoryError, Module,
 };
 
-use super::backend::{Backend, Program};
+use super::backend::{Backend, Moment, Program};
 use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan, Watch};
 
 /// The limits' defaults are an H200's; this is its compute capability.
@@ -34,6 +36,7 @@ pub(super) fn start(limits: Limits, watch: Watch) -> Arc<dyn Backend> {
         shared_bytes_per_multiprocessor: limits
             .shared_bytes_opt_in
             .saturating_add(RESERVED_SHARED_BYTES),
+        l2_bytes: 0,
         memory_bytes: limits.memory_bytes,
         driver: format!("blockwise {}", env!("CARGO_PKG_VERSION")),
     };
@@ -96,6 +99,17 @@ impl Backend for EmulatorDevice {
         Ok(())
     }
 
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError> {
+        let mut copied = vec![0; bytes];
+        self.emulator.read(from, &mut copied)?;
+        Ok(self.emulator.write(to, &copied)?)
+    }
+
+    fn record(&self) -> Result<Box<dyn Moment>, DeviceError> {
+        // A launch returns when the kernel has ended.
+        Ok(Box::new(Instant::now()))
+    }
+
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError> {
         let rejected = |reason: String| DeviceError::PtxRejected {
             device: self.properties.name.clone(),
@@ -122,6 +136,16 @@ impl Backend for EmulatorDevice {
 
     fn take_profiles(&self) -> Vec<Profile> {
         std::mem::take(&mut self.profiles.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Moment for Instant {
+    fn seconds_since(&self, start: &dyn Moment) -> Result<f64, DeviceError> {
+        let start: &dyn Any = start;
+        match start.downcast_ref::<Instant>() {
+            Some(start) => Ok(self.duration_since(*start).as_secs_f64()),
+            None => Err(DeviceError::ForeignEvent),
+        }
     }
 }
 

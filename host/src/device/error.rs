@@ -52,12 +52,15 @@ pub enum DeviceError {
         /// The slice's length.
         given: usize,
     },
-    /// A buffer of another device was passed to a launch.
-    #[error("an argument of kernel `{kernel}` lives on another device")]
+    /// A buffer of another device was passed to a launch or a copy.
+    #[error("an argument of {what} lives on another device")]
     ForeignBuffer {
-        /// The kernel to launch.
-        kernel: String,
+        /// The kernel to launch, or the copy.
+        what: String,
     },
+    /// A time was asked for between events of different kinds of device.
+    #[error("the two events come from different devices")]
+    ForeignEvent,
     /// A typed launcher was called on a device without kernels.
     #[error("no kernels are loaded into this device")]
     NoKernels,

@@ -9,6 +9,7 @@ mod buffer;
 mod cuda;
 mod emulator;
 mod error;
+mod event;
 mod module;
 mod properties;
 mod ptx;
@@ -24,6 +25,7 @@ use crate::named::named_enum;
 pub use arguments::Arguments;
 pub use buffer::{DeviceBuffer, Element};
 pub use error::DeviceError;
+pub use event::Event;
 pub use module::{LaunchPlan, Module};
 pub use properties::{DeviceKind, DeviceProperties};
 pub use ptx::{PTX_FOLDER_VARIABLE, PtxFile, PtxSource};
@@ -150,6 +152,14 @@ impl Device {
     /// [`Watch::Profile`] has any.
     pub fn take_profiles(&self) -> Vec<Profile> {
         self.backend.take_profiles()
+    }
+
+    /// Notes the moment when all that was started before has ended, by the device's own clock.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn record(&self) -> Result<Event, DeviceError> {
+        Event::record(&self.backend)
     }
 
     /// Waits for all launches.

@@ -54,7 +54,7 @@ impl Module {
     ) -> Result<(), DeviceError> {
         if !arguments.live_on(&self.backend) {
             return Err(DeviceError::ForeignBuffer {
-                kernel: plan.kernel.clone(),
+                what: format!("kernel `{}`", plan.kernel),
             });
         }
         // SAFETY: the caller's promise is passed on.

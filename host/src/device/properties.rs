@@ -37,6 +37,8 @@ pub struct DeviceProperties {
     pub shared_bytes_opt_in: u32,
     /// Shared memory of one multiprocessor, in bytes.
     pub shared_bytes_per_multiprocessor: u32,
+    /// The cache that all multiprocessors share, in bytes; 0 where there is none.
+    pub l2_bytes: u32,
     /// Device memory, in bytes.
     pub memory_bytes: u64,
     /// The software that drives it, with its version.

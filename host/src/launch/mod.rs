@@ -12,6 +12,7 @@ pub mod conv1d;
 mod error;
 mod limits;
 pub mod matmul;
+pub mod peak;
 pub mod reduce;
 pub mod reverse;
 pub mod transpose;

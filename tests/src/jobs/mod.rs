@@ -5,6 +5,7 @@ mod broken;
 mod conv1d;
 mod matmul;
 mod movement;
+mod peak;
 mod reduce;
 
 use blockwise::compare::{self, Comparison, ShapeMismatch, ToNumber};
@@ -200,6 +201,7 @@ pub fn telling() -> Vec<Job> {
         reduce::telling,
         matmul::telling,
         movement::telling,
+        peak::telling,
     ];
     families.iter().flat_map(|family| family(on)).collect()
 }
@@ -207,7 +209,13 @@ pub fn telling() -> Vec<Job> {
 /// Every kernel over lengths of 0, 1, a tile − 1, a tile, a tile + 1 and primes, shapes that are not square, and capped grids.
 pub fn size_matrix() -> Vec<Job> {
     let on = &properties();
-    let families = [conv1d::sizes, reduce::sizes, matmul::sizes, movement::sizes];
+    let families = [
+        conv1d::sizes,
+        reduce::sizes,
+        matmul::sizes,
+        movement::sizes,
+        peak::sizes,
+    ];
     families.iter().flat_map(|family| family(on)).collect()
 }
 

@@ -51,6 +51,7 @@ fn table() -> BTreeMap<String, Expected> {
         "conv1d_block_per_output_f64".into(),
         Expected::new(5, 2).dynamic(),
     );
+    add("peak_fma_f32".into(), Expected::new(2, 0));
     for (t, bytes) in [("f32", 4), ("f64", 8)] {
         add(format!("conv1d_tiled_{t}"), Expected::new(7, 2).dynamic());
         add(format!("conv1d_direct_{t}"), Expected::new(7, 0));
@@ -113,7 +114,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 55);
+    assert_eq!(expected.len(), 56);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

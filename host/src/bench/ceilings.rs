@@ -1,0 +1,70 @@
+//! What the device can do at most, measured in the same run.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::{self, Delay};
+use super::{BenchError, Timing};
+use crate::device::{Device, DeviceBuffer, DeviceKind};
+use crate::launch::peak;
+
+/// The ceilings, with the timings that they come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// Bytes a second that a copy within the device reads and writes, both counted.
+    pub copy_bytes_per_second: f64,
+    /// The copy.
+    pub copy: Timing,
+    /// `f32` operations a second of fused multiply-adds, two each.
+    pub fma_per_second: f64,
+    /// The fused multiply-adds.
+    pub fma: Timing,
+}
+
+/// Elements of the copy: 2 GiB read and 2 GiB written.
+const COPIED: usize = 1 << 29;
+/// Steps of the multiply-adds: some 2 ms on a GPU.
+const ROUNDS: u32 = 2000;
+/// An emulator takes a moment for the smallest launch.
+const EMULATED: (usize, u32) = (1 << 10, 1);
+/// Blocks for each multiprocessor: as many threads as it holds.
+const BLOCKS_EACH: u32 = 8;
+/// Threads whose results are compared.
+const COMPARED: usize = 16;
+
+impl Ceilings {
+    /// Measures both.
+    ///
+    /// # Errors
+    /// When the device fails, or the multiply-adds come out wrong.
+    pub fn measure(device: &Device) -> Result<Self, BenchError> {
+        let (copied, rounds) = match device.properties().kind {
+            DeviceKind::Cuda => (COPIED, ROUNDS),
+            DeviceKind::Emulator => EMULATED,
+        };
+        let mut delay = Delay::new(device)?;
+
+        let from = DeviceBuffer::from_slice(device, &vec![1.0_f32; copied])?;
+        let mut to = DeviceBuffer::<f32>::alloc(device, copied)?;
+        let copy = measure::samples(device, &mut delay, 1, |_| Ok(to.copy_from_buffer(&from)?))?;
+
+        let blocks = device.properties().multiprocessors * BLOCKS_EACH;
+        let threads = peak::threads(blocks);
+        let mut output = DeviceBuffer::<f32>::alloc(device, threads)?;
+        output.poison()?;
+        let fma = measure::samples(device, &mut delay, 1, |_| {
+            Ok(peak::bind(device, &mut output, blocks, rounds)?.enqueue()?)
+        })?;
+        let results = output.copy_to_vec()?;
+        for thread in (0..threads).step_by(threads / COMPARED) {
+            if results[thread] != peak::expected(thread, rounds) {
+                return Err(BenchError::WrongPeak { thread });
+            }
+        }
+        Ok(Ceilings {
+            copy_bytes_per_second: (2 * copied * size_of::<f32>()) as f64 / copy.median,
+            copy,
+            fma_per_second: peak::operations(blocks, rounds) as f64 / fma.median,
+            fma,
+        })
+    }
+}

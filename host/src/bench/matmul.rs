@@ -1,0 +1,177 @@
+//! Matrix products.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rayon::prelude::*;
+
+use super::work::rungs;
+use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Work};
+use crate::device::{Device, DeviceBuffer};
+use crate::launch::matmul::{self, MatmulShape};
+use crate::launch::{MatmulKernel, MatmulOptions};
+use crate::oracle::Sum;
+
+/// The table: rows, inner extent, columns.
+pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
+    let standard = [[2048; 3], [4096; 3], [8192; 3], [4093, 4099, 4111]];
+    let shapes = sizes.pick(true, &[[1024; 3]], &standard);
+    shapes.into_iter().map(work).collect()
+}
+
+fn work([rows, inner, cols]: [usize; 3]) -> Work {
+    let ways: Vec<MatmulOptions> = MatmulKernel::ALL
+        .iter()
+        .map(|&kernel| MatmulOptions {
+            kernel,
+            ..MatmulOptions::default()
+        })
+        .collect();
+    let describe = |options: &MatmulOptions| (options.kernel.to_string(), String::new());
+    Work {
+        operation: "matmul",
+        ty: "f32",
+        size: Size(vec![rows, inner, cols]),
+        bytes: ((rows * inner + inner * cols + rows * cols) * size_of::<f32>()) as u64,
+        operations: 2 * (rows * inner * cols) as u64,
+        rungs: rungs(&ways, describe),
+        problem: Box::new(Product {
+            shape: MatmulShape { rows, inner, cols },
+            ways,
+        }),
+    }
+}
+
+struct Product {
+    shape: MatmulShape,
+    ways: Vec<MatmulOptions>,
+}
+
+struct Copy {
+    a: DeviceBuffer<f32>,
+    b: DeviceBuffer<f32>,
+    c: DeviceBuffer<f32>,
+    /// The oracle's sums: whole rows, and whole columns.
+    rows: Vec<(usize, Vec<Sum>)>,
+    cols: Vec<(usize, Vec<Sum>)>,
+}
+
+struct OnDevice<'a> {
+    device: &'a Device,
+    problem: &'a Product,
+    options: MatmulOptions,
+    copies: Vec<Copy>,
+}
+
+/// Rows that the oracle computes, and columns.
+const SAMPLED: usize = 8;
+
+impl Problem for Product {
+    fn load<'a>(
+        &'a self,
+        device: &'a Device,
+        copies: usize,
+        inputs: &mut Inputs,
+    ) -> Result<Box<dyn Loaded + 'a>, BenchError> {
+        let MatmulShape { rows, inner, cols } = self.shape;
+        let mut sets = Vec::new();
+        for _ in 0..copies {
+            let a_here = inputs.take::<f32>(Kind::Uniform, rows * inner);
+            let b_here = inputs.take::<f32>(Kind::Uniform, inner * cols);
+            let mut rng = StdRng::seed_from_u64(inputs.number());
+            sets.push(Copy {
+                a: DeviceBuffer::from_slice(device, &a_here)?,
+                b: DeviceBuffer::from_slice(device, &b_here)?,
+                c: DeviceBuffer::alloc(device, rows * cols)?,
+                rows: chosen(rows, &mut rng)
+                    .into_par_iter()
+                    .map(|row| (row, row_of(&a_here, &b_here, row, self.shape)))
+                    .collect(),
+                cols: chosen(cols, &mut rng)
+                    .into_iter()
+                    .map(|col| (col, col_of(&a_here, &b_here, col, self.shape)))
+                    .collect(),
+            });
+        }
+        Ok(Box::new(OnDevice {
+            device,
+            problem: self,
+            options: self.ways[0],
+            copies: sets,
+        }))
+    }
+}
+
+/// The first, the last and some others.
+fn chosen(extent: usize, rng: &mut StdRng) -> Vec<usize> {
+    let mut chosen = vec![0, extent - 1];
+    chosen.extend((2..SAMPLED).map(|_| rng.random_range(0..extent)));
+    chosen
+}
+
+fn row_of(a: &[f32], b: &[f32], row: usize, shape: MatmulShape) -> Vec<Sum> {
+    let mut sums = vec![Sum::default(); shape.cols];
+    let a = &a[row * shape.inner..][..shape.inner];
+    for (&a, b) in a.iter().zip(b.chunks_exact(shape.cols)) {
+        for (sum, &b) in sums.iter_mut().zip(b) {
+            sum.add(a.into(), b.into());
+        }
+    }
+    sums
+}
+
+fn col_of(a: &[f32], b: &[f32], col: usize, shape: MatmulShape) -> Vec<Sum> {
+    let b: Vec<f32> = b.iter().skip(col).step_by(shape.cols).copied().collect();
+    let row = |a: &[f32]| {
+        let mut sum = Sum::default();
+        for (&a, &b) in a.iter().zip(&b) {
+            sum.add(a.into(), b.into());
+        }
+        sum
+    };
+    a.par_chunks_exact(shape.inner).map(row).collect()
+}
+
+impl Loaded for OnDevice<'_> {
+    fn select(&mut self, rung: usize) -> Result<(), BenchError> {
+        self.options = self.problem.ways[rung];
+        Ok(())
+    }
+
+    fn poison(&mut self) -> Result<(), BenchError> {
+        for copy in &mut self.copies {
+            copy.c.poison()?;
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
+        let (shape, options) = (self.problem.shape, &self.options);
+        let copy = &mut self.copies[copy];
+        let (a, b) = (&copy.a, &copy.b);
+        let launch = matmul::bind(self.device, a, b, &mut copy.c, shape, options)?;
+        launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
+    }
+
+    fn verify(&self, copy: usize) -> Result<Check, BenchError> {
+        let copy = &self.copies[copy];
+        let cols = self.problem.shape.cols;
+        let c = copy.c.copy_to_vec()?;
+        // The inputs are finite: a NaN is the poison.
+        let unwritten = c.par_iter().filter(|value| value.is_nan()).count() as u64;
+        let how = format!("{SAMPLED} rows and {SAMPLED} columns, all written");
+        let mut check = Check::exact(how, unwritten);
+        let mut compare = |value: f32, sum: &Sum| {
+            check.element(value, sum.value(), sum.tolerance::<f32>());
+        };
+        for (row, sums) in &copy.rows {
+            for (&value, sum) in c[row * cols..].iter().zip(sums) {
+                compare(value, sum);
+            }
+        }
+        for (col, sums) in &copy.cols {
+            for (&value, sum) in c.iter().skip(*col).step_by(cols).zip(sums) {
+                compare(value, sum);
+            }
+        }
+        Ok(check)
+    }
+}

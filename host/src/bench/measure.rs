@@ -1,0 +1,185 @@
+//! The timing itself.
+
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+
+use super::{BenchError, Ceilings, Check, Inputs, Loaded, Row, Work};
+use crate::device::{Device, DeviceBuffer, DeviceKind};
+use crate::launch::peak;
+
+/// Seconds of a launch, over all its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Half of the launches took less.
+    pub median: f64,
+    /// A tenth of them took less.
+    pub p10: f64,
+    /// Nine tenths of them took less.
+    pub p90: f64,
+    /// How many there were.
+    pub samples: usize,
+}
+
+impl Timing {
+    /// From the seconds of each launch, of which there is at least one.
+    pub fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let last = seconds.len().saturating_sub(1);
+        // Between two ranks, the straight line: NumPy's percentile.
+        let percentile = |share: f64| {
+            let rank = share * last as f64;
+            let (low, high) = (seconds[rank as usize], seconds[rank.ceil() as usize]);
+            low + (high - low) * rank.fract()
+        };
+        Timing {
+            median: percentile(0.5),
+            p10: percentile(0.1),
+            p90: percentile(0.9),
+            samples: seconds.len(),
+        }
+    }
+}
+
+/// Launches timed, at least.
+const FEWEST: usize = 30;
+/// Launches timed, at most.
+const MOST: usize = 200;
+/// Seconds that the timed launches of a rung should take together, as far as [`FEWEST`] allows.
+const SECONDS: f64 = 0.2;
+/// Launches before the timed ones: the first loads the code, the next raise the clock.
+const WARM_UP: usize = 3;
+/// Seconds that the warm-up takes, at least.
+const WARM_UP_SECONDS: f64 = 0.02;
+
+/// A kernel that keeps the device busy for some 30 µs, and its memory nearly untouched.
+pub(super) struct Delay<'a> {
+    device: &'a Device,
+    output: DeviceBuffer<f32>,
+}
+
+impl<'a> Delay<'a> {
+    const ROUNDS: u32 = 200;
+
+    pub(super) fn new(device: &'a Device) -> Result<Self, BenchError> {
+        let output = DeviceBuffer::alloc(device, peak::threads(1))?;
+        Ok(Delay { device, output })
+    }
+
+    fn enqueue(&mut self) -> Result<(), BenchError> {
+        // An emulated launch has ended when it returns: there is no queue.
+        if self.device.properties().kind == DeviceKind::Emulator {
+            return Ok(());
+        }
+        Ok(peak::bind(self.device, &mut self.output, 1, Self::ROUNDS)?.enqueue()?)
+    }
+}
+
+/// Warms up and times `launch`, which gets the copies of the inputs in turn: each at least once.
+pub(super) fn samples(
+    device: &Device,
+    delay: &mut Delay<'_>,
+    copies: usize,
+    mut launch: impl FnMut(usize) -> Result<(), BenchError>,
+) -> Result<Timing, BenchError> {
+    let begin = device.record()?;
+    let mut launches = 0;
+    let each = loop {
+        launch(launches % copies)?;
+        launches += 1;
+        if launches >= WARM_UP {
+            let seconds = device.record()?.seconds_since(&begin)?;
+            if seconds >= WARM_UP_SECONDS || device.properties().kind == DeviceKind::Emulator {
+                break seconds / launches as f64;
+            }
+        }
+    };
+    let wanted = match device.properties().kind {
+        DeviceKind::Cuda => ((SECONDS / each) as usize).clamp(FEWEST, MOST).max(copies),
+        // Its time says nothing: each result is wanted once.
+        DeviceKind::Emulator => copies,
+    };
+    let mut events = Vec::with_capacity(wanted);
+    for sample in 0..wanted {
+        delay.enqueue()?;
+        let start = device.record()?;
+        launch(sample % copies)?;
+        events.push((start, device.record()?));
+    }
+    device.synchronize()?;
+    let seconds: Result<Vec<f64>, _> = events
+        .iter()
+        .map(|(start, end)| end.seconds_since(start))
+        .collect();
+    Ok(Timing::of(seconds?))
+}
+
+/// The copies of the inputs: together at least four times the L2 cache, so that a launch finds nothing of its own there.
+fn copies(device: &Device, bytes: u64) -> usize {
+    const MOST: u64 = 64;
+    let cold = 4 * u64::from(device.properties().l2_bytes);
+    cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
+}
+
+/// A row for each rung of a work.
+pub(super) fn work(
+    device: &Device,
+    work: &Work,
+    ceilings: &Ceilings,
+    inputs: &mut Inputs,
+    bar: &ProgressBar,
+) -> Vec<Row> {
+    bar.set_message(work.name());
+    let copies = copies(device, work.bytes);
+    let mut loaded = match work.problem.load(device, copies, inputs) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            bar.inc(work.rungs.len() as u64);
+            return (work.rungs.iter())
+                .map(|rung| Row::skipped(work, rung, &error.to_string()))
+                .collect();
+        }
+    };
+    let mut rows = Vec::new();
+    for rung in &work.rungs {
+        bar.set_message(work.row_name(rung));
+        rows.push(match one(device, &mut *loaded, rung.index, copies) {
+            Ok((timing, check)) => Row::measured(work, rung, timing, &check, ceilings),
+            Err(error) => Row::skipped(work, rung, &error.to_string()),
+        });
+        bar.inc(1);
+    }
+    rows
+}
+
+fn one(
+    device: &Device,
+    loaded: &mut dyn Loaded,
+    rung: usize,
+    copies: usize,
+) -> Result<(Timing, Check), BenchError> {
+    loaded.select(rung)?;
+    // Also the warm-up's results would show in an output that the timed launch leaves as it is: every copy is poisoned once, and
+    // each launch of a rung does the same as the one before.
+    loaded.poison()?;
+    let mut delay = Delay::new(device)?;
+    let timing = samples(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;
+    let mut check = loaded.verify(0)?;
+    for copy in 1..copies {
+        check = check.and(loaded.verify(copy)?);
+    }
+    Ok((timing, check))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_numpys() {
+        let timing = Timing::of(vec![5.0, 1.0, 2.0, 4.0]);
+        assert_eq!((timing.median, timing.samples), (3.0, 4));
+        assert!((timing.p10 - 1.3).abs() < 1e-12 && (timing.p90 - 4.7).abs() < 1e-12);
+        let one = Timing::of(vec![2.0]);
+        assert_eq!((one.p10, one.median, one.p90), (2.0, 2.0, 2.0));
+    }
+}

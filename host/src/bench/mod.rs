@@ -1,0 +1,117 @@
+//! Times the kernels by the device's own clock and checks every timed result.
+//!
+//! # How
+//! - A [`Work`] is an operation at a size, such as the sum of 2²⁹ `f32`; its [`Rung`]s are the kernels and policies that can do it.
+//!   A family's file holds the table of its works. A new value of a launcher's kernel enum is a new rung by itself.
+//! - The inputs are random, new in every run (`--seed` repeats one), and lie several times in the device's memory: successive
+//!   launches take successive copies, together several times the size of the L2 cache, so that each launch finds it cold.
+//! - Outputs are filled with 0xFF bytes before the timed launches; afterwards the output of every copy is compared with its
+//!   oracle. Where the oracle computes only a sample, the row says so.
+//! - After a warm-up, each of at least 30 launches is timed between two events of its own. A short kernel runs before each, so that
+//!   launch and events are in the queue before the device gets to them: what the host takes is not in the time.
+//! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing but fused multiply-adds.
+
+mod ceilings;
+mod conv1d;
+mod inputs;
+mod matmul;
+mod measure;
+mod movement;
+mod reduce;
+mod row;
+mod size;
+mod work;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::device::{Device, DeviceError};
+use crate::launch::LaunchError;
+
+pub use ceilings::Ceilings;
+pub use inputs::{Inputs, Kind, Random, Window};
+pub use measure::Timing;
+pub use row::{Report, Row, Run};
+pub use size::{BadSize, Size, Sizes};
+pub use work::{Check, Loaded, Problem, Rung, Work};
+
+/// What to time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Only names that contain one of these; all when there are none.
+    pub filter: Vec<String>,
+    /// The sizes.
+    pub sizes: Sizes,
+    /// What the random inputs follow from.
+    pub seed: u64,
+}
+
+/// Why nothing could be timed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A launch was refused or failed.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The multiply-adds of the peak did not come out as on the host.
+    #[error("the kernel that measures the peak of FMA is wrong in thread {thread}")]
+    WrongPeak {
+        /// The thread.
+        thread: usize,
+    },
+    /// Filter and sizes leave nothing.
+    #[error("no benchmark has a name that contains {} at these sizes", .filter.join(" or "))]
+    NothingChosen {
+        /// The filter.
+        filter: Vec<String>,
+    },
+}
+
+/// The works that the options choose, with those of their rungs.
+pub fn works(options: &Options) -> Vec<Work> {
+    let tables = [reduce::works, conv1d::works, movement::works, matmul::works];
+    let mut works: Vec<Work> = tables
+        .iter()
+        .flat_map(|table| table(&options.sizes))
+        .collect();
+    for work in &mut works {
+        work.choose(&options.filter);
+    }
+    works.retain(|work| !work.rungs.is_empty());
+    works
+}
+
+/// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on.
+///
+/// # Errors
+/// When nothing is chosen, or the ceilings cannot be measured.
+pub fn run(device: &Device, options: &Options) -> Result<Report, BenchError> {
+    let works = works(options);
+    if works.is_empty() {
+        return Err(BenchError::NothingChosen {
+            filter: options.filter.clone(),
+        });
+    }
+    let steps: usize = works.iter().map(|work| work.rungs.len()).sum();
+    let bar = ProgressBar::new(steps as u64).with_style(style());
+    bar.set_message("ceilings");
+    let ceilings = Ceilings::measure(device)?;
+    let mut inputs = Inputs::new(options.seed);
+    let mut rows = Vec::new();
+    for work in &works {
+        rows.extend(measure::work(device, work, &ceilings, &mut inputs, &bar));
+    }
+    bar.finish_and_clear();
+    Ok(Report {
+        run: Run::of(device, options.seed),
+        ceilings,
+        rows,
+    })
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}

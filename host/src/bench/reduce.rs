@@ -1,0 +1,249 @@
+//! Sums, minima, maxima and dot products.
+
+use rayon::prelude::*;
+
+use super::work::rungs;
+use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
+use crate::device::{Device, DeviceBuffer};
+use crate::launch::reduce::{self, DEFAULT_GRID_CAP};
+use crate::launch::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
+use crate::oracle;
+
+/// The table.
+pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
+    let mut works = Vec::new();
+    for [len] in sizes.pick(false, &[[1 << 24]], &[[1 << 20], [1 << 29]]) {
+        for &reduction in Reduction::ALL {
+            works.push(work::<f32>(Operation::Of(reduction), len));
+        }
+        works.push(work::<f32>(Operation::Dot, len));
+    }
+    for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
+        works.push(work::<i64>(Operation::Dot, len));
+    }
+    works
+}
+
+/// The ways to do it.
+fn ways() -> Vec<ReduceOptions> {
+    let way = |&kernel| ReduceOptions {
+        kernel,
+        ..ReduceOptions::default()
+    };
+    ReduceKernel::ALL.iter().map(way).collect()
+}
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Of(Reduction),
+    Dot,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Of(reduction) => reduction.name(),
+            Operation::Dot => "dot",
+        }
+    }
+
+    /// How partial results are folded.
+    fn reduction(self) -> Reduction {
+        match self {
+            Operation::Of(reduction) => reduction,
+            Operation::Dot => Reduction::Sum,
+        }
+    }
+
+    /// Numbers whose exact result any order of a right kernel gives.
+    fn kind(self) -> Kind {
+        match self.reduction() {
+            Reduction::Sum => Kind::Whole,
+            Reduction::Min | Reduction::Max => Kind::Uniform,
+        }
+    }
+
+    fn operands(self) -> usize {
+        match self {
+            Operation::Of(_) => 1,
+            Operation::Dot => 2,
+        }
+    }
+}
+
+fn work<T: Exact>(operation: Operation, len: usize) -> Work {
+    let ways = ways();
+    let describe = |options: &ReduceOptions| {
+        let threads = options.threads.unwrap_or(kernels::reduce::THREADS);
+        let blocks = options.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
+        (
+            options.kernel.to_string(),
+            format!("{threads} threads, at most {blocks} blocks; the host folds them"),
+        )
+    };
+    Work {
+        operation: operation.name(),
+        ty: T::NAME,
+        size: Size(vec![len]),
+        bytes: (operation.operands() * len * size_of::<T>()) as u64,
+        operations: (operation.operands() * len) as u64,
+        rungs: rungs(&ways, describe),
+        problem: Box::new(Reduce {
+            operation,
+            len,
+            ways,
+            element: std::marker::PhantomData::<T>,
+        }),
+    }
+}
+
+/// A type whose sums of [`Kind::Whole`] are exact in any order.
+trait Exact: Random + Number {
+    /// The nearest of this type; the integer itself in the range of the benchmarks.
+    fn of(value: i64) -> Self;
+    fn integer(self) -> i64;
+}
+
+macro_rules! exact {
+    ($($t:ty)*) => {$(
+        impl Exact for $t {
+            fn of(value: i64) -> Self {
+                value as $t
+            }
+
+            fn integer(self) -> i64 {
+                self as i64
+            }
+        }
+    )*};
+}
+exact!(f32 i64);
+
+struct Reduce<T> {
+    operation: Operation,
+    len: usize,
+    ways: Vec<ReduceOptions>,
+    element: std::marker::PhantomData<T>,
+}
+
+struct Copy<T: Exact> {
+    operands: Vec<DeviceBuffer<T>>,
+    partials: DeviceBuffer<T>,
+    expected: T,
+}
+
+struct OnDevice<'a, T: Exact> {
+    device: &'a Device,
+    problem: &'a Reduce<T>,
+    options: ReduceOptions,
+    copies: Vec<Copy<T>>,
+}
+
+impl<T: Exact> Problem for Reduce<T> {
+    fn load<'a>(
+        &'a self,
+        device: &'a Device,
+        copies: usize,
+        inputs: &mut Inputs,
+    ) -> Result<Box<dyn Loaded + 'a>, BenchError> {
+        let mut sets = Vec::new();
+        for _ in 0..copies {
+            let numbers: Vec<_> = (0..self.operation.operands())
+                .map(|_| inputs.take::<T>(self.operation.kind(), self.len))
+                .collect();
+            let operands: Result<_, _> = (numbers.iter())
+                .map(|numbers| DeviceBuffer::from_slice(device, numbers))
+                .collect();
+            sets.push(Copy {
+                operands: operands?,
+                partials: DeviceBuffer::alloc(device, 0)?,
+                expected: expected(self.operation, &numbers),
+            });
+        }
+        Ok(Box::new(OnDevice {
+            device,
+            problem: self,
+            options: self.ways[0],
+            copies: sets,
+        }))
+    }
+}
+
+/// The oracle. `operands` are as many as the operation has.
+fn expected<T: Exact>(
+    operation: Operation,
+    operands: &[impl std::ops::Deref<Target = [T]> + Sync],
+) -> T {
+    let a: &[T] = &operands[0];
+    match operation {
+        Operation::Of(Reduction::Sum) => T::of(
+            a.par_iter()
+                .map(|a| a.integer())
+                .reduce(|| 0, i64::wrapping_add),
+        ),
+        Operation::Dot => T::of(
+            a.par_iter()
+                .zip(&operands[1][..])
+                .map(|(a, b)| a.integer().wrapping_mul(b.integer()))
+                .reduce(|| 0, i64::wrapping_add),
+        ),
+        Operation::Of(reduction) => {
+            let extreme = match reduction {
+                Reduction::Min => oracle::min::<T>,
+                _ => oracle::max::<T>,
+            };
+            let of_chunks: Vec<T> = a
+                .par_chunks(1 << 20)
+                .filter_map(|chunk| extreme(chunk.into()))
+                .collect();
+            extreme(of_chunks[..].into()).unwrap_or_default()
+        }
+    }
+}
+
+impl<T: Exact> Loaded for OnDevice<'_, T> {
+    fn select(&mut self, rung: usize) -> Result<(), BenchError> {
+        self.options = self.problem.ways[rung];
+        let (len, properties) = (self.problem.len, self.device.properties());
+        let plan = match self.problem.operation {
+            Operation::Dot => reduce::plan_dot::<T>(len, len, &self.options, properties)?,
+            Operation::Of(reduction) => {
+                reduce::plan_reduce::<T>(len, reduction, &self.options, properties)?
+            }
+        };
+        for copy in &mut self.copies {
+            copy.partials = reduce::partials(self.device, &plan)?;
+        }
+        Ok(())
+    }
+
+    fn poison(&mut self) -> Result<(), BenchError> {
+        for copy in &mut self.copies {
+            copy.partials.poison()?;
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
+        let (device, options) = (self.device, &self.options);
+        let copy = &mut self.copies[copy];
+        let partials = &mut copy.partials;
+        let launch = match (self.problem.operation, &copy.operands[..]) {
+            (Operation::Of(reduction), [input, ..]) => {
+                reduce::bind_reduce(device, input, partials, reduction, options)
+            }
+            (Operation::Dot, [a, b, ..]) => reduce::bind_dot(device, a, b, partials, options),
+            _ => Err(LaunchError::EmptyInput {
+                what: "the list of operands",
+            }),
+        };
+        Ok(launch?.enqueue()?)
+    }
+
+    fn verify(&self, copy: usize) -> Result<Check, BenchError> {
+        let copy = &self.copies[copy];
+        let result = reduce::fold(&copy.partials, self.problem.operation.reduction())?;
+        let right = result == copy.expected;
+        Ok(Check::exact("exactly", u64::from(!right)))
+    }
+}

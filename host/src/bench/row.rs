@@ -1,0 +1,238 @@
+//! Results, for people and for machines.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Ceilings, Check, Rung, Timing, Work};
+use crate::device::Device;
+
+/// All that was measured in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Where, when and with what inputs.
+    pub run: Run,
+    /// What the device can do at most.
+    pub ceilings: Ceilings,
+    /// One for each implementation of each work.
+    pub rows: Vec<Row>,
+}
+
+/// Where, when and with what inputs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The device's name.
+    pub device: String,
+    /// Its driver.
+    pub driver: String,
+    /// The day, in UTC: `2026-11-21`.
+    pub date: String,
+    /// What the random inputs followed from.
+    pub seed: u64,
+}
+
+/// One implementation of one work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The work: `sum/f32/2^29`.
+    pub work: String,
+    /// Whose it is: `blockwise`, or a peer's name.
+    pub implementation: String,
+    /// The kernel's name in its family.
+    pub rung: String,
+    /// Threads, tiles and the like.
+    pub policy: String,
+    /// The fewest bytes that must be moved.
+    pub bytes: u64,
+    /// The operations that must be done.
+    pub operations: u64,
+    /// Seconds of a launch; `None` when there was none.
+    pub timing: Option<Timing>,
+    /// Bytes over median, as a share of the copy's.
+    pub of_copy: Option<f64>,
+    /// Operations over median, as a share of the multiply-adds'; only of `f32`.
+    pub of_fma: Option<f64>,
+    /// What was compared with the oracle, or why nothing was timed.
+    pub check: String,
+    /// Whether the result was right.
+    pub passed: bool,
+}
+
+impl Run {
+    /// Now, on this device.
+    pub(super) fn of(device: &Device, seed: u64) -> Self {
+        let properties = device.properties();
+        Run {
+            device: properties.name.clone(),
+            driver: properties.driver.clone(),
+            date: today(),
+            seed,
+        }
+    }
+}
+
+impl Row {
+    pub(super) fn measured(
+        work: &Work,
+        rung: &Rung,
+        timing: Timing,
+        check: &Check,
+        ceilings: &Ceilings,
+    ) -> Self {
+        let verdict = match check.wrong {
+            0 if check.worst > 0.0 => format!("{}: {:.2} of the bound", check.how, check.worst),
+            0 => check.how.clone(),
+            wrong => format!("WRONG: {wrong} elements; {}", check.how),
+        };
+        let per_second = |amount: u64| amount as f64 / timing.median;
+        Row {
+            of_copy: Some(per_second(work.bytes) / ceilings.copy_bytes_per_second),
+            of_fma: (work.ty == "f32" && work.operations > 0)
+                .then(|| per_second(work.operations) / ceilings.fma_per_second),
+            timing: Some(timing),
+            passed: check.wrong == 0,
+            ..Row::skipped(work, rung, &verdict)
+        }
+    }
+
+    pub(super) fn skipped(work: &Work, rung: &Rung, reason: &str) -> Self {
+        Row {
+            work: work.name(),
+            implementation: "blockwise".to_owned(),
+            rung: rung.name.clone(),
+            policy: rung.policy.clone(),
+            bytes: work.bytes,
+            operations: work.operations,
+            timing: None,
+            of_copy: None,
+            of_fma: None,
+            check: reason.to_owned(),
+            passed: false,
+        }
+    }
+}
+
+impl Report {
+    /// Whether every result was right.
+    pub fn passed(&self) -> bool {
+        self.rows.iter().all(|row| row.passed)
+    }
+
+    /// A table for a terminal.
+    pub fn table(&self) -> String {
+        let Run {
+            device,
+            driver,
+            date,
+            seed,
+        } = &self.run;
+        let mut text = format!(
+            "{device}, {driver}, {date}, seed {seed}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s\n",
+            self.ceilings.copy_bytes_per_second / 1e9,
+            self.ceilings.fma_per_second / 1e12
+        );
+        let heading = [
+            "work", "by", "rung", "median", "p10", "p90", "GB/s", "% copy", "TFLOP/s", "% FMA",
+            "policy", "check",
+        ];
+        let mut lines = vec![heading.map(str::to_owned)];
+        lines.extend(self.rows.iter().map(Row::cells));
+        let widths: Vec<usize> = (0..heading.len())
+            .map(|column| {
+                let width = |line: &[String; 12]| line[column].chars().count();
+                lines.iter().map(width).max().unwrap_or(0)
+            })
+            .collect();
+        for line in &lines {
+            let mut row = String::new();
+            for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+                if (3..10).contains(&column) {
+                    row.push_str(&format!("{cell:>width$}  "));
+                } else {
+                    row.push_str(&format!("{cell:<width$}  "));
+                }
+            }
+            text.push_str(row.trim_end());
+            text.push('\n');
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+impl Row {
+    fn cells(&self) -> [String; 12] {
+        let time = |pick: fn(&Timing) -> f64| {
+            (self.timing.as_ref()).map_or_else(|| "-".to_owned(), |timing| seconds(pick(timing)))
+        };
+        let per_second = |amount: u64, unit: f64| match &self.timing {
+            Some(timing) if amount > 0 => format!("{:.2}", amount as f64 / timing.median / unit),
+            _ => "-".to_owned(),
+        };
+        let percent = |share: Option<f64>| {
+            share.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", 100.0 * share))
+        };
+        [
+            self.work.clone(),
+            self.implementation.clone(),
+            self.rung.clone(),
+            time(|timing| timing.median),
+            time(|timing| timing.p10),
+            time(|timing| timing.p90),
+            per_second(self.bytes, 1e9),
+            percent(self.of_copy),
+            per_second(self.operations, 1e12),
+            percent(self.of_fma),
+            self.policy.clone(),
+            self.check.clone(),
+        ]
+    }
+}
+
+/// Seconds in a unit that suits them.
+fn seconds(seconds: f64) -> String {
+    if seconds < 1e-3 {
+        format!("{:.2} µs", seconds * 1e6)
+    } else {
+        format!("{:.3} ms", seconds * 1e3)
+    }
+}
+
+/// The day in UTC.
+fn today() -> String {
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs());
+    let (year, month, day) = civil(seconds / 86_400);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+/// Year, month and day of a day after 1970-01-01, in the Gregorian calendar. Years are counted from March on, so that the leap day
+/// is the last (Hinnant, *chrono-compatible low-level date algorithms*).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (era * 400 + year + next, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(11_017), (2000, 3, 1));
+        assert_eq!(civil(20_819), (2027, 1, 1));
+    }
+}

@@ -1,0 +1,156 @@
+//! What is timed, as plain data, and what a family must be able to do.
+
+use super::{BenchError, Inputs, Size};
+use crate::device::Device;
+use crate::oracle::Precision;
+
+/// An operation at a size: the same for every rung and every peer.
+pub struct Work {
+    /// What is computed, such as `sum`.
+    pub operation: &'static str,
+    /// The element type's name in Rust.
+    pub ty: &'static str,
+    /// The extents.
+    pub size: Size,
+    /// The fewest bytes that must be moved: each input read once, each output written once.
+    pub bytes: u64,
+    /// The arithmetic operations that must be done.
+    pub operations: u64,
+    /// The kernels and policies that can do it.
+    pub rungs: Vec<Rung>,
+    /// How inputs are made, kernels started and results checked.
+    pub problem: Box<dyn Problem>,
+}
+
+/// One way to do a work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rung {
+    /// Its place among the family's ways, for [`Loaded::select`].
+    pub index: usize,
+    /// The kernel's name in its family.
+    pub name: String,
+    /// Threads, tiles and the like, for people.
+    pub policy: String,
+}
+
+impl Work {
+    /// The name without a rung: `sum/f32/2^29`.
+    pub fn name(&self) -> String {
+        format!("{}/{}/{}", self.operation, self.ty, self.size)
+    }
+
+    /// The name of one of its rows: `sum/f32/shuffle/2^29`.
+    pub fn row_name(&self, rung: &Rung) -> String {
+        format!("{}/{}/{}/{}", self.operation, self.ty, rung.name, self.size)
+    }
+
+    /// Leaves the rungs whose name contains one of the texts; all when there are none.
+    pub(super) fn choose(&mut self, filter: &[String]) {
+        let mut rungs = std::mem::take(&mut self.rungs);
+        rungs.retain(|rung| {
+            let name = self.row_name(rung);
+            filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
+        });
+        self.rungs = rungs;
+    }
+}
+
+/// The numbered rungs of `ways`, each described by its name and policy.
+pub(super) fn rungs<W>(ways: &[W], describe: impl Fn(&W) -> (String, String)) -> Vec<Rung> {
+    ways.iter()
+        .enumerate()
+        .map(|(index, way)| {
+            let (name, policy) = describe(way);
+            Rung {
+                index,
+                name,
+                policy,
+            }
+        })
+        .collect()
+}
+
+/// How a family makes a work's inputs.
+pub trait Problem {
+    /// Puts `copies` sets of random inputs into the device's memory, each with other numbers.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn load<'a>(
+        &'a self,
+        device: &'a Device,
+        copies: usize,
+        inputs: &mut Inputs,
+    ) -> Result<Box<dyn Loaded + 'a>, BenchError>;
+}
+
+/// A work with its inputs on the device.
+pub trait Loaded {
+    /// Takes the rung of this index, with outputs for it.
+    ///
+    /// # Errors
+    /// When the rung cannot do this work, or the device fails.
+    fn select(&mut self, rung: usize) -> Result<(), BenchError>;
+
+    /// Poisons the outputs of every copy.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn poison(&mut self) -> Result<(), BenchError>;
+
+    /// Starts the selected rung on a copy, without waiting for it.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn enqueue(&mut self, copy: usize) -> Result<(), BenchError>;
+
+    /// Compares the outputs of a copy with the oracle, after all launches so far.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn verify(&self, copy: usize) -> Result<Check, BenchError>;
+}
+
+/// What a comparison with the oracle says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was compared, such as `every element, exactly`.
+    pub how: String,
+    /// Elements that differ by more than they may.
+    pub wrong: u64,
+    /// The largest error as a share of the largest error that is allowed; 0 where results are exact.
+    pub worst: f64,
+}
+
+impl Check {
+    /// A comparison of results that must be exact.
+    pub fn exact(how: impl Into<String>, wrong: u64) -> Self {
+        Check {
+            how: how.into(),
+            wrong,
+            worst: 0.0,
+        }
+    }
+
+    /// Takes in an element that may be `tolerance` away from what is expected. NaN never passes.
+    pub(super) fn element<T: Precision>(&mut self, value: T, expected: f64, tolerance: f64) {
+        let error = (Into::<f64>::into(value) - expected).abs();
+        if error <= tolerance {
+            self.worst = self
+                .worst
+                .max(if error > 0.0 { error / tolerance } else { 0.0 });
+        } else if value != T::nearest(expected) {
+            self.wrong += 1;
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Check) -> Check {
+        Check {
+            how: self.how,
+            wrong: self.wrong + other.wrong,
+            worst: self.worst.max(other.worst),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! As many fused multiply-adds as the arithmetic units take, and no memory to wait for.
+//!
+//! output\[thread\] = Σ over the chains c of x_c after `rounds` · [`UNROLL`] steps x ← x · [`FACTOR`] + [`ADDEND`], from x_c = thread mod 256 + c.
+//!
+//! - Each thread has [`CHAINS`] chains that do not depend on each other: while one step waits for the one before, the others fill the
+//!   pipeline. Four cycles of latency on four schedulers need that many warps or chains; both are there.
+//! - With a factor below 1 the values stay near ADDEND / (1 − FACTOR): no overflow, no subnormal numbers, and a host can repeat it bit by bit.
+//! - One write a thread, so that nothing can be left out. No shared memory, no barrier.
+
+use cuda_std::prelude::*;
+
+/// Chains of each thread.
+pub const CHAINS: usize = 8;
+
+/// Steps of each chain in a round.
+pub const UNROLL: usize = 16;
+
+/// What each step multiplies with.
+pub const FACTOR: f32 = 0.999_511_7;
+
+/// What each step adds.
+pub const ADDEND: f32 = 1.0;
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+
+/// Runs 2 · threads · [`CHAINS`] · [`UNROLL`] · `rounds` operations.
+///
+/// # Parameters
+/// - `output`: one element for each thread of the grid.
+///
+/// # Launch
+/// One-dimensional, any block and grid: the grid is the amount of work.
+///
+/// # Safety
+/// The crate's rules; the output has that length.
+#[kernel]
+pub unsafe fn peak_fma_f32(output: *mut f32, rounds: usize) {
+    let thread = thread::block_idx_x() as usize * thread::block_dim_x() as usize
+        + thread::thread_idx_x() as usize;
+    let mut chains = [0.0_f32; CHAINS];
+    for (c, x) in chains.iter_mut().enumerate() {
+        *x = (thread % 256 + c) as f32;
+    }
+    let mut round = 0;
+    while round < rounds {
+        for _ in 0..UNROLL {
+            for x in &mut chains {
+                *x = GpuFloat::mul_add(*x, FACTOR, ADDEND);
+            }
+        }
+        round += 1;
+    }
+    let mut sum = 0.0;
+    for x in chains {
+        sum += x;
+    }
+    // SAFETY: the caller's promise; only this thread has this element.
+    unsafe { output.add(thread).write(sum) };
+}

@@ -1,0 +1,3 @@
+//! What the device can do at most: a measure for the other kernels.
+
+pub mod fma;

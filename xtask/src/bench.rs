@@ -1,0 +1,18 @@
+//! `cargo xtask bench`: from a fresh clone to the table of times.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+use cuda_builder::NvvmArch;
+
+use crate::{build_ptx, setup, workspace};
+
+/// Runs `blockwise bench` with the user's arguments. Its exit code is ours.
+pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    setup::toolchain()?;
+    // The newest one that the device can run is taken.
+    build_ptx::kernels(&[NvvmArch::Compute80, NvvmArch::Compute90], false)?;
+    let mut command = Command::new(workspace::program()?);
+    workspace::exit_code(command.arg("bench").args(arguments))
+}
