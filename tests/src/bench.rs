@@ -1,41 +1,83 @@
-//! Launches kernels of `device_api` by name, on every device that is there.
+//! Launches kernels of a test crate by name, on every device that is there.
+
+use std::sync::LazyLock;
 
 use blockwise::device::{
     Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError, Element, LaunchPlan, Module,
-    PtxSource,
+    PtxFile, PtxSource,
 };
 
 /// Value of every output element before a launch.
 pub const POISON: u8 = 0xFF;
 
-/// A device with the kernels of `device_api`.
+/// A device with the kernels of one PTX file.
 pub struct Bench {
     /// Where it runs.
     pub device: Device,
+    /// The number behind `sm_` in the PTX.
+    pub target: u32,
     module: Module,
 }
 
-/// The emulator, and the GPU where there is one.
+/// The emulator, and the GPU where there is one, with the kernels of `device_api`.
 pub fn benches() -> Vec<Bench> {
+    devices().into_iter().map(Bench::new).collect()
+}
+
+fn devices() -> Vec<Device> {
     let mut devices = vec![Device::connect(DeviceChoice::Emulator).unwrap()];
     match Device::connect(DeviceChoice::Gpu) {
         Ok(gpu) => devices.push(gpu),
         Err(error) => eprintln!("skipped on the GPU: {error}"),
     }
-    devices.into_iter().map(Bench::new).collect()
+    devices
+}
+
+/// The targets that `cargo xtask test` builds `kernel_crates` for.
+const KERNEL_CRATES_TARGETS: [u32; 2] = [80, 90];
+
+/// The PTX of `kernel_crates` for each target.
+pub fn kernel_crates_ptx() -> Vec<PtxFile> {
+    let of_target = |target: u32| {
+        let file = PtxSource::of_crate("kernel_crates").select((target / 10, target % 10));
+        let file = file.unwrap();
+        assert_eq!(file.target, target, "{}", file.path.display());
+        file
+    };
+    KERNEL_CRATES_TARGETS.map(of_target).into()
+}
+
+/// The emulator, and the GPU where there is one, each once with every PTX of `kernel_crates`.
+pub fn kernel_crates() -> &'static [Bench] {
+    static BENCHES: LazyLock<Vec<Bench>> = LazyLock::new(|| {
+        let with_all = |file| devices().into_iter().map(move |device| (device, file));
+        let files = kernel_crates_ptx();
+        let pairs = files.iter().flat_map(with_all);
+        pairs
+            .map(|(device, file)| Bench::with(device, file))
+            .collect()
+    });
+    &BENCHES
 }
 
 impl Bench {
-    /// Loads the PTX that the device can run.
+    /// Loads the newest PTX of `device_api` that the device can run.
     pub fn new(device: Device) -> Self {
-        let source = PtxSource::of_crate("device_api");
-        let file = source
-            .select(device.properties().compute_capability)
-            .unwrap();
+        let capability = device.properties().compute_capability;
+        let file = PtxSource::of_crate("device_api").select(capability);
+        Self::with(device, &file.unwrap())
+    }
+
+    fn with(device: Device, file: &PtxFile) -> Self {
         let module = device
             .load_ptx(&file.text, &file.path.display().to_string())
             .unwrap();
-        Bench { device, module }
+        let target = file.target;
+        Bench {
+            device,
+            target,
+            module,
+        }
     }
 
     /// Launches `kernel` with `arguments` and returns what it wrote to a poisoned output of `len` elements, which follows them.

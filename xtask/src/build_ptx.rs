@@ -55,6 +55,14 @@ pub(crate) fn device_api() -> Result<()> {
     )
 }
 
+/// Builds the small crates of `tests/kernel_crates`, all in one PTX file a target, for their tests.
+pub(crate) fn kernel_crates() -> Result<()> {
+    let folder = workspace::ptx()?;
+    [NvvmArch::Compute80, NvvmArch::Compute90]
+        .into_iter()
+        .try_for_each(|arch| build(&folder, "tests/kernel_crates", arch, true))
+}
+
 /// Builds the crate at `place` for one target and prints what came out. The file stays as it is when nothing changed.
 fn build(folder: &Path, place: &str, arch: NvvmArch, line_info: bool) -> Result<()> {
     let start = Instant::now();

@@ -235,21 +235,22 @@ fn symbols_are_found_by_the_host() {
 #[test]
 fn kernel_parameters_have_layouts() {
     let text = ".visible .entry k(.param .u64 buffer, .param .u8 byte, .param .align 8 .b8 pair[16], .param .f32 x) {
-    .reg .b64 %rd<8>; .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %rs<2>;
     ld.param.u64 %rd0, [buffer]; ld.param.s8 %r0, [byte]; ld.param.v2.u32 {%r1, %r2}, [pair+8]; ld.param.f32 %r3, [x];
     st.global.v4.u32 [%rd0], {%r0, %r1, %r2, %r3};
     mov.b64 %rd1, pair; ld.param.u32 %r4, [%rd1+4]; cvta.param.u64 %rd2, %rd1; ld.u8 %r5, [%rd2+1];
     st.global.v2.u32 [%rd0+16], {%r4, %r5};
+    ld.param.s8 %rs0, [byte]; cvt.u32.u16 %r6, %rs0; st.global.u32 [%rd0+24], %r6;
     ret; }";
     let emulator = Emulator::new(Limits::default());
     let loaded = emulator.load(&module(text)).expect("it loads");
-    let out = emulator.alloc(24).expect("memory is there");
+    let out = emulator.alloc(28).expect("memory is there");
     let pair: Vec<u8> = (0..16).collect();
     let args: [&[u8]; 4] = [&out.to_le_bytes(), &[0xfe], &pair, &1.0_f32.to_le_bytes()];
     emulator
         .launch(&loaded, "k", shape(1, 32, 0), &args)
         .expect("it runs");
-    let mut bytes = [0; 24];
+    let mut bytes = [0; 28];
     emulator.read(out, &mut bytes).expect("it can be read");
     let words: Vec<u32> = bytes
         .chunks(4)
@@ -263,7 +264,8 @@ fn kernel_parameters_have_layouts() {
             0x0f0e_0d0c,
             0x3f80_0000,
             0x0706_0504,
-            1
+            1,
+            0x0000_fffe
         ]
     );
 }

@@ -21,7 +21,8 @@ use super::{DeviceBuffer, DeviceError, Element};
 /// ```
 #[derive(Default)]
 pub struct Arguments<'a> {
-    values: Vec<Value>,
+    /// The bytes of each.
+    values: Vec<Vec<u8>>,
     devices: Vec<Arc<dyn Backend>>,
     outputs: Vec<Output>,
     buffers: PhantomData<&'a ()>,
@@ -32,12 +33,6 @@ struct Output {
     backend: Arc<dyn Backend>,
     address: u64,
     bytes: usize,
-}
-
-/// The bytes of one argument.
-struct Value {
-    bytes: [u8; 8],
-    len: usize,
 }
 
 impl<'a> Arguments<'a> {
@@ -85,25 +80,26 @@ impl<'a> Arguments<'a> {
 
     /// A parameter of a plain number type. `usize` of a kernel is `u64` here.
     #[must_use]
-    pub fn value<T: Element>(mut self, value: T) -> Self {
-        let given = bytemuck::bytes_of(&value);
-        let mut bytes = [0; 8];
-        bytes[..given.len()].copy_from_slice(given);
-        let len = given.len();
-        self.values.push(Value { bytes, len });
+    pub fn value<T: Element>(self, value: T) -> Self {
+        self.by_value(bytemuck::bytes_of(&value))
+    }
+
+    /// A parameter of any other type that is passed by value: the bytes of a `#[repr(C)]` struct, padding included.
+    #[must_use]
+    pub fn by_value(mut self, bytes: &[u8]) -> Self {
+        self.values.push(bytes.to_owned());
         self
     }
 
-    fn address<T: Element>(mut self, buffer: &DeviceBuffer<T>) -> Self {
+    /// A parameter `*const T`: memory that the kernel only reads.
+    #[must_use]
+    pub fn address<T: Element>(mut self, buffer: &'a DeviceBuffer<T>) -> Self {
         self.devices.push(Arc::clone(buffer.backend()));
         self.value(buffer.address())
     }
 
     pub(super) fn bytes(&self) -> Vec<&[u8]> {
-        self.values
-            .iter()
-            .map(|value| &value.bytes[..value.len])
-            .collect()
+        self.values.iter().map(Vec::as_slice).collect()
     }
 
     pub(super) fn live_on(&self, device: &Arc<dyn Backend>) -> bool {

@@ -301,11 +301,14 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     }
     let width = width.ok_or_else(|| form.wrong("loads nothing"))?;
     check_width(&form, width, ty)?;
+    // A constant is extended to 32 bits or to 64, and 16-bit registers hold no more than 16: such a load is done as any other.
+    let as_constant = !(width == Width::R16 && ty == Ty::S8);
     if space == Space::Param
+        && as_constant
         && let Some(offset) =
             kernel_param(b, &form, address, u32::from(ty.size()) * u32::from(count))?
     {
-        return load_kernel_param(b, &form, ty, width, &rows[..usize::from(count)], offset);
+        return load_kernel_param(b, ty, width, &rows[..usize::from(count)], offset);
     }
     let address = b.address(&form, address)?;
     let size = ty.size();
@@ -371,7 +374,6 @@ fn kernel_param<'a>(
 /// Parameters are the same for all lanes: their value is a constant row.
 fn load_kernel_param(
     b: &mut Builder<'_, '_>,
-    form: &Form<'_, '_>,
     ty: Ty,
     width: Width,
     rows: &[u16],
@@ -382,10 +384,6 @@ fn load_kernel_param(
             continue;
         }
         let offset = offset + index as u32 * u32::from(ty.size());
-        // 16-bit registers hold no more than 16 bits.
-        if width == Width::R16 && ty == Ty::S8 {
-            return Err(form.unsupported());
-        }
         let value = Value::Param {
             offset,
             size: ty.size(),

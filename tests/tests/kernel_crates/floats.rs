@@ -1,0 +1,275 @@
+//! Floating-point functions. The arguments are moderate: edges and bounds are the test `accuracy`'s subject.
+
+use super::*;
+use blockwise_tests::bench::blocks;
+use half::{bf16, f16};
+
+/// Runs a kernel of `N` columns for each `x`; each within `steps` steps of the type of its reference.
+#[track_caller]
+fn check_columns<T: Element + Into<f64>, const N: usize>(
+    kernel: &str,
+    x: &[T],
+    steps: f64,
+    reference: impl Fn(f64) -> [f64; N],
+) {
+    let step = match size_of::<T>() {
+        4 => f64::from(f32::EPSILON),
+        _ => f64::EPSILON,
+    };
+    let expected: Vec<f64> = x.iter().flat_map(|&x| reference(x.into())).collect();
+    let launch = blocks(x.len().div_ceil(128) as u32, 128);
+    for bench in kernel_crates() {
+        let got: Vec<T> = results(bench, kernel, launch, &[x], expected.len());
+        assert_close(&got, &expected, |at| steps * step * expected[at].abs());
+    }
+}
+
+#[test]
+fn float_trigonometry() {
+    // Within [−1, 1], where there are arcsines, and not on 0.
+    let x: Vec<f64> = (0..301).map(|i| f64::from(i) / 151.0 - 0.9937).collect();
+    check_columns("trigonometry", &x, 4.0, |x| {
+        let (sin, cos) = x.sin_cos();
+        let tan = x.tan();
+        let (asin, acos, atan) = (x.asin(), x.acos(), x.atan());
+        [sin, cos, tan, asin, acos, atan, x.atan2(0.75), sin, cos]
+    });
+}
+
+#[test]
+fn float_hyperbolic() {
+    let x: Vec<f32> = (0..201).map(|i| i as f32 / 29.0 - 3.01).collect();
+    check_columns("hyperbolics", &x, 4.0, |x| {
+        let rounded = x.mul_add(x, 1.0) as f32;
+        [
+            x.sinh(),
+            x.cosh(),
+            x.tanh(),
+            x.asinh(),
+            f64::from(rounded).acosh(),
+            (x * 0.125).atanh(),
+        ]
+    });
+}
+
+#[test]
+fn float_exponentials() {
+    let x: Vec<f64> = (0..303).map(|i| f64::from(i) / 41.0 + 0.0123).collect();
+    check_columns("exponentials", &x, 6.0, |x| {
+        [
+            x.exp(),
+            x.exp2(),
+            x.exp_m1(),
+            x.ln(),
+            x.ln_1p(),
+            x.log2(),
+            x.log10(),
+            x.ln() / 3.0_f64.ln(),
+            x.powf(1.7),
+            1.0 / (x * x * x),
+            x * x * x * x * x,
+        ]
+    });
+}
+
+#[test]
+fn float_roots() {
+    let x: Vec<f32> = (0..205).map(|i| (i as f32 - 100.3) * 17.0).collect();
+    let y: Vec<f32> = (0..205).map(|i| i as f32 * 0.37).collect();
+    for bench in kernel_crates() {
+        let got: Vec<f32> = results(bench, "roots", blocks(2, 128), &[&x, &y], 4 * x.len());
+        for ((row, &x), &y) in got.chunks(4).zip(&x).zip(&y) {
+            assert_same(&[row[0], row[2]], &[x.abs().sqrt(), 1.0 / x]);
+            let (x, y) = (f64::from(x), f64::from(y));
+            let expected = [x.cbrt(), x.hypot(y)];
+            let tolerance = |at: usize| 3.0 * f64::from(f32::EPSILON) * expected[at].abs();
+            assert_close(&[row[1], row[3]], &expected, tolerance);
+        }
+    }
+}
+
+#[test]
+fn float_rounding() {
+    let mut x: Vec<f32> = (-40..40).map(|i| i as f32 / 4.0).collect();
+    x.extend([
+        0.499_999_97,
+        -0.499_999_97,
+        8_388_609.0,
+        -1e30,
+        3e9,
+        -0.0,
+        255.9,
+        256.0,
+    ]);
+    let expected: Vec<u32> = x
+        .iter()
+        .flat_map(|x| {
+            let floats = [
+                x.floor(),
+                x.ceil(),
+                x.round(),
+                x.round_ties_even(),
+                x.trunc(),
+                x - x.trunc(),
+            ];
+            let [a, b, c, d, e, f] = floats.map(f32::to_bits);
+            [
+                a,
+                b,
+                c,
+                d,
+                e,
+                f,
+                (*x as i32).cast_unsigned(),
+                u32::from(*x as u8),
+            ]
+        })
+        .collect();
+    check("roundings", blocks(1, 128), &[&x], &expected);
+}
+
+#[test]
+fn float_signs() {
+    let numbers = [1.5, -2.5, 1e-310, -1e300, f64::INFINITY, f64::MIN_POSITIVE];
+    let x = numbers.repeat(4);
+    let others = [2.0, -3.0, f64::NAN, f64::NEG_INFINITY];
+    let y: Vec<f64> = others.iter().flat_map(|&y| [y; 6]).collect();
+    let expected: Vec<u64> = x
+        .iter()
+        .zip(&y)
+        .flat_map(|(&x, &y)| {
+            let class = x.classify() as u64 * 16 + (x.total_cmp(&y) as i64 + 1) as u64;
+            let floats = [x.abs(), x.signum(), x.copysign(y), x.min(y), x.max(y)];
+            let [a, b, c, d, e] = floats.map(f64::to_bits);
+            [a, b, c, d, e, class]
+        })
+        .collect();
+    check("signs", blocks(1, 32), &[&x, &y], &expected);
+}
+
+#[test]
+fn float_remainders() {
+    let x: Vec<f32> = (0..300).map(|i| (i as f32 - 150.0) * 1.37).collect();
+    let y: Vec<f32> = (0..300)
+        .map(|i| [2.5, -7.25, 0.1, 1e-3, -1e6][i % 5])
+        .collect();
+    let expected: Vec<f32> = x
+        .iter()
+        .zip(&y)
+        .flat_map(|(x, y)| [x % y, x.div_euclid(*y), x.rem_euclid(*y)])
+        .collect();
+    check("float_remainders", blocks(3, 128), &[&x, &y], &expected);
+}
+
+#[test]
+fn float_special() {
+    let x: Vec<f64> = (1..200).map(|i| f64::from(i) / 200.0).collect();
+    // As far as the host's own functions are right.
+    check_columns("special_functions", &x, 20.0, |x| {
+        [
+            // Near 1 the sine of the rounded product has few digits left.
+            (x.min(1.0 - x) * std::f64::consts::PI).sin(),
+            libm::erf(x),
+            libm::erfc(x),
+            0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2),
+            x,
+            libm::tgamma(x),
+            libm::j0(x),
+            1.0 / x.cbrt(),
+        ]
+    });
+}
+
+#[test]
+fn float_scaling() {
+    let x = [
+        12.0,
+        -0.75,
+        1e-40,
+        3e38,
+        0.25,
+        0.999_999_94,
+        2.0,
+        -1e-20_f32,
+    ];
+    let expected: Vec<u32> = x
+        .iter()
+        .flat_map(|&x| {
+            let (fraction, exponent) = libm::frexpf(x);
+            let saturated = x.clamp(0.0, 1.0);
+            [
+                fraction.to_bits(),
+                exponent.cast_unsigned(),
+                x.to_bits(),
+                saturated.to_bits(),
+            ]
+        })
+        .collect();
+    check("scalings", blocks(1, 32), &[&x], &expected);
+}
+
+#[test]
+fn fused_multiply_add() {
+    // Whole numbers of at most 53 bits: their products are exact in 128.
+    let whole = |seed: u64| (1..=200_u64).map(move |i| (i.wrapping_mul(seed) >> 11) as f64);
+    let x: Vec<f64> = whole(0x9E37_79B9_7F4A_7C15).collect();
+    let y: Vec<f64> = whole(0xD1B5_4A32_D192_ED03).collect();
+    for bench in kernel_crates() {
+        let got: Vec<f64> = results(bench, "exact_products", blocks(2, 128), &[&x, &y], 400);
+        for ((row, &x), &y) in got.chunks(2).zip(&x).zip(&y) {
+            assert_eq!(row[0], x * y);
+            assert_eq!(row[0] as i128 + row[1] as i128, x as i128 * y as i128);
+        }
+    }
+}
+
+#[test]
+fn half_precision() {
+    let halves = |numbers: &dyn Fn(u32) -> f32| -> Vec<f16> {
+        (0..202).map(|i| f16::from_f32(numbers(i))).collect()
+    };
+    let (x, y) = (
+        halves(&|i| i as f32 * 0.31 - 20.0),
+        halves(&|i| 1.0 / (i as f32 + 0.5)),
+    );
+    let a = f16::from_f32(-1.7);
+    // The product of two halves is exact in `f32`.
+    let expected: Vec<u16> = x
+        .iter()
+        .zip(&y)
+        .map(|(x, y)| f16::from_f32(a.to_f32() * x.to_f32() + y.to_f32()).to_bits())
+        .collect();
+    let pack = |halves: &[f16]| -> Vec<u32> {
+        let pairs = halves.chunks(2);
+        pairs
+            .map(|pair| u32::from(pair[1].to_bits()) << 16 | u32::from(pair[0].to_bits()))
+            .collect()
+    };
+    for bench in kernel_crates() {
+        let (x, y) = (upload(bench, &pack(&x)), upload(bench, &pack(&y)));
+        let arguments = Arguments::new()
+            .by_value(&a.to_bits().to_ne_bytes())
+            .address(&x)
+            .value(202_u64)
+            .address(&y)
+            .value(202_u64);
+        let got: Vec<u32> = bench.run("half_axpy", blocks(2, 128), arguments, 101);
+        assert_same(bytemuck::cast_slice::<u32, u16>(&got), &expected);
+    }
+}
+
+#[test]
+fn brain_floats() {
+    let mut x: Vec<f32> = (0..150).map(|i| (i as f32 - 70.0) * 1.003).collect();
+    // Ties to even and just beside them.
+    x.extend([0x3F80_8000, 0x3F81_8000, 0x3F80_8001, 0xBF80_7FFF].map(f32::from_bits));
+    let rounded: Vec<bf16> = x.iter().map(|&x| bf16::from_f32(x)).collect();
+    let expected: Vec<u32> = (0..x.len())
+        .map(|i| {
+            let (own, other) = (rounded[i], rounded[(i + 1) % x.len()]);
+            let greater = if own > other { own } else { other };
+            u32::from(own.to_bits()) << 16 | u32::from(greater.to_bits())
+        })
+        .collect();
+    check("brain_floats", blocks(2, 128), &[&x], &expected);
+}
