@@ -199,7 +199,8 @@ impl Emulator {
         options: &CheckOptions,
     ) -> Result<CheckReport, InvalidLaunch> {
         let mut table = self.table();
-        let request = self.request(module, &table, kernel, config, args)?;
+        let mut request = self.request(module, &table, kernel, config, args)?;
+        request.guard_shared();
         let (report, written) = sanitize::check(&request, options);
         match written {
             Some(written) => table.set_written(written),
@@ -272,11 +273,11 @@ impl Emulator {
         let function = &program.functions[entry.function as usize];
         check::shape(config, &self.limits, function)?;
         let params = check::arguments(entry, args)?;
-        let (layout, fixed) = program.shared_layout(entry.function);
-        let shared_bytes = check::shared(fixed, config, &self.limits)?;
+        let layout = program.shared_layout(entry.function);
+        let shared_bytes = check::shared(layout.dynamic, config, &self.limits)?;
         check::resources(entry, function, config, &self.limits)?;
         let mut addresses = loaded.addresses.clone();
-        addresses.extend(layout);
+        addresses.extend(layout.variables);
         Ok(exec::Request {
             program,
             table,
@@ -287,6 +288,7 @@ impl Emulator {
             params,
             addresses,
             shared_bytes,
+            dynamic_shared: layout.dynamic,
             portable: false,
             seed: None,
         })

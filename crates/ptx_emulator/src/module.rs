@@ -85,7 +85,7 @@ impl Module {
 
 impl Entry {
     fn new(info: EntryInfo, program: &Program) -> Self {
-        let (_, static_shared_bytes) = program.shared_layout(info.function);
+        let static_shared_bytes = program.shared_layout(info.function).dynamic;
         Self {
             name: program.functions[info.function as usize].name.clone(),
             function: info.function,

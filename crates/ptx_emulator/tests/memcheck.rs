@@ -247,13 +247,12 @@ fn variables_of_the_module_are_apart() {
 fn shared_memory() {
     let array = ".shared .align 16 .b8 tile[64];";
     let words = [
-        "in shared memory, 0 bytes after the end",
+        "in shared memory, 0 bytes after the end of `tile` of 64 bytes",
         "shared array's length",
     ];
     let dynamic = "mov.u32 %r0, tile; mad.lo.u32 %r0, %t, 4, %r0; ";
     let static_only = |body: &str| format!("{dynamic}{body}");
-    // The launch's 16 dynamic bytes lie behind the array; nothing lies behind those.
-    let past_all = |access| at(access, Space::Shared, (80, 4), (20, 12));
+    let past_all = |access| at(access, Space::Shared, (64, 4), (16, 16));
     wrong(
         array,
         &static_only("st.shared.u32 [%r0], %t;"),
@@ -289,9 +288,104 @@ fn shared_memory() {
         array,
         rows,
         OUT,
-        at(Read, Space::Shared, (80, 16), (5, 27)),
+        at(Read, Space::Shared, (64, 16), (4, 28)),
         &words,
     );
+}
+
+/// Two arrays of shared memory with nothing between them, and a dynamic one behind.
+const THREE: &str = ".shared .align 4 .b8 one[64]; .shared .align 4 .b8 two[64]; .extern .shared .align 4 .b8 three[];";
+
+#[test]
+fn an_index_past_one_shared_array_that_lands_in_the_next() {
+    let index = |array: &str, offset: i32| {
+        format!(
+            "mov.u32 %r5, one; mov.u32 %r6, two; mov.u32 %r0, {array}; mad.lo.u32 %r0, %t, 4, %r0; setp.lt.u32 %p0, %t, 16; @%p0 st.shared.u32 [%r0+{offset}], %t;"
+        )
+    };
+    let one = |offset| index("one", offset);
+    // The gap before `two` has 1024 bytes.
+    let last = at(Write, Space::Shared, (64, 4), (15, 1));
+    wrong(
+        THREE,
+        &one(4),
+        OUT,
+        last,
+        &["0 bytes after the end of `one` of 64 bytes at 0x0"],
+    );
+    let before = at(Write, Space::Shared, (64 + 1024 - 4, 4), (0, 1));
+    wrong(
+        THREE,
+        &index("two", -4),
+        OUT,
+        before,
+        &["4 bytes before `two` of 64 bytes at 0x440"],
+    );
+    let vector =
+        "mov.u32 %r0, two; st.shared.v4.u32 [%r0+56], {%t, %t, %t, %t};".replace("56", "48");
+    assert!(check(THREE, &vector, 16).is_clean());
+    let past = at(Write, Space::Shared, (2 * (64 + 1024) + 16, 4), (4, 12));
+    wrong(
+        THREE,
+        &index("three", 0),
+        OUT,
+        past,
+        &["0 bytes after the end of `three` of 16 bytes"],
+    );
+    let generic = "mov.u64 %rd0, one; cvta.shared.u64 %rd0, %rd0; ld.u32 %r0, [%rd0+68];";
+    let all = at(Read, Space::Shared, (68, 4), (0, 32));
+    wrong(
+        THREE,
+        generic,
+        OUT,
+        all,
+        &["4 bytes after the end of `one`"],
+    );
+    assert!(check(THREE, &one(0), 16).is_clean());
+}
+
+#[test]
+fn gaps_keep_alignment_and_what_the_program_sees() {
+    let arrays = ".shared .align 1 .b8 byte[1]; .shared .align 128 .b8 aligned[128]; .shared .align 16 .b8 last[16];";
+    let checks = "mov.u32 %r0, byte; mov.u32 %r0, aligned; rem.u32 %r0, %r0, 128; mov.u32 %r1, last; rem.u32 %r1, %r1, 16; add.u32 %r0, %r0, %r1; \
+        mov.u32 %r1, aligned; mov.u32 %r2, aligned; add.u32 %r2, %r2, 128; sub.u32 %r2, %r2, %r1; sub.u32 %r2, %r2, 128; add.u32 %r0, %r0, %r2; \
+        mov.u32 %r3, %total_smem_size; sub.u32 %r3, %r3, 288; add.u32 %r0, %r0, %r3; setp.ne.u32 %p0, %r0, 0; @%p0 trap;";
+    let report = check(arrays, checks, 16);
+    assert!(report.is_clean(), "{:#?}", report.findings);
+}
+
+#[test]
+fn the_limit_of_shared_memory_is_that_of_the_program() {
+    // Two arrays that fill what a block may have: gaps take what the emulator has beyond.
+    let full = ".shared .align 4 .b8 one[24576]; .shared .align 4 .b8 two[24560];";
+    let past = "mov.u32 %r0, one; st.shared.u32 [%r0+24576], %t;";
+    let place = at(Write, Space::Shared, (24576, 4), (0, 32));
+    wrong(full, past, OUT, place, &["after the end of `one`"]);
+}
+
+#[test]
+fn an_index_past_a_local_array_that_lands_in_another() {
+    let arrays = ".local .align 4 .b8 one[16]; .local .align 4 .b8 two[16];";
+    let body = |from: &str, offset: i32| {
+        format!("{arrays} mov.u64 %rd0, {from}; st.local.u32 [%rd0+{offset}], %t;")
+    };
+    let one = at(Write, Space::Local, (64 + 16, 4), (0, 32));
+    wrong(
+        "",
+        &body("one", 16),
+        OUT,
+        one,
+        &["0 bytes after the end of `one` of 16 bytes"],
+    );
+    let two = at(Write, Space::Local, (64 + 16 + 128 - 4, 4), (0, 32));
+    wrong(
+        "",
+        &body("two", -4),
+        OUT,
+        two,
+        &["4 bytes before `two` of 16 bytes"],
+    );
+    assert!(check("", &body("two", 12), 16).is_clean());
 }
 
 #[test]
@@ -328,9 +422,11 @@ fn asynchronous_copies() {
     );
     wrong(
         tile,
-        &copy("").replace("[%r0]", "[%r0+2064]"),
+        &copy("")
+            .replace("[%r0]", "[%r0+2064]")
+            .replace("%rd0, %t, 16, %at", "%rd0, %t, 0, %at"),
         OUT,
-        at(Write, Space::Shared, (2064, 16), (0, 1)),
+        at(Write, Space::Shared, (2064, 16), (0, 32)),
         &[],
     );
 }
@@ -342,8 +438,12 @@ fn local_memory_and_parameters() {
         "",
         body,
         OUT,
-        at(Write, Space::Local, (16, 4), (4, 28)),
-        &["in local memory", "local array"],
+        // The array begins behind a gap of 64 bytes.
+        at(Write, Space::Local, (80, 4), (4, 28)),
+        &[
+            "in local memory, 0 bytes after the end of `array` of 16 bytes",
+            "local array",
+        ],
     );
     let generic = body
         .replace("mad.wide", "cvta.local.u64 %rd0, %rd0; mad.wide")
@@ -352,7 +452,7 @@ fn local_memory_and_parameters() {
         "",
         &generic,
         OUT,
-        at(Write, Space::Local, (16, 4), (4, 28)),
+        at(Write, Space::Local, (80, 4), (4, 28)),
         &["in local memory"],
     );
     let params = "mov.b64 %rd0, buffer; ld.param.u32 %r0, [%rd0+16];";

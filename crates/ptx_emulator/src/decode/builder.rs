@@ -2,7 +2,7 @@ use super::effects::Cell;
 use super::form::{Form, Ty};
 use super::module::ModuleNames;
 use super::op::{Address, CARRY, Inst, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
-use super::program::{FileSizes, Function, Special, Value};
+use super::program::{FileSizes, Function, LOCAL_GAP, Special, Value};
 use crate::error::ParseError;
 use crate::metrics::Kind;
 use crate::parse::{Base, Operand};
@@ -101,6 +101,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             names: Vec::new(),
             local_base: None,
             local_bytes: 0,
+            local_arrays: Vec::new(),
             params: Vec::new(),
             returns: Vec::new(),
             callees: Vec::new(),
@@ -217,6 +218,24 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.local_top = end as u32;
         self.function.local_bytes = self.function.local_bytes.max(self.local_top);
         Ok(start as u32)
+    }
+
+    /// Takes local memory for an array, with a guard gap on each side. No other array of the function ever has it.
+    pub(super) fn reserve_array(
+        &mut self,
+        name: &str,
+        size: u64,
+        align: u32,
+    ) -> Result<u32, ParseError> {
+        self.reserve_local(LOCAL_GAP.into(), 1)?;
+        let start = self.reserve_local(size, align)?;
+        let place = start..self.local_top;
+        self.function.local_arrays.push((name.to_owned(), place));
+        self.reserve_local(LOCAL_GAP.into(), 1)?;
+        for scope in &mut self.scopes {
+            scope.local_top = self.local_top;
+        }
+        Ok(start)
     }
 
     pub(super) fn lookup(&mut self, name: &'a str) -> Result<Symbol, ParseError> {

@@ -450,13 +450,12 @@ fn local_variable<'a>(
                 ));
             }
             let is_param = variable.space == Space::Param;
-            // Calls copy parameters by words.
-            let align = if is_param {
-                variable.align.max(8)
+            let offset = if is_param {
+                // Calls copy parameters by words.
+                b.reserve_local(size, variable.align.max(8))?
             } else {
-                variable.align
+                b.reserve_array(variable.name, size, variable.align)?
             };
-            let offset = b.reserve_local(size, align)?;
             Symbol::Local {
                 offset,
                 size: size as u32,

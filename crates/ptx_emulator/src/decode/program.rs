@@ -4,6 +4,10 @@ use crate::fault::{Place, Space};
 use crate::metrics::Kind;
 use crate::parse::user_frame;
 use crate::source::SourceLocation;
+use std::ops::Range;
+
+/// Bytes of a guard gap beside an array in local memory.
+pub(crate) const LOCAL_GAP: u32 = 64;
 
 /// A module, ready to run.
 pub(crate) struct Program {
@@ -37,6 +41,8 @@ pub(crate) struct Function {
     /// Row of 64 bits with the start of the frame's local memory, when the function uses it.
     pub(crate) local_base: Option<Row>,
     pub(crate) local_bytes: u32,
+    /// Its arrays in local memory, by name, with [`LOCAL_GAP`] unused bytes on each side.
+    pub(crate) local_arrays: Vec<(String, Range<u32>)>,
     pub(crate) params: Vec<Slot>,
     pub(crate) returns: Vec<Slot>,
     /// Functions it calls or takes the address of.
@@ -181,40 +187,5 @@ impl Program {
             let end = end.map_or(self.code.len(), |end| end as usize);
             &self.code[start as usize..end]
         })
-    }
-
-    /// Where each shared variable lies for a kernel (by variable index), and the static bytes. Dynamic arrays all
-    /// start behind the static variables.
-    pub(crate) fn shared_layout(&self, entry: u32) -> (Vec<(u32, u64)>, u64) {
-        let reached = self.reachable(entry);
-        let mut used: Vec<u32> = (self.functions.iter().zip(&reached))
-            .filter(|&(_, &reached)| reached)
-            .flat_map(|(function, _)| function.uses.iter().copied())
-            .filter(|&index| self.variables[index as usize].space == Space::Shared)
-            .collect();
-        used.sort_unstable();
-        used.dedup();
-        let (dynamic, fixed): (Vec<u32>, Vec<u32>) = used
-            .into_iter()
-            .partition(|&index| self.variables[index as usize].dynamic);
-        let mut layout = Vec::new();
-        let mut end = 0_u64;
-        for index in fixed {
-            let variable = &self.variables[index as usize];
-            let start = end.next_multiple_of(u64::from(variable.align));
-            layout.push((index, start));
-            end = start.saturating_add(variable.size).min(1 << 40);
-        }
-        let align = dynamic
-            .iter()
-            .map(|&index| self.variables[index as usize].align)
-            .max()
-            .unwrap_or(1);
-        let start = end.next_multiple_of(u64::from(align));
-        if !dynamic.is_empty() {
-            end = start;
-        }
-        layout.extend(dynamic.into_iter().map(|index| (index, start)));
-        (layout, end)
     }
 }

@@ -1,4 +1,5 @@
 use super::block::{Block, Slice, Worker};
+use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
 use super::schedule::Schedule;
 use super::trouble::Trouble;
@@ -31,11 +32,31 @@ pub(crate) struct Request<'a> {
     pub(crate) params: Vec<u8>,
     /// Addresses of the module's variables, by index; shared ones are offsets.
     pub(crate) addresses: HashMap<u32, u64>,
+    /// The end of a block's shared memory.
     pub(crate) shared_bytes: u64,
+    /// Where its dynamic part begins.
+    pub(crate) dynamic_shared: u64,
     /// Without the processor's vector extensions.
     pub(crate) portable: bool,
     /// Runs the threads in an order made from this seed, on one worker.
     pub(crate) seed: Option<u64>,
+}
+
+impl Request<'_> {
+    /// Puts gaps between the shared variables. No size that the program can see changes.
+    pub(crate) fn guard_shared(&mut self) {
+        let room = MAX_SHARED_BYTES - self.shared_bytes;
+        let layout = self.program.shared_layout(self.entry).spread(room);
+        self.shared_bytes += layout.dynamic - self.dynamic_shared;
+        self.dynamic_shared = layout.dynamic;
+        self.addresses.extend(layout.variables);
+    }
+
+    /// The shared memory that a block has by its program and launch, gaps not counted.
+    fn own_shared_bytes(&self) -> u64 {
+        let fixed = self.program.shared_layout(self.entry).dynamic;
+        fixed + self.shared_bytes - self.dynamic_shared
+    }
 }
 
 /// How a launch ended.
@@ -55,7 +76,10 @@ pub(super) struct Launch<'a> {
     pub(super) entry: u32,
     pub(super) config: LaunchConfig,
     pub(super) threads: u32,
+    /// The end of a block's shared memory.
     pub(super) shared_bytes: u64,
+    /// What the program is told of its size.
+    pub(super) own_shared_bytes: u64,
     pub(super) params: Vec<u8>,
     /// Values of each function's constant rows.
     pub(super) constants: Vec<Constants>,
@@ -120,6 +144,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         config: request.config,
         threads,
         shared_bytes: request.shared_bytes,
+        own_shared_bytes: request.own_shared_bytes(),
         params: request.params,
         constants,
         alone: workers == 1,

@@ -918,7 +918,7 @@ fn special_row(special: Special, launch: &Launch<'_>, block: [u32; 3], warp: u32
         Special::LanesGreater => by_lane(&|lane| (ALL << lane) & !(1 << lane)),
         Special::LanesGreaterEqual => by_lane(&|lane| ALL << lane),
         Special::DynamicShared => uniform(launch.config.dynamic_shared_bytes),
-        Special::TotalShared => uniform(launch.shared_bytes as u32),
+        Special::TotalShared => uniform(launch.own_shared_bytes as u32),
     }
 }
 

@@ -116,7 +116,7 @@ struct Witness<'a> {
 impl<'a> Witness<'a> {
     fn new(request: &Request<'a>, address: u64) -> Self {
         Self {
-            scene: Scene::new(request.program, request.config),
+            scene: Scene::new(request),
             address,
             last: None,
         }

@@ -7,10 +7,11 @@ use crate::fault::{Fault, FaultKind, Nearest, Place, Space};
 /// Counts the fault; `params` are the bytes of the kernel's parameters.
 pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &mut Ledger) {
     let (rule, target) = class(&fault.kind);
-    ledger.report((rule, 0, fault.ptx_line), || Finding {
+    let (key, times) = ((rule, 0, fault.ptx_line), fault.threads.into());
+    ledger.report_times(key, times, || Finding {
         rule,
         severity: Severity::Error,
-        message: fault.kind.to_string(),
+        message: message(&fault.kind, scene),
         site: Site {
             what: match target {
                 Some(target) => format!("{} of {} bytes", target.access, target.size),
@@ -28,9 +29,29 @@ pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &m
         },
         others: others(fault),
         hint: hint(&fault.kind, params),
-        count: fault.threads.into(),
+        count: times,
         seed: None,
     });
+}
+
+/// The fault in one line, with the variable that is meant.
+fn message(kind: &FaultKind, scene: &Scene<'_>) -> String {
+    let text = kind.to_string();
+    let FaultKind::OutOfBounds {
+        space,
+        access,
+        address,
+        size,
+        nearest,
+    } = *kind
+    else {
+        return text;
+    };
+    if let Some(text) = scene.outside((space, access), address, size) {
+        return text;
+    }
+    let name = nearest.and_then(|nearest| scene.variables.at(space, nearest.base));
+    name.map_or(text.clone(), |name| format!("{text}, which is {name}"))
 }
 
 fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
@@ -164,7 +185,7 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn bounds_hint(
+pub(super) fn bounds_hint(
     space: Space,
     address: u64,
     size: u32,

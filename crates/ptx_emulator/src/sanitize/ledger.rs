@@ -23,18 +23,24 @@ impl Ledger {
     }
 
     /// Counts a finding between two instructions. `tell` makes its text, the first time only.
-    pub(crate) fn report(
+    pub(crate) fn report(&mut self, key: (Rule, u32, u32), tell: impl FnOnce() -> Finding) {
+        self.report_times(key, 1, tell);
+    }
+
+    /// Like [`report`](Self::report), for a finding that happened so many times at once.
+    pub(crate) fn report_times(
         &mut self,
-        (rule, earlier, here): (Rule, u32, u32),
+        key: (Rule, u32, u32),
+        times: u64,
         tell: impl FnOnce() -> Finding,
     ) {
-        match self.known.get(&(rule, earlier, here)) {
-            Some(&Some(at)) => self.findings[at].count += 1,
+        match self.known.get(&key) {
+            Some(&Some(at)) => self.findings[at].count += times,
             Some(None) => {}
             None => {
                 let room = self.findings.len() < self.limit;
                 let at = room.then_some(self.findings.len());
-                self.known.insert((rule, earlier, here), at);
+                self.known.insert(key, at);
                 if room {
                     let seed = self.seed;
                     self.findings.push(Finding { seed, ..tell() });

@@ -2,6 +2,7 @@
 //!
 //! [`Sanitizer`] is the observer. It keeps the [`Scene`], which says whose turn it is, and passes on what it sees to the
 //! detectors that are switched on; what they find goes into the [`Ledger`].
+mod bounds;
 mod explore;
 mod fault;
 mod finding;
@@ -9,15 +10,18 @@ mod init;
 mod ledger;
 mod race;
 mod scene;
+mod variables;
 
 pub(crate) use explore::check;
 pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
 pub(crate) use ledger::Ledger;
 pub(crate) use scene::{Actor, Scene, Slot};
+pub(crate) use variables::{Variables, distance};
 
 use crate::decode::Program;
 use crate::exec::{Arrived, Complete, Frame, Memory, Observer, Request, Seen, Turn};
 use crate::fault::Fault;
+use bounds::Bounds;
 use init::Init;
 pub(crate) use init::Written;
 use race::Race;
@@ -25,6 +29,7 @@ use race::Race;
 /// Watches one launch.
 pub(crate) struct Sanitizer<'a> {
     scene: Scene<'a>,
+    bounds: Bounds,
     race: Option<Race>,
     init: Option<Init>,
     ledger: &'a mut Ledger,
@@ -36,10 +41,13 @@ impl<'a> Sanitizer<'a> {
         options: &CheckOptions,
         ledger: &'a mut Ledger,
     ) -> Self {
+        let scene = Scene::new(request);
+        let bounds = Bounds::new(request, &scene.variables);
         Self {
-            scene: Scene::new(request.program, request.config),
+            scene,
             race: options.race.then(|| Race::new(request)),
-            init: options.init.then(|| Init::new(request)),
+            init: options.init.then(|| Init::new(request, bounds.gaps())),
+            bounds,
             ledger,
         }
     }
@@ -109,12 +117,24 @@ impl Observer for Sanitizer<'_> {
     }
 
     fn access(&mut self, pc: u32, seen: &Seen<'_>, frame: &Frame<'_>, memory: &Memory<'_>) {
+        let scene = &self.scene;
         let ledger = &mut *self.ledger;
+        let outside = self.bounds.access(scene, ledger, pc, seen);
+        let inside = Seen {
+            lanes: seen.lanes & !outside,
+            ..*seen
+        };
+        // Nothing else is said about what lies outside.
+        let seen = match outside {
+            0 => seen,
+            _ if inside.lanes == 0 => return,
+            _ => &inside,
+        };
         if let Some(race) = &mut self.race {
-            race.access(&self.scene, ledger, pc, seen, frame, memory);
+            race.access(scene, ledger, pc, seen, frame, memory);
         }
         if let Some(init) = &mut self.init {
-            init.access(&self.scene, ledger, pc, seen);
+            init.access(scene, ledger, pc, seen);
         }
     }
 

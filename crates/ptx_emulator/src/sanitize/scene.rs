@@ -1,8 +1,9 @@
 use super::finding::{Site, Target};
+use super::{Variables, distance};
 use crate::decode::Program;
 use crate::emulator::LaunchConfig;
-use crate::exec::{Base, Region, Seen, Turn};
-use crate::fault::Space;
+use crate::exec::{Base, Region, Request, Seen, Turn};
+use crate::fault::{Access, Space};
 use crate::memory::CONST_BASE;
 
 /// Where a launch is, as its observer was told: what every detector needs to know, and to say where something happened.
@@ -11,6 +12,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) config: LaunchConfig,
     pub(crate) slots: Vec<Slot>,
     pub(crate) turn: Turn,
+    pub(crate) variables: Variables,
 }
 
 /// A block that is running.
@@ -34,7 +36,7 @@ pub(crate) struct Actor {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(program: &'a Program, config: LaunchConfig) -> Self {
+    pub(crate) fn new(request: &Request<'a>) -> Self {
         let turn = Turn {
             slot: 0,
             warp: 0,
@@ -42,10 +44,11 @@ impl<'a> Scene<'a> {
             live: 0,
         };
         Self {
-            program,
-            config,
+            program: request.program,
+            config: request.config,
             slots: Vec::new(),
             turn,
+            variables: Variables::new(request),
         }
     }
 
@@ -74,6 +77,41 @@ impl<'a> Scene<'a> {
             thread: 32 * self.turn.warp + lane as u32,
             epoch: slot.epoch,
         }
+    }
+
+    /// What is wrong with an access of shared or local memory outside of every variable, and how far from the nearest one
+    /// it is.
+    pub(crate) fn outside(
+        &self,
+        (space, access): (Space, Access),
+        address: u64,
+        size: u32,
+    ) -> Option<String> {
+        let base = self.turn.base;
+        let arrays = &self.program.functions[base.function as usize].local_arrays;
+        let arrays = arrays.iter().map(|(name, place)| {
+            let [start, end] =
+                [place.start, place.end].map(|at| u64::from(base.local) + u64::from(at));
+            (format!("`{name}`"), start..end)
+        });
+        let (name, place) = match space {
+            Space::Shared => (self.variables.nearest(space, address))
+                .map(|(name, place)| (name.to_owned(), place)),
+            Space::Local => arrays.min_by_key(|(_, place)| distance(place, address)),
+            _ => None,
+        }?;
+        let (start, end) = (place.start, place.end);
+        let side = if address < start {
+            format!("{} bytes before", start - address)
+        } else if address < end {
+            format!("at byte {} of", address - start)
+        } else {
+            format!("{} bytes after the end of", address - end)
+        };
+        let length = end - start;
+        Some(format!(
+            "out of bounds: {access} of {size} bytes at {address:#x} in {space} memory, {side} {name} of {length} bytes at {start:#x}"
+        ))
     }
 
     pub(crate) fn site(&self, actor: Actor, what: String, target: Option<Target>) -> Site {

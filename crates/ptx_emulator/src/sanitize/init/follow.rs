@@ -1,7 +1,7 @@
 //! Undefined values on their way through the registers of a warp.
 
 use super::registers::{Origin, Registers};
-use super::report::{Use, Variables, report};
+use super::report::{Use, report};
 use super::spread::{self, Operand};
 use crate::decode::Cell;
 use crate::decode::op::{Inst, Op, WarpKind};
@@ -12,7 +12,6 @@ use crate::sanitize::{Ledger, Scene};
 /// An instruction of a warp.
 pub(super) struct Step<'a, 's> {
     scene: &'a Scene<'s>,
-    variables: &'a Variables,
     ledger: &'a mut Ledger,
     pub(super) registers: &'a mut Registers,
     pc: u32,
@@ -22,14 +21,12 @@ pub(super) struct Step<'a, 's> {
 impl<'a, 's> Step<'a, 's> {
     pub(super) fn new(
         scene: &'a Scene<'s>,
-        variables: &'a Variables,
         ledger: &'a mut Ledger,
         registers: &'a mut Registers,
         pc: u32,
     ) -> Self {
         Self {
             scene,
-            variables,
             ledger,
             registers,
             pc,
@@ -39,7 +36,7 @@ impl<'a, 's> Step<'a, 's> {
 
     pub(super) fn report(&mut self, lane: usize, usage: Use, origin: Origin) {
         let user = self.scene.actor(self.pc, lane);
-        report(self.scene, self.variables, self.ledger, user, usage, origin);
+        report(self.scene, self.ledger, user, usage, origin);
     }
 
     /// Lanes of `mask` use a register that must be defined. When it is not, that is reported, and from then on it

@@ -27,13 +27,14 @@ use crate::exec::{Frame, Request, Turn, lanes};
 use crate::memory::Defined;
 use follow::Step;
 use registers::{Origin, Registers, Source};
-use report::Variables;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The detector's memory of one launch.
 pub(crate) struct Init {
-    variables: Variables,
     shared_bytes: u64,
+    /// What of it belongs to no variable.
+    gaps: Vec<Range<u64>>,
     /// The registers without a value at the entry of each function that was called.
     entries: HashMap<u32, Vec<Cell>>,
     blocks: Vec<Block>,
@@ -59,12 +60,12 @@ struct Warp {
 }
 
 impl Init {
-    pub(crate) fn new(request: &Request<'_>) -> Self {
+    pub(crate) fn new(request: &Request<'_>, gaps: impl Iterator<Item = Range<u64>>) -> Self {
         let allocations = request.table.allocations().iter();
         let unwritten = allocations.filter(|allocation| !allocation.defined().is_complete());
         Self {
-            variables: Variables::new(request),
             shared_bytes: request.shared_bytes,
+            gaps: gaps.collect(),
             entries: HashMap::new(),
             blocks: Vec::new(),
             global: unwritten
@@ -85,6 +86,10 @@ impl Init {
         }
         let block = &mut self.blocks[slot];
         block.shared.clear(self.shared_bytes);
+        // So that shared memory is complete when all variables are.
+        for gap in &self.gaps {
+            block.shared.fill(gap.start, gap.end - gap.start);
+        }
         block.warps.clear();
     }
 
@@ -152,7 +157,7 @@ impl Init {
         let warp = &mut self.blocks[turn.slot].warps[turn.warp as usize];
         if warp.registers.any() {
             let registers = &mut warp.registers;
-            Step::new(scene, &self.variables, ledger, registers, pc).follow(mask, active, frame);
+            Step::new(scene, ledger, registers, pc).follow(mask, active, frame);
         }
     }
 }

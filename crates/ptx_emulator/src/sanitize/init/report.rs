@@ -2,7 +2,6 @@
 
 use super::registers::{Origin, Source};
 use crate::decode::Program;
-use crate::exec::Request;
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};
 use crate::sanitize::{Actor, Ledger, Scene};
@@ -48,53 +47,9 @@ impl Use {
     }
 }
 
-/// The variables of a launch with their places, so that an address can be named.
-pub(super) struct Variables(Vec<Variable>);
-
-struct Variable {
-    name: String,
-    space: Space,
-    address: u64,
-    size: u64,
-}
-
-impl Variables {
-    pub(super) fn new(request: &Request<'_>) -> Self {
-        let placed = request.addresses.iter().map(|(&index, &address)| {
-            let variable = &request.program.variables[index as usize];
-            let size = if variable.dynamic {
-                request.shared_bytes.saturating_sub(address)
-            } else {
-                variable.size
-            };
-            Variable {
-                name: variable.name.clone(),
-                space: variable.space,
-                address,
-                size,
-            }
-        });
-        Self(placed.collect())
-    }
-
-    /// "`tile`, byte 16 of 1024", as far as it is known what lies there.
-    fn name(&self, space: Space, address: u64) -> Option<String> {
-        let holds = |variable: &&Variable| {
-            variable.space == space
-                && address >= variable.address
-                && address - variable.address < variable.size
-        };
-        let variable = self.0.iter().find(holds)?;
-        let (name, size) = (&variable.name, variable.size);
-        let at = address - variable.address;
-        Some(format!("`{name}`, byte {at} of {size}"))
-    }
-}
-
 /// Counts the use of an undefined value.
 pub(super) fn report(
     scene: &Scene<'_>,
-    variables: &Variables,
     ledger: &mut Ledger,
     user: Actor,
     usage: Use,
@@ -122,7 +77,7 @@ pub(super) fn report(
             message: format!("a value that nobody wrote {}: {what}", usage.text()),
             site,
             others,
-            hint: Some(hint(scene, variables, origin)),
+            hint: Some(hint(scene, origin)),
             count: 1,
             seed: None,
         }
@@ -171,10 +126,10 @@ fn source_site(scene: &Scene<'_>, Origin { actor, source }: Origin) -> Site {
     }
 }
 
-fn hint(scene: &Scene<'_>, variables: &Variables, origin: Origin) -> String {
+fn hint(scene: &Scene<'_>, origin: Origin) -> String {
     match origin.source {
         Source::Memory { space, address, .. } => {
-            let name = variables.name(space, address);
+            let name = scene.variables.name(space, address);
             let name = name.unwrap_or_else(|| format!("byte {address:#x}"));
             match space {
                 Space::Shared => format!(

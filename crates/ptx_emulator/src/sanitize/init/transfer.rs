@@ -150,7 +150,7 @@ impl Init {
                     undefined |= bytes << (element as u32 * size);
                 } else if bytes == low_bits(size) || spread_bytes(bytes) & !bits != 0 {
                     let target = target(seen, lane, element as u32 * size, size);
-                    let mut step = Step::new(scene, &self.variables, ledger, registers, pc);
+                    let mut step = Step::new(scene, ledger, registers, pc);
                     step.report(lane, Use::Stored(target), origin);
                 }
             }
@@ -179,7 +179,7 @@ impl Init {
                 } else {
                     let usage = Use::Modified(target(seen, lane, 0, seen.size));
                     let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
-                    let mut step = Step::new(scene, &self.variables, ledger, registers, pc);
+                    let mut step = Step::new(scene, ledger, registers, pc);
                     step.report(lane, usage, origin);
                 }
             }
@@ -266,7 +266,7 @@ impl Init {
         let global = matches!(seen.region, Region::Global(_));
         if let (Some((lane, origin)), true) = (undefined, global) {
             let target = target(seen, lane, 0, seen.size);
-            let mut step = Step::new(scene, &self.variables, ledger, registers, pc);
+            let mut step = Step::new(scene, ledger, registers, pc);
             step.report(lane, Use::Stored(target), origin);
         }
         let bytes = match undefined {

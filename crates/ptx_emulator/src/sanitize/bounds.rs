@@ -1,0 +1,141 @@
+//! memcheck inside a block's shared memory and a function's local memory: both are one stretch for the interpreter, with
+//! gaps between the variables that only this detector knows.
+
+use super::finding::{Finding, Rule, Severity, Target};
+use super::scene::address;
+use super::{Ledger, Scene, Variables};
+use crate::decode::LOCAL_GAP;
+use crate::exec::{Region, Request, Row64, Seen, lanes};
+use std::ops::Range;
+
+/// Where the variables are, and which one each instruction used last.
+pub(crate) struct Bounds {
+    shared: Vec<Range<u64>>,
+    recent: Vec<u32>,
+}
+
+impl Bounds {
+    pub(crate) fn new(request: &Request<'_>, variables: &Variables) -> Self {
+        let shared = variables.shared();
+        Self {
+            recent: vec![0; request.program.code.len()],
+            shared,
+        }
+    }
+
+    /// The gaps of shared memory.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = Range<u64>> {
+        let pairs = self.shared.windows(2);
+        pairs.map(|pair| pair[0].end..pair[1].start.max(pair[0].end))
+    }
+
+    /// Looks at an access that the interpreter found inside its region; the lanes that are in no variable.
+    #[inline(always)]
+    pub(crate) fn access(
+        &mut self,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+    ) -> u32 {
+        let outside = match seen.region {
+            // The interpreter has found what lies outside of a single variable.
+            Region::Shared if self.shared.len() > 1 => {
+                let recent = &self.shared[self.recent[pc as usize] as usize];
+                if all_inside(recent, seen.offsets, seen.size) {
+                    return 0;
+                }
+                self.search(pc, seen)
+            }
+            Region::Local => local(scene, seen),
+            _ => 0,
+        };
+        if outside != 0 {
+            report(scene, ledger, pc, seen, outside);
+        }
+        outside
+    }
+
+    /// The lanes that are in no variable.
+    #[inline(never)]
+    fn search(&mut self, pc: u32, seen: &Seen<'_>) -> u32 {
+        let mut outside = 0;
+        for lane in lanes(seen.lanes) {
+            let (start, end) = (
+                seen.offsets[lane],
+                seen.offsets[lane] + u64::from(seen.size),
+            );
+            // Dynamic arrays may lie on top of each other.
+            let holds = |place: &Range<u64>| place.start <= start && end <= place.end;
+            match self.shared.iter().position(holds) {
+                Some(at) => self.recent[pc as usize] = at as u32,
+                None => outside |= 1 << lane,
+            }
+        }
+        outside
+    }
+}
+
+/// Whether an access of any lane lies in one variable. Lanes that take no part have offsets of others that do.
+#[inline(always)]
+fn all_inside(place: &Range<u64>, offsets: &Row64, size: u32) -> bool {
+    let Some(last) = (place.end - place.start).checked_sub(size.into()) else {
+        return false;
+    };
+    let mut outside = 0;
+    for &offset in offsets {
+        let within = offset.wrapping_sub(place.start);
+        outside |= within | last.wrapping_sub(within);
+    }
+    // Offsets are small: only what lies before the start, or behind the last place, has the highest bit.
+    outside >> 63 == 0
+}
+
+/// The lanes that touch a gap of the function that runs. What lies below it belongs to its callers.
+fn local(scene: &Scene<'_>, seen: &Seen<'_>) -> u32 {
+    let base = scene.turn.base;
+    let arrays = &scene.program.functions[base.function as usize].local_arrays;
+    if arrays.is_empty() {
+        return 0;
+    }
+    let touches = |&lane: &usize| {
+        let start = seen.offsets[lane].wrapping_sub(base.local.into());
+        let end = start.saturating_add(seen.size.into());
+        let meets = |gap: Range<u32>| start < gap.end.into() && end > gap.start.into();
+        arrays.iter().any(|(_, place)| {
+            meets(place.start - LOCAL_GAP..place.start) || meets(place.end..place.end + LOCAL_GAP)
+        })
+    };
+    let touching = lanes(seen.lanes).filter(touches);
+    touching.fold(0, |lanes, lane| lanes | 1 << lane)
+}
+
+#[cold]
+fn report(scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outside: u32) {
+    for lane in lanes(outside) {
+        let ((space, address), access, size) = (address(seen, lane), seen.access, seen.size);
+        // As a fault of the same instruction is told.
+        let key = (Rule::OutOfBounds, 0, scene.program.place(pc).ptx_line);
+        ledger.report(key, || {
+            let target = Target {
+                access,
+                space,
+                address,
+                size,
+                value: None,
+            };
+            let message = scene.outside((space, access), address, size);
+            let what = format!("{access} of {size} bytes");
+            Finding {
+                rule: Rule::OutOfBounds,
+                severity: Severity::Error,
+                message: message.unwrap_or_default(),
+                site: scene.site(scene.actor(pc, lane), what, Some(target)),
+                others: Vec::new(),
+                hint: Some(super::fault::bounds_hint(space, address, size, None, &[])),
+                count: 1,
+                seed: None,
+            }
+        });
+    }
+}
