@@ -1,5 +1,5 @@
-//! No false alarm: the detectors report nothing about a good kernel. `cargo xtask alarms` runs all sizes in 64 schedules; here
-//! are the telling ones in 64, and all sizes in the emulator's own order.
+//! No false alarm: the detectors report nothing about a good kernel. `cargo xtask check --sizes all
+//! --schedules 63` runs all sizes in 64 schedules; here are the telling ones in 64, and all sizes in the emulator's own order.
 
 use std::collections::BTreeSet;
 

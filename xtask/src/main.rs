@@ -91,8 +91,6 @@ enum Command {
     },
     /// Make small mistakes in the good kernels' PTX and show which detector finds each
     Mutants,
-    /// Run the good kernels in all sizes and 64 schedules; the detectors must report nothing
-    Alarms,
 }
 
 fn main() -> ExitCode {
@@ -107,7 +105,6 @@ fn main() -> ExitCode {
         Command::Pitfalls => pitfalls::run(),
         Command::Check { arguments } => check::run(&arguments),
         Command::Mutants => proof::mutants(),
-        Command::Alarms => proof::alarms(),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

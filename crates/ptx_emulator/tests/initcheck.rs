@@ -143,7 +143,7 @@ st.global.u32 [%out], %r5;";
     let report = check(TILE, &body.replace("BARRIER", ""), config);
     let words = ["stored to global memory", "bar.sync"];
     let finding = memory(report, Space::Shared, 7, 8, &words);
-    assert_eq!((finding.count, finding.site.thread), (32, [0, 0, 0]));
+    assert_eq!((finding.count, finding.site.thread), (32, Some([0, 0, 0])));
     assert!(check(TILE, &body.replace("BARRIER", "bar.sync 0;"), config).is_clean());
 }
 
@@ -177,7 +177,7 @@ fn what_a_checked_launch_stored_counts_as_written_and_the_rest_does_not() {
     assert!(device.check("k", shape(1, 32, 0)).is_clean());
     assert!(device.check("l", shape(1, 8, 0)).is_clean());
     let finding = only(device.check("l", shape(1, 12, 0)));
-    assert_eq!((finding.site.thread, finding.count), ([8, 0, 0], 4));
+    assert_eq!((finding.site.thread, finding.count), (Some([8, 0, 0]), 4));
 }
 
 #[test]
@@ -383,8 +383,8 @@ setp.eq.u32 %p0, %t, 3;
 shfl.sync.bfly.b32 %r2, %r1, 4, 31, -1;
 st.global.u32 [%out], %r2;";
     let finding = only(check(TILE, body, shape(1, 32, 0)));
-    assert_eq!((finding.site.thread, finding.count), ([7, 0, 0], 1));
-    assert_eq!(finding.others[0].thread, [3, 0, 0]);
+    assert_eq!((finding.site.thread, finding.count), (Some([7, 0, 0]), 1));
+    assert_eq!(finding.others[0].thread, Some([3, 0, 0]));
 }
 
 #[test]
@@ -610,7 +610,7 @@ st.global.u32 [%out], %r4;";
     let finding = only(check(TILE, body, shape(1, 32, 0)));
     assert_eq!(finding.site.place.ptx_line, BODY + 8);
     // Lanes 4r and 4r + 1 hold the first half of each row.
-    assert_eq!((finding.site.thread, finding.count), ([0, 0, 0], 16));
+    assert_eq!((finding.site.thread, finding.count), (Some([0, 0, 0]), 16));
     assert_eq!(
         finding.others[0].target.expect("an access").address,
         24 * 16

@@ -1,7 +1,7 @@
 //! Accesses outside of memory: every space, through every kind of instruction, with the nearest allocation and a hint.
 
 mod common;
-use common::{limits, module, shape};
+use common::{limits, module, shape, thread};
 use ptx_emulator::{Access, CheckOptions, CheckReport, Emulator, Finding, Rule, Space};
 
 /// A kernel with a buffer of 64 bytes, its number of u32 and whatever is said before it. Its body is line 9.
@@ -29,6 +29,10 @@ fn options() -> CheckOptions {
 
 /// A launch of 32 threads with 16 bytes of dynamic shared memory.
 fn check(before: &str, body: &str, length: u64) -> CheckReport {
+    check_with(before, body, length, 16)
+}
+
+fn check_with(before: &str, body: &str, length: u64, dynamic_shared: u32) -> CheckReport {
     let emulator = Emulator::new(limits());
     let loaded = emulator
         .load(&module(&kernel(before, body)))
@@ -38,7 +42,13 @@ fn check(before: &str, body: &str, length: u64) -> CheckReport {
     let args = [buffer.to_le_bytes(), length.to_le_bytes()];
     let args = args.each_ref().map(|arg| arg.as_slice());
     emulator
-        .check(&loaded, "k", shape(1, 32, 16), &args, &options())
+        .check(
+            &loaded,
+            "k",
+            shape(1, 32, dynamic_shared),
+            &args,
+            &options(),
+        )
         .expect("it is launched")
 }
 
@@ -86,7 +96,7 @@ fn wrong(before: &str, body: &str, rule: Rule, wrong: Wrong, words: &[&str]) {
         (wrong.access, wrong.space, wrong.address, wrong.size),
         "{body}"
     );
-    let threads = (finding.site.thread[0], finding.count);
+    let threads = (thread(&finding.site), finding.count);
     assert_eq!(threads, (wrong.thread, wrong.count), "{body}");
     let hint = finding.hint.unwrap_or_default();
     for word in words {
@@ -219,7 +229,7 @@ fn variables_of_the_module_are_apart() {
         16,
     ));
     assert_eq!(
-        (finding.rule, finding.site.thread[0], finding.count),
+        (finding.rule, thread(&finding.site), finding.count),
         (OUT, 16, 16)
     );
     let constant = ".const .align 4 .b8 table[64];";
@@ -228,7 +238,7 @@ fn variables_of_the_module_are_apart() {
         "mov.u64 %rd0, table; mad.wide.u32 %rd0, %t, 4, %rd0; ld.const.u32 %r0, [%rd0];",
         16,
     ));
-    assert_eq!((finding.rule, finding.site.thread[0]), (OUT, 16));
+    assert_eq!((finding.rule, thread(&finding.site)), (OUT, 16));
     let finding = only(check(
         constant,
         "mov.u64 %rd0, table; st.u32 [%rd0], 1;",
@@ -342,6 +352,18 @@ fn an_index_past_one_shared_array_that_lands_in_the_next() {
         &["4 bytes after the end of `one`"],
     );
     assert!(check(THREE, &one(0), 16).is_clean());
+}
+
+#[test]
+fn nothing_lies_behind_the_last_array() {
+    let last = "mov.u32 %r0, one; mov.u32 %r1, two; st.shared.u32 [%r1+64], %t;";
+    let single = last.replace("two", "one");
+    for (body, name) in [(last, "`two`"), (&single, "`one`")] {
+        let finding = only(check_with(THREE, body, 16, 0));
+        assert_eq!((finding.rule, finding.count), (OUT, 32));
+        let nearest = format!("0 bytes after the end of {name}");
+        assert!(finding.message.contains(&nearest), "{}", finding.message);
+    }
 }
 
 #[test]
@@ -514,7 +536,7 @@ fn a_buffer_shorter_than_its_length_says() {
     assert!(check("", body, 16).is_clean());
     let finding = only(check("", body, 20));
     assert_eq!(
-        (finding.rule, finding.site.thread[0], finding.count),
+        (finding.rule, thread(&finding.site), finding.count),
         (OUT, 16, 4)
     );
     let hint = finding.hint.unwrap_or_default();

@@ -264,3 +264,30 @@ fn the_workers_do_not_change_the_counts() {
     };
     assert_eq!(run(1), run(3));
 }
+
+/// Half of the warp is at the shuffle first, and waits for the others.
+#[test]
+fn an_instruction_that_waits_for_its_members_counts_once() {
+    let body = "setp.lt.u32 %p, %t, 16; @%p bra LATER;
+        MEET: shfl.sync.idx.b32 %a, %t, 0, 31, -1; ret;
+        LATER: add.u32 %b, %t, 1; bra.uni MEET;";
+    let counters = total(32, body);
+    assert_eq!(counters.of_class(InstructionClass::Exchange), 1);
+    // The prologue's three, the comparison, the branch, the addition, the branch, the shuffle and the return.
+    assert_eq!(counters.warp_instructions, 9);
+}
+
+/// LLVM sometimes puts the last block of a loop before its body. Lanes that skip a part of a round meet there again.
+#[test]
+fn lanes_meet_in_a_loop_whose_last_block_stands_first() {
+    let body = "mov.u32 %a, 0; bra.uni BODY;
+        LATCH: ld.shared.u32 %r1, [tile]; add.u32 %a, %a, 1; setp.ge.u32 %p, %a, 4; @%p bra END;
+        BODY: add.u32 %b, %t, %a; and.b32 %b, %b, 1; setp.eq.u32 %q, %b, 0; @%q bra LATCH;
+        ld.shared.u32 %r2, [tile+4]; bra.uni LATCH;
+        END: ret;";
+    let counters = total(32, body);
+    // Each round: one load by half of the lanes, one by all.
+    assert_eq!(counters.shared_loads, shared(8, 8, 8));
+    // The branch that the new order needs belongs to no instruction of the text.
+    assert_eq!(counters.of_class(InstructionClass::Branch), 1 + 4 + 4 + 4);
+}

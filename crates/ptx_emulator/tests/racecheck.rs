@@ -1,8 +1,8 @@
 //! Races on shared memory, and barriers that prevent them.
 
 mod common;
-use common::{races as check, shape};
-use ptx_emulator::{Finding, Rule, Severity, Site};
+use common::{limits, module, races as check, shape, thread};
+use ptx_emulator::{CheckOptions, Emulator, Finding, Rule, Severity, Site, report};
 
 /// A kernel with a shared array `tile`. The body has its thread in `%t`, that thread's word in `%mine`, the lane in
 /// `%lane`, and its first line is line 11 of the PTX.
@@ -53,7 +53,7 @@ fn errors(body: &str, threads: u32) -> Vec<Rule> {
 
 /// The PTX line and the thread of the earlier access, then of the later one.
 fn ends(finding: &Finding) -> [(u32, u32); 2] {
-    let end = |site: &Site| (site.place.ptx_line, site.thread[0]);
+    let end = |site: &Site| (site.place.ptx_line, thread(site));
     [end(&finding.others[0]), end(&finding.site)]
 }
 
@@ -254,4 +254,64 @@ fn reports_are_the_same_every_time() {
     let [first, second] = [0, 1].map(run);
     assert!(!first.is_clean());
     assert_eq!(first, second);
+}
+
+/// Every block writes the same word on each of some pages; the budget holds only the first.
+#[test]
+fn what_lies_beyond_the_memory_budget_is_said_not_to_be_watched() {
+    let text = ".visible .entry k(.param .u64 buffer) {
+.reg .b64 %at; .reg .b32 %b;
+ld.param.u64 %at, [buffer]; mov.u32 %b, %ctaid.x;
+st.global.u32 [%at], %b;
+st.global.u32 [%at+1048576], %b;
+ret;
+}";
+    let emulator = Emulator::new(limits());
+    let loaded = emulator.load(&module(text)).expect("it loads");
+    let buffer = emulator.alloc(2 << 20).expect("memory is there");
+    let check = |race_bytes| {
+        let options = CheckOptions {
+            race_bytes,
+            init: false,
+            ..CheckOptions::default()
+        };
+        let args = [&buffer.to_le_bytes()[..]];
+        emulator
+            .check(&loaded, "k", shape(2, 1, 0), &args, &options)
+            .expect("it is launched")
+    };
+    let all = check(CheckOptions::default().race_bytes);
+    assert_eq!((all.findings.len(), all.notices.len()), (2, 0));
+    let cut = check(1);
+    assert_eq!(cut.findings.len(), 1);
+    let [notice] = cut.notices.as_slice() else {
+        panic!("{:#?}", cut.notices);
+    };
+    assert!(
+        notice.contains("races on global memory beyond the first"),
+        "{notice}"
+    );
+    let checks = [cut];
+    let text = report::text(&checks, &report::Sources::new(), report::Style::Plain);
+    assert!(text.contains("NOT ALL WAS CHECKED: 1 notice"), "{text}");
+    assert!(report::json(&checks).contains("--race-memory"));
+    let sarif = report::sarif(&checks, &report::Sources::new());
+    assert!(sarif.contains("toolExecutionNotifications") && sarif.contains("--race-memory"));
+}
+
+#[test]
+fn a_counter_must_be_cleared_before_others_count() {
+    let counter = "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [tile], 0; BARRIER
+        atom.shared.add.u32 %r1, [tile], 1;";
+    let ordered = check(
+        &kernel(&counter.replace("BARRIER", "bar.sync 0;")),
+        shape(1, 64, 0),
+    );
+    assert!(ordered.is_clean(), "{:#?}", ordered.findings);
+    // The thread that clears it counts first: its own atomic does not hide the store from the others.
+    let broken = check(&kernel(&counter.replace("BARRIER", "")), shape(1, 64, 0));
+    let [finding] = broken.findings.as_slice() else {
+        panic!("{:#?}", broken.findings);
+    };
+    assert_eq!(finding.rule, Rule::WriteAfterWrite);
 }

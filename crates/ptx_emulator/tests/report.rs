@@ -85,7 +85,7 @@ fn site(what: &str, line: u32, thread: u32) -> Site {
         place: place(30, "tests/reports/kernels.rs", line, 5),
         inlined: Vec::new(),
         block: [1, 0, 0],
-        thread: [thread, 0, 0],
+        thread: Some([thread, 0, 0]),
         epoch: 2,
         target: Some(Target {
             access: Access::Write,
@@ -128,6 +128,7 @@ fn report_of(finding: Finding) -> CheckReport {
         kernel: "neighbours".to_owned(),
         findings: vec![finding],
         dropped: 0,
+        notices: Vec::new(),
         schedules: 1,
         statistics: Statistics {
             blocks: 2,

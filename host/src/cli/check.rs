@@ -34,6 +34,9 @@ pub(super) struct Arguments {
     /// The first order's seed; the others count up from it
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// MiB of global memory that the launch may touch before races there are no longer looked for
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    race_memory: u32,
     /// Different findings to keep, at most
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
@@ -116,6 +119,7 @@ impl Arguments {
     fn options(&self) -> CheckOptions {
         CheckOptions {
             race: self.tool.contains(&Tool::Race),
+            race_bytes: u64::from(self.race_memory) << 20,
             init: self.tool.contains(&Tool::Init),
             schedules: self.schedules,
             seed: self.seed,
@@ -149,6 +153,9 @@ impl Arguments {
             place.write(text.as_bytes())?;
             let (errors, warnings) = (check.count(Severity::Error), check.count(Severity::Warning));
             text = format!("{}: {errors} errors, {warnings} warnings", check.kernel);
+            for notice in &check.notices {
+                text += &format!("\nnotice: {notice}");
+            }
         }
         let passed = match self.error_on {
             Least::Warning => check.is_clean(),

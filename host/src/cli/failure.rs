@@ -54,7 +54,20 @@ macro_rules! from_error_with_hint {
         }
     )*};
 }
-from_error_with_hint!(DeviceError, LaunchError, FileError);
+from_error_with_hint!(LaunchError, FileError);
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        let mut message = error.to_string();
+        if let DeviceError::PtxUnreadable { source, .. } = &error {
+            message += &format!(": {source}");
+        }
+        Failure {
+            message,
+            hint: error.hint().map(str::to_owned),
+        }
+    }
+}
 
 impl From<ptx_emulator::MemoryError> for Failure {
     fn from(error: ptx_emulator::MemoryError) -> Self {

@@ -17,7 +17,10 @@ use crate::profile::{
     self, Assembler, ElementType, KernelReport, Operation, Variant, Workload, WorkloadError,
 };
 
+const EXIT_CODES: &str = "Exit codes: 0 the profile was made, 2 it could not be.";
+
 #[derive(Args)]
+#[command(after_help = EXIT_CODES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     family: Family,
@@ -99,7 +102,7 @@ enum Family {
         kernel: Option<ReverseKernel>,
     },
     /// Any kernel of any PTX file
-    #[command(after_help = ARGUMENTS_HELP)]
+    #[command(after_help = format!("{ARGUMENTS_HELP}\n\n{EXIT_CODES}"))]
     Ptx(Launch),
 }
 
@@ -187,7 +190,15 @@ fn run_file(arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
     let loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
     let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());
-    let profile = profile.map_err(|error| Failure::new(error.to_string()))?;
+    let profile = profile.map_err(|error| {
+        let failure = Failure::new(error.to_string());
+        match error {
+            ptx_emulator::LaunchError::Fault(_) => {
+                failure.hint("`blockwise check` with the same arguments says more")
+            }
+            _ => failure,
+        }
+    })?;
     bound.save(&emulator)?;
     let model = &arguments.device_model;
     let usage = Assembler::new(&ptx.path).usage(model.name, kernel.name());
@@ -275,8 +286,16 @@ fn describe(
             .all(|line| line.file.is_none())
     };
     if kernels.iter().all(without_lines) {
+        let remedy = match arguments.family.subject() {
+            Subject::Workload(_) => {
+                "`cargo xtask build-ptx --line-info` builds kernels with Rust lines"
+            }
+            Subject::File(_) => {
+                "compile it with line info (`nvcc -lineinfo`, `cargo xtask build-ptx --line-info`) to see the source's"
+            }
+        };
         report::note(&format!(
-            "{} has no line table, so lines are its own; `cargo xtask build-ptx --line-info` builds kernels with Rust lines",
+            "{} has no line table, so lines are its own; {remedy}",
             ptx.path.display()
         ));
     }

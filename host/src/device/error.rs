@@ -139,12 +139,14 @@ impl DeviceError {
             Self::PtxNotFound { .. } => {
                 Some("run `cargo xtask build-ptx`, or set BLOCKWISE_PTX_DIR")
             }
+            Self::PtxUnreadable { .. } => Some("check the path"),
             Self::PtxTooNew { .. } => {
                 Some("build for this device: `cargo xtask build-ptx --arch sm_XX`")
             }
-            Self::NotPtx { .. } | Self::UnknownKernel { .. } => {
-                Some("build it again: `cargo xtask build-ptx`")
-            }
+            Self::NotPtx { .. } => Some(
+                "name a file of PTX text, as `rustc`, `nvcc --ptx` or `cargo xtask build-ptx` write it",
+            ),
+            Self::UnknownKernel { .. } => Some("build it again: `cargo xtask build-ptx`"),
             Self::OutOfMemory { .. } => Some("use smaller input"),
             Self::PtxRejected {
                 failure: Some(failure),

@@ -214,7 +214,7 @@ fn files_that_are_not_ptx_are_refused() {
     let folder = folder();
     let run = |name: &str| Run::line(folder.path(), &format!("check {name}"));
     let put = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
-    run("missing.ptx").refused("cannot read missing.ptx");
+    run("missing.ptx").refused("cannot read missing.ptx: No such file");
     put("binary.ptx", b"\x7fELF\xff\xfe");
     run("binary.ptx").refused("binary.ptx is not PTX");
     let header = ".version 8.0\n.target sm_80\n.address_size 64\n";

@@ -1,7 +1,7 @@
 //! The kernels against oracles, on the emulator and, where there is one, on the GPU; their PTX; and their broken twins.
 //!
-//! `BLOCKWISE_DEVICE=gpu` runs the tests on the GPU alone; those with `small_` in their name make a short run of every sound
-//! kernel, for compute-sanitizer.
+//! `BLOCKWISE_DEVICE=gpu` runs the tests on the GPU alone. For compute-sanitizer the example `sanitized` makes a short run of
+//! every sound kernel.
 
 mod broken;
 mod conv1d;
@@ -12,7 +12,6 @@ mod ptx;
 mod reduce;
 mod refused;
 mod reported;
-mod small;
 mod stays_inside;
 
 use proptest::test_runner::{Config, RngSeed};

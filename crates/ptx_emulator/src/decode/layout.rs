@@ -12,6 +12,8 @@ const GAP_UNIT: u64 = 128;
 pub(crate) struct SharedLayout {
     /// The start of each variable, by its index.
     pub(crate) variables: Vec<(u32, u64)>,
+    /// Where the last of them ends.
+    pub(crate) fixed: u64,
     /// Where the dynamic array begins, and so the size of all that is static.
     pub(crate) dynamic: u64,
 }
@@ -29,6 +31,7 @@ impl SharedLayout {
             *start = moved(*start);
         }
         self.dynamic = moved(self.dynamic);
+        self.fixed = moved(self.fixed).saturating_sub(gap);
         self
     }
 }
@@ -60,6 +63,11 @@ impl Program {
             .map(|&index| self.variables[index as usize].align);
         let dynamic = end.next_multiple_of(u64::from(aligns.max().unwrap_or(1)));
         variables.extend(arrays.into_iter().map(|index| (index, dynamic)));
-        SharedLayout { variables, dynamic }
+        let fixed = end;
+        SharedLayout {
+            variables,
+            fixed,
+            dynamic,
+        }
     }
 }

@@ -2,6 +2,7 @@ use super::builder::{Builder, Symbol};
 use super::form::Form;
 use super::instruction;
 use super::op::{Op, Slot, TRUE};
+use super::order;
 use super::program::{AddressInit, Function, Program, Target, Variable};
 use crate::error::ParseError;
 use crate::fault::Space;
@@ -329,6 +330,12 @@ fn function<'a>(
             ));
         }
         b.resolve_labels(start as u32)?;
+        let code = order::Code {
+            insts: &mut b.code,
+            lines: &mut b.lines,
+            kinds: &mut b.kinds,
+        };
+        order::arrange(code, start as u32);
         b.function.start = Some(start as u32);
         program.code.append(&mut b.code);
         program.lines.append(&mut b.lines);

@@ -47,15 +47,19 @@ impl Request<'_> {
     pub(crate) fn guard_shared(&mut self) {
         let room = MAX_SHARED_BYTES - self.shared_bytes;
         let layout = self.program.shared_layout(self.entry).spread(room);
-        self.shared_bytes += layout.dynamic - self.dynamic_shared;
-        self.dynamic_shared = layout.dynamic;
+        self.shared_bytes = match self.shared_bytes - self.dynamic_shared {
+            // Nothing lies behind the last gap.
+            0 => layout.fixed,
+            dynamic => layout.dynamic + dynamic,
+        };
+        self.dynamic_shared = layout.dynamic.min(self.shared_bytes);
         self.addresses.extend(layout.variables);
     }
 
     /// The shared memory that a block has by its program and launch, gaps not counted.
     fn own_shared_bytes(&self) -> u64 {
-        let fixed = self.program.shared_layout(self.entry).dynamic;
-        fixed + self.shared_bytes - self.dynamic_shared
+        let own = self.program.shared_layout(self.entry).dynamic;
+        own + self.shared_bytes - self.dynamic_shared
     }
 }
 

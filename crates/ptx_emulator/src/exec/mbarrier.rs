@@ -82,6 +82,11 @@ impl Object {
     }
 }
 
+/// The parity of the phase that an object or a state is in; `None` when the bits are neither.
+pub(crate) fn phase_of(word: u64) -> Option<u64> {
+    Object::unpack(word).map(|object| object.parity)
+}
+
 #[inline(never)]
 pub(super) fn execute<O: Observer + ?Sized>(
     op: &MbarrierOp,

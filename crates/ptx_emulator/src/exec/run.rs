@@ -76,7 +76,10 @@ pub(super) fn run<O: Observer + ?Sized>(
             continue;
         }
         lane_steps += u64::from(mask.count_ones());
-        observer.step(program, pc, mask, active, frame);
+        // Those happen when all members are there.
+        if !matches!(inst.op, Op::Warp(_) | Op::Matrix(_)) {
+            observer.step(program, pc, mask, active, frame);
+        }
 
         /// A value for each lane from an expression.
         macro_rules! each32 {
@@ -156,6 +159,14 @@ pub(super) fn run<O: Observer + ?Sized>(
                     Compare::Ge => test!(>=),
                 };
                 frame.set_predicate($d, if $invert { !lanes } else { lanes }, mask);
+            }};
+        }
+        /// Not yet: what was counted is counted when the members are there.
+        macro_rules! wait {
+            () => {{
+                steps -= 1;
+                lane_steps -= u64::from(mask.count_ones());
+                break Event::Wait(mask);
             }};
         }
         macro_rules! checked {
@@ -493,14 +504,16 @@ pub(super) fn run<O: Observer + ?Sized>(
                 if needed & !mask != 0 {
                     let row = frame.r32(op.members);
                     checked!(exchange::members_only(&op.form, row, mask));
-                    break Event::Wait(mask);
+                    wait!();
                 }
+                observer.step(program, pc, mask, active, frame);
                 checked!(exchange::execute(op, frame, mask));
             }
             Op::Matrix(ref op) => {
                 if mask != !frame.dead {
-                    break Event::Wait(mask);
+                    wait!();
                 }
+                observer.step(program, pc, mask, active, frame);
                 checked!(matrix::execute(op, frame, memory, mask, pc, observer));
             }
             Op::Mbarrier(ref op) => {

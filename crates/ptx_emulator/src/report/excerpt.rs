@@ -1,6 +1,6 @@
 //! The source lines of a finding.
 
-use super::{Sources, is_of_one_thread};
+use super::Sources;
 use crate::sanitize::{Finding, Severity, Site};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::ops::Range;
@@ -40,9 +40,9 @@ pub(super) fn excerpt(finding: &Finding, sources: &Sources, renderer: &Renderer)
                 _ => AnnotationKind::Context,
             },
             span: span.clone(),
-            label: match at == 0 || is_of_one_thread(site) {
-                true => label(site),
-                false => site.what.clone(),
+            label: match site.thread {
+                Some([x, y, z]) => format!("{}, thread ({x},{y},{z})", site.what),
+                None => site.what.clone(),
             },
         };
         let near = |mark: &Mark| mark.span.start.abs_diff(span.start) < NEAR;
@@ -65,11 +65,6 @@ pub(super) fn excerpt(finding: &Finding, sources: &Sources, renderer: &Renderer)
     };
     let group = Group::with_level(level).elements(files.iter().map(Shown::snippet));
     renderer.render(&[group])
-}
-
-fn label(site: &Site) -> String {
-    let [x, y, z] = site.thread;
-    format!("{}, thread ({x},{y},{z})", site.what)
 }
 
 /// The user's line, when the file has it.

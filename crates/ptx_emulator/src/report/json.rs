@@ -15,7 +15,7 @@ pub const JSON_VERSION: u32 = 1;
 /// {
 ///   "version": 1, "errors": 1, "warnings": 0,
 ///   "checks": [{
-///     "kernel": "saxpy", "dropped": 0, "schedules": 1,
+///     "kernel": "saxpy", "dropped": 0, "notices": [], "schedules": 1,
 ///     "statistics": { "blocks": 4, "warp_instructions": 320, "lane_instructions": 10240 },
 ///     "findings": [{
 ///       "rule": "memory-out-of-bounds", "severity": "error", "count": 1, "seed": null,

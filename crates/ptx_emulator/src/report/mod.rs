@@ -7,6 +7,7 @@
 //! #     kernel: "saxpy".to_owned(),
 //! #     findings: Vec::new(),
 //! #     dropped: 0,
+//! #     notices: Vec::new(),
 //! #     schedules: 1,
 //! #     statistics: Statistics::default(),
 //! # }];
@@ -27,14 +28,9 @@ pub use sarif::sarif;
 pub use sources::Sources;
 pub use text::{Style, text};
 
-use crate::sanitize::{CheckReport, Severity, Site};
+use crate::sanitize::{CheckReport, Severity};
 
 /// Findings of so many checks with that severity.
 fn count(checks: &[CheckReport], severity: Severity) -> usize {
     checks.iter().map(|check| check.count(severity)).sum()
-}
-
-/// Whether another place of a finding is one thread's access. If not, it says in words who was there.
-fn is_of_one_thread(other: &Site) -> bool {
-    other.target.is_some()
 }

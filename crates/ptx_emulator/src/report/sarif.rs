@@ -1,4 +1,4 @@
-use super::{Sources, is_of_one_thread};
+use super::Sources;
 use crate::fault::Place;
 use crate::sanitize::{CheckReport, Finding, Rule, Severity, Site};
 use serde_json::{Value, json};
@@ -17,6 +17,14 @@ pub fn sarif(checks: &[CheckReport], sources: &Sources) -> String {
             check.findings.iter().map(result)
         })
         .collect();
+    let notices = checks.iter().flat_map(|check| {
+        let notice = |text: &String| {
+            let text = format!("{}: {text}", check.kernel);
+            json!({ "level": "warning", "message": { "text": text } })
+        };
+        check.notices.iter().map(notice)
+    });
+    let notices: Vec<_> = notices.collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -27,6 +35,10 @@ pub fn sarif(checks: &[CheckReport], sources: &Sources) -> String {
                 "rules": rules,
             } },
             "columnKind": "utf16CodeUnits",
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": notices,
+            }],
             "results": results,
         }],
     });
@@ -51,7 +63,10 @@ fn level(severity: Severity) -> &'static str {
 
 fn result(check: &CheckReport, finding: &Finding, sources: &Sources) -> Value {
     let index = Rule::ALL.iter().position(|&rule| rule == finding.rule);
-    let mut text = format!("{}; {}", finding.message, who(&finding.site));
+    let mut text = finding.message.clone();
+    if let Some(who) = who(&finding.site) {
+        text += &format!("; {who}");
+    }
     for other in &finding.others {
         text += &format!("; {}", described(other));
     }
@@ -83,15 +98,15 @@ fn result(check: &CheckReport, finding: &Finding, sources: &Sources) -> Value {
 }
 
 fn described(other: &Site) -> String {
-    match is_of_one_thread(other) {
-        true => format!("{}, {}", other.what, who(other)),
-        false => other.what.clone(),
+    match who(other) {
+        Some(who) => format!("{}, {who}", other.what),
+        None => other.what.clone(),
     }
 }
 
-fn who(site: &Site) -> String {
-    let ([x, y, z], [bx, by, bz]) = (site.thread, site.block);
-    format!("thread ({x},{y},{z}) in block ({bx},{by},{bz})")
+fn who(site: &Site) -> Option<String> {
+    let ([x, y, z], [bx, by, bz]) = (site.thread?, site.block);
+    Some(format!("thread ({x},{y},{z}) in block ({bx},{by},{bz})"))
 }
 
 fn location(site: &Site, kernel: &str, sources: &Sources) -> Value {

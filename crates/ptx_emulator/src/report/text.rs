@@ -1,5 +1,5 @@
 use super::excerpt::excerpt;
-use super::{Sources, count, is_of_one_thread};
+use super::{Sources, count};
 use crate::fault::Space;
 use crate::sanitize::{CheckReport, Finding, Rule, Severity, Site, Tool};
 use crate::source::SourceLocation;
@@ -61,6 +61,9 @@ fn check_text(
             "{MARGIN} {dropped} not kept: raise the limit to see them"
         )?;
     }
+    for notice in &check.notices {
+        writeln!(to, "{MARGIN} Notice: {}", clean(notice))?;
+    }
     writeln!(to, "{MARGIN}")
 }
 
@@ -92,9 +95,7 @@ fn finding_text(
     for other in &finding.others {
         writeln!(to, "{MARGIN}   and")?;
         place_text(to, other, kernel)?;
-        if is_of_one_thread(other) {
-            actor_text(to, other)?;
-        }
+        actor_text(to, other)?;
     }
     if finding.count > 1 {
         writeln!(
@@ -160,7 +161,9 @@ fn place_text(to: &mut String, site: &Site, kernel: &str) -> fmt::Result {
 
 /// The thread, and its access when it is one.
 fn actor_text(to: &mut String, site: &Site) -> fmt::Result {
-    let ([x, y, z], [bx, by, bz]) = (site.thread, site.block);
+    let (Some([x, y, z]), [bx, by, bz]) = (site.thread, site.block) else {
+        return Ok(());
+    };
     let barriers = plural(site.epoch.into(), "barrier");
     writeln!(
         to,
@@ -243,6 +246,11 @@ fn summary(to: &mut String, checks: &[CheckReport]) -> fmt::Result {
             plural(errors, "error"),
             plural(warnings, "warning")
         )?;
+    }
+    let notices: usize = checks.iter().map(|check| check.notices.len()).sum();
+    if notices > 0 {
+        let notices = plural(notices as u64, "notice");
+        writeln!(to, "{MARGIN} NOT ALL WAS CHECKED: {notices} above")?;
     }
     let errors = plural(count(checks, Severity::Error) as u64, "error");
     write!(to, "{MARGIN} ERROR SUMMARY: {errors}")?;

@@ -11,6 +11,8 @@ use std::ops::Range;
 /// Where the variables are, and which one each instruction used last.
 pub(crate) struct Bounds {
     shared: Vec<Range<u64>>,
+    /// There is something between or behind them.
+    has_gaps: bool,
     recent: Vec<u32>,
 }
 
@@ -19,6 +21,7 @@ impl Bounds {
         let shared = variables.shared();
         Self {
             recent: vec![0; request.program.code.len()],
+            has_gaps: !shared.is_empty() && shared != [0..request.shared_bytes],
             shared,
         }
     }
@@ -39,8 +42,8 @@ impl Bounds {
         seen: &Seen<'_>,
     ) -> u32 {
         let outside = match seen.region {
-            // The interpreter has found what lies outside of a single variable.
-            Region::Shared if self.shared.len() > 1 => {
+            // The interpreter finds what lies outside of a single variable.
+            Region::Shared if self.has_gaps => {
                 let recent = &self.shared[self.recent[pc as usize] as usize];
                 if all_inside(recent, seen.offsets, seen.size) {
                     return 0;

@@ -42,11 +42,13 @@ pub(crate) fn check(
         }
         request.table.restore(&after);
     }
+    let notices = ledger.notices();
     let (findings, dropped) = ledger.finish();
     let report = CheckReport {
         kernel,
         findings,
         dropped,
+        notices,
         schedules,
         statistics: own.statistics,
     };
@@ -63,6 +65,7 @@ fn run(
     if let Some(fault) = &outcome.fault {
         sanitizer.fault(fault, &request.params);
     }
+    sanitizer.note_limits();
     (outcome, sanitizer.written())
 }
 

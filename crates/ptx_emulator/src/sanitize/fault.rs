@@ -23,7 +23,7 @@ pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &m
             },
             inlined: fault.inlined.clone(),
             block: fault.block,
-            thread: fault.thread,
+            thread: Some(fault.thread),
             epoch: epoch(fault, scene),
             target,
         },
@@ -114,7 +114,7 @@ fn others(fault: &Fault) -> Vec<Site> {
         place: place.clone(),
         inlined: Vec::new(),
         block: fault.block,
-        thread: fault.thread,
+        thread: None,
         epoch: 0,
         target: None,
     };
@@ -164,7 +164,7 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
             "a block has barriers 0 to 15; all threads that meet at one must give the same thread count, a multiple of 32, and no more may come"
         }
         FaultKind::StepLimit { .. } => {
-            "check the loop's condition; a longer program needs a larger Limits::warp_instructions"
+            "check the loop's condition; a longer program needs a higher limit (`--steps` of `blockwise check`, `Limits::warp_instructions`)"
         }
         FaultKind::Trap => {
             "the program came to a place that it declares impossible: a failed assertion, a panic or `unreachable`"

@@ -36,8 +36,8 @@ pub struct Site {
     pub inlined: Vec<SourceLocation>,
     /// The block's index in the grid.
     pub block: [u32; 3],
-    /// The thread's index in the block.
-    pub thread: [u32; 3],
+    /// The thread's index in the block; `None` where `what` speaks of several.
+    pub thread: Option<[u32; 3]>,
     /// How many barriers of the whole block had been completed before.
     pub epoch: u32,
     /// The memory accessed, when the site is an access.
@@ -187,9 +187,11 @@ rules! {
 /// What to look for in a check. Bad accesses and bad barriers are always looked for: they end the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// Races on shared and global memory. Of global memory the first 64 MiB that a launch touches are watched, and shared
-    /// memory is not where the program has `mbarrier` objects.
+    /// Races on shared and global memory.
     pub race: bool,
+    /// Bytes of global memory that a launch may touch before its races there are no longer looked for, counted in pages of
+    /// 4 KiB; a byte takes up to 13 bytes of the host's memory. [`CheckReport::notices`] says when it was too little.
+    pub race_bytes: u64,
     /// Uses of values that nobody wrote.
     pub init: bool,
     /// How many further schedules to try, each with a seed of its own.
@@ -204,6 +206,7 @@ impl Default for CheckOptions {
     fn default() -> Self {
         Self {
             race: true,
+            race_bytes: 256 << 20,
             init: true,
             schedules: 0,
             seed: 0,
@@ -221,6 +224,9 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
     /// Findings that did not fit into [`CheckOptions::max_findings`].
     pub dropped: u64,
+    /// What was not looked for, and why, in sentences.
+    #[serde(default)]
+    pub notices: Vec<String>,
     /// Schedules that ran, the emulator's own included.
     pub schedules: u32,
     /// What the launch in the emulator's own order did; up to the fault, when it had one.

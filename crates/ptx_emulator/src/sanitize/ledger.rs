@@ -1,5 +1,5 @@
 use super::finding::{Finding, Rule, Severity};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The findings of a check: one for each rule and pair of places, with a count.
 pub(crate) struct Ledger {
@@ -7,6 +7,7 @@ pub(crate) struct Ledger {
     known: HashMap<(Rule, u32, u32), Option<usize>>,
     findings: Vec<Finding>,
     dropped: u64,
+    notices: BTreeSet<String>,
     /// The seed of the schedule that runs now.
     pub(crate) seed: Option<u64>,
 }
@@ -18,6 +19,7 @@ impl Ledger {
             known: HashMap::new(),
             findings: Vec::new(),
             dropped: 0,
+            notices: BTreeSet::new(),
             seed: None,
         }
     }
@@ -70,6 +72,15 @@ impl Ledger {
             }
             _ => self.report(key, tell),
         }
+    }
+
+    /// Keeps a sentence about what was not looked for, once.
+    pub(crate) fn notice(&mut self, text: String) {
+        self.notices.insert(text);
+    }
+
+    pub(crate) fn notices(&self) -> Vec<String> {
+        self.notices.iter().cloned().collect()
     }
 
     /// The findings, errors first, and how many found no room.

@@ -45,7 +45,7 @@ impl<'a> Sanitizer<'a> {
         let bounds = Bounds::new(request, &scene.variables);
         Self {
             scene,
-            race: options.race.then(|| Race::new(request)),
+            race: options.race.then(|| Race::new(request, options)),
             init: options.init.then(|| Init::new(request, bounds.gaps())),
             bounds,
             ledger,
@@ -55,6 +55,12 @@ impl<'a> Sanitizer<'a> {
     /// What of global memory counts as written after the launch, when that was watched.
     pub(crate) fn written(self) -> Option<Written> {
         self.init.map(Init::finish)
+    }
+
+    /// Tells where detectors reached their limits.
+    pub(crate) fn note_limits(&mut self) {
+        let limits = self.race.iter().flat_map(Race::limits);
+        limits.for_each(|text| self.ledger.notice(text));
     }
 
     /// Counts the fault that ended the launch.

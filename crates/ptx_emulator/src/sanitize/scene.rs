@@ -127,7 +127,7 @@ impl<'a> Scene<'a> {
                 (block / grid_x % grid_y) as u32,
                 (block / grid_x / grid_y) as u32,
             ],
-            thread: [thread % x, thread / x % y, thread / x / y],
+            thread: Some([thread % x, thread / x % y, thread / x / y]),
             epoch: actor.epoch,
             target,
         }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use ptx_emulator::{
-    CheckOptions, CheckReport, Emulator, Fault, LaunchConfig, LaunchError, Limits, Module,
+    CheckOptions, CheckReport, Emulator, Fault, LaunchConfig, LaunchError, Limits, Module, Site,
     Statistics,
 };
 
@@ -149,6 +149,12 @@ pub(crate) fn compute(body: &str, result: &str, operands: &[[u64; 3]]) -> Vec<u6
 #[track_caller]
 pub(crate) fn one(body: &str, result: &str, operands: [u64; 3]) -> u64 {
     compute(body, result, &[operands])[0]
+}
+
+/// The number along x of the thread at a place that is one thread's.
+#[track_caller]
+pub(crate) fn thread(site: &Site) -> u32 {
+    site.thread.expect("one thread")[0]
 }
 
 pub(crate) fn f(value: f32) -> u64 {

@@ -244,6 +244,11 @@ impl Now {
         Record::new(self.time, self.warp, lanes, self.pc, writes)
     }
 
+    /// The same time at another instruction.
+    pub(super) fn at(self, pc: u32) -> Self {
+        Self { pc, ..self }
+    }
+
     /// The warp's number in its block.
     pub(super) fn warp_in_block(&self) -> u32 {
         self.warp.wrapping_sub(self.first)

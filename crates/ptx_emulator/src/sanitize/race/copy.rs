@@ -40,6 +40,11 @@ impl Copies {
         room
     }
 
+    /// The copies that nobody has waited for.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = Copy> {
+        self.under_way.iter().copied()
+    }
+
     pub(super) fn commit(&mut self) {
         self.groups += 1;
     }

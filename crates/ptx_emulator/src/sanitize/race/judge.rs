@@ -3,6 +3,7 @@
 use super::clocks::{Block, Now};
 use super::shadow::{Cell, Record, Spilled};
 use crate::decode::Program;
+use crate::decode::mbarrier::MbarrierKind;
 use crate::decode::op::{Op, Order, Scope};
 use crate::exec::lanes;
 
@@ -51,6 +52,11 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
     let (order, scope, size) = match &program.code[pc as usize].op {
         Op::Load(t) | Op::Store(t) => (t.order, t.scope, t.size),
         Op::Atomic(atomic) => (atomic.order, atomic.scope, atomic.size),
+        // What an object tells is followed with the objects; to make or destroy one is a write like any other.
+        Op::Mbarrier(op) => match op.kind {
+            MbarrierKind::Init { .. } | MbarrierKind::Invalidate => return None,
+            _ => (Order::Relaxed, Scope::Block, 8),
+        },
         _ => return None,
     };
     (order != Order::Weak).then_some(Strength { order, scope, size })
@@ -143,7 +149,9 @@ impl Act<'_> {
         let new = self.record(true);
         if self.strength.is_some() {
             // Whoever comes later may be ordered after this write, and not after others that were allowed beside it.
-            let beside = |record: &Record| matches!(self.relation(record), Relation::Strong);
+            let beside = |record: &Record| {
+                matches!(self.relation(record), Relation::Strong) || self.hides(record)
+            };
             spilled.retain(cell, beside);
             for other in &mut cell.others {
                 if !beside(other) {
@@ -163,6 +171,14 @@ impl Act<'_> {
             cell.forget_others();
         }
         cell.write = new;
+    }
+
+    /// A weak write that is ordered before this access, but not before those of other threads: they may stand beside this
+    /// strong access, and would race with that write.
+    fn hides(&self, record: &Record) -> bool {
+        record.writes()
+            && !self.now.follows(record)
+            && strength(self.program, record.pc()).is_none()
     }
 
     fn note_read(&self, cell: &mut Cell, spilled: &mut Spilled) {
@@ -201,7 +217,7 @@ impl Act<'_> {
             }
         }
         for other in &mut cell.others {
-            if matches!(self.relation(other), Relation::Ordered) {
+            if matches!(self.relation(other), Relation::Ordered) && !self.hides(other) {
                 *other = new;
                 return;
             }

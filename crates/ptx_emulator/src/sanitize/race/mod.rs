@@ -9,12 +9,14 @@ mod copy;
 mod judge;
 mod knowledge;
 mod messages;
+mod objects;
 mod page;
 mod report;
 mod row;
 mod shadow;
 
-use super::{Ledger, Scene};
+use super::{CheckOptions, Ledger, Scene};
+use crate::decode::mbarrier::MbarrierOp;
 use crate::decode::op::{AtomicKind, Op, Order};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
@@ -23,12 +25,11 @@ use clocks::{Block, Gift};
 use copy::Copies;
 use judge::{Act, Strength};
 use messages::{Messages, Strong};
+use objects::{Awaited, Objects};
+use page::PAGE_BYTES;
 use report::Report;
 use shadow::Shadow;
 use std::collections::HashMap;
-
-/// Pages of shadow for global memory, at most: for 64 MiB of it. Beyond, races are not looked for.
-const GLOBAL_PAGES: u64 = 1 << 14;
 
 /// The detector's memory of one launch.
 pub(crate) struct Race {
@@ -39,8 +40,9 @@ pub(crate) struct Race {
     global: Vec<(u64, Shadow)>,
     /// The allocation that was used last.
     recent: usize,
-    /// Pages that may still be made for them.
+    /// Pages that may still be made for them, and how many could be at first.
     room: u64,
+    budget: u64,
     messages: Messages,
     /// What the messages have cost.
     work: usize,
@@ -54,7 +56,7 @@ struct Uses {
     /// Release and acquire, or fences.
     messages: bool,
     copies: bool,
-    /// Barrier objects, which this detector does not follow: then it leaves shared memory alone.
+    /// Barrier objects in shared memory.
     objects: bool,
 }
 
@@ -64,6 +66,7 @@ struct Slot {
     block: Block,
     shared: Shadow,
     messages: Messages,
+    objects: Objects,
     /// Of each thread.
     copies: Vec<Copies>,
     /// What those brought that have come to a barrier, by ticket.
@@ -92,17 +95,36 @@ impl Uses {
 }
 
 impl Race {
-    pub(crate) fn new(request: &Request<'_>) -> Self {
+    pub(crate) fn new(request: &Request<'_>, options: &CheckOptions) -> Self {
+        let budget = options.race_bytes.div_ceil(PAGE_BYTES);
         Self {
             threads: request.config.block.iter().product(),
             uses: Uses::of(request),
             slots: Vec::new(),
             global: Vec::new(),
             recent: 0,
-            room: GLOBAL_PAGES,
+            room: budget,
+            budget,
             messages: Messages::default(),
             work: 0,
         }
+    }
+
+    /// What was not looked for.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = String> {
+        let touched = self.global.iter().any(|(_, shadow)| shadow.is_cut());
+        let bytes = self.budget * PAGE_BYTES;
+        let cut = touched.then(|| {
+            format!(
+                "races on global memory beyond the first {:.1} MiB that the launch touched were not looked for: raise the limit (`--race-memory`, CheckOptions::race_bytes)",
+                bytes as f64 / f64::from(1 << 20)
+            )
+        });
+        let lost = messages::is_too_much(self.work).then(|| {
+            "too many release and acquire operations to follow: races that one of them might have ordered were not looked for"
+                .to_owned()
+        });
+        [cut, lost].into_iter().flatten()
     }
 
     pub(crate) fn block(&mut self, slot: usize, number: u64) {
@@ -110,10 +132,11 @@ impl Race {
             self.slots.resize_with(slot + 1, Slot::default);
         }
         let slot = &mut self.slots[slot];
-        let exact = self.uses.counts || self.uses.messages;
+        let exact = self.uses.counts || self.uses.messages || self.uses.objects;
         slot.block.begin(number, self.threads, exact);
         slot.shared.clear();
         slot.messages.clear();
+        slot.objects.clear();
         slot.gifts.clear();
         slot.copies.clear();
         if self.uses.copies {
@@ -154,24 +177,56 @@ impl Race {
     fn wait(&mut self, scene: &Scene<'_>, lane: usize, groups: Option<u32>) {
         let Turn { slot, warp, .. } = scene.turn;
         let slot = &mut self.slots[slot];
+        let now = slot.block.now(warp, 0);
         for copy in slot.copies[32 * warp as usize + lane].wait(groups) {
-            let shadow = match copy.source {
-                None => &mut slot.shared,
-                Some(base) => shadow_of(&mut self.global, &mut self.recent, base),
-            };
-            let act = Act {
-                program: scene.program,
-                block: &slot.block,
-                now: slot.block.now(warp, copy.pc),
-                lane,
-                writes: copy.source.is_none(),
-                pending: false,
-                lenient: false,
-                strength: None,
-            };
-            shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
-                act.complete(cell, spilled);
-            });
+            let now = now.at(copy.pc);
+            self.complete(scene, Awaited { now, lane, copy });
+        }
+    }
+
+    /// A copy is complete, as an access of its thread at the time it was waited for.
+    fn complete(&mut self, scene: &Scene<'_>, Awaited { now, lane, copy }: Awaited) {
+        let slot = &mut self.slots[scene.turn.slot];
+        let shadow = match copy.source {
+            None => &mut slot.shared,
+            Some(base) => shadow_of(&mut self.global, &mut self.recent, base),
+        };
+        let act = Act {
+            program: scene.program,
+            block: &slot.block,
+            now,
+            lane,
+            writes: copy.source.is_none(),
+            pending: false,
+            lenient: false,
+            strength: None,
+        };
+        shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
+            act.complete(cell, spilled);
+        });
+    }
+
+    /// A lane is about to execute an operation on a barrier object.
+    fn operate(
+        &mut self,
+        scene: &Scene<'_>,
+        op: &MbarrierOp,
+        seen: &Seen<'_>,
+        frame: &Frame<'_>,
+        memory: &Memory<'_>,
+    ) {
+        let Turn { slot, warp, .. } = scene.turn;
+        for lane in lanes(seen.lanes) {
+            let slot = &mut self.slots[slot];
+            let offset = seen.offsets[lane];
+            let object = (offset, memory.peek(seen.region, offset, 8));
+            let copies = slot.copies.get(32 * warp as usize + lane);
+            let copies = copies.into_iter().flat_map(Copies::under_way);
+            let (objects, block) = (&mut slot.objects, &mut slot.block);
+            let complete = objects.operate(object, op, frame, block, (warp, lane), copies);
+            for copy in complete {
+                self.complete(scene, copy);
+            }
         }
     }
 
@@ -188,7 +243,7 @@ impl Race {
         let slot = &mut self.slots[slot];
         let mut unlimited = u64::MAX;
         let (shadow, room, source) = match seen.region {
-            Region::Shared if !self.uses.objects => (&mut slot.shared, &mut unlimited, None),
+            Region::Shared => (&mut slot.shared, &mut unlimited, None),
             Region::Global(allocation) if allocation.base < CONST_BASE => {
                 let shadow = shadow_of(&mut self.global, &mut self.recent, allocation.base);
                 (shadow, &mut self.room, Some(allocation.base))
@@ -260,6 +315,9 @@ impl Race {
             if order.releases() {
                 slot.block.tick(warp);
             }
+        }
+        if let Op::Mbarrier(op) = &scene.program.code[pc as usize].op {
+            self.operate(scene, op, seen, frame, memory);
         }
     }
 

@@ -39,6 +39,8 @@ pub(super) struct Shadow {
     pages: Vec<Option<Box<Page>>>,
     bytes: Vec<[Cell; 4]>,
     pub(super) spilled: Spilled,
+    /// There was no room for a page.
+    cut: bool,
 }
 
 /// Accesses that found no place in their cell.
@@ -109,6 +111,11 @@ impl Shadow {
         self.spilled.0.clear();
     }
 
+    /// Whether there was no room for a part of it.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
     /// The page with that number; it is made when `room` allows, which counts pages.
     #[inline(always)]
     pub(super) fn page(&mut self, number: usize, room: &mut u64) -> Option<&mut Page> {
@@ -120,7 +127,11 @@ impl Shadow {
 
     #[cold]
     fn make_page(&mut self, number: usize, room: &mut u64) -> Option<()> {
-        *room = room.checked_sub(1)?;
+        let Some(left) = room.checked_sub(1) else {
+            self.cut = true;
+            return None;
+        };
+        *room = left;
         if self.pages.len() <= number {
             self.pages.resize_with(number + 1, || None);
         }

@@ -1,0 +1,114 @@
+//! Barrier objects (`mbarrier`): an arrival releases what its thread did before to all who find its phase complete with
+//! `test_wait` or `try_wait`.
+//!
+//! Changes of an object are atomic, each one continues what those before it released: who waits for a phase hears of the
+//! phases before it too. `cp.async.mbarrier.arrive` makes a phase wait for copies, and so for their bytes.
+
+use super::clocks::{Block, Now};
+use super::copy::Copy;
+use super::knowledge::{Shared, union};
+use crate::decode::mbarrier::{MbarrierKind, MbarrierOp};
+use crate::decode::op::Reg;
+use crate::exec::{Frame, phase_of};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The objects of a block, by their offset in shared memory.
+#[derive(Default)]
+pub(super) struct Objects(HashMap<u64, Object>);
+
+#[derive(Default)]
+struct Object {
+    /// The parity of the phase that was seen last.
+    parity: u64,
+    /// What arrivals told, by the parity of their phase.
+    told: [Shared; 2],
+    copies: [Vec<Awaited>; 2],
+}
+
+/// A copy that a phase waits for: its thread, at the time when it asked for that.
+#[derive(Clone)]
+pub(super) struct Awaited {
+    pub(super) now: Now,
+    pub(super) lane: usize,
+    pub(super) copy: Copy,
+}
+
+impl Objects {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// A lane is about to execute an operation on the object at `offset`, which holds `word`; `copies` are those of its
+    /// thread that are under way. The copies that are known to be complete by it.
+    pub(super) fn operate(
+        &mut self,
+        (offset, word): (u64, u64),
+        op: &MbarrierOp,
+        frame: &Frame<'_>,
+        block: &mut Block,
+        (warp, lane): (u32, usize),
+        copies: impl Iterator<Item = Copy>,
+    ) -> Vec<Awaited> {
+        if matches!(op.kind, MbarrierKind::Init { .. }) {
+            self.0.insert(offset, Object::default());
+            return Vec::new();
+        }
+        // Otherwise it is a fault.
+        let Some(parity) = phase_of(word) else {
+            return Vec::new();
+        };
+        let object = self.0.entry(offset).or_default();
+        object.enter(parity);
+        match op.kind {
+            MbarrierKind::Test { state, .. } => {
+                let value = frame.get(state, lane);
+                let asked = match state {
+                    Reg::R64(_) => phase_of(value),
+                    _ => Some(value & 1),
+                };
+                let Some(asked) = asked.filter(|&asked| asked != parity) else {
+                    return Vec::new();
+                };
+                if op.order.acquires()
+                    && let Some(lane) = block.lane(warp, lane)
+                {
+                    lane.knows = union([&lane.knows, &object.told[asked as usize]]);
+                }
+                std::mem::take(&mut object.copies[asked as usize])
+            }
+            MbarrierKind::Arrive { .. } | MbarrierKind::Copies { .. } => {
+                if matches!(op.kind, MbarrierKind::Copies { .. }) {
+                    let now = block.now(warp, 0);
+                    let awaited = copies.map(|copy| Awaited {
+                        now: now.at(copy.pc),
+                        lane,
+                        copy,
+                    });
+                    object.copies[parity as usize].extend(awaited);
+                }
+                if op.order.releases() {
+                    let past = Some(Arc::new(block.past(warp, 1 << lane)));
+                    let told = &mut object.told[parity as usize];
+                    *told = union([&*told, &past]);
+                    block.tick(warp);
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Object {
+    /// The object is in a phase of that parity.
+    fn enter(&mut self, parity: u64) {
+        if self.parity != parity {
+            let [now, before] = [parity, self.parity].map(|parity| parity as usize);
+            self.told[now] = self.told[before].clone();
+            let older = std::mem::take(&mut self.copies[now]);
+            self.copies[before].extend(older);
+            self.parity = parity;
+        }
+    }
+}
