@@ -36,10 +36,6 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
         1_854,
         3_090,
     ),
-    // Lanes that an edge has sent different ways meet again before the store in machine code, and later or not at all here.
-    ("matmul tiled f32 67x129x45", SHARED_STORES, 2_160, 2_495),
-    ("conv tiled f32 4096 31", SHARED_STORES, 144, 146),
-    ("conv block-per-output f64 300 10", SHARED_STORES, 309, 327),
     // Machine code unrolls the loop over the taps by four: at the edges, where lanes have fewer taps, others are read together.
     ("conv tiled f32 4096 31", GLOBAL_LOAD_SECTORS, 4_709, 4_706),
     (

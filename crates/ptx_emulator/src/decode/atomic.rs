@@ -1,8 +1,9 @@
-use super::builder::{Builder, is_sink};
+use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::half::Half;
 use super::memory::{scope, space};
 use super::op::{AtomicKind, AtomicOp, Op, Order, Scope};
+use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
 

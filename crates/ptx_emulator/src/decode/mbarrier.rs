@@ -1,10 +1,11 @@
 //! `mbarrier`: barriers that are objects in shared memory.
 
-use super::builder::{Builder, is_sink};
+use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::lane::Lane;
 use super::memory::space;
 use super::op::{Address, Op, Order, Reg, Row};
+use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
 

@@ -1,7 +1,8 @@
-use super::builder::{Builder, SINK, Symbol, is_sink};
+use super::builder::{Builder, Symbol};
 use super::form::{Form, Ty};
 use super::lane::Lane;
 use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Scope, TRUE, Transfer, Width};
+use super::operand::{SINK, is_sink};
 use super::program::Value;
 use super::{hint, mbarrier};
 use crate::error::ParseError;

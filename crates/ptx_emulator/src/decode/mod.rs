@@ -22,6 +22,7 @@ pub(crate) mod mbarrier;
 mod memory;
 mod module;
 pub(crate) mod op;
+mod operand;
 mod order;
 mod program;
 mod rounding;

@@ -1,11 +1,12 @@
 //! `atom.global.add.v4.f32`: each element is an atomic of its own.
 
 use super::atomic::order;
-use super::builder::{Builder, is_sink};
+use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::hint;
 use super::memory::space;
 use super::op::{AtomicKind, AtomicOp, Op, Reg};
+use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;

@@ -21,7 +21,11 @@ impl Bounds {
         let shared = variables.shared();
         Self {
             recent: vec![0; request.program.code.len()],
-            has_gaps: !shared.is_empty() && shared != [0..request.shared_bytes],
+            has_gaps: match shared.as_slice() {
+                [] => false,
+                [only] => *only != (0..request.shared_bytes),
+                _ => true,
+            },
             shared,
         }
     }

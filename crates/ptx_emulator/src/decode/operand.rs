@@ -1,0 +1,448 @@
+//! Operands as rows and addresses.
+
+use super::builder::{Builder, Class, Symbol};
+use super::form::{Form, Ty};
+use super::op::{Address, Convert, IntOp, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
+use super::program::{Special, Value};
+use crate::error::ParseError;
+use crate::parse::{Base, Operand};
+
+impl<'a> Builder<'a, '_> {
+    /// A register of 16 bits, or a constant.
+    pub(super) fn r16(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Row, ParseError> {
+        match *operand {
+            Operand::Name(name) => match self.lookup(name)? {
+                Symbol::Register(Class::B16, row) => Ok(row),
+                _ => Err(form.wrong(format!("needs a 16-bit register, not `{name}`"))),
+            },
+            Operand::Int(value) => self.constant32(Value::Bits(narrow(form, value, 16)?)),
+            _ => Err(form.wrong("needs a 16-bit register or an integer")),
+        }
+    }
+
+    /// A register of 32 bits, a constant or a special register.
+    pub(super) fn r32(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Row, ParseError> {
+        match *operand {
+            Operand::Name(name) => {
+                if let Some(special) = special_register(name) {
+                    return self.special(special);
+                }
+                if name == "WARP_SZ" {
+                    return self.constant32(Value::Bits(32));
+                }
+                match self.lookup(name)? {
+                    Symbol::Register(Class::B32, row) => Ok(row),
+                    Symbol::Variable(index) => {
+                        self.constant32(Value::Variable { index, offset: 0 })
+                    }
+                    Symbol::Local { offset, .. } if self.is_entry => {
+                        self.constant32(Value::Bits(u64::from(offset)))
+                    }
+                    _ => Err(form.wrong(format!("needs a 32-bit register, not `{name}`"))),
+                }
+            }
+            Operand::Offset(name, offset) => match self.lookup(name)? {
+                Symbol::Variable(index) => self.constant32(Value::Variable { index, offset }),
+                _ => Err(form.wrong(format!("needs a variable before the offset, not `{name}`"))),
+            },
+            Operand::Int(value) => self.constant32(Value::Bits(narrow(form, value, 32)?)),
+            Operand::F32(bits) => self.constant32(Value::Bits(u64::from(bits))),
+            _ => Err(form.wrong("needs a 32-bit register or a constant")),
+        }
+    }
+
+    /// A register of 64 bits, a constant or an address.
+    pub(super) fn r64(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Row, ParseError> {
+        match *operand {
+            Operand::Name(name) => self.address_of(form, name, 0),
+            Operand::Offset(name, offset) => self.address_of(form, name, offset),
+            Operand::Int(value) => self.constant64(Value::Bits(value)),
+            Operand::F64(bits) => self.constant64(Value::Bits(bits)),
+            _ => Err(form.wrong("needs a 64-bit register or a constant")),
+        }
+    }
+
+    /// A 64-bit register, or the address of a variable in its own space.
+    fn address_of(
+        &mut self,
+        form: &Form<'_, 'a>,
+        name: &'a str,
+        offset: i64,
+    ) -> Result<Row, ParseError> {
+        match self.lookup(name)? {
+            Symbol::Register(Class::B64, row) if offset == 0 => Ok(row),
+            Symbol::Variable(index) => self.constant64(Value::Variable { index, offset }),
+            Symbol::Function(index) if offset == 0 => self.constant64(Value::Function(index)),
+            Symbol::KernelParam { offset: start, .. } => {
+                self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))
+            }
+            Symbol::Local { offset: start, .. } if self.is_entry => {
+                self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))
+            }
+            Symbol::Local { offset: start, .. } => {
+                let base = self.local_base()?;
+                let constant =
+                    self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))?;
+                let d = self.temp64()?;
+                self.emit(Op::Int64 {
+                    op: IntOp::Add,
+                    d,
+                    a: base,
+                    b: constant,
+                });
+                Ok(d)
+            }
+            _ => Err(form.wrong(format!(
+                "needs a 64-bit register or a variable, not `{name}`"
+            ))),
+        }
+    }
+
+    /// A register or constant as wide as the type; `F32` and `F64` take float constants of either width.
+    pub(super) fn source(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+        ty: Ty,
+    ) -> Result<Reg, ParseError> {
+        match (ty, operand) {
+            (Ty::F32, &Operand::F64(bits)) => {
+                let value = f64::from_bits(bits) as f32;
+                Ok(Reg::R32(
+                    self.constant32(Value::Bits(u64::from(value.to_bits())))?,
+                ))
+            }
+            (Ty::F64, &Operand::F32(bits)) => {
+                let value = f64::from(f32::from_bits(bits));
+                Ok(Reg::R64(self.constant64(Value::Bits(value.to_bits()))?))
+            }
+            (Ty::F32 | Ty::F64, Operand::Int(_)) => {
+                Err(form.wrong("needs a float constant such as 0f3F800000"))
+            }
+            _ => match ty.size() {
+                2 => Ok(Reg::R16(self.r16(form, operand)?)),
+                4 => Ok(Reg::R32(self.r32(form, operand)?)),
+                8 => Ok(Reg::R64(self.r64(form, operand)?)),
+                _ => Err(form.unsupported()),
+            },
+        }
+    }
+
+    pub(super) fn source32(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+        ty: Ty,
+    ) -> Result<Row, ParseError> {
+        match self.source(form, operand, ty)? {
+            Reg::R32(row) => Ok(row),
+            _ => Err(form.unsupported()),
+        }
+    }
+
+    pub(super) fn source64(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+        ty: Ty,
+    ) -> Result<Row, ParseError> {
+        match self.source(form, operand, ty)? {
+            Reg::R64(row) => Ok(row),
+            _ => Err(form.unsupported()),
+        }
+    }
+
+    /// A register to write, of any width.
+    pub(super) fn any_register(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Reg, ParseError> {
+        match *operand {
+            Operand::Name(name) => match self.lookup(name)? {
+                Symbol::Register(Class::B16, row) => Ok(Reg::R16(row)),
+                Symbol::Register(Class::B32, row) => Ok(Reg::R32(row)),
+                Symbol::Register(Class::B64, row) => Ok(Reg::R64(row)),
+                _ => Err(form.wrong(format!("needs a register, not `{name}`"))),
+            },
+            _ => Err(form.wrong("needs a register")),
+        }
+    }
+
+    /// A register to write, as wide as the type.
+    pub(super) fn target(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+        ty: Ty,
+    ) -> Result<Reg, ParseError> {
+        let reg = self.any_register(form, operand)?;
+        let fits = matches!(
+            (reg, ty.size()),
+            (Reg::R16(_), 2) | (Reg::R32(_), 4) | (Reg::R64(_), 8)
+        );
+        if fits {
+            Ok(reg)
+        } else {
+            Err(form.wrong("has a destination register of another width"))
+        }
+    }
+
+    pub(super) fn target32(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Row, ParseError> {
+        match self.target(form, operand, Ty::B32)? {
+            Reg::R32(row) => Ok(row),
+            _ => Err(form.unsupported()),
+        }
+    }
+
+    pub(super) fn target64(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Row, ParseError> {
+        match self.target(form, operand, Ty::B64)? {
+            Reg::R64(row) => Ok(row),
+            _ => Err(form.unsupported()),
+        }
+    }
+
+    /// A predicate register to write; `_` is none.
+    pub(super) fn target_pred(
+        &mut self,
+        form: &Form<'_, 'a>,
+        name: &'a str,
+    ) -> Result<Option<Row>, ParseError> {
+        if name == "_" {
+            return Ok(None);
+        }
+        match self.lookup(name)? {
+            Symbol::Register(Class::Predicate, row) => Ok(Some(row)),
+            _ => Err(form.wrong(format!("needs a predicate, not `{name}`"))),
+        }
+    }
+
+    pub(super) fn only_pred(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Row, ParseError> {
+        match *operand {
+            Operand::Name(name) => self
+                .target_pred(form, name)?
+                .ok_or_else(|| form.wrong("needs a predicate, not `_`")),
+            _ => Err(form.wrong("needs a predicate")),
+        }
+    }
+
+    pub(super) fn pred(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Pred, ParseError> {
+        let (name, negated) = match *operand {
+            Operand::Name(name) => (name, false),
+            Operand::Not(name) => (name, true),
+            Operand::Int(value) => return Ok(if value == 0 { TRUE.not() } else { TRUE }),
+            _ => return Err(form.wrong("needs a predicate")),
+        };
+        match self.target_pred(form, name)? {
+            Some(row) => Ok(Pred::new(row, negated)),
+            None => Err(form.wrong("needs a predicate, not `_`")),
+        }
+    }
+
+    pub(super) fn guard_pred(&mut self, name: &'a str, negated: bool) -> Result<Pred, ParseError> {
+        match self.lookup(name)? {
+            Symbol::Register(Class::Predicate, row) => Ok(Pred::new(row, negated)),
+            _ => Err(ParseError::syntax(
+                self.line,
+                format!("the guard `{name}` is not a predicate"),
+            )),
+        }
+    }
+
+    /// `[base+offset]` in a space; for a name the space says what it may be.
+    pub(super) fn address(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Address, ParseError> {
+        let Operand::Address(base, offset) = *operand else {
+            return Err(form.wrong("needs an address in brackets"));
+        };
+        let constant = |row| {
+            Ok(Address {
+                row,
+                wide: true,
+                offset: 0,
+            })
+        };
+        match base {
+            Base::Absolute(base) => {
+                constant(self.constant64(Value::Bits(base.wrapping_add(offset as u64)))?)
+            }
+            Base::Name(name) => match self.lookup(name)? {
+                Symbol::Register(Class::B32, row) => self.register_address(row, false, offset),
+                Symbol::Register(Class::B64, row) => self.register_address(row, true, offset),
+                Symbol::Variable(index) => {
+                    constant(self.constant64(Value::Variable { index, offset })?)
+                }
+                Symbol::Local { offset: start, .. } if self.is_entry => constant(
+                    self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))?,
+                ),
+                Symbol::KernelParam { offset: start, .. } => constant(
+                    self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))?,
+                ),
+                Symbol::Local { offset: start, .. } => {
+                    let base = self.local_base()?;
+                    self.register_address(base, true, i64::from(start).wrapping_add(offset))
+                }
+                _ => Err(form.wrong(format!("has no address `{name}`"))),
+            },
+        }
+    }
+
+    fn register_address(
+        &mut self,
+        row: Row,
+        wide: bool,
+        offset: i64,
+    ) -> Result<Address, ParseError> {
+        if let Ok(offset) = i32::try_from(offset) {
+            return Ok(Address { row, wide, offset });
+        }
+        // An offset that no compiler writes: add it first.
+        let constant = self.constant64(Value::Bits(offset as u64))?;
+        let mut base = row;
+        if !wide {
+            base = self.temp64()?;
+            self.emit(Op::Convert {
+                op: Convert::U32ToU64,
+                d: base,
+                a: row,
+            });
+        }
+        let d = self.temp64()?;
+        self.emit(Op::Int64 {
+            op: IntOp::Add,
+            d,
+            a: base,
+            b: constant,
+        });
+        Ok(Address {
+            row: d,
+            wide: true,
+            offset: 0,
+        })
+    }
+
+    /// A function parameter's memory, by name.
+    pub(super) fn param_slot(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<Slot, ParseError> {
+        if let Operand::Name(name) = *operand
+            && let Symbol::Local {
+                offset,
+                size,
+                is_param: true,
+            } = self.lookup(name)?
+        {
+            return Ok(Slot { offset, size });
+        }
+        Err(form.wrong("takes the names of `.param` variables"))
+    }
+}
+
+/// Checks that an integer fits, signed or unsigned, and cuts it to its bits.
+fn narrow(form: &Form<'_, '_>, value: u64, bits: u32) -> Result<u64, ParseError> {
+    let signed = value as i64;
+    let fits = value >> bits == 0 || (signed < 0 && signed >= -(1 << (bits - 1)));
+    if fits {
+        Ok(value & ((1 << bits) - 1))
+    } else {
+        Err(form.wrong(format!("has a constant of more than {bits} bits")))
+    }
+}
+
+fn special_register(name: &str) -> Option<Special> {
+    let axis = |name: &str| match name {
+        "x" => Some(0),
+        "y" => Some(1),
+        "z" => Some(2),
+        _ => None,
+    };
+    if let Some((register, component)) = name.split_once('.') {
+        let axis = axis(component)?;
+        return Some(match register {
+            "%tid" => Special::ThreadIndex(axis),
+            "%ntid" => Special::BlockSize(axis),
+            "%ctaid" => Special::BlockIndex(axis),
+            "%nctaid" => Special::GridSize(axis),
+            _ => return None,
+        });
+    }
+    Some(match name {
+        "%laneid" => Special::Lane,
+        "%warpid" => Special::Warp,
+        "%nwarpid" => Special::WarpCount,
+        "%smid" => Special::Multiprocessor,
+        "%nsmid" => Special::MultiprocessorCount,
+        "%gridid" => Special::Grid,
+        "%lanemask_eq" => Special::LanesEqual,
+        "%lanemask_lt" => Special::LanesLess,
+        "%lanemask_le" => Special::LanesLessEqual,
+        "%lanemask_gt" => Special::LanesGreater,
+        "%lanemask_ge" => Special::LanesGreaterEqual,
+        "%dynamic_smem_size" => Special::DynamicShared,
+        "%total_smem_size" => Special::TotalShared,
+        _ => return None,
+    })
+}
+
+/// Special registers of PTX that the emulator does not have.
+pub(super) fn is_foreign_register(name: &str) -> bool {
+    let names = [
+        "%aggr_smem_size",
+        "%clock_hi",
+        "%current_graph_exec",
+        "%globaltimer_hi",
+        "%is_explicit_cluster",
+        "%nctaid",
+        "%ctaid",
+        "%ntid",
+        "%tid",
+    ];
+    let families = [
+        "%cluster",
+        "%envreg",
+        "%nclusterid",
+        "%pm",
+        "%reserved_smem",
+    ];
+    names.contains(&name) || families.iter().any(|family| name.starts_with(family))
+}
+
+/// `_` in a vector of destinations.
+pub(super) fn is_sink(operand: &Operand<'_>) -> bool {
+    *operand == Operand::Name("_")
+}
+
+pub(super) const SINK: Row = NO_ROW;
