@@ -49,7 +49,7 @@ fn found(text: &str) -> (Vec<Rule>, CheckReport) {
         warp_instructions: 20_000,
         ..limits()
     });
-    let loaded = emulator.load(&module(&text)).expect("the module loads");
+    let loaded = emulator.load(&module(text)).expect("the module loads");
     let buffer = emulator.alloc(16).expect("memory is there");
     let args = [&buffer.to_le_bytes()[..]];
     let report = emulator.check(&loaded, "k", shape(1, 64, 0), &args, &options);
