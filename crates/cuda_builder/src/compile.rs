@@ -1,6 +1,7 @@
 //! rustc's part: one `cargo rustc` call that leaves LLVM bitcode.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,11 +9,13 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::error::{CudaBuilderError, io_error};
+use crate::obsolete::{self, Copies};
+use crate::output::lock;
 use crate::tools::Toolchain;
 use crate::{CudaBuilder, DebugInfo, NvvmArch};
 
 /// rustc's name of the target. It has no prebuilt standard library: core is built from source.
-const TARGET: &str = "nvptx64-nvidia-cuda";
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The archives that a build left, each a set of bitcode files.
 pub(crate) struct Bitcode {
@@ -28,6 +31,9 @@ pub(crate) struct Bitcode {
     pub(crate) tools_folder: PathBuf,
     /// The crate's folder, for messages.
     pub(crate) crate_folder: PathBuf,
+    /// Held until the PTX is printed from these files.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    lock: Option<File>,
 }
 
 impl Bitcode {
@@ -37,7 +43,12 @@ impl Bitcode {
         toolchain: &Toolchain,
     ) -> Result<Self, CudaBuilderError> {
         let package = Package::find(builder, toolchain)?;
+        let lock = Some(lock(&package.target_folder, &package.library)?);
         let mut command = cargo_rustc(builder, toolchain, &package);
+        let copies = Copies::of(&package.target_folder);
+        if let Some(wrapper) = copies.make(toolchain, &package.folder.join("Cargo.toml"))? {
+            command.env("RUSTC_WRAPPER", wrapper);
+        }
         let (status, messages, diagnostics) = run(&mut command, &toolchain.cargo)?;
         if !status {
             return Err(CudaBuilderError::Compile {
@@ -53,6 +64,7 @@ impl Bitcode {
             target_folder: package.target_folder,
             tools_folder: package.tools_folder,
             crate_folder: package.folder,
+            lock,
         };
         for message in messages
             .lines()
@@ -98,17 +110,31 @@ impl Bitcode {
 
     /// Prints a `rerun-if-changed` line for every source file of the crate and its local dependencies.
     pub(crate) fn tell_cargo_what_to_watch(&self) {
-        let mut files = BTreeSet::from([self.crate_folder.join("Cargo.toml")]);
+        println!(
+            "cargo::rerun-if-changed={}",
+            self.crate_folder.join("Cargo.toml").display()
+        );
+        for file in self.sources() {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+    }
+
+    /// The source files of the crate and its local dependencies, sorted.
+    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+        let copies = Copies::of(&self.target_folder);
+        let mut files = BTreeSet::new();
         for archive in &self.crates {
             // Beside the crate's own library cargo leaves a make rule that names all sources of local packages.
             let Ok(rule) = std::fs::read_to_string(archive.with_extension("d")) else {
                 continue;
             };
-            files.extend(sources_of_rule(&rule));
+            files.extend(
+                sources_of_rule(&rule)
+                    .into_iter()
+                    .map(|file| copies.original(&file).unwrap_or(file)),
+            );
         }
-        for file in files {
-            println!("cargo::rerun-if-changed={}", file.display());
-        }
+        files.into_iter().collect()
     }
 }
 
@@ -129,7 +155,6 @@ fn sources_of_rule(rule: &str) -> Vec<PathBuf> {
 /// What cargo knows about the crate to build.
 struct Package {
     folder: PathBuf,
-    name: String,
     library: String,
     target_folder: PathBuf,
     tools_folder: PathBuf,
@@ -202,7 +227,6 @@ impl Package {
         let target_folder = std::env::var_os("OUT_DIR").map_or(workspace, PathBuf::from);
         Ok(Package {
             folder,
-            name: package["name"].as_str().unwrap_or_default().to_owned(),
             library: library.replace('-', "_"),
             target_folder: target_folder.join("cuda-builder"),
             tools_folder,
@@ -234,12 +258,8 @@ fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) 
             "--target",
             TARGET,
         ])
-        .args([
-            "--package",
-            &package.name,
-            "--message-format=json-render-diagnostics",
-            "--target-dir",
-        ])
+        // The package of this folder; its name may also be one of its dependencies'.
+        .args(["--message-format=json-render-diagnostics", "--target-dir"])
         .arg(&package.target_folder)
         .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
         .env(
@@ -273,7 +293,9 @@ fn rustflags(arch: NvvmArch, debug: &str) -> Vec<String> {
         "-Zmir-enable-passes=-JumpThreading",
         // rust-cuda's kernel crates carry neither attribute: its builder adds them too.
         "-Zcrate-attr=no_std",
-        "-Zcrate-attr=feature(abi_ptx)",
+        // The attributes of rust-cuda's own backend are names here too; `nvvm` says where one would have had an effect.
+        "-Zcrate-attr=register_tool(nvvm_internal)",
+        "-Astable_features",
         "-Aunused_features",
         "-Aunused_attributes",
         "-Ccollapse-macro-debuginfo=no",
@@ -283,6 +305,10 @@ fn rustflags(arch: NvvmArch, debug: &str) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
+    flags.push(format!(
+        "-Zcrate-attr=feature({})",
+        obsolete::GIVEN.join(",")
+    ));
     flags.push(format!("-Ctarget-cpu={}", arch.target_cpu()));
     // Positions are always there: the barrier check compares them. They are stripped later if not wanted.
     flags.push(format!("-Cdebuginfo={debug}"));
@@ -366,6 +392,7 @@ mod tests {
             target_folder: "/t".into(),
             tools_folder: "/t/tools".into(),
             crate_folder: "/k".into(),
+            lock: None,
         };
         for (manifest, file) in [
             (

@@ -61,6 +61,30 @@ pub enum CudaBuilderError {
         /// The crate.
         path: PathBuf,
     },
+    /// An attribute of rust-cuda's own compiler backend would have had an effect.
+    #[error(
+        "{}:{line}: `{attribute}` is an attribute of rust-cuda's own compiler backend and means nothing to this compiler; use \
+         cuda_std's `#[kernel]`, `#[address_space(shared)]`, `#[address_space(constant)]` or `#[externally_visible]`",
+        path.display()
+    )]
+    BackendAttribute {
+        /// The source file.
+        path: PathBuf,
+        /// The attribute's line.
+        line: usize,
+        /// The attribute.
+        attribute: String,
+    },
+    /// A kernel uses what only OptiX or rust-cuda's own compiler backend supplies.
+    #[error("kernel `{kernel}` uses `{symbol}`, which exists neither here nor in CUDA: {owner}")]
+    SuppliedElsewhere {
+        /// The kernel that reaches the use.
+        kernel: String,
+        /// The function or static.
+        symbol: String,
+        /// Who supplies it.
+        owner: &'static str,
+    },
     /// A shared array is still reached through the generic address space.
     #[error(
         "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \

@@ -25,6 +25,8 @@ mod compile;
 mod error;
 mod ir;
 mod llvm;
+mod nvvm;
+mod obsolete;
 mod output;
 pub mod tools;
 

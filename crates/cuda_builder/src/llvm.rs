@@ -9,6 +9,7 @@ use crate::ir::{
     address_space, atomic, barrier, contract, convergent, flush, functions, generic_access, libm,
     remainder, visible,
 };
+use crate::nvvm;
 use crate::output::Folder;
 use crate::tools::{Toolchain, libdevice};
 use crate::{CudaBuilder, EmitOption, NvvmArch};
@@ -54,7 +55,9 @@ pub(crate) fn emit_ptx(
         .arg(folder.lowered_ir())
         .arg("-o")
         .arg(folder.optimised_ir()))?;
-    generic_access::check(&read(&folder.optimised_ir())?)?;
+    let optimised = read(&folder.optimised_ir())?;
+    nvvm::check(&optimised, &nvvm::launch_parameters(&bitcode.sources())?)?;
+    generic_access::check(&optimised)?;
 
     run(Command::new(&toolchain.llc)
         .arg(format!("-mcpu={}", builder.arch))

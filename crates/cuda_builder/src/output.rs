@@ -67,6 +67,16 @@ impl Folder {
     }
 }
 
+/// Keeps other builds of the crate out, in this process and in others, until the file is dropped: every architecture's and every
+/// feature's library has the same name.
+pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, CudaBuilderError> {
+    fs::create_dir_all(target_folder).map_err(io_error("create", target_folder))?;
+    let path = target_folder.join(format!("{library}.lock"));
+    let lock = fs::File::create(&path).map_err(io_error("create", &path))?;
+    lock.lock().map_err(io_error("lock", path))?;
+    Ok(lock)
+}
+
 /// Counts the changes of this crate that change the PTX of an unchanged crate: without it, what an earlier version left would
 /// look fresh.
 const LOWERING: u32 = 3;

@@ -3,9 +3,15 @@
 //! A grid is made of blocks, a block of threads; both have up to three dimensions. Indices are `u32`, as the hardware
 //! counts them: widen to `usize` before multiplying by a size that may exceed 2³².
 
+#[cfg(not(feature = "vek_indices"))]
 use glam::{UVec2, UVec3};
 
 use crate::nvvm;
+
+#[cfg(feature = "vek_indices")]
+type UVec2 = vek::Vec2<u32>;
+#[cfg(feature = "vek_indices")]
+type UVec3 = vek::Vec3<u32>;
 
 /// The thread's index in its block, x.
 #[inline(always)]
@@ -151,7 +157,10 @@ pub fn index_2d() -> UVec2 {
 /// The thread's position in the whole grid.
 #[inline(always)]
 pub fn index_3d() -> UVec3 {
-    index_2d().extend(
+    let plane = index_2d();
+    UVec3::new(
+        plane.x,
+        plane.y,
         block_idx_z()
             .wrapping_mul(block_dim_z())
             .wrapping_add(thread_idx_z()),
@@ -161,7 +170,7 @@ pub fn index_3d() -> UVec3 {
 /// True in one thread of the grid: the first of the first block.
 #[inline(always)]
 pub fn first() -> bool {
-    block_idx() == UVec3::ZERO && thread_idx() == UVec3::ZERO
+    block_idx() == UVec3::new(0, 0, 0) && thread_idx() == UVec3::new(0, 0, 0)
 }
 
 /// Lanes in a warp: 32 on every GPU so far.

@@ -8,12 +8,22 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     let space: Ident = syn::parse2(arguments.clone()).map_err(|_| unknown_space(&arguments))?;
     // The section's name is the mark: nothing else of a static survives to LLVM's IR unchanged on the stock compiler.
     let section = match space.to_string().as_str() {
-        "shared" => "cuda_std.shared",
-        "constant" => "cuda_std.constant",
+        "shared" => Some("cuda_std.shared"),
+        "constant" => Some("cuda_std.constant"),
+        "global" => None,
+        "local" => {
+            return Err(Error::new_spanned(
+                space,
+                "a static cannot be local: PTX has no local variables outside a function; use `let`",
+            ));
+        }
         _ => return Err(unknown_space(&arguments)),
     };
     let item: ItemStatic = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[address_space]` goes on a `static`"))?;
+    let Some(section) = section else {
+        return Ok(quote! { #item });
+    };
     Ok(quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
         #item
@@ -21,7 +31,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
 }
 
 fn unknown_space(arguments: &TokenStream) -> Error {
-    let message = "expected `#[address_space(shared)]` or `#[address_space(constant)]`; every other static is global";
+    let message = "expected `#[address_space(shared)]`, `#[address_space(constant)]` or, as without it, `#[address_space(global)]`";
     if arguments.is_empty() {
         Error::new(proc_macro2::Span::call_site(), message)
     } else {

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, Item, Result};
+use syn::{Attribute, Error, Item, Path, Result};
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if !arguments.is_empty() {
@@ -11,16 +11,33 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
             "`#[externally_visible]` takes no arguments",
         ));
     }
-    let parsed: Item = syn::parse2(item.clone())?;
-    if !matches!(parsed, Item::Fn(_) | Item::Static(_)) {
-        return Err(Error::new_spanned(
-            item,
-            "`#[externally_visible]` goes on a function or a static",
-        ));
-    }
+    let parsed: Item = syn::parse2(item.clone()).map_err(|_| misplaced(item.clone()))?;
+    // rust-cuda's attribute asks for a `#[no_mangle]` beside it; one is enough.
+    let attributes = match &parsed {
+        Item::Fn(function) => &function.attrs,
+        Item::Static(variable) => &variable.attrs,
+        _ => return Err(misplaced(item)),
+    };
+    let no_mangle = (!attributes.iter().any(is_no_mangle)).then(|| quote! { unsafe(no_mangle), });
     // The section's name is the mark for cuda_builder, which takes it off again.
     Ok(quote! {
-        #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = "cuda_std.externally_visible"))]
+        #[cfg_attr(target_arch = "nvptx64", #no_mangle unsafe(link_section = "cuda_std.externally_visible"))]
         #item
     })
+}
+
+fn misplaced(item: TokenStream) -> Error {
+    Error::new_spanned(
+        item,
+        "`#[externally_visible]` goes on a function or a static",
+    )
+}
+
+/// `#[no_mangle]`, or `#[unsafe(no_mangle)]` as newer editions want it.
+fn is_no_mangle(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("no_mangle")
+        || (attribute.path().is_ident("unsafe")
+            && attribute
+                .parse_args::<Path>()
+                .is_ok_and(|path| path.is_ident("no_mangle")))
 }

@@ -3,7 +3,9 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Signature, Type, TypeReference};
+use syn::{
+    Error, FnArg, ItemFn, Pat, PatType, Result, ReturnType, Signature, Type, TypePtr, TypeReference,
+};
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     check_hints(arguments)?;
@@ -14,7 +16,8 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         .sig
         .inputs
         .iter()
-        .map(Parameter::new)
+        .enumerate()
+        .map(|(index, argument)| Parameter::new(index, argument))
         .collect::<Result<Vec<_>>>()?;
 
     let ItemFn {
@@ -24,11 +27,14 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         block,
     } = &function;
     let (name, inputs, lifetimes) = (&sig.ident, &sig.inputs, &sig.generics);
+    let program_of_optix = program_of_optix(name);
     let copies = parameters.iter().filter_map(Parameter::assert_copy);
     let entry = parameters.iter().map(|parameter| &parameter.entry);
     let rebuild = parameters.iter().map(|parameter| &parameter.rebuild);
     let passed = parameters.iter().map(|parameter| &parameter.name);
     Ok(quote! {
+        #program_of_optix
+
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #vis unsafe fn #name #lifetimes (#inputs) #block
@@ -70,6 +76,32 @@ fn check_hints(arguments: TokenStream) -> Result<()> {
     Ok(())
 }
 
+/// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here could launch it.
+fn program_of_optix(name: &syn::Ident) -> Option<TokenStream> {
+    const PROGRAMS: [&str; 8] = [
+        "raygen",
+        "intersection",
+        "anyhit",
+        "closesthit",
+        "miss",
+        "exception",
+        "direct_callable",
+        "continuation_callable",
+    ];
+    let text = name.to_string();
+    let kind = text.strip_prefix("__")?.split("__").next()?;
+    PROGRAMS.contains(&kind).then(|| {
+        let message = format!(
+            "`{text}` names a program of OptiX, which only OptiX can compile and launch; leave it out of this build (`#[cfg]`), \
+             or give a kernel of CUDA another name"
+        );
+        quote_spanned! { name.span() =>
+            #[cfg(target_arch = "nvptx64")]
+            ::core::compile_error!(#message);
+        }
+    })
+}
+
 /// The rules that show in the signature.
 fn check(sig: &Signature) -> Result<()> {
     let refuse = |tokens: &dyn quote::ToTokens, message: &str| {
@@ -98,8 +130,14 @@ fn check(sig: &Signature) -> Result<()> {
     if let Some(asyncness) = &sig.asyncness {
         return refuse(asyncness, "a kernel cannot be `async`");
     }
-    if let Some(abi) = &sig.abi {
-        return refuse(abi, "a kernel's calling convention comes from `#[kernel]`");
+    // rust-cuda's kernels may say it, although the attribute gives them a convention of their own, there and here.
+    if let Some(abi) = &sig.abi
+        && abi.name.as_ref().is_some_and(|name| name.value() != "C")
+    {
+        return refuse(
+            abi,
+            "a kernel's calling convention comes from `#[kernel]`; only `extern \"C\"` may be written too, and means nothing",
+        );
     }
     if let Some(variadic) = &sig.variadic {
         return refuse(variadic, "a kernel has a fixed number of parameters");
@@ -124,40 +162,34 @@ struct Parameter<'a> {
 }
 
 impl<'a> Parameter<'a> {
-    fn new(argument: &'a FnArg) -> Result<Self> {
+    fn new(index: usize, argument: &'a FnArg) -> Result<Self> {
         let FnArg::Typed(PatType { pat, ty, .. }) = argument else {
             return Err(Error::new_spanned(
                 argument,
                 "a kernel is a free function, not a method",
             ));
         };
-        let Pat::Ident(ident) = &**pat else {
-            return Err(Error::new_spanned(
-                pat,
-                "a kernel's parameter is a plain name",
-            ));
+        // The body takes it apart; in the entry point a pattern needs a name.
+        let name = match &**pat {
+            Pat::Ident(ident) if ident.subpat.is_none() => ident.ident.clone(),
+            _ => format_ident!("parameter_{index}"),
         };
-        let name = ident.ident.clone();
-        let parameter = match slice_element(ty) {
+        let parameter = match Slice::of(ty) {
             None => Parameter {
                 entry: quote! { #name: #ty },
                 rebuild: quote! {},
                 name,
                 ty,
             },
-            Some((element, mutable)) => {
+            Some(slice) => {
                 let (pointer, length) = (
                     format_ident!("{name}_pointer"),
                     format_ident!("{name}_length"),
                 );
-                let (kind, from_raw) = if mutable {
-                    (quote! { *mut #element }, quote! { from_raw_parts_mut })
-                } else {
-                    (quote! { *const #element }, quote! { from_raw_parts })
-                };
+                let (kind, whole) = (slice.pointer(), slice.assemble(&pointer, &length));
                 Parameter {
                     entry: quote! { #pointer: #kind, #length: usize },
-                    rebuild: quote! { let #name = unsafe { ::core::slice::#from_raw(#pointer, #length) }; },
+                    rebuild: quote! { let #name = #whole; },
                     name,
                     ty,
                 }
@@ -171,23 +203,86 @@ impl<'a> Parameter<'a> {
     fn assert_copy(&self) -> Option<TokenStream> {
         let ty = self.ty;
         let span = ty.span().resolved_at(Span::mixed_site());
-        slice_element(ty)
+        Slice::of(ty)
             .is_none()
             .then(|| quote_spanned! { span => ::cuda_std::__private::assert_copy::<#ty>(); })
     }
 }
 
-/// The element type of `&[T]` or `&mut [T]`, and whether it is mutable.
-fn slice_element(ty: &Type) -> Option<(&Type, bool)> {
-    match ty {
-        Type::Reference(TypeReference {
-            elem, mutability, ..
-        }) => match &**elem {
-            Type::Slice(slice) => Some((&slice.elem, mutability.is_some())),
+/// A parameter's type that is a pointer and a length.
+enum Slice<'a> {
+    /// `&[T]`, or `&mut [T]`.
+    Reference { element: &'a Type, mutable: bool },
+    /// `*const [T]`, or `*mut [T]`.
+    Raw { element: &'a Type, mutable: bool },
+    /// `&str`.
+    Text,
+}
+
+impl<'a> Slice<'a> {
+    fn of(ty: &'a Type) -> Option<Self> {
+        match ty {
+            Type::Reference(TypeReference {
+                elem, mutability, ..
+            }) => match &**elem {
+                Type::Slice(slice) => Some(Slice::Reference {
+                    element: &slice.elem,
+                    mutable: mutability.is_some(),
+                }),
+                Type::Path(path) if path.path.is_ident("str") && mutability.is_none() => {
+                    Some(Slice::Text)
+                }
+                _ => None,
+            },
+            Type::Ptr(TypePtr {
+                elem, mutability, ..
+            }) => match &**elem {
+                Type::Slice(slice) => Some(Slice::Raw {
+                    element: &slice.elem,
+                    mutable: mutability.is_some(),
+                }),
+                _ => None,
+            },
+            Type::Paren(inner) => Slice::of(&inner.elem),
+            Type::Group(inner) => Slice::of(&inner.elem),
             _ => None,
-        },
-        Type::Paren(inner) => slice_element(&inner.elem),
-        Type::Group(inner) => slice_element(&inner.elem),
-        _ => None,
+        }
+    }
+
+    /// The type of the pointer to the first element.
+    fn pointer(&self) -> TokenStream {
+        match self {
+            Slice::Reference { element, mutable } | Slice::Raw { element, mutable } => {
+                if *mutable {
+                    quote! { *mut #element }
+                } else {
+                    quote! { *const #element }
+                }
+            }
+            Slice::Text => quote! { *const u8 },
+        }
+    }
+
+    /// The whole, from its two parts.
+    fn assemble(&self, pointer: &syn::Ident, length: &syn::Ident) -> TokenStream {
+        match self {
+            Slice::Reference { mutable: true, .. } => {
+                quote! { unsafe { ::core::slice::from_raw_parts_mut(#pointer, #length) } }
+            }
+            Slice::Reference { mutable: false, .. } => {
+                quote! { unsafe { ::core::slice::from_raw_parts(#pointer, #length) } }
+            }
+            Slice::Raw { mutable: true, .. } => {
+                quote! { ::core::ptr::slice_from_raw_parts_mut(#pointer, #length) }
+            }
+            Slice::Raw { mutable: false, .. } => {
+                quote! { ::core::ptr::slice_from_raw_parts(#pointer, #length) }
+            }
+            Slice::Text => quote! {
+                unsafe {
+                    ::core::str::from_utf8_unchecked(::core::slice::from_raw_parts(#pointer, #length))
+                }
+            },
+        }
     }
 }

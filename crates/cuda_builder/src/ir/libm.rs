@@ -109,10 +109,12 @@ pub(crate) fn forward(ir: &str) -> String {
     declarations.sort();
     declarations.dedup();
     for declaration in declarations {
-        let head = declaration.split('(').next().unwrap_or(&declaration);
+        // With the parenthesis: `cosh` begins with `cos`.
+        let symbol = declaration.find('@').zip(declaration.find('('));
+        let symbol = symbol.map_or(&*declaration, |(at, end)| &declaration[at..=end]);
         if !ir
             .lines()
-            .any(|line| line.starts_with("declare ") && line.contains(&head["declare".len()..]))
+            .any(|line| line.starts_with("declare ") && line.contains(symbol))
         {
             forwarded.push_str(&declaration);
         }
@@ -180,6 +182,11 @@ mod tests {
                 .matches("declare")
                 .count(),
             1
+        );
+        // A longer name that begins with it is another function.
+        assert!(
+            forward(&format!("{ir}declare float @__nv_powfast(float, float)\n"))
+                .contains("declare float @__nv_powf(float, float)")
         );
     }
 }

@@ -39,6 +39,7 @@ macro_rules! with_ordering {
         with_ordering!(@fetch $scope i64 and or xor add sub exch min max);
         with_ordering!(@fetch $scope f32 and or xor add sub exch);
         with_ordering!(@fetch $scope f64 and or xor add sub exch);
+        with_ordering!(@cas $scope u32 u64 i32 i64 f32 f64);
     )*}};
     (@load_store $scope:ident $width:literal $t:ident) => { paste! {
         /// Reads the value. Panics if `ordering` releases.
@@ -93,5 +94,63 @@ macro_rules! with_ordering {
             }
         }
     )*}};
+    (@cas $scope:ident $($t:ident)*) => { paste! {$(
+        /// Replaces the value by `new` if it has the bits of `current`, and returns the old one.
+        #[inline(always)]
+        pub unsafe fn [<atomic_compare_and_swap_ $t _ $scope>](ptr: *mut $t, current: $t, new: $t, ordering: Ordering) -> $t {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match ordering {
+                    Relaxed => intrinsics::[<atomic_fetch_cas_relaxed_ $t _ $scope>](ptr, current, new),
+                    Acquire => intrinsics::[<atomic_fetch_cas_acquire_ $t _ $scope>](ptr, current, new),
+                    Release => intrinsics::[<atomic_fetch_cas_release_ $t _ $scope>](ptr, current, new),
+                    AcqRel => intrinsics::[<atomic_fetch_cas_acqrel_ $t _ $scope>](ptr, current, new),
+                    _ => {
+                        intrinsics::[<fence_sc_ $scope>]();
+                        intrinsics::[<atomic_fetch_cas_acqrel_ $t _ $scope>](ptr, current, new)
+                    }
+                }
+            }
+        }
+    )*}};
 }
 with_ordering!(block device system);
+
+/// Adds one, or starts again at 0 if the value is `bound` or more, and returns the old value: CUDA's `atomicInc`. Relaxed.
+#[inline(always)]
+pub unsafe fn atomic_inc_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { replace(ptr, |old| if old >= bound { 0 } else { old + 1 }) }
+}
+
+/// Subtracts one, or starts again at `bound` if the value is 0 or more than `bound`, and returns the old value: CUDA's
+/// `atomicDec`. Relaxed.
+#[inline(always)]
+pub unsafe fn atomic_dec_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        replace(ptr, |old| {
+            if old == 0 || old > bound {
+                bound
+            } else {
+                old - 1
+            }
+        })
+    }
+}
+
+/// Replaces the value by a function of it, and returns the old one.
+#[inline(always)]
+unsafe fn replace(ptr: *mut u32, next: impl Fn(u32) -> u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut old = intrinsics::atomic_load_relaxed_32_device(ptr);
+        loop {
+            let seen = intrinsics::atomic_fetch_cas_relaxed_u32_device(ptr, old, next(old));
+            if seen == old {
+                return old;
+            }
+            old = seen;
+        }
+    }
+}

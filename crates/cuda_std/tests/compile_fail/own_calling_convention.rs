@@ -1,7 +1,7 @@
 use cuda_std::prelude::*;
 
 #[kernel]
-pub unsafe extern "C" fn entry(values: *mut f32) {
+pub unsafe extern "system" fn entry(values: *mut f32) {
     let _ = values;
 }
 

@@ -1,6 +1,7 @@
 use core::mem::MaybeUninit;
 
 use cuda_std::prelude::*;
+use cuda_std::{externally_visible, gpu_only};
 
 #[derive(Clone, Copy)]
 pub struct Shape {
@@ -31,6 +32,47 @@ pub unsafe fn everything<'a>(input: &'a [f32], output: &mut [f32], raw: *mut u32
 #[allow(dead_code)]
 unsafe fn nothing() {}
 
+/// Every pattern, texts, slices behind raw pointers, and C's calling convention, which means nothing.
+///
+/// # Safety
+/// Never launched.
+#[kernel]
+pub unsafe extern "C" fn patterns(
+    (scale, offset): (f32, f32),
+    Shape { rows, .. }: Shape,
+    [first, _]: [u32; 2],
+    _: f64,
+    name: &str,
+    raw: *const [u32],
+    output: *mut [f32],
+) {
+    let _ = (scale + offset, rows, first, name.len(), raw, output);
+}
+
+#[address_space(global)]
+static mut COUNTER: u32 = 0;
+
+#[externally_visible]
+pub fn helper(x: f32) -> f32 {
+    x + 1.0
+}
+
+#[externally_visible]
+#[unsafe(no_mangle)]
+pub static LIMIT: u32 = 3;
+
+#[gpu_only]
+pub fn ticks() -> u64 {
+    let ticks: u64 = device_alone();
+    ticks
+}
+
 fn main() {
+    // SAFETY: nobody else has it.
+    unsafe { COUNTER += LIMIT };
+    let _ = helper(1.0);
+    // On the host the body is not even looked at.
+    let message = std::panic::catch_unwind(ticks).unwrap_err();
+    assert!(message.downcast_ref::<String>().map(|text| &**text).or(message.downcast_ref::<&str>().copied()).unwrap().contains("`ticks` works only in a kernel"));
     let _ = everything as unsafe fn(&[f32], &mut [f32], *mut u32, Shape, f32);
 }

@@ -1,0 +1,181 @@
+//! What only OptiX or rust-cuda's own compiler backend (on libNVVM) can mean: found, and said in plain words.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::CudaBuilderError;
+use crate::ir::functions::{Function, functions, kernels_of, reached_from};
+use crate::ir::symbol::symbols;
+
+/// The names of extern statics on which an attribute of that backend stands: OptiX's launch parameters.
+///
+/// The attributes are names to the compiler (see `compile`), so that a crate may carry them where they are never used.
+///
+/// # Errors
+/// Where such an attribute would have had an effect that it has not here.
+pub(crate) fn launch_parameters(files: &[PathBuf]) -> Result<Vec<String>, CudaBuilderError> {
+    let mut names = Vec::new();
+    for file in files {
+        // cargo has just read it; if it is gone, nothing was compiled from it.
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        names.extend(in_source(file, &text)?);
+    }
+    Ok(names)
+}
+
+fn in_source(file: &Path, text: &str) -> Result<Vec<String>, CudaBuilderError> {
+    let mut names = Vec::new();
+    for (at, attribute) in text.match_indices("nvvm_internal::") {
+        let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        if text[line..at].contains("//") {
+            continue;
+        }
+        let item = item_of(&text[at..]);
+        let declared = item
+            .split_once("static ")
+            .filter(|(_, declaration)| !declaration.contains('='))
+            .and_then(|(_, declaration)| declaration.trim_start_matches("mut ").split(':').next());
+        match declared {
+            Some(name) => names.push(name.trim().to_owned()),
+            None => {
+                let name = item[attribute.len()..]
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next();
+                return Err(CudaBuilderError::BackendAttribute {
+                    path: file.to_owned(),
+                    line: text[..at].matches('\n').count() + 1,
+                    attribute: format!("{attribute}{}", name.unwrap_or_default()),
+                });
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// The text up to the semicolon that ends the item: not one inside `[T; N]`.
+fn item_of(text: &str) -> &str {
+    // An attribute's own brackets were opened before the text starts, and close first.
+    let (mut depth, mut outside) = (0, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => {
+                depth -= 1;
+                outside = outside.min(depth);
+            }
+            b';' if depth == outside => return &text[..at],
+            _ => {}
+        }
+    }
+    text
+}
+
+/// Fails if the optimised module still needs what nobody but OptiX or that backend supplies.
+pub(crate) fn check(ir: &str, launch_parameters: &[String]) -> Result<(), CudaBuilderError> {
+    let functions = functions(ir);
+    for function in &functions {
+        if let Some((symbol, owner)) = supplied_elsewhere(function, launch_parameters) {
+            return Err(CudaBuilderError::SuppliedElsewhere {
+                kernel: kernels_of(&reached_from(&functions), function.name),
+                symbol,
+                owner,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn supplied_elsewhere(
+    function: &Function<'_>,
+    launch_parameters: &[String],
+) -> Option<(String, &'static str)> {
+    const OPTIX: &str = "OptiX supplies it, to programs that OptiX compiles";
+    for line in &function.body {
+        // optix_device calls OptiX in assembly.
+        if let Some(at) = line.find("_optix_").filter(|_| line.contains(" asm ")) {
+            let name: String = line[at..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            return Some((name, OPTIX));
+        }
+        for symbol in symbols(line) {
+            let name = symbol.name;
+            if name.starts_with("_optix_") || launch_parameters.iter().any(|other| other == name) {
+                return Some((name.to_owned(), OPTIX));
+            }
+            if name.starts_with("__nvvm_") {
+                let owner =
+                    "rust-cuda's compiler backend supplies it; `cuda_std` has a function for each";
+                return Some((name.to_owned(), owner));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_the_other_backend_are_refused_where_they_had_an_effect() {
+        let file = Path::new("src/lib.rs");
+        let declared = "extern \"C\" {\n #[cfg_attr(target_os = \"cuda\", nvvm_internal::addrspace(4))]\n static PARAMS: Params<'static>;\n}";
+        assert_eq!(in_source(file, declared).unwrap(), ["PARAMS"]);
+        assert!(
+            in_source(
+                file,
+                "// nvvm_internal::kernel\n#![register_attr(nvvm_internal)]"
+            )
+            .unwrap()
+            .is_empty()
+        );
+        for (text, attribute) in [
+            (
+                "\n#[nvvm_internal::addrspace(3)]\nstatic mut TILE: [u8; 4] = [0; 4];",
+                "nvvm_internal::addrspace",
+            ),
+            (
+                "\n#[nvvm_internal::kernel]\npub unsafe fn k() { g(); }",
+                "nvvm_internal::kernel",
+            ),
+        ] {
+            let error = in_source(file, text).unwrap_err();
+            assert!(
+                matches!(&error, CudaBuilderError::BackendAttribute { line: 2, attribute: a, .. } if a == attribute),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_optix_and_the_other_backend_supply_is_named_with_the_kernel() {
+        let module = |line: &str| {
+            format!(
+                "define ptx_kernel void @k() {{\n  call void @f()\n  ret void\n}}\ndefine void @f() {{\n  {line}\n  ret void\n}}\n"
+            )
+        };
+        for (line, symbol) in [
+            (
+                "%1 = call i32 asm sideeffect \"call ($0), _optix_get_launch_index_x, ();\", \"=r\"()",
+                "_optix_get_launch_index_x",
+            ),
+            (
+                "%1 = call i32 @__nvvm_thread_idx_x()",
+                "__nvvm_thread_idx_x",
+            ),
+            ("%1 = load i32, ptr @PARAMS, align 4", "PARAMS"),
+        ] {
+            let error = check(&module(line), &["PARAMS".to_owned()]).unwrap_err();
+            assert!(
+                matches!(&error, CudaBuilderError::SuppliedElsewhere { kernel, symbol: s, .. } if kernel == "k" && s == symbol),
+                "{error}"
+            );
+        }
+        check(
+            &module("%1 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"),
+            &[],
+        )
+        .unwrap();
+    }
+}

@@ -1,0 +1,342 @@
+//! Features that the compiler had when rust-cuda's older kernel crates were written, and has no more.
+//!
+//! Such a crate starts with `#![cfg_attr(target_os = "cuda", feature(register_attr), register_attr(nvvm_internal))]`, which
+//! today's compiler refuses before it looks at anything else, although nothing here needs it. The compiler is given a copy of the
+//! crate's first file with blanks in the place of those words. Nothing moves, so that lines and columns stay. Beside the copy lie
+//! links to everything that lies beside the original, up to the root of the file system: modules and included files are found.
+
+mod source;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::error::{CudaBuilderError, io_error};
+use crate::tools::Toolchain;
+use source::without_obsolete;
+
+/// Run by cargo in the compiler's place. `$0`'s folder holds the copies under the originals' paths.
+const WRAPPER: &str = r#"#!/bin/sh
+# Gives the compiler the copy of a crate's first file, where there is one.
+copies="$(dirname "$0")/copies"
+for argument do
+    shift
+    case "$argument" in
+    *.rs)
+        case "$argument" in
+        /*) from="$copies" to=/ original="$argument" ;;
+        *) from="$copies$PWD" to= original="$PWD/$argument" ;;
+        esac
+        if [ -f "$copies$original" ] && [ ! -L "$copies$original" ]; then
+            argument="$copies$original"
+            set -- "$@" "--remap-path-prefix=$from=$to"
+        fi
+        ;;
+    esac
+    set -- "$@" "$argument"
+done
+exec "$@"
+"#;
+
+/// The copies of one target folder.
+pub(crate) struct Copies {
+    folder: PathBuf,
+}
+
+impl Copies {
+    /// Where a target folder keeps them.
+    pub(crate) fn of(target_folder: &Path) -> Self {
+        Copies {
+            folder: target_folder.join("obsolete"),
+        }
+    }
+
+    /// Copies the first file of every crate of the package that asks for something obsolete. Returns the program that cargo is
+    /// to run in the compiler's place, if there is any such crate.
+    pub(crate) fn make(
+        &self,
+        toolchain: &Toolchain,
+        manifest: &Path,
+    ) -> Result<Option<PathBuf>, CudaBuilderError> {
+        let mut needed = false;
+        for original in libraries(toolchain, manifest) {
+            let Ok(text) = fs::read_to_string(&original) else {
+                continue; // cargo will say what is wrong with it
+            };
+            if let Some(text) = without_obsolete(&text, |features| unknown(toolchain, features)) {
+                self.place(&original, &text)?;
+                needed = true;
+            } else if self.holds(&original) {
+                // An earlier version needed it; the copy goes on as a plain one.
+                self.place(&original, &text)?;
+            }
+        }
+        needed.then(|| self.wrapper()).transpose()
+    }
+
+    /// The original's path, if the path is one of a copy or of a link beside it.
+    pub(crate) fn original(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(self.copies()).ok()?;
+        Some(Path::new("/").join(below))
+    }
+
+    fn copies(&self) -> PathBuf {
+        self.folder.join("copies")
+    }
+
+    /// The folders of a path below this folder's copies, outermost first, each with the one that it stands for. Nobody may write
+    /// through a link, for behind it lies the user's own source: only a path whose folders are all real is a copy's.
+    fn folders_to(&self, original: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let mut folders: Vec<_> = original
+            .ancestors()
+            .skip(1)
+            .map(|there| {
+                let below = there.strip_prefix("/").unwrap_or(there);
+                (self.copies().join(below), there.to_owned())
+            })
+            .collect();
+        folders.reverse();
+        folders
+    }
+
+    /// Whether there is a copy of it, and not a link to it.
+    fn holds(&self, original: &Path) -> bool {
+        let folders = self.folders_to(original);
+        let (Some((folder, _)), Some(name)) = (folders.last(), original.file_name()) else {
+            return false;
+        };
+        folders
+            .iter()
+            .all(|(here, _)| is(here, fs::FileType::is_dir))
+            && is(&folder.join(name), fs::FileType::is_file)
+    }
+
+    /// Writes the copy, and the links beside it and above.
+    fn place(&self, original: &Path, text: &str) -> Result<(), CudaBuilderError> {
+        fs::create_dir_all(self.copies()).map_err(io_error("create", self.copies()))?;
+        let folders = self.folders_to(original);
+        for (at, (here, there)) in folders.iter().enumerate() {
+            // Its parent is a real folder: made so in the round before.
+            if is(here, fs::FileType::is_symlink) {
+                ignore(fs::remove_file(here)).map_err(io_error("remove", here))?;
+            }
+            ignore(fs::create_dir(here)).map_err(io_error("create", here))?;
+            let inner = folders.get(at + 1).map_or(original, |(_, inner)| inner);
+            // A folder that may not be read has nothing that the compiler could read.
+            for entry in fs::read_dir(there).into_iter().flatten().flatten() {
+                let link = here.join(entry.file_name());
+                if entry.path() != inner && link.symlink_metadata().is_err() {
+                    ignore(link_to(&entry.path(), &link)).map_err(io_error("link", link))?;
+                }
+            }
+        }
+        let (Some((folder, _)), Some(name)) = (folders.last(), original.file_name()) else {
+            return Ok(());
+        };
+        let copy = folder.join(name);
+        if self.holds(original) && fs::read_to_string(&copy).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        replace(&copy, text, |_| Ok(()))
+    }
+
+    fn wrapper(&self) -> Result<PathBuf, CudaBuilderError> {
+        let path = self.folder.join("rustc.sh");
+        if fs::read_to_string(&path).is_ok_and(|old| old == WRAPPER) {
+            return Ok(path);
+        }
+        replace(&path, WRAPPER, make_executable)?;
+        Ok(path)
+    }
+}
+
+/// Puts a whole file, prepared, in the place of what is there; of a link too, never of what it leads to.
+fn replace(
+    path: &Path,
+    text: &str,
+    prepare: impl Fn(&Path) -> io::Result<()>,
+) -> Result<(), CudaBuilderError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io_error("write in", folder))?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| prepare(file.path()))
+        .map_err(io_error("write", file.path()))?;
+    file.into_temp_path()
+        .persist(path)
+        .map_err(|error| io_error("write", path)(error.error))
+}
+
+/// What the path itself is, not what it leads to.
+fn is(path: &Path, kind: impl Fn(&fs::FileType) -> bool) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| kind(&metadata.file_type()))
+}
+
+/// Another build may have done it in the meantime.
+fn ignore(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error)
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+            ) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn link_to(original: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(original, link)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn link_to(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The first files of the libraries of the package and of all that it depends on. None when cargo cannot tell: building will
+/// then say why.
+fn libraries(toolchain: &Toolchain, manifest: &Path) -> Vec<PathBuf> {
+    let output = toolchain
+        .command()
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--filter-platform",
+            crate::compile::TARGET,
+            "--manifest-path",
+        ])
+        .arg(manifest)
+        .stderr(Stdio::null())
+        .output();
+    let metadata: Value = output
+        .ok()
+        .and_then(|output| serde_json::from_slice(&output.stdout).ok())
+        .unwrap_or_default();
+    let targets = metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|package| package["targets"].as_array().into_iter().flatten());
+    targets
+        .filter(|target| {
+            let is_library = |kind: &Value| kind.as_str().is_some_and(|kind| kind.ends_with("lib"));
+            target["kind"]
+                .as_array()
+                .is_some_and(|kinds| kinds.iter().any(is_library))
+        })
+        .filter_map(|target| target["src_path"].as_str().map(PathBuf::from))
+        .collect()
+}
+
+/// Features that every crate of a build is given anyway. Asked for twice, older compilers fail.
+pub(crate) const GIVEN: [&str; 2] = ["abi_ptx", "register_tool"];
+
+/// Which of the features the compiler does not have, as flags in the same order.
+fn unknown(toolchain: &Toolchain, features: &[&str]) -> Vec<bool> {
+    // One attribute a line: a message's line number tells which one it is about.
+    let mut source = "#![no_std]".to_owned();
+    for feature in features {
+        source.push_str(&format!("\n#![feature({feature})]"));
+    }
+    let mut unknown: Vec<_> = features.iter().map(|name| GIVEN.contains(name)).collect();
+    // A folder that goes away again: the compiler puts a new file in the place of whatever it is told to write.
+    let Ok(folder) = tempfile::tempdir() else {
+        return unknown;
+    };
+    let child = Command::new(&toolchain.rustc)
+        .args(["--crate-type=rlib", "--emit=metadata", "--out-dir"])
+        .arg(folder.path())
+        .args(["--error-format=short", "--cap-lints=allow", "-"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let output = child.and_then(|mut child| {
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(source.as_bytes())?;
+        }
+        child.wait_with_output()
+    });
+    let messages = output.map(|output| output.stderr).unwrap_or_default();
+    for line in String::from_utf8_lossy(&messages).lines() {
+        if !line.contains("error[E0557]") && !line.contains("error[E0635]") {
+            continue;
+        }
+        let number = line.split(':').nth(1).and_then(|text| text.parse().ok());
+        if let Some(place) =
+            number.and_then(|number: usize| unknown.get_mut(number.checked_sub(2)?))
+        {
+            *place = true;
+        }
+    }
+    unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_lies_among_links_and_no_original_is_ever_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = |name: &str| {
+            let source = folder.path().join(name).join("src");
+            fs::create_dir_all(source.join("deep")).unwrap();
+            for (file, text) in [
+                ("lib.rs", "old"),
+                ("part.rs", "part"),
+                ("deep/er.rs", "deeper"),
+                ("../table.txt", "table"),
+            ] {
+                fs::write(source.join(file), text).unwrap();
+            }
+            source.join("lib.rs")
+        };
+        let (first, second) = (package("a package"), package("another"));
+        let copies = Copies::of(&folder.path().join("target"));
+        let copy_of = |original: &Path| copies.copies().join(original.strip_prefix("/").unwrap());
+        copies.place(&first, "new").unwrap();
+        // The second lies behind a link now, and is no copy.
+        assert!(copies.holds(&first) && !copies.holds(&second));
+        assert_eq!(fs::read_to_string(copy_of(&second)).unwrap(), "old");
+        copies.place(&second, "newer").unwrap();
+        copies.place(&first, "new").unwrap();
+
+        let beside = copy_of(&first);
+        let read = |path: &str| fs::read_to_string(beside.parent().unwrap().join(path)).unwrap();
+        assert_eq!(
+            [
+                "lib.rs",
+                "part.rs",
+                "deep/er.rs",
+                "../table.txt",
+                "../../another/src/lib.rs"
+            ]
+            .map(read),
+            ["new", "part", "deeper", "table", "newer"]
+        );
+        for original in [&first, &second] {
+            assert_eq!(fs::read_to_string(original).unwrap(), "old");
+            assert_eq!(copies.original(&copy_of(original)).as_ref(), Some(original));
+            assert_eq!(copies.original(original), None);
+        }
+    }
+}

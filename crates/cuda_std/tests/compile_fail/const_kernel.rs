@@ -1,0 +1,8 @@
+use cuda_std::prelude::*;
+
+#[kernel]
+pub const unsafe fn fill(values: *mut f32) {
+    let _ = values;
+}
+
+fn main() {}
