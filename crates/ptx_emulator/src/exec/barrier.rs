@@ -263,20 +263,18 @@ fn go<O: Observer + ?Sized>(
             held += lanes.count_ones();
         }
     }
-    // From the back, so that the positions before stay valid.
-    let mut order: Vec<&Waiter> = waiters.iter().collect();
-    order.sort_by_key(|waiter| std::cmp::Reverse((waiter.warp, waiter.split)));
-    let mut freed = Vec::new();
-    for waiter in order {
+    for waiter in waiters {
         let warp = &mut warps[waiter.warp];
-        let mut split = warp.splits.remove(waiter.split);
-        warp.write_reduction(&split, kind(&split), threads, held);
+        let split = &mut warp.splits[waiter.split];
+        let kind = kind(split);
         split.pc += 1;
         split.state = State::Runnable;
-        freed.push((waiter.warp, split));
+        let who = (split.base, split.mask);
+        warp.write_reduction(who, kind, threads, held);
     }
-    for (warp, split) in freed {
-        warps[warp].push(split);
+    // Lanes of a warp that waited apart may stand together now.
+    for waiter in waiters {
+        warps[waiter.warp].merge();
     }
 }
 

@@ -27,6 +27,17 @@ impl Frame<'_> {
         &self.w64[usize::from(row)]
     }
 
+    /// A row to write all lanes of.
+    #[inline(always)]
+    pub(crate) fn row32(&mut self, row: Row) -> &mut Row32 {
+        &mut self.w32[usize::from(row)]
+    }
+
+    #[inline(always)]
+    pub(crate) fn row64(&mut self, row: Row) -> &mut Row64 {
+        &mut self.w64[usize::from(row)]
+    }
+
     /// Writes the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn set32(&mut self, row: Row, values: &Row32, mask: u32) {

@@ -17,6 +17,11 @@ pub(crate) trait Observer: Send {
     /// Itself, to be called through a table.
     fn as_dyn(&mut self) -> &mut dyn Observer;
 
+    /// Whether anybody is there to be told: what only serves to tell is then left out.
+    fn watches(&self) -> bool {
+        true
+    }
+
     /// A block begins. `slot` names it until another block begins there; a worker has few slots.
     fn block(&mut self, _slot: usize, _number: u64, _index: [u32; 3]) {}
 
@@ -58,6 +63,11 @@ pub(crate) trait Observer: Send {
 impl Observer for () {
     fn as_dyn(&mut self) -> &mut dyn Observer {
         self
+    }
+
+    #[inline(always)]
+    fn watches(&self) -> bool {
+        false
     }
 }
 

@@ -48,16 +48,27 @@ pub(super) enum Event {
     Fault(Box<Trouble>),
 }
 
+/// A split that runs, and what it works with.
+pub(super) struct Stretch<'a, 'm, O: ?Sized> {
+    pub(super) program: &'a Program,
+    pub(super) turn: &'a Turn,
+    pub(super) cursor: &'a mut Cursor,
+    pub(super) frame: &'a mut Frame<'m>,
+    pub(super) memory: &'a mut Memory<'m>,
+    pub(super) observer: &'a mut O,
+}
+
 /// Runs until something happens.
 #[inline(always)]
-pub(super) fn run<O: Observer + ?Sized>(
-    program: &Program,
-    turn: &Turn,
-    cursor: &mut Cursor,
-    frame: &mut Frame<'_>,
-    memory: &mut Memory<'_>,
-    observer: &mut O,
-) -> Event {
+pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+    let Stretch {
+        program,
+        turn,
+        cursor,
+        frame,
+        memory,
+        observer,
+    } = stretch;
     let code = program.code.as_slice();
     let active = cursor.mask;
     let mut pc = cursor.pc;

@@ -1,64 +1,47 @@
-//! Chooses the machine code of the interpreter's loop: with AVX2 and FMA where the processor has them.
+//! Chooses the machine code of the interpreter's loop: for the vector extensions of a processor that has them.
 //!
 //! This is the only module with `unsafe`. Both versions are the same Rust code and give the same bits.
 
-use super::frame::Frame;
-use super::memory::Memory;
-use super::observe::{Observer, Turn};
-use super::run::{self, Cursor, Event};
-use crate::decode::Program;
+use super::observe::Observer;
+use super::run::{self, Event, Stretch};
 
 /// Runs a split until something happens.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-pub(super) fn run<O: Observer + ?Sized>(
-    program: &Program,
-    turn: &Turn,
-    cursor: &mut Cursor,
-    frame: &mut Frame<'_>,
-    memory: &mut Memory<'_>,
-    observer: &mut O,
-) -> Event {
-    #[target_feature(enable = "avx2,fma")]
-    fn with_avx2<O: Observer + ?Sized>(
-        program: &Program,
-        turn: &Turn,
-        cursor: &mut Cursor,
-        frame: &mut Frame<'_>,
-        memory: &mut Memory<'_>,
-        observer: &mut O,
-    ) -> Event {
-        run::run(program, turn, cursor, frame, memory, observer)
+pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+    #[target_feature(enable = "avx2,fma,popcnt,lzcnt,bmi1,bmi2")]
+    fn with_avx2<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+        run::run(stretch)
     }
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the function needs nothing but the two features, and the processor has both.
-        unsafe { with_avx2(program, turn, cursor, frame, memory, observer) }
+    if has_avx2() {
+        // SAFETY: the function needs nothing but the features that `has_avx2` looks for, and the processor has them.
+        unsafe { with_avx2(stretch) }
     } else {
-        portable(program, turn, cursor, frame, memory, observer)
+        portable(stretch)
     }
+}
+
+/// AVX2, and what came with the same processors.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    has!("avx2") && has!("fma") && has!("popcnt") && has!("lzcnt") && has!("bmi1") && has!("bmi2")
 }
 
 /// Runs a split until something happens.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn run<O: Observer + ?Sized>(
-    program: &Program,
-    turn: &Turn,
-    cursor: &mut Cursor,
-    frame: &mut Frame<'_>,
-    memory: &mut Memory<'_>,
-    observer: &mut O,
-) -> Event {
-    portable(program, turn, cursor, frame, memory, observer)
+pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+    portable(stretch)
 }
 
 /// The same loop for any processor, which is slower anyway: it calls its observer through a table.
-pub(super) fn portable<O: Observer + ?Sized>(
-    program: &Program,
-    turn: &Turn,
-    cursor: &mut Cursor,
-    frame: &mut Frame<'_>,
-    memory: &mut Memory<'_>,
-    observer: &mut O,
-) -> Event {
-    run::run(program, turn, cursor, frame, memory, observer.as_dyn())
+pub(super) fn portable<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+    run::run(Stretch {
+        program: stretch.program,
+        turn: stretch.turn,
+        cursor: stretch.cursor,
+        frame: stretch.frame,
+        memory: stretch.memory,
+        observer: stretch.observer.as_dyn(),
+    })
 }

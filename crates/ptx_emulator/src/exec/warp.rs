@@ -2,7 +2,7 @@ use super::frame::{ALL, Frame, Row32, Row64, lanes};
 use super::launch::Launch;
 use super::memory::{Memory, SharedWords};
 use super::observe::{Arrived, Observer, Turn};
-use super::run::{Cursor, Event};
+use super::run::{Cursor, Event, Stretch};
 use super::schedule::Schedule;
 use super::split::{Base, Split, State, Waiting};
 use super::trouble::{Checked, Trouble, trouble};
@@ -350,14 +350,14 @@ impl Warp {
         } else {
             simd::run::<O>
         };
-        let event = run(
-            launch.program,
-            &turn,
-            &mut cursor,
-            &mut frame,
-            &mut memory,
-            around.observer,
-        );
+        let event = run(Stretch {
+            program: launch.program,
+            turn: &turn,
+            cursor: &mut cursor,
+            frame: &mut frame,
+            memory: &mut memory,
+            observer: around.observer,
+        });
         self.patience -= granted - cursor.patience;
         (event, cursor)
     }
@@ -449,6 +449,15 @@ impl Warp {
         }
     }
 
+    /// Joins splits that stand at the same place.
+    pub(super) fn merge(&mut self) {
+        if self.splits.len() > 1 {
+            for split in std::mem::take(&mut self.splits) {
+                self.push(split);
+            }
+        }
+    }
+
     fn exit(&mut self, split: Split, mask: u32) {
         self.live &= !mask;
         match self.exits.iter_mut().find(|(pc, _)| *pc == split.pc) {
@@ -480,6 +489,9 @@ impl Warp {
         let uniform = |row: Row, what: &str| {
             let values = &self.w32[(split.base.w32 + u32::from(row)) as usize];
             let first = split.mask.trailing_zeros() as usize;
+            if *values == [values[first]; 32] {
+                return Ok(values[first]);
+            }
             match lanes(split.mask).find(|&lane| values[lane] != values[first]) {
                 None => Ok(values[first]),
                 Some(lane) => {
@@ -845,24 +857,22 @@ impl Warp {
     /// Writes the result of a barrier's reduction: how many threads took part, and for how many the predicate held.
     pub(super) fn write_reduction(
         &mut self,
-        split: &Split,
+        (base, mask): (Base, u32),
         kind: BarrierKind,
         threads: u32,
         held: u32,
     ) {
         let mut frame = Frame {
-            w32: &mut self.w32[split.base.w32 as usize..],
+            w32: &mut self.w32[base.w32 as usize..],
             w64: &mut [],
-            predicates: &mut self.predicates[split.base.predicates as usize..],
+            predicates: &mut self.predicates[base.predicates as usize..],
             dead: 0,
         };
         let spread = |condition: bool| if condition { ALL } else { 0 };
         match kind {
-            BarrierKind::CountTrue { d, .. } => frame.set32(d, &[held; 32], split.mask),
-            BarrierKind::All { d, .. } => {
-                frame.set_predicate(d, spread(held == threads), split.mask)
-            }
-            BarrierKind::Any { d, .. } => frame.set_predicate(d, spread(held > 0), split.mask),
+            BarrierKind::CountTrue { d, .. } => frame.set32(d, &[held; 32], mask),
+            BarrierKind::All { d, .. } => frame.set_predicate(d, spread(held == threads), mask),
+            BarrierKind::Any { d, .. } => frame.set_predicate(d, spread(held > 0), mask),
             BarrierKind::Sync | BarrierKind::Arrive => {}
         }
     }

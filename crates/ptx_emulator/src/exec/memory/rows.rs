@@ -1,0 +1,335 @@
+//! The common case: all lanes in one region, in a pattern that two addresses tell.
+//!
+//! No offset of a lane is written down, and what lies together is read and written together.
+
+use super::{Memory, Region, cut, join, paste, shared_index};
+use crate::decode::op::Transfer;
+use crate::exec::frame::{ALL, Frame, Row32, Row64};
+use crate::exec::observe::{Observer, Seen};
+use crate::fault::{Access, Space};
+use crate::memory::{Allocation, CONST_BASE};
+use std::hint::black_box;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Lanes of half a warp: the row of a tile.
+const HALF: usize = 16;
+
+/// An access by all lanes whose addresses grow by the same step within each half of the warp.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) region: Region<'a>,
+    /// The offsets of lanes 0 and 16.
+    starts: [u64; 2],
+    /// 0, or the bytes of a lane's access.
+    step: u64,
+}
+
+/// What each lane of a half is away from the first, for steps of 0, 1, 2, 4, 8, 16 and 32 bytes.
+static STEPS: [[u64; HALF]; 7] = {
+    let mut steps = [[0; HALF]; 7];
+    let mut at = 0;
+    while at < 6 * HALF {
+        steps[1 + at / HALF][at % HALF] = ((at % HALF) as u64) << (at / HALF);
+        at += 1;
+    }
+    steps
+};
+
+/// The addresses of lanes 0 and 16 and the step from lane to lane, when all lanes of both halves keep to it.
+#[inline(always)]
+fn stepped(addresses: &Row64, bytes: u64) -> Option<([u64; 2], u64)> {
+    let step = addresses[1].wrapping_sub(addresses[0]);
+    if step != 0 && step != bytes {
+        return None;
+    }
+    let steps = STEPS.get((64 - step.leading_zeros()) as usize)?;
+    let firsts = [addresses[0], addresses[HALF]];
+    let mut differences = [0; HALF];
+    for lane in 0..HALF {
+        let [low, high] = firsts.map(|first| first.wrapping_add(steps[lane]));
+        differences[lane] = (addresses[lane] ^ low) | (addresses[HALF + lane] ^ high);
+    }
+    let mut sum = [0; 4];
+    for lane in 0..HALF {
+        sum[lane % 4] |= differences[lane];
+    }
+    // Without a place in memory this is not vector code: the compiler takes it for 32 comparisons.
+    let [a, b, c, d] = black_box(sum);
+    (a | b | c | d == 0).then_some((firsts, step))
+}
+
+impl<'a> Memory<'a> {
+    /// The access in that form, when it has it and nothing is wrong with it.
+    #[inline(always)]
+    pub(super) fn rows(
+        &mut self,
+        (space, access): (Space, Access),
+        frame: &Frame<'_>,
+        t: &Transfer,
+        pc: u32,
+    ) -> Option<Rows<'a>> {
+        let bytes = u64::from(t.bytes());
+        let (firsts, step) = if t.address.wide {
+            let (firsts, step) = stepped(frame.r64(t.address.row), bytes)?;
+            let shift = i64::from(t.address.offset) as u64;
+            (firsts.map(|first| first.wrapping_add(shift)), step)
+        } else {
+            stepped(&frame.addresses(t.address), bytes)?
+        };
+        let (region, base, length) = self.region(space, firsts[0], pc)?;
+        let starts = firsts.map(|address| address.wrapping_sub(base));
+        let last = length.checked_sub(bytes + step * (HALF as u64 - 1))?;
+        let fits = starts[0] <= last && starts[1] <= last;
+        if !fits || (starts[0] | starts[1]) & (bytes - 1) != 0 {
+            return None;
+        }
+        let simple = match region {
+            // Chunks of the heap are allocations of their own.
+            Region::Global(_) => {
+                base != self.table.heap_base() && (access == Access::Read || base < CONST_BASE)
+            }
+            Region::Shared => true,
+            Region::Local | Region::Param => {
+                step == 0
+                    && starts[0] == starts[1]
+                    && (access == Access::Read || matches!(region, Region::Local))
+            }
+        };
+        simple.then_some(Rows {
+            region,
+            starts,
+            step,
+        })
+    }
+
+    /// Tells an observer of it.
+    #[inline(always)]
+    pub(super) fn show<O: Observer + ?Sized>(
+        &mut self,
+        rows: &Rows<'a>,
+        (size, access): (u32, Access),
+        frame: &Frame<'_>,
+        pc: u32,
+        observer: &mut O,
+    ) {
+        if !observer.watches() {
+            return;
+        }
+        for (half, start) in self.offsets.chunks_exact_mut(HALF).zip(rows.starts) {
+            for (lane, offset) in half.iter_mut().enumerate() {
+                *offset = start + rows.step * lane as u64;
+            }
+        }
+        let seen = Seen {
+            region: rows.region,
+            offsets: self.offsets,
+            lanes: ALL,
+            size,
+            access,
+        };
+        observer.access(pc, &seen, frame, self);
+    }
+
+    /// Reads the element of `SIZE` bytes at `at` of each lane's access.
+    #[inline(always)]
+    pub(super) fn read32<const SIZE: u32>(&self, rows: &Rows<'_>, at: u64, into: &mut Row32) {
+        let starts = rows.starts.map(|start| start + at);
+        match rows.region {
+            Region::Global(allocation) => {
+                for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                    if rows.step == 0 {
+                        half.fill(allocation.load::<SIZE>(start) as u32);
+                    } else if SIZE == 4 && rows.step == 4 {
+                        read_words(allocation, start, half);
+                    } else {
+                        for (lane, value) in half.iter_mut().enumerate() {
+                            let offset = start + rows.step * lane as u64;
+                            *value = allocation.load::<SIZE>(offset) as u32;
+                        }
+                    }
+                }
+            }
+            Region::Shared => {
+                for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                    if rows.step == 0 {
+                        half.fill(cut::<SIZE>(self.shared[shared_index(start)], start));
+                    } else if SIZE == 4 && rows.step == 4 {
+                        let words = &self.shared[shared_index(start)..];
+                        if let Some(words) = words.first_chunk::<HALF>() {
+                            half.copy_from_slice(words);
+                        }
+                    } else {
+                        for (lane, value) in half.iter_mut().enumerate() {
+                            let offset = start + rows.step * lane as u64;
+                            *value = cut::<SIZE>(self.shared[shared_index(offset)], offset);
+                        }
+                    }
+                }
+            }
+            Region::Local => {
+                let row = &self.local[(starts[0] >> 2) as usize];
+                for (value, word) in into.iter_mut().zip(row) {
+                    *value = cut::<SIZE>(*word, starts[0]);
+                }
+            }
+            Region::Param => into.fill(self.param::<SIZE>(starts[0]) as u32),
+        }
+    }
+
+    /// The same for 8 bytes.
+    #[inline(always)]
+    pub(super) fn read64(&self, rows: &Rows<'_>, at: u64, into: &mut Row64) {
+        let starts = rows.starts.map(|start| start + at);
+        match rows.region {
+            Region::Global(allocation) => {
+                for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                    if rows.step == 0 {
+                        half.fill(allocation.load::<8>(start));
+                    } else {
+                        let words = allocation.words_from(start).iter();
+                        let words = words.step_by((rows.step / 8) as usize);
+                        for (value, word) in half.iter_mut().zip(words) {
+                            *value = word.load(Relaxed);
+                        }
+                    }
+                }
+            }
+            Region::Shared => {
+                for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                    for (lane, value) in half.iter_mut().enumerate() {
+                        let index = shared_index(start + rows.step * lane as u64);
+                        *value = join(self.shared[index], self.shared[index | 1]);
+                    }
+                }
+            }
+            Region::Local => {
+                let index = (starts[0] >> 2) as usize;
+                let (low, high) = (&self.local[index], &self.local[index + 1]);
+                for lane in 0..32 {
+                    into[lane] = join(low[lane], high[lane]);
+                }
+            }
+            Region::Param => into.fill(self.param::<8>(starts[0])),
+        }
+    }
+
+    /// Writes the element of `SIZE` bytes at `at` of each lane's access. Of lanes that write the same, the last one stays.
+    #[inline(always)]
+    pub(super) fn write32<const SIZE: u32>(&mut self, rows: &Rows<'_>, at: u64, values: &Row32) {
+        let starts = rows.starts.map(|start| start + at);
+        match rows.region {
+            Region::Global(allocation) => {
+                for (half, start) in values.chunks_exact(HALF).zip(starts) {
+                    if SIZE == 4 && rows.step == 4 {
+                        write_words(allocation, start, half, self.alone);
+                        continue;
+                    }
+                    for (lane, value) in half.iter().enumerate() {
+                        let offset = start + rows.step * lane as u64;
+                        put::<SIZE>(allocation, offset, *value, self.alone);
+                    }
+                }
+            }
+            Region::Shared => {
+                for (half, start) in values.chunks_exact(HALF).zip(starts) {
+                    let words = &mut self.shared[shared_index(start)..];
+                    if SIZE == 4
+                        && rows.step == 4
+                        && let Some(words) = words.first_chunk_mut::<HALF>()
+                    {
+                        words.copy_from_slice(half);
+                        continue;
+                    }
+                    for (lane, value) in half.iter().enumerate() {
+                        let offset = start + rows.step * lane as u64;
+                        let word = &mut self.shared[shared_index(offset)];
+                        *word = paste::<SIZE>(*word, offset, *value);
+                    }
+                }
+            }
+            Region::Local => {
+                let row = &mut self.local[(starts[0] >> 2) as usize];
+                for (word, value) in row.iter_mut().zip(values) {
+                    *word = paste::<SIZE>(*word, starts[0], *value);
+                }
+            }
+            // Refused before.
+            Region::Param => {}
+        }
+    }
+
+    /// The same for 8 bytes.
+    #[inline(always)]
+    pub(super) fn write64(&mut self, rows: &Rows<'_>, at: u64, values: &Row64) {
+        let starts = rows.starts.map(|start| start + at);
+        match rows.region {
+            Region::Global(allocation) => {
+                for (half, start) in values.chunks_exact(HALF).zip(starts) {
+                    for (lane, value) in half.iter().enumerate() {
+                        allocation.store::<8>(start + rows.step * lane as u64, *value);
+                    }
+                }
+            }
+            Region::Shared => {
+                for (half, start) in values.chunks_exact(HALF).zip(starts) {
+                    for (lane, value) in half.iter().enumerate() {
+                        let index = shared_index(start + rows.step * lane as u64);
+                        self.shared[index] = *value as u32;
+                        self.shared[index | 1] = (*value >> 32) as u32;
+                    }
+                }
+            }
+            Region::Local => {
+                let index = (starts[0] >> 2) as usize;
+                for (lane, value) in values.iter().enumerate() {
+                    self.local[index][lane] = *value as u32;
+                    self.local[index + 1][lane] = (*value >> 32) as u32;
+                }
+            }
+            Region::Param => {}
+        }
+    }
+}
+
+/// Reads words of 32 bits from words of 64.
+#[inline(always)]
+fn read_words(allocation: &Allocation, start: u64, into: &mut [u32]) {
+    let both = |word: u64| [word as u32, (word >> 32) as u32];
+    if start.is_multiple_of(8) {
+        let words = &allocation.words_from(start)[..HALF / 2];
+        for (pair, word) in into.chunks_exact_mut(2).zip(words) {
+            pair.copy_from_slice(&both(word.load(Relaxed)));
+        }
+        return;
+    }
+    let words = &allocation.words_from(start)[..HALF / 2 + 1];
+    into[0] = both(words[0].load(Relaxed))[1];
+    into[HALF - 1] = words[HALF / 2].load(Relaxed) as u32;
+    for (pair, word) in into[1..HALF - 1].chunks_exact_mut(2).zip(&words[1..]) {
+        pair.copy_from_slice(&both(word.load(Relaxed)));
+    }
+}
+
+#[inline(always)]
+fn write_words(allocation: &Allocation, start: u64, values: &[u32], alone: bool) {
+    let first = usize::from(!start.is_multiple_of(8));
+    if first == 1 {
+        put::<4>(allocation, start, values[0], alone);
+        let last = start + 4 * (HALF as u64 - 1);
+        put::<4>(allocation, last, values[HALF - 1], alone);
+    }
+    let words = allocation.words_from(start + 4 * first as u64);
+    for (pair, word) in values[first..HALF - first].chunks_exact(2).zip(words) {
+        word.store(join(pair[0], pair[1]), Relaxed);
+    }
+}
+
+/// Writes a part of a word.
+#[inline(always)]
+pub(super) fn put<const SIZE: u32>(allocation: &Allocation, offset: u64, value: u32, alone: bool) {
+    if alone {
+        allocation.store_alone::<SIZE>(offset, u64::from(value));
+    } else {
+        allocation.store::<SIZE>(offset, u64::from(value));
+    }
+}
