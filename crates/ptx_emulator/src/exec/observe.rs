@@ -91,6 +91,8 @@ pub(crate) struct Seen<'a> {
     /// Bytes of each lane, all elements of a vector together.
     pub(crate) size: u32,
     pub(crate) access: Access,
+    /// Bytes from lane to lane, when all lanes of each half of the warp keep to that.
+    pub(crate) step: Option<u64>,
 }
 
 impl<'a> Seen<'a> {
@@ -102,6 +104,7 @@ impl<'a> Seen<'a> {
             lanes: part.lanes,
             size,
             access,
+            step: None,
         }
     }
 }

@@ -126,6 +126,7 @@ impl<'a> Memory<'a> {
             lanes: ALL,
             size,
             access,
+            step: Some(rows.step),
         };
         observer.access(pc, &seen, frame, self);
     }

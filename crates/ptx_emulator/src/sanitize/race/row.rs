@@ -11,11 +11,13 @@ use crate::fault::Access;
 /// Half the lanes of a warp, as many as a line has words.
 const HALF: u32 = 0xffff;
 
-/// Lanes whose words lie in a way that one look is enough.
+/// How the words of half a warp lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
-    /// The words of a line.
+    /// They are a line.
     Line,
+    /// One behind the other.
+    Run,
     /// All the same word.
     Word,
     Other,
@@ -33,52 +35,60 @@ pub(super) fn look(
     let (mut rest, mut hard) = (seen.lanes, 0);
     if simple && seen.size == 4 {
         let reads = seen.access == Access::Read;
-        let patterns = [0, 1].map(|half| pattern(seen, half, reads));
-        let [low, high] = patterns;
-        let alike = low == high && seen.offsets[0] == seen.offsets[16];
+        let patterns = [0, 1].map(|half| pattern(seen, half));
+        let alike = patterns[0] == patterns[1] && seen.offsets[0] == seen.offsets[16];
         for (half, pattern) in patterns.into_iter().enumerate() {
-            let lanes = HALF << (16 * half);
-            let (lanes, pattern) = match pattern {
-                Pattern::Other => continue,
-                // Two lanes that write the same word.
-                _ if alike && !reads => continue,
-                _ if alike && half == 1 => continue,
-                _ if alike => (u32::MAX, pattern),
-                _ => (lanes, pattern),
-            };
+            let mut lanes = HALF << (16 * half);
+            if alike && pattern != Pattern::Run {
+                lanes = u32::MAX;
+            }
+            // Lanes that write the same word race.
+            let quiet = reads || (pattern != Pattern::Word && !alike);
+            if pattern == Pattern::Other || !quiet || rest & lanes != lanes {
+                continue;
+            }
             rest &= !lanes;
             let offset = seen.offsets[16 * half];
+            if pattern == Pattern::Run {
+                hard |= look_at_run(shadow, room, now, (offset, 16 * half), reads);
+                continue;
+            }
             let Some(page) = shadow.page((offset / PAGE_BYTES) as usize, room) else {
                 continue;
             };
             hard |= match pattern {
-                Pattern::Line if reads => read_line(page, now, offset, lanes),
-                Pattern::Line => write_line(page, now, offset, lanes),
-                _ => hard_unless(read(&mut page.words(offset, 1)[0], now, lanes), lanes),
+                Pattern::Word => {
+                    hard_unless(read(&mut page.words(offset, 1)[0], now, lanes), lanes)
+                }
+                _ if reads => read_line(page, now, offset, lanes),
+                _ => write_line(page, now, offset, lanes),
             };
         }
-        if alike && reads && low != Pattern::Other {
+        if rest == 0 {
             return hard;
         }
     }
     hard | look_at_each(shadow, room, now, seen, (rest, simple))
 }
 
-/// How the lanes of half a warp lie.
 #[inline(always)]
-fn pattern(seen: &Seen<'_>, half: usize, reads: bool) -> Pattern {
+fn pattern(seen: &Seen<'_>, half: usize) -> Pattern {
     let offsets = &seen.offsets[16 * half..][..16];
-    if seen.lanes >> (16 * half) & HALF != HALF {
-        return Pattern::Other;
+    let (mut run, mut word) = (0, 0);
+    match seen.step {
+        Some(step) => (run, word) = (step ^ 4, step),
+        None if seen.lanes >> (16 * half) & HALF != HALF => return Pattern::Other,
+        None => {
+            for (lane, offset) in offsets.iter().enumerate() {
+                run |= offset ^ (offsets[0] + 4 * lane as u64);
+                word |= offset ^ offsets[0];
+            }
+        }
     }
-    let (mut line, mut word) = (offsets[0] % LINE_BYTES, 0);
-    for (lane, offset) in offsets.iter().enumerate() {
-        line |= offset ^ (offsets[0] + 4 * lane as u64);
-        word |= offset ^ offsets[0];
-    }
-    match (line, word) {
-        (0, _) => Pattern::Line,
-        (_, 0) if reads => Pattern::Word,
+    match (run, word) {
+        (0, _) if offsets[0].is_multiple_of(LINE_BYTES) => Pattern::Line,
+        (0, _) => Pattern::Run,
+        (_, 0) => Pattern::Word,
         _ => Pattern::Other,
     }
 }
@@ -122,6 +132,36 @@ fn write_line(page: &mut Page, now: &Now, offset: u64, lanes: u32) -> u32 {
             hard
         }
     }
+}
+
+/// Looks at 16 lanes whose words follow each other, from a lane and its offset on.
+fn look_at_run(
+    shadow: &mut Shadow,
+    room: &mut u64,
+    now: &Now,
+    (mut offset, mut lane): (u64, usize),
+    reads: bool,
+) -> u32 {
+    let mut hard = 0;
+    let end = lane + 16;
+    while lane < end {
+        let in_line = (LINE_BYTES - offset % LINE_BYTES) as usize / 4;
+        let count = in_line.min(end - lane);
+        if let Some(page) = shadow.page((offset / PAGE_BYTES) as usize, room) {
+            for (at, cell) in page.words(offset, count).iter_mut().enumerate() {
+                let bit = 1 << (lane + at);
+                let quiet = if reads {
+                    read(cell, now, bit)
+                } else {
+                    write(cell, now, bit)
+                };
+                hard |= hard_unless(quiet, bit);
+            }
+        }
+        lane += count;
+        offset += 4 * count as u64;
+    }
+    hard
 }
 
 /// Looks at lanes page by page, and then word by word.
@@ -235,4 +275,127 @@ fn write(cell: &mut Cell, now: &Now, bit: u32) -> bool {
     cell.write = now.record(bit, true);
     cell.forget_others();
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clocks::Block;
+    use super::super::judge::Act;
+    use super::*;
+    use crate::Module;
+    use crate::exec::Region;
+
+    /// Numbers without a pattern: a linear congruential generator.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (self.0 >> 33) % limit
+        }
+
+        /// Offsets in 1 KiB: words of half a warp in a line, in a run, all the same, far apart, or anywhere.
+        fn offsets(&mut self) -> Row64 {
+            let kind = self.below(6);
+            let starts = [self.below(16), self.below(16)].map(|line| LINE_BYTES * line);
+            let starts = [starts[0], starts[usize::from(self.below(2) == 0)]];
+            let shift = 4 * self.below(16);
+            std::array::from_fn(|lane| {
+                let (start, at) = (starts[lane / 16], lane as u64 % 16);
+                let offset = match kind {
+                    0 | 1 => start + 4 * at,
+                    2 => start + shift + 4 * at,
+                    3 => start + shift,
+                    4 => 64 * at + 4 * (lane as u64 / 16),
+                    _ => 4 * self.below(256),
+                };
+                offset % 1024
+            })
+        }
+    }
+
+    /// The lanes that race, by one way to look.
+    fn racing(
+        shadow: &mut Shadow,
+        act: &Act<'_>,
+        seen: &Seen<'_>,
+        look: impl Fn(&mut Shadow, &Now) -> u32,
+    ) -> u32 {
+        let hard = look(shadow, &act.now);
+        let mut racing = 0;
+        for lane in lanes(hard) {
+            let act = Act { lane, ..*act };
+            let mut hazards = Vec::new();
+            shadow.visit_all(seen.offsets[lane], 4, |at, cell, spilled| {
+                act.visit(at, cell, spilled, &mut hazards);
+            });
+            racing |= u32::from(!hazards.is_empty()) << lane;
+        }
+        racing
+    }
+
+    #[test]
+    fn a_look_at_many_lanes_finds_what_a_look_at_each_does() {
+        let module = Module::parse(".version 8.0\n.target sm_90\n.address_size 64\n");
+        let program = module.expect("there is nothing wrong in it").program;
+        let mut random = Random(1);
+        let mut found = [0; 2];
+        for _ in 0..200 {
+            let mut block = Block::default();
+            block.begin(3, 128, false);
+            let (mut together, mut apart) = (Shadow::default(), Shadow::default());
+            for _ in 0..200 {
+                let warp = random.below(4) as u32;
+                match random.below(4) {
+                    0 => block.meet(),
+                    1 => block.warp_meets(warp, u32::MAX),
+                    _ => {}
+                }
+                let offsets = random.offsets();
+                let masks = [
+                    u32::MAX,
+                    u32::MAX,
+                    HALF,
+                    HALF << 16,
+                    random.below(1 << 32) as u32,
+                ];
+                let writes = random.below(3) == 0;
+                let seen = Seen {
+                    region: Region::Shared,
+                    offsets: &offsets,
+                    lanes: masks[random.below(5) as usize],
+                    size: 4,
+                    access: if writes { Access::Write } else { Access::Read },
+                    step: None,
+                };
+                let act = Act {
+                    program: &program,
+                    block: &block,
+                    now: block.now(warp, random.below(8) as u32),
+                    lane: 0,
+                    writes,
+                    pending: false,
+                    lenient: false,
+                    strength: None,
+                };
+                let all = racing(&mut together, &act, &seen, |shadow, now| {
+                    look(shadow, &mut 1_000, now, &seen, true)
+                });
+                let each = racing(&mut apart, &act, &seen, |shadow, now| {
+                    look_at_each(shadow, &mut 1_000, now, &seen, (seen.lanes, true))
+                });
+                // Of two lanes that write the same word, the one that is looked at later races with the other.
+                if writes {
+                    assert_eq!(all != 0, each != 0);
+                } else {
+                    assert_eq!(all, each);
+                }
+                found[usize::from(all != 0)] += 1;
+            }
+        }
+        assert!(found.iter().all(|&times| times > 1000), "{found:?}");
+    }
 }
