@@ -266,7 +266,7 @@ fn short(value: f64) -> String {
 }
 
 /// Registers the font that the bitmap's text is drawn with: this machine may have none.
-fn font() {
+pub(crate) fn font() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
         // Fails only for bytes that are no font; then drawing text reports it.

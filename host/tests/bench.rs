@@ -1,8 +1,9 @@
 //! The benchmarks' works on the emulator: its times say nothing, its results must be right.
 
+use std::io::Write;
 use std::path::Path;
 
-use blockwise::bench::{self, BenchError, Options, Sizes};
+use blockwise::bench::{self, BenchError, Options, PeersError, Sizes};
 use blockwise::device::{Device, EmulatorLimits, PtxSource};
 
 #[path = "cli/command.rs"]
@@ -77,4 +78,68 @@ fn a_filter_that_leaves_nothing_is_an_error() {
     let error = bench::run(&device, &given(&["fft"], &["16"])).unwrap_err();
     assert!(matches!(error, BenchError::NothingChosen { .. }), "{error}");
     assert!(error.to_string().contains("fft"), "{error}");
+}
+
+/// A peer that answers one work, right and 1 ms long, and ends in an error without a work.
+const PEER: &str = r#"
+import json, sys
+works = json.load(sys.stdin)["works"]
+timing = {"median": 1e-3, "p10": 1e-3, "p90": 2e-3, "samples": 30}
+row = {"implementation": "other", "rung": "r", "policy": "", "timing": timing, "check": "exactly", "passed": True}
+absent = {**row, "rung": "absent", "timing": None, "check": "skipped: no such package", "passed": False}
+json.dump({"rows": [{**row, "work": works[0]["work"]}, {**absent, "work": works[0]["work"]}], "versions": {"other": "1.0"}}, sys.stdout)
+"#;
+
+#[test]
+fn peers_are_joined_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("peer.py");
+    std::fs::write(&script, PEER).unwrap();
+    let options = given(&["sum/f32/tree"], &["5003"]);
+    let device = emulator(&PtxSource::at(Path::new(&command::ptx_folder())));
+    let mut report = bench::run(&device, &options).expect("a report");
+    let works = bench::works(&options);
+    let python = Path::new("python3");
+    if let Err(error @ PeersError::Start { .. }) = bench::join(&mut report, &works, python, &script)
+    {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no Python: {error}");
+        return;
+    }
+    let peer = &report.rows[1];
+    assert_eq!(
+        (peer.implementation.as_str(), peer.bytes),
+        ("other", 4 * 5003)
+    );
+    let copied = peer.of_copy.expect("a share") * report.ceilings.copy_bytes_per_second;
+    assert!(
+        (copied / (4.0 * 5003.0 / 1e-3) - 1.0).abs() < 1e-9,
+        "{copied}"
+    );
+    assert!(report.passed(), "a peer that is absent is no failure");
+    let markdown = report.markdown();
+    for text in [
+        "other 1.0",
+        "| 1.000 ms | 1.000 ms | 2.000 ms |",
+        "no such package",
+    ] {
+        assert!(markdown.contains(text), "{markdown}");
+    }
+    let svg = bench::svg(&report).expect("a picture");
+    assert!(
+        svg.contains("sum/f32/5003") && svg.contains("fastest peer"),
+        "{svg}"
+    );
+
+    std::fs::write(&script, "raise SystemExit(3)").unwrap();
+    let error = bench::join(&mut report, &works, python, &script).unwrap_err();
+    assert!(error.to_string().contains("peer.py failed"), "{error}");
+}
+
+#[test]
+fn without_a_gpu_the_command_says_what_to_do() {
+    let refused = command::Run::of(&mut command::blockwise(["bench"])).ends(2);
+    assert!(
+        refused.stderr.contains("cargo bench -p ptx_emulator"),
+        "{refused:?}"
+    );
 }

@@ -1,11 +1,15 @@
 //! Results, for people and for machines.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Ceilings, Check, Rung, Timing, Work};
 use crate::device::Device;
+
+/// The implementation that our own rows name.
+pub const OURS: &str = "blockwise";
 
 /// All that was measured in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +22,12 @@ pub struct Report {
     pub rows: Vec<Row>,
 }
 
+/// The columns.
+const HEADING: [&str; 12] = [
+    "work", "by", "rung", "median", "p10", "p90", "GB/s", "% copy", "TFLOP/s", "% FMA", "policy",
+    "check",
+];
+
 /// Where, when and with what inputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -29,6 +39,9 @@ pub struct Run {
     pub date: String,
     /// What the random inputs followed from.
     pub seed: u64,
+    /// The peers' versions, where there were peers.
+    #[serde(default)]
+    pub versions: BTreeMap<String, String>,
 }
 
 /// One implementation of one work.
@@ -67,6 +80,7 @@ impl Run {
             driver: properties.driver.clone(),
             date: today(),
             seed,
+            versions: BTreeMap::new(),
         }
     }
 }
@@ -84,21 +98,40 @@ impl Row {
             0 => check.how.clone(),
             wrong => format!("WRONG: {wrong} elements; {}", check.how),
         };
-        let per_second = |amount: u64| amount as f64 / timing.median;
         Row {
-            of_copy: Some(per_second(work.bytes) / ceilings.copy_bytes_per_second),
-            of_fma: (work.ty == "f32" && work.operations > 0)
-                .then(|| per_second(work.operations) / ceilings.fma_per_second),
             timing: Some(timing),
             passed: check.wrong == 0,
             ..Row::skipped(work, rung, &verdict)
+        }
+        .with_shares(work, ceilings)
+    }
+
+    /// With the shares of the ceilings that follow from the median.
+    pub(super) fn with_shares(self, work: &Work, ceilings: &Ceilings) -> Self {
+        let share = |amount: u64, ceiling: f64| {
+            let timing = self.timing.as_ref()?;
+            (amount > 0).then(|| amount as f64 / timing.median / ceiling)
+        };
+        let operations = if work.ty == "f32" { work.operations } else { 0 };
+        Row {
+            of_copy: share(work.bytes, ceilings.copy_bytes_per_second),
+            of_fma: share(operations, ceilings.fma_per_second),
+            ..self
+        }
+    }
+
+    /// The share of the ceiling that binds.
+    pub fn of_ceiling(&self) -> Option<f64> {
+        match (self.of_copy, self.of_fma) {
+            (Some(copy), Some(fma)) => Some(copy.max(fma)),
+            (copy, fma) => copy.or(fma),
         }
     }
 
     pub(super) fn skipped(work: &Work, rung: &Rung, reason: &str) -> Self {
         Row {
             work: work.name(),
-            implementation: "blockwise".to_owned(),
+            implementation: OURS.to_owned(),
             rung: rung.name.clone(),
             policy: rung.policy.clone(),
             bytes: work.bytes,
@@ -113,31 +146,69 @@ impl Row {
 }
 
 impl Report {
-    /// Whether every result was right.
+    /// Whether every result of ours was right. A peer that is missing or wrong is a row that says so.
     pub fn passed(&self) -> bool {
-        self.rows.iter().all(|row| row.passed)
+        let ours = |row: &&Row| row.implementation == OURS;
+        self.rows.iter().filter(ours).all(|row| row.passed)
     }
 
-    /// A table for a terminal.
-    pub fn table(&self) -> String {
+    /// The rows of each work, in the order of the works, the fastest first.
+    pub fn by_work(&self) -> Vec<(&str, Vec<&Row>)> {
+        let mut works: Vec<(&str, Vec<&Row>)> = Vec::new();
+        for row in &self.rows {
+            match works.iter_mut().find(|(work, _)| *work == row.work) {
+                Some((_, rows)) => rows.push(row),
+                None => works.push((&row.work, vec![row])),
+            }
+        }
+        let seconds = |row: &&Row| row.timing.map_or(f64::INFINITY, |timing| timing.median);
+        for (_, rows) in &mut works {
+            rows.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        }
+        works
+    }
+
+    /// The same table in Markdown, each work's fastest first.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("{}\n\n", self.heading().replace('\n', "  \n"));
+        let line = |cells: &[String; 12]| format!("| {} |\n", cells.join(" | "));
+        text.push_str(&line(&HEADING.map(str::to_owned)));
+        text.push_str(&line(&["---"; 12].map(str::to_owned)));
+        for (_, rows) in self.by_work() {
+            for row in rows {
+                text.push_str(&line(&row.cells().map(|cell| cell.replace('|', "\\|"))));
+            }
+        }
+        text
+    }
+
+    /// Where and when, and what the device can do.
+    fn heading(&self) -> String {
         let Run {
             device,
             driver,
             date,
             seed,
+            versions,
         } = &self.run;
-        let mut text = format!(
-            "{device}, {driver}, {date}, seed {seed}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s\n",
+        let versions: Vec<String> = versions
+            .iter()
+            .map(|(name, version)| format!(", {name} {version}"))
+            .collect();
+        format!(
+            "{device}, {driver}{}, {date}, seed {seed}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s",
+            versions.concat(),
             self.ceilings.copy_bytes_per_second / 1e9,
             self.ceilings.fma_per_second / 1e12
-        );
-        let heading = [
-            "work", "by", "rung", "median", "p10", "p90", "GB/s", "% copy", "TFLOP/s", "% FMA",
-            "policy", "check",
-        ];
-        let mut lines = vec![heading.map(str::to_owned)];
+        )
+    }
+
+    /// A table for a terminal.
+    pub fn table(&self) -> String {
+        let mut text = self.heading() + "\n";
+        let mut lines = vec![HEADING.map(str::to_owned)];
         lines.extend(self.rows.iter().map(Row::cells));
-        let widths: Vec<usize> = (0..heading.len())
+        let widths: Vec<usize> = (0..HEADING.len())
             .map(|column| {
                 let width = |line: &[String; 12]| line[column].chars().count();
                 lines.iter().map(width).max().unwrap_or(0)

@@ -1,12 +1,15 @@
 //! `blockwise bench`.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 
 use super::Global;
 use super::failure::Failure;
-use super::report::Report;
-use crate::bench::{self, BenchError, Options, Size, Sizes};
+use super::report::{self, Report as Outcome};
+use crate::bench::{self, BenchError, Options, PeersError, Report, Size, Sizes};
 use crate::device::{Device, DeviceChoice, DeviceError};
+use crate::io::OutputFile;
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -24,6 +27,20 @@ pub(super) struct Arguments {
     /// One small size of each operation
     #[arg(long)]
     quick: bool,
+    /// Time others too, on the same device, by this script: bench/peers.py of the repository
+    #[arg(long, value_name = "SCRIPT")]
+    peers: Option<PathBuf>,
+    /// The interpreter for --peers
+    #[arg(
+        long,
+        value_name = "PROGRAM",
+        default_value = "python3",
+        requires = "peers"
+    )]
+    python: PathBuf,
+    /// Where to write results.json, results.md and results.svg; with --peers target/bench, unless said otherwise
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
     /// What the random inputs follow from; without it they are new in every run
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -44,11 +61,51 @@ impl Arguments {
 }
 
 /// Times the kernels on the GPU.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Failure> {
     let device = gpu(global)?;
-    let report = bench::run(&device, &arguments.options()).map_err(Failure::from)?;
+    let options = arguments.options();
+    let mut report = bench::run(&device, &options)?;
+    if let Some(script) = &arguments.peers {
+        // The peers find the memory that the device's kernels had.
+        drop(device);
+        let works = bench::works(&options);
+        bench::join(&mut report, &works, &arguments.python, script)?;
+    }
+    let folder = match (&arguments.output, &arguments.peers) {
+        (Some(folder), _) => Some(folder.as_path()),
+        (None, Some(_)) => Some(Path::new("target/bench")),
+        (None, None) => None,
+    };
+    if let Some(folder) = folder {
+        write(&report, folder)?;
+    }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Report::new(report.table(), json).passed(report.passed()))
+    Ok(Outcome::new(report.table(), json).passed(report.passed()))
+}
+
+/// Writes the results for machines, for a document, and as a picture.
+fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::new(format!("cannot create {}: {error}", folder.display())))?;
+    let json =
+        serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
+    let picture = bench::svg(report).map_err(Failure::new)?;
+    for (name, text) in [
+        ("results.json", json),
+        ("results.md", report.markdown()),
+        ("results.svg", picture),
+    ] {
+        let path = folder.join(name);
+        OutputFile::prepare(&path)?.write(text.as_bytes())?;
+        report::note(&format!("{} written", path.display()));
+    }
+    Ok(())
+}
+
+impl From<PeersError> for Failure {
+    fn from(error: PeersError) -> Self {
+        Failure::new(error.to_string()).hint("the script needs Python 3; it says itself what else")
+    }
 }
 
 /// The GPU with the kernels loaded: nothing else has a clock that tells how fast a kernel is.

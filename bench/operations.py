@@ -1,0 +1,338 @@
+"""The works: inputs, what libraries offer for them, and the comparison with a reference."""
+
+import importlib
+import math
+
+DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64"}
+
+
+def module(name):
+    """A package, with TF32 off: these works are in full FP32."""
+    found = importlib.import_module(name)
+    if name == "torch":
+        found.backends.cuda.matmul.allow_tf32 = False
+        found.backends.cudnn.allow_tf32 = False
+        found.backends.cudnn.benchmark = True
+    return found
+
+
+def versions():
+    """The versions of the packages that are there."""
+    there = {}
+    for name in ["torch", "cupy", "numba"]:
+        try:
+            there[name] = importlib.import_module(name).__version__
+        except ImportError:
+            pass
+    return there
+
+
+def forget():
+    """Gives cached memory back."""
+    try:
+        module("torch").cuda.empty_cache()
+    except ImportError:
+        pass
+
+
+class Problem:
+    """A work with its inputs on the device: `arrays[copy]` holds them and the output by their names in the twins."""
+
+    def __init__(self, cupy, work, copies):
+        self.cupy, self.work, self.size = cupy, work, work["size"]
+        self.dtype = cupy.dtype(DTYPES[work["type"]])
+        self.random = cupy.random.default_rng()
+        self.expected = []
+        self.arrays = [self.make() for _ in range(copies)]
+        self.results = [None] * copies
+
+    def uniform(self, *shape):
+        if self.dtype.kind == "i":
+            return self.random.integers(-(2**63), 2**63 - 1, shape, dtype=self.dtype)
+        values = self.random.random(shape, dtype=self.dtype)
+        values *= 2
+        values -= 1
+        return values
+
+    def whole(self, length):
+        """Whole numbers from -8 to 8: their sums are exact in any order."""
+        values = self.cupy.empty(length, self.dtype)
+        step = 1 << 26
+        for start in range(0, length, step):
+            part = values[start : start + step]
+            part[...] = self.random.integers(-8, 9, part.shape, dtype=self.cupy.int32)
+        return values
+
+    def poison(self):
+        for arrays in self.arrays:
+            arrays["out"].data.memset(0xFF, arrays["out"].nbytes)
+        self.results = [None] * len(self.arrays)
+
+    def keep(self, copy, result):
+        """What a launch returned; a launch that writes to `out` returns nothing."""
+        self.results[copy] = result
+
+    def result(self, copy):
+        result = self.results[copy]
+        return self.arrays[copy]["out"] if result is None else self.cupy.asarray(result)
+
+    def check(self, rung):
+        wrong, how = 0, ""
+        for copy in range(len(self.arrays)):
+            how, differ = self.compare(copy, self.result(copy), rung)
+            wrong += int(differ)
+        return how, wrong
+
+    def tensors(self, *names):
+        """PyTorch's view of the arrays of every copy."""
+        torch = module("torch")
+        return [[torch.from_dlpack(arrays[name]) for name in names] for arrays in self.arrays]
+
+    def torch(self, call, *names):
+        """A launch by PyTorch: `call(torch, *tensors)` for the arrays of these names."""
+
+        def make():
+            torch, tensors = module("torch"), self.tensors(*names)
+            return lambda copy: call(torch, *tensors[copy])
+
+        return make
+
+    def cupy_call(self, call, *names):
+        return lambda: lambda copy: call(self.cupy, *(self.arrays[copy][name] for name in names))
+
+
+class Reduce(Problem):
+    """Sum, minimum, maximum, dot product. Names: a, b, n, out (results of blocks, or one element)."""
+
+    def make(self):
+        (n,) = self.size
+        draw = self.uniform if self.work["operation"] in ("min", "max") else self.whole
+        arrays = {"a": draw(n), "out": self.cupy.empty(1 << 16, self.dtype)}
+        if self.work["operation"] == "dot":
+            arrays["b"] = draw(n)
+        self.expected.append(self.reference(arrays))
+        return arrays
+
+    def reference(self, arrays):
+        cp, operation = self.cupy, self.work["operation"]
+        if operation in ("min", "max"):
+            return getattr(arrays["a"].get(), operation)()
+        total, step = 0, 1 << 26
+        for start in range(0, self.size[0], step):
+            part = arrays["a"][start : start + step].astype(cp.int64)
+            if operation == "dot":
+                part *= arrays["b"][start : start + step].astype(cp.int64)
+            total += int(part.sum())
+        return total
+
+    def names(self):
+        return {"n": self.size[0]}
+
+    def peers(self):
+        operation = self.work["operation"]
+        if operation == "dot":
+            calls = [("cupy", "cupy.dot", self.cupy_call(lambda cp, a, b: cp.dot(a, b), "a", "b"))]
+            if self.dtype.kind == "f":
+                dot = lambda torch, a, b: torch.dot(a, b)
+                calls.append(("torch", "torch.dot (cuBLAS)", self.torch(dot, "a", "b")))
+        else:
+            functions = {"sum": "sum", "min": "amin", "max": "amax"}
+            of_torch = lambda torch, a: getattr(torch, functions[operation])(a, dim=0)
+            of_cupy = lambda cp, a: getattr(cp, functions[operation])(a)
+            calls = [
+                ("torch", f"torch.{functions[operation]}", self.torch(of_torch, "a")),
+                ("cupy", f"cupy.{functions[operation]} (CUB)", self.cupy_call(of_cupy, "a")),
+            ]
+        return [(by, rung, "", make) for by, rung, make in calls]
+
+    def compare(self, copy, result, rung):
+        operation = self.work["operation"]
+        # Partial results of blocks are folded here; what no block wrote is still poison.
+        values = result.ravel()
+        if values.size > 1:
+            values = values[: int(self.blocks)]
+        values = values.get().astype("float64")
+        folded = getattr(values, operation)() if operation in ("min", "max") else values.sum()
+        return "exactly", folded != self.expected[copy]
+
+
+class Convolution(Problem):
+    """Convolutions. Names: signal, taps, n, m, outputs, offset, out."""
+
+    MODES = {"conv-same": "same", "conv-full": "full"}
+    WINDOWS, RUN = 24, 4096
+
+    def make(self):
+        n, m = self.size
+        length = self.names()["outputs"]
+        return {"signal": self.uniform(n), "taps": self.uniform(m), "out": self.cupy.empty(length, self.dtype)}
+
+    def names(self):
+        n, m = self.size
+        full = self.work["operation"] == "conv-full"
+        return {"n": n, "m": m, "outputs": n + m - 1 if full else n, "offset": 0 if full else (m - 1) // 2}
+
+    def peers(self):
+        n, m = self.size
+        mode = self.MODES[self.work["operation"]]
+        left = (m - 1) - self.names()["offset"]
+        right = self.names()["outputs"] + m - 1 - n - left
+
+        def of_torch():
+            torch = module("torch")
+            tensors = self.tensors("signal", "taps")
+            # cuDNN correlates: the taps are turned round beforehand, outside the time. Unequal padding is a copy of the signal.
+            turned = [(signal.view(1, 1, -1), taps.flip(0).view(1, 1, -1)) for signal, taps in tensors]
+            functional = torch.nn.functional
+
+            def launch(copy):
+                signal, taps = turned[copy]
+                if left == right:
+                    return functional.conv1d(signal, taps, padding=left).view(-1)
+                return functional.conv1d(functional.pad(signal, (left, right)), taps).view(-1)
+
+            return launch
+
+        peers = [
+            ("torch", "conv1d (cuDNN)", "", of_torch),
+            ("cupy", "cupy.convolve (FFT)", "", self.cupy_call(lambda cp, s, t: cp.convolve(s, t, mode), "signal", "taps")),
+        ]
+        if mode == "same" and self.dtype == self.cupy.float32:
+            peers.append(("numba", "document: shared memory", "256 threads", self.numba))
+        return peers
+
+    def numba(self):
+        """The tutorial's kernel, its barrier outside every branch and its halo loaded by all threads."""
+        cuda, float32 = importlib.import_module("numba.cuda"), importlib.import_module("numba").float32
+        n, m = self.size
+        threads, offset = 256, (m - 1) // 2
+
+        @cuda.jit
+        def convolve(signal, taps, out):
+            tile = cuda.shared.array(0, float32)
+            first = cuda.blockIdx.x * cuda.blockDim.x
+            slot = cuda.threadIdx.x
+            while slot < cuda.blockDim.x + taps.size - 1:
+                at = first + slot + offset - (taps.size - 1)
+                tile[slot] = signal[at] if 0 <= at < signal.size else float32(0)
+                slot += cuda.blockDim.x
+            cuda.syncthreads()
+            i = first + cuda.threadIdx.x
+            if i < out.size:
+                total = float32(0)
+                for k in range(taps.size):
+                    total += taps[k] * tile[cuda.threadIdx.x + taps.size - 1 - k]
+                out[i] = total
+
+        configured = convolve[math.ceil(n / threads), threads, 0, 4 * (threads + m - 1)]
+        views = [[cuda.as_cuda_array(arrays[name]) for name in ("signal", "taps", "out")] for arrays in self.arrays]
+        return lambda copy: configured(*views[copy])
+
+    def compare(self, copy, result, rung):
+        import numpy
+
+        arrays = self.arrays[copy]
+        n, m = self.size
+        outputs, offset = self.names()["outputs"], self.names()["offset"]
+        taps = arrays["taps"].get().astype(numpy.float64)
+        roundoff = 2.0**-24 if self.dtype == self.cupy.float32 else 2.0**-53
+        run = min(self.RUN, outputs)
+        starts = [0, outputs - run, *numpy.random.default_rng().integers(0, outputs - run + 1, self.WINDOWS - 2)]
+        wrong = int(self.cupy.isnan(result).sum())
+        for start in map(int, starts):
+            first = start + offset - (m - 1)
+            needed = numpy.zeros(run + m - 1)
+            low, high = max(first, 0), min(first + run + m - 1, n)
+            needed[low - first : high - first] = arrays["signal"][low:high].get()
+            expected = numpy.convolve(needed, taps, "valid")
+            bound = (m + 2) * roundoff * numpy.convolve(numpy.abs(needed), numpy.abs(taps), "valid")
+            if "FFT" in rung or "cuDNN" in rung:
+                # A transform spreads its error over all outputs.
+                bound = bound + 16 * roundoff * math.log2(n) * numpy.abs(taps).sum()
+            error = numpy.abs(result[start : start + run].get() - expected)
+            wrong += int((~(error <= bound)).sum())
+        return f"{self.WINDOWS * run} of {outputs} outputs, all written", wrong
+
+
+class Matmul(Problem):
+    """Products of matrices. Names: a, b, rows, inner, cols, out."""
+
+    def make(self):
+        rows, inner, cols = self.size
+        return {"a": self.uniform(rows, inner), "b": self.uniform(inner, cols), "out": self.cupy.empty((rows, cols), self.dtype)}
+
+    def names(self):
+        return dict(zip(("rows", "inner", "cols"), self.size))
+
+    def peers(self):
+        def product(torch, a, b, out):
+            torch.matmul(a, b, out=out)
+
+        return [("torch", "matmul (cuBLAS SGEMM)", "TF32 off", self.torch(product, "a", "b", "out"))]
+
+    def compare(self, copy, result, rung):
+        cp, arrays = self.cupy, self.arrays[copy]
+        rows, inner, _ = self.size
+        some = cp.unique(cp.concatenate([cp.array([0, rows - 1]), cp.random.randint(0, rows, 62)]))
+        a, b = arrays["a"][some].astype(cp.float64), arrays["b"].astype(cp.float64)
+        expected, magnitude = a @ b, abs(a) @ abs(b)
+        wrong = ~(abs(result[some] - expected) <= (inner + 1) * 2.0**-24 * magnitude)
+        return f"{some.size} rows, all written", int(wrong.sum()) + int(cp.isnan(result).sum())
+
+
+class Transpose(Problem):
+    """Transposes. Names: input, rows, cols, out."""
+
+    def make(self):
+        rows, cols = self.size
+        return {"input": self.uniform(rows, cols), "out": self.cupy.empty((cols, rows), self.dtype)}
+
+    def names(self):
+        return dict(zip(("rows", "cols"), self.size))
+
+    def peers(self):
+        def of_torch(torch, source, out):
+            out.copy_(source.t())
+
+        def of_cupy(cp, source, out):
+            out[...] = source.T
+
+        return [
+            ("torch", "copy_(t())", "", self.torch(of_torch, "input", "out")),
+            ("cupy", "out[...] = input.T", "", self.cupy_call(of_cupy, "input", "out")),
+        ]
+
+    def compare(self, copy, result, rung):
+        return "every element, exactly", int((result != self.arrays[copy]["input"].T).sum())
+
+
+class Reverse(Problem):
+    """Reversals. Names: input, n, out."""
+
+    def make(self):
+        (n,) = self.size
+        return {"input": self.uniform(n), "out": self.cupy.empty(n, self.dtype)}
+
+    def names(self):
+        return {"n": self.size[0]}
+
+    def peers(self):
+        def of_cupy(cp, source, out):
+            out[...] = source[::-1]
+
+        return [
+            ("torch", "flip", "", self.torch(lambda torch, source: torch.flip(source, (0,)), "input")),
+            ("cupy", "out[...] = input[::-1]", "", self.cupy_call(of_cupy, "input", "out")),
+        ]
+
+    def compare(self, copy, result, rung):
+        return "every element, exactly", int((result != self.arrays[copy]["input"][::-1]).sum())
+
+
+PROBLEMS = {
+    **dict.fromkeys(["sum", "min", "max", "dot"], Reduce),
+    **dict.fromkeys(["conv-same", "conv-full"], Convolution),
+    "matmul": Matmul,
+    "transpose": Transpose,
+    "reverse": Reverse,
+}

@@ -1,0 +1,44 @@
+// Twins of kernels/src/transpose and kernels/src/reverse.
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "naive", "kernel": "transpose_naive", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "tiled", "kernel": "transpose_tiled", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "padded", "kernel": "transpose_padded", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
+//! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
+
+typedef long long i64;
+const int TILE = 32, ROWS = 8;
+
+extern "C" __global__ void transpose_naive(const float* __restrict__ input, float* out, i64 rows, i64 cols) {
+    i64 col = (i64)blockIdx.x * TILE + threadIdx.x, top = (i64)blockIdx.y * TILE;
+    for (int j = threadIdx.y; j < TILE; j += ROWS)
+        if (top + j < rows && col < cols) out[col * rows + top + j] = input[(top + j) * cols + col];
+}
+
+template <int PITCH> __device__ void through_tile(const float* __restrict__ input, float* out, i64 rows, i64 cols) {
+    __shared__ float tile[TILE * PITCH];
+    i64 left = (i64)blockIdx.x * TILE, top = (i64)blockIdx.y * TILE;
+    int x = threadIdx.x, y = threadIdx.y;
+    for (int j = y; j < TILE; j += ROWS)
+        if (top + j < rows && left + x < cols) tile[j * PITCH + x] = input[(top + j) * cols + left + x];
+    __syncthreads();
+    for (int j = y; j < TILE; j += ROWS)
+        if (left + j < cols && top + x < rows) out[(left + j) * rows + top + x] = tile[x * PITCH + j];
+}
+extern "C" __global__ void transpose_tiled(const float* input, float* out, i64 rows, i64 cols) { through_tile<TILE>(input, out, rows, cols); }
+extern "C" __global__ void transpose_padded(const float* input, float* out, i64 rows, i64 cols) { through_tile<TILE + 1>(input, out, rows, cols); }
+
+__device__ void reverse(const float* __restrict__ input, i64 n, float* out, float* tile) {
+    i64 first = (i64)blockIdx.x * blockDim.x, t = threadIdx.x;
+    i64 count = n - first < blockDim.x ? n - first : blockDim.x;
+    if (t < count) tile[t] = input[first + t];
+    __syncthreads();
+    if (t < count) out[n - first - count + t] = tile[count - 1 - t];
+}
+extern "C" __global__ void reverse_static(const float* input, i64 n, float* out) {
+    __shared__ float tile[256];
+    reverse(input, n, out, tile);
+}
+extern "C" __global__ void reverse_dynamic(const float* input, i64 n, float* out) {
+    extern __shared__ float tile[];
+    reverse(input, n, out, tile);
+}
