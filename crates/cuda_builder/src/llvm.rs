@@ -117,15 +117,15 @@ fn link(
     take(&[crates], &linked)
 }
 
-/// Adds the functions of libdevice that the module calls. A module that calls none does not need the library to exist.
+/// Adds the functions of libdevice that the module calls. A module that calls none does not need the library to exist; calls that
+/// no kernel reaches go away with the functions that hold them.
 fn link_libdevice(
     toolchain: &Toolchain,
     bitcode: &Bitcode,
     folder: &Folder,
     module: String,
 ) -> Result<String, CudaBuilderError> {
-    let calls_it = |line: &str| line.starts_with("declare ") && line.contains(" @__nv_");
-    if !module.lines().any(calls_it) {
+    if !functions::uses(&module, &kernels_and_constants(&module).names, "__nv_") {
         return Ok(module);
     }
     let library = libdevice::find_or_fetch(&bitcode.tools_folder)?;

@@ -67,6 +67,33 @@ pub(crate) fn reached_from<'a>(functions: &[Function<'a>]) -> HashMap<&'a str, V
     reached
 }
 
+/// Whether any function that may run uses a symbol that begins so. Those that nothing refers to but each other cannot run; one
+/// whose address is in a table may.
+pub(crate) fn uses(ir: &str, roots: &[&str], prefix: &str) -> bool {
+    let functions = functions(ir);
+    let by_name: HashMap<_, _> = functions
+        .iter()
+        .map(|function| (function.name, function))
+        .collect();
+    let in_tables = ir
+        .lines()
+        .filter(|line| line.starts_with('@'))
+        .flat_map(|line| symbols(line).map(|symbol| symbol.name));
+    let mut waiting: Vec<&str> = roots.iter().copied().chain(in_tables).collect();
+    let mut seen = HashSet::new();
+    while let Some(name) = waiting.pop() {
+        if name.starts_with(prefix) {
+            return true;
+        }
+        let Some(function) = by_name.get(name).filter(|_| seen.insert(name)) else {
+            continue;
+        };
+        let used = function.body.iter().flat_map(|line| symbols(line));
+        waiting.extend(used.map(|symbol| symbol.name));
+    }
+    false
+}
+
 /// The kernels from which a function is reached, for a message.
 pub(crate) fn kernels_of(reached: &HashMap<&str, Vec<&str>>, function: &str) -> String {
     reached
@@ -94,5 +121,16 @@ mod tests {
         let reached = reached_from(&functions);
         assert_eq!(kernels_of(&reached, "f"), "k");
         assert_eq!(kernels_of(&reached, "lonely"), "(none)");
+    }
+
+    #[test]
+    fn what_cannot_run_uses_nothing() {
+        let ir = "@TABLE = constant [1 x ptr] [ptr @listed]\ndefine void @k() {\n  call void @a()\n}\n\
+                  define void @a() {\n  ret void\n}\ndefine void @dead() {\n  call void @__nv_dead()\n}\n\
+                  define void @listed() {\n  call void @__nv_listed()\n}\n";
+        assert!(uses(ir, &["k"], "a"));
+        assert!(uses(ir, &["k"], "__nv_listed"));
+        assert!(!uses(ir, &["k"], "__nv_dead"));
+        assert!(uses(ir, &["k", "dead"], "__nv_dead"));
     }
 }
