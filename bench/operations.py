@@ -203,6 +203,12 @@ class Convolution(Problem):
 
     def numba(self):
         """The tutorial's kernel, its barrier outside every branch and its halo loaded by all threads."""
+        import numpy
+
+        # numba 0.68 asks for names that NumPy 2.5 has no more.
+        for old, new in {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}.items():
+            if not hasattr(numpy, old):
+                setattr(numpy, old, getattr(numpy, new))
         cuda, float32 = importlib.import_module("numba.cuda"), importlib.import_module("numba").float32
         n, m = self.size
         threads, offset = 256, (m - 1) // 2

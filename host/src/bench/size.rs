@@ -83,9 +83,18 @@ impl Sizes {
                     [side] if square => Some([side; N]),
                     ref extents => extents.try_into().ok(),
                 })
+                .filter(|extents| fits(extents))
                 .collect(),
         }
     }
+}
+
+/// Whether so many products can be counted, with their bytes: a long vector's length is no side of a cube.
+fn fits(extents: &[usize]) -> bool {
+    let product = extents
+        .iter()
+        .try_fold(64_usize, |product, &extent| product.checked_mul(extent));
+    product.is_some_and(|product| isize::try_from(product).is_ok())
 }
 
 #[cfg(test)]
@@ -115,5 +124,8 @@ mod tests {
         assert_eq!(given.pick(false, &[], &[]), [[5, 7]]);
         assert_eq!(given.pick(true, &[], &[]), [[64, 64], [5, 7]]);
         assert_eq!(given.pick(true, &[], &[]), [[64, 64, 64]]);
+        let long = Sizes::Given(vec!["2^29".parse().unwrap()]);
+        assert_eq!(long.pick(false, &[], &[]), [[1 << 29]]);
+        assert_eq!(long.pick::<3>(true, &[], &[]), [[0; 3]; 0]);
     }
 }
