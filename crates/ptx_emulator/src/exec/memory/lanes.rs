@@ -13,9 +13,10 @@ impl Memory<'_> {
         let offsets = &*self.offsets;
         match part.region {
             Region::Global(allocation) => {
+                let memory = allocation.words_from(0);
                 let mut words = [0; 32];
                 for lane in 0..32 {
-                    words[lane] = allocation.word(offsets[lane] + at).load(Relaxed);
+                    words[lane] = memory[((offsets[lane] + at) >> 3) as usize].load(Relaxed);
                 }
                 // Both from memory, where they lie in rows: then the rest is vector code.
                 let (words, offsets) = black_box((&words, offsets));

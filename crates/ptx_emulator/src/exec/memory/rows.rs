@@ -20,33 +20,21 @@ pub(super) struct Rows<'a> {
     pub(super) region: Region<'a>,
     /// The offsets of lanes 0 and 16.
     starts: [u64; 2],
-    /// 0, or the bytes of a lane's access.
+    /// Bytes from lane to lane: 0, those of a lane's access when all lie together, or a column's.
     step: u64,
 }
 
-/// What each lane of a half is away from the first, for steps of 0, 1, 2, 4, 8, 16 and 32 bytes.
-static STEPS: [[u64; HALF]; 7] = {
-    let mut steps = [[0; HALF]; 7];
-    let mut at = 0;
-    while at < 6 * HALF {
-        steps[1 + at / HALF][at % HALF] = ((at % HALF) as u64) << (at / HALF);
-        at += 1;
-    }
-    steps
-};
-
 /// The addresses of lanes 0 and 16 and the step from lane to lane, when all lanes of both halves keep to it.
 #[inline(always)]
-fn stepped(addresses: &Row64, bytes: u64) -> Option<([u64; 2], u64)> {
+fn stepped(addresses: &Row64) -> Option<([u64; 2], u64)> {
     let step = addresses[1].wrapping_sub(addresses[0]);
-    if step != 0 && step != bytes {
-        return None;
-    }
-    let steps = STEPS.get((64 - step.leading_zeros()) as usize)?;
+    // Narrow, so that products are one instruction.
+    let narrow = u32::try_from(step).ok()?;
     let firsts = [addresses[0], addresses[HALF]];
     let mut differences = [0; HALF];
     for lane in 0..HALF {
-        let [low, high] = firsts.map(|first| first.wrapping_add(steps[lane]));
+        let away = u64::from(narrow) * lane as u64;
+        let [low, high] = firsts.map(|first| first.wrapping_add(away));
         differences[lane] = (addresses[lane] ^ low) | (addresses[HALF + lane] ^ high);
     }
     let mut sum = [0; 4];
@@ -70,17 +58,17 @@ impl<'a> Memory<'a> {
     ) -> Option<Rows<'a>> {
         let bytes = u64::from(t.bytes());
         let (firsts, step) = if t.address.wide {
-            let (firsts, step) = stepped(frame.r64(t.address.row), bytes)?;
+            let (firsts, step) = stepped(frame.r64(t.address.row))?;
             let shift = i64::from(t.address.offset) as u64;
             (firsts.map(|first| first.wrapping_add(shift)), step)
         } else {
-            stepped(&frame.addresses(t.address), bytes)?
+            stepped(&frame.addresses(t.address))?
         };
         let (region, base, length) = self.region(space, firsts[0], pc)?;
         let starts = firsts.map(|address| address.wrapping_sub(base));
         let last = length.checked_sub(bytes + step * (HALF as u64 - 1))?;
         let fits = starts[0] <= last && starts[1] <= last;
-        if !fits || (starts[0] | starts[1]) & (bytes - 1) != 0 {
+        if !fits || (starts[0] | starts[1] | step) & (bytes - 1) != 0 {
             return None;
         }
         let simple = match region {
@@ -137,17 +125,19 @@ impl<'a> Memory<'a> {
         let starts = rows.starts.map(|start| start + at);
         match rows.region {
             Region::Global(allocation) => {
-                for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                // Both halves read the same in a tile's column.
+                let parts = if starts[0] == starts[1] { 1 } else { 2 };
+                for (half, start) in into.chunks_exact_mut(HALF).zip(starts).take(parts) {
                     if rows.step == 0 {
                         half.fill(allocation.load::<SIZE>(start) as u32);
                     } else if SIZE == 4 && rows.step == 4 {
                         read_words(allocation, start, half);
                     } else {
-                        for (lane, value) in half.iter_mut().enumerate() {
-                            let offset = start + rows.step * lane as u64;
-                            *value = allocation.load::<SIZE>(offset) as u32;
-                        }
+                        read_column::<SIZE>(allocation, start, rows.step, half);
                     }
+                }
+                if parts == 1 {
+                    into.copy_within(..HALF, HALF);
                 }
             }
             Region::Shared => {
@@ -308,6 +298,19 @@ fn read_words(allocation: &Allocation, start: u64, into: &mut [u32]) {
     into[HALF - 1] = words[HALF / 2].load(Relaxed) as u32;
     for (pair, word) in into[1..HALF - 1].chunks_exact_mut(2).zip(&words[1..]) {
         pair.copy_from_slice(&both(word.load(Relaxed)));
+    }
+}
+
+/// Reads `SIZE` bytes every `step`.
+#[inline(always)]
+fn read_column<const SIZE: u32>(allocation: &Allocation, start: u64, step: u64, into: &mut [u32]) {
+    // One slice for all lanes: nothing about it is loaded again between them.
+    let words = allocation.words_from(0);
+    let mut offset = start;
+    for value in into {
+        let word = words[(offset >> 3) as usize].load(Relaxed);
+        *value = (word >> (8 * (offset & 7))) as u32 & (u32::MAX >> (32 - 8 * SIZE));
+        offset += step;
     }
 }
 
