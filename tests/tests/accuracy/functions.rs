@@ -15,8 +15,9 @@ pub(crate) struct Function {
     /// The kernel is `<name>_f32` or `<name>_f64`.
     pub(crate) name: &'static str,
     pub(crate) oracle: Oracle,
-    /// The greatest distance from the correctly rounded result, in steps of `f32` and of `f64`: the CUDA C++ programming guide's
-    /// appendix on mathematical functions, tables of maximum ulp errors.
+    /// The greatest distance from the correctly rounded result, in steps of `f32` and of `f64`: the CUDA C++ Programming Guide, appendix
+    /// "Mathematical Functions", tables "Single-Precision" and "Double-Precision Mathematical Standard Library Functions with Maximum
+    /// ULP Error". Its editions differ in some functions; the smallest figure stands here.
     pub(crate) bounds: [u64; 2],
     /// Where half of the arguments come from; the other half is any bit pattern.
     pub(crate) interval: (f64, f64),
@@ -64,23 +65,23 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("cbrt", One(f64::cbrt, Big::cbrt), [1, 1], (-10.0, 10.0)),
     function("hypot", Two(f64::hypot, hypot), [3, 2], (-10.0, 10.0)),
     function("powf", Two(f64::powf, Big::pow), [4, 2], (0.0, 20.0)),
-    function("sin", One(f64::sin, Big::sin), [2, 2], (-10.0, 10.0)),
-    function("cos", One(f64::cos, Big::cos), [2, 2], (-10.0, 10.0)),
+    function("sin", One(f64::sin, Big::sin), [2, 1], (-10.0, 10.0)),
+    function("cos", One(f64::cos, Big::cos), [2, 1], (-10.0, 10.0)),
     function("tan", One(f64::tan, Big::tan), [4, 2], (-10.0, 10.0)),
     function("asin", One(f64::asin, Big::asin), [2, 2], (-1.0, 1.0)),
-    function("acos", One(f64::acos, Big::acos), [2, 2], (-1.0, 1.0)),
+    function("acos", One(f64::acos, Big::acos), [2, 1], (-1.0, 1.0)),
     function("atan", One(f64::atan, Big::atan), [2, 2], (-10.0, 10.0)),
     function("atan2", Two(f64::atan2, atan2), [3, 2], (-10.0, 10.0)),
-    function("sinh", One(f64::sinh, Big::sinh), [3, 2], (-90.0, 90.0)),
+    function("sinh", One(f64::sinh, Big::sinh), [3, 1], (-90.0, 90.0)),
     function("cosh", One(f64::cosh, Big::cosh), [2, 1], (-90.0, 90.0)),
-    function("tanh", One(f64::tanh, Big::tanh), [2, 2], (-5.0, 5.0)),
+    function("tanh", One(f64::tanh, Big::tanh), [2, 1], (-5.0, 5.0)),
     function(
         "asinh",
         One(f64::asinh, |x| series_if_tiny(x, Big::asinh)),
-        [3, 3],
+        [3, 2],
         (-10.0, 10.0),
     ),
-    function("acosh", One(f64::acosh, Big::acosh), [4, 3], (1.0, 10.0)),
+    function("acosh", One(f64::acosh, Big::acosh), [4, 2], (1.0, 10.0)),
     function(
         "atanh",
         One(f64::atanh, |x| series_if_tiny(x, Big::atanh)),

@@ -120,45 +120,53 @@ fn arguments<T: Float>(function: &Function, random: &mut StdRng, count: usize) -
     arguments
 }
 
-/// Runs one function on one device and returns the greatest distance, with where it was.
-fn worst<T: Float>(bench: &Bench, function: &Function, count: usize) -> (u64, String) {
-    let mut random = StdRng::seed_from_u64(0xACC0 + function.name.len() as u64);
-    let x = arguments::<T>(function, &mut random, count);
-    let mut y = arguments::<T>(function, &mut random, count);
-    y.rotate_left(5); // so that edges meet other edges
-    let buffers =
-        [&x, &y].map(|values| DeviceBuffer::from_slice(&bench.device, values).expect("memory"));
-    let mut passed = Arguments::new().slice(&buffers[0]);
-    if matches!(function.oracle, Oracle::Two(..)) {
-        passed = passed.slice(&buffers[1]);
+/// Arguments of a function, and its correctly rounded values there.
+struct Case<T> {
+    x: Vec<T>,
+    y: Vec<T>,
+    expected: Vec<T>,
+}
+
+impl<T: Float> Case<T> {
+    fn new(function: &Function, count: usize) -> Self {
+        let mut random = StdRng::seed_from_u64(0xACC0 + function.name.len() as u64);
+        let x = arguments::<T>(function, &mut random, count);
+        let mut y = arguments::<T>(function, &mut random, count);
+        y.rotate_left(5); // so that edges meet other edges
+        let pairs = x.par_iter().zip(&y);
+        let expected = pairs
+            .map(|(&x, &y)| T::correctly_rounded(&function.oracle, x, y))
+            .collect();
+        Case { x, y, expected }
     }
-    let kernel = format!("{}_{}", function.name, T::NAME);
-    let got: Vec<T> = bench.run(
-        &kernel,
-        blocks(count.div_ceil(256) as u32, 256),
-        passed,
-        count,
-    );
-    (x, y, got)
-        .into_par_iter()
-        .map(|(x, y, got)| {
-            let expected = T::correctly_rounded(&function.oracle, x, y);
-            let [got_wide, expected_wide] = [got, expected].map(T::to_f64);
-            let distance = match (got_wide.is_nan(), expected_wide.is_nan()) {
+
+    /// Runs the function on one device and returns the greatest distance, with where it was.
+    fn worst(&self, bench: &Bench, function: &Function) -> (u64, String) {
+        let buffers = [&self.x, &self.y]
+            .map(|values| DeviceBuffer::from_slice(&bench.device, values).expect("memory"));
+        let mut passed = Arguments::new().slice(&buffers[0]);
+        if matches!(function.oracle, Oracle::Two(..)) {
+            passed = passed.slice(&buffers[1]);
+        }
+        let kernel = format!("{}_{}", function.name, T::NAME);
+        let count = self.x.len();
+        let launch = blocks(count.div_ceil(256) as u32, 256);
+        let got: Vec<T> = bench.run(&kernel, launch, passed, count);
+        let distance = |at: usize| {
+            let (got, expected) = (got[at], self.expected[at]);
+            match (got.to_f64().is_nan(), expected.to_f64().is_nan()) {
                 (false, false) => got.step().abs_diff(expected.step()),
                 (true, true) => 0,
                 _ => u64::MAX,
-            };
-            (distance, [x.to_f64(), y.to_f64(), got_wide, expected_wide])
-        })
-        .reduce_with(|a, b| if a.0 >= b.0 { a } else { b })
-        .map(|(distance, [x, y, got, expected])| {
-            (
-                distance,
-                format!("{kernel}({x:e}, {y:e}) = {got:e}, not {expected:e}"),
-            )
-        })
-        .expect("there are arguments")
+            }
+        };
+        let worst = (0..count).max_by_key(|&at| distance(at));
+        let at = worst.expect("there are arguments");
+        let [x, y, got, expected] =
+            [self.x[at], self.y[at], got[at], self.expected[at]].map(T::to_f64);
+        let place = format!("{kernel}({x:e}, {y:e}) = {got:e}, not {expected:e}");
+        (distance(at), place)
+    }
 }
 
 fn check<T: Float>() {
@@ -166,15 +174,22 @@ fn check<T: Float>() {
         Ok(text) => text.parse().expect("a number"),
         Err(_) => 1000,
     };
+    let benches = benches();
     let mut failures = Vec::new();
-    for bench in benches() {
-        for function in FUNCTIONS {
-            let (distance, place) = worst::<T>(&bench, function, count);
+    for function in FUNCTIONS {
+        let case = Case::<T>::new(function, count);
+        for bench in &benches {
+            let (distance, place) = case.worst(bench, function);
             let bound = function.bounds[T::BOUND];
-            println!("{:>8} {}: {distance} of {bound}", function.name, T::NAME);
+            let device = &bench.device.properties().name;
+            println!(
+                "{:>8} {}: {distance} of {bound}, {device}",
+                function.name,
+                T::NAME
+            );
             if distance > bound {
                 failures.push(format!(
-                    "{distance} steps, at most {bound} allowed: {place}"
+                    "{distance} steps, at most {bound} allowed: {place}, {device}"
                 ));
             }
         }
