@@ -51,8 +51,8 @@ const WARM_UP: usize = 3;
 /// Seconds that the warm-up takes, at least.
 const WARM_UP_SECONDS: f64 = 0.02;
 
-/// A kernel that keeps the device busy for some 250 µs, and its memory nearly untouched. With 30 µs, a debug build of the host was late:
-/// its launches seemed to take 12 µs more.
+/// A kernel that keeps the device busy for some 250 µs, and its memory nearly untouched: several times what a host takes to queue a
+/// launch and its events. The length is a margin, not a measured need.
 pub(super) struct Delay<'a> {
     device: &'a Device,
     output: DeviceBuffer<f32>,
