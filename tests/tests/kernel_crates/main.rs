@@ -1,4 +1,4 @@
-//! The crates in `tests/kernel_crates/areas`, built for sm_80 and sm_90, on every device that is there: each kernel's results against
+//! The crates in `examples/kernels`, built for sm_80 and sm_90, on every device that is there: each kernel's results against
 //! what is computed here. A test has the name of its crate.
 
 mod algorithms;
@@ -92,9 +92,9 @@ fn assert_close<T: Copy + Into<f64>>(
     }
 }
 
-/// The folders in `areas`, in order.
+/// The folders in `examples/kernels`, in order.
 fn crates() -> Vec<String> {
-    let areas = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel_crates/areas");
+    let areas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/kernels");
     let entries = std::fs::read_dir(&areas).unwrap();
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
