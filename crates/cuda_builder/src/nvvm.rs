@@ -14,7 +14,9 @@ use crate::ir::symbol::symbols;
 /// Where such an attribute would have had an effect that it has not here.
 pub(crate) fn launch_parameters(files: &[PathBuf]) -> Result<Vec<String>, CudaBuilderError> {
     let mut names = Vec::new();
-    for file in files {
+    // What `include_str!` brings may speak of these attributes; only Rust can use them.
+    let rust = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "rs");
+    for file in files.iter().filter(rust) {
         // cargo has just read it; if it is gone, nothing was compiled from it.
         let text = std::fs::read_to_string(file).unwrap_or_default();
         names.extend(in_source(file, &text)?);
@@ -146,6 +148,18 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_text_that_speaks_of_such_attributes_is_no_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "`nvvm_internal::kernel` fn k() {}").unwrap();
+            path
+        };
+        assert!(launch_parameters(&[write("notes.md")]).unwrap().is_empty());
+        assert!(launch_parameters(&[write("lib.rs")]).is_err());
     }
 
     #[test]
