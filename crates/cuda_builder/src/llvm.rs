@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
-    address_space, atomic, barrier, contract, convergent, flush, functions, generic_access, libm,
-    remainder, visible,
+    address_space, atomic, barrier, contract, convergent, extension, flush, functions,
+    generic_access, libm, remainder, visible,
 };
 use crate::nvvm;
 use crate::output::Folder;
@@ -58,6 +58,7 @@ pub(crate) fn emit_ptx(
     let optimised = read(&folder.optimised_ir())?;
     nvvm::check(&optimised, &nvvm::launch_parameters(&bitcode.sources())?)?;
     generic_access::check(&optimised)?;
+    write(&folder.optimised_ir(), &extension::guard(&optimised))?;
 
     run(Command::new(&toolchain.llc)
         .arg(format!("-mcpu={}", builder.arch))

@@ -11,7 +11,8 @@
 //! 5. [`atomic::order`] keeps the memory ordering that LLVM 22 would drop;
 //! 6. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
 //! 7. [`barrier::check`] finds barriers that rustc itself copied;
-//! 8. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer.
+//! 8. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer;
+//! 9. [`extension::guard`], after the optimiser too, works around a miscompilation by LLVM 22's code generator.
 //!
 //! Text, because LLVM's C API would tie the crate to one LLVM, and because llvm-link prints IR in a regular form: one
 //! instruction a line, definitions at the line's start.
@@ -21,6 +22,7 @@ pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod contract;
 pub(crate) mod convergent;
+pub(crate) mod extension;
 pub(crate) mod flush;
 pub(crate) mod functions;
 pub(crate) mod generic_access;
