@@ -7,7 +7,7 @@
 //! | family | kernels |
 //! | --- | --- |
 //! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled) |
-//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree) and [`shuffle`](reduce::shuffle): dot product, sum, min, max |
+//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`shuffle`](reduce::shuffle), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
@@ -30,7 +30,9 @@
 pub mod conv1d;
 pub mod matmul;
 mod number;
+pub mod pack;
 pub mod peak;
 pub mod reduce;
 pub mod reverse;
 pub mod transpose;
+mod unroll;

@@ -94,11 +94,21 @@ pub fn entries(text: &str) -> Vec<Entry> {
     entries
 }
 
-/// Name and bytes of `.shared .align 16 .b8 name[1024];`. The dynamic array is `.extern` and has no size.
+/// Name and bytes of `.shared .align 16 .b8 name[1024];` or `.shared .align 16 .u32 name;`. The dynamic array is `.extern` and has no
+/// size.
 fn shared_array(line: &str) -> Option<(&str, u64)> {
-    let (_, name) = line.strip_prefix(".shared ")?.rsplit_once(' ')?;
-    let (name, bytes) = name.strip_suffix("];")?.split_once('[')?;
-    Some((name, bytes.parse().ok()?))
+    let (ty, name) = line.strip_prefix(".shared ")?.rsplit_once(' ')?;
+    let name = name.strip_suffix(';')?;
+    match name.strip_suffix(']') {
+        Some(array) => {
+            let (name, bytes) = array.split_once('[')?;
+            Some((name, bytes.parse().ok()?))
+        }
+        None => {
+            let bits: u64 = ty.rsplit_once(['u', 'b', 's', 'f'])?.1.parse().ok()?;
+            Some((name, bits / 8))
+        }
+    }
 }
 
 /// The instruction of a line, its operands separated by single spaces, without its guard. `None` for labels and directives.

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::work::rungs;
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
+use crate::device::LaunchPlan;
 use crate::device::{Device, DeviceBuffer};
-use crate::launch::reduce::{self, DEFAULT_GRID_CAP};
+use crate::launch::reduce::{self, Partials};
 use crate::launch::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
 use crate::oracle;
 
@@ -74,11 +75,14 @@ impl Operation {
 fn work<T: Exact>(operation: Operation, len: usize) -> Work {
     let ways = ways();
     let describe = |options: &ReduceOptions| {
-        let threads = options.threads.unwrap_or(kernels::reduce::THREADS);
-        let blocks = options.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
+        let (threads, blocks) = options.shape(len, size_of::<T>());
+        let who = match options.kernel {
+            ReduceKernel::Single => "the last block",
+            _ => "the host",
+        };
         (
             options.kernel.to_string(),
-            format!("{threads} threads, at most {blocks} blocks; the host folds them"),
+            format!("{threads} threads, {blocks} blocks; {who} folds them"),
         )
     };
     Work {
@@ -128,7 +132,7 @@ struct Reduce<T> {
 
 struct Copy<T: Exact> {
     operands: Vec<DeviceBuffer<T>>,
-    partials: DeviceBuffer<T>,
+    partials: Partials<T>,
     expected: T,
 }
 
@@ -139,6 +143,18 @@ struct OnDevice<'a, T: Exact> {
     copies: Vec<Copy<T>>,
 }
 
+impl<T: Exact> Reduce<T> {
+    fn plan(&self, device: &Device, options: &ReduceOptions) -> Result<LaunchPlan, LaunchError> {
+        let (len, properties) = (self.len, device.properties());
+        match self.operation {
+            Operation::Dot => reduce::plan_dot::<T>(len, len, options, properties),
+            Operation::Of(reduction) => {
+                reduce::plan_reduce::<T>(len, reduction, options, properties)
+            }
+        }
+    }
+}
+
 impl<T: Exact> Problem for Reduce<T> {
     fn load<'a>(
         &'a self,
@@ -146,6 +162,8 @@ impl<T: Exact> Problem for Reduce<T> {
         copies: usize,
         inputs: &mut Inputs,
     ) -> Result<Box<dyn Loaded + 'a>, BenchError> {
+        let options = self.ways[0];
+        let plan = self.plan(device, &options)?;
         let mut sets = Vec::new();
         for _ in 0..copies {
             let numbers: Vec<_> = (0..self.operation.operands())
@@ -156,14 +174,14 @@ impl<T: Exact> Problem for Reduce<T> {
                 .collect();
             sets.push(Copy {
                 operands: operands?,
-                partials: DeviceBuffer::alloc(device, 0)?,
+                partials: Partials::alloc(device, &plan, options.kernel)?,
                 expected: expected(self.operation, &numbers),
             });
         }
         Ok(Box::new(OnDevice {
             device,
             problem: self,
-            options: self.ways[0],
+            options,
             copies: sets,
         }))
     }
@@ -204,15 +222,9 @@ fn expected<T: Exact>(
 impl<T: Exact> Loaded for OnDevice<'_, T> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         self.options = self.problem.ways[rung];
-        let (len, properties) = (self.problem.len, self.device.properties());
-        let plan = match self.problem.operation {
-            Operation::Dot => reduce::plan_dot::<T>(len, len, &self.options, properties)?,
-            Operation::Of(reduction) => {
-                reduce::plan_reduce::<T>(len, reduction, &self.options, properties)?
-            }
-        };
+        let plan = self.problem.plan(self.device, &self.options)?;
         for copy in &mut self.copies {
-            copy.partials = reduce::partials(self.device, &plan)?;
+            copy.partials = Partials::alloc(self.device, &plan, self.options.kernel)?;
         }
         Ok(())
     }
@@ -242,7 +254,7 @@ impl<T: Exact> Loaded for OnDevice<'_, T> {
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {
         let copy = &self.copies[copy];
-        let result = reduce::fold(&copy.partials, self.problem.operation.reduction())?;
+        let result = copy.partials.fold(self.problem.operation.reduction())?;
         let right = result == copy.expected;
         Ok(Check::exact("exactly", u64::from(!right)))
     }

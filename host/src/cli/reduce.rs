@@ -37,7 +37,7 @@ pub(super) struct DotArguments {
 #[derive(Args)]
 struct Options {
     /// How a block combines its threads' values
-    #[arg(long, default_value = "shuffle", value_parser = names(ReduceKernel::ALL))]
+    #[arg(long, default_value = "single", value_parser = names(ReduceKernel::ALL))]
     kernel: ReduceKernel,
     #[command(flatten)]
     reference: Reference,

@@ -1,12 +1,16 @@
 //! Dot product, sum, minimum and maximum.
 //!
-//! Each block folds its share into one partial result, and the host folds the partials in the order of the blocks.
+//! Each block folds its share into one partial result, and the host folds the partials in the order of the blocks; or the last
+//! block does, with [`ReduceKernel::Single`].
 //! With the same options the order of all operations is the same on every device, and so is every bit of the result.
 
 use ndarray::ArrayView1;
 
 use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, LaunchPlan};
 use crate::named::named_enum;
+use kernels::pack;
+use kernels::reduce::policy::{Policy, policy};
+use kernels::reduce::wide::IN_FLIGHT;
 
 use super::limits::{blocks_for, plan_1d};
 use super::{Execution, Launch, LaunchError, check_output, upload};
@@ -32,6 +36,10 @@ named_enum! {
         Tree = "tree",
         /// Warps fold by shuffles; the block is whole warps.
         Shuffle = "shuffle",
+        /// The same with loads of 16 bytes, several at a time.
+        Wide = "wide",
+        /// The same with the last block folding the blocks' results, instead of the host.
+        Single = "single",
     }
 }
 
@@ -77,16 +85,16 @@ pub const DEFAULT_GRID_CAP: u32 = 1024;
 pub struct ReduceOptions {
     /// The kernel.
     pub kernel: ReduceKernel,
-    /// Threads per block. `None` takes the kernels' own number.
+    /// Threads per block. `None` takes the kernels' own number, or the kernel's [`policy`].
     pub threads: Option<u32>,
-    /// Blocks, at most. `None` takes [`DEFAULT_GRID_CAP`].
+    /// Blocks, at most. `None` takes [`DEFAULT_GRID_CAP`], or the kernel's [`policy`].
     pub grid_cap: Option<u32>,
 }
 
 impl Default for ReduceOptions {
     fn default() -> Self {
         Self {
-            kernel: ReduceKernel::Shuffle,
+            kernel: ReduceKernel::Single,
             threads: None,
             grid_cap: None,
         }
@@ -104,21 +112,20 @@ fn plan<T: Number>(
     options: &ReduceOptions,
     properties: &DeviceProperties,
 ) -> Result<LaunchPlan, LaunchError> {
-    let threads = options.threads.unwrap_or(kernels::reduce::THREADS);
-    let cap = options.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
-    let blocks = blocks_for(len, threads, Some(cap), properties.max_grid[0]);
+    let (threads, blocks) = options.shape(len, size_of::<T>());
+    let blocks = blocks.min(properties.max_grid[0]);
     let shared_bytes = match options.kernel {
         ReduceKernel::Interleaved | ReduceKernel::Tree => {
             u64::from(threads) * size_of::<T>() as u64
         }
-        ReduceKernel::Shuffle if !threads.is_multiple_of(properties.warp_size) => {
+        _ if !threads.is_multiple_of(properties.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
                 threads,
                 warp_size: properties.warp_size,
                 kernel: options.kernel.name(),
             });
         }
-        ReduceKernel::Shuffle => 0,
+        ReduceKernel::Shuffle | ReduceKernel::Wide | ReduceKernel::Single => 0,
     };
     let kernel = format!("{operation}_{}_{}", options.kernel, T::NAME);
     plan_1d(kernel, blocks, threads, shared_bytes, properties)
@@ -128,11 +135,34 @@ impl ReduceOptions {
     /// The most roundings that any one of `len` elements goes through on its way into the result: one product, the thread's own
     /// share, the levels of its block, and the host's fold over the blocks. The error bound of a sum follows from it.
     pub fn roundings(&self, len: usize) -> usize {
-        let threads = self.threads.unwrap_or(kernels::reduce::THREADS).max(1);
-        let cap = self.grid_cap.unwrap_or(DEFAULT_GRID_CAP);
-        let blocks = blocks_for(len, threads, Some(cap), u32::MAX).max(1) as usize;
+        // Elements of four bytes make the fewest blocks, those of eight the most.
+        let [(threads, few), (_, many)] = [4, 8].map(|size| self.shape(len, size));
+        let share = len.div_ceil(threads.max(1) as usize * few.max(1) as usize);
+        // A thread may have a whole part of a tile more than another.
+        let uneven = match self.kernel {
+            ReduceKernel::Wide | ReduceKernel::Single => 4 * IN_FLIGHT,
+            _ => 0,
+        };
         // A block has at most 1024 threads: ten levels, by tree or by shuffles.
-        1 + len.div_ceil(threads as usize * blocks) + 10 + blocks
+        1 + share + uneven + 10 + many.max(1) as usize
+    }
+
+    /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of a device.
+    pub fn shape(&self, len: usize, size: usize) -> (u32, u32) {
+        let (policy, each) = match self.kernel {
+            ReduceKernel::Wide | ReduceKernel::Single => {
+                let each = pack::BYTES / size * IN_FLIGHT;
+                (policy(len.saturating_mul(size)), each as u32)
+            }
+            _ => {
+                let (threads, blocks) = (kernels::reduce::THREADS, DEFAULT_GRID_CAP);
+                (Policy { threads, blocks }, 1)
+            }
+        };
+        let threads = self.threads.unwrap_or(policy.threads);
+        let cap = self.grid_cap.unwrap_or(policy.blocks);
+        let blocks = blocks_for(len, threads.saturating_mul(each), Some(cap), u32::MAX);
+        (threads, blocks)
     }
 }
 
@@ -187,12 +217,10 @@ pub fn dot_buffers<T: Number>(
     b: &DeviceBuffer<T>,
     options: &ReduceOptions,
 ) -> Result<(T, Execution), LaunchError> {
-    let mut partials = partials(
-        device,
-        &plan_dot::<T>(a.len(), b.len(), options, device.properties())?,
-    )?;
+    let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan, options.kernel)?;
     let execution = bind_dot(device, a, b, &mut partials, options)?.run()?;
-    Ok((fold(&partials, Reduction::Sum)?, execution))
+    Ok((partials.fold(Reduction::Sum)?, execution))
 }
 
 /// Sum, minimum or maximum of a buffer.
@@ -205,37 +233,73 @@ pub fn reduce_buffer<T: Number>(
     reduction: Reduction,
     options: &ReduceOptions,
 ) -> Result<(T, Execution), LaunchError> {
-    let mut partials = partials(
-        device,
-        &plan_reduce::<T>(input.len(), reduction, options, device.properties())?,
-    )?;
+    let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan, options.kernel)?;
     let execution = bind_reduce(device, input, &mut partials, reduction, options)?.run()?;
-    Ok((fold(&partials, reduction)?, execution))
+    Ok((partials.fold(reduction)?, execution))
 }
 
-/// Memory for what the plan's launch writes: one partial result for each block.
-///
-/// # Errors
-/// When the device has no room for them.
-pub fn partials<T: Number>(
-    device: &Device,
-    plan: &LaunchPlan,
-) -> Result<DeviceBuffer<T>, LaunchError> {
-    Ok(DeviceBuffer::alloc(device, plan.grid[0] as usize)?)
+/// Memory for what a launch writes: a partial result for each block. With [`ReduceKernel::Single`] the first one becomes the result.
+pub struct Partials<T: Number> {
+    values: DeviceBuffer<T>,
+    kernel: ReduceKernel,
 }
 
-/// Folds the partial results in the order of the blocks, after all launches so far.
-///
-/// # Errors
-/// What goes wrong on the device.
-pub fn fold<T: Number>(partials: &DeviceBuffer<T>, reduction: Reduction) -> Result<T, LaunchError> {
-    let folded = partials.copy_to_vec()?.into_iter();
-    let folded = folded.reduce(|sofar, next: T| sofar.fold(next, reduction));
+impl<T: Number> Partials<T> {
+    /// Memory for the launch of a plan.
+    ///
+    /// # Errors
+    /// When the device has no room for it.
+    pub fn alloc(
+        device: &Device,
+        plan: &LaunchPlan,
+        kernel: ReduceKernel,
+    ) -> Result<Self, LaunchError> {
+        let mut values = DeviceBuffer::alloc(device, elements(plan, kernel))?;
+        // With `Single` no block has taken a ticket then.
+        values.poison()?;
+        Ok(Self { values, kernel })
+    }
+
+    /// Fills the memory with bytes of 0xFF, so that a result of an earlier launch cannot pass for a later one's.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn poison(&mut self) -> Result<(), LaunchError> {
+        Ok(self.values.poison()?)
+    }
+
+    /// The result, after all launches so far. The partial results are folded in the order of the blocks.
+    ///
+    /// # Errors
+    /// What goes wrong on the device.
+    pub fn fold(&self, reduction: Reduction) -> Result<T, LaunchError> {
+        Ok(fold(self.kernel, &self.values.copy_to_vec()?, reduction))
+    }
+}
+
+/// Elements that a plan's launch of a kernel needs for its partial results.
+pub fn elements(plan: &LaunchPlan, kernel: ReduceKernel) -> usize {
+    let blocks = plan.grid[0] as usize;
+    match kernel {
+        ReduceKernel::Single => blocks + 1,
+        _ => blocks,
+    }
+}
+
+/// The result, from the elements that a launch of a kernel has written.
+pub fn fold<T: Number>(kernel: ReduceKernel, partials: &[T], reduction: Reduction) -> T {
+    let results = match kernel {
+        ReduceKernel::Single => &partials[..partials.len().min(1)],
+        _ => partials,
+    };
+    let folded = results.iter().copied();
+    let folded = folded.reduce(|sofar, next| sofar.fold(next, reduction));
     // There is at least one block.
-    Ok(folded.unwrap_or_default())
+    folded.unwrap_or_default()
 }
 
-/// Binds a dot product to its operands and [`partials`].
+/// Binds a dot product to its operands and [`Partials`].
 ///
 /// # Errors
 /// Those of [`plan_dot`], and partials of another plan.
@@ -243,37 +307,41 @@ pub fn bind_dot<'a, T: Number>(
     device: &'a Device,
     a: &'a DeviceBuffer<T>,
     b: &'a DeviceBuffer<T>,
-    partials: &'a mut DeviceBuffer<T>,
+    partials: &'a mut Partials<T>,
     options: &ReduceOptions,
 ) -> Result<Launch<'a>, LaunchError> {
     let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
-    bind(device, plan, Arguments::new().slice(a).slice(b), partials)
+    let operands = Arguments::new().slice(a).slice(b);
+    bind(device, plan, operands, partials, options.kernel)
 }
 
-/// Binds a sum, minimum or maximum to its operand and [`partials`].
+/// Binds a sum, minimum or maximum to its operand and [`Partials`].
 ///
 /// # Errors
 /// Those of [`plan_reduce`], and partials of another plan.
 pub fn bind_reduce<'a, T: Number>(
     device: &'a Device,
     input: &'a DeviceBuffer<T>,
-    partials: &'a mut DeviceBuffer<T>,
+    partials: &'a mut Partials<T>,
     reduction: Reduction,
     options: &ReduceOptions,
 ) -> Result<Launch<'a>, LaunchError> {
     let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
-    bind(device, plan, Arguments::new().slice(input), partials)
+    let operands = Arguments::new().slice(input);
+    bind(device, plan, operands, partials, options.kernel)
 }
 
 fn bind<'a, T: Number>(
     device: &'a Device,
     plan: LaunchPlan,
     operands: Arguments<'a>,
-    partials: &'a mut DeviceBuffer<T>,
+    partials: &'a mut Partials<T>,
+    kernel: ReduceKernel,
 ) -> Result<Launch<'a>, LaunchError> {
-    check_output(partials, plan.grid[0] as usize)?;
-    // SAFETY: the kernels of this module take their operands as slices and write one partial result per block.
-    unsafe { Launch::new(device, plan, operands.output(partials)) }
+    check_output(&partials.values, elements(&plan, kernel))?;
+    // SAFETY: the kernels of this module take their operands as slices and write one partial result per block,
+    // and `single` an element more, which was poisoned.
+    unsafe { Launch::new(device, plan, operands.output(&mut partials.values)) }
 }
 
 /// The dot product Σ a\[i\] · b\[i\]; 0 of nothing.
@@ -333,8 +401,13 @@ mod tests {
 
     #[test]
     fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
-        let plan = plan_reduce::<f32>(1000, Reduction::Max, &ReduceOptions::default(), &h200())
-            .expect("allowed");
+        let plan = plan_reduce::<f32>(
+            1000,
+            Reduction::Max,
+            &options(ReduceKernel::Shuffle, 256, 1024),
+            &h200(),
+        )
+        .expect("allowed");
         assert_eq!(plan.kernel, "max_shuffle_f32");
         assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([4, 1, 1], 0));
         for threads in [1, 31, 33] {
@@ -351,6 +424,21 @@ mod tests {
             let plan = plan_reduce::<f32>(9, Reduction::Sum, &interleaved, &h200());
             assert_eq!(plan.expect("allowed").dynamic_shared_bytes, 4 * threads);
         }
+    }
+
+    #[test]
+    fn large_operands_get_as_many_threads_as_the_device_holds() {
+        let planned = |len| {
+            let options = ReduceOptions::default();
+            plan_reduce::<f32>(len, Reduction::Sum, &options, &h200()).expect("allowed")
+        };
+        let large = planned(1 << 29);
+        assert_eq!(large.kernel, "sum_single_f32");
+        assert_eq!((large.grid, large.block), ([264, 1, 1], [1024, 1, 1]));
+        // 2^20 elements in tiles of 512 threads with four packs of four.
+        let small = planned(1 << 20);
+        assert_eq!((small.grid, small.block), ([128, 1, 1], [512, 1, 1]));
+        assert_eq!(planned(5).grid, [1, 1, 1]);
     }
 
     #[test]

@@ -3,13 +3,17 @@
 //! All have the same three steps. Each thread folds every (threads in the grid)-th element, so that neighbouring threads read
 //! neighbouring elements; each block combines its threads' values into one; the host combines the blocks' values. Only the second
 //! step differs: [`interleaved`] does it in shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers.
+//! Then the first step is made faster, in [`wide`], and the last one done on the device, in [`single`].
 //!
 //! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without elements contributes those. NaN wins,
 //! as in NumPy.
 
 pub mod interleaved;
+pub mod policy;
 pub mod shuffle;
+pub mod single;
 pub mod tree;
+pub mod wide;
 
 use cuda_std::prelude::*;
 

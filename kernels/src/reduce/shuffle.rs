@@ -28,9 +28,9 @@ reductions! {
 /// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
 ///
 /// # Safety
-/// All threads of the block call it, and they form whole warps; it is called once in a kernel.
+/// All threads of the block call it, and they form whole warps. Between two calls stands a barrier.
 #[inline(always)]
-unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
+pub(super) unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
     value: T,
     identity: T,
     op: fn(T, T) -> T,

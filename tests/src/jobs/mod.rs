@@ -40,8 +40,8 @@ type Judge = Box<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 /// A parameter of a kernel; each is 64 bits wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// The address of an input.
-    Input(usize),
+    /// The address of an input, and how many bytes behind its begin.
+    Input(usize, u64),
     /// The address of the output.
     Output,
     /// A number.
@@ -79,10 +79,18 @@ impl Job {
 
     /// Adds a parameter `&[T]`.
     #[must_use]
-    pub fn slice<T: Pod>(mut self, values: &[T]) -> Self {
-        self.parameters.push(Parameter::Input(self.inputs.len()));
+    pub fn slice<T: Pod>(self, values: &[T]) -> Self {
+        self.slice_from(values, 0)
+    }
+
+    /// Adds a parameter `&[T]` of what is behind the first `skipped` values, so that it begins at another address.
+    #[must_use]
+    pub fn slice_from<T: Pod>(mut self, values: &[T], skipped: usize) -> Self {
+        let bytes = skipped * size_of::<T>();
+        let input = Parameter::Input(self.inputs.len(), bytes as u64);
+        self.parameters.push(input);
         self.inputs.push(bytemuck::cast_slice(values).to_vec());
-        self.value(values.len())
+        self.value(values.len() - skipped)
     }
 
     /// Adds a parameter `*mut T`: the output.
@@ -185,7 +193,7 @@ impl Job {
         self.parameters
             .iter()
             .map(move |parameter| match parameter {
-                Parameter::Input(index) => inputs[*index],
+                Parameter::Input(index, behind) => inputs[*index] + behind,
                 Parameter::Output => output,
                 Parameter::Value(value) => *value,
             })

@@ -2,7 +2,7 @@
 
 use blockwise::compare::ToNumber;
 use blockwise::device::DeviceProperties;
-use blockwise::launch::reduce::{plan_dot, plan_reduce};
+use blockwise::launch::reduce::{elements, fold, plan_dot, plan_reduce};
 use blockwise::launch::{Number, ReduceKernel, ReduceOptions, Reduction};
 use blockwise::oracle;
 use ndarray::{Array1, arr0};
@@ -73,6 +73,21 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         // Threads without an element.
         all(&mut jobs, 40, 64, None, None);
     }
+    for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+        // Whole tiles and part of one, for two blocks by turns and for a block each; elements in front of the first pack and behind
+        // the last; nothing but those.
+        for (len, cap, at) in [(2700, Some(2), 2699), (2701, None, 0), (3, None, 2)] {
+            let options = with(kernel, 64, cap);
+            every_type(&mut jobs, on, len, options, Some(at));
+            behind::<i64>(&mut jobs, on, len, options, Some(at), [1, 1]);
+            behind::<f32>(&mut jobs, on, len, options, Some(at), [1, 1]);
+            behind::<f64>(&mut jobs, on, len, options, Some(at), [1, 1]);
+        }
+        // Operands whose packs do not begin together.
+        behind::<i64>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [0, 1]);
+        behind::<f32>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [3, 1]);
+        behind::<f64>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [1, 0]);
+    }
     // The tree takes blocks of any size.
     let options = with(ReduceKernel::Tree, 50, Some(2));
     every_type(&mut jobs, on, 233, options, None);
@@ -97,6 +112,27 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             );
         }
     }
+    // Tiles of 256 packs with 64 threads: of 1024 elements of four bytes, of 512 of eight.
+    for len in [511, 512, 513, 1023, 1024, 1025, 4099] {
+        for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+            for cap in [None, Some(1)] {
+                every_type(&mut jobs, on, len, with(kernel, 64, cap), None);
+            }
+        }
+    }
+    // Every place that an operand can have in its first pack, and every difference between two.
+    for len in [1, 2, 5, 515] {
+        for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+            let options = with(kernel, 32, None);
+            for (a, b) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))) {
+                behind::<f32>(&mut jobs, on, len, options, None, [a, b]);
+                if a < 2 && b < 2 {
+                    behind::<i64>(&mut jobs, on, len, options, None, [a, b]);
+                    behind::<f64>(&mut jobs, on, len, options, None, [a, b]);
+                }
+            }
+        }
+    }
     jobs
 }
 
@@ -115,26 +151,30 @@ fn every_type(
     options: ReduceOptions,
     special: Option<usize>,
 ) {
-    every_operation::<i64>(jobs, on, len, options, special);
-    every_operation::<f32>(jobs, on, len, options, special);
-    every_operation::<f64>(jobs, on, len, options, special);
+    behind::<i64>(jobs, on, len, options, special, [0, 0]);
+    behind::<f32>(jobs, on, len, options, special, [0, 0]);
+    behind::<f64>(jobs, on, len, options, special, [0, 0]);
 }
 
-/// With a special value at an index: the extreme that is looked for, and in another job NaN.
-fn every_operation<T: Summed>(
+/// Every operation on `len` elements that lie behind so many others. With a special value at an index: the extreme that is looked for,
+/// and in another job NaN.
+fn behind<T: Summed>(
     jobs: &mut Vec<Job>,
     on: &DeviceProperties,
     len: usize,
     options: ReduceOptions,
     special: Option<usize>,
+    skipped: [usize; 2],
 ) {
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
     let roundings = options.roundings(len);
     if special.is_none_or(|at| at + 1 == len) {
         let dot = T::judge(&a, Some(&b), roundings);
-        jobs.push(job(on, "dot", &[&a, &b], options, dot, Reduction::Sum));
+        let operands = [(&a, skipped[0]), (&b, skipped[1])];
+        jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
         let sum = T::judge(&a, None, roundings);
-        jobs.push(job(on, "sum", &[&a], options, sum, Reduction::Sum));
+        let operands = [(&a, skipped[0])];
+        jobs.push(job(on, "sum", &operands, options, sum, Reduction::Sum));
     }
     if len == 0 {
         return;
@@ -152,7 +192,9 @@ fn every_operation<T: Summed>(
                 _ => oracle::min(a.view()),
             };
             let judge = Box::new(exact(arr0(expected.unwrap_or_default())));
-            jobs.push(job(on, reduction.name(), &[&a], options, judge, reduction));
+            let operands = [(&a, skipped[0])];
+            let name = reduction.name();
+            jobs.push(job(on, name, &operands, options, judge, reduction));
         }
     }
 }
@@ -160,26 +202,26 @@ fn every_operation<T: Summed>(
 fn job<T: Summed>(
     on: &DeviceProperties,
     operation: &str,
-    operands: &[&Array1<T>],
+    operands: &[(&Array1<T>, usize)],
     options: ReduceOptions,
     judge: Judge<T>,
     reduction: Reduction,
 ) -> Job {
-    let len = operands[0].len();
-    let case = format!("{operation} of {len}, {options:?}");
+    let len = operands[0].0.len();
+    let skipped: Vec<_> = operands.iter().map(|(_, skipped)| skipped).collect();
+    let case = format!("{operation} of {len} behind {skipped:?}, {options:?}");
     let plan = match operands {
         [_] => plan_reduce::<T>(len, reduction, &options, on),
         _ => plan_dot::<T>(len, len, &options, on),
     };
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
-    let blocks = plan.grid[0] as usize;
-    let folded = move |partials: Vec<T>| {
-        let fold = |sofar: T, next| sofar.fold(next, reduction);
-        judge(partials.into_iter().reduce(fold).into_iter().collect())
+    let elements = elements(&plan, options.kernel);
+    let folded = move |partials: Vec<T>| judge(vec![fold(options.kernel, &partials, reduction)]);
+    let job = Job::new(case, plan, elements, folded);
+    let add = |job: Job, (operand, skipped): &(&Array1<T>, usize)| {
+        let values = vec![T::HIGHEST; *skipped].into_iter();
+        let values: Vec<T> = values.chain(operand.iter().copied()).collect();
+        job.slice_from(&values, *skipped)
     };
-    let job = Job::new(case, plan, blocks, folded);
-    let slices = operands.iter().map(|operand| operand.as_slice());
-    slices
-        .fold(job, |job, slice| job.slice(slice.unwrap_or_default()))
-        .output()
+    operands.iter().fold(job, add).output()
 }

@@ -13,6 +13,13 @@ const LENGTHS: [usize; 14] = [
     1, 2, 3, 31, 32, 33, 127, 255, 256, 257, 511, 1009, 4096, 10_007,
 ];
 
+/// The kernels whose blocks are whole warps.
+const SHUFFLES: [ReduceKernel; 3] = [
+    ReduceKernel::Shuffle,
+    ReduceKernel::Wide,
+    ReduceKernel::Single,
+];
+
 pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
     ReduceOptions {
         kernel,
@@ -138,11 +145,9 @@ fn shuffles_take_any_number_of_warps_and_any_grid() {
     for device in devices() {
         for warps in [1, 2, 3, 5, 8, 31, 32] {
             for grid_cap in [Some(1), Some(3), None] {
-                check_all_types(
-                    device,
-                    1537,
-                    with(ReduceKernel::Shuffle, warps * 32, grid_cap),
-                );
+                for kernel in SHUFFLES {
+                    check_all_types(device, 1537, with(kernel, warps * 32, grid_cap));
+                }
             }
         }
     }
@@ -224,7 +229,9 @@ proptest! {
                 check_all_types(device, n, with(kernel, threads, Some(grid_cap)));
             }
             let whole_warps = threads.next_multiple_of(32);
-            check_all_types(device, n, with(ReduceKernel::Shuffle, whole_warps, Some(grid_cap)));
+            for kernel in SHUFFLES {
+                check_all_types(device, n, with(kernel, whole_warps, Some(grid_cap)));
+            }
         }
     }
 

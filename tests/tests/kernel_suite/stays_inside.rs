@@ -103,12 +103,15 @@ fn reductions<T: Element + Draw>(device: &Device) {
                 .shared::<T>(96)
                 .check::<T>(device, inputs, 4, &[]);
         }
-        Launch::new::<T>(&format!("{operation}_shuffle"), [4, 1], [96, 1]).check::<T>(
-            device,
-            inputs,
-            4,
-            &[],
-        );
+        // `single` needs an element more, and leaves it poisoned.
+        for kernel in ["shuffle", "wide", "single"] {
+            Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1]).check::<T>(
+                device,
+                inputs,
+                4,
+                &[],
+            );
+        }
     }
 }
 

@@ -1,0 +1,29 @@
+//! Sixteen bytes, the most that one load or store moves.
+
+/// Neighbouring elements that are loaded or stored together: 16 bytes, at an address that is a multiple of 16.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub struct Pack<T, const LANES: usize>(pub(crate) [T; LANES]);
+
+/// Bytes of a [`Pack`].
+pub const BYTES: usize = 16;
+
+/// Elements from `address` up to the first whole pack.
+#[inline(always)]
+pub(crate) fn elements_before<T>(address: *const T) -> usize {
+    (address.addr().wrapping_neg() % BYTES) / size_of::<T>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::elements_before;
+
+    #[test]
+    fn packs_begin_at_multiples_of_sixteen() {
+        for (address, floats, doubles) in [(64, 0, 0), (68, 3, 1), (72, 2, 1), (76, 1, 0)] {
+            let pointer = core::ptr::without_provenance::<f32>(address);
+            assert_eq!(elements_before(pointer), floats);
+            assert_eq!(elements_before(pointer.cast::<f64>()), doubles);
+        }
+    }
+}

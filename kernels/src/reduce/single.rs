@@ -1,0 +1,145 @@
+//! Reductions in one launch: the last block folds the blocks' results.
+//!
+//! Change from [`wide`](super::wide): there the host copies the partial results and folds them, which takes longer than a small
+//! reduction itself. Here each block takes a ticket when its partial result is written; the block that gets the last one knows that all
+//! are there, and folds them.
+//!
+//! - Which block is the last differs from run to run; what it folds, and in which order, does not: thread t takes the partial results
+//!   t, t + block, …, and the block combines its threads as it did before. The result has the same bits in every run.
+//! - The ticket is an `acq_rel` addition by thread 0, which wrote the partial result: it orders that write before the last block's
+//!   addition, and the barrier behind that orders it before all that block's reads.
+//! - The result takes the place of the first partial result. The number of tickets lies behind the last one; it starts from "all bits
+//!   set", which the last block restores for the next launch.
+
+use cuda_std::atomic::intrinsics::atomic_fetch_add_acqrel_u32_device;
+use cuda_std::prelude::*;
+
+use super::shuffle::shuffle;
+use super::wide::{dot_share, share};
+use crate::number::Scalar;
+
+/// What `tickets` holds before the first block takes one. Memory poisoned with bytes of 0xFF holds it too.
+const NONE_TAKEN: u32 = u32::MAX;
+
+/// Writes the grid's result to `partials[0]`.
+///
+/// # Safety
+/// All threads of the block call it, once, and they form whole warps. `partials` is as the kernels below want it.
+#[inline(always)]
+unsafe fn fold_grid<T: Scalar + warp::WarpShuffleValue>(
+    value: T,
+    identity: T,
+    op: fn(T, T) -> T,
+    partials: *mut T,
+) {
+    let is_last = shared_array![u32; 1];
+    let thread = thread::thread_idx_x() as usize;
+    let (block, blocks) = (
+        thread::block_idx_x() as usize,
+        thread::grid_dim_x() as usize,
+    );
+    let tickets = partials.wrapping_add(blocks).cast::<u32>();
+    // SAFETY: the caller's promise; each block has its own partial result, and the last one all of them.
+    unsafe {
+        let value = shuffle(value, identity, op);
+        if thread == 0 {
+            partials.add(block).write(value);
+            let ticket = atomic_fetch_add_acqrel_u32_device(tickets, 1).wrapping_add(1);
+            is_last.write(u32::from(ticket as usize == blocks - 1));
+        }
+        // Thread 0's answer, and with it the other blocks' partial results, come before all that read them. It also orders the reads of
+        // `shuffle`'s slots before its next writes.
+        thread::sync_threads();
+        if is_last.read() == 0 {
+            return;
+        }
+        let mut value = identity;
+        let mut i = thread;
+        while i < blocks {
+            value = op(value, partials.add(i).read());
+            i += thread::block_dim_x() as usize;
+        }
+        // All reads of partial results come before the barrier in here, and so before the write below.
+        let value = shuffle(value, identity, op);
+        if thread == 0 {
+            partials.write(value);
+            tickets.write(NONE_TAKEN);
+        }
+    }
+}
+
+macro_rules! single_launch {
+    ($($t:ident: $dot:ident $sum:ident $min:ident $max:ident;)*) => {$(
+        /// partials\[0\] = Σ a\[i\]·b\[i\].
+        ///
+        /// # Parameters
+        /// - `a`, `b`: n elements each. `partials`: an element for each block and one more, all bits of which are set before and after.
+        ///
+        /// # Launch
+        /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+        ///
+        /// # Safety
+        /// The crate's rules; `b` is as long as `a`; the launch is as stated; no other launch uses `partials` at the same time.
+        #[kernel]
+        pub unsafe fn $dot(a: &[$t], b: &[$t], partials: *mut $t) {
+            // SAFETY: passed on to the caller.
+            unsafe { fold_grid(dot_share(a, b), $t::ZERO, $t::add, partials) }
+        }
+
+        /// partials\[0\] = Σ input\[i\].
+        ///
+        /// # Parameters
+        /// - `input`: n elements. `partials`: an element for each block and one more, all bits of which are set before and after.
+        ///
+        /// # Launch
+        /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+        ///
+        /// # Safety
+        /// The crate's rules; the launch is as stated; no other launch uses `partials` at the same time.
+        #[kernel]
+        pub unsafe fn $sum(input: &[$t], partials: *mut $t) {
+            let sum = share(input, $t::ZERO, $t::add);
+            // SAFETY: passed on to the caller.
+            unsafe { fold_grid(sum, $t::ZERO, $t::add, partials) }
+        }
+
+        /// partials\[0\] = the smallest element; NaN if there is one.
+        ///
+        /// # Parameters
+        /// - `input`: n elements. `partials`: an element for each block and one more, all bits of which are set before and after.
+        ///
+        /// # Launch
+        /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+        ///
+        /// # Safety
+        /// The crate's rules; the launch is as stated; no other launch uses `partials` at the same time.
+        #[kernel]
+        pub unsafe fn $min(input: &[$t], partials: *mut $t) {
+            let min = <$t as Scalar>::min;
+            // SAFETY: passed on to the caller.
+            unsafe { fold_grid(share(input, $t::HIGHEST, min), $t::HIGHEST, min, partials) }
+        }
+
+        /// partials\[0\] = the largest element; NaN if there is one.
+        ///
+        /// # Parameters
+        /// - `input`: n elements. `partials`: an element for each block and one more, all bits of which are set before and after.
+        ///
+        /// # Launch
+        /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+        ///
+        /// # Safety
+        /// The crate's rules; the launch is as stated; no other launch uses `partials` at the same time.
+        #[kernel]
+        pub unsafe fn $max(input: &[$t], partials: *mut $t) {
+            let max = <$t as Scalar>::max;
+            // SAFETY: passed on to the caller.
+            unsafe { fold_grid(share(input, $t::LOWEST, max), $t::LOWEST, max, partials) }
+        }
+    )*};
+}
+single_launch! {
+    i64: dot_single_i64 sum_single_i64 min_single_i64 max_single_i64;
+    f32: dot_single_f32 sum_single_f32 min_single_f32 max_single_f32;
+    f64: dot_single_f64 sum_single_f64 min_single_f64 max_single_f64;
+}
