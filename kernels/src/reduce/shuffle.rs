@@ -15,7 +15,7 @@ use super::{dot_share, reductions, share, write_partial};
 use crate::number::Scalar;
 
 /// Lanes of a warp, and the most warps of a block.
-const WARP: u32 = 32;
+pub(super) const WARP: u32 = 32;
 
 reductions! {
     shuffle,
@@ -65,7 +65,10 @@ pub(super) unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
 /// # Safety
 /// All 32 lanes call it.
 #[inline(always)]
-unsafe fn combine_warp<T: Scalar + warp::WarpShuffleValue>(mut value: T, op: fn(T, T) -> T) -> T {
+pub(super) unsafe fn combine_warp<T: Scalar + warp::WarpShuffleValue>(
+    mut value: T,
+    op: fn(T, T) -> T,
+) -> T {
     let mut delta = WARP / 2;
     while delta > 0 {
         // SAFETY: the caller's promise.

@@ -4,17 +4,17 @@
 //! reduction itself. Here each block takes a ticket when its partial result is written; the block that gets the last one knows that all
 //! are there, and folds them.
 //!
-//! - Which block is the last differs from run to run; what it folds, and in which order, does not: thread t takes the partial results
-//!   t, t + block, …, and the block combines its threads as it did before. The result has the same bits in every run.
-//! - The ticket is an `acq_rel` addition by thread 0, which wrote the partial result: it orders that write before the last block's
-//!   addition, and the barrier behind that orders it before all that block's reads.
+//! - Which block is the last differs from run to run; what it folds, and in which order, does not: lane l of its first warp takes the partial
+//!   results l, l + 32, …, and the warp combines its lanes by shuffles. The result has the same bits in every run.
+//! - The ticket is an `acq_rel` addition by lane 0, which wrote the partial result: it orders that write before the last block's addition,
+//!   and a barrier of the warp orders that before all its lanes' reads. The other warps are done.
 //! - The result takes the place of the first partial result. The number of tickets lies behind the last one; it starts from "all bits
 //!   set", which the last block restores for the next launch.
 
 use cuda_std::atomic::intrinsics::atomic_fetch_add_acqrel_u32_device;
 use cuda_std::prelude::*;
 
-use super::shuffle::shuffle;
+use super::shuffle::{WARP, combine_warp, shuffle};
 use super::wide::{dot_share, share};
 use crate::number::Scalar;
 
@@ -32,35 +32,34 @@ unsafe fn fold_grid<T: Scalar + warp::WarpShuffleValue>(
     op: fn(T, T) -> T,
     partials: *mut T,
 ) {
-    let is_last = shared_array![u32; 1];
-    let thread = thread::thread_idx_x() as usize;
-    let (block, blocks) = (
-        thread::block_idx_x() as usize,
-        thread::grid_dim_x() as usize,
-    );
-    let tickets = partials.wrapping_add(blocks).cast::<u32>();
-    // SAFETY: the caller's promise; each block has its own partial result, and the last one all of them.
+    let thread = thread::thread_idx_x();
+    let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+    let tickets = partials.wrapping_add(blocks as usize).cast::<u32>();
+    // SAFETY: the caller's promise; each block has its own partial result, and the last one all of them. Whole warps go on or return.
     unsafe {
         let value = shuffle(value, identity, op);
-        if thread == 0 {
-            partials.add(block).write(value);
-            let ticket = atomic_fetch_add_acqrel_u32_device(tickets, 1).wrapping_add(1);
-            is_last.write(u32::from(ticket as usize == blocks - 1));
-        }
-        // Thread 0's answer, and with it the other blocks' partial results, come before all that read them. It also orders the reads of
-        // `shuffle`'s slots before its next writes.
-        thread::sync_threads();
-        if is_last.read() == 0 {
+        if thread >= WARP {
             return;
         }
+        let mut ticket = 0;
+        if thread == 0 {
+            partials.add(block as usize).write(value);
+            ticket = atomic_fetch_add_acqrel_u32_device(tickets, 1).wrapping_add(1);
+        }
+        let (ticket, _) = warp::warp_shuffle_idx(u32::MAX, ticket, 0, WARP);
+        if ticket != blocks - 1 {
+            return;
+        }
+        // Lane 0's ticket, and with it the other blocks' partial results, come before any lane's reads of them.
+        warp::sync_warp(u32::MAX);
         let mut value = identity;
         let mut i = thread;
         while i < blocks {
-            value = op(value, partials.add(i).read());
-            i += thread::block_dim_x() as usize;
+            value = op(value, partials.add(i as usize).read());
+            i += WARP;
         }
-        // All reads of partial results come before the barrier in here, and so before the write below.
-        let value = shuffle(value, identity, op);
+        let value = combine_warp(value, op);
+        // Nobody but lane 0 has read the first partial result.
         if thread == 0 {
             partials.write(value);
             tickets.write(NONE_TAKEN);

@@ -123,8 +123,8 @@ unsafe fn fold_packs<T: Scalar, const LANES: usize, const OPERANDS: usize>(
 
     let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
-    // SAFETY: the caller's promise, for every pack below `packs`; they lie at multiples of 16 bytes.
     let pack = |i: usize| {
+        // SAFETY: the caller's promise, for every pack below `packs`; they lie at multiples of 16 bytes.
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };

@@ -76,14 +76,26 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
         // Whole tiles and part of one, for two blocks by turns and for a block each; elements in front of the first pack and behind
         // the last; nothing but those.
-        for (len, cap, at) in [(2700, Some(2), 2699), (2701, None, 0), (3, None, 2)] {
+        for (len, cap, at) in [(7000, Some(2), 6999), (2701, None, 0), (3, None, 2)] {
             let options = with(kernel, 64, cap);
             every_type(&mut jobs, on, len, options, Some(at));
             behind::<i64>(&mut jobs, on, len, options, Some(at), [1, 1]);
             behind::<f32>(&mut jobs, on, len, options, Some(at), [1, 1]);
             behind::<f64>(&mut jobs, on, len, options, Some(at), [1, 1]);
         }
-        // Operands whose packs do not begin together.
+        // Every lane of every warp has a pack of its own, and the last one the special value; the same for the partial results of twice
+        // or four times as many blocks as a warp has lanes.
+        every_type(&mut jobs, on, 4096, with(kernel, 1024, None), Some(4095));
+        let len = 64 * 32 * 16;
+        every_type(&mut jobs, on, len, with(kernel, 32, None), Some(len - 1));
+        // The number of tickets lies behind the partial results, and is none of them.
+        of_constants::<i64>(&mut jobs, on, 20_480, with(kernel, 32, None));
+        of_constants::<f32>(&mut jobs, on, 20_480, with(kernel, 32, None));
+        of_constants::<f64>(&mut jobs, on, 20_480, with(kernel, 32, None));
+        // Operands whose packs do not begin together, and threads without an element.
+        behind::<i64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
+        behind::<f32>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
+        behind::<f64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
         behind::<i64>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [0, 1]);
         behind::<f32>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [3, 1]);
         behind::<f64>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [1, 0]);
@@ -196,6 +208,28 @@ fn behind<T: Summed>(
             let name = reduction.name();
             jobs.push(job(on, name, &operands, options, judge, reduction));
         }
+    }
+}
+
+/// Every operation on elements that are all alike: zeros for sums, and for minimum and maximum what any other number would replace.
+fn of_constants<T: Summed>(
+    jobs: &mut Vec<Job>,
+    on: &DeviceProperties,
+    len: usize,
+    options: ReduceOptions,
+) {
+    let zeros = Array1::from_elem(len, T::default());
+    let operands = [(&zeros, 0), (&zeros, 0)];
+    let dot = T::judge(&zeros, Some(&zeros), options.roundings(len));
+    jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
+    let sum = T::judge(&zeros, None, options.roundings(len));
+    jobs.push(job(on, "sum", &operands[..1], options, sum, Reduction::Sum));
+    for (reduction, value) in [(Reduction::Min, T::HIGHEST), (Reduction::Max, T::LOWEST)] {
+        let values = Array1::from_elem(len, value);
+        let judge = Box::new(exact(arr0(value)));
+        let operands = [(&values, 0)];
+        let name = reduction.name();
+        jobs.push(job(on, name, &operands, options, judge, reduction));
     }
 }
 
