@@ -9,7 +9,7 @@
 //! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled) |
 //! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`shuffle`](reduce::shuffle), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled) |
-//! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded) |
+//! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |
 //!

@@ -25,7 +25,7 @@ pub(super) struct TransposeArguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The kernel
-    #[arg(long, default_value = "padded", value_parser = names(TransposeKernel::ALL))]
+    #[arg(long, default_value = "aligned", value_parser = names(TransposeKernel::ALL))]
     kernel: TransposeKernel,
     #[command(flatten)]
     reference: Reference,

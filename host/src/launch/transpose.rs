@@ -19,6 +19,8 @@ named_enum! {
         Tiled = "tiled",
         /// The same with padded tiles, whose columns lie in different banks.
         Padded = "padded",
+        /// Larger tiles, of which each row of the output begins with a sector of memory, whatever the matrix's extents.
+        Aligned = "aligned",
     }
 }
 
@@ -34,7 +36,7 @@ pub struct TransposeOptions {
 impl Default for TransposeOptions {
     fn default() -> Self {
         Self {
-            kernel: TransposeKernel::Padded,
+            kernel: TransposeKernel::Aligned,
             grid_cap: None,
         }
     }
@@ -50,12 +52,23 @@ pub fn plan<T: Element>(
     options: &TransposeOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    use kernels::transpose::{ROWS, TILE};
-    let blocks =
-        |extent, axis: usize| blocks_for(extent, TILE, options.grid_cap, properties.max_grid[axis]);
-    let grid = [blocks(cols, 0), blocks(rows, 1)];
+    use kernels::transpose::{ROWS, TILE, aligned};
+    // Blocks for so many elements of each extent.
+    let blocks = |extents: [usize; 2], tile: [u32; 2]| {
+        [0, 1].map(|axis| {
+            let limit = properties.max_grid[axis];
+            blocks_for(extents[axis], tile[axis], options.grid_cap, limit)
+        })
+    };
+    let (grid, block) = match options.kernel {
+        TransposeKernel::Aligned => {
+            let tile = [aligned::ROWS, aligned::cols::<T>()];
+            (blocks([rows, cols], tile), [aligned::THREADS, 1])
+        }
+        _ => (blocks([cols, rows], [TILE; 2]), [TILE, ROWS]),
+    };
     let kernel = format!("transpose_{}_{}", options.kernel, word_name::<T>());
-    let plan = plan_2d(kernel, grid, [TILE, ROWS], properties)?;
+    let plan = plan_2d(kernel, grid, block, properties)?;
     Ok((matrix_len(rows, cols)? > 0).then_some(plan))
 }
 
@@ -138,16 +151,21 @@ mod tests {
 
     #[test]
     fn the_grid_covers_the_input_and_the_kernel_goes_by_the_elements_width() {
-        let plan = planned::<f64>(33, 65).expect("a launch");
+        let padded = TransposeOptions {
+            kernel: TransposeKernel::Padded,
+            ..TransposeOptions::default()
+        };
+        let plan = plan::<f64>(33, 65, &padded, &h200());
+        let plan = plan.expect("within every limit").expect("a launch");
         assert_eq!(plan.kernel, "transpose_padded_u64");
         assert_eq!((plan.grid, plan.block), ([3, 2, 1], [32, 8, 1]));
-        assert_eq!(
-            planned::<f32>(1, 1).expect("a launch").kernel,
-            "transpose_padded_u32"
-        );
+
+        let plan = planned::<f32>(129, 128).expect("a launch");
+        assert_eq!(plan.kernel, "transpose_aligned_u32");
+        assert_eq!((plan.grid, plan.block), ([3, 1, 1], [512, 1, 1]));
         assert_eq!(
             planned::<i64>(1, 1).expect("a launch").kernel,
-            "transpose_padded_u64"
+            "transpose_aligned_u64"
         );
     }
 

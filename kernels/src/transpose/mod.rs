@@ -3,13 +3,14 @@
 //! Nothing is computed, so the kernels are by width: `u32` moves `f32` and `i32` too, `u64` moves `f64` and `i64`. What differs between
 //! them is only how global and shared memory are walked.
 
+pub mod aligned;
 pub mod naive;
 pub mod padded;
 pub mod tiled;
 
 use cuda_std::prelude::*;
 
-/// Side of a tile. One row of a tile is one warp's access.
+/// Side of a tile, but for [`aligned`]. One row of a tile is one warp's access.
 pub const TILE: u32 = 32;
 
 /// Rows of threads in a block: each thread moves TILE / ROWS elements.
@@ -82,14 +83,20 @@ unsafe fn through_tile<T: Copy, const PITCH: usize>(
 
 /// The kernels of one way to transpose, one for each width.
 macro_rules! transposes {
-    ($($name:ident: $t:ident;)*) => {$(
+    ($($name:ident: $t:ident;)*) => {
+        transposes! {
+            "Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of `input`. The grid strides over both.";
+            $($name: $t;)*
+        }
+    };
+    ($launch:literal; $($name:ident: $t:ident;)*) => {$(
         /// output\[col, row\] = input\[row, col\].
         ///
         /// # Parameters
         /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
         ///
         /// # Launch
-        /// Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of `input`. The grid strides over both.
+        #[doc = $launch]
         ///
         /// # Safety
         /// The crate's rules; the matrices have those sizes; the block is as stated.

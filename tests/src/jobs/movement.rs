@@ -15,6 +15,10 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     // Whole tiles only.
     let whole = transposes(on, &[((64, 32), None)]);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
+    jobs.extend(aligned(on, (203, 141), None));
+    jobs.extend(aligned(on, (144, 270), Some(1)));
+    let whole = aligned(on, (128, 128), None);
+    jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(reversals(
         on,
         &[
@@ -41,6 +45,10 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     ];
     let mut jobs = transposes(on, &shapes.map(|shape| (shape, None)));
     jobs.extend(transposes(on, &shapes.map(|shape| (shape, Some(1)))));
+    for shape in [(63, 127), (64, 64), (65, 129), (137, 128), (200, 257)] {
+        jobs.extend(aligned(on, shape, None));
+        jobs.extend(aligned(on, shape, Some(1)));
+    }
     for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
         jobs.extend(reversals(
             on,
@@ -64,6 +72,19 @@ fn transposes(on: &DeviceProperties, cases: &[((usize, usize), Option<u32>)]) ->
         }
     }
     jobs
+}
+
+/// The kernel with the largest tiles.
+fn aligned(on: &DeviceProperties, shape: (usize, usize), grid_cap: Option<u32>) -> Vec<Job> {
+    let options = TransposeOptions {
+        kernel: TransposeKernel::Aligned,
+        grid_cap,
+    };
+    let jobs = [
+        transposed::<u32>(on, shape, options),
+        transposed::<u64>(on, shape, options),
+    ];
+    jobs.into_iter().flatten().collect()
 }
 
 /// `None` when there is nothing to launch.

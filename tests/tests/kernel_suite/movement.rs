@@ -54,6 +54,12 @@ fn transposes_of_every_shape() {
         (32, 33),
         (67, 129),
         (129, 67),
+        // Tiles inside, of which each row of the output begins at another multiple, or all at the same one.
+        (64, 128),
+        (71, 128),
+        (65, 129),
+        (203, 300),
+        (208, 256),
     ];
     for device in devices() {
         for shape in shapes {
@@ -83,6 +89,7 @@ fn transposes_with_a_grid_that_must_stride_in_both_directions() {
                 };
                 check_transpose::<u32>(device, (70, 133), options);
                 check_transpose::<u64>(device, (133, 70), options);
+                check_transpose::<u32>(device, (339, 391), options);
             }
         }
     }
@@ -168,6 +175,18 @@ fn moved_values_keep_every_bit() {
 
 proptest! {
     #![proptest_config(crate::cases(40))]
+
+    #[test]
+    fn aligned_transposes_of_any_extents(
+        rows in 1..300_usize,
+        cols in 1..400_usize,
+        grid_cap in proptest::option::of(1..3_u32),
+    ) {
+        let options = TransposeOptions { kernel: TransposeKernel::Aligned, grid_cap };
+        for device in devices() {
+            check_transpose::<f32>(device, (rows, cols), options);
+        }
+    }
 
     #[test]
     fn twice_transposed_is_the_input(

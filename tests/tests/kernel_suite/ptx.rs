@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use blockwise_tests::ptx::{Entry, entries, files};
+use kernels::transpose::aligned;
 use kernels::{matmul, reverse, transpose};
 
 /// What an entry point is expected to be.
@@ -96,6 +97,11 @@ fn table() -> BTreeMap<String, Expected> {
             format!("transpose_padded_{t}"),
             Expected::new(5, 2).fixed(tile + padding),
         );
+        let slots = [aligned::slots::<u32>(), aligned::slots::<u64>()][bytes as usize / 8];
+        add(
+            format!("transpose_aligned_{t}"),
+            Expected::new(5, 2).fixed(slots * bytes),
+        );
         add(
             format!("reverse_static_{t}"),
             Expected::new(3, 2).fixed(reverse::THREADS * bytes),
@@ -122,7 +128,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 80);
+    assert_eq!(expected.len(), 82);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

@@ -139,6 +139,17 @@ fn movements<T: Element + Draw>(device: &Device) {
             );
         }
     }
+    for grid in [[1, 1], [2, 2], [4, 1]] {
+        // Tiles at each edge, and one inside.
+        for [rows, cols] in [[70, 45], [203, 150]] {
+            Launch::new::<T>("transpose_aligned", grid, [512, 1]).check::<T>(
+                device,
+                &[rows * cols],
+                rows * cols,
+                &[rows, cols],
+            );
+        }
+    }
     Launch::new::<T>("reverse_static", [2, 1], [256, 1]).check::<T>(device, &[1000], 1000, &[]);
     Launch::new::<T>("reverse_dynamic", [2, 1], [90, 1])
         .shared::<T>(90)
