@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backend::Backend;
 use super::buffer::POISON;
-use super::{DeviceBuffer, DeviceError, Element};
+use super::{DeviceBuffer, DeviceError, Element, Stream};
 
 /// The arguments of a launch, in the order of the kernel's parameters. It borrows the buffers.
 ///
@@ -74,6 +74,17 @@ impl<'a> Arguments<'a> {
     pub fn poison_outputs(&self) -> Result<(), DeviceError> {
         for output in &self.outputs {
             output.backend.fill(output.address, output.bytes, POISON)?;
+        }
+        Ok(())
+    }
+
+    /// The same on a stream.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn poison_outputs_on(&self, stream: &Stream) -> Result<(), DeviceError> {
+        for output in &self.outputs {
+            (stream.queue()).fill(output.address, output.bytes, POISON)?;
         }
         Ok(())
     }

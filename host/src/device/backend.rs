@@ -29,6 +29,12 @@ pub(super) trait Backend: Send + Sync {
     /// Notes the moment when all that was started before has ended.
     fn record(&self) -> Result<Box<dyn Moment>, DeviceError>;
 
+    /// Makes a queue of its own for work that overlaps with other queues'.
+    fn queue(self: Arc<Self>) -> Result<Arc<dyn Queue>, DeviceError>;
+
+    /// Takes memory of the host that a [`Queue`] can copy from and to by itself.
+    fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>, DeviceError>;
+
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError>;
 
     fn synchronize(&self) -> Result<(), DeviceError>;
@@ -45,11 +51,43 @@ pub(super) trait Moment: Any {
     fn seconds_since(&self, start: &dyn Moment) -> Result<f64, DeviceError>;
 }
 
+/// Work in order, beside other queues. It keeps its device alive.
+pub(super) trait Queue: Any + Send + Sync {
+    /// Starts copying to the device.
+    ///
+    /// # Safety
+    /// The bytes were pinned, and nobody changes or frees them before [`synchronize`](Self::synchronize) has returned.
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Starts copying from the device.
+    ///
+    /// # Safety
+    /// As for [`write`](Self::write); nobody reads them before either.
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Starts setting `bytes` bytes to `value`.
+    fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError>;
+
+    /// Waits for everything that was started.
+    fn synchronize(&self) -> Result<(), DeviceError>;
+}
+
+/// Memory of the host, aligned for every [`Element`](super::Element).
+pub(super) trait HostMemory: Send {
+    fn bytes(&mut self) -> &mut [u8];
+}
+
 /// PTX that was loaded into a device. It keeps its device alive.
 pub(super) trait Program: Send + Sync {
-    /// Starts a kernel. `arguments` holds the bytes of each parameter.
+    /// Starts a kernel in a queue of the same device, or in the device's own. `arguments` holds the bytes of each
+    /// parameter.
     ///
     /// # Safety
     /// As for [`Module::launch`](super::Module::launch).
-    unsafe fn launch(&self, plan: &LaunchPlan, arguments: &[&[u8]]) -> Result<(), DeviceError>;
+    unsafe fn launch(
+        &self,
+        plan: &LaunchPlan,
+        arguments: &[&[u8]],
+        queue: Option<&dyn Queue>,
+    ) -> Result<(), DeviceError>;
 }

@@ -10,13 +10,14 @@ use cust::device::DeviceAttribute;
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
 use cust::memory::{
-    AsyncCopyDestination, CopyDestination, DevicePointer, DeviceSlice, cuda_free, cuda_malloc,
+    AsyncCopyDestination, CopyDestination, DevicePointer, DeviceSlice, LockedBuffer, cuda_free,
+    cuda_malloc,
 };
 use cust::stream::{Stream, StreamFlags};
 use cust_raw::{CUdevice_attribute, CUfunction_attribute, CUjit_option, CUresult};
 use libcuda_loader::Failure;
 
-use super::backend::{Backend, Moment, Program};
+use super::backend::{Backend, HostMemory, Moment, Program, Queue};
 use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan};
 
 /// Opens the first GPU that the driver shows.
@@ -210,6 +211,28 @@ impl Backend for CudaDevice {
         ))
     }
 
+    fn queue(self: Arc<Self>) -> Result<Arc<dyn Queue>, DeviceError> {
+        self.enter()?;
+        // It waits for the default stream, where `write` and `read` copy, and that one for it.
+        let stream =
+            Stream::new(StreamFlags::DEFAULT, None).map_err(driver_error("making a stream"))?;
+        Ok(Arc::new(CudaQueue {
+            stream,
+            device: self,
+        }))
+    }
+
+    fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
+        self.enter()?;
+        match LockedBuffer::new(&0_u8, bytes) {
+            Ok(buffer) => Ok(Box::new(buffer)),
+            Err(CudaError::OutOfMemory) => Err(DeviceError::OutOfHostMemory {
+                bytes: bytes as u64,
+            }),
+            Err(error) => Err(driver_error("page-locking memory")(error)),
+        }
+    }
+
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError> {
         self.enter()?;
         let text = CString::new(ptx).map_err(|_| DeviceError::NotPtx {
@@ -239,6 +262,52 @@ impl Backend for CudaDevice {
         self.stream
             .synchronize()
             .map_err(driver_error("waiting for the GPU"))
+    }
+}
+
+struct CudaQueue {
+    stream: Stream,
+    device: Arc<CudaDevice>,
+}
+
+impl Queue for CudaQueue {
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.device.enter()?;
+        // SAFETY: the caller leaves the bytes alone until the stream was waited for.
+        unsafe { bytes_at(address, bytes.len()).async_copy_from(bytes, &self.stream) }
+            .map_err(driver_error("copying to the GPU"))
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.device.enter()?;
+        // SAFETY: as for `write`.
+        unsafe { bytes_at(address, bytes.len()).async_copy_to(bytes, &self.stream) }
+            .map_err(driver_error("copying from the GPU"))
+    }
+
+    fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError> {
+        self.device.enter()?;
+        // SAFETY: the stream orders this before its later launches and copies, and the bytes may be anything.
+        unsafe { bytes_at(address, bytes).set_8_async(value, &self.stream) }
+            .map_err(driver_error("filling memory of the GPU"))
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        self.device.enter()?;
+        (self.stream.synchronize()).map_err(driver_error("waiting for a stream of the GPU"))
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        // The stream, which goes next, needs the context.
+        let _ = self.device.enter();
+    }
+}
+
+impl HostMemory for LockedBuffer<u8> {
+    fn bytes(&mut self) -> &mut [u8] {
+        self.as_mut_slice()
     }
 }
 
@@ -284,8 +353,19 @@ fn compiler_log(text: &CString) -> String {
 }
 
 impl Program for CudaProgram {
-    unsafe fn launch(&self, plan: &LaunchPlan, arguments: &[&[u8]]) -> Result<(), DeviceError> {
+    unsafe fn launch(
+        &self,
+        plan: &LaunchPlan,
+        arguments: &[&[u8]],
+        queue: Option<&dyn Queue>,
+    ) -> Result<(), DeviceError> {
         self.device.enter()?;
+        // `Module::launch` has checked that the queue is of this device.
+        let queue = queue.and_then(|queue| {
+            let queue: &dyn Any = queue;
+            queue.downcast_ref::<CudaQueue>()
+        });
+        let stream = queue.map_or(&self.device.stream, |queue| &queue.stream);
         let unknown = || DeviceError::UnknownKernel {
             kernel: plan.kernel.clone(),
             origin: self.origin.clone(),
@@ -310,7 +390,7 @@ impl Program for CudaProgram {
         // SAFETY: the caller promises fitting arguments; each pointer is valid for its bytes, which the driver copies
         // during the call.
         let result = unsafe {
-            self.device.stream.launch(
+            stream.launch(
                 &function,
                 <(u32, u32, u32)>::from(plan.grid),
                 <(u32, u32, u32)>::from(plan.block),

@@ -9,7 +9,7 @@ use ptx_emulator::{
     Emulator, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule, MemoryError, Module,
 };
 
-use super::backend::{Backend, Moment, Program};
+use super::backend::{Backend, HostMemory, Moment, Program, Queue};
 use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan, Watch};
 
 /// The limits' defaults are an H200's; this is its compute capability.
@@ -110,6 +110,21 @@ impl Backend for EmulatorDevice {
         Ok(Box::new(Instant::now()))
     }
 
+    fn queue(self: Arc<Self>) -> Result<Arc<dyn Queue>, DeviceError> {
+        Ok(Arc::new(EmulatorQueue(self)))
+    }
+
+    fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
+        let mut words = Vec::new();
+        words
+            .try_reserve_exact(bytes.div_ceil(size_of::<u64>()))
+            .map_err(|_| DeviceError::OutOfHostMemory {
+                bytes: bytes as u64,
+            })?;
+        words.resize(bytes.div_ceil(size_of::<u64>()), 0);
+        Ok(Box::new(Words { words, bytes }))
+    }
+
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError> {
         let rejected = |reason: String| DeviceError::PtxRejected {
             device: self.properties.name.clone(),
@@ -136,6 +151,39 @@ impl Backend for EmulatorDevice {
 
     fn take_profiles(&self) -> Vec<Profile> {
         std::mem::take(&mut self.profiles.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Nothing to wait for: whatever is asked for has ended when the call returns.
+struct EmulatorQueue(Arc<EmulatorDevice>);
+
+impl Queue for EmulatorQueue {
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.0.write(address, bytes)
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.0.read(address, bytes)
+    }
+
+    fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<(), DeviceError> {
+        self.0.fill(address, bytes, value)
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}
+
+/// Ordinary memory in words of eight bytes.
+struct Words {
+    words: Vec<u64>,
+    bytes: usize,
+}
+
+impl HostMemory for Words {
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
     }
 }
 
@@ -175,7 +223,12 @@ impl EmulatorDevice {
 }
 
 impl Program for EmulatorProgram {
-    unsafe fn launch(&self, plan: &LaunchPlan, arguments: &[&[u8]]) -> Result<(), DeviceError> {
+    unsafe fn launch(
+        &self,
+        plan: &LaunchPlan,
+        arguments: &[&[u8]],
+        _queue: Option<&dyn Queue>,
+    ) -> Result<(), DeviceError> {
         let config = LaunchConfig {
             grid: plan.grid,
             block: plan.block,

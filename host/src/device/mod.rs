@@ -13,6 +13,7 @@ mod event;
 mod module;
 mod properties;
 mod ptx;
+mod stream;
 mod watch;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use event::Event;
 pub use module::{LaunchPlan, Module};
 pub use properties::{DeviceKind, DeviceProperties};
 pub use ptx::{PTX_FOLDER_VARIABLE, PtxFile, PtxSource};
+pub use stream::{StagedBuffer, Stream};
 pub use watch::Watch;
 
 /// The limits of an emulated device, for [`Device::emulator`].
@@ -48,7 +50,8 @@ named_enum! {
 
 /// A device, and the kernels loaded into it.
 ///
-/// Launches go to one stream of the device: they run in order, and [`synchronize`](Self::synchronize) waits for them.
+/// Launches go to one queue of the device, unless to a [`Stream`]: they run in order, and
+/// [`synchronize`](Self::synchronize) waits for them.
 /// A device may be used from several threads.
 pub struct Device {
     backend: Arc<dyn Backend>,
@@ -152,6 +155,14 @@ impl Device {
     /// [`Watch::Profile`] has any.
     pub fn take_profiles(&self) -> Vec<Profile> {
         self.backend.take_profiles()
+    }
+
+    /// A stream of its own beside the device's. Work of several overlaps on a GPU.
+    ///
+    /// # Errors
+    /// When the device has none left.
+    pub fn stream(&self) -> Result<Stream, DeviceError> {
+        Stream::open(&self.backend)
     }
 
     /// Notes the moment when all that was started before has ended, by the device's own clock.

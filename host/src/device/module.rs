@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::backend::{Backend, Program};
-use super::{Arguments, DeviceError};
+use super::{Arguments, DeviceError, Stream};
 
 /// One launch as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,13 +52,44 @@ impl Module {
         plan: &LaunchPlan,
         arguments: &Arguments<'_>,
     ) -> Result<(), DeviceError> {
-        if !arguments.live_on(&self.backend) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.start(plan, arguments, None) }
+    }
+
+    /// As [`launch`](Self::launch), on a stream of the same device.
+    ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch), and a stream of another device.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch); other streams must leave alone what the kernel writes until this one was waited for.
+    pub unsafe fn launch_on(
+        &self,
+        stream: &Stream,
+        plan: &LaunchPlan,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.start(plan, arguments, Some(stream)) }
+    }
+
+    unsafe fn start(
+        &self,
+        plan: &LaunchPlan,
+        arguments: &Arguments<'_>,
+        stream: Option<&Stream>,
+    ) -> Result<(), DeviceError> {
+        let stream_is_foreign = stream.is_some_and(|stream| {
+            !std::ptr::addr_eq(Arc::as_ptr(stream.backend()), Arc::as_ptr(&self.backend))
+        });
+        if stream_is_foreign || !arguments.live_on(&self.backend) {
             return Err(DeviceError::ForeignBuffer {
                 what: format!("kernel `{}`", plan.kernel),
             });
         }
+        let queue = stream.map(Stream::queue);
         // SAFETY: the caller's promise is passed on.
-        unsafe { self.program.launch(plan, &arguments.bytes()) }
+        unsafe { self.program.launch(plan, &arguments.bytes(), queue) }
     }
 }
 

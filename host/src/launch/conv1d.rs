@@ -32,6 +32,36 @@ named_enum! {
     }
 }
 
+/// A run of outputs of the full convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConvOutputs {
+    /// The full convolution's index of the first.
+    pub offset: usize,
+    /// How many.
+    pub len: usize,
+}
+
+impl ConvMode {
+    /// The outputs of this mode for operands of these lengths.
+    ///
+    /// # Errors
+    /// When an operand is empty or the length overflows.
+    pub fn outputs(self, signal_len: usize, taps_len: usize) -> Result<ConvOutputs, LaunchError> {
+        for (len, what) in [(signal_len, "the signal"), (taps_len, "the list of taps")] {
+            if len == 0 {
+                return Err(LaunchError::EmptyInput { what });
+            }
+        }
+        let (long, short) = (signal_len.max(taps_len), signal_len.min(taps_len));
+        let (offset, len) = match self {
+            ConvMode::Full => (0, full_len(long, short)?),
+            ConvMode::Same => ((short - 1) / 2, long),
+            ConvMode::Valid => (short - 1, long - short + 1),
+        };
+        Ok(ConvOutputs { offset, len })
+    }
+}
+
 /// How to launch a convolution. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
@@ -69,17 +99,24 @@ pub fn plan<T: Float>(
     options: &ConvOptions,
     properties: &DeviceProperties,
 ) -> Result<ConvPlan, LaunchError> {
-    for (len, what) in [(signal_len, "the signal"), (taps_len, "the list of taps")] {
-        if len == 0 {
-            return Err(LaunchError::EmptyInput { what });
-        }
-    }
-    let (long, short) = (signal_len.max(taps_len), signal_len.min(taps_len));
-    let (output_len, offset) = match mode {
-        ConvMode::Full => (full_len(long, short)?, 0),
-        ConvMode::Same => (long, (short - 1) / 2),
-        ConvMode::Valid => (long - short + 1, short - 1),
-    };
+    let outputs = mode.outputs(signal_len, taps_len)?;
+    plan_outputs::<T>(signal_len, taps_len, mode, outputs, options, properties)
+}
+
+/// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a part of them.
+fn plan_outputs<T: Float>(
+    signal_len: usize,
+    taps_len: usize,
+    mode: ConvMode,
+    outputs: ConvOutputs,
+    options: &ConvOptions,
+    properties: &DeviceProperties,
+) -> Result<ConvPlan, LaunchError> {
+    let short = signal_len.min(taps_len);
+    let ConvOutputs {
+        offset,
+        len: output_len,
+    } = outputs;
     let threads = options.threads.unwrap_or(kernels::conv1d::THREADS);
     let (max_blocks, cap) = (properties.max_grid[0], options.grid_cap);
     let striding = |name, shared_bytes| {
@@ -195,7 +232,22 @@ pub fn bind<'a, T: Float>(
     mode: ConvMode,
     options: &ConvOptions,
 ) -> Result<Launch<'a>, LaunchError> {
-    let plan = plan::<T>(signal.len(), taps.len(), mode, options, device.properties())?;
+    let outputs = mode.outputs(signal.len(), taps.len())?;
+    bind_outputs(device, signal, taps, output, mode, outputs, options)
+}
+
+/// Binds the outputs of `mode`, or a part of them. With [`ConvKernel::BlockPerOutput`] there are no parts.
+pub(crate) fn bind_outputs<'a, T: Float>(
+    device: &'a Device,
+    signal: &'a DeviceBuffer<T>,
+    taps: &'a DeviceBuffer<T>,
+    output: &'a mut DeviceBuffer<T>,
+    mode: ConvMode,
+    outputs: ConvOutputs,
+    options: &ConvOptions,
+) -> Result<Launch<'a>, LaunchError> {
+    let properties = device.properties();
+    let plan = plan_outputs::<T>(signal.len(), taps.len(), mode, outputs, options, properties)?;
     check_output(output, plan.output_len)?;
     let (signal, taps) = if plan.swapped {
         (taps, signal)

@@ -21,9 +21,11 @@ use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView, Dimension};
 
-use crate::device::{Arguments, Device, DeviceBuffer, DeviceError, Element, LaunchPlan};
+use crate::device::{
+    Arguments, Device, DeviceBuffer, DeviceError, Element, LaunchPlan, Stream,
+};
 
-pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvPlan, convolve};
+pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, convolve};
 pub use error::LaunchError;
 pub use limits::check;
 pub use matmul::{MatmulKernel, MatmulOptions, matmul};
@@ -84,6 +86,18 @@ impl<'a> Launch<'a> {
         let kernels = self.device.kernels()?;
         // SAFETY: `new`'s caller has promised it.
         unsafe { kernels.launch(&self.plan, &self.arguments)? };
+        Ok(())
+    }
+
+    /// Poisons the outputs and starts the kernel, both on a stream.
+    ///
+    /// # Errors
+    /// What goes wrong on the device; on a GPU some of it shows only at [`Stream::synchronize`].
+    pub fn start_on(&self, stream: &Stream) -> Result<(), LaunchError> {
+        self.arguments.poison_outputs_on(stream)?;
+        let kernels = self.device.kernels()?;
+        // SAFETY: `new`'s caller has promised it.
+        unsafe { kernels.launch_on(stream, &self.plan, &self.arguments)? };
         Ok(())
     }
 

@@ -1,0 +1,200 @@
+//! Convolution of a signal of any length.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::{IN_FLIGHT, fit};
+use crate::device::{Device, DeviceBuffer, StagedBuffer, Stream};
+use crate::launch::conv1d::{bind_outputs, plan};
+use crate::launch::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
+
+/// Convolves a signal that arrives chunk by chunk. Outputs come in order and are those of
+/// [`convolve`](crate::launch::convolve), whatever the chunks.
+///
+/// Each chunk is launched with the samples before it that its outputs need, so a launch sees no sample that is not there, and
+/// adds up what the launch of the whole would.
+pub struct Convolver<'d, T: Float> {
+    device: &'d Device,
+    taps: DeviceBuffer<T>,
+    signal_len: usize,
+    mode: ConvMode,
+    /// The outputs that are wanted, by their index in the full convolution.
+    wanted: Range<usize>,
+    options: ConvOptions,
+    chunk: usize,
+    /// Samples that have arrived.
+    arrived: usize,
+    /// The last of them, as many as the next chunk's first output needs.
+    halo: Vec<T>,
+    idle: Vec<Lane<T>>,
+    busy: VecDeque<Lane<T>>,
+}
+
+/// What one chunk needs on its way. The next one that goes here finds the memory, for chunks are mostly of one length.
+struct Lane<T: Float> {
+    stream: Stream,
+    window: Option<StagedBuffer<T>>,
+    output: Option<StagedBuffer<T>>,
+}
+
+impl<'d, T: Float> Convolver<'d, T> {
+    /// Convolves `signal_len` samples with no more taps than that, by chunks of at most `chunk` samples.
+    ///
+    /// [`ConvKernel::BlockPerOutput`] cannot compute a part of the outputs: its only chunk is the whole signal.
+    ///
+    /// # Errors
+    /// Those of [`plan`](crate::launch::conv1d::plan), more taps than samples, and no room for the taps.
+    pub fn new(
+        device: &'d Device,
+        signal_len: usize,
+        taps: &[T],
+        mode: ConvMode,
+        options: &ConvOptions,
+        chunk: usize,
+    ) -> Result<Self, LaunchError> {
+        // Every limit is checked here, before any sample is read.
+        let whole = plan::<T>(signal_len, taps.len(), mode, options, device.properties())?;
+        if whole.swapped {
+            return Err(LaunchError::ShapeMismatch {
+                left_name: "the signal",
+                left: vec![signal_len],
+                right_name: "the taps",
+                right: vec![taps.len()],
+                rule: "the longer operand is the one that arrives in chunks",
+            });
+        }
+        let chunk = match options.kernel {
+            Some(ConvKernel::BlockPerOutput) => signal_len,
+            _ => chunk.clamp(1, signal_len),
+        };
+        let lane = |_| {
+            Ok(Lane {
+                stream: device.stream()?,
+                window: None,
+                output: None,
+            })
+        };
+        let idle: Result<_, LaunchError> = (0..IN_FLIGHT).map(lane).collect();
+        Ok(Self {
+            device,
+            taps: DeviceBuffer::from_slice(device, taps)?,
+            signal_len,
+            mode,
+            wanted: whole.offset..whole.offset + whole.output_len,
+            options: *options,
+            chunk,
+            arrived: 0,
+            halo: Vec::new(),
+            idle: idle?,
+            busy: VecDeque::new(),
+        })
+    }
+
+    /// The number of outputs in all.
+    pub fn output_len(&self) -> usize {
+        self.wanted.len()
+    }
+
+    /// The number of samples that the next [`push`](Self::push) asks for; 0 after the last.
+    pub fn next_len(&self) -> usize {
+        self.chunk.min(self.signal_len - self.arrived)
+    }
+
+    /// Lets `fill` write the next [`next_len`](Self::next_len) samples, and starts their chunk. When all streams are busy it waits for
+    /// the oldest chunk first and hands its outputs to `emit`.
+    ///
+    /// # Errors
+    /// Those of the closures, and what goes wrong on the device. After an error the convolution cannot go on.
+    pub fn push<E: From<LaunchError>>(
+        &mut self,
+        fill: impl FnOnce(&mut [T]) -> Result<(), E>,
+        emit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let len = self.next_len();
+        if len == 0 {
+            return Ok(());
+        }
+        if self.idle.is_empty() {
+            self.take_oldest(emit)?;
+        }
+        let Some(mut lane) = self.idle.pop() else {
+            return Ok(()); // `take_oldest` has freed one.
+        };
+        let window_len = self.halo.len() + len;
+        let window = fit(&mut lane.window, self.device, &lane.stream, window_len)?;
+        let samples = window.host().map_err(LaunchError::from)?;
+        samples[..self.halo.len()].copy_from_slice(&self.halo);
+        fill(&mut samples[self.halo.len()..])?;
+
+        let first = self.arrived - self.halo.len();
+        let outputs = self.outputs_of(len);
+        self.arrived += len;
+        // The first output of the next chunk needs one sample less than there are taps before it.
+        self.halo.clear();
+        let kept = window_len.min(self.taps.len() - 1);
+        self.halo.extend_from_slice(&samples[window_len - kept..]);
+
+        let output = fit(&mut lane.output, self.device, &lane.stream, outputs.len())?;
+        if !outputs.is_empty() {
+            let part = ConvOutputs {
+                offset: outputs.start - first,
+                len: outputs.len(),
+            };
+            window.upload().map_err(LaunchError::from)?;
+            bind_outputs(
+                self.device,
+                window.device(),
+                &self.taps,
+                output.device_mut(),
+                self.mode,
+                part,
+                &self.options,
+            )?
+            .start_on(&lane.stream)?;
+            output.download().map_err(LaunchError::from)?;
+        }
+        self.busy.push_back(lane);
+        Ok(())
+    }
+
+    /// Waits for the chunks that are still on their way and hands their outputs to `emit`.
+    ///
+    /// # Errors
+    /// Those of the closure, and what goes wrong on the device.
+    pub fn finish<E: From<LaunchError>>(
+        mut self,
+        mut emit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while !self.busy.is_empty() {
+            self.take_oldest(&mut emit)?;
+        }
+        Ok(())
+    }
+
+    /// The outputs that the next `len` samples complete; the last chunk brings those behind the signal too.
+    fn outputs_of(&self, len: usize) -> Range<usize> {
+        let end = match self.arrived + len {
+            end if end == self.signal_len => self.wanted.end,
+            end => end.clamp(self.wanted.start, self.wanted.end),
+        };
+        let start = self.arrived.clamp(self.wanted.start, end);
+        start..end
+    }
+
+    fn take_oldest<E: From<LaunchError>>(
+        &mut self,
+        mut emit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(mut lane) = self.busy.pop_front() else {
+            return Ok(());
+        };
+        if let Some(output) = &mut lane.output {
+            let outputs = output.host().map_err(LaunchError::from)?;
+            if !outputs.is_empty() {
+                emit(outputs)?;
+            }
+        }
+        self.idle.push(lane);
+        Ok(())
+    }
+}
