@@ -48,6 +48,39 @@ pub struct ShapeMismatch {
 }
 
 impl Comparison {
+    /// A comparison of nothing yet.
+    pub fn empty() -> Self {
+        Comparison {
+            elements: 0,
+            mismatches: 0,
+            max_absolute_error: 0.0,
+            max_relative_error: 0.0,
+            rms_error: 0.0,
+            max_tolerance: 0.0,
+            first_mismatch: None,
+        }
+    }
+
+    /// Adds the comparison of the rows that follow, the first of which has the index `row` along the first dimension.
+    pub fn append(&mut self, row: usize, next: Comparison) {
+        let squares = |part: &Comparison| part.rms_error.powi(2) * part.elements as f64;
+        let squares = squares(self) + squares(&next);
+        self.elements += next.elements;
+        self.mismatches += next.mismatches;
+        self.rms_error = (squares / self.elements.max(1) as f64).sqrt();
+        self.max_absolute_error = self.max_absolute_error.max(next.max_absolute_error);
+        self.max_relative_error = self.max_relative_error.max(next.max_relative_error);
+        self.max_tolerance = self.max_tolerance.max(next.max_tolerance);
+        if self.first_mismatch.is_none() {
+            self.first_mismatch = next.first_mismatch.map(|mut mismatch| {
+                if let Some(first) = mismatch.index.first_mut() {
+                    *first += row;
+                }
+                mismatch
+            });
+        }
+    }
+
     /// Whether every element is within its tolerance.
     pub fn passed(&self) -> bool {
         self.mismatches == 0
@@ -138,15 +171,7 @@ struct Pair<I> {
 }
 
 fn summarise<I: IntoDimension>(pairs: impl Iterator<Item = Pair<I>>) -> Comparison {
-    let mut comparison = Comparison {
-        elements: 0,
-        mismatches: 0,
-        max_absolute_error: 0.0,
-        max_relative_error: 0.0,
-        rms_error: 0.0,
-        max_tolerance: 0.0,
-        first_mismatch: None,
-    };
+    let mut comparison = Comparison::empty();
     let mut squares = 0.0;
     for pair in pairs {
         let agrees = pair.same || (pair.result.is_nan() && pair.reference.is_nan());
@@ -213,6 +238,27 @@ mod tests {
             (first.index, first.result, first.reference),
             (vec![1], 2.5, 2.0)
         );
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let result = array![1.0_f64, 2.5, 4.0, 9.0, f64::NAN];
+        let reference = expected(array![1.0, 2.0, 4.0, 5.0, 1.0], 0.75);
+        let whole = with_oracle(result.view(), &reference).unwrap();
+        let mut parts = Comparison::empty();
+        for (row, range) in [(0, 0..2), (2, 2..3), (3, 3..5)] {
+            let part = expected(
+                reference
+                    .values
+                    .slice(ndarray::s![range.clone()])
+                    .to_owned(),
+                0.75,
+            );
+            let result = result.slice(ndarray::s![range]);
+            parts.append(row, with_oracle(result, &part).unwrap());
+        }
+        assert_eq!(parts, whole);
+        assert_eq!(parts.first_mismatch.unwrap().index, [3]);
     }
 
     #[track_caller]

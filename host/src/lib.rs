@@ -9,6 +9,7 @@ pub mod io;
 pub mod launch;
 mod named;
 pub mod oracle;
+pub mod pipeline;
 pub mod plot;
 pub mod profile;
 

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray::{Array1, Array2, ArrayView1, Axis};
+use hound::WavSpec;
 use serde_json::json;
 
+use super::conv_operands::{Frames, Operands, Sample};
+use super::conv_reference::{self, Check};
 use super::failure::Failure;
-use super::operand::{self, ArrayOutput, Holds, Reference};
+use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
 use super::{Global, names};
 use crate::device::Device;
-use crate::io::{self, Content, Data, FileError, Format, OutputFile, Recording};
-use crate::launch::{self, ConvKernel, ConvMode, ConvOptions};
-use crate::oracle::{self, Expected, Precision};
+use crate::io::{self, ArrayWriter, Data, Format, Kind, OutputFile, Reader, RecordingWriter};
+use crate::launch::{ConvKernel, ConvMode, ConvOptions};
+use crate::pipeline::Convolver;
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -32,6 +34,8 @@ pub(super) struct Arguments {
     #[arg(long, value_parser = names(ConvKernel::ALL))]
     kernel: Option<ConvKernel>,
     #[command(flatten)]
+    chunk: Chunk,
+    #[command(flatten)]
     reference: Reference,
 }
 
@@ -45,218 +49,173 @@ impl Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let signal = io::read(&arguments.signal)?;
+    let signal = Frames::signal(Reader::open(&arguments.signal)?)?;
     let taps = operand::array(&arguments.taps)?;
-    match signal {
-        Content::Recording(recording) => {
-            let taps = operand::vector(taps.to_f64(), &arguments.taps)?;
-            convolve_recording(global, arguments, recording, taps)
+    match taps {
+        // A recording is float64 whatever it is kept in.
+        Data::F32(taps) if signal.kind() == Kind::F32 && signal.spec().is_none() => {
+            let taps = operand::vector(taps, &arguments.taps)?;
+            convolve::<f32>(global, arguments, Operands::new(signal, taps.to_vec())?)
         }
-        Content::Array(signal) => {
-            let (signal, taps) = operand::promote(signal, taps);
-            match (operand::floats(signal), operand::floats(taps)) {
-                (Data::F32(signal), Data::F32(taps)) => convolve_array(
-                    global,
-                    arguments,
-                    operand::vector(signal, &arguments.signal)?,
-                    operand::vector(taps, &arguments.taps)?,
-                ),
-                (signal, taps) => convolve_array(
-                    global,
-                    arguments,
-                    operand::vector(signal.to_f64(), &arguments.signal)?,
-                    operand::vector(taps.to_f64(), &arguments.taps)?,
-                ),
-            }
+        taps => {
+            let taps = operand::vector(taps.to_f64(), &arguments.taps)?;
+            convolve::<f64>(global, arguments, Operands::new(signal, taps.to_vec())?)
         }
     }
 }
 
-fn convolve_array<T: Precision>(
+fn convolve<T: Sample>(
     global: &Global,
     arguments: &Arguments,
-    signal: Array1<T>,
-    taps: Array1<T>,
-) -> Result<Report, Failure>
-where
-    Data: Holds<T>,
-{
-    let reference = arguments.reference.read()?;
-    let output = ArrayOutput::prepare(&arguments.output)?;
-    let device = global.open()?;
-    let result = launch::convolve(
-        &device,
-        signal.view(),
-        taps.view(),
-        arguments.mode,
-        &arguments.options(),
-    )?;
-    let report = written(&device, &arguments.output, result.shape(), T::NAME);
-    let report = match reference {
-        None => report,
-        Some((name, data)) => {
-            let mut oracle = oracle::convolve(signal.view(), taps.view(), arguments.mode);
-            // SciPy takes the FFT for long operands by itself.
-            oracle.tolerance += oracle::fft_error(signal.view(), taps.view());
-            let comparison = arguments.reference.compare(result.view(), &data, oracle)?;
-            report.comparison(&name, &comparison)
-        }
-    };
-    output.write(&Data::wrap(result.into_dyn()))?;
-    Ok(report)
-}
-
-fn convolve_recording(
-    global: &Global,
-    arguments: &Arguments,
-    recording: Recording,
-    taps: Array1<f64>,
+    mut operands: Operands<T>,
 ) -> Result<Report, Failure> {
-    let reference = read_reference(arguments)?;
-    let format = Format::of(&arguments.output)?;
-    let output = OutputFile::prepare(&arguments.output)?;
+    let mut check = Check::prepare(&arguments.reference, &operands, arguments.mode)?;
+    let place = Place::prepare(&arguments.output, operands.spec())?;
     let device = global.open()?;
-    let mut channels = Vec::new();
-    for channel in recording.channels.rows() {
-        channels.push(launch::convolve(
+    let channels = operands.channels();
+    let mut convolvers = Vec::new();
+    for channel in 0..channels {
+        convolvers.push(Convolver::new(
             &device,
-            channel,
-            taps.view(),
+            operands.long_len(),
+            operands.short(channel),
             arguments.mode,
             &arguments.options(),
+            arguments.chunk.chunk,
         )?);
     }
-    let views: Vec<_> = channels.iter().map(|channel| channel.view()).collect();
-    let result = stack(&views)?;
-
-    let unwritable = |reason| FileError::Unwritable {
-        path: arguments.output.clone(),
-        reason,
+    let Some(first) = convolvers.first() else {
+        return Err(Failure::new("a signal without channels"));
     };
-    let mut shape = result.shape().to_vec();
-    let bytes = if format == Format::Wav {
-        let filtered = Recording {
-            channels: result.clone(),
-            spec: recording.spec,
-        };
-        let (bytes, clipped) = io::encode_wav(&filtered).map_err(unwritable)?;
-        if clipped > 0 {
-            report::note(&format!(
-                "warning: {clipped} samples were outside the format's range and are clipped"
-            ));
+    let shape = conv_reference::shape(first.output_len(), channels);
+    let mut writer = place.create::<T>(&shape)?;
+    let mut take = |outputs: &[Vec<T>]| {
+        let samples = interleaved(outputs);
+        writer.write(&samples)?;
+        match &mut check {
+            Some(check) => check.add(&samples),
+            None => Ok(()),
         }
-        bytes
-    } else {
-        let frames = Data::F64(frames(&result));
-        shape = frames.shape().to_vec();
-        io::encode(&frames, format).map_err(unwritable)?
     };
-    let report = match format {
-        Format::Wav => sound(&device, &arguments.output, &shape, &recording),
-        Format::Npy | Format::Csv => written(&device, &arguments.output, &shape, "f64"),
+    let mut outputs = vec![Vec::new(); channels];
+    let mut samples = Vec::new();
+    while let Some(len) = convolvers
+        .first()
+        .map(Convolver::next_len)
+        .filter(|&len| len > 0)
+    {
+        samples.resize(len * channels, T::default());
+        operands.read(&mut samples)?;
+        for (channel, (convolver, outputs)) in convolvers.iter_mut().zip(&mut outputs).enumerate() {
+            outputs.clear();
+            convolver.push(
+                |window| {
+                    let of_channel = samples.iter().skip(channel).step_by(channels);
+                    (window.iter_mut().zip(of_channel)).for_each(|(to, &from)| *to = from);
+                    Ok::<_, Failure>(())
+                },
+                |chunk| {
+                    outputs.extend_from_slice(chunk);
+                    Ok(())
+                },
+            )?;
+        }
+        take(&outputs)?;
+    }
+    for (convolver, outputs) in convolvers.into_iter().zip(&mut outputs) {
+        outputs.clear();
+        convolver.finish(|chunk| {
+            outputs.extend_from_slice(chunk);
+            Ok::<_, Failure>(())
+        })?;
+    }
+    take(&outputs)?;
+    writer.finish()?;
+    let report = match operands.spec() {
+        Some(spec) if Format::of(&arguments.output)? == Format::Wav => {
+            sound(&device, &arguments.output, &shape, spec)
+        }
+        _ => written(&device, &arguments.output, &shape, T::NAME),
     };
-    let Some(reference) = reference else {
-        output.write(&bytes)?;
-        return Ok(report);
-    };
-    let expected: Vec<Expected<_>> = recording
-        .channels
-        .rows()
-        .into_iter()
-        .map(|channel| {
-            let mut expected = oracle::convolve(channel, taps.view(), arguments.mode);
-            expected.tolerance += oracle::fft_error(channel, taps.view());
-            expected
+    Ok(match check {
+        Some(check) => check.report(report),
+        None => report,
+    })
+}
+
+/// Sample after sample of each frame, from one vector for each channel.
+fn interleaved<T: Sample>(channels: &[Vec<T>]) -> Vec<T> {
+    let frames = channels.first().map_or(0, Vec::len);
+    (0..frames)
+        .flat_map(|frame| channels.iter().map(move |channel| channel[frame]))
+        .collect()
+}
+
+/// Where the result goes, and as what.
+enum Place {
+    Array(ArrayOutput),
+    Recording(OutputFile, WavSpec),
+}
+
+impl Place {
+    /// Takes the place before the computation.
+    fn prepare(path: &Path, spec: Option<WavSpec>) -> Result<Self, Failure> {
+        match spec {
+            Some(spec) if Format::of(path)? == Format::Wav => {
+                Ok(Self::Recording(OutputFile::prepare(path)?, spec))
+            }
+            _ => Ok(Self::Array(ArrayOutput::prepare(path)?)),
+        }
+    }
+
+    fn create<T: Sample>(self, shape: &[usize]) -> Result<Writer, Failure> {
+        Ok(match self {
+            Self::Array(output) => Writer::Array(output.create(shape, T::KIND)?),
+            Self::Recording(place, spec) => {
+                let frames = shape.first().copied().unwrap_or(0);
+                Writer::Recording(RecordingWriter::create(place, spec, frames)?)
+            }
         })
-        .collect();
-    let rows: Vec<_> = expected
-        .iter()
-        .map(|channel| channel.tolerance.view())
-        .collect();
-    let mut tolerance = stack(&rows)?;
-    let mut result = result;
-    if let Some((lowest, highest)) = reference.integers {
-        // Whoever wrote integers clipped, and rounded or cut off: up to one unit away, of which the comparison doubles the half.
-        result.mapv_inplace(|sample| sample.clamp(lowest, highest));
-        tolerance += 0.5;
-    }
-    let oracle = Expected {
-        values: result.clone(),
-        tolerance,
-    };
-    let comparison = arguments
-        .reference
-        .compare(result.view(), &reference.rows, oracle)?;
-    output.write(&bytes)?;
-    Ok(report.comparison(&reference.name, &comparison))
-}
-
-/// One row for each channel.
-fn stack(channels: &[ArrayView1<'_, f64>]) -> Result<Array2<f64>, Failure> {
-    ndarray::stack(Axis(0), channels).map_err(|error| Failure::new(error.to_string()))
-}
-
-/// Samples as other programs keep them: a vector for one channel, else one row for each moment.
-fn frames(channels: &Array2<f64>) -> ndarray::ArrayD<f64> {
-    match channels.nrows() {
-        1 => channels.row(0).to_owned().into_dyn(),
-        _ => channels.t().as_standard_layout().into_owned().into_dyn(),
     }
 }
 
-/// What a recording's result is compared with.
-struct RecordingReference {
-    name: String,
-    /// One row for each channel, in the precision that the reference was kept in.
-    rows: Data,
-    /// The range of its integers, if it is a recording of integers.
-    integers: Option<(f64, f64)>,
+/// A result on its way into a file.
+enum Writer {
+    Array(ArrayWriter),
+    Recording(RecordingWriter),
 }
 
-/// The reference, whether it is a recording, a vector or rows of frames.
-fn read_reference(arguments: &Arguments) -> Result<Option<RecordingReference>, Failure> {
-    let Some(path) = arguments.reference.path() else {
-        return Ok(None);
-    };
-    let (rows, integers) = match io::read(path)? {
-        Content::Recording(recording) => {
-            let range = recording.integer_range();
-            (in_precision(recording.channels, range.is_none()), range)
+impl Writer {
+    fn write<T: Sample>(&mut self, samples: &[T]) -> Result<(), Failure> {
+        match self {
+            Self::Array(writer) => writer.write(samples)?,
+            Self::Recording(writer) => {
+                let samples: Vec<f64> = samples.iter().map(|&sample| sample.into()).collect();
+                writer.write(&samples)?;
+            }
         }
-        Content::Array(data) => {
-            let is_f32 = matches!(data, Data::F32(_));
-            (in_precision(by_channel(data, path)?, is_f32), None)
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Array(writer) => writer.finish()?,
+            Self::Recording(writer) => {
+                let clipped = writer.finish()?;
+                if clipped > 0 {
+                    report::note(&format!(
+                        "warning: {clipped} samples were outside the format's range and are clipped"
+                    ));
+                }
+            }
         }
-    };
-    Ok(Some(RecordingReference {
-        name: path.display().to_string(),
-        rows,
-        integers,
-    }))
-}
-
-/// The rows as float32 again, if they were.
-fn in_precision(rows: Array2<f64>, is_f32: bool) -> Data {
-    match is_f32 {
-        true => Data::F32(rows.mapv(|sample| sample as f32).into_dyn()),
-        false => Data::F64(rows.into_dyn()),
+        Ok(())
     }
 }
 
-fn by_channel(data: Data, path: &Path) -> Result<Array2<f64>, Failure> {
-    let values = data.to_f64();
-    if values.ndim() == 1 {
-        return Ok(operand::vector(values, path)?.insert_axis(Axis(0)));
-    }
-    Ok(operand::matrix(values, path)?
-        .reversed_axes()
-        .as_standard_layout()
-        .into_owned())
-}
-
-fn sound(device: &Device, output: &Path, shape: &[usize], recording: &Recording) -> Report {
-    let (spec, frames) = (recording.spec, shape[1]);
-    let kind = match recording.integer_range() {
+fn sound(device: &Device, output: &Path, shape: &[usize], spec: WavSpec) -> Report {
+    let frames = shape.first().copied().unwrap_or(0);
+    let kind = match io::integer_range(&spec) {
         Some(_) => "integers",
         None => "floats",
     };
@@ -270,7 +229,7 @@ fn sound(device: &Device, output: &Path, shape: &[usize], recording: &Recording)
         spec.sample_rate,
         spec.bits_per_sample
     );
-    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": [frames, spec.channels], "sample_rate": spec.sample_rate, "bits_per_sample": spec.bits_per_sample, "device": device.properties().name });
+    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": [frames, usize::from(spec.channels)], "sample_rate": spec.sample_rate, "bits_per_sample": spec.bits_per_sample, "device": device.properties().name });
     Report::new(text, json)
 }
 

@@ -5,6 +5,8 @@
 mod bench;
 mod check;
 mod conv;
+mod conv_operands;
+mod conv_reference;
 mod demo;
 mod devices;
 mod failure;

@@ -7,8 +7,9 @@ use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::failure::Failure;
 use crate::compare::{self, Comparison, ToNumber};
-use crate::io::{self, Content, Data, Format, OutputFile};
+use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader};
 use crate::oracle::{Expected, Precision};
+use crate::pipeline;
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -54,15 +55,25 @@ impl Reference {
         oracle: Expected<D>,
     ) -> Result<Comparison, Failure> {
         let values = self.values(&result, reference)?;
+        let coarser = match reference {
+            Data::F32(_) => f32::UNIT_ROUNDOFF / T::UNIT_ROUNDOFF,
+            Data::F64(_) | Data::I64(_) => 1.0,
+        };
+        let expected = self.expected(values, oracle.tolerance, coarser);
+        Ok(compare::with_oracle(result, &expected)?)
+    }
+
+    /// The reference's values with their tolerances: what was asked for, else the oracle's. `coarser` says how many times the
+    /// reference's roundings are as large as the result's.
+    pub(super) fn expected<D: Dimension>(
+        &self,
+        values: Array<f64, D>,
+        oracle: Array<f64, D>,
+        coarser: f64,
+    ) -> Expected<D> {
         let tolerance = match (self.rtol, self.atol) {
             // The reference was rounded too, in its own precision and perhaps in another order of summation.
-            (None, None) => {
-                let coarser = match reference {
-                    Data::F32(_) => f32::UNIT_ROUNDOFF / T::UNIT_ROUNDOFF,
-                    Data::F64(_) | Data::I64(_) => 1.0,
-                };
-                oracle.tolerance * (1.0 + coarser)
-            }
+            (None, None) => oracle * (1.0 + coarser),
             (rtol, atol) => {
                 values.mapv(|value| atol.unwrap_or(0.0) + rtol.unwrap_or(0.0) * value.abs())
             }
@@ -74,10 +85,7 @@ impl Reference {
                 0.0
             }
         });
-        Ok(compare::with_oracle(
-            result,
-            &Expected { values, tolerance },
-        )?)
+        Expected { values, tolerance }
     }
 
     /// Compares a result that must be exact.
@@ -167,15 +175,48 @@ macro_rules! impl_holds {
 }
 impl_holds!(f32: F32, f64: F64, i64: I64);
 
-/// An array file. A recording is refused: these commands have no use for its sample rate.
+/// An array file, read whole.
 pub(super) fn array(path: &Path) -> Result<Data, Failure> {
-    match io::read(path)? {
-        Content::Array(data) => Ok(data),
-        Content::Recording(_) => Err(Failure::new(format!(
-            "{} is sound, and an array is wanted",
-            path.display()
-        ))
-        .hint("only `blockwise conv` takes .wav files")),
+    match Reader::open(path)?.array()? {
+        Some(data) => Ok(data),
+        None => Err(sound(path)),
+    }
+}
+
+/// An array file to be read piece by piece, with its shape and the type of its elements.
+pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
+    let reader = Reader::open(path)?;
+    match reader.contents() {
+        Contents::Array(array) => {
+            let (shape, kind) = (array.shape().to_vec(), array.kind());
+            Ok((reader, shape, kind))
+        }
+        Contents::Recording(_) => Err(sound(path)),
+    }
+}
+
+/// Only a convolution has a use for a sample rate.
+fn sound(path: &Path) -> Failure {
+    Failure::new(format!(
+        "{} is sound, and an array is wanted",
+        path.display()
+    ))
+    .hint("only `blockwise conv` takes .wav files")
+}
+
+/// How many elements are worked on at a time.
+#[derive(Args)]
+pub(super) struct Chunk {
+    /// Elements of each operand that are on the device at a time; what is longer goes through in chunks, so that memory does not
+    /// limit a file's length
+    #[arg(long, value_name = "ELEMENTS", default_value_t = pipeline::CHUNK, value_parser = at_least_one)]
+    pub(super) chunk: usize,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(value) if value > 0 => Ok(value),
+        _ => Err("a whole number, one or more".to_owned()),
     }
 }
 
@@ -213,19 +254,31 @@ fn dimension<T: Clone, D: Dimension>(
     wanted: &str,
 ) -> Result<Array<T, D>, Failure> {
     let shape = array.shape().to_vec();
-    array.into_dimensionality().map_err(|_| {
-        Failure::new(format!(
-            "{} has shape {shape:?}, and {wanted} is wanted",
-            path.display()
-        ))
-        .hint("reshape it first")
-    })
+    array
+        .into_dimensionality()
+        .map_err(|_| other_shape(path, &shape, wanted))
+}
+
+/// The length of a vector of this shape.
+pub(super) fn vector_len(shape: &[usize], path: &Path) -> Result<usize, Failure> {
+    match *shape {
+        [len] => Ok(len),
+        _ => Err(other_shape(path, shape, "a vector")),
+    }
+}
+
+/// A file has another shape than is wanted.
+pub(super) fn other_shape(path: &Path, shape: &[usize], wanted: &str) -> Failure {
+    let path = path.display();
+    Failure::new(format!(
+        "{path} has shape {shape:?}, and {wanted} is wanted"
+    ))
+    .hint("reshape it first")
 }
 
 /// An output array's place and format.
 pub(super) struct ArrayOutput {
-    file: OutputFile,
-    path: PathBuf,
+    place: OutputFile,
     format: Format,
 }
 
@@ -241,18 +294,30 @@ impl ArrayOutput {
             .into());
         }
         Ok(ArrayOutput {
-            file: OutputFile::prepare(path)?,
-            path: path.to_owned(),
+            place: OutputFile::prepare(path)?,
             format,
         })
     }
 
+    /// Begins an array of this shape.
+    pub(super) fn create(self, shape: &[usize], kind: Kind) -> Result<ArrayWriter, Failure> {
+        Ok(ArrayWriter::create(self.place, self.format, shape, kind)?)
+    }
+
     /// Writes the result.
     pub(super) fn write(self, data: &Data) -> Result<(), Failure> {
-        let bytes = io::encode(data, self.format).map_err(|reason| io::FileError::Unwritable {
-            path: self.path,
-            reason,
-        })?;
-        Ok(self.file.write(&bytes)?)
+        fn whole<T: io::Number>(output: ArrayOutput, array: &ArrayD<T>) -> Result<(), Failure> {
+            let mut writer = output.create(array.shape(), T::KIND)?;
+            let array = array.as_standard_layout();
+            if let Some(values) = array.as_slice() {
+                writer.write(values)?;
+            }
+            Ok(writer.finish()?)
+        }
+        match data {
+            Data::F32(array) => whole(self, array),
+            Data::F64(array) => whole(self, array),
+            Data::I64(array) => whole(self, array),
+        }
     }
 }

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ndarray::{Array1, ArrayView1, Ix0, arr0};
+use ndarray::arr0;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::operand::{self, Holds, Reference};
+use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
 use super::{Global, names};
-use crate::compare::{Comparison, ToNumber};
+use crate::compare::ToNumber;
 use crate::device::Device;
-use crate::io::Data;
+use crate::io::{self, Data, Kind, Reader};
 use crate::launch::{self, Number, ReduceKernel, ReduceOptions, Reduction};
-use crate::oracle::{self, Expected, Precision};
+use crate::oracle::{Expected, Precision, Sum};
+use crate::pipeline::{Operation, Reducer};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -40,6 +41,8 @@ struct Options {
     #[arg(long, default_value = "single", value_parser = names(ReduceKernel::ALL))]
     kernel: ReduceKernel,
     #[command(flatten)]
+    chunk: Chunk,
+    #[command(flatten)]
     reference: Reference,
 }
 
@@ -49,109 +52,48 @@ pub(super) fn run(
     reduction: Reduction,
     arguments: &Arguments,
 ) -> Result<Report, Failure> {
-    let data = operand::array(&arguments.input)?;
-    let options = &arguments.options;
-    let reference = options.reference.read()?;
-    let device = global.open()?;
-    match data {
-        Data::F32(array) => floats(
-            &device,
-            reduction,
-            array.iter().copied().collect(),
-            options,
-            reference,
-        ),
-        Data::F64(array) => floats(
-            &device,
-            reduction,
-            array.iter().copied().collect(),
-            options,
-            reference,
-        ),
-        Data::I64(array) => {
-            let input: Array1<i64> = array.iter().copied().collect();
-            let value = launch::reduce(&device, input.view(), reduction, &options.launch())?;
-            exact(&device, reduction.name(), value, options, reference)
-        }
-    }
-}
-
-fn floats<T: Number + Precision + ToNumber>(
-    device: &Device,
-    reduction: Reduction,
-    input: Array1<T>,
-    options: &Options,
-    reference: Option<(String, Data)>,
-) -> Result<Report, Failure>
-where
-    Data: Holds<T>,
-    serde_json::Value: From<T>,
-{
-    let value = launch::reduce(device, input.view(), reduction, &options.launch())?;
-    match reduction {
-        Reduction::Sum => rounded(
-            device,
-            reduction.name(),
-            value,
-            oracle::sum(input.view(), options.launch().roundings(input.len())),
-            options,
-            reference,
-        ),
-        Reduction::Min | Reduction::Max => {
-            exact(device, reduction.name(), value, options, reference)
-        }
+    let (input, shape, kind) = operand::reader(&arguments.input)?;
+    let job = Job {
+        operation: Operation::Reduce(reduction),
+        name: reduction.name(),
+        inputs: vec![input],
+        len: shape.iter().product(),
+        options: &arguments.options,
+    };
+    match (kind, reduction) {
+        (Kind::F32, Reduction::Sum) => job.rounded::<f32>(global),
+        (Kind::F64, Reduction::Sum) => job.rounded::<f64>(global),
+        (Kind::F32, Reduction::Min | Reduction::Max) => job.exact::<f32>(global),
+        (Kind::F64, Reduction::Min | Reduction::Max) => job.exact::<f64>(global),
+        (Kind::I64, _) => job.exact::<i64>(global),
     }
 }
 
 /// The dot product of two files.
 pub(super) fn dot(global: &Global, arguments: &DotArguments) -> Result<Report, Failure> {
-    let (a, b) = operand::promote(operand::array(&arguments.a)?, operand::array(&arguments.b)?);
-    let options = &arguments.options;
-    let reference = options.reference.read()?;
-    let vectors = |a, b| {
-        Ok::<_, Failure>((
-            operand::vector(a, &arguments.a)?,
-            operand::vector(b, &arguments.b)?,
-        ))
-    };
-    match (a, b) {
-        (Data::F32(a), Data::F32(b)) => {
-            let (a, b) = (
-                operand::vector(a, &arguments.a)?,
-                operand::vector(b, &arguments.b)?,
-            );
-            dot_floats(global, a.view(), b.view(), options, reference)
-        }
-        (Data::I64(a), Data::I64(b)) => {
-            let (a, b) = (
-                operand::vector(a, &arguments.a)?,
-                operand::vector(b, &arguments.b)?,
-            );
-            let device = global.open()?;
-            let value = launch::dot(&device, a.view(), b.view(), &options.launch())?;
-            exact(&device, "dot", value, options, reference)
-        }
-        (a, b) => {
-            let (a, b) = vectors(a.to_f64(), b.to_f64())?;
-            dot_floats(global, a.view(), b.view(), options, reference)
-        }
+    let mut inputs = Vec::new();
+    let mut lens = Vec::new();
+    let mut kinds = Vec::new();
+    for path in [&arguments.a, &arguments.b] {
+        let (input, shape, kind) = operand::reader(path)?;
+        lens.push(operand::vector_len(&shape, path)?);
+        inputs.push(input);
+        kinds.push(kind);
     }
-}
-
-fn dot_floats<T: Number + Precision>(
-    global: &Global,
-    a: ArrayView1<'_, T>,
-    b: ArrayView1<'_, T>,
-    options: &Options,
-    reference: Option<(String, Data)>,
-) -> Result<Report, Failure>
-where
-    serde_json::Value: From<T>,
-{
-    let device = global.open()?;
-    let value = launch::dot(&device, a, b, &options.launch())?;
-    let oracle = oracle::dot(a, b, options.launch().roundings(a.len()));
-    rounded(&device, "dot", value, oracle, options, reference)
+    launch::reduce::same_length(lens[0], lens[1])?;
+    let job = Job {
+        operation: Operation::Dot,
+        name: "dot",
+        inputs,
+        len: lens[0],
+        options: &arguments.options,
+    };
+    // As NumPy promotes them: equal types stay, any others become float64.
+    match kinds[..] {
+        [Kind::F32, Kind::F32] => job.rounded::<f32>(global),
+        [Kind::I64, Kind::I64] => job.exact::<i64>(global),
+        _ => job.rounded::<f64>(global),
+    }
 }
 
 impl Options {
@@ -163,55 +105,97 @@ impl Options {
     }
 }
 
-/// Reports a value that depends on rounding.
-fn rounded<T: Number + Precision>(
-    device: &Device,
-    what: &str,
-    value: T,
-    oracle: Expected<Ix0>,
-    options: &Options,
-    reference: Option<(String, Data)>,
-) -> Result<Report, Failure>
-where
-    serde_json::Value: From<T>,
-{
-    report(device, what, value, reference, |data| {
-        options.reference.compare(arr0(value).view(), data, oracle)
-    })
+/// A reduction of files.
+struct Job<'a> {
+    operation: Operation,
+    name: &'static str,
+    inputs: Vec<Reader>,
+    /// Elements of each.
+    len: usize,
+    options: &'a Options,
 }
 
-/// Reports a value that does not.
-fn exact<T: Number + ToNumber>(
-    device: &Device,
-    what: &str,
-    value: T,
-    options: &Options,
-    reference: Option<(String, Data)>,
-) -> Result<Report, Failure>
-where
-    Data: Holds<T>,
-    serde_json::Value: From<T>,
-{
-    report(device, what, value, reference, |data| {
-        options.reference.compare_exactly(arr0(value).view(), data)
-    })
-}
+impl Job<'_> {
+    /// A value that depends on rounding.
+    fn rounded<T: Number + Precision + io::Number>(
+        mut self,
+        global: &Global,
+    ) -> Result<Report, Failure>
+    where
+        serde_json::Value: From<T>,
+    {
+        let reference = self.options.reference.read()?;
+        let device = global.open()?;
+        let mut sum = Sum::default();
+        // One operand is multiplied by ones.
+        let mut factors = vec![1.0];
+        let (operands, wanted) = (self.operation.operands(), reference.is_some());
+        let (value, roundings) = self.reduce::<T>(&device, |number, values| match number {
+            _ if !wanted => {}
+            0 if operands == 2 => factors = values.iter().map(|&value| value.into()).collect(),
+            _ => {
+                let factors = factors.iter().cycle();
+                (values.iter().zip(factors))
+                    .for_each(|(&value, &factor)| sum.add(factor, value.into()));
+            }
+        })?;
+        let report = self.report(&device, value);
+        let Some((name, data)) = reference else {
+            return Ok(report);
+        };
+        let oracle = Expected {
+            values: arr0(sum.value()),
+            tolerance: arr0(sum.tolerance_after::<T>(roundings)),
+        };
+        let comparison = (self.options.reference).compare(arr0(value).view(), &data, oracle)?;
+        Ok(report.comparison(&name, &comparison))
+    }
 
-fn report<T: Number>(
-    device: &Device,
-    what: &str,
-    value: T,
-    reference: Option<(String, Data)>,
-    compare: impl FnOnce(&Data) -> Result<Comparison, Failure>,
-) -> Result<Report, Failure>
-where
-    serde_json::Value: From<T>,
-{
-    // JSON has no NaN and no infinities: the text says what the number was.
-    let json = json!({ "command": what, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": device.properties().name });
-    let report = Report::new(value.to_string(), json);
-    match reference {
-        None => Ok(report),
-        Some((name, data)) => Ok(report.comparison(&name, &compare(&data)?)),
+    /// A value that does not.
+    fn exact<T: Number + ToNumber + io::Number>(
+        mut self,
+        global: &Global,
+    ) -> Result<Report, Failure>
+    where
+        Data: Holds<T>,
+        serde_json::Value: From<T>,
+    {
+        let reference = self.options.reference.read()?;
+        let device = global.open()?;
+        let (value, _) = self.reduce::<T>(&device, |_, _| {})?;
+        let report = self.report(&device, value);
+        let Some((name, data)) = reference else {
+            return Ok(report);
+        };
+        let comparison = (self.options.reference).compare_exactly(arr0(value).view(), &data)?;
+        Ok(report.comparison(&name, &comparison))
+    }
+
+    /// The value, and the most roundings that an element went through. `seen` is shown each operand's elements, by the operand's number.
+    fn reduce<T: Number + io::Number>(
+        &mut self,
+        device: &Device,
+        mut seen: impl FnMut(usize, &[T]),
+    ) -> Result<(T, usize), Failure> {
+        let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
+        let mut reducer = Reducer::new(device, self.len, self.operation, &options, chunk)?;
+        while reducer.next_len() > 0 {
+            reducer.push(|number, values| {
+                self.inputs[number].read(values)?;
+                seen(number, values);
+                Ok::<_, Failure>(())
+            })?;
+        }
+        let roundings = reducer.roundings();
+        Ok((reducer.finish()?, roundings))
+    }
+
+    fn report<T: Number>(&self, device: &Device, value: T) -> Report
+    where
+        serde_json::Value: From<T>,
+    {
+        // JSON has no NaN and no infinities: the text says what the number was.
+        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": device.properties().name });
+        Report::new(value.to_string(), json)
     }
 }

@@ -4,13 +4,25 @@
 //! none of the words for a missing number) is a header and is left out. Every other cell is a finite number; all rows are of one length.
 //! Blank lines are skipped. Numbers are float64.
 
-use ndarray::{ArrayD, IxDyn};
+use std::fmt::Debug;
+use std::io::{Cursor, Write};
 
-use super::Data;
+use super::array::{ArrayReader, Kind};
 use super::error::Problem;
 
-/// Reads a vector or a matrix.
-pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
+/// Opens a vector or a matrix.
+pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
+    let (shape, values) = decode(bytes)?;
+    let elements: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
+    Ok(ArrayReader::new(
+        shape,
+        Kind::F64,
+        Box::new(Cursor::new(elements)),
+    ))
+}
+
+/// The shape, and the numbers in row-major order.
+fn decode(bytes: &[u8]) -> Result<(Vec<usize>, Vec<f64>), Problem> {
     if bytes.is_empty() {
         return Err(Problem::new("the file is empty"));
     }
@@ -47,9 +59,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
     } else {
         vec![rows, cols]
     };
-    ArrayD::from_shape_vec(IxDyn(&shape), values)
-        .map(Data::F64)
-        .map_err(|error| Problem::new(error.to_string()))
+    Ok((shape, values))
 }
 
 /// Whether a cell of the first row can be a column's name.
@@ -103,38 +113,41 @@ fn ragged_or(text: &str, error: &csv::Error) -> String {
     }
 }
 
-/// A vector as one number a line, a matrix as one row a line, every number so that it reads back as the same.
-pub(super) fn encode(data: &Data) -> Result<Vec<u8>, String> {
-    let (rows, cols) = match *data.shape() {
-        [length] => (length, 1),
-        [rows, cols] => (rows, cols),
-        ref shape => {
-            return Err(format!(
-                "a .csv file holds a vector or a matrix, not an array of shape {shape:?}"
-            ));
-        }
-    };
-    let cells: Vec<String> = match data {
-        Data::F32(array) => array.iter().map(|value| format!("{value:?}")).collect(),
-        Data::F64(array) => array.iter().map(|value| format!("{value:?}")).collect(),
-        Data::I64(array) => array.iter().map(|value| value.to_string()).collect(),
-    };
-    let mut text = String::new();
-    for row in cells.chunks(cols.max(1)).take(rows) {
-        text.push_str(&row.join(","));
-        text.push('\n');
+/// How many numbers a line has: one of a vector, a row of a matrix.
+pub(super) fn columns(shape: &[usize]) -> Result<usize, String> {
+    match *shape {
+        [_] => Ok(1),
+        [_, columns] => Ok(columns),
+        _ => Err(format!(
+            "a .csv file holds a vector or a matrix, not an array of shape {shape:?}"
+        )),
     }
-    Ok(text.into_bytes())
+}
+
+/// Writes whole lines, every number so that it reads back as the same.
+pub(super) fn write(
+    file: &mut impl Write,
+    values: &[impl Debug],
+    columns: usize,
+) -> std::io::Result<()> {
+    for row in values.chunks(columns.max(1)) {
+        for (column, value) in row.iter().enumerate() {
+            let separator = if column == 0 { "" } else { "," };
+            write!(file, "{separator}{value:?}")?;
+        }
+        writeln!(file)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::array;
 
     #[track_caller]
-    fn check(text: &str, expected: ArrayD<f64>) {
-        assert_eq!(decode(text.as_bytes()), Ok(Data::F64(expected)));
+    fn check(text: &str, shape: &[usize], values: &[f64]) {
+        let (read, numbers) = decode(text.as_bytes()).unwrap();
+        assert_eq!((&*read, &*numbers), (shape, values));
     }
 
     #[track_caller]
@@ -145,11 +158,11 @@ mod tests {
 
     #[test]
     fn rows_columns_matrices_and_headers() {
-        check("1\n2.5\n-3e2\n", array![1.0, 2.5, -300.0].into_dyn());
-        check("1, 2,3\n", array![1.0, 2.0, 3.0].into_dyn());
-        check("a,b\n1,2\n3,4\n", array![[1.0, 2.0], [3.0, 4.0]].into_dyn());
-        check("\u{feff}x\r\n1\r\n2\r\n", array![1.0, 2.0].into_dyn());
-        check("_t\n\n1\n\n", array![1.0].into_dyn());
+        check("1\n2.5\n-3e2\n", &[3], &[1.0, 2.5, -300.0]);
+        check("1, 2,3\n", &[3], &[1.0, 2.0, 3.0]);
+        check("a,b\n1,2\n3,4\n", &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+        check("\u{feff}x\r\n1\r\n2\r\n", &[2], &[1.0, 2.0]);
+        check("_t\n\n1\n\n", &[1], &[1.0]);
     }
 
     #[test]
@@ -177,12 +190,13 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let data = Data::F64(array![[0.1, 1e-300], [f64::MAX, -0.0]].into_dyn());
-        assert_eq!(decode(&encode(&data).unwrap()), Ok(data));
-        assert_eq!(
-            encode(&Data::I64(array![1, -2].into_dyn())).unwrap(),
-            b"1\n-2\n"
-        );
-        assert!(encode(&Data::F64(ArrayD::zeros(IxDyn(&[2, 2, 2])))).is_err());
+        let values = [0.1, 1e-300, f64::MAX, -0.0];
+        let mut text = Vec::new();
+        write(&mut text, &values, columns(&[2, 2]).unwrap()).unwrap();
+        check(std::str::from_utf8(&text).unwrap(), &[2, 2], &values);
+        text.clear();
+        write(&mut text, &[1_i64, -2], columns(&[2]).unwrap()).unwrap();
+        assert_eq!(text, b"1\n-2\n");
+        assert!(columns(&[2, 2, 2]).is_err());
     }
 }

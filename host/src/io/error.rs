@@ -1,7 +1,7 @@
 //! What can be wrong with a file.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a file could not be read or written. [`hint`](Self::hint) says what to do, where that is not plain.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +74,60 @@ impl Problem {
     pub(super) fn hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
         self
+    }
+}
+
+/// What goes wrong inside a file whose name is known further out.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The system refuses.
+    Io(io::Error),
+    /// The bytes are wrong.
+    Content(Problem),
+    /// The format cannot hold it.
+    Unwritable(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // The length was checked before.
+            io::ErrorKind::UnexpectedEof => {
+                Problem::new("the file became shorter while it was read")
+                    .hint("is something else writing it?")
+                    .into()
+            }
+            _ => Self::Io(error),
+        }
+    }
+}
+
+impl From<Problem> for Trouble {
+    fn from(problem: Problem) -> Self {
+        Self::Content(problem)
+    }
+}
+
+impl Trouble {
+    /// The error of a file that is read.
+    pub(super) fn reading(self, path: &Path) -> FileError {
+        let path = path.to_owned();
+        match self {
+            Self::Io(source) => FileError::Read { path, source },
+            Self::Content(problem) => FileError::Content { path, problem },
+            Self::Unwritable(reason) => FileError::Unwritable { path, reason },
+        }
+    }
+
+    /// The error of a file that is written.
+    pub(super) fn writing(self, path: &Path) -> FileError {
+        let path = path.to_owned();
+        match self {
+            Self::Io(source) => FileError::Write { path, source },
+            Self::Content(Problem { what: reason, .. }) | Self::Unwritable(reason) => {
+                FileError::Unwritable { path, reason }
+            }
+        }
     }
 }
 

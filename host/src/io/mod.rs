@@ -1,21 +1,28 @@
 //! Files with arrays: `.npy`, `.csv`, `.wav`.
 //!
-//! A file is read whole and checked before anything is computed; a file is written whole or not at all.
+//! A file is checked when it is opened, but for its numbers, and is read piece by piece or whole; it is written piece by piece,
+//! and appears whole or not at all.
 
+mod array;
 mod csv;
 mod error;
 mod npy;
 mod output;
 mod wav;
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ndarray::ArrayD;
 
+use error::Trouble;
+
+pub use array::{ArrayReader, ArrayWriter, Kind, Number};
 pub use error::FileError;
 pub use output::OutputFile;
-pub use wav::{Recording, encode as encode_wav};
+pub use wav::{RecordingReader, RecordingWriter, integer_range};
 
 /// An array in one of the types that the kernels compute with.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,15 +64,6 @@ impl Data {
     }
 }
 
-/// What a file holds.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Content {
-    /// An array.
-    Array(Data),
-    /// Sound.
-    Recording(Recording),
-}
-
 /// The formats, told by the file name's extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -97,43 +95,128 @@ impl Format {
     }
 }
 
-/// Reads a file of any of the formats.
-///
-/// # Errors
-/// [`FileError`] with the path, what is wrong, and mostly what to do.
-pub fn read(path: &Path) -> Result<Content, FileError> {
-    let format = Format::of(path)?;
-    let system = |source| FileError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    if fs::metadata(path).map_err(system)?.is_dir() {
-        return Err(FileError::IsFolder {
-            path: path.to_owned(),
-        });
-    }
-    let bytes = fs::read(path).map_err(system)?;
-    match format {
-        Format::Npy => npy::decode(&bytes).map(Content::Array),
-        Format::Csv => csv::decode(&bytes).map(Content::Array),
-        Format::Wav => wav::decode(&bytes).map(Content::Recording),
-    }
-    .map_err(|problem| FileError::Content {
-        path: path.to_owned(),
-        problem,
-    })
+/// A file that is open to be read piece by piece.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    /// The file's bytes, when it cannot be read a second time.
+    kept: Option<Arc<[u8]>>,
+    contents: Contents,
 }
 
-/// The bytes of an array file.
-///
-/// # Errors
-/// A text why the format cannot hold this array.
-pub fn encode(data: &Data, format: Format) -> Result<Vec<u8>, String> {
-    match format {
-        Format::Npy => npy::encode(data),
-        Format::Csv => csv::encode(data),
-        Format::Wav => {
-            Err("an array has no sample rate: only a .wav signal gives a .wav output".to_owned())
+/// What a file holds.
+#[derive(Debug)]
+pub enum Contents {
+    /// An array.
+    Array(ArrayReader),
+    /// Sound.
+    Recording(RecordingReader),
+}
+
+impl Reader {
+    /// Opens a file of any of the formats, and checks all of it but the numbers themselves.
+    ///
+    /// # Errors
+    /// [`FileError`] with the path, what is wrong, and mostly what to do.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        Format::of(path)?;
+        let system = |source| FileError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let metadata = fs::metadata(path).map_err(system)?;
+        if metadata.is_dir() {
+            return Err(FileError::IsFolder {
+                path: path.to_owned(),
+            });
+        }
+        let kept = match metadata.is_file() {
+            true => None,
+            false => Some(fs::read(path).map_err(system)?.into()),
+        };
+        Self::begin(path, kept)
+    }
+
+    /// The same file from its beginning.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn again(&self) -> Result<Self, FileError> {
+        Self::begin(&self.path, self.kept.clone())
+    }
+
+    fn begin(path: &Path, kept: Option<Arc<[u8]>>) -> Result<Self, FileError> {
+        let open = || -> Result<Contents, Trouble> {
+            let (mut bytes, len): (Box<dyn Read + Send>, u64) = match &kept {
+                Some(bytes) => (Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
+                None => {
+                    let file = File::open(path)?;
+                    let len = file.metadata()?.len();
+                    (Box::new(BufReader::with_capacity(1 << 16, file)), len)
+                }
+            };
+            Ok(match Format::of(path) {
+                Ok(Format::Npy) => Contents::Array(npy::open(bytes, len)?),
+                Ok(Format::Wav) => Contents::Recording(wav::open(bytes, len)?),
+                // Text is read whole: nobody keeps what a machine's memory does not hold as text.
+                Ok(Format::Csv) | Err(_) => {
+                    let mut text = Vec::new();
+                    bytes.read_to_end(&mut text)?;
+                    Contents::Array(csv::open(&text)?)
+                }
+            })
+        };
+        match open() {
+            Ok(contents) => Ok(Self {
+                path: path.to_owned(),
+                kept,
+                contents,
+            }),
+            Err(trouble) => Err(trouble.reading(path)),
+        }
+    }
+
+    /// The file's name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file holds.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// Reads the next numbers: elements of an array in row-major order, samples of a recording frame by frame. Numbers of
+    /// another type are converted.
+    ///
+    /// # Errors
+    /// The system's, samples that are not finite, and a file that became shorter.
+    pub fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), FileError> {
+        let read = match &mut self.contents {
+            Contents::Array(array) => array.read(values),
+            Contents::Recording(recording) => {
+                let mut samples = vec![0.0; values.len()];
+                recording.read(&mut samples).map(|()| {
+                    for (value, sample) in values.iter_mut().zip(samples) {
+                        *value = T::from_f64(sample);
+                    }
+                })
+            }
+        };
+        read.map_err(|trouble| trouble.reading(&self.path))
+    }
+
+    /// Reads an array whole.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read). `None` of a recording.
+    pub fn array(self) -> Result<Option<Data>, FileError> {
+        match self.contents {
+            Contents::Array(array) => match array.read_all() {
+                Ok(data) => Ok(Some(data)),
+                Err(trouble) => Err(trouble.reading(&self.path)),
+            },
+            Contents::Recording(_) => Ok(None),
         }
     }
 }

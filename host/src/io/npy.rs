@@ -1,29 +1,34 @@
 //! NumPy's `.npy`: float32, float64 and int64, little-endian, row-major.
 
-use ndarray::{ArrayD, IxDyn};
-use ndarray_npy::WriteNpyExt;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use ndarray::IxDyn;
+use ndarray_npy::{WriteNpyError, write_zeroed_npy};
 use py_literal::Value;
 
-use super::Data;
-use super::error::Problem;
+use super::array::{ArrayReader, Kind};
+use super::error::{Problem, Trouble};
 
 const TYPES: &str = "float32 ('<f4'), float64 ('<f8') and int64 ('<i8') are supported";
 
 /// A header that NumPy writes for an array of plain numbers has about 100 bytes.
-const LONGEST_HEADER: usize = 4096;
+const LONGEST_HEADER: u64 = 4096;
 
-/// Reads an array.
-pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
-    let data_start = data_start(bytes)?;
-    let header = Header::parse(&bytes[..data_start])?;
-    let item = item_size(&header.descr)?;
+const TOO_LONG: &str = "it is longer or deeper than any array of plain numbers needs";
+
+/// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
+pub(super) fn open(mut bytes: Box<dyn Read + Send>, len: u64) -> Result<ArrayReader, Trouble> {
+    let header = Header::read(&mut bytes, len)?;
+    let kind = kind_of(&header.descr)?;
     if header.fortran_order && header.shape.len() > 1 {
         return Err(Problem::new("the array is in Fortran order (column-major)")
-            .hint("save numpy.ascontiguousarray(array)"));
+            .hint("save numpy.ascontiguousarray(array)")
+            .into());
     }
     let Header { descr, shape, .. } = header;
-    let expected = size_in_bytes(&shape, item)?;
-    let present = bytes.len() - data_start;
+    let expected = size_in_bytes(&shape, kind.bytes())? as u64;
+    let present = len - header.bytes;
     if present != expected {
         let kind = if present < expected {
             "is truncated"
@@ -33,21 +38,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Data, Problem> {
         return Err(Problem::new(format!(
             "the file {kind}: shape {shape:?} of {descr} takes {expected} bytes, {present} are there"
         ))
-        .hint("save or copy the file again"));
+        .hint("save or copy the file again")
+        .into());
     }
-    let (data, shape) = (&bytes[data_start..], IxDyn(&shape));
-    let broken = |error: ndarray::ShapeError| Problem::new(error.to_string());
-    Ok(match descr.as_str() {
-        "<f4" => Data::F32(
-            ArrayD::from_shape_vec(shape, numbers(data, f32::from_le_bytes)).map_err(broken)?,
-        ),
-        "<f8" => Data::F64(
-            ArrayD::from_shape_vec(shape, numbers(data, f64::from_le_bytes)).map_err(broken)?,
-        ),
-        _ => Data::I64(
-            ArrayD::from_shape_vec(shape, numbers(data, i64::from_le_bytes)).map_err(broken)?,
-        ),
-    })
+    Ok(ArrayReader::new(shape, kind, bytes))
 }
 
 /// The header's dictionary.
@@ -55,17 +49,66 @@ struct Header {
     descr: String,
     fortran_order: bool,
     shape: Vec<usize>,
+    /// How many bytes of the file come before the elements.
+    bytes: u64,
 }
 
 impl Header {
-    fn parse(bytes: &[u8]) -> Result<Self, Problem> {
+    /// Reads the header of a file of `len` bytes. The format is: magic, version, length of the dictionary, dictionary (NumPy's
+    /// `format.py`).
+    fn read(bytes: &mut dyn Read, len: u64) -> Result<Self, Trouble> {
+        let short = || Problem::new("the file is too short to be .npy");
+        let mut start = Vec::new();
+        bytes.take(8).read_to_end(&mut start)?;
+        if start.is_empty() {
+            return Err(Problem::new("the file is empty").into());
+        }
+        if !start.starts_with(b"\x93NUMPY") {
+            return Err(Problem::new(
+                "this is no .npy file: it does not start with the magic bytes \\x93NUMPY",
+            )
+            .into());
+        }
+        let digits = match start.get(6).ok_or_else(short)? {
+            1 => 2,
+            2 | 3 => 4,
+            version => {
+                return Err(Problem::new(format!(
+                    ".npy version {version} is unknown; 1, 2 and 3 are supported"
+                ))
+                .into());
+            }
+        };
+        let mut length = Vec::new();
+        bytes.take(digits).read_to_end(&mut length)?;
+        if (start.len() + length.len()) as u64 != 8 + digits {
+            return Err(short().into());
+        }
+        length.resize(4, 0);
+        let length = u64::from(u32::from_le_bytes([
+            length[0], length[1], length[2], length[3],
+        ]));
+        let end = 8 + digits + length;
+        if end > len {
+            return Err(Problem::new("the header is truncated").into());
+        }
+        if length > LONGEST_HEADER {
+            return Err(Problem::new(format!("broken .npy header: {TOO_LONG}")).into());
+        }
+        let mut text = Vec::new();
+        bytes.take(length).read_to_end(&mut text)?;
+        Ok(Self {
+            bytes: end,
+            ..Self::parse(&text)?
+        })
+    }
+
+    /// The dictionary.
+    fn parse(text: &[u8]) -> Result<Self, Problem> {
         let broken = |reason: &str| Problem::new(format!("broken .npy header: {reason}"));
-        let at = if bytes[6] == 1 { 10 } else { 12 };
-        let text = std::str::from_utf8(&bytes[at..]).map_err(|_| broken("it is not text"))?;
-        if text.len() > LONGEST_HEADER || text.matches(['(', '[', '{']).count() > 16 {
-            return Err(broken(
-                "it is longer or deeper than any array of plain numbers needs",
-            ));
+        let text = std::str::from_utf8(text).map_err(|_| broken("it is not text"))?;
+        if text.matches(['(', '[', '{']).count() > 16 {
+            return Err(broken(TOO_LONG));
         }
         let Ok(Value::Dict(entries)) = text.trim_end().parse::<Value>() else {
             return Err(broken("it is no Python dictionary"));
@@ -99,6 +142,7 @@ impl Header {
             descr,
             fortran_order,
             shape,
+            bytes: 0,
         })
     }
 }
@@ -108,46 +152,12 @@ fn length(value: &Value) -> Option<usize> {
     value.as_integer()?.to_string().parse().ok()
 }
 
-/// Where the header ends. The format is: magic, version, length of the header, header (NumPy's `format.py`).
-fn data_start(bytes: &[u8]) -> Result<usize, Problem> {
-    let short = || Problem::new("the file is too short to be .npy");
-    if bytes.is_empty() {
-        return Err(Problem::new("the file is empty"));
-    }
-    if !bytes.starts_with(b"\x93NUMPY") {
-        return Err(Problem::new(
-            "this is no .npy file: it does not start with the magic bytes \\x93NUMPY",
-        ));
-    }
-    let (at, length): (usize, _) = match bytes.get(6).ok_or_else(short)? {
-        1 => (
-            10,
-            bytes
-                .get(8..10)
-                .map(|b| usize::from(u16::from_le_bytes([b[0], b[1]]))),
-        ),
-        2 | 3 => (
-            12,
-            bytes
-                .get(8..12)
-                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize),
-        ),
-        version => {
-            return Err(Problem::new(format!(
-                ".npy version {version} is unknown; 1, 2 and 3 are supported"
-            )));
-        }
-    };
-    at.checked_add(length.ok_or_else(short)?)
-        .filter(|&start| start <= bytes.len())
-        .ok_or_else(|| Problem::new("the header is truncated"))
-}
-
-/// Bytes of an element of a supported type.
-fn item_size(ty: &str) -> Result<usize, Problem> {
+/// The element type of NumPy's name, if it is supported.
+fn kind_of(ty: &str) -> Result<Kind, Problem> {
     match ty {
-        "<f4" => Ok(4),
-        "<f8" | "<i8" => Ok(8),
+        "<f4" => Ok(Kind::F32),
+        "<f8" => Ok(Kind::F64),
+        "<i8" => Ok(Kind::I64),
         _ if ty.starts_with('>') => Err(Problem::new(format!(
             "elements are big-endian ('{ty}'); {TYPES}"
         ))
@@ -182,31 +192,28 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
     }
 }
 
-fn numbers<T, const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes
-        .as_chunks::<N>()
-        .0
-        .iter()
-        .map(|&chunk| number(chunk))
-        .collect()
-}
-
-/// The bytes of an array's file.
-pub(super) fn encode(data: &Data) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    match data {
-        Data::F32(array) => array.write_npy(&mut bytes),
-        Data::F64(array) => array.write_npy(&mut bytes),
-        Data::I64(array) => array.write_npy(&mut bytes),
+/// Writes the header of an array, and leaves the file at its end.
+pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<(), Trouble> {
+    let bytes = size_in_bytes(shape, kind.bytes())? as u64;
+    let shape = IxDyn(shape);
+    match kind {
+        Kind::F32 => write_zeroed_npy::<f32, _>(file, shape),
+        Kind::F64 => write_zeroed_npy::<f64, _>(file, shape),
+        Kind::I64 => write_zeroed_npy::<i64, _>(file, shape),
     }
-    .map_err(|error| error.to_string())?;
-    Ok(bytes)
+    .map_err(|error| match error {
+        WriteNpyError::Io(error) => Trouble::Io(error),
+        error => Problem::new(error.to_string()).into(),
+    })?;
+    // The elements are written over the zeros, which take no room where the file system knows holes.
+    let end = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(end - bytes))?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::array;
 
     fn npy(header: &str, data: &[u8]) -> Vec<u8> {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -220,31 +227,20 @@ mod tests {
         format!("{{'descr': {ty}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n")
     }
 
-    #[track_caller]
-    fn check_refused(bytes: &[u8], expected: &str) {
-        let problem = decode(bytes).unwrap_err();
-        let text = format!("{} {}", problem.what, problem.hint.unwrap_or(""));
-        assert!(text.contains(expected), "{text}");
+    fn decode(bytes: &[u8]) -> Result<ArrayReader, Trouble> {
+        open(
+            Box::new(std::io::Cursor::new(bytes.to_vec())),
+            bytes.len() as u64,
+        )
     }
 
-    #[test]
-    fn arrays_come_back_as_written() {
-        let matrix =
-            Data::F32(array![[1.0_f32, -2.5, f32::NAN], [0.0, f32::INFINITY, 4.0]].into_dyn());
-        let bytes = encode(&matrix).unwrap();
-        let Data::F32(back) = decode(&bytes).unwrap() else {
-            panic!("another type")
+    #[track_caller]
+    fn check_refused(bytes: &[u8], expected: &str) {
+        let Err(Trouble::Content(problem)) = decode(bytes) else {
+            panic!("not refused: {expected}")
         };
-        assert_eq!(back.shape(), [2, 3]);
-        assert_eq!(back[[0, 1]], -2.5);
-        assert!(back[[0, 2]].is_nan());
-        for data in [
-            Data::F64(array![0.1, 2.0].into_dyn()),
-            Data::I64(array![i64::MIN, 7].into_dyn()),
-            Data::F64(ArrayD::zeros(IxDyn(&[0]))),
-        ] {
-            assert_eq!(decode(&encode(&data).unwrap()).unwrap(), data);
-        }
+        let text = format!("{} {}", problem.what, problem.hint.unwrap_or(""));
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Files that appear whole or not at all.
 
-use std::io::{Error, ErrorKind, Write};
+use std::fs::File;
+use std::io::{BufWriter, Error, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -53,17 +54,93 @@ impl OutputFile {
     /// # Errors
     /// The system's error; then the destination is as it was.
     pub fn write(self, bytes: &[u8]) -> Result<(), FileError> {
+        let mut file = self.create()?;
+        (file.write_all(bytes)).map_err(|error| file.refused(error))?;
+        file.finish()
+    }
+
+    /// Begins the contents.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn create(self) -> Result<Unfinished, FileError> {
+        match temporary_beside(&self.target) {
+            Ok(temporary) => Ok(Unfinished {
+                place: self,
+                temporary,
+            }),
+            Err(source) => Err(FileError::Write {
+                path: self.path,
+                source,
+            }),
+        }
+    }
+}
+
+/// An output that is being written: a file beside the destination, which goes away unless it is finished.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    place: OutputFile,
+    temporary: NamedTempFile,
+}
+
+impl Unfinished {
+    /// Puts the contents in place.
+    pub(super) fn finish(self) -> Result<(), FileError> {
+        let Self { place, temporary } = self;
         let refused = |source| FileError::Write {
-            path: self.path.clone(),
+            path: place.path.clone(),
             source,
         };
-        let mut temporary = temporary_beside(&self.target).map_err(refused)?;
-        temporary.write_all(bytes).map_err(refused)?;
         temporary.as_file().sync_all().map_err(refused)?;
         temporary
-            .persist(&self.target)
+            .persist(&place.target)
             .map_err(|error| refused(error.error))?;
         Ok(())
+    }
+
+    /// The destination as the user named it.
+    pub(super) fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// The system's error with the destination's name.
+    pub(super) fn refused(&self, source: Error) -> FileError {
+        FileError::Write {
+            path: self.place.path.clone(),
+            source,
+        }
+    }
+
+    pub(super) fn as_file_mut(&mut self) -> &mut File {
+        self.temporary.as_file_mut()
+    }
+}
+
+impl Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.temporary.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.temporary.flush()
+    }
+}
+
+impl Seek for Unfinished {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.temporary.seek(to)
+    }
+}
+
+/// Puts buffered contents in place.
+pub(super) fn finish(file: BufWriter<Unfinished>) -> Result<(), FileError> {
+    match file.into_inner() {
+        Ok(file) => file.finish(),
+        Err(error) => {
+            let (error, file) = error.into_parts();
+            Err(file.get_ref().refused(error))
+        }
     }
 }
 

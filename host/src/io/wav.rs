@@ -3,120 +3,182 @@
 //! Samples are float64 in the file's own units, as `scipy.io.wavfile` gives those of 16 and 32 bits: −32768 to 32767 for 16 bits. Written
 //! back, integers are rounded to the nearest and those outside the range are clipped; how many were is reported.
 
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, BufWriter, Cursor, Read};
 
 use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
-use ndarray::Array2;
 
-use super::error::Problem;
+use super::error::{Problem, Trouble};
+use super::output::Unfinished;
+use super::{FileError, OutputFile};
 
 const FORMATS: &str = "16, 24 and 32-bit integers and 32-bit floats are supported";
 const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
 
-/// A recording: samples and the format to keep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recording {
-    /// Samples, one row for each channel.
-    pub channels: Array2<f64>,
+/// A recording whose frames are read in order. A frame is one sample for each channel.
+pub struct RecordingReader {
+    samples: WavReader<Box<dyn Read + Send>>,
+    spec: WavSpec,
+    frames: usize,
+    /// Samples that were read.
+    at: usize,
+}
+
+impl RecordingReader {
     /// Sample rate, channels, bits and kind of a sample.
-    pub spec: WavSpec,
-}
+    pub fn spec(&self) -> WavSpec {
+        self.spec
+    }
 
-impl Recording {
-    /// The lowest and the highest sample of an integer format; `None` of floats.
-    pub fn integer_range(&self) -> Option<(f64, f64)> {
-        let limit = 2_f64.powi(i32::from(self.spec.bits_per_sample) - 1);
-        (self.spec.sample_format == SampleFormat::Int).then_some((-limit, limit - 1.0))
+    /// The number of frames.
+    pub fn frames(&self) -> usize {
+        self.frames
+    }
+
+    /// Reads the next samples, channel after channel of each frame.
+    pub(super) fn read(&mut self, samples: &mut [f64]) -> Result<(), Trouble> {
+        match self.spec.sample_format {
+            SampleFormat::Int => self.convert::<i32>(samples, f64::from),
+            SampleFormat::Float => self.convert::<f32>(samples, f64::from),
+        }
+    }
+
+    fn convert<S: hound::Sample>(
+        &mut self,
+        samples: &mut [f64],
+        number: impl Fn(S) -> f64,
+    ) -> Result<(), Trouble> {
+        let mut stored = self.samples.samples::<S>();
+        for sample in samples {
+            let value = match stored.next() {
+                Some(value) => number(value.map_err(broken)?),
+                None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            };
+            if !value.is_finite() {
+                return Err(Problem::new(format!(
+                    "sample {} is {value}, not a finite number",
+                    self.at
+                ))
+                .into());
+            }
+            *sample = value;
+            self.at += 1;
+        }
+        Ok(())
     }
 }
 
-/// Reads a recording.
-pub(super) fn decode(bytes: &[u8]) -> Result<Recording, Problem> {
-    if bytes.is_empty() {
-        return Err(Problem::new("the file is empty"));
+impl std::fmt::Debug for RecordingReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RecordingReader({} of {:?})", self.frames, self.spec)
     }
-    let broken = |error: hound::Error| {
-        Problem::new(format!("broken .wav file: {error}")).hint("record or convert it again")
-    };
-    let reader = WavReader::new(Cursor::new(format_and_samples(bytes)?)).map_err(broken)?;
+}
+
+/// The lowest and the highest sample of an integer format; `None` of floats.
+pub fn integer_range(spec: &WavSpec) -> Option<(f64, f64)> {
+    let limit = 2_f64.powi(i32::from(spec.bits_per_sample) - 1);
+    (spec.sample_format == SampleFormat::Int).then_some((-limit, limit - 1.0))
+}
+
+fn broken(error: hound::Error) -> Trouble {
+    match error {
+        hound::Error::IoError(error) => error.into(),
+        error => Problem::new(format!("broken .wav file: {error}"))
+            .hint("record or convert it again")
+            .into(),
+    }
+}
+
+/// Opens a recording of `len` bytes in all, and checks all of it but the samples themselves.
+pub(super) fn open(bytes: Box<dyn Read + Send>, len: u64) -> Result<RecordingReader, Trouble> {
+    let reader = WavReader::new(format_and_samples(bytes, len)?).map_err(broken)?;
     let (spec, frames) = (reader.spec(), reader.duration() as usize);
-    let count = reader.len() as usize;
     if spec.channels == 0 || spec.sample_rate == 0 {
         return Err(Problem::new(format!(
             "{} channels at {} Hz cannot be sound",
             spec.channels, spec.sample_rate
-        )));
+        ))
+        .into());
     }
-    let samples: Result<Vec<f64>, hound::Error> = match (spec.sample_format, spec.bits_per_sample) {
-        (SampleFormat::Int, 16 | 24 | 32) => reader
-            .into_samples::<i32>()
-            .map(|sample| sample.map(f64::from))
-            .collect(),
-        (SampleFormat::Float, 32) => reader
-            .into_samples::<f32>()
-            .map(|sample| sample.map(f64::from))
-            .collect(),
-        (format, bits) => {
-            return Err(unsupported(format == SampleFormat::Int, bits));
-        }
-    };
-    let samples = samples.map_err(broken)?;
-    if let Some(at) = samples.iter().position(|sample| !sample.is_finite()) {
+    match (spec.sample_format, spec.bits_per_sample) {
+        (SampleFormat::Int, 16 | 24 | 32) | (SampleFormat::Float, 32) => {}
+        (format, bits) => return Err(unsupported(format == SampleFormat::Int, bits).into()),
+    }
+    if reader.len() as usize != frames * usize::from(spec.channels) {
         return Err(Problem::new(format!(
-            "sample {at} is {}, not a finite number",
-            samples[at]
-        )));
+            "{} samples do not divide into {} channels",
+            reader.len(),
+            spec.channels
+        ))
+        .into());
     }
-    let interleaved = Array2::from_shape_vec((frames, usize::from(spec.channels)), samples)
-        .map_err(|_| {
-            Problem::new(format!(
-                "{count} samples do not divide into {} channels",
-                spec.channels
-            ))
-        })?;
-    Ok(Recording {
-        channels: interleaved
-            .reversed_axes()
-            .as_standard_layout()
-            .into_owned(),
+    Ok(RecordingReader {
+        samples: reader,
         spec,
+        frames,
+        at: 0,
     })
 }
 
 /// The chunks `fmt ` and `data` as a file of their own. hound would trip over an odd chunk before them: it does not skip the byte that
 /// pads it. And here it is seen how many bytes are missing.
-fn format_and_samples(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
-    if !bytes.starts_with(b"RIFF") || bytes.get(8..12) != Some(b"WAVE") {
-        return Err(Problem::new(
-            "this is no .wav file: it does not start with RIFF and WAVE",
-        ));
+fn format_and_samples(
+    mut bytes: Box<dyn Read + Send>,
+    len: u64,
+) -> Result<Box<dyn Read + Send>, Trouble> {
+    if len == 0 {
+        return Err(Problem::new("the file is empty").into());
     }
-    let mut kept = bytes[..12].to_vec();
-    let mut rest = &bytes[12..];
-    while let Some((&[a, b, c, d, l0, l1, l2, l3], body)) = rest.split_first_chunk::<8>() {
-        let (id, length) = ([a, b, c, d], u32::from_le_bytes([l0, l1, l2, l3]) as usize);
+    let mut kept = Vec::new();
+    bytes.by_ref().take(12).read_to_end(&mut kept)?;
+    if !kept.starts_with(b"RIFF") || kept.get(8..12) != Some(b"WAVE") {
+        return Err(
+            Problem::new("this is no .wav file: it does not start with RIFF and WAVE").into(),
+        );
+    }
+    let mut left = len.saturating_sub(12);
+    while left >= 8 {
+        let mut head = [0; 8];
+        bytes.read_exact(&mut head)?;
+        left -= 8;
+        let [a, b, c, d, l0, l1, l2, l3] = head;
+        let (id, length) = (
+            [a, b, c, d],
+            u64::from(u32::from_le_bytes([l0, l1, l2, l3])),
+        );
+        let mut format = Vec::new();
         if &id == b"fmt " {
-            check_format(body)?;
+            // Its beginning says all that matters, however much of it there is.
+            const ENOUGH: u64 = 64;
+            let there = length.min(left).min(ENOUGH);
+            bytes.by_ref().take(there).read_to_end(&mut format)?;
+            check_format(&format)?;
         }
-        if body.len() < length {
+        if left < length {
             return Err(Problem::new(format!(
-                "the file is truncated: {length} bytes are promised for its part `{}`, {} are there",
+                "the file is truncated: {length} bytes are promised for its part `{}`, {left} are there",
                 id.escape_ascii(),
-                body.len()
             ))
-            .hint("copy the file again, or convert it: `ffmpeg -i IN OUT.wav` keeps what is there"));
-        }
-        if [*b"fmt ", *b"data"].contains(&id) {
-            kept.extend(&rest[..8 + length]);
+            .hint("copy the file again, or convert it: `ffmpeg -i IN OUT.wav` keeps what is there")
+            .into());
         }
         if &id == b"data" {
-            return Ok(kept);
+            kept.extend(head);
+            return Ok(Box::new(Cursor::new(kept).chain(bytes.take(length))));
         }
-        rest = body.get(length + length % 2..).unwrap_or_default();
+        if &id == b"fmt " {
+            kept.extend(b"fmt ");
+            kept.extend((format.len() as u32).to_le_bytes());
+            kept.extend(&format);
+        }
+        let rest = (length - format.len() as u64 + length % 2).min(left - format.len() as u64);
+        io::copy(&mut bytes.by_ref().take(rest), &mut io::sink())?;
+        left = left.saturating_sub(length + length % 2);
     }
     Err(
         Problem::new("the file is truncated: it ends before its samples")
-            .hint("copy the file again"),
+            .hint("copy the file again")
+            .into(),
     )
 }
 
@@ -144,128 +206,205 @@ fn unsupported(integers: bool, bits: u16) -> Problem {
     Problem::new(format!("samples are {bits}-bit {kind}; {FORMATS}")).hint(CONVERT)
 }
 
-/// The bytes of a recording's file, and how many samples had to be clipped.
-///
-/// # Errors
-/// A text why it cannot be written as .wav.
-pub fn encode(recording: &Recording) -> Result<(Vec<u8>, usize), String> {
-    let Recording { channels, spec } = recording;
-    let text = |error: hound::Error| error.to_string();
-    let mut bytes = Cursor::new(Vec::new());
-    let mut clipped = 0;
-    let mut writer = WavWriter::new(&mut bytes, *spec).map_err(text)?;
-    for &sample in channels.t() {
-        match recording.integer_range() {
-            None => writer.write_sample(sample as f32).map_err(text)?,
-            Some((lowest, highest)) => {
-                let rounded = sample.round_ties_even();
-                let fitting = rounded.clamp(lowest, highest);
-                clipped += usize::from(fitting != rounded);
-                writer.write_sample(fitting as i32).map_err(text)?;
-            }
+/// A recording on its way into a file, which appears when all samples are written.
+pub struct RecordingWriter {
+    // The samples go through a second handle of the file, which is put in place when they are all there.
+    samples: WavWriter<BufWriter<File>>,
+    file: Unfinished,
+    range: Option<(f64, f64)>,
+    clipped: usize,
+}
+
+impl RecordingWriter {
+    /// Begins a recording of this many frames.
+    ///
+    /// # Errors
+    /// More than a .wav file can hold, and the system's errors.
+    pub fn create(place: OutputFile, spec: WavSpec, frames: usize) -> Result<Self, FileError> {
+        let mut file = place.create()?;
+        match Self::begin(&mut file, spec, frames) {
+            Ok(samples) => Ok(Self {
+                samples,
+                file,
+                range: integer_range(&spec),
+                clipped: 0,
+            }),
+            Err(trouble) => Err(trouble.writing(file.path())),
         }
     }
-    writer.finalize().map_err(text)?;
-    Ok((bytes.into_inner(), clipped))
+
+    fn begin(
+        file: &mut Unfinished,
+        spec: WavSpec,
+        frames: usize,
+    ) -> Result<WavWriter<BufWriter<File>>, Trouble> {
+        let frame = u64::from(spec.channels) * u64::from(spec.bits_per_sample.div_ceil(8));
+        // The format counts its bytes, with those of the header, in 32 bits.
+        const MOST: u64 = u32::MAX as u64 - 1024;
+        if (frames as u64).saturating_mul(frame) > MOST {
+            return Err(Trouble::Unwritable(format!(
+                "{frames} frames of {frame} bytes are more than the 4 GiB of a .wav file"
+            )));
+        }
+        let handle = file.as_file_mut().try_clone()?;
+        WavWriter::new(BufWriter::new(handle), spec).map_err(unwritten)
+    }
+
+    /// Writes the next samples, channel after channel of each frame. Integers are rounded to the nearest, and clipped.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write(&mut self, samples: &[f64]) -> Result<(), FileError> {
+        for &sample in samples {
+            let written = match self.range {
+                None => self.samples.write_sample(sample as f32),
+                Some((lowest, highest)) => {
+                    let rounded = sample.round_ties_even();
+                    let fitting = rounded.clamp(lowest, highest);
+                    self.clipped += usize::from(fitting != rounded);
+                    self.samples.write_sample(fitting as i32)
+                }
+            };
+            written.map_err(|error| unwritten(error).writing(self.file.path()))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the file in place, and says how many samples were clipped.
+    ///
+    /// # Errors
+    /// The system's; then the destination is as it was.
+    pub fn finish(self) -> Result<usize, FileError> {
+        let finalized = self.samples.finalize();
+        finalized.map_err(|error| unwritten(error).writing(self.file.path()))?;
+        self.file.finish()?;
+        Ok(self.clipped)
+    }
+}
+
+fn unwritten(error: hound::Error) -> Trouble {
+    match error {
+        hound::Error::IoError(error) => Trouble::Io(error),
+        error => Trouble::Unwritable(error.to_string()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::array;
 
-    fn recording(bits: u16, format: SampleFormat, channels: Array2<f64>) -> Recording {
-        let spec = WavSpec {
-            channels: channels.nrows() as u16,
+    fn spec(channels: u16, bits: u16, format: SampleFormat) -> WavSpec {
+        WavSpec {
+            channels,
             sample_rate: 48_000,
             bits_per_sample: bits,
             sample_format: format,
-        };
-        Recording { channels, spec }
+        }
     }
+
+    /// The bytes of a recording that is written in two pieces, and how many samples were clipped.
+    fn encode(spec: WavSpec, samples: &[f64]) -> (Vec<u8>, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.wav");
+        let frames = samples.len() / usize::from(spec.channels);
+        let place = OutputFile::prepare(&path).unwrap();
+        let mut writer = RecordingWriter::create(place, spec, frames).unwrap();
+        let (first, second) = samples.split_at(samples.len() / 2);
+        writer.write(first).unwrap();
+        writer.write(second).unwrap();
+        assert!(!path.exists(), "it is not whole yet");
+        let clipped = writer.finish().unwrap();
+        (std::fs::read(&path).unwrap(), clipped)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<(WavSpec, Vec<f64>), Trouble> {
+        let mut reader = open(Box::new(Cursor::new(bytes.to_vec())), bytes.len() as u64)?;
+        let mut samples = vec![0.0; reader.frames() * usize::from(reader.spec().channels)];
+        let (first, second) = samples.split_at_mut(1);
+        reader.read(first)?;
+        reader.read(second)?;
+        Ok((reader.spec(), samples))
+    }
+
+    fn refusal(bytes: &[u8]) -> String {
+        match decode(bytes) {
+            Err(Trouble::Content(problem)) => problem.what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const SAMPLES: [f64; 8] = [0.0, 5.0, 1.0, -32768.0, -2.0, 7.0, 32767.0, 8.0];
 
     #[test]
     fn every_format_and_two_channels_come_back() {
-        let samples = array![[0.0, 1.0, -2.0, 32767.0], [5.0, -32768.0, 7.0, 8.0]];
         for (bits, format) in [
             (16, SampleFormat::Int),
             (24, SampleFormat::Int),
             (32, SampleFormat::Int),
             (32, SampleFormat::Float),
         ] {
-            let written = recording(bits, format, samples.clone());
-            let (bytes, clipped) = encode(&written).unwrap();
-            assert_eq!(
-                (decode(&bytes).unwrap(), clipped),
-                (written, 0),
-                "{bits} bits"
-            );
+            let spec = spec(2, bits, format);
+            let (bytes, clipped) = encode(spec, &SAMPLES);
+            assert_eq!(clipped, 0);
+            let (read, samples) = decode(&bytes).unwrap();
+            assert_eq!((read, samples.as_slice()), (spec, SAMPLES.as_slice()));
         }
     }
 
     #[test]
     fn integers_are_rounded_and_clipped_and_counted() {
-        let (bytes, clipped) = encode(&recording(
-            16,
-            SampleFormat::Int,
-            array![[40_000.0, -40_000.0, 0.5, 1.6]],
-        ))
-        .unwrap();
+        let samples = [40_000.0, -40_000.0, 0.5, 1.6];
+        let (bytes, clipped) = encode(spec(1, 16, SampleFormat::Int), &samples);
         assert_eq!(clipped, 2);
-        assert_eq!(
-            decode(&bytes).unwrap().channels,
-            array![[32767.0, -32768.0, 0.0, 2.0]]
-        );
+        assert_eq!(decode(&bytes).unwrap().1, [32767.0, -32768.0, 0.0, 2.0]);
+    }
+
+    #[test]
+    fn what_32_bits_cannot_count_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.wav");
+        let begin = |frames| {
+            let place = OutputFile::prepare(&path).unwrap();
+            RecordingWriter::create(place, spec(2, 16, SampleFormat::Int), frames).map(|_| ())
+        };
+        assert!(begin(1 << 29).is_ok());
+        let error = begin(1 << 30).unwrap_err().to_string();
+        assert!(error.contains("4 GiB"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn other_chunks_are_skipped_with_their_padding() {
-        let written = recording(16, SampleFormat::Int, array![[1.0, -2.0, 3.0]]);
-        let (mut bytes, _) = encode(&written).unwrap();
+        let (mut bytes, _) = encode(spec(1, 16, SampleFormat::Int), &[1.0, -2.0, 3.0]);
         bytes.splice(36..36, *b"LIST\x03\0\0\0abc\0note\x02\0\0\0xy");
         bytes.extend(b"more");
-        assert_eq!(decode(&bytes).unwrap(), written);
+        assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0]);
     }
 
     #[test]
     fn broken_files_are_errors() {
-        let (good, _) = encode(&recording(
-            16,
-            SampleFormat::Int,
-            array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
-        ))
-        .unwrap();
+        let (good, _) = encode(spec(2, 16, SampleFormat::Int), &SAMPLES);
         for cut in 0..good.len() {
             assert!(decode(&good[..cut]).is_err(), "cut at {cut}");
         }
-        let problem = decode(&good[..good.len() - 3]).unwrap_err();
-        assert!(problem.what.contains("truncated"), "{}", problem.what);
-        assert!(
-            decode(b"not a recording at all")
-                .unwrap_err()
-                .what
-                .contains("this is no .wav")
-        );
+        assert!(refusal(&good[..good.len() - 3]).contains("truncated"));
+        assert!(refusal(b"not a recording at all").contains("this is no .wav"));
         let format = 20; // where the coding stands
         let mut coded = good.clone();
         coded[format] = 6;
-        assert!(decode(&coded).unwrap_err().what.contains("(0x0006)"));
+        assert!(refusal(&coded).contains("(0x0006)"));
         coded[format] = 3;
         coded[format + 14] = 64;
-        assert!(decode(&coded).unwrap_err().what.contains("64-bit floats"));
+        assert!(refusal(&coded).contains("64-bit floats"));
         let eight = {
-            let spec = WavSpec {
-                channels: 1,
-                sample_rate: 8000,
-                bits_per_sample: 8,
-                sample_format: SampleFormat::Int,
-            };
             let mut bytes = Cursor::new(Vec::new());
-            let mut writer = WavWriter::new(&mut bytes, spec).unwrap();
+            let mut writer = WavWriter::new(&mut bytes, spec(1, 8, SampleFormat::Int)).unwrap();
             writer.write_sample(1_i8).unwrap();
             writer.finalize().unwrap();
             bytes.into_inner()
         };
-        assert!(decode(&eight).unwrap_err().what.contains("8-bit integers"));
+        assert!(refusal(&eight).contains("8-bit integers"));
+        let (infinite, _) = encode(spec(1, 32, SampleFormat::Float), &[1.0, f64::INFINITY]);
+        assert!(refusal(&infinite).contains("sample 1 is inf"));
     }
 }

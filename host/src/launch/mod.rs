@@ -21,9 +21,7 @@ use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView, Dimension};
 
-use crate::device::{
-    Arguments, Device, DeviceBuffer, DeviceError, Element, LaunchPlan, Stream,
-};
+use crate::device::{Arguments, Device, DeviceBuffer, DeviceError, Element, LaunchPlan, Stream};
 
 pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, convolve};
 pub use error::LaunchError;

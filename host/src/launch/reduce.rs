@@ -176,6 +176,12 @@ pub fn plan_dot<T: Number>(
     options: &ReduceOptions,
     properties: &DeviceProperties,
 ) -> Result<LaunchPlan, LaunchError> {
+    same_length(a_len, b_len)?;
+    plan::<T>("dot", a_len, options, properties)
+}
+
+/// Checks that a dot product's operands have one length.
+pub(crate) fn same_length(a_len: usize, b_len: usize) -> Result<(), LaunchError> {
     if a_len != b_len {
         return Err(LaunchError::ShapeMismatch {
             left_name: "a",
@@ -185,7 +191,7 @@ pub fn plan_dot<T: Number>(
             rule: "a dot product needs the same number of elements in both",
         });
     }
-    plan::<T>("dot", a_len, options, properties)
+    Ok(())
 }
 
 /// Plans the reduction of `len` elements.
@@ -310,6 +316,17 @@ pub fn bind_dot<'a, T: Number>(
     partials: &'a mut Partials<T>,
     options: &ReduceOptions,
 ) -> Result<Launch<'a>, LaunchError> {
+    bind_dot_to(device, a, b, &mut partials.values, options)
+}
+
+/// As [`bind_dot`], with memory for [`elements`].
+pub(crate) fn bind_dot_to<'a, T: Number>(
+    device: &'a Device,
+    a: &'a DeviceBuffer<T>,
+    b: &'a DeviceBuffer<T>,
+    partials: &'a mut DeviceBuffer<T>,
+    options: &ReduceOptions,
+) -> Result<Launch<'a>, LaunchError> {
     let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
     let operands = Arguments::new().slice(a).slice(b);
     bind(device, plan, operands, partials, options.kernel)
@@ -326,6 +343,17 @@ pub fn bind_reduce<'a, T: Number>(
     reduction: Reduction,
     options: &ReduceOptions,
 ) -> Result<Launch<'a>, LaunchError> {
+    bind_reduce_to(device, input, &mut partials.values, reduction, options)
+}
+
+/// As [`bind_reduce`], with memory for [`elements`].
+pub(crate) fn bind_reduce_to<'a, T: Number>(
+    device: &'a Device,
+    input: &'a DeviceBuffer<T>,
+    partials: &'a mut DeviceBuffer<T>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<Launch<'a>, LaunchError> {
     let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
     let operands = Arguments::new().slice(input);
     bind(device, plan, operands, partials, options.kernel)
@@ -335,13 +363,13 @@ fn bind<'a, T: Number>(
     device: &'a Device,
     plan: LaunchPlan,
     operands: Arguments<'a>,
-    partials: &'a mut Partials<T>,
+    partials: &'a mut DeviceBuffer<T>,
     kernel: ReduceKernel,
 ) -> Result<Launch<'a>, LaunchError> {
-    check_output(&partials.values, elements(&plan, kernel))?;
+    check_output(partials, elements(&plan, kernel))?;
     // SAFETY: the kernels of this module take their operands as slices and write one partial result per block,
     // and `single` an element more, which was poisoned.
-    unsafe { Launch::new(device, plan, operands.output(&mut partials.values)) }
+    unsafe { Launch::new(device, plan, operands.output(partials)) }
 }
 
 /// The dot product Σ a\[i\] · b\[i\]; 0 of nothing.

@@ -1,5 +1,7 @@
 //! The convolution's reference.
 
+use std::ops::Range;
+
 use ndarray::{Array1, ArrayView1, Ix1};
 
 use super::{Expected, Precision, Sum};
@@ -25,29 +27,38 @@ pub fn convolve<T: Precision>(
         (_, ConvMode::Same) => (n, (m - 1) / 2),
         (_, ConvMode::Valid) => (n - m + 1, m - 1),
     };
-    let sums = Array1::from_shape_fn(length, |i| {
-        let mut sum = Sum::default();
-        for k in 0..m {
-            // Terms outside the signal are zero.
-            if let Some(at) = (i + offset).checked_sub(k).filter(|&at| at < n) {
-                sum.add(shorter[k].into(), longer[at].into());
+    convolve_part(longer, shorter, offset..offset + length)
+}
+
+/// Some outputs of the full convolution, by their index in it.
+pub fn convolve_part<T: Precision>(
+    signal: ArrayView1<'_, T>,
+    taps: ArrayView1<'_, T>,
+    outputs: Range<usize>,
+) -> Expected<Ix1> {
+    let sums: Array1<Sum> = outputs
+        .map(|i| {
+            let mut sum = Sum::default();
+            for k in 0..taps.len() {
+                // Terms outside the signal are zero.
+                if let Some(at) = i.checked_sub(k).filter(|&at| at < signal.len()) {
+                    sum.add(taps[k].into(), signal[at].into());
+                }
             }
-        }
-        sum
-    });
+            sum
+        })
+        .collect();
     Expected {
         values: sums.mapv(Sum::value),
         tolerance: sums.mapv(Sum::tolerance::<T>),
     }
 }
 
-/// How far a convolution by FFT may be from the exact one: 8·u·max|signal|·Σ|taps|, the same for every output, also where the signal
-/// is silent. It errs by less than 2 such units without the 8, on noise and on signals with long silences (measured with SciPy, in both
-/// precisions).
-pub fn fft_error<T: Precision>(signal: ArrayView1<'_, T>, taps: ArrayView1<'_, T>) -> f64 {
-    let magnitude = |value: &T| Into::<f64>::into(*value).abs();
-    let loudest = signal.iter().map(magnitude).fold(0.0, f64::max);
-    let gain: f64 = taps.iter().map(magnitude).sum();
+/// How far a convolution by FFT of a signal whose largest magnitude is `loudest` may be from the exact one:
+/// 8·u·max|signal|·Σ|taps|, the same for every output, also where the signal is silent. It errs by less than 2 such units without the
+/// 8, on noise and on signals with long silences (measured with SciPy, in both precisions).
+pub fn fft_error<T: Precision>(loudest: f64, taps: ArrayView1<'_, T>) -> f64 {
+    let gain: f64 = taps.iter().map(|&tap| tap.into().abs()).sum();
     8.0 * T::UNIT_ROUNDOFF * loudest * gain
 }
 

@@ -7,10 +7,11 @@
 mod conv1d;
 mod reduce;
 
-use crate::device::{Device, DeviceError, Element, StagedBuffer, Stream};
+use crate::device::{Device, Element, StagedBuffer, Stream};
+use crate::launch::LaunchError;
 
 pub use conv1d::Convolver;
-pub use reduce::Reducer;
+pub use reduce::{Operation, Reducer};
 
 /// Chunks on their way at a time: one each for the copy in, the kernel and the copy out.
 pub const IN_FLIGHT: usize = 3;
@@ -24,7 +25,7 @@ fn fit<'a, T: Element>(
     device: &Device,
     stream: &Stream,
     len: usize,
-) -> Result<&'a mut StagedBuffer<T>, DeviceError> {
+) -> Result<&'a mut StagedBuffer<T>, LaunchError> {
     let kept = buffer.take().filter(|kept| kept.len() == len);
     let fitting = match kept {
         Some(kept) => kept,

@@ -1,0 +1,205 @@
+//! Reductions of operands of any length.
+
+use std::collections::VecDeque;
+
+use super::{IN_FLIGHT, fit};
+use crate::device::{Device, StagedBuffer, Stream};
+use crate::launch::reduce::{bind_dot_to, bind_reduce_to, elements, fold, plan_dot, plan_reduce};
+use crate::launch::{LaunchError, Number, ReduceOptions, Reduction};
+
+/// What is computed of the operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Σ a\[i\]·b\[i\] of two operands.
+    Dot,
+    /// Sum, minimum or maximum of one.
+    Reduce(Reduction),
+}
+
+impl Operation {
+    /// How many operands there are.
+    pub fn operands(self) -> usize {
+        match self {
+            Self::Dot => 2,
+            Self::Reduce(_) => 1,
+        }
+    }
+
+    /// How the results of chunks are folded.
+    fn reduction(self) -> Reduction {
+        match self {
+            Self::Dot => Reduction::Sum,
+            Self::Reduce(reduction) => reduction,
+        }
+    }
+}
+
+/// Reduces operands that arrive chunk by chunk; the chunks' results are folded in their order. With one chunk the result is
+/// that of [`reduce`](crate::launch::reduce()) or [`dot`](crate::launch::dot), bit by bit.
+pub struct Reducer<'d, T: Number> {
+    device: &'d Device,
+    len: usize,
+    operation: Operation,
+    options: ReduceOptions,
+    chunk: usize,
+    /// Elements of each operand that have arrived.
+    arrived: usize,
+    result: Option<T>,
+    idle: Vec<Lane<T>>,
+    busy: VecDeque<Lane<T>>,
+}
+
+/// What one chunk needs on its way.
+struct Lane<T: Number> {
+    stream: Stream,
+    operands: [Option<StagedBuffer<T>>; 2],
+    partials: Option<StagedBuffer<T>>,
+}
+
+impl<'d, T: Number> Reducer<'d, T> {
+    /// Reduces operands of `len` elements by chunks of at most `chunk`.
+    ///
+    /// # Errors
+    /// Those of [`plan_dot`] and [`plan_reduce`].
+    pub fn new(
+        device: &'d Device,
+        len: usize,
+        operation: Operation,
+        options: &ReduceOptions,
+        chunk: usize,
+    ) -> Result<Self, LaunchError> {
+        let chunk = chunk.clamp(1, len.max(1));
+        // Every limit is checked here, before any element is read.
+        for len in [len, chunk.min(len)] {
+            plan::<T>(device, len, operation, options)?;
+        }
+        let lane = |_| {
+            Ok(Lane {
+                stream: device.stream()?,
+                operands: [None, None],
+                partials: None,
+            })
+        };
+        let idle: Result<_, LaunchError> = (0..IN_FLIGHT).map(lane).collect();
+        Ok(Self {
+            device,
+            len,
+            operation,
+            options: *options,
+            chunk,
+            arrived: 0,
+            result: None,
+            idle: idle?,
+            busy: VecDeque::new(),
+        })
+    }
+
+    /// The number of elements that the next [`push`](Self::push) asks for; 0 after the last.
+    pub fn next_len(&self) -> usize {
+        self.chunk.min(self.len - self.arrived)
+    }
+
+    /// The most roundings that any one element goes through; see [`ReduceOptions::roundings`].
+    pub fn roundings(&self) -> usize {
+        self.options.roundings(self.chunk.min(self.len)) + self.len.div_ceil(self.chunk)
+    }
+
+    /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, which it gets by its number, and starts their
+    /// chunk. When all streams are busy it waits for the oldest chunk first.
+    ///
+    /// # Errors
+    /// Those of the closure, and what goes wrong on the device. After an error the reduction cannot go on.
+    pub fn push<E: From<LaunchError>>(
+        &mut self,
+        mut fill: impl FnMut(usize, &mut [T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let len = self.next_len();
+        if len == 0 {
+            return Ok(());
+        }
+        if self.idle.is_empty() {
+            self.take_oldest()?;
+        }
+        let Some(mut lane) = self.idle.pop() else {
+            return Ok(()); // `take_oldest` has freed one.
+        };
+        let operands = lane.operands.iter_mut().take(self.operation.operands());
+        for (number, operand) in operands.enumerate() {
+            let operand = fit(operand, self.device, &lane.stream, len)?;
+            fill(number, operand.host().map_err(LaunchError::from)?)?;
+            operand.upload().map_err(LaunchError::from)?;
+        }
+        self.start(&mut lane, len)?;
+        self.arrived += len;
+        self.busy.push_back(lane);
+        Ok(())
+    }
+
+    /// Waits for the chunks that are still on their way and gives the result.
+    ///
+    /// # Errors
+    /// What goes wrong on the device.
+    pub fn finish(mut self) -> Result<T, LaunchError> {
+        while !self.busy.is_empty() {
+            self.take_oldest()?;
+        }
+        // Only a sum may be of nothing.
+        Ok(self.result.unwrap_or_default())
+    }
+
+    fn start(&self, lane: &mut Lane<T>, len: usize) -> Result<(), LaunchError> {
+        let (device, options) = (self.device, &self.options);
+        let plan = plan::<T>(device, len, self.operation, options)?;
+        let partials = elements(&plan, options.kernel);
+        let partials = fit(&mut lane.partials, device, &lane.stream, partials)?;
+        let launch = match (self.operation, &lane.operands) {
+            (Operation::Reduce(reduction), [Some(input), _]) => bind_reduce_to(
+                device,
+                input.device(),
+                partials.device_mut(),
+                reduction,
+                options,
+            )?,
+            (Operation::Dot, [Some(a), Some(b)]) => bind_dot_to(
+                device,
+                a.device(),
+                b.device(),
+                partials.device_mut(),
+                options,
+            )?,
+            _ => return Ok(()), // `push` has filled as many as there are.
+        };
+        launch.start_on(&lane.stream)?;
+        drop(launch);
+        Ok(partials.download()?)
+    }
+
+    fn take_oldest(&mut self) -> Result<(), LaunchError> {
+        let Some(mut lane) = self.busy.pop_front() else {
+            return Ok(());
+        };
+        if let Some(partials) = &mut lane.partials {
+            let reduction = self.operation.reduction();
+            let chunk = fold(self.options.kernel, partials.host()?, reduction);
+            self.result = Some(match self.result {
+                None => chunk,
+                Some(sofar) => sofar.fold(chunk, reduction),
+            });
+        }
+        self.idle.push(lane);
+        Ok(())
+    }
+}
+
+fn plan<T: Number>(
+    device: &Device,
+    len: usize,
+    operation: Operation,
+    options: &ReduceOptions,
+) -> Result<crate::device::LaunchPlan, LaunchError> {
+    let properties = device.properties();
+    match operation {
+        Operation::Dot => plan_dot::<T>(len, len, options, properties),
+        Operation::Reduce(reduction) => plan_reduce::<T>(len, reduction, options, properties),
+    }
+}
