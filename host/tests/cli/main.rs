@@ -3,6 +3,7 @@
 //! These tests live beside the command, because only its own package's tests are sure to find it built.
 
 mod check;
+mod chunks;
 mod command;
 mod devices;
 mod files;

@@ -1,0 +1,141 @@
+//! Files that go through the device in chunks: the same results as in one piece, in bounded memory.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use crate::command::{Run, blockwise, fixture, npy};
+
+/// Runs a convolution of fixtures in chunks; the bytes of its output.
+#[track_caller]
+fn convolved(folder: &Path, signal: &str, taps: &str, rest: &str, reference: &str) -> Vec<u8> {
+    let output = Path::new(signal).extension().unwrap();
+    let out = folder.join("out").with_extension(output);
+    let mut command = blockwise(["conv", "-o"]);
+    command
+        .arg(&out)
+        .args([fixture(signal), fixture(taps)])
+        .args(rest.split_whitespace())
+        .arg("--reference")
+        .arg(fixture(reference));
+    Run::of(&mut command).ends(0);
+    fs::read(out).unwrap()
+}
+
+#[test]
+fn a_convolution_in_chunks_is_the_same_bit_by_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in ["conv_f64", "conv_f32", "conv_even_taps", "conv_longer_taps"] {
+        let (signal, taps) = (format!("{case}_signal.npy"), format!("{case}_taps.npy"));
+        for mode in ["full", "same", "valid"] {
+            let run = |chunk: &str| {
+                // One kernel adds the products in one order, whatever it is given at a time.
+                let rest = format!("--mode {mode} --kernel direct {chunk}");
+                let reference = format!("{case}_{mode}.npy");
+                convolved(folder.path(), &signal, &taps, &rest, &reference)
+            };
+            let whole = run("");
+            for chunk in ["1", "3", "64", "1000000"] {
+                let parts = run(&format!("--chunk {chunk}"));
+                assert!(parts == whole, "{case}, {mode}, chunks of {chunk}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_recording_in_chunks_is_the_same_in_every_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |rest: &str| {
+        let reference = "stereo_24bit_48k_lowpass.npy";
+        let signal = "stereo_24bit_48k.wav";
+        convolved(folder.path(), signal, "lowpass_101.npy", rest, reference)
+    };
+    let whole = run("--kernel direct");
+    assert!(whole.len() > 44);
+    for chunk in [99, 1000] {
+        assert!(
+            run(&format!("--kernel direct --chunk {chunk}")) == whole,
+            "chunks of {chunk}"
+        );
+    }
+}
+
+#[test]
+fn a_difference_in_a_later_chunk_has_its_place_in_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wrong = fs::read(fixture("conv_f64_same.npy")).unwrap();
+    let at = (wrong.len() - 128) / 8 - 5;
+    let from = 128 + at * 8;
+    wrong[from..from + 8].copy_from_slice(&1e9_f64.to_le_bytes());
+    fs::write(folder.path().join("wrong.npy"), wrong).unwrap();
+    let mut command = blockwise(["--json", "conv", "--chunk", "10", "-o", "out.npy"]);
+    command
+        .current_dir(&folder)
+        .args([fixture("conv_f64_signal.npy"), fixture("conv_f64_taps.npy")])
+        .args(["--reference", "wrong.npy"]);
+    let comparison = &Run::of(&mut command).ends(1).json()["comparison"];
+    assert_eq!(comparison["mismatches"], 1);
+    assert_eq!(comparison["first_mismatch"]["index"][0], at);
+}
+
+#[test]
+fn reductions_in_chunks_agree_with_numpy() {
+    for (line, reference) in [
+        ("dot dot_i64_a.npy dot_i64_b.npy", "dot_i64.npy"),
+        ("dot dot_f32_a.npy dot_f32_b.npy", "dot_f32.npy"),
+        ("sum dot_f32_a.npy", "sum_f32.npy"),
+        ("min dot_f32_a.npy", "min_f32.npy"),
+        ("max dot_f32_a.npy", "max_f32.npy"),
+    ] {
+        for chunk in ["1000000", "1000", "7"] {
+            let mut command = blockwise(line.split_whitespace().map(|word| {
+                match word.contains('.') {
+                    true => fixture(word).into_os_string(),
+                    false => word.into(),
+                }
+            }));
+            command.args(["--chunk", chunk, "--reference"]);
+            Run::of(command.arg(fixture(reference))).ends(0);
+        }
+    }
+}
+
+#[test]
+fn of_nothing_there_is_a_sum_and_no_minimum() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.npy");
+    fs::write(path, npy("'<f4'", "False", "(0, 3)", &[])).unwrap();
+    let run = |line: &str| Run::line(folder.path(), line);
+    assert_eq!(run("sum none.npy").ends(0).stdout.trim(), "0");
+    assert_eq!(run("min none.npy").code, Some(2));
+    assert_eq!(run("sum none.npy --chunk 0").code, Some(2));
+}
+
+/// A gigabyte through a quarter of it: the file has no bytes on the disk, and the process no room for all of them.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_limit_a_files_length() {
+    const ELEMENTS: u64 = 1 << 28;
+    const KIB: u64 = 256 << 10;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.npy");
+    let shape = format!("({ELEMENTS},)");
+    let header = npy("'<f4'", "False", &shape, &[]);
+    fs::write(&path, &header).unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_len(header.len() as u64 + 4 * ELEMENTS).unwrap();
+    let run = |rest: &str| {
+        let program = blockwise(rest.split_whitespace());
+        let mut limited = std::process::Command::new("sh");
+        limited
+            .current_dir(&folder)
+            .args(["-c", &format!("ulimit -v {KIB} && exec \"$0\" \"$@\"")])
+            .arg(program.get_program())
+            .args(program.get_args());
+        for (name, value) in program.get_envs() {
+            limited.env(name, value.unwrap_or_default());
+        }
+        Run::of(&mut limited)
+    };
+    assert_eq!(run("sum long.npy --chunk 65536").ends(0).stdout.trim(), "0");
+}
