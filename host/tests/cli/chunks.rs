@@ -88,12 +88,12 @@ fn reductions_in_chunks_agree_with_numpy() {
         ("max dot_f32_a.npy", "max_f32.npy"),
     ] {
         for chunk in ["1000000", "50"] {
-            let mut command = blockwise(line.split_whitespace().map(|word| {
-                match word.contains('.') {
+            let mut command = blockwise(line.split_whitespace().map(
+                |word| match word.contains('.') {
                     true => fixture(word).into_os_string(),
                     false => word.into(),
-                }
-            }));
+                },
+            ));
             command.args(["--chunk", chunk, "--reference"]);
             Run::of(command.arg(fixture(reference))).ends(0);
         }
