@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled) |
 //! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`shuffle`](reduce::shuffle), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
-//! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled) |
+//! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |
@@ -26,6 +26,7 @@
 //! launch, and outputs overlap neither inputs nor each other.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod conv1d;
 pub mod matmul;

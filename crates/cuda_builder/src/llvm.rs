@@ -7,7 +7,7 @@ use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
     address_space, atomic, barrier, contract, convergent, extension, flush, functions,
-    generic_access, libm, remainder, visible,
+    generic_access, launch_bounds, libm, remainder, visible,
 };
 use crate::nvvm;
 use crate::output::Folder;
@@ -37,10 +37,9 @@ pub(crate) fn emit_ptx(
         });
     }
     barrier::check(&linked)?;
-    let mut lowered = atomic::order(&convergent::mark(&visible::unmark(&address_space::lower(
-        &linked,
-        builder.use_constant_memory_space,
-    )?)));
+    let lowered = address_space::lower(&linked, builder.use_constant_memory_space)?;
+    let lowered = launch_bounds::mark(&visible::unmark(&lowered));
+    let mut lowered = atomic::order(&convergent::mark(&lowered));
     if builder.ftz {
         lowered = flush::mark(&lowered);
     }

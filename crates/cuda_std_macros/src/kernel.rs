@@ -8,7 +8,7 @@ use syn::{
 };
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    check_hints(arguments)?;
+    let bounds = launch_bounds(arguments)?;
     let function: ItemFn = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
     check(&function.sig)?;
@@ -44,6 +44,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         #(#attrs)*
         #[cfg(target_arch = "nvptx64")]
         #[unsafe(no_mangle)]
+        #bounds
         #[allow(improper_ctypes_definitions)]
         #vis unsafe extern "ptx-kernel" fn #name #lifetimes (#(#entry),*) {
             #[inline(always)]
@@ -58,22 +59,34 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     })
 }
 
-/// rust-cuda's hints on the launch's dimensions, such as `grid_dim = 1d`. They change nothing, there and here.
-fn check_hints(arguments: TokenStream) -> Result<()> {
-    let refuse = |tokens: &TokenStream| {
+/// The section that tells cuda_builder the bounds of the launches, when there are any. rust-cuda's hints on the dimensions, such
+/// as `grid_dim = 1d`, change nothing, there and here.
+fn launch_bounds(arguments: TokenStream) -> Result<Option<TokenStream>> {
+    let refuse = || {
         Err(Error::new_spanned(
-            tokens,
-            "`#[kernel]` takes no arguments but `grid_dim` and `block_dim`, each `1d`, `2d` or `3d`",
+            &arguments,
+            "`#[kernel]` takes no arguments but `grid_dim` and `block_dim`, each `1d`, `2d` or `3d`, and `max_threads` with `min_blocks`, each a number of at least 1",
         ))
     };
     let text = arguments.to_string().replace(' ', "").to_ascii_lowercase();
+    let (mut threads, mut blocks) = (None, None);
     for hint in text.split(',').filter(|hint| !hint.is_empty()) {
+        let number = |value: &str| value.parse::<u32>().ok().filter(|&number| number > 0);
         match hint.split_once('=') {
             Some(("grid_dim" | "block_dim", "1d" | "2d" | "3d")) => {}
-            _ => return refuse(&arguments),
+            Some(("max_threads", value)) => threads = Some(number(value)),
+            Some(("min_blocks", value)) => blocks = Some(number(value)),
+            _ => return refuse(),
         }
     }
-    Ok(())
+    match (threads, blocks) {
+        (None, None) => Ok(None),
+        (Some(Some(threads)), Some(Some(blocks))) => {
+            let section = format!("cuda_std.launch_bounds.{threads}.{blocks}");
+            Ok(Some(quote! { #[unsafe(link_section = #section)] }))
+        }
+        _ => refuse(),
+    }
 }
 
 /// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here could launch it.

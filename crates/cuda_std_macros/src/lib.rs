@@ -15,6 +15,9 @@ use proc_macro::TokenStream;
 ///
 /// A kernel is an `unsafe fn` (a launch can't be checked by the compiler), returns nothing, is no method, has no generics, and its
 /// parameters are slices or `Copy` types. Each rule broken is a compile error that says so.
+///
+/// `#[kernel(max_threads = 256, min_blocks = 2)]` is CUDA's `__launch_bounds__(256, 2)`: a launch has at most that many threads in a
+/// block, and the assembler leaves registers for that many blocks on a multiprocessor. A larger block is refused by the driver.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(arguments.into(), item.into())

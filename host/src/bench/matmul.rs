@@ -21,11 +21,18 @@ fn work([rows, inner, cols]: [usize; 3]) -> Work {
     let ways: Vec<MatmulOptions> = MatmulKernel::ALL
         .iter()
         .map(|&kernel| MatmulOptions {
-            kernel,
+            kernel: Some(kernel),
             ..MatmulOptions::default()
         })
         .collect();
-    let describe = |options: &MatmulOptions| (options.kernel.to_string(), String::new());
+    let describe = |options: &MatmulOptions| {
+        (
+            options
+                .kernel
+                .map_or_else(String::new, |kernel| kernel.to_string()),
+            String::new(),
+        )
+    };
     Work {
         operation: "matmul",
         ty: "f32",

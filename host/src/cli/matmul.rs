@@ -23,9 +23,9 @@ pub(super) struct Arguments {
     /// Where to write C, M x N (.npy or .csv)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The kernel
-    #[arg(long, default_value = "tiled", value_parser = names(MatmulKernel::ALL))]
-    kernel: MatmulKernel,
+    /// The kernel; without one, the fastest for the type and the shape
+    #[arg(long, value_parser = names(MatmulKernel::ALL))]
+    kernel: Option<MatmulKernel>,
     #[command(flatten)]
     reference: Reference,
 }

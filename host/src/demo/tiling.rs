@@ -47,7 +47,7 @@ fn products(
     let shape = crate::launch::matmul::MatmulShape { rows, inner, cols };
     for &kernel in MatmulKernel::ALL {
         let options = MatmulOptions {
-            kernel,
+            kernel: Some(kernel),
             ..MatmulOptions::default()
         };
         let Some(execution) =

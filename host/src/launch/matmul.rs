@@ -1,11 +1,14 @@
 //! The matrix product C = A·B of row-major matrices.
 
+use kernels::matmul::pipelined::PIPELINED;
+use kernels::matmul::policy::{self, Policy};
+use kernels::matmul::{self, register_tile};
 use ndarray::{Array2, ArrayView2};
 
-use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, LaunchPlan};
+use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element as _, LaunchPlan};
 use crate::named::named_enum;
 
-use super::limits::{blocks_for, plan_2d};
+use super::limits::{blocks_for, plan_1d, plan_2d};
 use super::{
     Execution, Float, Launch, LaunchError, check_output, download_matrix, matrix_len, upload,
 };
@@ -17,25 +20,27 @@ named_enum! {
         Naive = "naive",
         /// Blocks share tiles of both operands.
         Tiled = "tiled",
+        /// Each thread keeps a tile of the output in registers.
+        RegisterTile = "register-tile",
+        /// Copies run ahead of the arithmetic; for f32.
+        Pipelined = "pipelined",
     }
 }
 
-/// How to launch a matrix product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl MatmulKernel {
+    /// Whether there is such a kernel for `T`.
+    pub fn takes<T: Float>(self) -> bool {
+        self != Self::Pipelined || T::NAME == f32::NAME
+    }
+}
+
+/// How to launch a matrix product. The default chooses by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatmulOptions {
-    /// The kernel.
-    pub kernel: MatmulKernel,
+    /// The kernel. `None` takes the one that is fastest for the type and the shape.
+    pub kernel: Option<MatmulKernel>,
     /// Blocks along each of x and y, at most.
     pub grid_cap: Option<u32>,
-}
-
-impl Default for MatmulOptions {
-    fn default() -> Self {
-        Self {
-            kernel: MatmulKernel::Tiled,
-            grid_cap: None,
-        }
-    }
 }
 
 /// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.
@@ -81,18 +86,80 @@ pub fn plan<T: Float>(
     options: &MatmulOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    let tile = kernels::matmul::TILE;
-    let blocks =
-        |extent, axis: usize| blocks_for(extent, tile, options.grid_cap, properties.max_grid[axis]);
-    let grid = [blocks(shape.cols, 0), blocks(shape.rows, 1)];
-    let plan = plan_2d(
-        format!("matmul_{}_{}", options.kernel, T::NAME),
-        grid,
-        [tile, tile],
-        properties,
-    )?;
+    let plan = match options.kernel.unwrap_or_else(|| choose::<T>(shape)) {
+        kernel @ (MatmulKernel::Naive | MatmulKernel::Tiled) => {
+            plan_by_tile::<T>(kernel, matmul::TILE, shape, options, properties)
+        }
+        kernel @ MatmulKernel::RegisterTile => {
+            plan_by_tile::<T>(kernel, register_tile::SIDE, shape, options, properties)
+        }
+        kernel @ MatmulKernel::Pipelined => {
+            plan_by_policy::<T>(kernel, &PIPELINED, shape, options, properties)
+        }
+    }?;
     let outputs = matrix_len(shape.rows, shape.cols)?;
     Ok((outputs > 0).then_some(plan))
+}
+
+/// The kernel that is fastest for the type and the shape.
+fn choose<T: Float>(shape: MatmulShape) -> MatmulKernel {
+    let outputs = shape.rows.saturating_mul(shape.cols);
+    let small = outputs < policy::TUNED_FROM || shape.rows.min(shape.cols) < policy::TUNED_SIDE;
+    if !small && MatmulKernel::Pipelined.takes::<T>() {
+        MatmulKernel::Pipelined
+    } else {
+        MatmulKernel::Tiled
+    }
+}
+
+/// A grid of two dimensions over tiles of `side` × `side` elements.
+fn plan_by_tile<T: Float>(
+    kernel: MatmulKernel,
+    side: u32,
+    shape: MatmulShape,
+    options: &MatmulOptions,
+    properties: &DeviceProperties,
+) -> Result<LaunchPlan, LaunchError> {
+    let blocks =
+        |extent, axis: usize| blocks_for(extent, side, options.grid_cap, properties.max_grid[axis]);
+    plan_2d(
+        entry::<T>(kernel),
+        [blocks(shape.cols, 0), blocks(shape.rows, 1)],
+        [matmul::TILE, matmul::TILE],
+        properties,
+    )
+}
+
+/// A grid of one dimension over all tiles of a tuned kernel.
+fn plan_by_policy<T: Float>(
+    kernel: MatmulKernel,
+    policy: &Policy,
+    shape: MatmulShape,
+    options: &MatmulOptions,
+    properties: &DeviceProperties,
+) -> Result<LaunchPlan, LaunchError> {
+    if !kernel.takes::<T>() {
+        return Err(LaunchError::UnsupportedType {
+            kernel: kernel.name(),
+            supported: f32::NAME,
+            given: T::NAME,
+        });
+    }
+    let tiles = shape.rows.div_ceil(policy.rows);
+    let tiles = tiles.saturating_mul(shape.cols.div_ceil(policy.cols));
+    plan_1d(
+        entry::<T>(kernel),
+        blocks_for(tiles, 1, options.grid_cap, properties.max_grid[0]),
+        policy.threads() as u32,
+        policy.shared_bytes() as u64,
+        properties,
+    )
+}
+
+/// The name of a kernel's entry point.
+fn entry<T: Float>(kernel: MatmulKernel) -> String {
+    let kernel = kernel.name().replace('-', "_");
+    format!("matmul_{kernel}_{}", T::NAME)
 }
 
 /// Binds a product to its row-major buffers. `None` when there is nothing to launch.
@@ -186,6 +253,38 @@ mod tests {
             (plan.grid, plan.block, plan.dynamic_shared_bytes),
             ([1, 3, 1], [16, 16, 1], 0)
         );
+    }
+
+    #[test]
+    fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
+        fn planned<T: Float>(shape: MatmulShape, kernel: Option<MatmulKernel>) -> LaunchPlan {
+            let grid_cap = None;
+            plan::<T>(shape, &MatmulOptions { kernel, grid_cap }, &h200())
+                .expect("allowed")
+                .expect("there are outputs")
+        }
+        let large = planned::<f32>(shape(1100, 5, 1000), None);
+        assert_eq!(large.kernel, "matmul_pipelined_f32");
+        assert_eq!((large.grid, large.block), ([72, 1, 1], [128, 1, 1]));
+        assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 128));
+        for small in [shape(500, 5, 500), shape(64, 5, 40_000)] {
+            assert_eq!(planned::<f32>(small, None).kernel, "matmul_tiled_f32");
+        }
+        let doubles = planned::<f64>(shape(1100, 5, 1000), None);
+        assert_eq!(doubles.kernel, "matmul_tiled_f64");
+        let asked = planned::<f64>(shape(300, 5, 129), Some(MatmulKernel::RegisterTile));
+        assert_eq!(asked.kernel, "matmul_register_tile_f64");
+        assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
+    }
+
+    #[test]
+    fn a_kernel_without_the_type_says_which_it_has() {
+        let options = MatmulOptions {
+            kernel: Some(MatmulKernel::Pipelined),
+            ..MatmulOptions::default()
+        };
+        let error = plan::<f64>(shape(3, 4, 5), &options, &h200()).expect_err("f32 only");
+        assert!(error.to_string().contains("f32"), "{error}");
     }
 
     #[test]

@@ -304,7 +304,7 @@ fn matmul<T: Sample + Float>(
         MatmulKernel::name,
         |kernel| {
             let options = MatmulOptions {
-                kernel,
+                kernel: Some(kernel),
                 ..MatmulOptions::default()
             };
             launch::matmul(device, a.view(), b.view(), &options).map(drop)

@@ -113,7 +113,7 @@ unsafe fn multiply<T: Real>(
 /// # Safety
 /// `matrix` has `rows · cols` elements.
 #[inline(always)]
-unsafe fn element_or_zero<T: Real>(
+pub(super) unsafe fn element_or_zero<T: Real>(
     matrix: &[T],
     row: usize,
     rows: usize,

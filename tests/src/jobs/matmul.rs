@@ -14,6 +14,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((18, 35, 33), None),
         ((5, 0, 7), None),
         ((1, 1, 1), None),
+        // Four tiles of 128 for one block, cut on both sides, and a ring of stages that goes round.
+        ((162, 41, 141), Some(1)),
     ];
     let mut jobs = every_kernel(on, &shapes);
     // Whole tiles only.
@@ -46,9 +48,8 @@ fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<J
     let mut jobs = Vec::new();
     for &(shape, grid_cap) in shapes {
         for &kernel in MatmulKernel::ALL {
-            let options = MatmulOptions { kernel, grid_cap };
-            jobs.extend(job::<f32>(on, shape, options));
-            jobs.extend(job::<f64>(on, shape, options));
+            jobs.extend(job::<f32>(on, shape, kernel, grid_cap));
+            jobs.extend(job::<f64>(on, shape, kernel, grid_cap));
         }
     }
     jobs
@@ -58,8 +59,16 @@ fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<J
 fn job<T: Precision + Draw>(
     on: &DeviceProperties,
     (rows, inner, cols): Shape,
-    options: MatmulOptions,
+    kernel: MatmulKernel,
+    grid_cap: Option<u32>,
 ) -> Option<Job> {
+    if !kernel.takes::<T>() {
+        return None;
+    }
+    let options = MatmulOptions {
+        kernel: Some(kernel),
+        grid_cap,
+    };
     let case = format!("{rows} x {inner} x {cols}, {options:?}");
     let plan = plan::<T>(MatmulShape { rows, inner, cols }, &options, on);
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;

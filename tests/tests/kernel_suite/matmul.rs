@@ -1,4 +1,4 @@
-//! Matrix product: both kernels and types over shapes and grids.
+//! Matrix product: every kernel and type over shapes and grids.
 
 use blockwise::device::Device;
 use blockwise::launch::{MatmulKernel, MatmulOptions, matmul};
@@ -9,8 +9,8 @@ use blockwise_tests::devices::devices;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
-/// Rows, inner, cols: around the tile of 16, primes, long and flat, and without rows, inner extent or columns.
-const SHAPES: [(usize, usize, usize); 19] = [
+/// Rows, inner, cols: around the tiles of 16 and of 128, in vectors of 4 and not, primes, long and flat, and without rows, inner extent or columns.
+const SHAPES: [(usize, usize, usize); 25] = [
     (1, 1, 1),
     (1, 16, 1),
     (15, 16, 17),
@@ -26,6 +26,12 @@ const SHAPES: [(usize, usize, usize); 19] = [
     (130, 7, 1),
     (64, 3, 50),
     (2, 200, 3),
+    (127, 7, 129),
+    (128, 8, 128),
+    (129, 9, 127),
+    (129, 44, 132),
+    (130, 41, 257),
+    (1, 4, 4),
     (0, 3, 4),
     (4, 3, 0),
     (5, 0, 20),
@@ -39,8 +45,14 @@ pub(super) fn check<T: Precision + Draw>(
     kernel: MatmulKernel,
     grid_cap: Option<u32>,
 ) {
+    if !kernel.takes::<T>() {
+        return;
+    }
     let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
-    let options = MatmulOptions { kernel, grid_cap };
+    let options = MatmulOptions {
+        kernel: Some(kernel),
+        grid_cap,
+    };
     let case = (T::NAME, rows, inner, cols, options);
     let result = matmul(device, a.view(), b.view(), &options)
         .unwrap_or_else(|error| panic!("{case:?}: {error}"));
@@ -63,6 +75,11 @@ fn every_shape() {
 #[test]
 fn a_grid_that_must_stride_in_both_directions() {
     for device in devices() {
+        // Tiles of 128.
+        for kernel in [MatmulKernel::RegisterTile, MatmulKernel::Pipelined] {
+            check::<f32>(device, (260, 11, 131), kernel, Some(1));
+            check::<f32>(device, (257, 12, 132), kernel, Some(2));
+        }
         for grid_cap in [1, 2] {
             for &kernel in MatmulKernel::ALL {
                 check::<f32>(device, (50, 19, 67), kernel, Some(grid_cap));
@@ -77,7 +94,7 @@ fn no_inner_extent_gives_zeros() {
     for device in devices() {
         for &kernel in MatmulKernel::ALL {
             let options = MatmulOptions {
-                kernel,
+                kernel: Some(kernel),
                 grid_cap: None,
             };
             let (a, b) = (Array2::<f32>::zeros((3, 0)), Array2::zeros((0, 18)));
@@ -97,7 +114,7 @@ fn infinities_and_nan_stay_in_their_rows_and_columns() {
     for device in devices() {
         for &kernel in MatmulKernel::ALL {
             let options = MatmulOptions {
-                kernel,
+                kernel: Some(kernel),
                 grid_cap: None,
             };
             let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
@@ -118,18 +135,20 @@ fn transposed_views() {
 }
 
 #[test]
-fn both_kernels_add_in_the_same_order() {
+fn kernels_that_add_in_the_order_of_k_agree_to_the_bit() {
     let (a, b) = (matrix::<f32>(37, 35, 50), matrix::<f32>(38, 50, 29));
     for device in devices() {
         let run = |kernel| {
             let options = MatmulOptions {
-                kernel,
+                kernel: Some(kernel),
                 grid_cap: None,
             };
             matmul(device, a.view(), b.view(), &options).expect("a launch")
         };
-        let (naive, tiled) = (run(MatmulKernel::Naive), run(MatmulKernel::Tiled));
-        check::same_bits("naive and tiled", &naive, &tiled);
+        let naive = run(MatmulKernel::Naive);
+        for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
+            check::same_bits(("naive and", kernel), &naive, &run(kernel));
+        }
     }
 }
 
@@ -171,7 +190,10 @@ proptest! {
         let a = matrix::<f64>(39, rows, cols);
         for device in devices() {
             for &kernel in MatmulKernel::ALL {
-                let options = MatmulOptions { kernel, grid_cap: None };
+                if !kernel.takes::<f64>() {
+                    continue;
+                }
+                let options = MatmulOptions { kernel: Some(kernel), grid_cap: None };
                 let left = matmul(device, Array2::eye(rows).view(), a.view(), &options).expect("a launch");
                 let right = matmul(device, a.view(), Array2::eye(cols).view(), &options).expect("a launch");
                 check::equal(device, "I·A", &left, &a);

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use blockwise_tests::ptx::{Entry, entries, files};
+use kernels::matmul::{self, register_tile};
 use kernels::transpose::aligned;
-use kernels::{matmul, reverse, transpose};
+use kernels::{reverse, transpose};
 
 /// What an entry point is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,13 @@ fn table() -> BTreeMap<String, Expected> {
             format!("matmul_tiled_{t}"),
             Expected::new(8, 2).fixed(tiles),
         );
+        let tiles = 2 * register_tile::DEPTH * (register_tile::SIDE + 1) * bytes;
+        add(
+            format!("matmul_register_tile_{t}"),
+            Expected::new(8, 2).fixed(tiles),
+        );
     }
+    add("matmul_pipelined_f32".into(), Expected::new(8, 3).dynamic());
     for t in ["i64", "f32", "f64"] {
         for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
             for kernel in ["interleaved", "tree"] {
@@ -128,7 +135,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 82);
+    assert_eq!(expected.len(), 85);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()
@@ -175,7 +182,8 @@ fn shared_arrays_have_their_size_and_are_accessed_as_shared_memory() {
             "{place}"
         );
         let uses = expected.dynamic_shared || expected.static_shared_bytes > 0;
-        assert_eq!(entry.count("st.shared.") > 0, uses, "{place}");
+        let stores = entry.count("st.shared.") + entry.count("cp.async.c");
+        assert_eq!(stores > 0, uses, "{place}");
         assert_eq!(entry.count("ld.shared.") > 0, uses, "{place}");
     });
 }

@@ -125,6 +125,12 @@ fn matrix_products<T: Element + Draw>(device: &Device) {
                 &[37, 20, 45],
             );
         }
+        Launch::new::<T>("matmul_register_tile", grid, [16, 16]).check::<T>(
+            device,
+            &[37 * 20, 20 * 45],
+            37 * 45,
+            &[37, 20, 45],
+        );
     }
 }
 

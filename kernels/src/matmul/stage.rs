@@ -1,0 +1,119 @@
+//! A stage of the tuned kernel: tiles of A and B that arrive in shared memory while the block computes with earlier ones.
+//!
+//! A's tile is stored transposed, for a thread reads several rows of one column at once; B's as it lies in memory. A copy moves one
+//! element, so that rows of any length will do.
+//!
+//! The tiles along the inner extent start with the ragged one, whose end is filled with zeros: all others are whole, and their
+//! copies need no guard. Rows of A and columns of B beyond the matrices are replaced by the last ones, whose products nobody
+//! stores, so that no copy reads outside.
+
+use cuda_std::prelude::*;
+
+use super::asm;
+use super::policy::Policy;
+use crate::unroll::unrolled;
+
+/// The most copies of one thread from A, and from B, in a stage.
+const MOST: usize = 8;
+
+/// A product's operands and extents.
+#[derive(Clone, Copy)]
+pub(super) struct Operands<'a> {
+    pub(super) a: &'a [f32],
+    pub(super) b: &'a [f32],
+    pub(super) rows: usize,
+    pub(super) inner: usize,
+    pub(super) cols: usize,
+}
+
+/// One thread's share of the copies for one tile of C.
+pub(super) struct Copies<'a> {
+    policy: Policy,
+    of: Operands<'a>,
+    /// Sources of the copies from A, at the start of the inner extent.
+    a: [*const f32; MOST],
+    /// Source of the first copy from B, there.
+    b: *const f32,
+    /// This thread's first element of the inner extent in A's tile, and in B's.
+    a_inner: usize,
+    b_inner: usize,
+    /// Where the first copies go, in the first stage.
+    a_slot: u32,
+    b_slot: u32,
+}
+
+impl<'a> Copies<'a> {
+    /// The share of this thread, for the tile of C whose first element is (top, left). `shared` is the first stage.
+    #[inline(always)]
+    pub(super) fn new(
+        policy: Policy,
+        of: Operands<'a>,
+        shared: u32,
+        top: usize,
+        left: usize,
+    ) -> Self {
+        let t = thread::thread_idx_x() as usize;
+        let (row, a_inner) = (t / policy.inner, t % policy.inner);
+        let (b_inner, col) = (t / policy.cols, t % policy.cols);
+        let source = |i: usize| {
+            let row = (top + row + i * Self::rows_at_once(policy)).min(of.rows - 1);
+            of.a.as_ptr().wrapping_add(row * of.inner + a_inner)
+        };
+        let inside = (left + col).min(of.cols - 1);
+        Copies {
+            policy,
+            of,
+            a: core::array::from_fn(source),
+            b: of.b.as_ptr().wrapping_add(b_inner * of.cols + inside),
+            a_inner,
+            b_inner,
+            a_slot: shared + 4 * (a_inner * policy.stride_a() + row) as u32,
+            b_slot: shared + 4 * (policy.words_a() + b_inner * policy.cols + col) as u32,
+        }
+    }
+
+    /// Starts the copies of the tile at `k` into the stage `stage` bytes behind the first one. With `len` only so
+    /// many elements of the inner extent exist in it, else all.
+    ///
+    /// # Safety
+    /// The operands have their extents' sizes, the tile ends within the inner extent, and nobody reads this stage.
+    #[inline(always)]
+    pub(super) unsafe fn start(&self, stage: u32, k: usize, len: Option<usize>) {
+        let Self { policy, of, .. } = *self;
+        let exists = |inner: usize| len.is_none_or(|len| inner < len);
+        let inside = exists(self.a_inner);
+        unrolled::<MOST>(|i| {
+            if i < policy.rows / Self::rows_at_once(policy) {
+                let slot = self.a_slot + stage + 4 * (i * Self::rows_at_once(policy)) as u32;
+                let source = if inside {
+                    self.a[i].wrapping_add(k)
+                } else {
+                    of.a.as_ptr()
+                };
+                // SAFETY: inside A, or not read.
+                unsafe { asm::copy(slot, source, inside) };
+            }
+        });
+        let at_once = policy.threads() / policy.cols;
+        let b = self.b.wrapping_add(k * of.cols);
+        unrolled::<MOST>(|i| {
+            if i < policy.inner / at_once {
+                let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
+                let inside = exists(self.b_inner + i * at_once);
+                let source = if inside {
+                    b.wrapping_add(i * at_once * of.cols)
+                } else {
+                    of.b.as_ptr()
+                };
+                // SAFETY: inside B, or not read.
+                unsafe { asm::copy(slot, source, inside) };
+            }
+        });
+    }
+
+    /// Rows of A that the block copies at once.
+    #[inline(always)]
+    const fn rows_at_once(policy: Policy) -> usize {
+        policy.threads() / policy.inner
+    }
+}
