@@ -4,10 +4,13 @@ use super::frame::{Frame, Row32, lanes};
 use super::trouble::{Checked, trouble};
 use crate::decode::op::{Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use crate::fault::FaultKind;
+use std::hint::black_box;
 
 /// All lanes that the executing lanes name as members.
 #[inline(always)]
 pub(crate) fn needed(members: &Row32, mask: u32) -> u32 {
+    // The compiler would spread the mask over lanes ahead of every instruction.
+    let mask = black_box(mask);
     let mut needed = 0;
     for (lane, &member) in members.iter().enumerate() {
         needed |= if mask & (1 << lane) != 0 { member } else { 0 };

@@ -905,14 +905,10 @@ impl Warp {
 }
 
 fn special_row(special: Special, launch: &Launch<'_>, block: [u32; 3], warp: u32) -> Row32 {
-    let [x, y, _] = launch.config.block;
     let uniform = |value: u32| [value; 32];
-    let thread = |lane: u32| 32 * warp + lane;
     let by_lane = |value: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| value(lane as u32));
     match special {
-        Special::ThreadIndex(0) => by_lane(&|lane| thread(lane) % x),
-        Special::ThreadIndex(1) => by_lane(&|lane| thread(lane) / x % y),
-        Special::ThreadIndex(_) => by_lane(&|lane| thread(lane) / x / y),
+        Special::ThreadIndex(axis) => thread_indices(launch.config.block, warp, axis),
         Special::BlockSize(axis) => uniform(launch.config.block[usize::from(axis)]),
         Special::BlockIndex(axis) => uniform(block[usize::from(axis)]),
         Special::GridSize(axis) => uniform(launch.config.grid[usize::from(axis)]),
@@ -930,6 +926,23 @@ fn special_row(special: Special, launch: &Launch<'_>, block: [u32; 3], warp: u32
         Special::DynamicShared => uniform(launch.config.dynamic_shared_bytes),
         Special::TotalShared => uniform(launch.own_shared_bytes as u32),
     }
+}
+
+/// `%tid` of a warp's threads along an axis.
+fn thread_indices([x, y, _]: [u32; 3], warp: u32, axis: u8) -> Row32 {
+    let first = 32 * warp;
+    let mut thread = [first % x, first / x % y, first / x / y];
+    std::array::from_fn(|_| {
+        let index = thread[usize::from(axis)];
+        thread[0] += 1;
+        if thread[0] == x {
+            thread = [0, thread[1] + 1, thread[2]];
+        }
+        if thread[1] == y {
+            thread = [0, 0, thread[2] + 1];
+        }
+        index
+    })
 }
 
 /// As many as an H200 has.

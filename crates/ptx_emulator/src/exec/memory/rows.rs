@@ -9,10 +9,11 @@ use crate::exec::observe::{Observer, Seen};
 use crate::fault::{Access, Space};
 use crate::memory::{Allocation, CONST_BASE};
 use std::hint::black_box;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Lanes of half a warp: the row of a tile.
 const HALF: usize = 16;
+const LANES: [u32; HALF] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// An access by all lanes whose addresses grow by the same step within each half of the warp.
 #[derive(Clone, Copy)]
@@ -24,16 +25,26 @@ pub(super) struct Rows<'a> {
     step: u64,
 }
 
+/// The offsets of a half's lanes. What they need is computed here: the compiler would do so ahead of every access, for
+/// patterns too that need none of it.
+#[inline(always)]
+fn column(start: u64, step: u64) -> impl Iterator<Item = u64> {
+    let step = black_box(step);
+    (0..HALF as u64).map(move |lane| start + step * lane)
+}
+
 /// The addresses of lanes 0 and 16 and the step from lane to lane, when all lanes of both halves keep to it.
 #[inline(always)]
 fn stepped(addresses: &Row64) -> Option<([u64; 2], u64)> {
     let step = addresses[1].wrapping_sub(addresses[0]);
-    // Narrow, so that products are one instruction.
-    let narrow = u32::try_from(step).ok()?;
+    // Narrow, so that a product is one instruction and does not wrap.
+    let narrow = step as u32;
     let firsts = [addresses[0], addresses[HALF]];
+    // From memory: what the compiler knows of the first lanes would keep it from vector code.
+    let numbers = black_box(&LANES);
     let mut differences = [0; HALF];
     for lane in 0..HALF {
-        let away = u64::from(narrow) * lane as u64;
+        let away = u64::from(narrow) * u64::from(numbers[lane]);
         let [low, high] = firsts.map(|first| first.wrapping_add(away));
         differences[lane] = (addresses[lane] ^ low) | (addresses[HALF + lane] ^ high);
     }
@@ -43,7 +54,7 @@ fn stepped(addresses: &Row64) -> Option<([u64; 2], u64)> {
     }
     // Without a place in memory this is not vector code: the compiler takes it for 32 comparisons.
     let [a, b, c, d] = black_box(sum);
-    (a | b | c | d == 0).then_some((firsts, step))
+    (a | b | c | d == 0 && step == u64::from(narrow)).then_some((firsts, step))
 }
 
 impl<'a> Memory<'a> {
@@ -125,38 +136,30 @@ impl<'a> Memory<'a> {
         let starts = rows.starts.map(|start| start + at);
         match rows.region {
             Region::Global(allocation) => {
-                // Both halves read the same in a tile's column.
-                let parts = if starts[0] == starts[1] { 1 } else { 2 };
-                for (half, start) in into.chunks_exact_mut(HALF).zip(starts).take(parts) {
-                    if rows.step == 0 {
-                        half.fill(allocation.load::<SIZE>(start) as u32);
-                    } else if SIZE == 4 && rows.step == 4 {
-                        read_words(allocation, start, half);
-                    } else {
-                        read_column::<SIZE>(allocation, start, rows.step, half);
+                read_global::<SIZE>(allocation, starts, rows.step, into);
+            }
+            Region::Shared => match rows.step {
+                0 => {
+                    for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                        half.fill(cut::<SIZE>(self.shared[shared_index(start)], start));
                     }
                 }
-                if parts == 1 {
-                    into.copy_within(..HALF, HALF);
-                }
-            }
-            Region::Shared => {
-                for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
-                    if rows.step == 0 {
-                        half.fill(cut::<SIZE>(self.shared[shared_index(start)], start));
-                    } else if SIZE == 4 && rows.step == 4 {
+                4 if SIZE == 4 => {
+                    for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
                         let words = &self.shared[shared_index(start)..];
                         if let Some(words) = words.first_chunk::<HALF>() {
                             half.copy_from_slice(words);
                         }
-                    } else {
-                        for (lane, value) in half.iter_mut().enumerate() {
-                            let offset = start + rows.step * lane as u64;
+                    }
+                }
+                _ => {
+                    for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
+                        for (value, offset) in half.iter_mut().zip(column(start, rows.step)) {
                             *value = cut::<SIZE>(self.shared[shared_index(offset)], offset);
                         }
                     }
                 }
-            }
+            },
             Region::Local => {
                 let row = &self.local[(starts[0] >> 2) as usize];
                 for (value, word) in into.iter_mut().zip(row) {
@@ -177,18 +180,16 @@ impl<'a> Memory<'a> {
                     if rows.step == 0 {
                         half.fill(allocation.load::<8>(start));
                     } else {
-                        let words = allocation.words_from(start).iter();
-                        let words = words.step_by((rows.step / 8) as usize);
-                        for (value, word) in half.iter_mut().zip(words) {
-                            *value = word.load(Relaxed);
+                        for (value, offset) in half.iter_mut().zip(column(start, rows.step)) {
+                            *value = allocation.load::<8>(offset);
                         }
                     }
                 }
             }
             Region::Shared => {
                 for (half, start) in into.chunks_exact_mut(HALF).zip(starts) {
-                    for (lane, value) in half.iter_mut().enumerate() {
-                        let index = shared_index(start + rows.step * lane as u64);
+                    for (value, offset) in half.iter_mut().zip(column(start, rows.step)) {
+                        let index = shared_index(offset);
                         *value = join(self.shared[index], self.shared[index | 1]);
                     }
                 }
@@ -215,8 +216,7 @@ impl<'a> Memory<'a> {
                         write_words(allocation, start, half, self.alone);
                         continue;
                     }
-                    for (lane, value) in half.iter().enumerate() {
-                        let offset = start + rows.step * lane as u64;
+                    for (value, offset) in half.iter().zip(column(start, rows.step)) {
                         put::<SIZE>(allocation, offset, *value, self.alone);
                     }
                 }
@@ -231,8 +231,7 @@ impl<'a> Memory<'a> {
                         words.copy_from_slice(half);
                         continue;
                     }
-                    for (lane, value) in half.iter().enumerate() {
-                        let offset = start + rows.step * lane as u64;
+                    for (value, offset) in half.iter().zip(column(start, rows.step)) {
                         let word = &mut self.shared[shared_index(offset)];
                         *word = paste::<SIZE>(*word, offset, *value);
                     }
@@ -256,15 +255,15 @@ impl<'a> Memory<'a> {
         match rows.region {
             Region::Global(allocation) => {
                 for (half, start) in values.chunks_exact(HALF).zip(starts) {
-                    for (lane, value) in half.iter().enumerate() {
-                        allocation.store::<8>(start + rows.step * lane as u64, *value);
+                    for (value, offset) in half.iter().zip(column(start, rows.step)) {
+                        allocation.store::<8>(offset, *value);
                     }
                 }
             }
             Region::Shared => {
                 for (half, start) in values.chunks_exact(HALF).zip(starts) {
-                    for (lane, value) in half.iter().enumerate() {
-                        let index = shared_index(start + rows.step * lane as u64);
+                    for (value, offset) in half.iter().zip(column(start, rows.step)) {
+                        let index = shared_index(offset);
                         self.shared[index] = *value as u32;
                         self.shared[index | 1] = (*value >> 32) as u32;
                     }
@@ -278,6 +277,36 @@ impl<'a> Memory<'a> {
                 }
             }
             Region::Param => {}
+        }
+    }
+}
+
+/// Reads the rows of both halves.
+#[inline(always)]
+fn read_global<const SIZE: u32>(
+    allocation: &Allocation,
+    starts: [u64; 2],
+    step: u64,
+    into: &mut Row32,
+) {
+    let (low, high) = into.split_at_mut(HALF);
+    let [first, second] = starts;
+    match step {
+        0 => {
+            low.fill(allocation.load::<SIZE>(first) as u32);
+            high.fill(allocation.load::<SIZE>(second) as u32);
+        }
+        4 if SIZE == 4 => {
+            read_words(allocation, first, low);
+            read_words(allocation, second, high);
+        }
+        _ => {
+            read_column::<SIZE>(allocation, first, step, low);
+            if first == second {
+                high.copy_from_slice(low);
+            } else {
+                read_column::<SIZE>(allocation, second, step, high);
+            }
         }
     }
 }
@@ -304,13 +333,23 @@ fn read_words(allocation: &Allocation, start: u64, into: &mut [u32]) {
 /// Reads `SIZE` bytes every `step`.
 #[inline(always)]
 fn read_column<const SIZE: u32>(allocation: &Allocation, start: u64, step: u64, into: &mut [u32]) {
+    let part = |word: &AtomicU64, offset: u64| {
+        (word.load(Relaxed) >> (8 * (offset & 7))) as u32 & (u32::MAX >> (32 - 8 * SIZE))
+    };
+    if step.is_multiple_of(8) {
+        // The same part of each word.
+        let (words, stride) = (allocation.words_from(start), black_box(step / 8) as usize);
+        let mut at = 0;
+        for value in into {
+            *value = part(&words[at], start);
+            at += stride;
+        }
+        return;
+    }
     // One slice for all lanes: nothing about it is loaded again between them.
     let words = allocation.words_from(0);
-    let mut offset = start;
-    for value in into {
-        let word = words[(offset >> 3) as usize].load(Relaxed);
-        *value = (word >> (8 * (offset & 7))) as u32 & (u32::MAX >> (32 - 8 * SIZE));
-        offset += step;
+    for (value, offset) in into.iter_mut().zip(column(start, step)) {
+        *value = part(&words[(offset >> 3) as usize], offset);
     }
 }
 
