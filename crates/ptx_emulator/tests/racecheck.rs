@@ -315,3 +315,32 @@ fn a_counter_must_be_cleared_before_others_count() {
     };
     assert_eq!(finding.rule, Rule::WriteAfterWrite);
 }
+
+#[test]
+fn one_pair_of_source_lines_is_one_finding() {
+    let body = ".loc 1 5 9
+    st.shared.u32 [%mine], %t; st.shared.u32 [%mine+1024], %t;
+    xor.b32 %r3, %t, 32; mad.lo.u32 %their, %r3, 4, %tile;
+    .loc 1 6 9
+    ld.shared.u32 %r1, [%their];
+    .loc 1 LINE 9
+    ld.shared.u32 %r2, [%their+1024];";
+    let counts = |text: &str| {
+        let report = check(text, shape(1, 64, 0));
+        let all = report.findings.iter();
+        all.map(|finding| (finding.rule, finding.count))
+            .collect::<Vec<_>>()
+    };
+    let of = |line| {
+        format!(
+            "{}\n.file 1 \"loop.rs\"",
+            kernel(&body.replace("LINE", line))
+        )
+    };
+    let (before, after) = (Rule::WriteAfterRead, Rule::ReadAfterWrite);
+    assert_eq!(counts(&of("6")), [(before, 64), (after, 64)]);
+    let apart = [(before, 32), (before, 32), (after, 32), (after, 32)];
+    assert_eq!(counts(&of("7")), apart);
+    let without_lines = kernel(&body.replace(".loc 1 LINE 9", "").replace(".loc", "//"));
+    assert_eq!(counts(&without_lines), apart);
+}

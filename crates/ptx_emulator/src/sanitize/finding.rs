@@ -44,6 +44,18 @@ pub struct Site {
     pub target: Option<Target>,
 }
 
+impl Site {
+    /// The place in the source and every frame that was inlined there, when the program has its lines.
+    pub(super) fn source_frames(&self) -> Option<Vec<SourceLocation>> {
+        let source = self.place.source.clone()?;
+        Some(
+            std::iter::once(source)
+                .chain(self.inlined.clone())
+                .collect(),
+        )
+    }
+}
+
 /// The memory of a [`Site`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
@@ -236,7 +248,7 @@ pub struct CheckReport {
 impl CheckReport {
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.dropped == 0
     }
 
     /// How many findings have that severity.

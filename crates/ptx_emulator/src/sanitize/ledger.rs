@@ -1,10 +1,17 @@
-use super::finding::{Finding, Rule, Severity};
+use super::finding::{Finding, Rule, Severity, Site};
+use crate::source::SourceLocation;
 use std::collections::{BTreeSet, HashMap};
 
 /// The findings of a check: one for each rule and pair of places, with a count.
+///
+/// Places are those of the source where the program has its lines, and instructions elsewhere: one pair of lines in an
+/// unrolled loop is many pairs of instructions.
 pub(crate) struct Ledger {
     limit: usize,
+    /// By instructions.
     known: HashMap<(Rule, u32, u32), Option<usize>>,
+    /// By the places in the source, and what was inlined there.
+    places: HashMap<(Rule, Vec<Vec<SourceLocation>>), usize>,
     findings: Vec<Finding>,
     dropped: u64,
     notices: BTreeSet<String>,
@@ -17,6 +24,7 @@ impl Ledger {
         Self {
             limit,
             known: HashMap::new(),
+            places: HashMap::new(),
             findings: Vec::new(),
             dropped: 0,
             notices: BTreeSet::new(),
@@ -40,17 +48,38 @@ impl Ledger {
             Some(&Some(at)) => self.findings[at].count += times,
             Some(None) => {}
             None => {
-                let room = self.findings.len() < self.limit;
-                let at = room.then_some(self.findings.len());
+                let at = self.keep(Finding {
+                    count: times,
+                    seed: self.seed,
+                    ..tell()
+                });
                 self.known.insert(key, at);
-                if room {
-                    let seed = self.seed;
-                    self.findings.push(Finding { seed, ..tell() });
-                } else {
-                    self.dropped += 1;
-                }
             }
         }
+    }
+
+    /// Keeps a finding of other instructions than before; its number, if there is room.
+    fn keep(&mut self, finding: Finding) -> Option<usize> {
+        let sites = std::iter::once(&finding.site).chain(&finding.others);
+        let places: Option<Vec<_>> = sites.map(Site::source_frames).collect();
+        let places = places.map(|places| (finding.rule, places));
+        if let Some(&at) = places.as_ref().and_then(|places| self.places.get(places)) {
+            let known = &mut self.findings[at];
+            let count = known.count + finding.count;
+            if known.severity < finding.severity {
+                *known = finding;
+            }
+            known.count = count;
+            return Some(at);
+        }
+        if self.findings.len() == self.limit {
+            self.dropped += 1;
+            return None;
+        }
+        let at = self.findings.len();
+        self.places.extend(places.map(|places| (places, at)));
+        self.findings.push(finding);
+        Some(at)
     }
 
     /// Like [`report`](Self::report), for a rule whose findings are not all equally bad: `tell` is asked again when
