@@ -411,6 +411,27 @@ fn an_index_past_a_local_array_that_lands_in_another() {
 }
 
 #[test]
+fn a_function_that_passes_the_end_of_its_callers_array() {
+    let function = ".func fill(.param .u64 at) { .local .align 4 .b8 mine[8]; .reg .b64 %a; .reg .b32 %v; \
+        ld.param.u64 %a, [at]; mov.u32 %v, 1; st.local.u32 [mine], %v; st.local.u32 [%a], %v; ret; }";
+    let body = |offset: i32| {
+        format!(
+            ".local .align 4 .b8 array[16]; mov.u64 %rd0, array; add.s64 %rd0, %rd0, {offset};
+            {{ .param .u64 at; st.param.u64 [at], %rd0; call fill, (at); }}"
+        )
+    };
+    let report = check(function, &body(16), 16);
+    let [finding] = report.findings.as_slice() else {
+        panic!("{:#?}", report.findings);
+    };
+    assert_eq!((finding.rule, finding.site.place.ptx_line), (OUT, 4));
+    let words = "0 bytes after the end of `array` of 16 bytes at 0x40";
+    assert!(finding.message.contains(words), "{}", finding.message);
+    assert!(check(function, &body(12), 16).is_clean());
+    assert!(check(function, &body(0), 16).is_clean());
+}
+
+#[test]
 fn asynchronous_copies() {
     let tile = ".shared .align 16 .b8 tile[2048];";
     let to = "mov.u32 %r0, tile; mad.lo.u32 %r0, %t, 16, %r0; mad.wide.u32 %rd0, %t, 16, %at;";

@@ -98,14 +98,14 @@ fn all_inside(place: &Range<u64>, offsets: &Row64, size: u32) -> bool {
     outside >> 63 == 0
 }
 
-/// The lanes that touch a gap of the function that runs. What lies below it belongs to its callers.
+/// The lanes that touch a gap of the function that runs, or of its callers, whose arrays it may use.
 fn local(scene: &Scene<'_>, seen: &Seen<'_>) -> u32 {
-    let base = scene.turn.base;
-    let arrays = &scene.program.functions[base.function as usize].local_arrays;
-    if arrays.is_empty() {
+    if !scene.frames.matter() {
         return 0;
     }
     let touches = |&lane: &usize| {
+        let base = scene.frames.holding(&scene.turn, lane, seen.offsets[lane]);
+        let arrays = &scene.program.functions[base.function as usize].local_arrays;
         let start = seen.offsets[lane].wrapping_sub(base.local.into());
         let end = start.saturating_add(seen.size.into());
         let meets = |gap: Range<u32>| start < gap.end.into() && end > gap.start.into();
@@ -131,7 +131,8 @@ fn report(scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outs
                 size,
                 value: None,
             };
-            let message = scene.outside((space, access), address, size);
+            let base = scene.frames.holding(&scene.turn, lane, address);
+            let message = scene.outside(base, (space, access), address, size);
             let what = format!("{access} of {size} bytes");
             Finding {
                 rule: Rule::OutOfBounds,

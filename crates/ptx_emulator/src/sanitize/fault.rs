@@ -47,7 +47,7 @@ fn message(kind: &FaultKind, scene: &Scene<'_>) -> String {
     else {
         return text;
     };
-    if let Some(text) = scene.outside((space, access), address, size) {
+    if let Some(text) = scene.outside(scene.turn.base, (space, access), address, size) {
         return text;
     }
     let name = nearest.and_then(|nearest| scene.variables.at(space, nearest.base));
@@ -159,6 +159,9 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
         }
         FaultKind::Deadlock { .. } => {
             "threads wait at barriers that too few others will reach: the thread count of a barrier must be that of the threads that come to it, and all of them must use the same barrier"
+        }
+        FaultKind::InvalidOperand { problem } if problem.starts_with("mbarrier") => {
+            "one thread makes the object before any other uses it, and as many arrive in a phase as it was made for"
         }
         FaultKind::InvalidOperand { problem } if problem.contains("barrier") => {
             "a block has barriers 0 to 15; all threads that meet at one must give the same thread count, a multiple of 32, and no more may come"

@@ -6,6 +6,7 @@ mod bounds;
 mod explore;
 mod fault;
 mod finding;
+mod frames;
 mod init;
 mod ledger;
 mod race;
@@ -85,6 +86,7 @@ impl Observer for Sanitizer<'_> {
     }
 
     fn enters(&mut self, turn: &Turn, mask: u32) {
+        self.scene.frames.enters(turn, mask);
         if let Some(init) = &mut self.init {
             init.enters(&self.scene, turn, mask);
         }

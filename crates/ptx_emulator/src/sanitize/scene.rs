@@ -1,4 +1,5 @@
 use super::finding::{Site, Target};
+use super::frames::Frames;
 use super::{Variables, distance};
 use crate::decode::Program;
 use crate::emulator::LaunchConfig;
@@ -13,6 +14,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) turn: Turn,
     pub(crate) variables: Variables,
+    pub(crate) frames: Frames,
 }
 
 /// A block that is running.
@@ -49,6 +51,7 @@ impl<'a> Scene<'a> {
             slots: Vec::new(),
             turn,
             variables: Variables::new(request),
+            frames: Frames::new(request.program),
         }
     }
 
@@ -80,14 +83,14 @@ impl<'a> Scene<'a> {
     }
 
     /// What is wrong with an access of shared or local memory outside of every variable, and how far from the nearest one
-    /// it is.
+    /// it is. Local memory is looked at as far as the frame goes.
     pub(crate) fn outside(
         &self,
+        base: Base,
         (space, access): (Space, Access),
         address: u64,
         size: u32,
     ) -> Option<String> {
-        let base = self.turn.base;
         let arrays = &self.program.functions[base.function as usize].local_arrays;
         let arrays = arrays.iter().map(|(name, place)| {
             let [start, end] =
