@@ -49,6 +49,7 @@ fn unknown_forms_are_named() {
         "cvt.rn.satfinite.e4m3x2.f32 %r0, %r1, %r2;",
         "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%r0}, {%r1}, {%r2}, {%r3};",
         "bar.cluster.arrive;",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, %r2}], [%r3];",
         "mbarrier.init.shared::cluster.b64 [%r0], 1;",
         "min.xorsign.f32 %r0, %r1, %r2;",
         "atom.global.add.f16x2 %r0, [%rd0], %r1;",
@@ -102,6 +103,7 @@ fn mistakes_are_named() {
             "`st.global.v2.b32` needs 2 registers, not 1",
         ),
         ("call missing, ();", "`missing` is not declared"),
+        ("call k;", "`call` takes a function, and `k` is a kernel"),
         (
             "add.f32 %r0, %r1, 1;",
             "`add.f32` needs a float constant such as 0f3F800000",

@@ -237,6 +237,20 @@ fn barriers_for_some_threads() {
         64,
     );
     clean(&body("32", "2, 32"), 64);
+    // Three times 20 threads are not enough, four are too many, though nobody waits.
+    let arrivals = "setp.lt.u32 %p2, %t, 20;\n@!%p2 bra DONE;\nAGAIN: barrier.arrive 1, 64;\nadd.u32 %r0, %r0, 1;\nsetp.lt.u32 %p3, %r0, TIMES;\n@%p3 bra AGAIN;\nDONE:";
+    clean(&arrivals.replace("TIMES", "3"), 32);
+    wrong(
+        &arrivals.replace("TIMES", "4"),
+        32,
+        Rule::InvalidOperand,
+        2,
+        &[],
+        &["80 threads arrive together at barrier 1, which is for 64"],
+    );
+    // Whole warps complete it as often as they come.
+    let warps = "AGAIN: bar.arrive 1, 64;\nadd.u32 %r0, %r0, 1;\nsetp.lt.u32 %p3, %r0, 3000;\n@%p3 bra AGAIN;\nbar.sync 0;\nbar.sync 1, 64;";
+    clean(warps, 64);
     wrong(
         "@%p0 bar.arrive 1, 64;",
         64,

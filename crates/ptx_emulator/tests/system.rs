@@ -128,3 +128,18 @@ DONE:";
     assert_eq!(*text.lock().expect("the text"), "0 1.5\n1 1.5\n2 1.5\n");
     assert_eq!(words[..3], [2, 2, 2]);
 }
+
+#[test]
+fn a_text_that_its_memory_cuts_off_is_a_fault() {
+    let print = "
+    mov.b64 %rd2, 0x4141414141414141;
+    mul.wide.u32 %rd3, %r1, 8;
+    add.s64 %rd3, %rd1, %rd3;
+    st.global.u64 [%rd3], %rd2;
+    bar.warp.sync -1;
+    { .param .b64 format; .param .b64 values; .param .b32 count; st.param.b64 [format], %rd1; st.param.b64 [values], %rd1;
+      call.uni (count), vprintf, (format, values); ld.param.b32 %r2, [count]; }";
+    let fault = run(&emulator(1 << 20), print).unwrap_err();
+    let text = fault.to_string();
+    assert!(text.contains("whose memory ends before it"), "{text}");
+}

@@ -96,6 +96,9 @@ fn call<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<(), ParseErro
         };
     let (returns, args) = (slots(b, returns)?, slots(b, args)?);
     let (callee, signature) = match b.lookup(name)? {
+        Symbol::Function(index) if b.module.are_entries[index as usize] => {
+            return Err(form.wrong(format!("takes a function, and `{name}` is a kernel")));
+        }
         Symbol::Function(index) => (
             Callee::Function(index),
             b.module.signatures[index as usize].clone(),

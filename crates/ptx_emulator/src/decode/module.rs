@@ -23,6 +23,8 @@ pub(super) struct ModuleNames<'a> {
     variables: Vec<Variable>,
     /// Sizes of returns and parameters of each function.
     pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
+    /// Which functions are kernels.
+    pub(super) are_entries: Vec<bool>,
 }
 
 impl<'a> ModuleNames<'a> {
@@ -161,6 +163,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         names: HashMap::new(),
         variables: Vec::new(),
         signatures: Vec::new(),
+        are_entries: Vec::new(),
     };
     let variable_of = declare_variables(&mut names, tree)?;
     let definitions = declare_functions(&mut names, tree)?;
@@ -246,6 +249,7 @@ fn declare_functions<'a, 't>(
                     .names
                     .insert(function.name, Symbol::Function(definitions.len() as u32));
                 names.signatures.push(signature);
+                names.are_entries.push(function.is_entry);
                 definitions.push(function);
             }
             Some(Symbol::Function(index)) => {

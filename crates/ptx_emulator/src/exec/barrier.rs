@@ -31,19 +31,24 @@ pub(super) fn release<O: Observer + ?Sized>(
 ) -> Result<bool, BlockFault> {
     let launch = around.launch;
     let mut released = false;
-    let ids = warps.iter().flat_map(|warp| &warp.splits);
-    let ids = ids.fold(0_u16, |ids, split| match split.state {
-        State::Barrier(waiting) => ids | 1 << waiting.id,
-        _ => ids,
+    let splits = warps.iter().flat_map(|warp| &warp.splits);
+    let waiting = splits.filter_map(|split| match split.state {
+        State::Barrier(waiting) => Some(waiting.id),
+        _ => None,
     });
+    let announced = around.arrivals.iter().map(|arrival| arrival.id);
+    let ids = waiting
+        .chain(announced)
+        .fold(0_u16, |ids, id| ids | 1 << id);
     for id in (0..16).filter(|id| ids & (1 << id) != 0) {
         let waiters = waiters(warps, launch, id)?;
-        if waiters.is_empty() {
-            continue;
-        }
-        released |= match waiters[0].waiting.count {
-            None => release_all(warps, &waiters, around)?,
-            Some(count) => release_counted(warps, &waiters, count, around)?,
+        released |= match waiters.first().map(|waiter| waiter.waiting.count) {
+            Some(None) => release_all(warps, &waiters, around)?,
+            Some(Some(_)) => release_counted(warps, &waiters, id, around)?,
+            None => {
+                while release_counted(warps, &[], id, around)? {}
+                false
+            }
         };
     }
     if !released && stuck && warps.iter().any(|warp| !warp.is_finished()) {
@@ -93,8 +98,9 @@ fn waiters(warps: &[Warp], launch: &Launch<'_>, id: u32) -> Result<Vec<Waiter>, 
         .iter()
         .find(|waiter| waiter.waiting.count != waiters[0].waiting.count);
     if let Some(waiter) = mixed {
-        let problem = format!("barrier {id} is used with different thread counts at the same time");
-        return Err(invalid(warps, waiter, problem));
+        let split = &warps[waiter.warp].splits[waiter.split];
+        let place = (waiter.warp, split.mask, split.pc);
+        return Err(invalid(place, different_counts(id)));
     }
     Ok(waiters)
 }
@@ -180,27 +186,35 @@ fn summed(entries: Vec<(String, Place)>) -> Vec<(String, Place)> {
         .collect()
 }
 
-/// A barrier for a number of threads: those that came first go first.
+/// A barrier for a number of threads: those that came first go first. It may be complete without anybody who waits.
 fn release_counted<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
-    count: u32,
+    id: u32,
     around: &mut Surroundings<'_, '_, O>,
 ) -> Result<bool, BlockFault> {
-    let id = waiters[0].waiting.id;
-    let arrived = around.arrivals.iter().filter(|arrival| arrival.id == id);
+    let announced = around.arrivals.iter().filter(|arrival| arrival.id == id);
+    let first = match (waiters.first(), announced.clone().next()) {
+        (Some(waiter), _) => {
+            let split = &warps[waiter.warp].splits[waiter.split];
+            Some((waiter.waiting.count, (waiter.warp, split.mask, split.pc)))
+        }
+        (None, Some(Arrival { who, count, pc, .. })) => {
+            Some((Some(*count), (who.warp as usize, who.mask, *pc)))
+        }
+        (None, None) => None,
+    };
+    let Some((Some(count), place)) = first else {
+        return Ok(false);
+    };
+    if announced.clone().any(|arrival| arrival.count != count) {
+        return Err(invalid(place, different_counts(id)));
+    }
     let mut tickets: Vec<(u64, u32, Option<Waiter>)> = waiters
         .iter()
         .map(|&waiter| (waiter.waiting.ticket, waiter.threads, Some(waiter)))
         .collect();
-    for arrival in arrived {
-        if arrival.count != count {
-            let problem =
-                format!("barrier {id} is used with different thread counts at the same time");
-            return Err(invalid(warps, &waiters[0], problem));
-        }
-        tickets.push((arrival.who.ticket, arrival.threads, None));
-    }
+    tickets.extend(announced.map(|arrival| (arrival.who.ticket, arrival.threads, None)));
     tickets.sort_by_key(|&(ticket, ..)| ticket);
     let mut sum = 0;
     for (index, &(ticket, threads, _)) in tickets.iter().enumerate() {
@@ -208,7 +222,7 @@ fn release_counted<O: Observer + ?Sized>(
         if sum > count {
             let problem =
                 format!("{sum} threads arrive together at barrier {id}, which is for {count}");
-            return Err(invalid(warps, &waiters[0], problem));
+            return Err(invalid(place, problem));
         }
         if sum == count {
             let group: Vec<Waiter> = tickets[..=index]
@@ -297,16 +311,15 @@ fn divergent(
     )
 }
 
-fn invalid(warps: &[Warp], waiter: &Waiter, problem: String) -> BlockFault {
-    let split = &warps[waiter.warp].splits[waiter.split];
-    let lane = split.mask.trailing_zeros() as usize;
-    (
-        waiter.warp,
-        Located {
-            trouble: trouble(lane, FaultKind::InvalidOperand { problem }),
-            pc: split.pc,
-        },
-    )
+fn different_counts(id: u32) -> String {
+    format!("barrier {id} is used with different thread counts at the same time")
+}
+
+/// A fault of a warp's lanes at an instruction.
+fn invalid((warp, mask, pc): (usize, u32, u32), problem: String) -> BlockFault {
+    let lane = (mask.trailing_zeros() & 31) as usize;
+    let trouble = trouble(lane, FaultKind::InvalidOperand { problem });
+    (warp, Located { trouble, pc })
 }
 
 /// Why a block in which nothing can run is stuck.

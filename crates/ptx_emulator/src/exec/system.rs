@@ -55,19 +55,24 @@ impl Caller<'_, '_> {
         }
     }
 
-    fn bytes(&mut self, address: u64) -> Vec<u8> {
+    /// The bytes of a string; nothing when its memory ends before it does.
+    fn bytes(&mut self, address: u64) -> Option<Vec<u8>> {
         let byte = |index| {
             let address = address.checked_add(index)?;
             self.memory.byte(address, self.lane, self.pc)
         };
         (0..MAX_TEXT)
-            .map_while(byte)
-            .take_while(|&byte| byte != 0)
+            .map(byte)
+            .take_while(|&byte| byte != Some(0))
             .collect()
     }
 
     fn text(&mut self, address: u64) -> String {
-        String::from_utf8_lossy(&self.bytes(address)).into_owned()
+        let bytes = self.bytes(address);
+        bytes.map_or_else(
+            || format!("(no string at {address:#x})"),
+            |bytes| String::from_utf8_lossy(&bytes).into_owned(),
+        )
     }
 
     /// The number of values that the format takes; -1 without a format.
@@ -75,7 +80,11 @@ impl Caller<'_, '_> {
         if format == 0 {
             return Ok(u64::from(u32::MAX));
         }
-        let format = self.bytes(format);
+        let endless = |address: u64| FaultKind::InvalidOperand {
+            problem: format!("vprintf of a string at {address:#x}, whose memory ends before it"),
+        };
+        let format = self.bytes(format).ok_or_else(|| endless(format))?;
+        let mut bad_text = None;
         let mut offset = 0_u64;
         let mut count = 0;
         let mut out_of_bounds = false;
@@ -94,11 +103,18 @@ impl Caller<'_, '_> {
                 let value = bytes.iter().rev();
                 printf::Taken::Value(value.fold(0, |value, &byte| value << 8 | u64::from(byte)))
             }
-            printf::Take::Text(address) => printf::Taken::Text(self.bytes(address)),
+            printf::Take::Text(address) => {
+                let text = self.bytes(address);
+                bad_text = bad_text.or(text.is_none().then_some(address));
+                printf::Taken::Text(text.unwrap_or_default())
+            }
         });
         if out_of_bounds {
             let problem = "vprintf with fewer values than its format names".to_owned();
             return Err(FaultKind::InvalidOperand { problem });
+        }
+        if let Some(address) = bad_text {
+            return Err(endless(address));
         }
         let text = text.map_err(|conversion| FaultKind::Unsupported {
             form: format!("conversion `{conversion}` of printf"),

@@ -68,6 +68,7 @@ pub(super) struct Arrival {
     pub(super) count: u32,
     pub(super) threads: u32,
     pub(super) who: Arrived,
+    pub(super) pc: u32,
 }
 
 /// How a warp's turn ended.
@@ -539,7 +540,13 @@ impl Warp {
                 count,
                 threads,
                 who,
+                pc: split.pc,
             });
+            // Nobody may ever wait for them: then they are let go before there are too many.
+            let all = around.arrivals.iter().filter(|arrival| arrival.id == id);
+            if all.map(|arrival| arrival.threads).sum::<u32>() >= count {
+                self.patience = 0;
+            }
             split.pc += 1;
             self.push(split);
         } else {

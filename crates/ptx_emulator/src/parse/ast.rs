@@ -130,6 +130,8 @@ pub(crate) enum Operand<'a> {
     Vector(Vec<Operand<'a>>),
     /// `[base+offset]`
     Address(Base<'a>, i64),
+    /// `[texture, {x, y}]`: no instruction that is known takes it.
+    Coordinates,
     /// `(a, b)` of a call.
     Group(Vec<Operand<'a>>),
 }

@@ -118,6 +118,13 @@ fn declaration<'a>(
             .functions
             .push(function_header(lexer, word == ".entry")?),
         ".global" | ".const" | ".shared" => {
+            if word == ".const" && lexer.accept('[')? {
+                let bank = lexer.integer()?;
+                return Err(ParseError::unsupported(
+                    lexer.line(),
+                    format!(".const[{bank}]"),
+                ));
+            }
             let space = space(word).expect("one of the three");
             variables(lexer, space, is_extern, &mut tree.variables)?;
         }

@@ -46,7 +46,7 @@ fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
             lexer.expect(')')?;
             Ok(Operand::Group(parts))
         }
-        Token::Mark('[') => address(lexer),
+        Token::Mark('[') => address(lexer, depth),
         found => Err(lexer.unexpected(found, "an operand")),
     }
 }
@@ -61,13 +61,18 @@ fn named<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<Operand<'a>, ParseE
     })
 }
 
-fn address<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, ParseError> {
+fn address<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, ParseError> {
     let base = match lexer.next()? {
         Token::Word(name) => Base::Name(name),
         Token::Number(digits) => Base::Absolute(lexer.parse_integer(digits)?),
         found => return Err(lexer.unexpected(found, "an address")),
     };
     let offset = offset(lexer)?.unwrap_or(0);
+    if lexer.accept(',')? {
+        list(lexer, ']', depth + 1)?;
+        lexer.expect(']')?;
+        return Ok(Operand::Coordinates);
+    }
     lexer.expect(']')?;
     Ok(Operand::Address(base, offset))
 }
