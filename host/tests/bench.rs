@@ -1,7 +1,7 @@
 //! The benchmarks' works on the emulator: its times say nothing, its results must be right.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use blockwise::bench::{self, BenchError, Options, PeersError, Sizes};
 use blockwise::device::{Device, EmulatorLimits, PtxSource};
@@ -54,15 +54,8 @@ fn every_rung_of_every_work_is_right_at_odd_sizes() {
 
 #[test]
 fn a_kernel_that_computes_something_else_is_told() {
-    let file = command::ptx_folder().join("kernels.sm_80.ptx");
-    let ptx = std::fs::read_to_string(file).expect("the kernels were built");
-    let (before, kernel) = ptx.split_at(ptx.find(".entry sum_tree_f32(").expect("the kernel"));
     let folder = tempfile::tempdir().unwrap();
-    let broken = folder.path().join("kernels.sm_80.ptx");
-    let mutant = kernel.replacen("\tadd.f32", "\tsub.f32", 1);
-    assert_ne!(mutant, kernel, "the kernel adds");
-    std::fs::write(&broken, [before, &mutant].concat()).unwrap();
-
+    let broken = with_mistake(folder.path(), "sum_tree_f32");
     let device = emulator(&PtxSource::at(&broken));
     let report = bench::run(&device, &given(&["sum/f32/"], &["5003"])).expect("a report");
     assert!(!report.passed());
@@ -137,9 +130,63 @@ fn peers_are_joined_and_drawn() {
 
 #[test]
 fn without_a_gpu_the_command_says_what_to_do() {
-    let refused = command::Run::of(&mut command::blockwise(["bench"])).ends(2);
-    assert!(
-        refused.stderr.contains("cargo bench -p ptx_emulator"),
-        "{refused:?}"
-    );
+    for name in ["bench", "tune"] {
+        let refused = command::Run::of(&mut command::blockwise([name])).ends(2);
+        assert!(
+            refused.stderr.contains("cargo bench -p ptx_emulator"),
+            "{refused:?}"
+        );
+        let emulated = command::blockwise([name, "--device", "emulator"]);
+        let refused = command::Run::of(&mut { emulated }).ends(2);
+        assert!(refused.stderr.contains("says nothing"), "{refused:?}");
+    }
+}
+
+#[test]
+fn every_policy_that_is_searched_is_right() {
+    let device = emulator(&PtxSource::at(Path::new(&command::ptx_folder())));
+    let options = given(&["sum/", "min/", "max/", "dot/"], &["5003"]);
+    let tuning = bench::tune(&device, &options).expect("a report");
+    let works: Vec<_> = tuning.findings.iter().map(|it| it.work.as_str()).collect();
+    let expected = ["sum/f32", "min/f32", "max/f32", "dot/f32", "dot/i64"];
+    assert_eq!(works, expected.map(|work| format!("{work}/5003")));
+    for finding in &tuning.findings {
+        assert!(finding.candidates.len() > 20, "{}", tuning.table());
+        assert!(finding.candidates.iter().all(|it| it.passed), "{finding:?}");
+    }
+    assert!(tuning.passed());
+    let none = given(&["sum/f32/single"], &["5003"]);
+    let error = bench::tune(&device, &none).unwrap_err();
+    assert!(matches!(error, BenchError::NothingChosen { .. }), "{error}");
+}
+
+#[test]
+fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = with_mistake(folder.path(), "sum_single8_f32");
+    let device = emulator(&PtxSource::at(&broken));
+    let tuning = bench::tune(&device, &given(&["sum/f32/"], &["50003"])).expect("a report");
+    let [finding] = &tuning.findings[..] else {
+        panic!("{}", tuning.table());
+    };
+    for candidate in &finding.candidates {
+        let eight = candidate.policy.contains("8 packs");
+        assert_eq!(candidate.passed, !eight, "{candidate:?}");
+    }
+    assert!(finding.best().is_some_and(|best| best.passed));
+    assert!(tuning.passed(), "the launcher takes another");
+}
+
+/// The kernels' PTX with subtractions where this one adds.
+fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
+    let file = command::ptx_folder().join("kernels.sm_80.ptx");
+    let ptx = std::fs::read_to_string(file).expect("the kernels were built");
+    let entry = ptx.find(&format!(".entry {kernel}(")).expect("the kernel");
+    let (before, text) = ptx.split_at(entry);
+    let (body, behind) = text.split_at(text.find(".visible").unwrap_or(text.len()));
+    let mutant = body.replace("\tadd.f32", "\tsub.f32");
+    assert_ne!(mutant, body, "the kernel adds");
+    let broken = folder.join("kernels.sm_80.ptx");
+    std::fs::write(&broken, [before, &mutant, behind].concat()).unwrap();
+    broken
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: from a fresh clone to the table of times.
+//! `cargo xtask bench` and `cargo xtask tune`: from a fresh clone to the table of times.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -8,11 +8,11 @@ use cuda_builder::NvvmArch;
 
 use crate::{build_ptx, setup, workspace};
 
-/// Runs `blockwise bench` with the user's arguments. Its exit code is ours.
-pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
+/// Runs this command of `blockwise` with the user's arguments. Its exit code is ours.
+pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
     // The newest one that the device can run is taken.
     build_ptx::kernels(&[NvvmArch::Compute80, NvvmArch::Compute90], false)?;
     let mut command = Command::new(workspace::program()?);
-    workspace::exit_code(command.arg("bench").args(arguments))
+    workspace::exit_code(command.arg(name).args(arguments))
 }

@@ -70,6 +70,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Build everything and search for faster policies on the GPU
+    Tune {
+        /// Arguments for `blockwise tune`: --filter, --size, --output, --json …
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Build everything and run every test of the workspace
     Test {
         /// Arguments for `cargo test`, and for the tests behind a second --
@@ -98,7 +104,8 @@ fn main() -> ExitCode {
         Command::BuildPtx { arch, line_info } => build_ptx::run(&arch, line_info),
         Command::Setup => setup::run(),
         Command::Doctor => doctor::run(),
-        Command::Bench { arguments } => bench::run(&arguments),
+        Command::Bench { arguments } => bench::run("bench", &arguments),
+        Command::Tune { arguments } => bench::run("tune", &arguments),
         Command::Demo { arguments } => demo::run(&arguments),
         Command::Test { arguments } => test::run(&arguments),
         Command::VerifyPtx { files } => verify_ptx::run(&files),

@@ -115,7 +115,7 @@ pub(super) fn samples(
 }
 
 /// The copies of the inputs: together at least four times the L2 cache, so that a launch finds nothing of its own there.
-fn copies(device: &Device, bytes: u64) -> usize {
+pub(super) fn copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 64;
     let cold = 4 * u64::from(device.properties().l2_bytes);
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
@@ -152,7 +152,8 @@ pub(super) fn work(
     rows
 }
 
-fn one(
+/// Times a rung of a work whose inputs are loaded, and checks its results.
+pub(super) fn one(
     device: &Device,
     loaded: &mut dyn Loaded,
     rung: usize,

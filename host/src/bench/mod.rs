@@ -22,6 +22,7 @@ mod picture;
 mod reduce;
 mod row;
 mod size;
+mod tune;
 mod work;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -36,6 +37,7 @@ pub use peers::{PeersError, join};
 pub use picture::svg;
 pub use row::{OURS, Report, Row, Run};
 pub use size::{BadSize, Size, Sizes};
+pub use tune::{Candidate, Finding, Tuning, tune};
 pub use work::{Check, Loaded, Problem, Rung, Work};
 
 /// What to time.

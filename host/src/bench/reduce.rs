@@ -1,37 +1,84 @@
 //! Sums, minima, maxima and dot products.
 
+use kernels::reduce::policy::{self, InFlight, Policy};
 use rayon::prelude::*;
 
+use super::tune::Search;
 use super::work::rungs;
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
-use crate::device::LaunchPlan;
-use crate::device::{Device, DeviceBuffer};
-use crate::launch::reduce::{self, Partials};
+use crate::device::{Device, DeviceBuffer, DeviceProperties, LaunchPlan};
+use crate::launch::reduce::{self, DEFAULT_GRID_CAP, Partials};
 use crate::launch::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
 use crate::oracle;
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let mut works = Vec::new();
-    for [len] in sizes.pick(false, &[[1 << 24]], &[[1 << 20], [1 << 29]]) {
-        for &reduction in Reduction::ALL {
-            works.push(work::<f32>(Operation::Of(reduction), len));
-        }
-        works.push(work::<f32>(Operation::Dot, len));
-    }
-    for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
-        works.push(work::<i64>(Operation::Dot, len));
-    }
-    works
-}
-
-/// The ways to do it.
-fn ways() -> Vec<ReduceOptions> {
     let way = |&kernel| ReduceOptions {
         kernel,
         ..ReduceOptions::default()
     };
-    ReduceKernel::ALL.iter().map(way).collect()
+    table(
+        sizes,
+        &ReduceKernel::ALL.iter().map(way).collect::<Vec<_>>(),
+    )
+}
+
+fn table(sizes: &Sizes, ways: &[ReduceOptions]) -> Vec<Work> {
+    let mut works = Vec::new();
+    for [len] in sizes.pick(false, &[[1 << 24]], &[[1 << 20], [1 << 29]]) {
+        for &reduction in Reduction::ALL {
+            works.push(work::<f32>(Operation::Of(reduction), len, ways));
+        }
+        works.push(work::<f32>(Operation::Dot, len, ways));
+    }
+    for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
+        works.push(work::<i64>(Operation::Dot, len, ways));
+    }
+    works
+}
+
+/// The launcher's choice and others: a multiprocessor gets from half of an H200's 2048 threads to twice as many.
+pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
+    let (mut ways, mut policies) = (vec![ReduceOptions::default()], Vec::new());
+    for in_flight in InFlight::ALL {
+        for (threads, resident) in [128, 256, 512, 1024]
+            .into_iter()
+            .flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)))
+        {
+            let blocks_each = resident / threads;
+            ways.push(ReduceOptions {
+                threads: Some(threads),
+                grid_cap: Some(blocks_each * properties.multiprocessors_to_fill()),
+                in_flight: Some(in_flight),
+                ..ReduceOptions::default()
+            });
+            policies.push(Policy {
+                threads,
+                blocks_each,
+                in_flight,
+            });
+        }
+    }
+    let search = |mut work: Work| {
+        for (rung, policy) in work.rungs.iter_mut().skip(1).zip(&policies) {
+            rung.policy = told(policy);
+        }
+        Search {
+            work,
+            place: "kernels/src/reduce/policy.rs",
+        }
+    };
+    table(sizes, &ways).into_iter().map(search).collect()
+}
+
+fn told(policy: &Policy) -> String {
+    let Policy {
+        threads,
+        blocks_each,
+        in_flight,
+    } = policy;
+    let packs = in_flight.packs();
+    format!("{threads} threads, {blocks_each} blocks a multiprocessor, {packs} packs in flight")
 }
 
 #[derive(Clone, Copy)]
@@ -72,18 +119,18 @@ impl Operation {
     }
 }
 
-fn work<T: Exact>(operation: Operation, len: usize) -> Work {
-    let ways = ways();
+fn work<T: Exact>(operation: Operation, len: usize, ways: &[ReduceOptions]) -> Work {
     let describe = |options: &ReduceOptions| {
-        let (threads, blocks) = options.shape(len, size_of::<T>());
-        let who = match options.kernel {
-            ReduceKernel::Single => "the last block",
-            _ => "the host",
+        let row = policy::row(len * size_of::<T>());
+        let policy = match options.kernel {
+            ReduceKernel::Single => format!("{}: {}", row.name, told(&row.policy)),
+            ReduceKernel::Wide => format!("{}: {}; the host folds", row.name, told(&row.policy)),
+            _ => format!(
+                "{} threads, at most {DEFAULT_GRID_CAP} blocks; the host folds",
+                kernels::reduce::THREADS
+            ),
         };
-        (
-            options.kernel.to_string(),
-            format!("{threads} threads, {blocks} blocks; {who} folds them"),
-        )
+        (options.kernel.to_string(), policy)
     };
     Work {
         operation: operation.name(),
@@ -91,11 +138,11 @@ fn work<T: Exact>(operation: Operation, len: usize) -> Work {
         size: Size(vec![len]),
         bytes: (operation.operands() * len * size_of::<T>()) as u64,
         operations: (operation.operands() * len) as u64,
-        rungs: rungs(&ways, describe),
+        rungs: rungs(ways, describe),
         problem: Box::new(Reduce {
             operation,
             len,
-            ways,
+            ways: ways.to_vec(),
             element: std::marker::PhantomData::<T>,
         }),
     }

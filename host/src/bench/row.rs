@@ -1,6 +1,7 @@
 //! Results, for people and for machines.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ const HEADING: [&str; 12] = [
 ];
 
 /// Where, when and with what inputs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The device's name.
     pub device: String,
@@ -72,6 +73,22 @@ pub struct Row {
 }
 
 impl Run {
+    /// Where and when, in a line.
+    pub(super) fn heading(&self) -> String {
+        let Run {
+            device,
+            driver,
+            date,
+            seed,
+            versions,
+        } = self;
+        let versions: String = versions
+            .iter()
+            .map(|(name, version)| format!(", {name} {version}"))
+            .collect();
+        format!("{device}, {driver}{versions}, {date}, seed {seed}")
+    }
+
     /// Now, on this device.
     pub(super) fn of(device: &Device, seed: u64) -> Self {
         let properties = device.properties();
@@ -93,15 +110,10 @@ impl Row {
         check: &Check,
         ceilings: &Ceilings,
     ) -> Self {
-        let verdict = match check.wrong {
-            0 if check.worst > 0.0 => format!("{}: {:.2} of the bound", check.how, check.worst),
-            0 => check.how.clone(),
-            wrong => format!("WRONG: {wrong} elements; {}", check.how),
-        };
         Row {
             timing: Some(timing),
             passed: check.wrong == 0,
-            ..Row::skipped(work, rung, &verdict)
+            ..Row::skipped(work, rung, &check.verdict())
         }
         .with_shares(work, ceilings)
     }
@@ -184,20 +196,9 @@ impl Report {
 
     /// Where and when, and what the device can do.
     fn heading(&self) -> String {
-        let Run {
-            device,
-            driver,
-            date,
-            seed,
-            versions,
-        } = &self.run;
-        let versions: Vec<String> = versions
-            .iter()
-            .map(|(name, version)| format!(", {name} {version}"))
-            .collect();
         format!(
-            "{device}, {driver}{}, {date}, seed {seed}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s",
-            versions.concat(),
+            "{}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s",
+            self.run.heading(),
             self.ceilings.copy_bytes_per_second / 1e9,
             self.ceilings.fma_per_second / 1e12
         )
@@ -205,30 +206,30 @@ impl Report {
 
     /// A table for a terminal.
     pub fn table(&self) -> String {
-        let mut text = self.heading() + "\n";
         let mut lines = vec![HEADING.map(str::to_owned)];
         lines.extend(self.rows.iter().map(Row::cells));
-        let widths: Vec<usize> = (0..HEADING.len())
-            .map(|column| {
-                let width = |line: &[String; 12]| line[column].chars().count();
-                lines.iter().map(width).max().unwrap_or(0)
-            })
-            .collect();
-        for line in &lines {
-            let mut row = String::new();
-            for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-                if (3..10).contains(&column) {
-                    row.push_str(&format!("{cell:>width$}  "));
-                } else {
-                    row.push_str(&format!("{cell:<width$}  "));
-                }
-            }
-            text.push_str(row.trim_end());
-            text.push('\n');
-        }
-        text.truncate(text.trim_end().len());
-        text
+        self.heading() + "\n" + &lines_up(&lines, 3..10)
     }
+}
+
+/// Lines of cells in columns, those of `numbers` to the right.
+pub(super) fn lines_up<const COLUMNS: usize>(
+    lines: &[[String; COLUMNS]],
+    numbers: Range<usize>,
+) -> String {
+    let width = |column: usize| lines.iter().map(move |line| line[column].chars().count());
+    let widths: Vec<usize> = (0..COLUMNS)
+        .map(|column| width(column).max().unwrap_or(0))
+        .collect();
+    let row = |line: &[String; COLUMNS]| {
+        let cells = line.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, &width))| match numbers.contains(&column) {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    lines.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
 impl Row {
@@ -261,7 +262,7 @@ impl Row {
 }
 
 /// Seconds in a unit that suits them.
-fn seconds(seconds: f64) -> String {
+pub(super) fn seconds(seconds: f64) -> String {
     if seconds < 1e-3 {
         format!("{:.2} µs", seconds * 1e6)
     } else {

@@ -144,6 +144,15 @@ impl Check {
         }
     }
 
+    /// For people.
+    pub(super) fn verdict(&self) -> String {
+        match self.wrong {
+            0 if self.worst > 0.0 => format!("{}: {:.2} of the bound", self.how, self.worst),
+            0 => self.how.clone(),
+            wrong => format!("WRONG: {wrong} elements; {}", self.how),
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn and(self, other: Check) -> Check {

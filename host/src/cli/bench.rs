@@ -11,8 +11,9 @@ use crate::bench::{self, BenchError, Options, PeersError, Report, Size, Sizes};
 use crate::device::{Device, DeviceChoice, DeviceError};
 use crate::io::OutputFile;
 
+/// What is timed, by what inputs.
 #[derive(Args)]
-pub(super) struct Arguments {
+pub(super) struct Choice {
     /// Only benchmarks whose name (operation/type/kernel/size) contains one of these, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "TEXT")]
     filter: Vec<String>,
@@ -27,6 +28,15 @@ pub(super) struct Arguments {
     /// One small size of each operation
     #[arg(long)]
     quick: bool,
+    /// What the random inputs follow from; without it they are new in every run
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
     /// Time others too, on the same device, by this script: bench/peers.py of the repository
     #[arg(long, value_name = "SCRIPT")]
     peers: Option<PathBuf>,
@@ -41,13 +51,10 @@ pub(super) struct Arguments {
     /// Where to write results.json, results.md and results.svg; with --peers target/bench, unless said otherwise
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// What the random inputs follow from; without it they are new in every run
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
 }
 
-impl Arguments {
-    fn options(&self) -> Options {
+impl Choice {
+    pub(super) fn options(&self) -> Options {
         Options {
             filter: self.filter.clone(),
             sizes: match (&self.size[..], self.quick) {
@@ -63,7 +70,7 @@ impl Arguments {
 /// Times the kernels on the GPU.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Failure> {
     let device = gpu(global)?;
-    let options = arguments.options();
+    let options = arguments.choice.options();
     let mut report = bench::run(&device, &options)?;
     if let Some(script) = &arguments.peers {
         // The peers find the memory that the device's kernels had.
@@ -109,7 +116,7 @@ impl From<PeersError> for Failure {
 }
 
 /// The GPU with the kernels loaded: nothing else has a clock that tells how fast a kernel is.
-fn gpu(global: &Global) -> Result<Device, Failure> {
+pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
     const ADVICE: &str = "run it on a machine with an NVIDIA GPU and its driver; \
         `cargo bench -p ptx_emulator` measures the emulator, `blockwise profile` counts what a kernel costs";
     if global.device == DeviceChoice::Emulator {

@@ -17,6 +17,7 @@ mod operand;
 mod profile;
 mod reduce;
 mod report;
+mod tune;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -76,6 +77,8 @@ enum Command {
     Check(check::Arguments),
     /// Time the kernels on a GPU by its own clock, and check every timed result
     Bench(bench::Arguments),
+    /// Time other threads, blocks and unrolled loops on a GPU, and say which would be faster there
+    Tune(tune::Arguments),
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure
@@ -134,6 +137,7 @@ impl Cli {
             Command::Profile(arguments) => profile::run(global, &arguments),
             Command::Check(arguments) => check::run(global, &arguments),
             Command::Bench(arguments) => bench::run(global, &arguments),
+            Command::Tune(arguments) => tune::run(global, &arguments),
             Command::Devices => devices::run(global),
             Command::Demo(arguments) => demo::run(global, &arguments),
         }

@@ -31,6 +31,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
             kernel,
             threads: Some(THREADS),
             grid_cap: Some(BLOCKS),
+            ..ReduceOptions::default()
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
         // Against the closed form, and the closed form against plain sums.
@@ -67,7 +68,11 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
         let comparison = compare::with_oracle(
             arr0(value).view(),
-            &oracle::dot(x.view(), y.view(), options.roundings(x.len())),
+            &oracle::dot(
+                x.view(),
+                y.view(),
+                options.roundings(x.len(), device.properties()),
+            ),
         )?;
         outcome.rows.push(Row::compared(
             "dot, random",
@@ -82,7 +87,7 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
             let comparison = match reduction {
                 Reduction::Sum => compare::with_oracle(
                     value.view(),
-                    &oracle::sum(x.view(), options.roundings(x.len())),
+                    &oracle::sum(x.view(), options.roundings(x.len(), device.properties())),
                 )?,
                 Reduction::Min => compare::exactly(
                     value.view(),

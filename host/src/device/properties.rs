@@ -44,3 +44,15 @@ pub struct DeviceProperties {
     /// The software that drives it, with its version.
     pub driver: String,
 }
+
+impl DeviceProperties {
+    /// The multiprocessors that a grid should fill. The emulator takes those of an H200, so that its launches, and with them the bits of
+    /// its results, are an H200's.
+    pub fn multiprocessors_to_fill(&self) -> u32 {
+        const H200: u32 = 132;
+        match self.kind {
+            DeviceKind::Cuda => self.multiprocessors,
+            DeviceKind::Emulator => H200,
+        }
+    }
+}

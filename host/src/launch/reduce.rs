@@ -2,15 +2,15 @@
 //!
 //! Each block folds its share into one partial result, and the host folds the partials in the order of the blocks; or the last
 //! block does, with [`ReduceKernel::Single`].
-//! With the same options the order of all operations is the same on every device, and so is every bit of the result.
+//! With the same threads and blocks the order of all operations is the same on every device, and so is every bit of the result. The
+//! default ones of [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] go by the number of multiprocessors.
 
 use ndarray::ArrayView1;
 
 use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, LaunchPlan};
 use crate::named::named_enum;
 use kernels::pack;
-use kernels::reduce::policy::{Policy, policy};
-use kernels::reduce::wide::IN_FLIGHT;
+use kernels::reduce::policy::{self, InFlight};
 
 use super::limits::{blocks_for, plan_1d};
 use super::{Execution, Launch, LaunchError, check_output, upload};
@@ -77,7 +77,7 @@ macro_rules! number_of_floats {
 }
 number_of_floats!(f32, f64);
 
-/// Blocks of a reduction, unless asked for otherwise. It is the same for every device, and with it the result's bits.
+/// Blocks of the first three kernels, unless asked for otherwise.
 pub const DEFAULT_GRID_CAP: u32 = 1024;
 
 /// How to launch a reduction.
@@ -85,10 +85,12 @@ pub const DEFAULT_GRID_CAP: u32 = 1024;
 pub struct ReduceOptions {
     /// The kernel.
     pub kernel: ReduceKernel,
-    /// Threads per block. `None` takes the kernels' own number, or the kernel's [`policy`].
+    /// Threads per block. `None` takes the kernels' own number, or the [`policy`]'s.
     pub threads: Option<u32>,
-    /// Blocks, at most. `None` takes [`DEFAULT_GRID_CAP`], or the kernel's [`policy`].
+    /// Blocks, at most. `None` takes [`DEFAULT_GRID_CAP`], or the [`policy`]'s.
     pub grid_cap: Option<u32>,
+    /// Packs of 16 bytes that a thread of [`ReduceKernel::Single`] has under way. `None` takes the [`policy`]'s.
+    pub in_flight: Option<InFlight>,
 }
 
 impl Default for ReduceOptions {
@@ -97,6 +99,7 @@ impl Default for ReduceOptions {
             kernel: ReduceKernel::Single,
             threads: None,
             grid_cap: None,
+            in_flight: None,
         }
     }
 }
@@ -112,7 +115,7 @@ fn plan<T: Number>(
     options: &ReduceOptions,
     properties: &DeviceProperties,
 ) -> Result<LaunchPlan, LaunchError> {
-    let (threads, blocks) = options.shape(len, size_of::<T>());
+    let (threads, blocks) = options.shape(len, size_of::<T>(), properties);
     let blocks = blocks.min(properties.max_grid[0]);
     let shared_bytes = match options.kernel {
         ReduceKernel::Interleaved | ReduceKernel::Tree => {
@@ -127,42 +130,52 @@ fn plan<T: Number>(
         }
         ReduceKernel::Shuffle | ReduceKernel::Wide | ReduceKernel::Single => 0,
     };
-    let kernel = format!("{operation}_{}_{}", options.kernel, T::NAME);
+    let instance = options.in_flight(len, size_of::<T>()).suffix();
+    let kernel = format!("{operation}_{}{instance}_{}", options.kernel, T::NAME);
     plan_1d(kernel, blocks, threads, shared_bytes, properties)
 }
 
 impl ReduceOptions {
     /// The most roundings that any one of `len` elements goes through on its way into the result: one product, the thread's own
     /// share, the levels of its block, and the host's fold over the blocks. The error bound of a sum follows from it.
-    pub fn roundings(&self, len: usize) -> usize {
+    pub fn roundings(&self, len: usize, properties: &DeviceProperties) -> usize {
         // Elements of four bytes make the fewest blocks, those of eight the most.
-        let [(threads, few), (_, many)] = [4, 8].map(|size| self.shape(len, size));
+        let [(threads, few), (_, many)] = [4, 8].map(|size| self.shape(len, size, properties));
         let share = len.div_ceil(threads.max(1) as usize * few.max(1) as usize);
-        // A thread may have a whole part of a tile more than another.
+        // A thread may have a whole part of a tile more than another; elements of four bytes are the most.
         let uneven = match self.kernel {
-            ReduceKernel::Wide | ReduceKernel::Single => 4 * IN_FLIGHT,
+            ReduceKernel::Wide | ReduceKernel::Single => 4 * self.in_flight(len, 4).packs(),
             _ => 0,
         };
         // A block has at most 1024 threads: ten levels, by tree or by shuffles.
         1 + share + uneven + 10 + many.max(1) as usize
     }
 
-    /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of a device.
-    pub fn shape(&self, len: usize, size: usize) -> (u32, u32) {
-        let (policy, each) = match self.kernel {
+    /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the device.
+    fn shape(&self, len: usize, size: usize, properties: &DeviceProperties) -> (u32, u32) {
+        let (threads, cap, each) = match self.kernel {
             ReduceKernel::Wide | ReduceKernel::Single => {
-                let each = pack::BYTES / size * IN_FLIGHT;
-                (policy(len.saturating_mul(size)), each as u32)
+                let policy = policy::row(len.saturating_mul(size)).policy;
+                let cap = (policy.blocks_each).saturating_mul(properties.multiprocessors_to_fill());
+                let packs = self.in_flight(len, size).packs();
+                (policy.threads, cap, (pack::BYTES / size * packs) as u32)
             }
-            _ => {
-                let (threads, blocks) = (kernels::reduce::THREADS, DEFAULT_GRID_CAP);
-                (Policy { threads, blocks }, 1)
-            }
+            _ => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
         };
-        let threads = self.threads.unwrap_or(policy.threads);
-        let cap = self.grid_cap.unwrap_or(policy.blocks);
+        let threads = self.threads.unwrap_or(threads);
+        let cap = self.grid_cap.unwrap_or(cap);
         let blocks = blocks_for(len, threads.saturating_mul(each), Some(cap), u32::MAX);
         (threads, blocks)
+    }
+
+    fn in_flight(&self, len: usize, size: usize) -> InFlight {
+        match self.kernel {
+            ReduceKernel::Single => {
+                let policy = policy::row(len.saturating_mul(size)).policy;
+                self.in_flight.unwrap_or(policy.in_flight)
+            }
+            _ => InFlight::Four,
+        }
     }
 }
 
@@ -412,6 +425,7 @@ mod tests {
             kernel,
             threads: Some(threads),
             grid_cap: Some(grid_cap),
+            in_flight: None,
         }
     }
 
@@ -486,11 +500,11 @@ mod tests {
     #[test]
     fn roundings_are_counted_for_refused_launches_too() {
         assert_eq!(
-            options(ReduceKernel::Tree, 256, 32).roundings(33 * 1024),
+            options(ReduceKernel::Tree, 256, 32).roundings(33 * 1024, &h200()),
             1 + 5 + 10 + 32
         );
         assert_eq!(
-            options(ReduceKernel::Tree, 0, 0).roundings(5),
+            options(ReduceKernel::Tree, 0, 0).roundings(5, &h200()),
             1 + 5 + 10 + 1
         );
     }

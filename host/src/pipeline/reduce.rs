@@ -101,7 +101,9 @@ impl<'d, T: Number> Reducer<'d, T> {
 
     /// The most roundings that any one element goes through; see [`ReduceOptions::roundings`].
     pub fn roundings(&self) -> usize {
-        self.options.roundings(self.chunk.min(self.len)) + self.len.div_ceil(self.chunk)
+        let of_chunk = self.chunk.min(self.len);
+        let chunks = self.len.div_ceil(self.chunk);
+        self.options.roundings(of_chunk, self.device.properties()) + chunks
     }
 
     /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, which it gets by its number, and starts their

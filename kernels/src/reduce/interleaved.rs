@@ -10,6 +10,15 @@
 //! - One barrier at the head of each of the ⌈log₂ threads⌉ rounds: it orders the round before, which wrote the slots that this one reads.
 //! - The weakness that [`tree`](super::tree) removes: the lanes of a warp touch slots 2·distance apart. With 4-byte slots that is a 2-way
 //!   conflict in the first round, then 4-way, and so on up to 16-way in the fourth, where 16 lanes of the first warp are left.
+//!
+//! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
+//! | --- | --- | --- | --- | --- | --- |
+//! | this kernel | 6.5 | 4.47 | 4.45 | 4.49 | 4.57 |
+//! | its twin in CUDA C++ | 6.4 | 4.47 | 4.46 | 4.45 | 4.57 |
+//! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
+//!
+//! All rungs' figures are medians of one run of `blockwise bench`, with cold caches; a copy read and wrote 4.25 TB/s in it. Large operands
+//! are limited by memory in every rung; how a block combines its threads' values shows in small ones.
 
 use cuda_std::prelude::*;
 
@@ -31,25 +40,22 @@ reductions! {
 #[inline(always)]
 unsafe fn interleaved<T: Scalar>(value: T, identity: T, op: fn(T, T) -> T) -> T {
     let slots = shared::dynamic_shared_mem::<T>();
-    let thread = thread::thread_idx_x() as usize;
-    let threads = thread::block_dim_x() as usize;
+    let thread = thread::thread_idx_x();
+    let threads = thread::block_dim_x();
     // SAFETY: one slot for each thread; which slots a thread touches between two barriers is said below.
     unsafe {
-        slots.add(thread).write(value);
-        let (mut distance, mut left) = (1, threads);
-        while left > 1 {
+        slots.add(thread as usize).write(value);
+        let mut distance = 1;
+        while distance < threads {
             // What the round before wrote comes before this round's reads.
             thread::sync_threads();
             let slot = 2 * distance * thread;
             if slot + distance < threads {
                 // Reads a slot that nobody writes in this round, and its own.
-                slots.add(slot).write(op(
-                    slots.add(slot).read(),
-                    slots.add(slot + distance).read(),
-                ));
+                let slot = slots.add(slot as usize);
+                slot.write(op(slot.read(), slot.add(distance as usize).read()));
             }
             distance *= 2;
-            left = left.div_ceil(2);
         }
         // The last write to slot 0 is thread 0's own: it needs no barrier, any other reader would.
         if thread == 0 { slots.read() } else { identity }

@@ -18,21 +18,53 @@ pub mod wide;
 use cuda_std::prelude::*;
 
 use crate::number::Scalar;
+use crate::unroll::unrolled;
 
 /// Threads of a block, unless the launch chooses otherwise.
 pub const THREADS: u32 = 256;
 
 /// Folds this thread's share of `0..len` from `start` on, by a stride of the whole grid.
+///
+/// Memory answers after some 700 cycles, and a loop that folds each element before it asks for the next would wait as long for each.
+/// LLVM does not unroll it, for it cannot count the rounds of a stride that might overflow: so it is done here. With four loads under
+/// way a thread needs at most 32 registers, and a multiprocessor holds as many threads as it can. The order of the folds is that of the
+/// plain loop.
 #[inline(always)]
-fn grid_stride<T>(len: usize, start: T, mut fold: impl FnMut(T, usize) -> T) -> T {
+fn grid_stride<T: Copy, E: Copy>(
+    len: usize,
+    start: T,
+    load: impl Fn(usize) -> E,
+    fold: impl Fn(T, E) -> T,
+) -> T {
+    match size_of::<E>() {
+        4 => grid_stride_by::<4, T, E>(len, start, load, fold),
+        // Elements of two operands, or of 64 bits.
+        _ => grid_stride_by::<2, T, E>(len, start, load, fold),
+    }
+}
+
+#[inline(always)]
+fn grid_stride_by<const AHEAD: usize, T: Copy, E: Copy>(
+    len: usize,
+    start: T,
+    load: impl Fn(usize) -> E,
+    fold: impl Fn(T, E) -> T,
+) -> T {
     let threads = thread::block_dim_x() as usize;
     let stride = thread::grid_dim_x() as usize * threads;
     let mut value = start;
     let mut i = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
-    while i < len {
-        value = fold(value, i);
-        i += stride;
+    while i + (AHEAD - 1) * stride < len {
+        let loaded: [E; AHEAD] = core::array::from_fn(|part| load(i + part * stride));
+        value = loaded.into_iter().fold(value, &fold);
+        i += AHEAD * stride;
     }
+    unrolled::<AHEAD>(|part| {
+        if part + 1 < AHEAD && i < len {
+            value = fold(value, load(i));
+            i += stride;
+        }
+    });
     value
 }
 
@@ -43,18 +75,16 @@ fn grid_stride<T>(len: usize, start: T, mut fold: impl FnMut(T, usize) -> T) -> 
 #[inline(always)]
 unsafe fn dot_share<T: Scalar>(a: &[T], b: &[T]) -> T {
     // SAFETY: i is below a's length.
-    grid_stride(a.len(), T::ZERO, |sum, i| unsafe {
-        a.get_unchecked(i).mul_add(*b.get_unchecked(i), sum)
-    })
+    let load = |i: usize| unsafe { (*a.get_unchecked(i), *b.get_unchecked(i)) };
+    grid_stride(a.len(), T::ZERO, load, |sum, (a, b)| a.mul_add(b, sum))
 }
 
 /// This thread's share of a fold of `input`.
 #[inline(always)]
 fn share<T: Scalar>(input: &[T], start: T, op: fn(T, T) -> T) -> T {
-    grid_stride(input.len(), start, |value, i| {
-        // SAFETY: i is below the length.
-        op(value, unsafe { *input.get_unchecked(i) })
-    })
+    // SAFETY: i is below the length.
+    let load = |i: usize| unsafe { *input.get_unchecked(i) };
+    grid_stride(input.len(), start, load, op)
 }
 
 /// Thread 0 writes its block's result.

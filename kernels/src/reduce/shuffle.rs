@@ -8,6 +8,13 @@
 //! - Slot w of the static shared array (32 slots: a block has at most 32 warps) gets the value of warp w.
 //! - One barrier, whatever the block, instead of ⌈log₂ threads⌉: it orders the warps' values before the first warp's reads of them.
 //! - Lane l reads slot l, so there are no bank conflicts. Lanes without a warp take the identity instead of a slot.
+//!
+//! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
+//! | --- | --- | --- | --- | --- | --- |
+//! | this kernel | 5.8 | 4.47 | 4.46 | 4.49 | 4.57 |
+//! | [`tree`](super::tree) | 6.4 | 4.47 | 4.45 | 4.49 | 4.57 |
+//! | its twin in CUDA C++ | 6.1 | 4.47 | 4.46 | 4.47 | 4.57 |
+//! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
 use cuda_std::prelude::*;
 

@@ -1,25 +1,32 @@
 //! Reductions that read 16 bytes at a time and several times before they fold.
 //!
-//! Change from [`shuffle`](super::shuffle): a thread of that kernel has one load of 4 bytes under way, waits for it, and loads again. Memory
-//! answers after some 700 cycles, so what counts is how many bytes are asked for meanwhile. Here a thread asks for [`IN_FLIGHT`] packs of
-//! 16 bytes from each operand, then folds them all. How the block combines its threads' values stays the same.
+//! Change from [`shuffle`](super::shuffle): a thread of that kernel asks for four elements of 4 bytes, waits, and folds them. Memory
+//! answers after some 700 cycles, so what counts is how many bytes are asked for meanwhile. Here a thread asks for four packs of
+//! 16 bytes from each operand. How the block combines its threads' values stays the same.
 //!
 //! - The packs lie at multiples of 16 bytes. The up to three elements before the first one and behind the last one go to the grid's
-//!   first threads, an element each. Operands of a dot product that lie differently in their packs are read element by element.
-//! - A block takes tiles of `block` · [`IN_FLIGHT`] neighbouring packs, strided by the grid; thread t the packs t, t + block, …: each load
+//!   first threads, an element each. Operands of a dot product that lie differently in their packs are read as `shuffle` reads them.
+//! - A block takes tiles of `block` · 4 neighbouring packs, strided by the grid; thread t the packs t, t + block, …: each load
 //!   of a warp is 512 neighbouring bytes. The last tile may be part of one.
 //! - Each lane of a pack has a sum of its own; the thread folds the lanes at the end.
+//!
+//! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
+//! | --- | --- | --- | --- | --- | --- |
+//! | this kernel | 6.1 | 4.65 | 4.64 | 4.66 | 4.62 |
+//! | [`shuffle`](super::shuffle) | 5.8 | 4.47 | 4.46 | 4.49 | 4.57 |
+//! | its twin in CUDA C++ | 5.6 | 4.63 | 4.61 | 4.66 | 4.64 |
+//! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
 use cuda_std::prelude::*;
 
+use super::policy::InFlight;
 use super::shuffle::shuffle;
-use super::{reductions, write_partial};
+use super::{grid_stride, reductions, write_partial};
 use crate::number::Scalar;
-use crate::pack::{Pack, elements_before};
+use crate::pack::{BYTES, Pack, elements_before};
 use crate::unroll::unrolled;
 
-/// Packs of each operand that a thread has under way.
-pub const IN_FLIGHT: usize = 4;
+const IN_FLIGHT: usize = InFlight::Four.packs();
 
 reductions! {
     shuffle,
@@ -29,13 +36,24 @@ reductions! {
     f64: dot_wide_f64 sum_wide_f64 min_wide_f64 max_wide_f64;
 }
 
+#[inline(always)]
+unsafe fn dot_share<T: Packed>(a: &[T], b: &[T]) -> T {
+    // SAFETY: passed on to the caller.
+    unsafe { dot_share_by::<T, IN_FLIGHT>(a, b) }
+}
+
+#[inline(always)]
+fn share<T: Packed>(input: &[T], start: T, op: fn(T, T) -> T) -> T {
+    share_by::<T, IN_FLIGHT>(input, start, op)
+}
+
 /// A type whose elements fill a pack.
 pub(super) trait Packed: Scalar {
-    /// Folds this thread's share of `0..len`; `fold` gets an element of each operand.
+    /// Folds this thread's share of `0..len`, with so many packs under way; `fold` gets an element of each operand.
     ///
     /// # Safety
     /// Every operand has `len` elements.
-    unsafe fn fold_share<const OPERANDS: usize>(
+    unsafe fn fold_share<const OPERANDS: usize, const IN_FLIGHT: usize>(
         operands: [*const Self; OPERANDS],
         len: usize,
         start: Self,
@@ -48,49 +66,53 @@ macro_rules! packed {
     ($($t:ident)*) => {$(
         impl Packed for $t {
             #[inline(always)]
-            unsafe fn fold_share<const OPERANDS: usize>(
+            unsafe fn fold_share<const OPERANDS: usize, const IN_FLIGHT: usize>(
                 operands: [*const Self; OPERANDS],
                 len: usize,
                 start: Self,
                 fold: impl Fn(Self, [Self; OPERANDS]) -> Self,
                 op: fn(Self, Self) -> Self,
             ) -> Self {
+                const LANES: usize = BYTES / size_of::<$t>();
                 // SAFETY: passed on to the caller.
-                unsafe { fold_packs::<$t, { 16 / size_of::<$t>() }, OPERANDS>(operands, len, start, fold, op) }
+                unsafe { fold_packs::<$t, LANES, OPERANDS, IN_FLIGHT>(operands, len, start, fold, op) }
             }
         }
     )*};
 }
 packed!(i64 f32 f64);
 
-/// This thread's share of Σ a\[i\]·b\[i\].
+/// This thread's share of Σ a\[i\]·b\[i\], with so many packs of each under way.
 ///
 /// # Safety
 /// `b` is at least as long as `a`.
 #[inline(always)]
-pub(super) unsafe fn dot_share<T: Packed>(a: &[T], b: &[T]) -> T {
+pub(super) unsafe fn dot_share_by<T: Packed, const IN_FLIGHT: usize>(a: &[T], b: &[T]) -> T {
+    let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add(y, sum);
     // SAFETY: passed on to the caller.
-    unsafe { T::fold_share([a.as_ptr(), b.as_ptr()], a.len(), T::ZERO, fold, T::add) }
+    unsafe { T::fold_share::<2, IN_FLIGHT>(operands, a.len(), T::ZERO, fold, T::add) }
 }
 
-/// This thread's share of a fold of `input`.
+/// This thread's share of a fold of `input`, with so many packs under way.
 #[inline(always)]
-pub(super) fn share<T: Packed>(input: &[T], start: T, op: fn(T, T) -> T) -> T {
+pub(super) fn share_by<T: Packed, const IN_FLIGHT: usize>(
+    input: &[T],
+    start: T,
+    op: fn(T, T) -> T,
+) -> T {
+    let fold = |value, [x]: [T; 1]| op(value, x);
     // SAFETY: the operand is as long as it is.
-    unsafe {
-        T::fold_share(
-            [input.as_ptr()],
-            input.len(),
-            start,
-            |value, [x]| op(value, x),
-            op,
-        )
-    }
+    unsafe { T::fold_share::<1, IN_FLIGHT>([input.as_ptr()], input.len(), start, fold, op) }
 }
 
 #[inline(always)]
-unsafe fn fold_packs<T: Scalar, const LANES: usize, const OPERANDS: usize>(
+unsafe fn fold_packs<
+    T: Scalar,
+    const LANES: usize,
+    const OPERANDS: usize,
+    const IN_FLIGHT: usize,
+>(
     operands: [*const T; OPERANDS],
     len: usize,
     start: T,
@@ -108,17 +130,11 @@ unsafe fn fold_packs<T: Scalar, const LANES: usize, const OPERANDS: usize>(
     let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
 
     let head = elements_before(operands[0]);
-    let mut value = start;
     if operands
         .iter()
         .any(|&operand| elements_before(operand) != head)
     {
-        let mut i = in_grid;
-        while i < len {
-            value = fold(value, element(i));
-            i += blocks * threads;
-        }
-        return value;
+        return grid_stride(len, start, element, fold);
     }
 
     let head = if head < len { head } else { len };
@@ -147,6 +163,7 @@ unsafe fn fold_packs<T: Scalar, const LANES: usize, const OPERANDS: usize>(
         i += threads;
     }
 
+    let mut value = start;
     if in_grid < head {
         value = fold(value, element(in_grid));
     }

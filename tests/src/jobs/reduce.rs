@@ -5,6 +5,7 @@ use blockwise::device::DeviceProperties;
 use blockwise::launch::reduce::{elements, fold, plan_dot, plan_reduce};
 use blockwise::launch::{Number, ReduceKernel, ReduceOptions, Reduction};
 use blockwise::oracle;
+use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
 
 use super::{Job, exact, within};
@@ -63,13 +64,15 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             let options = with(kernel, threads, cap);
             every_type(jobs, on, len, options, special);
         };
-        // Threads with three elements and with two; the special value meets each as left and as right operand.
-        for special in [None, Some(0), Some(63), Some(149)] {
-            all(&mut jobs, 150, 64, Some(1), special);
+        // Threads with eight elements and with seven. The special value is a thread's first one, the last of eight, or the last of seven:
+        // it meets the others as left and as right operand.
+        for special in [None, Some(0), Some(63), Some(447), Some(469)] {
+            all(&mut jobs, 470, 64, Some(1), special);
         }
         // Every lane of every warp has its own share, and the last one the special value.
         all(&mut jobs, 1024, 1024, None, Some(1023));
-        all(&mut jobs, 230, 96, Some(2), None);
+        // Threads with four elements and with three.
+        all(&mut jobs, 718, 96, Some(2), None);
         // Threads without an element.
         all(&mut jobs, 40, 64, None, None);
     }
@@ -96,10 +99,16 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         behind::<i64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
         behind::<f32>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
         behind::<f64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
-        behind::<i64>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [0, 1]);
-        behind::<f32>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [3, 1]);
-        behind::<f64>(&mut jobs, on, 300, with(kernel, 64, Some(2)), None, [1, 0]);
+        for (len, threads, cap) in [(470, 64, 1), (718, 96, 2)] {
+            let options = with(kernel, threads, Some(cap));
+            behind::<i64>(&mut jobs, on, len, options, None, [0, 1]);
+            behind::<f32>(&mut jobs, on, len, options, None, [3, 1]);
+            behind::<f64>(&mut jobs, on, len, options, None, [1, 0]);
+        }
     }
+    let options = eight(64, Some(2));
+    every_type(&mut jobs, on, 7000, options, Some(6999));
+    behind::<f32>(&mut jobs, on, 2701, options, None, [1, 1]);
     // The tree takes blocks of any size.
     let options = with(ReduceKernel::Tree, 50, Some(2));
     every_type(&mut jobs, on, 233, options, None);
@@ -131,6 +140,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
                 every_type(&mut jobs, on, len, with(kernel, 64, cap), None);
             }
         }
+        every_type(&mut jobs, on, len, eight(32, Some(2)), None);
     }
     // Every place that an operand can have in its first pack, and every difference between two.
     for len in [1, 2, 5, 515] {
@@ -153,6 +163,15 @@ fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOpti
         kernel,
         threads: Some(threads),
         grid_cap,
+        ..ReduceOptions::default()
+    }
+}
+
+/// The instance of `single` with eight packs under way.
+fn eight(threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
+    ReduceOptions {
+        in_flight: Some(InFlight::Eight),
+        ..with(ReduceKernel::Single, threads, grid_cap)
     }
 }
 
@@ -179,7 +198,7 @@ fn behind<T: Summed>(
     skipped: [usize; 2],
 ) {
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
-    let roundings = options.roundings(len);
+    let roundings = options.roundings(len, on);
     if special.is_none_or(|at| at + 1 == len) {
         let dot = T::judge(&a, Some(&b), roundings);
         let operands = [(&a, skipped[0]), (&b, skipped[1])];
@@ -220,9 +239,9 @@ fn of_constants<T: Summed>(
 ) {
     let zeros = Array1::from_elem(len, T::default());
     let operands = [(&zeros, 0), (&zeros, 0)];
-    let dot = T::judge(&zeros, Some(&zeros), options.roundings(len));
+    let dot = T::judge(&zeros, Some(&zeros), options.roundings(len, on));
     jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
-    let sum = T::judge(&zeros, None, options.roundings(len));
+    let sum = T::judge(&zeros, None, options.roundings(len, on));
     jobs.push(job(on, "sum", &operands[..1], options, sum, Reduction::Sum));
     for (reduction, value) in [(Reduction::Min, T::HIGHEST), (Reduction::Max, T::LOWEST)] {
         let values = Array1::from_elem(len, value);

@@ -356,7 +356,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         kernels: "dot_wide_",
         operator: Operator::DropPredicate,
-        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        change: ["setp.ne.b64 %p, %rd, %rd;", ALWAYS],
         count: 1..=1,
         reason: "Operands that lie alike in their packs then go element by element, as those that do not.",
     },
@@ -398,7 +398,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         kernels: "dot_single_",
         operator: Operator::DropPredicate,
-        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        change: ["setp.ne.b64 %p, %rd, %rd;", ALWAYS],
         count: 1..=1,
         reason: "Operands that lie alike in their packs then go element by element, as those that do not.",
     },

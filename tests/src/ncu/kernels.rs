@@ -29,11 +29,7 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         launch::transpose(device, input.view(), &options).expect(GOOD);
         launched(&format!("transpose {kernel} f64 64x96"));
     }
-    for kernel in [
-        ReduceKernel::Interleaved,
-        ReduceKernel::Tree,
-        ReduceKernel::Shuffle,
-    ] {
+    for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
             kernel,
             ..ReduceOptions::default()

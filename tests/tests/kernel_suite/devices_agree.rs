@@ -38,6 +38,7 @@ fn check_all(left: &Device, right: &Device) {
                 kernel,
                 threads: Some(96),
                 grid_cap: Some(grid_cap),
+                ..ReduceOptions::default()
             };
             reductions::<i64>(pair, options);
             reductions::<f32>(pair, options);
@@ -89,6 +90,7 @@ fn not_numbers<T: Number + blockwise::launch::Float + Draw + From<f32>>(
                 kernel,
                 threads: Some(64),
                 grid_cap: Some(2),
+                ..ReduceOptions::default()
             };
             agree(pair, ("dot with", special, options), |device| {
                 arr0(one_nan(

@@ -25,6 +25,7 @@ pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) ->
         kernel,
         threads: Some(threads),
         grid_cap,
+        ..ReduceOptions::default()
     }
 }
 
@@ -76,10 +77,14 @@ fn check_float_sums<T: Number + Precision>(
 ) {
     let case = (T::NAME, a.len(), options);
     let got = dot(device, a.view(), b.view(), &options).expect("a launch");
-    let expected = oracle::dot::<T>(a.view(), b.view(), options.roundings(a.len()));
+    let expected = oracle::dot::<T>(
+        a.view(),
+        b.view(),
+        options.roundings(a.len(), device.properties()),
+    );
     check::close(device, ("dot", case), &arr0(got), &expected);
     let got = reduce(device, a.view(), Reduction::Sum, &options).expect("a launch");
-    let expected = oracle::sum::<T>(a.view(), options.roundings(a.len()));
+    let expected = oracle::sum::<T>(a.view(), options.roundings(a.len(), device.properties()));
     check::close(device, ("sum", case), &arr0(got), &expected);
 }
 

@@ -81,7 +81,7 @@ fn more_threads_than_a_block_can_have() {
     let options = ReduceOptions {
         kernel: ReduceKernel::Tree,
         threads: Some(u32::MAX),
-        grid_cap: None,
+        ..ReduceOptions::default()
     };
     check(
         |device| reduce(device, array![1_i64].view(), Reduction::Sum, &options),
@@ -143,7 +143,7 @@ fn blocks_that_do_not_fit_the_kernel() {
     let half_a_warp = ReduceOptions {
         kernel: ReduceKernel::Shuffle,
         threads: Some(48),
-        grid_cap: None,
+        ..ReduceOptions::default()
     };
     check(
         |device| reduce(device, array![1.0_f32].view(), Reduction::Max, &half_a_warp),

@@ -1,0 +1,324 @@
+//! Searches the launchers' policies on the device at hand.
+//!
+//! A family has a table of searches, as it has one of works: a search is a [`Work`] whose rungs are policies, the first of which is what
+//! the launcher takes by itself. So every candidate is timed and checked as any rung of a benchmark is. The launcher's choice is timed
+//! once more at the end: how far its two medians lie apart is what a difference between policies must exceed to count.
+
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+
+use super::row::{lines_up, seconds};
+use super::{BenchError, Inputs, Options, Run, Timing, Work, measure, reduce};
+use crate::device::{Device, DeviceProperties};
+
+/// A work whose rungs are policies, the launcher's choice first.
+pub(super) struct Search {
+    /// The work.
+    pub work: Work,
+    /// Where the launcher's choice is written.
+    pub place: &'static str,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The work: `sum/f32/2^29`.
+    pub work: String,
+    /// Where the launcher's choice is written.
+    pub place: String,
+    /// The launcher's choice first, then the others in the order of the search.
+    pub candidates: Vec<Candidate>,
+    /// Seconds of the launcher's choice when it was timed again, after all others.
+    pub again: Option<Timing>,
+    /// Why nothing was searched, if so.
+    pub skipped: Option<String>,
+}
+
+/// One policy of a work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The kernel's name in its family.
+    pub kernel: String,
+    /// Threads, blocks, tiles and the like.
+    pub policy: String,
+    /// Seconds of a launch; `None` when there was none.
+    pub timing: Option<Timing>,
+    /// What was compared with the oracle, or why nothing was timed.
+    pub check: String,
+    /// Whether the result was right.
+    pub passed: bool,
+}
+
+/// All that was searched in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tuning {
+    /// Where, when and with what inputs.
+    pub run: Run,
+    /// One for each work.
+    pub findings: Vec<Finding>,
+}
+
+/// A gain below this share is never worth another policy.
+const LEAST_GAIN: f64 = 0.01;
+
+/// Searches the works whose name contains one of the filter's texts; all when there are none.
+///
+/// # Errors
+/// When filter and sizes leave nothing, or the device fails.
+pub fn tune(device: &Device, options: &Options) -> Result<Tuning, BenchError> {
+    let searches = searches(options, device.properties());
+    if searches.is_empty() {
+        return Err(BenchError::NothingChosen {
+            filter: options.filter.clone(),
+        });
+    }
+    let steps: usize = searches.iter().map(|it| it.work.rungs.len() + 1).sum();
+    let bar = ProgressBar::new(steps as u64).with_style(super::style());
+    let mut inputs = Inputs::new(options.seed);
+    let search = |search: &Search| search.run(device, &mut inputs, &bar);
+    let findings = searches.iter().map(search).collect();
+    bar.finish_and_clear();
+    Ok(Tuning {
+        run: Run::of(device, options.seed),
+        findings,
+    })
+}
+
+fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
+    let tables = [reduce::searches];
+    let all = tables
+        .iter()
+        .flat_map(|table| table(&options.sizes, properties));
+    let chosen = |search: &Search| {
+        let name = search.work.name();
+        options.filter.is_empty()
+            || options
+                .filter
+                .iter()
+                .any(|text| name.contains(text.as_str()))
+    };
+    all.filter(chosen).collect()
+}
+
+impl Search {
+    fn run(&self, device: &Device, inputs: &mut Inputs, bar: &ProgressBar) -> Finding {
+        let Search { work, place } = self;
+        bar.set_message(work.name());
+        let mut finding = Finding {
+            work: work.name(),
+            place: (*place).to_owned(),
+            candidates: Vec::new(),
+            again: None,
+            skipped: None,
+        };
+        let copies = measure::copies(device, work.bytes);
+        let mut loaded = match work.problem.load(device, copies, inputs) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                bar.inc(work.rungs.len() as u64 + 1);
+                finding.skipped = Some(error.to_string());
+                return finding;
+            }
+        };
+        for rung in &work.rungs {
+            bar.set_message(format!("{}: {}", work.name(), rung.policy));
+            let (timing, check, passed) =
+                match measure::one(device, &mut *loaded, rung.index, copies) {
+                    Ok((timing, check)) => (Some(timing), check.verdict(), check.wrong == 0),
+                    Err(error) => (None, error.to_string(), false),
+                };
+            finding.candidates.push(Candidate {
+                kernel: rung.name.clone(),
+                policy: rung.policy.clone(),
+                timing,
+                check,
+                passed,
+            });
+            bar.inc(1);
+        }
+        if let Some(first) = work.rungs.first() {
+            let again = measure::one(device, &mut *loaded, first.index, copies);
+            finding.again = again.ok().map(|(timing, _)| timing);
+        }
+        bar.inc(1);
+        finding
+    }
+}
+
+impl Finding {
+    /// The launcher's choice.
+    pub fn now(&self) -> Option<&Candidate> {
+        self.candidates.first()
+    }
+
+    /// The fastest candidate whose result was right.
+    pub fn best(&self) -> Option<&Candidate> {
+        let right = self.candidates.iter().filter(|candidate| candidate.passed);
+        right.min_by(|a, b| a.seconds().total_cmp(&b.seconds()))
+    }
+
+    /// What the best one saves, as a share of the launcher's choice at its faster time; `None` when one of them was not timed.
+    pub fn gain(&self) -> Option<f64> {
+        let (now, again) = (self.now()?.timing?.median, self.again?.median);
+        Some(1.0 - self.best()?.timing?.median / now.min(again))
+    }
+
+    /// The policy that should take the launcher's place: one that gains more than two runs of the same policy differ.
+    pub fn change(&self) -> Option<&Candidate> {
+        let (now, again) = (self.now()?.timing?.median, self.again?.median);
+        let noise = (now - again).abs() / now.min(again);
+        (self.gain()? > noise.max(LEAST_GAIN)).then(|| self.best())?
+    }
+
+    /// Whether the launcher's choice gives the right result; a candidate that does not is just not taken.
+    fn passed(&self) -> bool {
+        self.now().is_some_and(|now| now.passed)
+    }
+}
+
+impl Candidate {
+    fn seconds(&self) -> f64 {
+        self.timing.map_or(f64::INFINITY, |timing| timing.median)
+    }
+
+    fn name(&self) -> String {
+        format!("{}, {}", self.kernel, self.policy)
+    }
+}
+
+impl Tuning {
+    /// Whether the launcher's choice was right for each work.
+    pub fn passed(&self) -> bool {
+        self.findings.iter().all(Finding::passed)
+    }
+
+    /// A line for each work, and what should change.
+    pub fn table(&self) -> String {
+        let heading = [
+            "work",
+            "median",
+            "again",
+            "best",
+            "gain",
+            "now",
+            "fastest",
+            "candidates",
+        ];
+        let mut lines = vec![heading.map(str::to_owned)];
+        lines.extend(self.findings.iter().map(Finding::cells));
+        let mut text = self.run.heading() + "\n" + &lines_up(&lines, 1..5);
+        let changes: Vec<_> = self.findings.iter().filter_map(Finding::advice).collect();
+        text.push_str("\n\n");
+        match &changes[..] {
+            [] => text.push_str("nothing to change"),
+            changes => text.push_str(&changes.join("\n")),
+        }
+        text
+    }
+}
+
+impl Finding {
+    fn cells(&self) -> [String; 8] {
+        let none = || "-".to_owned();
+        let time = |timing: Option<Timing>| timing.map_or_else(none, |it| seconds(it.median));
+        let name = |candidate: Option<&Candidate>| candidate.map_or_else(none, Candidate::name);
+        let right = self
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.passed)
+            .count();
+        [
+            self.work.clone(),
+            time(self.now().and_then(|now| now.timing)),
+            time(self.again),
+            time(self.best().and_then(|best| best.timing)),
+            self.gain()
+                .map_or_else(none, |gain| format!("{:.1} %", 100.0 * gain)),
+            self.skipped.clone().unwrap_or_else(|| name(self.now())),
+            name(self.best()),
+            format!("{right} of {} right", self.candidates.len()),
+        ]
+    }
+
+    fn advice(&self) -> Option<String> {
+        let (now, change) = (self.now()?, self.change()?);
+        Some(format!(
+            "{}: change {} from `{}` to `{}`",
+            self.work,
+            self.place,
+            now.name(),
+            change.name()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(policy: &str, median: f64, passed: bool) -> Candidate {
+        Candidate {
+            kernel: "single".to_owned(),
+            policy: policy.to_owned(),
+            timing: Some(Timing::of(vec![median])),
+            check: String::new(),
+            passed,
+        }
+    }
+
+    fn finding(again: f64, candidates: Vec<Candidate>) -> Finding {
+        Finding {
+            work: "sum/f32/2^20".to_owned(),
+            place: "a table".to_owned(),
+            candidates,
+            again: Some(Timing::of(vec![again])),
+            skipped: None,
+        }
+    }
+
+    #[test]
+    fn a_gain_counts_when_it_exceeds_what_one_policy_differs_from_itself() {
+        let (now, better) = (candidate("now", 1.0, true), candidate("better", 0.9, true));
+        let all = vec![now, better];
+        let changed = |again| {
+            finding(again, all.clone())
+                .change()
+                .map(|it| it.policy.clone())
+        };
+        assert_eq!(changed(1.0), Some("better".to_owned()));
+        assert_eq!(
+            changed(1.2),
+            None,
+            "as far apart as that, 0.9 is no difference"
+        );
+        assert_eq!(changed(0.905), None);
+    }
+
+    #[test]
+    fn a_fast_one_that_is_wrong_is_not_taken() {
+        let (now, wrong) = (candidate("now", 1.0, true), candidate("wrong", 0.1, false));
+        let found = finding(1.0, vec![now, wrong]);
+        assert_eq!(found.best().map(|it| it.policy.as_str()), Some("now"));
+        assert_eq!(found.change(), None);
+        assert!(found.passed());
+    }
+
+    #[test]
+    fn the_report_says_what_to_change_and_where() {
+        let all = vec![candidate("now", 1.0, true), candidate("better", 0.9, true)];
+        let run = Run {
+            device: "a GPU".to_owned(),
+            ..Run::default()
+        };
+        let tuning = Tuning {
+            run,
+            findings: vec![finding(1.0, all)],
+        };
+        let text = tuning.table();
+        assert!(text.contains("10.0 %"), "{text}");
+        assert!(
+            text.ends_with("sum/f32/2^20: change a table from `single, now` to `single, better`"),
+            "{text}"
+        );
+    }
+}
