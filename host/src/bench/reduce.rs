@@ -63,6 +63,17 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         for (rung, policy) in work.rungs.iter_mut().skip(1).zip(&policies) {
             rung.policy = told(policy);
         }
+        // Few elements need few blocks: then several policies are one launch.
+        let len = work.size.0[0];
+        let size = if work.ty == "i64" { 8 } else { 4 };
+        let mut launches = Vec::new();
+        work.rungs.retain(|rung| {
+            let way = &ways[rung.index];
+            let launch = (way.shape(len, size, properties), way.in_flight(len, size));
+            let new = !launches.contains(&launch);
+            launches.push(launch);
+            new
+        });
         Search {
             work,
             place: "kernels/src/reduce/policy.rs",

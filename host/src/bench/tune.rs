@@ -1,8 +1,8 @@
 //! Searches the launchers' policies on the device at hand.
 //!
 //! A family has a table of searches, as it has one of works: a search is a [`Work`] whose rungs are policies, the first of which is what
-//! the launcher takes by itself. So every candidate is timed and checked as any rung of a benchmark is. The launcher's choice is timed
-//! once more at the end: how far its two medians lie apart is what a difference between policies must exceed to count.
+//! the launcher takes by itself. So every candidate is timed and checked as any rung of a benchmark is. Of many candidates that are alike
+//! the luckiest seems fast: the fastest and the launcher's choice are timed again, by turns, and only what is faster every time counts.
 
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,8 @@ pub struct Finding {
     pub place: String,
     /// The launcher's choice first, then the others in the order of the search.
     pub candidates: Vec<Candidate>,
-    /// Seconds of the launcher's choice when it was timed again, after all others.
-    pub again: Option<Timing>,
+    /// The launcher's choice and the fastest one, timed again by turns; nothing where they are the same.
+    pub again: Vec<[Timing; 2]>,
     /// Why nothing was searched, if so.
     pub skipped: Option<String>,
 }
@@ -60,6 +60,8 @@ pub struct Tuning {
 
 /// A gain below this share is never worth another policy.
 const LEAST_GAIN: f64 = 0.01;
+/// How many times the two are timed again.
+const TURNS: usize = 3;
 
 /// Searches the works whose name contains one of the filter's texts; all when there are none.
 ///
@@ -108,7 +110,7 @@ impl Search {
             work: work.name(),
             place: (*place).to_owned(),
             candidates: Vec::new(),
-            again: None,
+            again: Vec::new(),
             skipped: None,
         };
         let copies = measure::copies(device, work.bytes);
@@ -136,9 +138,16 @@ impl Search {
             });
             bar.inc(1);
         }
-        if let Some(first) = work.rungs.first() {
-            let again = measure::one(device, &mut *loaded, first.index, copies);
-            finding.again = again.ok().map(|(timing, _)| timing);
+        let rung = |index: usize| work.rungs.get(index).map(|rung| rung.index);
+        if let (Some(now), Some(best)) = (rung(0), finding.fastest().and_then(rung))
+            && now != best
+        {
+            let mut time = |rung| measure::one(device, &mut *loaded, rung, copies);
+            for _ in 0..TURNS {
+                if let (Ok((now, _)), Ok((best, _))) = (time(now), time(best)) {
+                    finding.again.push([now, best]);
+                }
+            }
         }
         bar.inc(1);
         finding
@@ -153,21 +162,29 @@ impl Finding {
 
     /// The fastest candidate whose result was right.
     pub fn best(&self) -> Option<&Candidate> {
-        let right = self.candidates.iter().filter(|candidate| candidate.passed);
-        right.min_by(|a, b| a.seconds().total_cmp(&b.seconds()))
+        self.candidates.get(self.fastest()?)
     }
 
-    /// What the best one saves, as a share of the launcher's choice at its faster time; `None` when one of them was not timed.
+    fn fastest(&self) -> Option<usize> {
+        let right = self.candidates.iter().enumerate().filter(|it| it.1.passed);
+        let fastest = right.min_by(|a, b| a.1.seconds().total_cmp(&b.1.seconds()));
+        fastest.map(|(index, _)| index)
+    }
+
+    /// What the fastest saves for certain, as a share of the launcher's choice: at its slowest beside the choice at its fastest. `None` when
+    /// they are the same.
     pub fn gain(&self) -> Option<f64> {
-        let (now, again) = (self.now()?.timing?.median, self.again?.median);
-        Some(1.0 - self.best()?.timing?.median / now.min(again))
+        let first = [self.now()?.timing?, self.best()?.timing?];
+        let turns = self.again.iter().chain([&first]);
+        let medians = turns.map(|[now, best]| (now.median, best.median));
+        let (now, best) =
+            medians.reduce(|(now, best), next| (now.min(next.0), best.max(next.1)))?;
+        (!self.again.is_empty()).then_some(1.0 - best / now)
     }
 
-    /// The policy that should take the launcher's place: one that gains more than two runs of the same policy differ.
+    /// The policy that should take the launcher's place.
     pub fn change(&self) -> Option<&Candidate> {
-        let (now, again) = (self.now()?.timing?.median, self.again?.median);
-        let noise = (now - again).abs() / now.min(again);
-        (self.gain()? > noise.max(LEAST_GAIN)).then(|| self.best())?
+        (self.gain()? > LEAST_GAIN).then(|| self.best())?
     }
 
     /// Whether the launcher's choice gives the right result; a candidate that does not is just not taken.
@@ -197,16 +214,15 @@ impl Tuning {
         let heading = [
             "work",
             "median",
-            "again",
-            "best",
-            "gain",
-            "now",
             "fastest",
+            "sure gain",
+            "the launcher's choice",
+            "the fastest",
             "candidates",
         ];
         let mut lines = vec![heading.map(str::to_owned)];
         lines.extend(self.findings.iter().map(Finding::cells));
-        let mut text = self.run.heading() + "\n" + &lines_up(&lines, 1..5);
+        let mut text = self.run.heading() + "\n" + &lines_up(&lines, 1..4);
         let changes: Vec<_> = self.findings.iter().filter_map(Finding::advice).collect();
         text.push_str("\n\n");
         match &changes[..] {
@@ -218,7 +234,7 @@ impl Tuning {
 }
 
 impl Finding {
-    fn cells(&self) -> [String; 8] {
+    fn cells(&self) -> [String; 7] {
         let none = || "-".to_owned();
         let time = |timing: Option<Timing>| timing.map_or_else(none, |it| seconds(it.median));
         let name = |candidate: Option<&Candidate>| candidate.map_or_else(none, Candidate::name);
@@ -230,7 +246,6 @@ impl Finding {
         [
             self.work.clone(),
             time(self.now().and_then(|now| now.timing)),
-            time(self.again),
             time(self.best().and_then(|best| best.timing)),
             self.gain()
                 .map_or_else(none, |gain| format!("{:.1} %", 100.0 * gain)),
@@ -266,38 +281,44 @@ mod tests {
         }
     }
 
-    fn finding(again: f64, candidates: Vec<Candidate>) -> Finding {
+    /// The first candidate took so long when it was timed again; the fastest as long as before.
+    fn finding(again: &[f64], candidates: Vec<Candidate>) -> Finding {
+        let timing = |median| Timing::of(vec![median]);
+        let right = candidates.iter().filter(|it| it.passed);
+        let best = right.map(Candidate::seconds).fold(f64::INFINITY, f64::min);
         Finding {
             work: "sum/f32/2^20".to_owned(),
             place: "a table".to_owned(),
             candidates,
-            again: Some(Timing::of(vec![again])),
+            again: again
+                .iter()
+                .map(|&now| [timing(now), timing(best)])
+                .collect(),
             skipped: None,
         }
     }
 
     #[test]
-    fn a_gain_counts_when_it_exceeds_what_one_policy_differs_from_itself() {
-        let (now, better) = (candidate("now", 1.0, true), candidate("better", 0.9, true));
-        let all = vec![now, better];
-        let changed = |again| {
-            finding(again, all.clone())
-                .change()
-                .map(|it| it.policy.clone())
+    fn a_gain_counts_when_it_is_there_every_time() {
+        let all = vec![candidate("now", 1.0, true), candidate("better", 0.9, true)];
+        let changed = |again: &[f64]| {
+            let found = finding(again, all.clone());
+            found.change().map(|it| it.policy.clone())
         };
-        assert_eq!(changed(1.0), Some("better".to_owned()));
+        assert_eq!(changed(&[1.1, 1.0]), Some("better".to_owned()));
         assert_eq!(
-            changed(1.2),
+            changed(&[1.0, 0.89]),
             None,
-            "as far apart as that, 0.9 is no difference"
+            "once the launcher's was faster"
         );
-        assert_eq!(changed(0.905), None);
+        assert_eq!(changed(&[0.905]), None, "less than is worth it");
+        assert_eq!(changed(&[]), None, "not timed again");
     }
 
     #[test]
     fn a_fast_one_that_is_wrong_is_not_taken() {
-        let (now, wrong) = (candidate("now", 1.0, true), candidate("wrong", 0.1, false));
-        let found = finding(1.0, vec![now, wrong]);
+        let all = vec![candidate("now", 1.0, true), candidate("wrong", 0.1, false)];
+        let found = finding(&[1.0], all);
         assert_eq!(found.best().map(|it| it.policy.as_str()), Some("now"));
         assert_eq!(found.change(), None);
         assert!(found.passed());
@@ -310,15 +331,10 @@ mod tests {
             device: "a GPU".to_owned(),
             ..Run::default()
         };
-        let tuning = Tuning {
-            run,
-            findings: vec![finding(1.0, all)],
-        };
-        let text = tuning.table();
+        let findings = vec![finding(&[1.0], all)];
+        let text = Tuning { run, findings }.table();
         assert!(text.contains("10.0 %"), "{text}");
-        assert!(
-            text.ends_with("sum/f32/2^20: change a table from `single, now` to `single, better`"),
-            "{text}"
-        );
+        let advice = "sum/f32/2^20: change a table from `single, now` to `single, better`";
+        assert!(text.ends_with(advice), "{text}");
     }
 }

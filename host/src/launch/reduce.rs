@@ -152,7 +152,12 @@ impl ReduceOptions {
     }
 
     /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the device.
-    fn shape(&self, len: usize, size: usize, properties: &DeviceProperties) -> (u32, u32) {
+    pub(crate) fn shape(
+        &self,
+        len: usize,
+        size: usize,
+        properties: &DeviceProperties,
+    ) -> (u32, u32) {
         let (threads, cap, each) = match self.kernel {
             ReduceKernel::Wide | ReduceKernel::Single => {
                 let policy = policy::row(len.saturating_mul(size)).policy;
@@ -168,7 +173,8 @@ impl ReduceOptions {
         (threads, blocks)
     }
 
-    fn in_flight(&self, len: usize, size: usize) -> InFlight {
+    /// Packs of 16 bytes that a thread has under way.
+    pub(crate) fn in_flight(&self, len: usize, size: usize) -> InFlight {
         match self.kernel {
             ReduceKernel::Single => {
                 let policy = policy::row(len.saturating_mul(size)).policy;

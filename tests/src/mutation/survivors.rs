@@ -263,6 +263,13 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: ONE_ROUND_MORE,
     },
     Survivor {
+        kernels: "_interleaved_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"],
+        count: 1..=1,
+        reason: "One round more folds nothing: no slot has a partner that far away.",
+    },
+    Survivor {
         kernels: "dot_interleaved_",
         operator: Operator::DropPredicate,
         change: ["setp.lt.u32 %p, %r, 2;", NEVER],
