@@ -40,9 +40,13 @@ ret;
 /// The races on shared memory between the store and the load, and how many findings there are beside.
 fn found(text: &str) -> (Vec<Rule>, CheckReport) {
     // In the emulator's own order a barrier may happen to be complete for a thread that does not wait.
+    found_in(text, 64, 12)
+}
+
+fn found_in(text: &str, threads: u32, schedules: u32) -> (Vec<Rule>, CheckReport) {
     let options = CheckOptions {
         init: false,
-        schedules: 12,
+        schedules,
         ..CheckOptions::default()
     };
     let emulator = Emulator::new(Limits {
@@ -52,7 +56,7 @@ fn found(text: &str) -> (Vec<Rule>, CheckReport) {
     let loaded = emulator.load(&module(text)).expect("the module loads");
     let buffer = emulator.alloc(16).expect("memory is there");
     let args = [&buffer.to_le_bytes()[..]];
-    let report = emulator.check(&loaded, "k", shape(1, 64, 0), &args, &options);
+    let report = emulator.check(&loaded, "k", shape(1, threads, 0), &args, &options);
     let report = report.expect("it is launched");
     let rules = report.findings.iter().map(|finding| finding.rule);
     (rules.collect(), report)
@@ -131,4 +135,46 @@ fn a_phase_may_wait_for_copies() {
     let plain = "mbarrier.arrive.shared.b64 %s0, [%o];";
     let broken = COPY.replace("cp.async.mbarrier.arrive.noinc.shared.b64 [%o];", plain);
     assert!(found(&broken).0.contains(&Rule::AsyncCopy));
+}
+
+#[test]
+fn a_phase_that_is_not_complete_orders_nothing() {
+    // Nobody else arrives: what the first warp told is not heard yet.
+    let broken = PRODUCER_CONSUMER.replace("[%full], 32;", "[%full], 64;");
+    let broken = broken.replace("@!%q bra WAIT_FULL;", "");
+    let broken = broken.replace("%round, 2;", "%round, 1;");
+    // In this order the first warp has stored and arrived before the second asks.
+    let (rules, report) = found_in(&broken, 64, 0);
+    assert_eq!(rules, [Rule::ReadAfterWrite], "{:#?}", report.findings);
+}
+
+/// Warp 0 stores and completes the first phase, halves of warps 1 and 2 the second; all wait for both, and load.
+const TWO_PHASES: &str = ".shared .align 4 .b8 tile[128];
+.shared .align 8 .b8 object[8];
+.visible .entry k(.param .u64 buffer) {
+.reg .b64 %s0; .reg .b32 %t, %w, %a, %o, %v; .reg .pred %p, %q, %first;
+mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; mov.u32 %o, object; mov.u32 %a, tile;
+setp.eq.u32 %first, %t, 0;
+@%first mbarrier.init.shared.b64 [%o], 32;
+bar.sync 0;
+setp.ne.u32 %p, %w, 0; @%p bra HALF;
+@%first st.shared.u32 [%a], %t;
+mbarrier.arrive.shared.b64 %s0, [%o];
+ret;
+HALF: and.b32 %v, %t, 16; setp.ne.u32 %p, %v, 0; @%p exit;
+WAIT: mbarrier.test_wait.parity.relaxed.cta.shared.b64 %q, [%o], 0;
+@!%q bra WAIT;
+mbarrier.arrive.relaxed.cta.shared.b64 %s0, [%o];
+LAST: mbarrier.test_wait.parity.acquire.cta.shared.b64 %q, [%o], 1;
+@!%q bra LAST;
+ld.shared.u32 %v, [%a];
+ret;
+}";
+
+#[test]
+fn a_phase_tells_what_the_phases_before_it_told() {
+    let (rules, report) = found_in(TWO_PHASES, 96, 12);
+    assert!(rules.is_empty(), "{:#?}", report.findings);
+    let relaxed = TWO_PHASES.replace("acquire.cta", "relaxed.cta");
+    assert!(found_in(&relaxed, 96, 12).0.contains(&Rule::ReadAfterWrite));
 }
