@@ -52,6 +52,28 @@ fn branches_part_and_meet() {
 }
 
 #[test]
+fn two_calls_of_one_function_wait_for_nobody_in_the_other() {
+    // One half is tired of the loop before the other half comes to it: neither may stop for the other there.
+    let text = kernel(
+        ".func (.param .b32 sum) f(.param .b32 n) {
+    .reg .b32 %s, %i, %n; .reg .pred %p;
+    ld.param.u32 %n, [n]; mov.u32 %s, 0; mov.u32 %i, 0;
+    again: add.u32 %s, %s, %i; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra again;
+    st.param.b32 [sum], %s; ret; }",
+        "setp.lt.u32 %p0, %t, 16; @%p0 bra low;
+         { .param .b32 n; .param .b32 sum; st.param.b32 [n], 3000; call (sum), f, (n); ld.param.u32 %r0, [sum]; }
+         bra join;
+         low: { .param .b32 n; .param .b32 sum; st.param.b32 [n], 2500; call (sum), f, (n); ld.param.u32 %r0, [sum]; }
+         join: cvt.u64.u32 %rd0, %r0; st.global.u64 [%mine], %rd0; ret;",
+    );
+    let sum = |n: u64| n * (n - 1) / 2;
+    assert_eq!(
+        words(&text, 32),
+        [[sum(2500); 16], [sum(3000); 16]].concat()
+    );
+}
+
+#[test]
 fn loops_run_each_lane_its_own_number_of_times() {
     let text = kernel(
         "",

@@ -1,6 +1,9 @@
 //! Functions of the driver: `malloc` and `free` on the heap, `vprintf`.
 
-use ptx_emulator::{Emulator, Fault, FaultKind, LaunchConfig, LaunchError, Limits, Module, Space};
+use ptx_emulator::{
+    CheckOptions, CheckReport, Emulator, Fault, FaultKind, LaunchConfig, LaunchError, Limits,
+    Module, Rule, Space,
+};
 use std::sync::{Arc, Mutex};
 
 const HEADER: &str = "
@@ -142,4 +145,86 @@ fn a_text_that_its_memory_cuts_off_is_a_fault() {
     let fault = run(&emulator(1 << 20), print).unwrap_err();
     let text = fault.to_string();
     assert!(text.contains("whose memory ends before it"), "{text}");
+}
+
+/// What the detectors say of the kernel with so many threads, in so many more orders of them.
+fn check(emulator: &Emulator, body: &str, threads: u32, schedules: u32) -> CheckReport {
+    let module = Module::parse(&format!("{HEADER}{body}\n    ret;\n}}")).expect("it parses");
+    let module = emulator.load(&module).expect("it loads");
+    let out = emulator.alloc(8 * 64).expect("memory");
+    let config = LaunchConfig {
+        grid: [1, 1, 1],
+        block: [threads, 1, 1],
+        dynamic_shared_bytes: 0,
+    };
+    let options = CheckOptions {
+        schedules,
+        ..CheckOptions::default()
+    };
+    let args = [&out.to_le_bytes()[..]];
+    emulator
+        .check(&module, "kernel", config, &args, &options)
+        .expect("it is launched")
+}
+
+/// Only the first lane of each warp goes on.
+const ONE_A_WARP: &str = "and.b32 %r2, %r1, 31; setp.ne.u32 %p0, %r2, 0; @%p0 bra DONE;";
+const MALLOC: &str = "{ .param .b64 size; .param .b64 result; st.param.b64 [size], 24;
+    call.uni (result), malloc, (size); ld.param.b64 %rd2, [result]; }";
+/// The thread's number, once at each end of its chunk.
+const FILL: &str = "cvt.u64.u32 %rd5, %r1; st.u64 [%rd2], %rd5; st.u64 [%rd2+16], %rd5;";
+
+#[test]
+fn a_chunk_begins_anew_when_another_thread_gets_it() {
+    // Room for one chunk: the second warp gets the first one's.
+    let body = format!("{FREE}{ONE_A_WARP}{MALLOC}{FILL}{FREE}DONE:");
+    let report = check(&emulator(48), &body, 64, 0);
+    assert!(report.is_clean(), "{:#?}", report.findings);
+}
+
+#[test]
+fn races_inside_a_chunk_are_found() {
+    let share = "setp.eq.u32 %p0, %r1, 0; @%p0 st.global.u64 [%rd1], %rd2; bar.sync 0; ld.global.u64 %rd2, [%rd1];";
+    let report = check(&emulator(1 << 20), &format!("{share}{FILL}"), 64, 0);
+    let rules: Vec<_> = report.findings.iter().map(|found| found.rule).collect();
+    assert!(rules.contains(&Rule::WriteAfterWrite), "{rules:?}");
+}
+
+#[test]
+fn what_an_earlier_owner_left_is_no_value() {
+    let emulator = emulator(48);
+    let body = format!(
+        "{FREE}{MALLOC}{FILL}{FREE}{MALLOC} mov.u64 %rd6, %rd2; ld.u64 %rd2, [%rd6+16];{STORE} mov.u64 %rd2, %rd6; {FREE}"
+    );
+    // An unwatched launch, after which all memory counts as written, changes nothing.
+    for _ in 0..2 {
+        let report = check(&emulator, &body, 1, 0);
+        let rules: Vec<_> = report.findings.iter().map(|found| found.rule).collect();
+        assert_eq!(rules, [Rule::UninitialisedMemory]);
+        run(&emulator, FREE).expect("no fault");
+    }
+}
+
+#[test]
+fn spare_room_is_copied_as_it_is() {
+    // What was written comes out of the copy; what was not may lie there.
+    let body = format!(
+        "{FILL} mov.u64 %rd6, %rd2; {MALLOC}
+         ld.u64 %rd7, [%rd6]; st.u64 [%rd2], %rd7; ld.u64 %rd7, [%rd6+8]; st.u64 [%rd2+8], %rd7; ld.u64 %rd2, [%rd2];{STORE}"
+    );
+    let report = check(&emulator(1 << 20), &body, 64, 0);
+    assert!(report.is_clean(), "{:#?}", report.findings);
+    let report = check(
+        &emulator(1 << 20),
+        &body.replace("ld.u64 %rd2, [%rd2];", "ld.u64 %rd2, [%rd2+8];"),
+        1,
+        0,
+    );
+    assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
+}
+
+#[test]
+fn who_gets_which_chunk_is_no_result() {
+    let report = check(&emulator(1 << 20), FILL, 64, 8);
+    assert!(report.is_clean(), "{:#?}", report.findings);
 }

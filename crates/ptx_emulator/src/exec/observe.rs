@@ -8,6 +8,7 @@ use super::memory::{Memory, Part, Region};
 use super::split::Base;
 use crate::decode::Program;
 use crate::fault::Access;
+use std::ops::Range;
 
 /// Watches a launch. Every method but the first may be left out.
 ///
@@ -48,6 +49,9 @@ pub(crate) trait Observer: Send {
 
     /// The instruction is about to access memory. One instruction makes one call for each region that its lanes touch.
     fn access(&mut self, _pc: u32, _seen: &Seen<'_>, _frame: &Frame<'_>, _memory: &Memory<'_>) {}
+
+    /// A lane takes a chunk of the heap, which may have been another's before: the heap's address, and offsets in it.
+    fn takes(&mut self, _heap: u64, _chunk: Range<u64>) {}
 
     /// Lanes met at a `bar.warp.sync`.
     fn warp_barrier(&mut self, _slot: usize, _warp: u32, _mask: u32) {}

@@ -65,7 +65,12 @@ impl Split {
             }
             (a, b) => a == b,
         };
-        self.pc == other.pc && same_wait && self.base == other.base && self.stack == other.stack
+        self.pc == other.pc && same_wait && self.is_in_call_of(other)
+    }
+
+    /// Whether both run the same call of a function.
+    pub(super) fn is_in_call_of(&self, other: &Self) -> bool {
+        self.base == other.base && self.stack == other.stack
     }
 
     /// Deeper calls first, then lower addresses: lanes that are behind catch up.

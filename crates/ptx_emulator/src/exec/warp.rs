@@ -294,8 +294,9 @@ impl Warp {
         let launch = around.launch;
         let turn = self.turn(around, split.base);
         around.observer.turn(&turn);
+        // Those of another call never meet this one: to stop for them would only let each make room for the other, for ever.
         let others = self.splits.iter().filter(|other| {
-            other.state == State::Runnable && other.stack.len() == split.stack.len() && !self.fair
+            !self.fair && other.state == State::Runnable && other.is_in_call_of(split)
         });
         let mut switch_at = others.map(|other| other.pc).min().unwrap_or(u32::MAX);
         let spins = self
@@ -763,6 +764,12 @@ impl Warp {
             };
             let result = caller.call(name, &arguments, &call.returns);
             let result = result.map_err(|kind| trouble(lane, kind))?;
+            if name == "malloc" && result != 0 {
+                let heap = launch.table.heap_base();
+                around
+                    .observer
+                    .takes(heap, result - heap..result - heap + arguments[0]);
+            }
             for slot in &call.returns {
                 let first = (split.base.local + slot.offset) / 4;
                 for word in 0..slot.size.div_ceil(4) {

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 /// Which bytes of a stretch of memory hold a value that somebody wrote there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defined {
@@ -62,6 +64,19 @@ impl Defined {
         }
     }
 
+    /// Some bytes lose their values. Not for [`everything`](Self::everything), which does not know its size.
+    pub(crate) fn forget(&mut self, bytes: Range<u64>) {
+        let mut offset = bytes.start;
+        while offset < bytes.end {
+            let count = (64 - offset % 64).min(bytes.end - offset);
+            let word = &mut self.words[(offset / 64) as usize];
+            let before = word.count_ones();
+            *word &= !(bits(count as u32) << (offset % 64));
+            self.missing += u64::from(before - word.count_ones());
+            offset += count;
+        }
+    }
+
     /// The first `size` bytes lose their values.
     pub(crate) fn clear(&mut self, size: u64) {
         self.words.clear();
@@ -93,5 +108,11 @@ mod tests {
         defined.store(32, 32, 1 << 31);
         assert!(!defined.is_complete());
         assert_eq!(defined.missing(32, 32), 1 << 31);
+        defined.store(32, 32, 0);
+        defined.forget(60..130);
+        assert_eq!(defined.missing(56, 8), 0b1111_0000);
+        assert_eq!(defined.missing(128, 4), 0b0011);
+        defined.fill(60, 70);
+        assert!(defined.is_complete());
     }
 }

@@ -18,10 +18,12 @@ impl Image {
             .map(|(base, words)| (*base, words.as_slice()))
     }
 
-    /// The address of the first byte that another image of the same allocations has differently.
-    pub(crate) fn first_difference(&self, other: &Self) -> Option<u64> {
+    /// The address of the first byte that another image of the same allocations has differently. What lies in the heap, and where,
+    /// is no result: the host does not see it, and who gets which chunk is open.
+    pub(crate) fn first_difference(&self, other: &Self, heap: u64) -> Option<u64> {
         let pairs = self.allocations.iter().zip(&other.allocations);
-        pairs.into_iter().find_map(|((base, a), (_, b))| {
+        let results = pairs.filter(|((base, _), _)| *base != heap);
+        results.into_iter().find_map(|((base, a), (_, b))| {
             let at = a.iter().zip(b).position(|(a, b)| a != b)?;
             let byte = (a[at] ^ b[at]).trailing_zeros() / 8;
             Some(base + 8 * at as u64 + u64::from(byte))

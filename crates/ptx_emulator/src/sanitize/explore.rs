@@ -33,7 +33,8 @@ pub(crate) fn check(
             let (outcome, _) = run(&request, options, &mut ledger);
             // After a fault what was written is a part of the result: there is nothing to compare.
             if own.fault.is_none() && outcome.fault.is_none() {
-                let address = request.table.image().first_difference(&after);
+                let heap = request.table.heap_base();
+                let address = request.table.image().first_difference(&after, heap);
                 if let Some(address) = address {
                     report(&request, &before, address, &mut ledger);
                 }

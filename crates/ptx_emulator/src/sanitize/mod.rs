@@ -26,6 +26,7 @@ use bounds::Bounds;
 use init::Init;
 pub(crate) use init::Written;
 use race::Race;
+use std::ops::Range;
 
 /// Watches one launch.
 pub(crate) struct Sanitizer<'a> {
@@ -143,6 +144,15 @@ impl Observer for Sanitizer<'_> {
         }
         if let Some(init) = &mut self.init {
             init.access(scene, ledger, pc, seen);
+        }
+    }
+
+    fn takes(&mut self, heap: u64, chunk: Range<u64>) {
+        if let Some(race) = &mut self.race {
+            race.takes(heap, chunk.clone());
+        }
+        if let Some(init) = &mut self.init {
+            init.takes(heap, chunk);
         }
     }
 

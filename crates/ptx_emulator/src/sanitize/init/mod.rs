@@ -11,6 +11,9 @@
 //! detector did not watch may have written anywhere, so after it everything counts as written. A module's variables
 //! always do.
 //!
+//! The heap of device code is as shared memory: a chunk has no values when `malloc` gives it out, and undefined bits may be
+//! stored there, as a vector that grows copies its spare room too.
+//!
 //! Most warps hold no undefined value at all. Then an instruction costs one test, and an access a few.
 
 mod entry;
@@ -23,8 +26,8 @@ mod transfer;
 
 use super::{Actor, Ledger, Scene};
 use crate::decode::Cell;
-use crate::exec::{Frame, Request, Turn, lanes};
-use crate::memory::Defined;
+use crate::exec::{Frame, Region, Request, Turn, lanes};
+use crate::memory::{Allocation, Defined};
 use follow::Step;
 use registers::{Origin, Registers, Source};
 use std::collections::HashMap;
@@ -39,6 +42,8 @@ pub(crate) struct Init {
     entries: HashMap<u32, Vec<Cell>>,
     blocks: Vec<Block>,
     global: Written,
+    /// The address of device code's heap, which is always in `global`; of no allocation when there is none.
+    heap: u64,
     /// Where in shared memory the asynchronous copy that is running goes.
     copy_to: u64,
 }
@@ -59,18 +64,31 @@ struct Warp {
     local: Vec<u32>,
 }
 
+/// What an allocation holds, ready to lose some of it.
+fn written(allocation: &Allocation) -> Defined {
+    let mut defined = allocation.defined().clone();
+    if defined.is_complete() {
+        defined = Defined::nothing(allocation.size);
+        defined.fill(0, allocation.size);
+    }
+    defined
+}
+
 impl Init {
     pub(crate) fn new(request: &Request<'_>, gaps: impl Iterator<Item = Range<u64>>) -> Self {
         let allocations = request.table.allocations().iter();
-        let unwritten = allocations.filter(|allocation| !allocation.defined().is_complete());
+        let heap = request.table.heap_base();
+        let unwritten = allocations
+            .filter(|allocation| allocation.base == heap || !allocation.defined().is_complete());
         Self {
             shared_bytes: request.shared_bytes,
             gaps: gaps.collect(),
             entries: HashMap::new(),
             blocks: Vec::new(),
             global: unwritten
-                .map(|allocation| (allocation.base, allocation.defined().clone()))
+                .map(|allocation| (allocation.base, written(allocation)))
                 .collect(),
+            heap,
             copy_to: 0,
         }
     }
@@ -141,6 +159,18 @@ impl Init {
         let local = &mut self.blocks[turn.slot].warps[turn.warp as usize].local;
         let bytes = local.iter_mut().skip(to as usize).take(size as usize);
         bytes.for_each(|lanes| *lanes &= !mask);
+    }
+
+    /// A chunk of the heap loses what its last owner left there.
+    pub(crate) fn takes(&mut self, heap: u64, chunk: Range<u64>) {
+        if let Some(defined) = self.global.get_mut(&heap) {
+            defined.forget(chunk);
+        }
+    }
+
+    /// Whether what is stored there is seen by nobody but device code that loads it.
+    fn is_private(&self, region: Region<'_>) -> bool {
+        !matches!(region, Region::Global(allocation) if allocation.base != self.heap)
     }
 
     /// Follows undefined values through an instruction; `mask` is what its guard lets through of `active`.

@@ -27,7 +27,9 @@ impl Init {
         let turn = &scene.turn;
         let block = &self.blocks[turn.slot];
         let known = match seen.region {
-            Region::Global(allocation) => allocation.defined().is_complete(),
+            Region::Global(allocation) => {
+                allocation.base != self.heap && allocation.defined().is_complete()
+            }
             Region::Shared => block.shared.is_complete(),
             Region::Param => true,
             Region::Local => false,
@@ -134,7 +136,7 @@ impl Init {
         transfer: &Transfer,
     ) {
         let turn = &scene.turn;
-        let global = matches!(seen.region, Region::Global(_));
+        let private = self.is_private(seen.region);
         let size = u32::from(transfer.size);
         for lane in lanes(seen.lanes) {
             let mut undefined = 0;
@@ -146,7 +148,7 @@ impl Init {
                     continue;
                 };
                 let bytes = bytes_of(bits) & low_bits(size);
-                if !global {
+                if private {
                     undefined |= bytes << (element as u32 * size);
                 } else if bytes == low_bits(size) || spread_bytes(bytes) & !bits != 0 {
                     let target = target(seen, lane, element as u32 * size, size);
@@ -254,6 +256,7 @@ impl Init {
         op: &MatrixOp,
     ) {
         let turn = &scene.turn;
+        let private = self.is_private(seen.region);
         let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
         let lane_of = |lane| {
             let value = |&a: &Reg| registers.get(&turn.base, a.into(), lane);
@@ -263,14 +266,13 @@ impl Init {
                 .map(|(_, origin)| (lane, origin))
         };
         let undefined = (0..32).find_map(lane_of);
-        let global = matches!(seen.region, Region::Global(_));
-        if let (Some((lane, origin)), true) = (undefined, global) {
+        if let (Some((lane, origin)), false) = (undefined, private) {
             let target = target(seen, lane, 0, seen.size);
             let mut step = Step::new(scene, ledger, registers, pc);
             step.report(lane, Use::Stored(target), origin);
         }
         let bytes = match undefined {
-            Some(_) if !global => low_bits(seen.size),
+            Some(_) if private => low_bits(seen.size),
             _ => 0,
         };
         for lane in lanes(seen.lanes) {

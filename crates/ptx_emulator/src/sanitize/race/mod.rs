@@ -30,6 +30,7 @@ use page::PAGE_BYTES;
 use report::Report;
 use shadow::Shadow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The detector's memory of one launch.
 pub(crate) struct Race {
@@ -319,6 +320,11 @@ impl Race {
         if let Op::Mbarrier(op) = &scene.program.code[pc as usize].op {
             self.operate(scene, op, seen, frame, memory);
         }
+    }
+
+    /// A chunk of the heap begins anew: `free` and `malloc` order what was done there before.
+    pub(crate) fn takes(&mut self, heap: u64, chunk: Range<u64>) {
+        shadow_of(&mut self.global, &mut self.recent, heap).forget(chunk);
     }
 
     pub(crate) fn warp_barrier(&mut self, slot: usize, warp: u32, mask: u32) {

@@ -1,6 +1,7 @@
 //! What is remembered of memory: for each 4-byte word the last write and the accesses since.
 
-use super::page::{PAGE_BYTES, Page};
+use super::page::{LINE_BYTES, PAGE_BYTES, Page};
+use std::ops::Range;
 
 /// In [`Record::pc`]: the access wrote.
 const WRITES: u32 = 1 << 31;
@@ -109,6 +110,24 @@ impl Shadow {
             .for_each(|page| page.clear());
         self.bytes.clear();
         self.spilled.0.clear();
+    }
+
+    /// Forgets the accesses to some words.
+    pub(super) fn forget(&mut self, bytes: Range<u64>) {
+        let end = bytes.end.next_multiple_of(4);
+        let mut start = bytes.start;
+        while start < end {
+            let next = end.min((start / LINE_BYTES + 1) * LINE_BYTES);
+            if let Some(Some(page)) = self.pages.get_mut((start / PAGE_BYTES) as usize) {
+                if next - start == LINE_BYTES {
+                    page.make_whole(start, Cell::default());
+                } else {
+                    page.words(start, ((next - start) / 4) as usize)
+                        .fill(Cell::default());
+                }
+            }
+            start = next;
+        }
     }
 
     /// Whether there was no room for a part of it.
