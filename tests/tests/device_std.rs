@@ -225,6 +225,76 @@ fn wide_integers_trait_objects_closures_iterators_and_cores_atomics() {
     }
 }
 
+/// Pairs of words for `wide_conversions`: integers at and beside every power of two and every tie, floats at every exponent and at the
+/// ends of the integers' ranges.
+fn wide_words() -> Vec<u64> {
+    let powers = (0..128).map(|shift| 1_u128 << shift);
+    let integers = powers.flat_map(|power| {
+        // Halves of the last place of an `f64` and an `f32` of that size.
+        [0, power >> 53, power >> 24]
+            .map(|half| power | half)
+            .into_iter()
+            .flat_map(|value| [value - 1, value, value + 1])
+            .flat_map(|value| [value, !value, value.wrapping_mul(3)])
+    });
+    let integers = integers.chain([
+        0,
+        u128::MAX,
+        u128::MAX - (1 << 103),
+        u128::MAX - (1 << 103) + 1,
+    ]);
+    let doubles = (0..2048_u64).flat_map(|exponent| {
+        [0, 1, 0x8_0000_0000_0000, 0xf_ffff_ffff_ffff].map(|mantissa| exponent << 52 | mantissa)
+    });
+    let doubles = doubles.flat_map(|bits| [bits, bits | 1 << 63]);
+    let singles = (0..256_u64).flat_map(|exponent| {
+        [0, 1, 0x40_0000, 0x7f_ffff].map(|mantissa| exponent << 23 | mantissa)
+    });
+    let singles = singles.flat_map(|bits| [bits, bits | 1 << 31]);
+    let integers = integers.flat_map(|value| [value as u64, (value >> 64) as u64]);
+    let floats = doubles.zip(singles.cycle());
+    integers
+        .chain(floats.flat_map(|(double, single)| [double, single]))
+        .collect()
+}
+
+#[test]
+fn wide_integers_become_floats_and_floats_wide_integers_as_on_the_host() {
+    let words = wide_words();
+    let rows = words.len() / 2;
+    for bench in benches() {
+        let input = DeviceBuffer::from_slice(&bench.device, &words).unwrap();
+        let shape = blocks((rows as u32).div_ceil(128), 128);
+        let got: Vec<u64> = bench.run(
+            "wide_conversions",
+            shape,
+            Arguments::new().slice(&input),
+            12 * rows,
+        );
+        for (pair, got) in words.chunks(2).zip(got.chunks(12)) {
+            let wide = u128::from(pair[1]) << 64 | u128::from(pair[0]);
+            let (double, single) = (f64::from_bits(pair[0]), f32::from_bits(pair[1] as u32));
+            let floats = [
+                (wide as f64).to_bits(),
+                (wide as i128 as f64).to_bits(),
+                (wide as f32).to_bits().into(),
+                (wide as i128 as f32).to_bits().into(),
+            ];
+            assert_eq!(got[..4], floats, "{wide:#x}");
+            let integers = [
+                double as u128,
+                double as i128 as u128,
+                single as u128,
+                single as i128 as u128,
+            ];
+            let got = got[4..]
+                .chunks(2)
+                .map(|word| u128::from(word[1]) << 64 | u128::from(word[0]));
+            assert_eq!(got.collect::<Vec<_>>(), integers, "{double:e}, {single:e}");
+        }
+    }
+}
+
 #[test]
 fn shuffles_move_any_width() {
     for bench in benches() {

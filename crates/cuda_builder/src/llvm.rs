@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
-    address_space, atomic, barrier, contract, convergent, extension, flush, functions,
-    generic_access, launch_bounds, libm, remainder, visible,
+    address_space, atomic, barrier, contract, convergent, extension, flush, formatting, functions,
+    generic_access, launch_bounds, libm, remainder, visible, wide,
 };
 use crate::nvvm;
 use crate::output::Folder;
@@ -22,7 +22,7 @@ pub(crate) fn emit_ptx(
     folder: &Folder,
 ) -> Result<(), CudaBuilderError> {
     let linked = link(toolchain, bitcode, folder)?;
-    let mut linked = remainder::lower(&linked);
+    let mut linked = wide::lower(&remainder::lower(&linked));
     if builder.override_libm {
         linked = libm::forward(&linked);
     }
@@ -39,7 +39,8 @@ pub(crate) fn emit_ptx(
     barrier::check(&linked)?;
     let lowered = address_space::lower(&linked, builder.use_constant_memory_space)?;
     let lowered = launch_bounds::mark(&visible::unmark(&lowered));
-    let mut lowered = atomic::order(&convergent::mark(&lowered));
+    let lowered = atomic::order(&convergent::mark(&lowered));
+    let mut lowered = formatting::shrink(&lowered);
     if builder.ftz {
         lowered = flush::mark(&lowered);
     }
@@ -111,6 +112,8 @@ fn link(
     run(llvm_link()
         .args(["--only-needed", "-S"])
         .arg(&crates)
+        // Twice, for each archive adds only what those before it need: core calls compiler_builtins' `memcmp`, and that core's panics.
+        .args(&bitcode.standard_library)
         .args(&bitcode.standard_library)
         .arg("-o")
         .arg(&linked))?;

@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use cuda_std::half::{bf16, f16};
 use cuda_std::prelude::*;
 
+use crate::put;
+
 /// Something with an area, to be called through a table.
 trait Shape {
     fn area(&self) -> u32;
@@ -90,5 +92,41 @@ pub unsafe fn shuffles_of_other_widths(out: *mut u64) {
     for (column, value) in (0..).zip(columns) {
         // SAFETY: the crate's rule.
         unsafe { crate::put(out, lane, 7, column, value) };
+    }
+}
+
+/// For each pair of words as a 128-bit integer, low word first, 4 columns: that integer, unsigned and signed, as `f64` and as `f32`,
+/// in bits. Then 8 more: the first word as `f64` and the low half of the second one as `f32`, as `u128` and `i128`, in two words each.
+#[kernel]
+pub unsafe fn wide_conversions(words: &[u64], out: *mut u64) {
+    let row = thread::index_1d();
+    let first = 2 * row as usize;
+    if first + 1 >= words.len() {
+        return;
+    }
+    let (low, high) = (words[first], words[first + 1]);
+    let wide = u128::from(high) << 64 | u128::from(low);
+    let (double, single) = (f64::from_bits(low), f32::from_bits(high as u32));
+    let integers = [
+        double as u128,
+        double as i128 as u128,
+        single as u128,
+        single as i128 as u128,
+    ];
+    let columns = [
+        (wide as f64).to_bits(),
+        (wide as i128 as f64).to_bits(),
+        (wide as f32).to_bits().into(),
+        (wide as i128 as f32).to_bits().into(),
+    ]
+    .into_iter()
+    .chain(
+        integers
+            .into_iter()
+            .flat_map(|value| [value as u64, (value >> 64) as u64]),
+    );
+    for (column, value) in (0..).zip(columns) {
+        // SAFETY: the crate's rule.
+        unsafe { put(out, row, 12, column, value) };
     }
 }

@@ -1,0 +1,242 @@
+//! Conversions between floats and 128-bit integers.
+//!
+//! PTX converts up to 64 bits, and LLVM's code generator stops at more ("unsupported library call"). Each conversion becomes a call of a
+//! function made of narrower ones, which is appended to the module: halves of 64 bits, put together exactly, so that the one rounding is
+//! the hardware's.
+
+/// Rewrites every conversion of scalars.
+pub(crate) fn lower(ir: &str) -> String {
+    let mut lowered = String::with_capacity(ir.len() + 128);
+    let mut used = Vec::new();
+    for line in ir.lines() {
+        match Conversion::of(line) {
+            Some((_, "", _)) => continue, // a declaration of what is defined below
+            Some((conversion, result, operand)) => {
+                let Conversion { from, to, .. } = conversion;
+                let function = conversion.function();
+                lowered.push_str(&format!(
+                    "{result} = call {to} @{function}({from} {operand})"
+                ));
+                if let Some((_, position)) = line.split_once(", !dbg ") {
+                    lowered.push_str(&format!(", !dbg {position}"));
+                }
+                if !used.contains(&conversion) {
+                    used.push(conversion);
+                }
+            }
+            None => lowered.push_str(line),
+        }
+        lowered.push('\n');
+    }
+    let mut declared = ir.to_owned();
+    for conversion in used {
+        let function = conversion.definition();
+        for (intrinsic, declaration) in INTRINSICS {
+            if function.contains(intrinsic) && !declared.contains(intrinsic) {
+                declared.push_str(intrinsic);
+                lowered.push_str(declaration);
+            }
+        }
+        lowered.push_str(&function);
+    }
+    lowered
+}
+
+/// Integers are signed or not; what does not fit becomes the nearest integer, and NaN 0, as `as` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Conversion {
+    signed: bool,
+    from: &'static str,
+    to: &'static str,
+}
+
+const INTRINSICS: [(&str, &str); 2] = [
+    (
+        "@llvm.ctlz.i128(",
+        "declare i128 @llvm.ctlz.i128(i128, i1)\n",
+    ),
+    (
+        "@llvm.fptoui.sat.i64.f64(",
+        "declare i64 @llvm.fptoui.sat.i64.f64(double)\n",
+    ),
+];
+
+impl Conversion {
+    /// The conversion in a line, with the register of its result and its operand: `  %2 = uitofp i128 %1 to double, !dbg !7`, or
+    /// `  %2 = call i128 @llvm.fptosi.sat.i128.f32(float %1)`. A declaration of such a function has an empty result.
+    fn of(line: &str) -> Option<(Self, &str, &str)> {
+        let line = line.split(", !dbg ").next()?;
+        for (float, suffix) in [("float", "f32"), ("double", "f64")] {
+            for (signed, sign) in [(false, 'u'), (true, 's')] {
+                let conversion = |from, to| Self { signed, from, to };
+                if let Some((result, operation)) = line.split_once(&format!(" = {sign}itofp ")) {
+                    // A flag may stand before the type, a vector's bracket may not.
+                    let (before, operand) = operation.split_once("i128 ")?;
+                    let operand = operand.strip_suffix(&format!(" to {float}"));
+                    if let (true, Some(operand)) = (!before.contains('<'), operand) {
+                        return Some((conversion("i128", float), result, operand));
+                    }
+                }
+                if let Some((result, operation)) =
+                    line.split_once(&format!(" = fpto{sign}i {float} "))
+                    && let Some(operand) = operation.strip_suffix(" to i128")
+                {
+                    return Some((conversion(float, "i128"), result, operand));
+                }
+                let saturating = format!("@llvm.fpto{sign}i.sat.i128.{suffix}({float}");
+                if let Some((before, operand)) = line.split_once(&saturating) {
+                    if before.starts_with("declare ") {
+                        return Some((conversion(float, "i128"), "", ""));
+                    }
+                    let (result, _) = before.split_once(" = ")?;
+                    // `noundef` and other attributes stand before the operand.
+                    let operand = operand.split(')').next()?.rsplit(' ').next()?;
+                    return Some((conversion(float, "i128"), result, operand));
+                }
+            }
+        }
+        None
+    }
+
+    fn function(self) -> String {
+        let sign = if self.signed { 'i' } else { 'u' };
+        let name = |ty: &str| ty.replace("i128", &format!("{sign}128"));
+        format!("cuda_builder.{}.to.{}", name(self.from), name(self.to))
+    }
+
+    fn definition(self) -> String {
+        let Self { from, to, .. } = self;
+        let body = match (from, self.signed) {
+            ("i128", signed) => to_float(to, signed),
+            (_, signed) => to_integer(from, signed),
+        };
+        let function = self.function();
+        format!(
+            "\ndefine internal {to} @{function}({from} %x) nounwind willreturn memory(none) {{\n{body}}}\n"
+        )
+    }
+}
+
+/// The integer without its leading zeros has a high half that says all that rounding asks for, once its last bit tells whether
+/// anything follows. A power of two scales it back, which is exact.
+fn to_float(float: &str, signed: bool) -> String {
+    // How wide the float is, where its exponent begins, and the exponent of 2⁶⁴.
+    let (bits, shift, exponent) = match float {
+        "float" => ("i32", 23, 127 + 64),
+        _ => ("i64", 52, 1023 + 64),
+    };
+    let (magnitude, end) = if signed {
+        (
+            "  %negative = icmp slt i128 %x, 0\n\
+             \x20 %opposite = sub i128 0, %x\n\
+             \x20 %m = select i1 %negative, i128 %opposite, i128 %x\n",
+            format!(
+                "  %below = fneg {float} %value\n\
+                 \x20 %result = select i1 %negative, {float} %below, {float} %value\n\
+                 \x20 ret {float} %result\n"
+            ),
+        )
+    } else {
+        ("  %m = add i128 %x, 0\n", format!("  ret {float} %value\n"))
+    };
+    format!(
+        "{magnitude}\
+         \x20 %zeros = call i128 @llvm.ctlz.i128(i128 %m, i1 false)\n\
+         \x20 %places = and i128 %zeros, 127\n\
+         \x20 %left = shl i128 %m, %places\n\
+         \x20 %upper = lshr i128 %left, 64\n\
+         \x20 %high = trunc i128 %upper to i64\n\
+         \x20 %low = trunc i128 %left to i64\n\
+         \x20 %more = icmp ne i64 %low, 0\n\
+         \x20 %sticky = zext i1 %more to i64\n\
+         \x20 %digits = or i64 %high, %sticky\n\
+         \x20 %rounded = uitofp i64 %digits to {float}\n\
+         \x20 %down = trunc i128 %places to {bits}\n\
+         \x20 %power = sub {bits} {exponent}, %down\n\
+         \x20 %placed = shl {bits} %power, {shift}\n\
+         \x20 %scale = bitcast {bits} %placed to {float}\n\
+         \x20 %value = fmul {float} %rounded, %scale\n\
+         {end}"
+    )
+}
+
+/// The halves of the magnitude, each of them exact; then the ends of the range.
+fn to_integer(float: &str, signed: bool) -> String {
+    let widen = match float {
+        "float" => "  %d = fpext float %x to double\n",
+        _ => "  %d = fadd double %x, -0.0\n",
+    };
+    let (magnitude, end) = if signed {
+        (
+            "  %negative = fcmp olt double %d, 0.0\n\
+             \x20 %opposite = fneg double %d\n\
+             \x20 %m = select i1 %negative, double %opposite, double %d\n",
+            // 2¹²⁷
+            "  %large = fcmp oge double %m, 0x47E0000000000000\n\
+             \x20 %below = sub i128 0, %whole\n\
+             \x20 %within = select i1 %negative, i128 %below, i128 %whole\n\
+             \x20 %end = select i1 %negative, i128 -170141183460469231731687303715884105728, i128 170141183460469231731687303715884105727\n",
+        )
+    } else {
+        (
+            "  %m = fadd double %d, -0.0\n",
+            // 2¹²⁸
+            "  %large = fcmp oge double %m, 0x47F0000000000000\n\
+             \x20 %within = add i128 %whole, 0\n\
+             \x20 %end = sub i128 0, 1\n",
+        )
+    };
+    // 2⁻⁶⁴ and 2⁶⁴
+    format!(
+        "{widen}{magnitude}\
+         \x20 %shifted = fmul double %m, 0x3BF0000000000000\n\
+         \x20 %high = call i64 @llvm.fptoui.sat.i64.f64(double %shifted)\n\
+         \x20 %floor = uitofp i64 %high to double\n\
+         \x20 %upper = fmul double %floor, 0x43F0000000000000\n\
+         \x20 %rest = fsub double %m, %upper\n\
+         \x20 %low = call i64 @llvm.fptoui.sat.i64.f64(double %rest)\n\
+         \x20 %wide.high = zext i64 %high to i128\n\
+         \x20 %wide.low = zext i64 %low to i128\n\
+         \x20 %placed = shl i128 %wide.high, 64\n\
+         \x20 %whole = or i128 %placed, %wide.low\n\
+         {end}\
+         \x20 %result = select i1 %large, i128 %end, i128 %within\n\
+         \x20 ret i128 %result\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lower;
+
+    #[test]
+    fn conversions_become_calls_of_functions_that_are_defined_once() {
+        let ir = "  %2 = uitofp i128 %1 to double, !dbg !7\n\
+                  \x20 %3 = uitofp nneg i128 %2 to double\n\
+                  \x20 %4 = sitofp i128 -5 to float\n\
+                  \x20 %5 = fptosi double %2 to i128\n\
+                  \x20 %6 = tail call noundef i128 @llvm.fptoui.sat.i128.f32(float noundef %4), !dbg !8\n\
+                  declare i128 @llvm.fptoui.sat.i128.f32(float) #2\n\
+                  declare i64 @llvm.fptoui.sat.i64.f64(double) #2\n";
+        let lowered = lower(ir);
+        let (calls, functions) = lowered.split_once("\ndefine ").unwrap();
+        assert_eq!(
+            calls,
+            "  %2 = call double @cuda_builder.u128.to.double(i128 %1), !dbg !7\n\
+             \x20 %3 = call double @cuda_builder.u128.to.double(i128 %2)\n\
+             \x20 %4 = call float @cuda_builder.i128.to.float(i128 -5)\n\
+             \x20 %5 = call i128 @cuda_builder.double.to.i128(double %2)\n\
+             \x20 %6 = call i128 @cuda_builder.float.to.u128(float %4), !dbg !8\n\
+             declare i64 @llvm.fptoui.sat.i64.f64(double) #2\n\
+             declare i128 @llvm.ctlz.i128(i128, i1)\n"
+        );
+        assert_eq!(functions.matches("define internal").count(), 3);
+        assert_eq!(functions.matches("declare").count(), 0);
+    }
+
+    #[test]
+    fn narrower_integers_are_left_alone() {
+        let ir = "  %2 = uitofp i64 %1 to double\n  %3 = fptoui float %2 to i32\n";
+        assert_eq!(lower(ir), ir);
+    }
+}
