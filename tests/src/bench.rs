@@ -21,7 +21,13 @@ pub struct Bench {
 
 /// The emulator, and the GPU where there is one, with the kernels of `device_api`.
 pub fn benches() -> Vec<Bench> {
-    devices().into_iter().map(Bench::new).collect()
+    benches_of("device_api")
+}
+
+/// The emulator, and the GPU where there is one, with the kernels of a crate.
+pub fn benches_of(stem: &str) -> Vec<Bench> {
+    let of_crate = |device| Bench::of(stem, device);
+    devices().into_iter().map(of_crate).collect()
 }
 
 fn devices() -> Vec<Device> {
@@ -63,8 +69,13 @@ pub fn kernel_crates() -> &'static [Bench] {
 impl Bench {
     /// Loads the newest PTX of `device_api` that the device can run.
     pub fn new(device: Device) -> Self {
+        Self::of("device_api", device)
+    }
+
+    /// Loads the newest PTX of a crate that the device can run.
+    pub fn of(stem: &str, device: Device) -> Self {
         let capability = device.properties().compute_capability;
-        let file = PtxSource::of_crate("device_api").select(capability);
+        let file = PtxSource::of_crate(stem).select(capability);
         Self::with(device, &file.unwrap())
     }
 

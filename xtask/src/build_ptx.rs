@@ -46,13 +46,12 @@ pub(crate) fn broken_kernels() -> Result<()> {
 }
 
 /// Builds the kernels that exercise `cuda_std`, for its tests.
-pub(crate) fn device_api() -> Result<()> {
-    build(
-        &workspace::ptx()?,
-        "tests/device_api",
-        NvvmArch::Compute80,
-        true,
-    )
+pub(crate) fn device_tests() -> Result<()> {
+    let folder = workspace::ptx()?;
+    ["device_api", "device_heap", "device_prints"]
+        .map(|name| format!("tests/{name}"))
+        .iter()
+        .try_for_each(|place| build(&folder, place, NvvmArch::Compute80, true))
 }
 
 /// Builds the small crates of `tests/kernel_crates`, all in one PTX file a target, for their tests.

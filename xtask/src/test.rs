@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let ((), ptx_time) = step("kernels to PTX", || {
         build_ptx::kernels(&[NvvmArch::Compute80], false)?;
         build_ptx::broken_kernels()?;
-        build_ptx::device_api()?;
+        build_ptx::device_tests()?;
         build_ptx::kernel_crates()
     })?;
     let ((), verify_time) = step("PTX through ptxas", || verify_ptx::verify(&ptxas, &[]))?;

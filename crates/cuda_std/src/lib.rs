@@ -31,6 +31,7 @@
     feature(
         alloc_error_handler,
         asm_experimental_arch,
+        linkage,
         link_llvm_intrinsics,
         rustc_attrs
     )
@@ -48,8 +49,7 @@ pub mod io;
 pub mod mem;
 pub mod misc;
 mod nvvm;
-#[cfg(target_arch = "nvptx64")]
-mod panic;
+pub mod panic;
 pub mod prelude;
 pub mod ptr;
 pub mod shared;

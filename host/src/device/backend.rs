@@ -37,6 +37,11 @@ pub(super) trait Backend: Send + Sync {
 
     fn load(self: Arc<Self>, ptx: &str, origin: &str) -> Result<Box<dyn Program>, DeviceError>;
 
+    /// The bytes of stack that each thread of a kernel has.
+    fn stack_bytes(&self) -> Result<usize, DeviceError>;
+
+    fn set_stack_bytes(&self, bytes: usize) -> Result<(), DeviceError>;
+
     fn synchronize(&self) -> Result<(), DeviceError>;
 
     /// The profiles since the last call, where somebody makes them.

@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::ffi::{CString, c_void};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cust::CudaApiVersion;
-use cust::context::{Context, CurrentContext};
+use cust::context::{Context, CurrentContext, ResourceLimit};
 use cust::device::DeviceAttribute;
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
@@ -18,10 +19,17 @@ use cust_raw::{CUdevice_attribute, CUfunction_attribute, CUjit_option, CUresult}
 use libcuda_loader::Failure;
 
 use super::backend::{Backend, HostMemory, Moment, Program, Queue};
+use super::error::loses_context;
+use super::panics::Listener;
+use super::waiting::{LOST, usable};
 use super::{DeviceError, DeviceKind, DeviceProperties, LaunchPlan};
+
+/// A thread's stack in bytes when kernels format, which takes more than the 1 KiB that CUDA gives unasked.
+const STACK_FOR_FORMATTING: usize = 8 << 10;
 
 /// Opens the first GPU that the driver shows.
 pub(super) fn connect() -> Result<Arc<dyn Backend>, DeviceError> {
+    usable()?;
     match CudaDevice::connect() {
         Ok(device) => Ok(Arc::new(device)),
         Err(error) => Err(DeviceError::NoGpu {
@@ -34,14 +42,19 @@ pub(super) fn connect() -> Result<Arc<dyn Backend>, DeviceError> {
 }
 
 /// Fields are dropped in this order: the stream before its context.
-struct CudaDevice {
-    stream: Stream,
-    context: Context,
+pub(super) struct CudaDevice {
+    pub(super) stream: Stream,
+    pub(super) context: Context,
     properties: DeviceProperties,
+    /// The user has chosen the stack's size.
+    stack_is_set: AtomicBool,
+    /// The modules that can panic.
+    pub(super) listeners: Mutex<Vec<Weak<Listener>>>,
 }
 
 struct CudaProgram {
-    module: cust::module::Module,
+    module: Arc<cust::module::Module>,
+    listener: Option<Arc<Listener>>,
     origin: String,
     device: Arc<CudaDevice>,
 }
@@ -54,10 +67,17 @@ fn failure(error: CudaError) -> Failure {
     })
 }
 
-fn driver_error(doing: impl Into<String>) -> impl FnOnce(CudaError) -> DeviceError {
-    move |error| DeviceError::Driver {
-        doing: doing.into(),
-        failure: failure(error),
+pub(super) fn driver_error(doing: impl Into<String>) -> impl FnOnce(CudaError) -> DeviceError {
+    move |error| {
+        let failure = failure(error);
+        let error = DeviceError::Driver {
+            doing: doing.into(),
+            failure,
+        };
+        if loses_context(failure.code) {
+            LOST.get_or_init(|| error.to_string());
+        }
+        error
     }
 }
 
@@ -80,14 +100,33 @@ impl CudaDevice {
             stream,
             context,
             properties,
+            stack_is_set: AtomicBool::new(false),
+            listeners: Mutex::default(),
         })
     }
 
     /// Makes the context current in this thread, as every call below needs.
     fn enter(&self) -> Result<(), DeviceError> {
+        usable()?;
         CurrentContext::set_current(&self.context)
             .map_err(driver_error("entering the GPU's context"))
     }
+
+    /// Calls through pointers, as formatting makes them, leave the compiler unable to count a kernel's stack.
+    fn stack_for_formatting(&self) -> Result<(), DeviceError> {
+        let is_set = self.stack_is_set.load(Ordering::Relaxed);
+        if is_set || self.stack_bytes()? >= STACK_FOR_FORMATTING {
+            return Ok(());
+        }
+        resize_stack(STACK_FOR_FORMATTING)
+    }
+}
+
+/// In the current context.
+fn resize_stack(bytes: usize) -> Result<(), DeviceError> {
+    CurrentContext::set_resource_limit(ResourceLimit::StackSize, bytes).map_err(driver_error(
+        format!("asking for a stack of {bytes} bytes a thread"),
+    ))
 }
 
 fn properties(device: cust::device::Device) -> CudaResult<DeviceProperties> {
@@ -162,7 +201,8 @@ impl Backend for CudaDevice {
     }
 
     fn free(&self, address: u64) {
-        if self.enter().is_ok() {
+        // The driver waits for all kernels before it gives memory back.
+        if self.enter().is_ok() && self.settle_panics().is_ok() {
             // SAFETY: the address came from `alloc` and is freed once.
             let _ = unsafe { cuda_free(DevicePointer::<u8>::from_raw(address)) };
         }
@@ -170,6 +210,7 @@ impl Backend for CudaDevice {
 
     fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.enter()?;
+        self.settle_panics()?;
         let mut memory = bytes_at(address, bytes.len());
         memory
             .copy_from(bytes)
@@ -177,7 +218,7 @@ impl Backend for CudaDevice {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        self.enter()?;
+        self.synchronize()?;
         let memory = bytes_at(address, bytes.len());
         memory
             .copy_to(bytes)
@@ -250,18 +291,45 @@ impl Backend for CudaDevice {
                 failure: Some(failure),
             }
         })?;
+        let module = Arc::new(module);
+        let listening = || driver_error(format!("listening to panics of {origin}"));
+        let listener = Listener::attach(&module)
+            .map_err(listening())?
+            .map(Arc::new);
+        if let Some(listener) = &listener {
+            self.listeners
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Arc::downgrade(listener));
+        }
+        if ptx.contains(".callprototype") {
+            self.stack_for_formatting()?;
+        }
         Ok(Box::new(CudaProgram {
             module,
+            listener,
             origin: origin.to_owned(),
             device: self,
         }))
     }
 
+    fn stack_bytes(&self) -> Result<usize, DeviceError> {
+        self.enter()?;
+        CurrentContext::get_resource_limit(ResourceLimit::StackSize)
+            .map_err(driver_error("asking for the stack's size"))
+    }
+
+    fn set_stack_bytes(&self, bytes: usize) -> Result<(), DeviceError> {
+        self.enter()?;
+        self.settle_panics()?;
+        resize_stack(bytes)?;
+        self.stack_is_set.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn synchronize(&self) -> Result<(), DeviceError> {
         self.enter()?;
-        self.stream
-            .synchronize()
-            .map_err(driver_error("waiting for the GPU"))
+        self.wait(&self.stream)
     }
 }
 
@@ -294,7 +362,7 @@ impl Queue for CudaQueue {
 
     fn synchronize(&self) -> Result<(), DeviceError> {
         self.device.enter()?;
-        (self.stream.synchronize()).map_err(driver_error("waiting for a stream of the GPU"))
+        self.device.wait(&self.stream)
     }
 }
 
@@ -387,6 +455,9 @@ impl Program for CudaProgram {
             .iter()
             .map(|bytes| bytes.as_ptr().cast_mut().cast::<c_void>())
             .collect();
+        if let Some(listener) = &self.listener {
+            listener.starts(stream, &plan.kernel);
+        }
         // SAFETY: the caller promises fitting arguments; each pointer is valid for its bytes, which the driver copies
         // during the call.
         let result = unsafe {

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use ptx_emulator::metrics::Profile;
 use ptx_emulator::{
-    Emulator, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule, MemoryError, Module,
+    Emulator, Fault, FaultKind, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule,
+    MemoryError, Module,
 };
 
 use super::backend::{Backend, HostMemory, Moment, Program, Queue};
@@ -103,6 +104,18 @@ impl Backend for EmulatorDevice {
         let mut copied = vec![0; bytes];
         self.emulator.read(from, &mut copied)?;
         Ok(self.emulator.write(to, &copied)?)
+    }
+
+    fn stack_bytes(&self) -> Result<usize, DeviceError> {
+        Ok(self.emulator.limits().local_bytes_per_thread as usize)
+    }
+
+    fn set_stack_bytes(&self, bytes: usize) -> Result<(), DeviceError> {
+        let limit = self.stack_bytes()?;
+        if bytes > limit {
+            return Err(DeviceError::StackTooLarge { bytes, limit });
+        }
+        Ok(())
     }
 
     fn record(&self) -> Result<Box<dyn Moment>, DeviceError> {
@@ -245,7 +258,29 @@ impl Program for EmulatorProgram {
                     origin: self.origin.clone(),
                 })
             }
+            Err(LaunchError::Fault(fault)) => Err(panic(*fault)),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// A panic reads as on a GPU; any other fault is the emulator's own.
+fn panic(fault: Fault) -> DeviceError {
+    match fault.kind {
+        // C's `assert` names its function, a panic does not.
+        FaultKind::Assert {
+            message,
+            file,
+            line,
+            function,
+        } if function.is_empty() => DeviceError::Panicked {
+            kernel: fault.kernel,
+            message,
+            file,
+            line,
+            block: fault.block,
+            thread: fault.thread,
+        },
+        _ => LaunchError::Fault(Box::new(fault)).into(),
     }
 }

@@ -22,6 +22,31 @@ pub enum DeviceError {
         /// The call and its code.
         failure: Failure,
     },
+    /// A kernel panicked. The device can be used further; what the launch wrote before stays written.
+    #[error(
+        "kernel `{kernel}` panicked at {file}:{line}, block ({}), thread ({}): {message}",
+        index(.block), index(.thread)
+    )]
+    Panicked {
+        /// The kernel. Several, when several of one module were started since the last synchronisation on a GPU.
+        kernel: String,
+        /// The panic's message.
+        message: String,
+        /// The Rust source file.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The block's index in the grid.
+        block: [u32; 3],
+        /// The thread's index in the block: the first one that panicked.
+        thread: [u32; 3],
+    },
+    /// A kernel went wrong before in a way that CUDA does not let the process survive.
+    #[error("the GPU's context is lost, and no other can be made in this process: {cause}")]
+    ContextLost {
+        /// The first error.
+        cause: String,
+    },
     /// The device has not enough memory left.
     #[error("{device} has no room for {bytes} more bytes")]
     OutOfMemory {
@@ -29,6 +54,16 @@ pub enum DeviceError {
         device: String,
         /// The bytes asked for.
         bytes: u64,
+    },
+    /// The emulator's threads have less stack than was asked for.
+    #[error(
+        "a stack of {bytes} bytes is more than the emulator's threads have: {limit} bytes (EmulatorLimits::local_bytes_per_thread)"
+    )]
+    StackTooLarge {
+        /// The bytes asked for.
+        bytes: usize,
+        /// What they have.
+        limit: usize,
     },
     /// The host has not enough memory for what comes back from the device.
     #[error("the host has no room for {bytes} bytes")]
@@ -148,6 +183,9 @@ impl DeviceError {
             ),
             Self::UnknownKernel { .. } => Some("build it again: `cargo xtask build-ptx`"),
             Self::OutOfMemory { .. } => Some("use smaller input"),
+            Self::ContextLost { .. } => {
+                Some("start the program again; --device emulator shows the line that went wrong")
+            }
             Self::PtxRejected {
                 failure: Some(failure),
                 ..
@@ -158,6 +196,32 @@ impl DeviceError {
     }
 }
 
+/// Whether a driver's code means that this process cannot use the GPU any more.
+pub(super) fn loses_context(code: u32) -> bool {
+    use cust_raw::CUresult::*;
+    [
+        CUDA_ERROR_ECC_UNCORRECTABLE,
+        CUDA_ERROR_NVLINK_UNCORRECTABLE,
+        CUDA_ERROR_ILLEGAL_ADDRESS,
+        CUDA_ERROR_LAUNCH_TIMEOUT,
+        CUDA_ERROR_CONTEXT_IS_DESTROYED,
+        CUDA_ERROR_ASSERT,
+        CUDA_ERROR_HARDWARE_STACK_ERROR,
+        CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        CUDA_ERROR_MISALIGNED_ADDRESS,
+        CUDA_ERROR_INVALID_ADDRESS_SPACE,
+        CUDA_ERROR_INVALID_PC,
+        CUDA_ERROR_LAUNCH_FAILED,
+    ]
+    .iter()
+    .any(|&lost| code == lost as u32)
+}
+
+fn index(index: &[u32; 3]) -> String {
+    let [x, y, z] = index;
+    format!("{x}, {y}, {z}")
+}
+
 fn driver_hint(code: u32) -> Option<&'static str> {
     use cust_raw::CUresult::*;
     let is = |result: cust_raw::CUresult| code == result as u32;
@@ -165,9 +229,12 @@ fn driver_hint(code: u32) -> Option<&'static str> {
         Some("the PTX is newer than the driver: update the driver")
     } else if is(CUDA_ERROR_NOT_FOUND) {
         Some("the driver may be too old: update it")
-    } else if (CUDA_ERROR_ILLEGAL_ADDRESS as u32..=CUDA_ERROR_LAUNCH_FAILED as u32).contains(&code)
-    {
-        Some("the kernel failed on the GPU and ended its context; --device emulator shows the line")
+    } else if is(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) {
+        Some("the kernel needs too many registers for so many threads: use smaller blocks")
+    } else if loses_context(code) {
+        Some(
+            "the kernel failed on the GPU and ended its context; --device emulator shows the line, or that there is none: then deep calls need a larger stack (Device::set_stack_bytes)",
+        )
     } else {
         None
     }

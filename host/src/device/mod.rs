@@ -11,9 +11,11 @@ mod emulator;
 mod error;
 mod event;
 mod module;
+mod panics;
 mod properties;
 mod ptx;
 mod stream;
+mod waiting;
 mod watch;
 
 use std::sync::Arc;
@@ -143,12 +145,36 @@ impl Device {
         self.kernels.as_ref().map(|(_, file)| file)
     }
 
-    /// Loads any PTX text. `origin` says where it comes from, for messages.
+    /// Loads any PTX text. `origin` says where it comes from, for messages. On a GPU, PTX that calls through pointers gets a larger
+    /// stack: see [`set_stack_bytes`](Self::set_stack_bytes).
     ///
     /// # Errors
     /// [`DeviceError::PtxRejected`] with the reason of the driver or the emulator.
     pub fn load_ptx(&self, text: &str, origin: &str) -> Result<Module, DeviceError> {
         Module::load(&self.backend, text, origin)
+    }
+
+    /// The bytes of stack that each thread of a kernel may use.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn stack_bytes(&self) -> Result<usize, DeviceError> {
+        self.backend.stack_bytes()
+    }
+
+    /// Gives each thread of later launches so many bytes of stack (`CU_LIMIT_STACK_SIZE`), rounded up to what the device can do.
+    ///
+    /// CUDA counts what a kernel needs by itself, but for recursion and calls through pointers, as formatting and trait objects make
+    /// them: there the default holds, 1 KiB. [`load_ptx`](Self::load_ptx) raises that to 8 KiB when a module makes such calls and
+    /// nobody has set it; sorting more than some hundred elements, which recurses, takes 32 KiB. A stack that is too small ends the
+    /// launch with an illegal address, and the context with it. On a GPU every resident thread takes so much device memory: 8 KiB are 2.2 GB on an H200. On the
+    /// emulator the stack is [`EmulatorLimits::local_bytes_per_thread`] from the beginning, 128 KiB unless given, and takes no memory
+    /// that is not used: there, only asking for more than that is an error.
+    ///
+    /// # Errors
+    /// When the device cannot give so much.
+    pub fn set_stack_bytes(&self, bytes: usize) -> Result<(), DeviceError> {
+        self.backend.set_stack_bytes(bytes)
     }
 
     /// The profiles of the launches since the last call, in their order. Only a device that was made with

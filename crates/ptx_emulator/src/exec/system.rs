@@ -7,8 +7,8 @@ use crate::decode::op::Slot;
 use crate::fault::FaultKind;
 use std::sync::PoisonError;
 
-/// Longer strings are cut.
-const MAX_TEXT: u64 = 4096;
+/// Longer strings are cut: a GPU's buffer for what is printed holds some MiB.
+const MAX_TEXT: u64 = 1 << 20;
 
 /// A call by one lane.
 pub(super) struct Caller<'a, 'm> {
