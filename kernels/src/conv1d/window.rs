@@ -19,14 +19,15 @@
 //! | --- | --- | --- | --- | --- | --- | --- | --- |
 //! | **5** | 0.958 | 0.953 | 0.967 | 0.922 | 0.897 | 0.687, 0.71 | 0.975 |
 //! | 6 | 0.957 | 0.955 | 0.968 | 0.926 | 0.837 | 0.681, 0.71 | 0.979 |
-//! | 7, with spills | | | | | | 0.65 | 0.956 |
+//! | 7, with spills | | | | | | | 0.956 |
 //!
-//! With 3 packs a thread 31 taps reached 0.894 and 63 taps 0.65 of the FMA peak; with 7 packs, which leaves room for fewer threads, 0.899 and 0.66.
-//! Copies of 16 bytes, with the taps moved to fit, came to the same within 1 %; three tiles in shared memory were slower than two.
+//! In prototypes of the same design, with 7 blocks at once: 3 packs a thread instead of 5 gave 0.894 for 31 taps (5: 0.907) and 0.64 of the FMA peak
+//! for 63 (0.69). Copies of 16 bytes, with the taps moved to fit, came to the same within 1 %; three tiles in shared memory were slower than
+//! two.
 //!
-//! Where the rest goes, by ncu: with 31 taps memory is busy for 75 % of the time and the schedulers for 68 %, neither all the time, for a warp's
-//! copies and its arithmetic overlap only with other warps'. With 63 taps the schedulers issue in 84 % of the cycles; 1,260 of 1,530
-//! instructions that a tile takes are multiply-adds.
+//! Where the rest goes, by ncu on such a prototype: with 31 taps memory is busy for 75 % of the time and the schedulers for 68 %, neither all
+//! the time, for a warp's copies and its arithmetic overlap only with other warps'. With 63 taps the schedulers issue in 84 % of the cycles,
+//! and five of six instructions are multiply-adds.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_address};
 use cuda_std::prelude::*;
