@@ -32,7 +32,8 @@ impl Entry {
     }
 }
 
-/// Every PTX file of a crate in the folder from which its kernels are loaded: one for each architecture that was built.
+/// Every PTX file of a crate in the folder from which its kernels are loaded: one for each architecture that was built, but for those
+/// whose instructions no other one has, such as `sm_90a`.
 pub fn files(stem: &str) -> Vec<PtxFile> {
     let newest = PtxSource::of_crate(stem)
         .select((99, 9))
@@ -50,6 +51,7 @@ pub fn files(stem: &str) -> Vec<PtxFile> {
     paths
         .iter()
         .map(|path| PtxFile::read(path).expect("good PTX"))
+        .filter(|file| !file.is_for_one_architecture())
         .collect()
 }
 

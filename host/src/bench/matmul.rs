@@ -7,7 +7,7 @@ use super::work::rungs;
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Work};
 use crate::device::{Device, DeviceBuffer};
 use crate::launch::matmul::{self, MatmulShape};
-use crate::launch::{MatmulKernel, MatmulOptions};
+use crate::launch::{MatmulKernel, MatmulOptions, TensorMatmul};
 use crate::oracle::Sum;
 
 /// The table: rows, inner extent, columns.
@@ -18,20 +18,11 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
 }
 
 fn work([rows, inner, cols]: [usize; 3]) -> Work {
-    let ways: Vec<MatmulOptions> = MatmulKernel::ALL
-        .iter()
-        .map(|&kernel| MatmulOptions {
-            kernel: Some(kernel),
-            ..MatmulOptions::default()
-        })
-        .collect();
-    let describe = |options: &MatmulOptions| {
-        (
-            options
-                .kernel
-                .map_or_else(String::new, |kernel| kernel.to_string()),
-            String::new(),
-        )
+    let kernels = MatmulKernel::ALL.iter().copied().map(Way::Kernel);
+    let ways: Vec<Way> = kernels.chain([Way::Tensor]).collect();
+    let describe = |way: &Way| match way {
+        Way::Kernel(kernel) => (kernel.to_string(), String::new()),
+        Way::Tensor => ("tensor".to_owned(), "3 BF16 terms".to_owned()),
     };
     Work {
         operation: "matmul",
@@ -47,9 +38,17 @@ fn work([rows, inner, cols]: [usize; 3]) -> Work {
     }
 }
 
+/// How a product is computed.
+#[derive(Clone, Copy)]
+enum Way {
+    Kernel(MatmulKernel),
+    /// On tensor cores, from the split of the operands on.
+    Tensor,
+}
+
 struct Product {
     shape: MatmulShape,
-    ways: Vec<MatmulOptions>,
+    ways: Vec<Way>,
 }
 
 struct Copy {
@@ -64,8 +63,14 @@ struct Copy {
 struct OnDevice<'a> {
     device: &'a Device,
     problem: &'a Product,
-    options: MatmulOptions,
+    way: Selected<'a>,
     copies: Vec<Copy>,
+}
+
+/// A way with the memory that it needs.
+enum Selected<'a> {
+    Kernel(MatmulOptions),
+    Tensor(TensorMatmul<'a>),
 }
 
 /// Rows that the oracle computes, and columns.
@@ -101,7 +106,7 @@ impl Problem for Product {
         Ok(Box::new(OnDevice {
             device,
             problem: self,
-            options: self.ways[0],
+            way: Selected::Kernel(MatmulOptions::default()),
             copies: sets,
         }))
     }
@@ -139,7 +144,13 @@ fn col_of(a: &[f32], b: &[f32], col: usize, shape: MatmulShape) -> Vec<Sum> {
 
 impl Loaded for OnDevice<'_> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
-        self.options = self.problem.ways[rung];
+        self.way = match self.problem.ways[rung] {
+            Way::Kernel(kernel) => Selected::Kernel(MatmulOptions {
+                kernel: Some(kernel),
+                ..MatmulOptions::default()
+            }),
+            Way::Tensor => Selected::Tensor(TensorMatmul::new(self.device, self.problem.shape)?),
+        };
         Ok(())
     }
 
@@ -151,11 +162,15 @@ impl Loaded for OnDevice<'_> {
     }
 
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
-        let (shape, options) = (self.problem.shape, &self.options);
         let copy = &mut self.copies[copy];
-        let (a, b) = (&copy.a, &copy.b);
-        let launch = matmul::bind(self.device, a, b, &mut copy.c, shape, options)?;
-        launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
+        let (a, b, c) = (&copy.a, &copy.b, &mut copy.c);
+        match &mut self.way {
+            Selected::Kernel(options) => {
+                let launch = matmul::bind(self.device, a, b, c, self.problem.shape, options)?;
+                launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
+            }
+            Selected::Tensor(product) => Ok(product.enqueue(a, b, c)?),
+        }
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use serde_json::json;
 
 use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Holds, Reference};
 use super::report::Report;
 use super::{Global, names};
+use crate::device::{Device, Element as _};
 use crate::io::Data;
-use crate::launch::{self, MatmulKernel, MatmulOptions};
+use crate::launch::{self, LaunchError, MatmulKernel, MatmulOptions};
 use crate::oracle::{self, Precision};
 
 #[derive(Args)]
@@ -26,24 +27,43 @@ pub(super) struct Arguments {
     /// The kernel; without one, the fastest for the type and the shape
     #[arg(long, value_parser = names(MatmulKernel::ALL))]
     kernel: Option<MatmulKernel>,
+    /// Multiply float32 on the tensor cores of a GPU of compute capability 9.0, as accurately as without them
+    #[arg(long, conflicts_with = "kernel")]
+    tensor: bool,
     #[command(flatten)]
     reference: Reference,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let (a, b) = operand::promote(operand::array(&arguments.a)?, operand::array(&arguments.b)?);
+    let options = MatmulOptions {
+        kernel: arguments.kernel,
+        ..MatmulOptions::default()
+    };
     match (operand::floats(a), operand::floats(b)) {
         (Data::F32(a), Data::F32(b)) => multiply(
             global,
             arguments,
             operand::matrix(a, &arguments.a)?,
             operand::matrix(b, &arguments.b)?,
+            |device, a, b| match arguments.tensor {
+                true => launch::matmul_tensor(device, a, b),
+                false => launch::matmul(device, a, b, &options),
+            },
         ),
         (a, b) => multiply(
             global,
             arguments,
             operand::matrix(a.to_f64(), &arguments.a)?,
             operand::matrix(b.to_f64(), &arguments.b)?,
+            |device, a, b| match arguments.tensor {
+                true => Err(LaunchError::UnsupportedType {
+                    kernel: "tensor",
+                    supported: f32::NAME,
+                    given: f64::NAME,
+                }),
+                false => launch::matmul(device, a, b, &options),
+            },
         ),
     }
 }
@@ -53,6 +73,7 @@ fn multiply<T: Precision>(
     arguments: &Arguments,
     a: Array2<T>,
     b: Array2<T>,
+    product: impl Fn(&Device, ArrayView2<'_, T>, ArrayView2<'_, T>) -> Result<Array2<T>, LaunchError>,
 ) -> Result<Report, Failure>
 where
     Data: Holds<T>,
@@ -61,11 +82,7 @@ where
     let reference = arguments.reference.read()?;
     let output = ArrayOutput::prepare(&arguments.output)?;
     let device = global.open()?;
-    let options = MatmulOptions {
-        kernel: arguments.kernel,
-        ..MatmulOptions::default()
-    };
-    let c = launch::matmul(&device, a.view(), b.view(), &options)?;
+    let c = product(&device, a.view(), b.view())?;
     let shape = c.shape().to_vec();
     let text = format!(
         "{}: {} x {} {}",

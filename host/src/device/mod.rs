@@ -120,12 +120,20 @@ impl Device {
         self.fallback.as_deref()
     }
 
-    /// Loads the newest PTX of `source` that the device can run. The typed launchers use it from then on.
+    /// Loads the newest PTX of `source` that the device can run; beside it, on a GPU, that for its architecture alone
+    /// (`sm_90a`) if there is one. The typed launchers use it from then on.
     ///
     /// # Errors
     /// When there is none, or the device refuses it.
     pub fn load_kernels(&mut self, source: &PtxSource) -> Result<(), DeviceError> {
-        let file = source.select(self.properties().compute_capability)?;
+        let properties = self.properties();
+        let newest = source.select(properties.compute_capability)?;
+        let file = match (source, properties.kind) {
+            (PtxSource::Folders { .. }, DeviceKind::Cuda) => {
+                newest.for_exactly(properties.compute_capability)?
+            }
+            _ => newest,
+        };
         let module = self.load_ptx(&file.text, &file.path.display().to_string())?;
         self.kernels = Some((module, file));
         Ok(())

@@ -182,6 +182,34 @@ impl PtxFile {
         })
     }
 
+    /// The file beside this one that is for this architecture alone, such as `kernels.sm_90a.ptx` beside
+    /// `kernels.sm_80.ptx`; this one if there is none.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read, or is no PTX.
+    pub(super) fn for_exactly(self, (major, minor): (u32, u32)) -> Result<Self, DeviceError> {
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        let stem = name.and_then(|name| name.split_once(".sm_"));
+        let Some((stem, _)) = stem else {
+            return Ok(self);
+        };
+        let path = self
+            .path
+            .with_file_name(format!("{stem}.sm_{major}{minor}a.ptx"));
+        match path.exists() {
+            true => Self::read(&path),
+            false => Ok(self),
+        }
+    }
+
+    /// Whether it is for one architecture alone, as `sm_90a` is, and may use what only that one has.
+    pub fn is_for_one_architecture(&self) -> bool {
+        let target = |line: &str| line.trim_start().strip_prefix(".target").map(str::to_owned);
+        let target = self.text.lines().find_map(target).unwrap_or_default();
+        let name = target.split(',').next().unwrap_or_default();
+        name.trim_end().ends_with('a')
+    }
+
     fn fitting(self, compute_capability: (u32, u32)) -> Result<Self, DeviceError> {
         let (major, minor) = compute_capability;
         if self.target > major * 10 + minor {
@@ -232,6 +260,24 @@ mod tests {
             .select(CAPABILITY)
             .expect("there is a fitting file");
         assert_eq!(file.target, expected);
+    }
+
+    #[test]
+    fn a_gpu_takes_what_is_for_its_architecture_alone() {
+        let exact = ".version 8.0\n.target sm_90a\n";
+        let folder = folder_with(&[
+            ("kernels.sm_80.ptx", &ptx(80)),
+            ("kernels.sm_90a.ptx", exact),
+        ]);
+        let source = PtxSource::at(folder.path());
+        let chosen = |capability| {
+            let newest = source.select(CAPABILITY).expect("there is one");
+            newest.for_exactly(capability).expect("it is PTX")
+        };
+        assert_eq!(chosen((9, 0)).text, exact);
+        assert!(chosen((9, 0)).is_for_one_architecture());
+        assert_eq!(chosen((8, 9)).text, ptx(80));
+        assert!(!chosen((8, 9)).is_for_one_architecture());
     }
 
     #[test]

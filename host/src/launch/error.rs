@@ -82,14 +82,14 @@ pub enum LaunchError {
         /// The threads asked for.
         given: u32,
     },
-    /// More taps than the kernel has threads or room for.
-    #[error("kernel `{kernel}` takes at most {limit} taps on this device, {taps} given")]
+    /// One thread per tap is more threads than a block can have.
+    #[error(
+        "kernel `block-per-output` takes one thread per tap: {taps} taps are over this device's limit of {limit}"
+    )]
     TooManyTaps {
-        /// The kernel.
-        kernel: &'static str,
         /// The taps.
         taps: usize,
-        /// The most that it takes.
+        /// The most threads of a block.
         limit: u32,
     },
     /// A grid of no blocks was asked for.
@@ -128,6 +128,14 @@ pub enum LaunchError {
         /// The type asked for.
         given: &'static str,
     },
+    /// The tensor cores' kernel on a device that does not have it.
+    #[error(
+        "the product on tensor cores needs a GPU of compute capability 9.0 and PTX for it, which {device} does not have"
+    )]
+    TensorCores {
+        /// The device's name.
+        device: String,
+    },
     /// A kernel that does not have this mode.
     #[error("kernel `{kernel}` computes mode {supported} only, not {given}")]
     UnsupportedMode {
@@ -156,6 +164,9 @@ impl LaunchError {
             Self::SharedMemory { .. } | Self::TooManyThreads { .. } => {
                 Some("use fewer threads per block")
             }
+            Self::TensorCores { .. } => Some(
+                "leave `--tensor` out; on such a GPU build for it: `cargo xtask build-ptx --arch sm_90a`",
+            ),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
             Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
             Self::Device(error) => error.hint(),

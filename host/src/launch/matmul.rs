@@ -174,8 +174,20 @@ pub fn bind<'a, T: Float>(
     shape: MatmulShape,
     options: &MatmulOptions,
 ) -> Result<Option<Launch<'a>>, LaunchError> {
-    let MatmulShape { rows, inner, cols } = shape;
     let plan = plan::<T>(shape, options, device.properties())?;
+    check_buffers(a, b, c, shape)?;
+    let Some(plan) = plan else { return Ok(None) };
+    // SAFETY: the buffers have the lengths of the shape.
+    unsafe { launch(device, plan, [a, b], c, shape, None).map(Some) }
+}
+
+/// Checks that the buffers have the lengths of the shape.
+pub(super) fn check_buffers<T: Float>(
+    a: &DeviceBuffer<T>,
+    b: &DeviceBuffer<T>,
+    c: &DeviceBuffer<T>,
+    MatmulShape { rows, inner, cols }: MatmulShape,
+) -> Result<(), LaunchError> {
     for (what, buffer, needed) in [
         ("A", a, matrix_len(rows, inner)?),
         ("B", b, matrix_len(inner, cols)?),
@@ -189,15 +201,34 @@ pub fn bind<'a, T: Float>(
             });
         }
     }
-    check_output(c, matrix_len(rows, cols)?)?;
-    let Some(plan) = plan else { return Ok(None) };
+    check_output(c, matrix_len(rows, cols)?)
+}
+
+/// The launch of a plan. `pipelined` does nothing when the ranges `unless` fit the tensor cores.
+///
+/// # Safety
+/// The plan is one of [`plan`], and the buffers have the lengths of the shape.
+pub(super) unsafe fn launch<'a, T: Float>(
+    device: &'a Device,
+    plan: LaunchPlan,
+    [a, b]: [&'a DeviceBuffer<T>; 2],
+    c: &'a mut DeviceBuffer<T>,
+    shape: MatmulShape,
+    unless: Option<&'a DeviceBuffer<u32>>,
+) -> Result<Launch<'a>, LaunchError> {
     let arguments = Arguments::new().slice(a).slice(b).output(c);
-    let arguments = arguments
-        .value(rows as u64)
-        .value(inner as u64)
-        .value(cols as u64);
-    // SAFETY: these are the parameters of the `matmul` kernels, and the buffers have the lengths of the shape.
-    unsafe { Launch::new(device, plan, arguments).map(Some) }
+    let mut arguments = arguments
+        .value(shape.rows as u64)
+        .value(shape.inner as u64)
+        .value(shape.cols as u64);
+    if plan.kernel == entry::<T>(MatmulKernel::Pipelined) {
+        arguments = match unless {
+            Some(ranges) => arguments.address(ranges),
+            None => arguments.value(0_u64),
+        };
+    }
+    // SAFETY: these are the parameters of the `matmul` kernels; the rest is the caller's promise.
+    unsafe { Launch::new(device, plan, arguments) }
 }
 
 /// Multiplies two row-major buffers. `None` when there was nothing to launch.

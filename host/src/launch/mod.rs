@@ -15,6 +15,7 @@ pub mod matmul;
 pub mod peak;
 pub mod reduce;
 pub mod reverse;
+pub mod tensor;
 pub mod transpose;
 
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ pub use limits::check;
 pub use matmul::{MatmulKernel, MatmulOptions, matmul};
 pub use reduce::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 pub use reverse::{ReverseKernel, ReverseOptions, reverse};
+pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::{TransposeKernel, TransposeOptions, transpose};
 
 /// The floating-point types that convolution and the matrix product have kernels for.

@@ -1,11 +1,17 @@
 //! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows × cols.
 
 mod asm;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
+mod hopper;
 pub mod naive;
 pub mod pipelined;
 pub mod policy;
 pub mod register_tile;
+pub mod split;
 mod stage;
+// On the host for its numbers.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
+pub mod tensor;
 pub mod tiled;
 
 /// Side of the square tiles of C, and of a block of threads.

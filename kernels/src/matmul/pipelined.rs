@@ -4,7 +4,7 @@
 //! ahead, so that no thread waits for it; fragments come from shared memory 16 bytes at a time, one step of k ahead; one barrier
 //! a stage instead of two.
 //!
-//! - Loads: see `stage.rs`. Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
+//! - Loads: see [`stage`](super::stage). Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
 //! - A warp computes 64 × 64 elements with 8 × 4 lanes, each with 8 rows and 16 columns. Neighbouring lanes share rows, those
 //!   two apart share columns: the hardware then reads 16 lanes at once, without bank conflicts.
 //! - A thread walks through its columns, and in them up and down through the rows, so that neighbouring FMAs share an operand. Sums run
@@ -18,16 +18,17 @@
 //!
 //! | size | this | 16-byte copies of B | `register_tile` | cuBLAS |
 //! | --- | --- | --- | --- | --- |
-//! | 2048³ | 44.8 TFLOP/s | 41.5 | 9.5 | 50.2 |
-//! | 4096³ | 47.5 | 42.2 | 8.8 | 51.2 |
-//! | 8192³ | 48.3 | 42.5 | 8.9 | 51.1 |
-//! | 4093 × 4099 × 4111 | 35.2 | | 8.3 | 47.0 |
+//! | 2048³ | 44.8 TFLOP/s | 41.5 | 28.7 | 50.2 |
+//! | 4096³ | 47.5 | 42.2 | 28.3 | 51.2 |
+//! | 8192³ | 48.3 | 42.5 | 27.8 | 51.1 |
+//! | 4093 × 4099 × 4111 | 35.2 | | 28.0 | 47.0 |
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
 use cuda_std::prelude::*;
 
 use super::asm;
 use super::policy::{Policy, VECTOR};
+use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
 use crate::unroll::unrolled;
 
@@ -54,6 +55,7 @@ const LANE_COLS: usize = 4;
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+/// - `unless`: null, or two ranges: nothing is done when they [fit](super::split::fits), for then [`tensor`](super::tensor) has done it.
 ///
 /// # Launch
 /// Blocks of [`PIPELINED`]`.threads()` threads and as much dynamic shared memory as it says; the grid strides over the tiles of C.
@@ -68,7 +70,12 @@ pub unsafe fn matmul_pipelined_f32(
     rows: usize,
     inner: usize,
     cols: usize,
+    unless: *const [[u32; RANGE_WORDS]; 2],
 ) {
+    // SAFETY: the ranges are there, or null.
+    if unsafe { unless.as_ref() }.is_some_and(|&ranges| fits(ranges, inner)) {
+        return;
+    }
     // SAFETY: passed on to the caller.
     unsafe {
         multiply(

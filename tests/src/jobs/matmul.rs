@@ -21,6 +21,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     // Whole tiles only.
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
+    jobs.extend(behind_tensor_cores(on));
     jobs
 }
 
@@ -78,5 +79,44 @@ fn job<T: Precision + Draw>(
         .slice(a.as_slice().unwrap_or_default())
         .slice(b.as_slice().unwrap_or_default())
         .output();
-    Some(job.value(rows).value(inner).value(cols))
+    let job = job.value(rows).value(inner).value(cols);
+    Some(match kernel {
+        MatmulKernel::Pipelined => job.value(0),
+        _ => job,
+    })
+}
+
+/// `pipelined` behind the tensor cores: it computes what they leave out, and nothing else.
+fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
+    let (rows, inner, cols) = (5, 9, 7);
+    let (a, b) = (
+        matrix::<f32>(31, rows, inner),
+        matrix::<f32>(32, inner, cols),
+    );
+    let options = MatmulOptions {
+        kernel: Some(MatmulKernel::Pipelined),
+        ..MatmulOptions::default()
+    };
+    let plan = plan::<f32>(MatmulShape { rows, inner, cols }, &options, on);
+    let plan = plan.expect("allowed").expect("outputs");
+    let usual = [u32::MAX; 4];
+    let range = |smallest: f32, largest: f32| [smallest.to_bits(), !largest.to_bits()];
+    let beyond = [range(1.0, f32::NAN), range(1.0, 1e30), range(1e-20, 1.0)];
+    let beyond = beyond.map(|[smallest, largest]| [smallest, largest, u32::MAX, u32::MAX]);
+    [usual].into_iter().chain(beyond).map(move |ranges| {
+        let computed = within::<f32, _>(oracle::matmul::<f32>(a.view(), b.view()));
+        let untouched = |c: &[f32]| c.iter().all(|c| c.to_bits() == u32::MAX);
+        let judge = move |c: Vec<f32>| match ranges == usual {
+            true if untouched(&c) => Ok(()),
+            true => Err("something was written".to_owned()),
+            false => computed(c),
+        };
+        let case = format!("{rows} x {inner} x {cols}, unless {ranges:x?}");
+        let job = Job::new(case, plan.clone(), rows * cols, judge)
+            .slice(a.as_slice().unwrap_or_default())
+            .slice(b.as_slice().unwrap_or_default())
+            .output();
+        let job = job.value(rows).value(inner).value(cols);
+        job.pointer(&ranges)
+    })
 }

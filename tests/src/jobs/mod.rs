@@ -7,6 +7,7 @@ mod matmul;
 mod movement;
 mod peak;
 mod reduce;
+mod split;
 
 use blockwise::compare::{self, Comparison, ShapeMismatch, ToNumber};
 use blockwise::device::{
@@ -42,8 +43,8 @@ type Judge = Box<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 pub enum Parameter {
     /// The address of an input, and how many bytes behind its begin.
     Input(usize, u64),
-    /// The address of the output.
-    Output,
+    /// The address this many bytes behind the output's begin.
+    Output(u64),
     /// A number.
     Value(u64),
 }
@@ -95,8 +96,23 @@ impl Job {
 
     /// Adds a parameter `*mut T`: the output.
     #[must_use]
-    pub fn output(mut self) -> Self {
-        self.parameters.push(Parameter::Output);
+    pub fn output(self) -> Self {
+        self.output_from(0)
+    }
+
+    /// Adds a parameter `*mut T`: the output from this byte on, for kernels with several.
+    #[must_use]
+    pub fn output_from(mut self, byte: usize) -> Self {
+        self.parameters.push(Parameter::Output(byte as u64));
+        self
+    }
+
+    /// Adds a parameter `*const T`.
+    #[must_use]
+    pub fn pointer<T: Pod>(mut self, values: &[T]) -> Self {
+        let input = Parameter::Input(self.inputs.len(), 0);
+        self.parameters.push(input);
+        self.inputs.push(bytemuck::cast_slice(values).to_vec());
         self
     }
 
@@ -194,7 +210,7 @@ impl Job {
             .iter()
             .map(move |parameter| match parameter {
                 Parameter::Input(index, behind) => inputs[*index] + behind,
-                Parameter::Output => output,
+                Parameter::Output(byte) => output + byte,
                 Parameter::Value(value) => *value,
             })
     }
@@ -208,6 +224,7 @@ pub fn telling() -> Vec<Job> {
         conv1d::telling,
         reduce::telling,
         matmul::telling,
+        split::telling,
         movement::telling,
         peak::telling,
     ];
@@ -221,6 +238,7 @@ pub fn size_matrix() -> Vec<Job> {
         conv1d::sizes,
         reduce::sizes,
         matmul::sizes,
+        split::sizes,
         movement::sizes,
         peak::sizes,
     ];

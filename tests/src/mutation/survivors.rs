@@ -36,12 +36,6 @@ const ONE_THREAD: &str = "A block of one thread makes one round, which folds not
 const OTHER_WARPS: &str =
     "The other warps combine the warps' results too; only the block's first thread writes its one.";
 
-const MORE_SAMPLES: &str =
-    "The samples below a warp's later tiles are there, and are copied even if no tap meets them.";
-
-const WINDOW_ROUNDS: &str =
-    "A round adds 40 taps, and there are at most 64: after one round fewer than 39 are left.";
-
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
     Survivor {
@@ -50,41 +44,6 @@ pub const SURVIVORS: &[Survivor] = &[
         change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
         count: 1..=1,
         reason: "There is at least one tap: the launcher refuses none.",
-    },
-    Survivor {
-        kernels: "conv1d_blocked_",
-        operator: Operator::DropPredicate,
-        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
-        count: 1..=1,
-        reason: "There is at least one tap: the launcher refuses none.",
-    },
-    Survivor {
-        kernels: "conv1d_window_f32",
-        operator: Operator::DropPredicate,
-        change: ["setp.gt.u32 %p, %r, 39;", NEVER],
-        count: 1..=1,
-        reason: WINDOW_ROUNDS,
-    },
-    Survivor {
-        kernels: "conv1d_window_f32",
-        operator: Operator::WidenLoop,
-        change: ["setp.gt.u32 %p, %r, 39;", "setp.ge.u32 %p, %r, 39;"],
-        count: 1..=1,
-        reason: WINDOW_ROUNDS,
-    },
-    Survivor {
-        kernels: "conv1d_window_",
-        operator: Operator::DropPredicate,
-        change: ["setp.lt.u64 %p, %rd, 33;", NEVER],
-        count: 1..=1,
-        reason: MORE_SAMPLES,
-    },
-    Survivor {
-        kernels: "conv1d_window_",
-        operator: Operator::DropPredicate,
-        change: ["setp.lt.u64 %p, %rd, 65;", NEVER],
-        count: 1..=1,
-        reason: MORE_SAMPLES,
     },
     Survivor {
         kernels: "conv1d_tiled_",
@@ -183,6 +142,20 @@ pub const SURVIVORS: &[Survivor] = &[
         change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
         count: 1..=1,
         reason: "A tile beyond C is copied from the last rows and columns, and not stored.",
+    },
+    Survivor {
+        kernels: "matmul_split_",
+        operator: Operator::DropPredicate,
+        change: ["setp.gt.u32 %p, %r, 511;", NEVER],
+        count: 2..=2,
+        reason: "A thread's first row is always inside the tile.",
+    },
+    Survivor {
+        kernels: "matmul_split_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: "The counter of a tile's rows ends by passing zero, which the addition of 64 shows; it is never what it was before.",
     },
     Survivor {
         kernels: "transpose_naive_",

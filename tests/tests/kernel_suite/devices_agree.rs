@@ -25,21 +25,6 @@ fn check_all(left: &Device, right: &Device) {
             convolutions::<f32>(pair, mode, options);
             convolutions::<f64>(pair, mode, options);
         }
-        for kernel in [ConvKernel::Window, ConvKernel::Blocked] {
-            let options = ConvOptions {
-                kernel: Some(kernel),
-                threads: None,
-                grid_cap: Some(2),
-            };
-            agree(pair, ("f32", mode, options), |device| {
-                let (signal, taps) = (vector::<f32>(63, 5200), vector::<f32>(64, 37));
-                convolve(device, signal.view(), taps.view(), mode, &options).expect("a launch")
-            });
-            agree(pair, ("f64", mode, options), |device| {
-                let (signal, taps) = (vector::<f64>(63, 2700), vector::<f64>(64, 37));
-                convolve(device, signal.view(), taps.view(), mode, &options).expect("a launch")
-            });
-        }
     }
     let options = ConvOptions {
         kernel: Some(ConvKernel::BlockPerOutput),
@@ -214,21 +199,14 @@ fn one_worker_and_many_give_the_same_bits() {
 
 #[test]
 fn emulator_and_gpu_give_the_same_bits_on_the_same_ptx() {
-    let Some((emulator, gpu)) = emulator_and_gpu() else {
+    let Some((emulator, _)) = emulator_and_gpu() else {
         return;
     };
-    let text = |device: &Device| {
-        device
-            .kernels_file()
-            .expect("kernels are loaded")
-            .text
-            .clone()
-    };
-    assert!(
-        text(emulator) == text(gpu),
-        "the devices chose different PTX"
-    );
-    check_all(emulator, gpu);
+    // By itself the GPU may take PTX that is for its architecture alone.
+    let same = emulator.kernels_file().expect("kernels are loaded");
+    let gpu = Device::open(DeviceChoice::Gpu, &PtxSource::File(same.path.clone()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    check_all(emulator, &gpu);
 }
 
 /// The automatic choice and the one by name are the same device.

@@ -13,6 +13,7 @@ mod reduce;
 mod refused;
 mod reported;
 mod stays_inside;
+mod tensor;
 
 use proptest::test_runner::{Config, RngSeed};
 
