@@ -187,12 +187,12 @@ fn asynchronous_copies_arrive() {
             "copied_beside",
             threads(32),
             Arguments::new().pointer(&mut buffer),
-            64,
+            96,
         );
         let expected: Vec<u32> = (0..32)
             .flat_map(|thread| {
                 let neighbour = (thread + 1) % 32 * 4;
-                [input[neighbour + 3], input[neighbour]]
+                [input[neighbour + 3], input[neighbour], input[neighbour + 1]]
             })
             .collect();
         assert_eq!(got, expected);

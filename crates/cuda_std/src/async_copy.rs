@@ -46,6 +46,62 @@ pub unsafe fn cp_async_ca<T>(dst: *mut T, src: *const T) {
     }
 }
 
+/// The address of `pointer` within shared memory, for [`cp_async_ca_to`]: sums with constants become parts of the copies themselves, while
+/// a generic pointer is converted for each copy.
+#[gpu_only]
+#[inline(always)]
+pub fn shared_address<T>(pointer: *const T) -> u32 {
+    let address: u64;
+    // SAFETY: computes with the address only.
+    unsafe {
+        core::arch::asm!(
+            "cvta.to.shared.u64 {address}, {pointer};",
+            address = out(reg64) address,
+            pointer = in(reg64) pointer,
+            options(pure, nomem, nostack),
+        )
+    }
+    // Shared memory is smaller than 4 GiB.
+    address as u32
+}
+
+/// As [`cp_async_ca`], to an address within shared memory.
+///
+/// # Safety
+/// As [`cp_async_ca`].
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn cp_async_ca_to<T>(dst: u32, src: *const T) {
+    const {
+        assert!(
+            matches!(size_of::<T>(), 4 | 8 | 16),
+            "cp.async copies 4, 8 or 16 bytes"
+        )
+    };
+    macro_rules! copy {
+        ($bytes:literal) => {
+            // SAFETY: the addresses are the caller's promise.
+            unsafe {
+                core::arch::asm!(
+                    "{{",
+                    ".reg .u64 global;",
+                    "cvta.to.global.u64 global, {src};",
+                    concat!("cp.async.ca.shared.global [{dst}], [global], ", $bytes, ";"),
+                    "}}",
+                    dst = in(reg32) dst,
+                    src = in(reg64) src,
+                    options(nostack),
+                )
+            }
+        };
+    }
+    match size_of::<T>() {
+        4 => copy!(4),
+        8 => copy!(8),
+        _ => copy!(16),
+    }
+}
+
 /// Starts to copy one `T` of 16 bytes past the first cache. Another size does not compile.
 ///
 /// # Safety

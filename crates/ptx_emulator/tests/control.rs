@@ -74,6 +74,29 @@ fn two_calls_of_one_function_wait_for_nobody_in_the_other() {
 }
 
 #[test]
+fn a_call_by_some_lanes_leaves_the_predicates_of_others_alone() {
+    // The frames of `h` and of what `f` calls share rows.
+    let text = kernel(
+        ".func leaf() { ret; }
+.func (.param .b32 result) h() {
+    .reg .b32 %x; .reg .pred %p, %q, %r;
+    mov.u32 %x, %laneid; setp.gt.u32 %p, %x, 99; setp.gt.u32 %q, %x, 99; setp.gt.u32 %r, %x, 99;
+    bar.warp.sync 0xffffffff;
+    selp.u32 %x, 100, 200, %p; @%q add.u32 %x, %x, 10; @%r add.u32 %x, %x, 1;
+    st.param.b32 [result], %x; ret; }
+.func (.param .b32 result) f() {
+    call leaf; bar.warp.sync 0xffffffff;
+    st.param.b32 [result], 300; ret; }",
+        "setp.lt.u32 %p0, %t, 16; @%p0 bra low;
+         { .param .b32 result; call (result), f; ld.param.u32 %r0, [result]; }
+         bra join;
+         low: { .param .b32 result; call (result), h; ld.param.u32 %r0, [result]; }
+         join: cvt.u64.u32 %rd0, %r0; st.global.u64 [%mine], %rd0; ret;",
+    );
+    assert_eq!(words(&text, 32), [[200; 16], [300; 16]].concat());
+}
+
+#[test]
 fn loops_run_each_lane_its_own_number_of_times() {
     let text = kernel(
         "",

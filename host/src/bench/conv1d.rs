@@ -15,27 +15,25 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let mut works = Vec::new();
     const N: usize = 1 << 26;
     let standard = [5, 10, 31, 32, 63, 255, 1023].map(|taps| [N, taps]);
-    let long = [10, 32].map(|taps| [1 << 28, taps]);
+    let long = [5, 10, 31, 32].map(|taps| [1 << 28, taps]);
     for shape in sizes.pick(false, &[[1 << 22, 31]], &[&standard[..], &long].concat()) {
-        works.push(work::<f32>(
-            shape,
-            ConvMode::Same,
-            &[ConvKernel::Tiled, ConvKernel::Direct],
-        ));
+        works.push(work::<f32>(shape, ConvMode::Same));
     }
     for shape in sizes.pick(false, &[[1 << 20, 10]], &[[1 << 24, 10]]) {
-        works.push(work::<f64>(shape, ConvMode::Full, ConvKernel::ALL));
+        works.push(work::<f64>(shape, ConvMode::Full));
     }
     works
 }
 
-fn work<T: Random + Precision>(
-    [len, taps]: [usize; 2],
-    mode: ConvMode,
-    kernels: &[ConvKernel],
-) -> Work {
+fn work<T: Random + Precision>([len, taps]: [usize; 2], mode: ConvMode) -> Work {
     let mut ways = vec![ConvOptions::default()];
-    ways.extend(kernels.iter().map(|&kernel| ConvOptions {
+    // Those that can do it on some device.
+    let able = ConvKernel::ALL.iter().filter(|kernel| match kernel {
+        ConvKernel::BlockPerOutput => T::NAME == "f64" && mode == ConvMode::Full,
+        ConvKernel::Window => taps.min(len) <= kernels::conv1d::window::MAX_TAPS,
+        _ => true,
+    });
+    ways.extend(able.map(|&kernel| ConvOptions {
         kernel: Some(kernel),
         ..ConvOptions::default()
     }));

@@ -3,7 +3,6 @@
 use std::io::stdout;
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use ptx_emulator::report::{self, Sources, Style};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, Limits, Severity};
@@ -39,7 +38,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "MIB", default_value_t = 256)]
     race_memory: u32,
     /// Different findings to keep, at most
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
     /// Instructions of the launch, at most, each counted for the threads of a warp together
     #[arg(long, value_name = "N", default_value_t = STEPS)]

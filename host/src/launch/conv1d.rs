@@ -29,6 +29,10 @@ named_enum! {
         Tiled = "tiled",
         /// No shared memory: each thread reads what it needs.
         Direct = "direct",
+        /// Outputs and samples in registers, for few taps; each warp copies its next tile while it computes one.
+        Window = "window",
+        /// Outputs and samples in registers, for any number of taps.
+        Blocked = "blocked",
     }
 }
 
@@ -65,9 +69,11 @@ impl ConvMode {
 /// How to launch a convolution. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
-    /// The kernel. `None` takes `tiled` when its shared memory fits, else `direct`.
+    /// The kernel. `None` takes `window` or `blocked`, by the number of taps, for many outputs; for few ones, or when `threads` are given,
+    /// `tiled` if its shared memory fits, else `direct`.
     pub kernel: Option<ConvKernel>,
-    /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each tap in any case.
+    /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each tap in any case, and `window` and
+    /// `blocked` have blocks of one size.
     pub threads: Option<u32>,
     /// Blocks, at most.
     pub grid_cap: Option<u32>,
@@ -131,10 +137,36 @@ fn plan_outputs<T: Float>(
     };
     let tiled = || striding("tiled", span_bytes::<T>(threads, short)?);
     let direct = || striding("direct", 0);
+    // A block of its own size, and blocks for so many tiles.
+    let fixed = |kernel: ConvKernel, threads, blocks| {
+        check_fixed(kernel, threads, options)?;
+        let name = format!("conv1d_{kernel}_{}", T::NAME);
+        let blocks = blocks_for(blocks, 1, cap, max_blocks);
+        plan_1d(name, blocks, threads, 0, properties)
+    };
+    let window = || {
+        use kernels::conv1d::{policy, window};
+        if short > window::MAX_TAPS {
+            return Err(LaunchError::TooManyTaps {
+                kernel: ConvKernel::Window.name(),
+                taps: short,
+                limit: window::MAX_TAPS as u32,
+            });
+        }
+        let blocks = policy::window_blocks::<T>(output_len, short);
+        fixed(ConvKernel::Window, window::THREADS, blocks)
+    };
+    let blocked = || {
+        use kernels::conv1d::{blocked, policy};
+        let blocks = policy::blocked_blocks::<T>(output_len);
+        fixed(ConvKernel::Blocked, blocked::THREADS, blocks)
+    };
 
     let (kernel, launch) = match options.kernel {
         Some(ConvKernel::Tiled) => (ConvKernel::Tiled, tiled()?),
         Some(ConvKernel::Direct) => (ConvKernel::Direct, direct()?),
+        Some(ConvKernel::Window) => (ConvKernel::Window, window()?),
+        Some(ConvKernel::Blocked) => (ConvKernel::Blocked, blocked()?),
         Some(ConvKernel::BlockPerOutput) => {
             let threads = block_per_output_threads::<T>(short, mode, options, properties)?;
             let blocks = blocks_for(output_len, 1, cap, max_blocks);
@@ -147,6 +179,12 @@ fn plan_outputs<T: Float>(
                 properties,
             )?;
             (ConvKernel::BlockPerOutput, launch)
+        }
+        None if options.threads.is_none() && output_len >= kernels::conv1d::policy::LARGE => {
+            match window() {
+                Err(LaunchError::TooManyTaps { .. }) => (ConvKernel::Blocked, blocked()?),
+                planned => (ConvKernel::Window, planned?),
+            }
         }
         None => match tiled() {
             Err(LaunchError::SharedMemory { .. } | LaunchError::SizeOverflow { .. }) => {
@@ -208,15 +246,27 @@ fn block_per_output_threads<T: Float>(
         .min(properties.max_block[0]);
     let threads = match u32::try_from(taps) {
         Ok(threads) if threads <= limit => threads,
-        _ => return Err(LaunchError::TooManyTaps { taps, limit }),
+        _ => {
+            return Err(LaunchError::TooManyTaps {
+                kernel,
+                taps,
+                limit,
+            });
+        }
     };
+    check_fixed(ConvKernel::BlockPerOutput, threads, options)?;
+    Ok(threads)
+}
+
+/// Refuses another block than the kernel's own.
+fn check_fixed(kernel: ConvKernel, needed: u32, options: &ConvOptions) -> Result<(), LaunchError> {
     match options.threads {
-        Some(given) if given != threads => Err(LaunchError::FixedBlock {
-            kernel,
-            needed: threads,
+        Some(given) if given != needed => Err(LaunchError::FixedBlock {
+            kernel: kernel.name(),
+            needed,
             given,
         }),
-        _ => Ok(threads),
+        _ => Ok(()),
     }
 }
 
@@ -257,7 +307,7 @@ pub(crate) fn bind_outputs<'a, T: Float>(
     let arguments = Arguments::new().slice(signal).slice(taps).output(output);
     let arguments = match plan.kernel {
         ConvKernel::BlockPerOutput => arguments,
-        ConvKernel::Tiled | ConvKernel::Direct => arguments
+        _ => arguments
             .value(plan.output_len as u64)
             .value(plan.offset as u64),
     };
@@ -382,9 +432,60 @@ mod tests {
     }
 
     #[test]
+    fn many_outputs_go_to_the_kernels_in_registers() {
+        let large = kernels::conv1d::policy::LARGE;
+        let of = |samples, taps, options: ConvOptions| {
+            let plan = planned::<f32>(samples, taps, ConvMode::Same, &options).launch;
+            (plan.kernel, plan.grid[0], plan.block[0])
+        };
+        let standard = ConvOptions::default();
+        let few = of(large - 1, 9, standard);
+        assert_eq!(few, ("conv1d_tiled_f32".into(), 1024, 256));
+        // 410 tiles of 640 outputs, for 4 warps of a tile each; 104,858 tiles, for warps of 2 or 4.
+        let window = |blocks| ("conv1d_window_f32".into(), blocks, 128);
+        assert_eq!(of(large, 17, standard), window(103));
+        assert_eq!(of(1 << 22, 17, standard), window(660));
+        assert_eq!(of(1 << 26, 16, standard), window(13_108));
+        assert_eq!(of(1 << 26, 17, standard), window(6554));
+        assert_eq!(of(1 << 26, 64, standard), window(6554));
+        // Tiles of 2,560 outputs.
+        let blocked = of(large, 65, standard);
+        assert_eq!(blocked, ("conv1d_blocked_f32".into(), 103, 128));
+        let capped = ConvOptions {
+            grid_cap: Some(3),
+            ..standard
+        };
+        assert_eq!(of(large, 65, capped).1, 3);
+        let threads = ConvOptions {
+            threads: Some(64),
+            ..standard
+        };
+        assert_eq!(of(large, 9, threads).0, "conv1d_tiled_f32");
+
+        let error = refused::<f32>(99, 65, ConvMode::Same, &with(ConvKernel::Window));
+        let expected = LaunchError::TooManyTaps {
+            kernel: "window",
+            taps: 65,
+            limit: 64,
+        };
+        assert_eq!(error.to_string(), expected.to_string());
+        for kernel in [ConvKernel::Window, ConvKernel::Blocked] {
+            let options = ConvOptions {
+                threads: Some(64),
+                ..with(kernel)
+            };
+            let error = refused::<f32>(99, 9, ConvMode::Same, &options);
+            assert!(
+                matches!(error, LaunchError::FixedBlock { needed: 128, .. }),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn tiled_is_taken_as_long_as_it_fits() {
         let kernel_for = |taps| {
-            let plan = planned::<f32>(1 << 20, taps, ConvMode::Same, &ConvOptions::default());
+            let plan = planned::<f32>(60_000, taps, ConvMode::Same, &ConvOptions::default());
             plan.launch.kernel
         };
         // 227 KiB of f32, less the 255 elements that a block of 256 needs besides the taps.
@@ -449,7 +550,8 @@ mod tests {
             error,
             LaunchError::TooManyTaps {
                 taps: 1025,
-                limit: 1024
+                limit: 1024,
+                ..
             }
         ));
         assert!(error.hint().is_some_and(|hint| hint.contains("tiled")));

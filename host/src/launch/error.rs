@@ -82,14 +82,14 @@ pub enum LaunchError {
         /// The threads asked for.
         given: u32,
     },
-    /// One thread per tap is more threads than a block can have.
-    #[error(
-        "kernel `block-per-output` takes one thread per tap: {taps} taps are over this device's limit of {limit}"
-    )]
+    /// More taps than the kernel has threads or room for.
+    #[error("kernel `{kernel}` takes at most {limit} taps on this device, {taps} given")]
     TooManyTaps {
+        /// The kernel.
+        kernel: &'static str,
         /// The taps.
         taps: usize,
-        /// The most threads of a block.
+        /// The most that it takes.
         limit: u32,
     },
     /// A grid of no blocks was asked for.

@@ -1,6 +1,6 @@
 //! Operands of any length, chunk by chunk in bounded memory.
 //!
-//! A chunk is copied to the device, worked on and copied back on a [`Stream`](crate::device::Stream) of its own, while the caller
+//! A chunk is copied to the device, worked on and copied back on a [`Stream`] of its own, while the caller
 //! brings the next one and takes the results of the last: with [`IN_FLIGHT`] chunks the copies in both directions, the kernels and
 //! the files overlap. Nothing here knows where samples come from or go to: closures do.
 

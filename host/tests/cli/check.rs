@@ -114,6 +114,10 @@ fn tools_and_severities_can_be_chosen() {
     )
     .ends(1);
     assert!(none.stdout.contains("more finding"), "{none:?}");
+    assert!(
+        none.stdout.contains("ERROR SUMMARY: 0 errors, "),
+        "{none:?}"
+    );
 }
 
 #[test]

@@ -46,16 +46,20 @@ unsafe fn convolve<T: Real>(
     let stride = thread::grid_dim_x() as usize * threads;
     let mut i = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
     while i < output_len {
-        let mut sum = T::ZERO;
-        let centre = i + offset;
-        for k in taps_inside(centre, signal.len(), taps.len()) {
-            // SAFETY: k is a tap, and centre - k a sample.
-            let (tap, sample) =
-                unsafe { (*taps.get_unchecked(k), *signal.get_unchecked(centre - k)) };
-            sum = tap.mul_add(sample, sum);
-        }
         // SAFETY: i is below the output's length, and no other thread has this i.
-        unsafe { output.add(i).write(sum) };
+        unsafe { output.add(i).write(convolve_one(signal, taps, i + offset)) };
         i += stride;
     }
+}
+
+/// The full convolution's output of index `centre`.
+#[inline(always)]
+pub(super) fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
+    let mut sum = T::ZERO;
+    for k in taps_inside(centre, signal.len(), taps.len()) {
+        // SAFETY: k is a tap, and centre - k a sample.
+        let (tap, sample) = unsafe { (*taps.get_unchecked(k), *signal.get_unchecked(centre - k)) };
+        sum = tap.mul_add(sample, sum);
+    }
+    sum
 }

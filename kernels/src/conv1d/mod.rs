@@ -11,8 +11,13 @@
 //! Convolution commutes: when there are more taps than samples, the host swaps the two.
 
 pub mod block_per_output;
+pub mod blocked;
 pub mod direct;
+pub mod policy;
+mod span;
+mod steps;
 pub mod tiled;
+pub mod window;
 
 use core::ops::Range;
 

@@ -4,7 +4,7 @@
 //! ahead, so that no thread waits for it; fragments come from shared memory 16 bytes at a time, one step of k ahead; one barrier
 //! a stage instead of two.
 //!
-//! - Loads: see [`stage`](super::stage). Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
+//! - Loads: see `stage.rs`. Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
 //! - A warp computes 64 × 64 elements with 8 × 4 lanes, each with 8 rows and 16 columns. Neighbouring lanes share rows, those
 //!   two apart share columns: the hardware then reads 16 lanes at once, without bank conflicts.
 //! - A thread walks through its columns, and in them up and down through the rows, so that neighbouring FMAs share an operand. Sums run

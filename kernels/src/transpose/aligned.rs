@@ -127,9 +127,18 @@ unsafe fn through_multiples<
                 out(col).add(row).write(tile.add(row * pitch + col).read());
             };
             if inside {
+                // From one of this thread's output rows to the next, in 32 bits: more costs registers, and those a block.
+                let (to, first) = (out(to_col), skipped(to_col) as u32);
+                let step = (ACROSS * rows) as u32;
+                let from = tile.wrapping_add(to_row * pitch + to_col);
                 unrolled::<STORES>(|j| {
-                    let col = to_col + j * ACROSS;
-                    store(skipped(col) + to_row, col);
+                    let skipped = first.wrapping_sub(j as u32 * step) as usize % MORE;
+                    // SAFETY: as in `store`.
+                    unsafe {
+                        let slot = from.add(skipped * pitch + j * ACROSS);
+                        to.add(j * ACROSS * rows + skipped + to_row)
+                            .write(slot.read());
+                    }
                 });
             } else {
                 let mut col = to_col;

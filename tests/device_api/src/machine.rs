@@ -85,24 +85,28 @@ pub unsafe fn machine(out: *mut u32) {
     }
 }
 
-/// A block of 32: each thread copies 16 bytes past the caches and 4 through them, and writes what its neighbour copied.
+/// A block of 32: each thread copies 16 bytes past the caches and twice 4 through them, and writes what its neighbour copied.
 #[kernel]
 pub unsafe fn copied_beside(input: *const [u32; 4], out: *mut u32) {
     let wide = shared_array![[u32; 4]; 32];
     let narrow = shared_array![u32; 32];
+    let by_address = shared_array![u32; 32];
     let thread = thread::thread_idx_x() as usize;
     // SAFETY: the crate's rule; the arrays are of 32, and a barrier stands between writing and reading.
     unsafe {
         async_copy::cp_async_cg(wide.add(thread), input.add(thread));
         async_copy::cp_async_commit_group();
         async_copy::cp_async_ca(narrow.add(thread), input.add(thread).cast());
+        let slot = async_copy::shared_address(by_address) + 4 * thread as u32;
+        async_copy::cp_async_ca_to(slot, input.add(thread).cast::<u32>().add(1));
         async_copy::cp_async_commit_group();
         async_copy::cp_async_wait_group::<1>();
         async_copy::cp_async_wait_all();
         thread::sync_threads();
         let neighbour = (thread + 1) % 32;
-        put(out, thread as u32, 2, 0, (*wide.add(neighbour))[3]);
-        put(out, thread as u32, 2, 1, *narrow.add(neighbour));
+        put(out, thread as u32, 3, 0, (*wide.add(neighbour))[3]);
+        put(out, thread as u32, 3, 1, *narrow.add(neighbour));
+        put(out, thread as u32, 3, 2, *by_address.add(neighbour));
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.push(longer::<f32>(on, (20, 4), 40, options));
         jobs.push(longer::<f64>(on, (20, 4), 40, options));
     }
+    jobs.extend(in_registers(on));
     let options = with(ConvKernel::BlockPerOutput, None, Some(5));
     jobs.push(job::<f64>(on, (20, 37), ConvMode::Full, options));
     let options = with(ConvKernel::BlockPerOutput, None, None);
@@ -39,6 +40,57 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     for taps in [5, 16, 19] {
         jobs.push(job::<f64>(on, (40, taps), ConvMode::Full, options).with_spare_blocks(1));
     }
+    jobs
+}
+
+/// Tiles of the kernels in registers: 20 outputs of `f32` and 10 of `f64` for each thread of a warp, or of four.
+fn in_registers(on: &DeviceProperties) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for (kernel, span, tiles) in [
+        (ConvKernel::Window, 640, 10),
+        (ConvKernel::Blocked, 2560, 4),
+    ] {
+        let options = with(kernel, None, Some(1));
+        // Every number of taps that can be left for the last step, behind none, one, two and three whole ones.
+        let (of_f32, of_f64) = ([0, 20, 40], [0, 10, 20, 30]);
+        let (f32_taps, f64_taps) = ((1..=20), (1..=10));
+        for taps in f32_taps {
+            let before = of_f32[taps % of_f32.len()];
+            // One whole tile and an end.
+            let lengths = (span + before + taps + 2, before + taps);
+            jobs.push(job::<f32>(on, lengths, ConvMode::Valid, options));
+        }
+        for taps in f64_taps {
+            let before = of_f64[taps % of_f64.len()];
+            let lengths = (span / 2 + before + taps + 2, before + taps);
+            jobs.push(job::<f64>(on, lengths, ConvMode::Valid, options));
+        }
+        // As many as two steps in a loop and all but one more, after which it must end.
+        jobs.push(job::<f64>(
+            on,
+            (span / 2 + 40, 39),
+            ConvMode::Valid,
+            options,
+        ));
+        // Several tiles for each warp or block, ends on both sides.
+        for (mode, taps) in [(ConvMode::Same, 33), (ConvMode::Full, 64)] {
+            jobs.push(job::<f32>(on, (span * tiles + 7, taps), mode, options));
+            jobs.push(job::<f64>(on, (span / 2 * tiles + 7, taps), mode, options));
+        }
+        // More outputs than the full convolution has.
+        jobs.push(longer::<f32>(on, (20, 4), 40, options));
+        jobs.push(longer::<f64>(on, (20, 4), 40, options));
+        let options = with(kernel, None, None);
+        let short = job::<f32>(on, (700, 5), ConvMode::Full, options);
+        jobs.push(short.with_spare_blocks(1));
+        let short = job::<f64>(on, (700, 5), ConvMode::Full, options);
+        jobs.push(short.with_spare_blocks(1));
+    }
+    // More taps than shared memory holds at a time.
+    let options = with(ConvKernel::Blocked, None, None);
+    jobs.push(job::<f32>(on, (2560 + 100, 79), ConvMode::Valid, options));
+    jobs.push(job::<f32>(on, (2560 + 700, 520), ConvMode::Valid, options));
+    jobs.push(job::<f64>(on, (1280 + 700, 520), ConvMode::Valid, options));
     jobs
 }
 
@@ -65,6 +117,28 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
         }
         let options = with(ConvKernel::BlockPerOutput, None, Some(7));
         jobs.push(job::<f64>(on, lengths, ConvMode::Full, options));
+    }
+    for (kernel, span) in [(ConvKernel::Window, 640), (ConvKernel::Blocked, 2560)] {
+        for lengths in [
+            (1, 1),
+            (31, 64),
+            (span - 1, 3),
+            (span, 1),
+            (span + 62, 63),
+            (3 * span + 1, 64),
+        ] {
+            for cap in [None, Some(1)] {
+                for &mode in ConvMode::ALL {
+                    jobs.push(job::<f32>(on, lengths, mode, with(kernel, None, cap)));
+                    jobs.push(job::<f64>(on, lengths, mode, with(kernel, None, cap)));
+                }
+            }
+        }
+    }
+    for lengths in [(3100, 511), (3100, 512), (3100, 513)] {
+        let options = with(ConvKernel::Blocked, None, None);
+        jobs.push(job::<f32>(on, lengths, ConvMode::Valid, options));
+        jobs.push(job::<f64>(on, lengths, ConvMode::Valid, options));
     }
     jobs
 }
@@ -127,6 +201,6 @@ fn extended<T: Precision + Draw>(
         .output();
     match planned.kernel {
         ConvKernel::BlockPerOutput => job,
-        ConvKernel::Tiled | ConvKernel::Direct => job.value(output_len).value(planned.offset),
+        _ => job.value(output_len).value(planned.offset),
     }
 }

@@ -36,6 +36,12 @@ const ONE_THREAD: &str = "A block of one thread makes one round, which folds not
 const OTHER_WARPS: &str =
     "The other warps combine the warps' results too; only the block's first thread writes its one.";
 
+const MORE_SAMPLES: &str =
+    "The samples below a warp's later tiles are there, and are copied even if no tap meets them.";
+
+const WINDOW_ROUNDS: &str =
+    "A round adds 40 taps, and there are at most 64: after one round fewer than 39 are left.";
+
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
     Survivor {
@@ -44,6 +50,41 @@ pub const SURVIVORS: &[Survivor] = &[
         change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
         count: 1..=1,
         reason: "There is at least one tap: the launcher refuses none.",
+    },
+    Survivor {
+        kernels: "conv1d_blocked_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1..=1,
+        reason: "There is at least one tap: the launcher refuses none.",
+    },
+    Survivor {
+        kernels: "conv1d_window_f32",
+        operator: Operator::DropPredicate,
+        change: ["setp.gt.u32 %p, %r, 39;", NEVER],
+        count: 1..=1,
+        reason: WINDOW_ROUNDS,
+    },
+    Survivor {
+        kernels: "conv1d_window_f32",
+        operator: Operator::WidenLoop,
+        change: ["setp.gt.u32 %p, %r, 39;", "setp.ge.u32 %p, %r, 39;"],
+        count: 1..=1,
+        reason: WINDOW_ROUNDS,
+    },
+    Survivor {
+        kernels: "conv1d_window_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u64 %p, %rd, 33;", NEVER],
+        count: 1..=1,
+        reason: MORE_SAMPLES,
+    },
+    Survivor {
+        kernels: "conv1d_window_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u64 %p, %rd, 65;", NEVER],
+        count: 1..=1,
+        reason: MORE_SAMPLES,
     },
     Survivor {
         kernels: "conv1d_tiled_",

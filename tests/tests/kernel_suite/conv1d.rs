@@ -91,6 +91,58 @@ fn any_block_and_a_grid_that_must_stride() {
     }
 }
 
+/// Outputs of a tile of the kernels in registers, of a warp and of a block.
+const SPANS: [usize; 2] = [640, 2560];
+
+#[test]
+fn in_registers_every_number_of_taps_up_to_two_steps_and_more() {
+    for device in devices() {
+        for taps in (1..=41).chain([59, 60, 61, 63, 64]) {
+            for (kernel, span) in [ConvKernel::Window, ConvKernel::Blocked]
+                .into_iter()
+                .zip(SPANS)
+            {
+                let options = with(kernel, None, None);
+                check::<f32>(device, (span + 150, taps), ConvMode::Same, options);
+                check::<f64>(device, (span / 2 + 151, taps), ConvMode::Full, options);
+            }
+        }
+    }
+}
+
+#[test]
+fn in_registers_every_length_and_mode_and_a_grid_that_must_stride() {
+    for device in devices() {
+        for (kernel, span) in [ConvKernel::Window, ConvKernel::Blocked]
+            .into_iter()
+            .zip(SPANS)
+        {
+            let tiles = [span - 1, span, span + 1, 2 * span + 63, 5 * span + 77];
+            for samples in LENGTHS.map(|(samples, _)| samples).into_iter().chain(tiles) {
+                for &mode in ConvMode::ALL {
+                    for grid_cap in [None, Some(1), Some(2)] {
+                        let options = with(kernel, None, grid_cap);
+                        check::<f32>(device, (samples, 31), mode, options);
+                        check::<f64>(device, (samples, 10), mode, options);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blocked_takes_any_number_of_taps() {
+    for device in devices() {
+        for taps in [65, 511, 512, 513, 1024, 1030] {
+            let options = with(ConvKernel::Blocked, None, None);
+            check::<f32>(device, (4200, taps), ConvMode::Same, options);
+            check::<f64>(device, (2900, taps), ConvMode::Valid, options);
+            check::<f32>(device, (taps, 3700), ConvMode::Full, options);
+        }
+    }
+}
+
 #[test]
 fn one_block_per_output_for_any_number_of_taps() {
     for device in devices() {
@@ -135,6 +187,9 @@ fn infinities_and_nan_reach_exactly_the_outputs_that_they_touch() {
     let signal = array![1.0, f64::NAN, 2.0, -3.0, 0.5, f64::INFINITY, 4.0, 1.0];
     let taps = array![f64::INFINITY, 2.0, f64::NEG_INFINITY];
     let finite = vector::<f64>(13, 8);
+    // In the middle of a whole tile.
+    let mut long = vector::<f64>(13, 2 * 1280 + 700);
+    (long[1700], long[1711], long[1900]) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
     for device in devices() {
         for &mode in ConvMode::ALL {
             for &kernel in ConvKernel::ALL {
@@ -142,6 +197,10 @@ fn infinities_and_nan_reach_exactly_the_outputs_that_they_touch() {
                     continue;
                 }
                 let options = with(kernel, None, None);
+                if matches!(kernel, ConvKernel::Window | ConvKernel::Blocked) {
+                    check_values(device, &long, &taps, mode, options);
+                    check_values(device, &long, &array![1.0, -2.0, 0.5], mode, options);
+                }
                 check_values(device, &signal, &array![1.0, -2.0, 0.5], mode, options);
                 check_values(device, &finite, &taps, mode, options);
                 check_values(device, &signal, &taps, mode, options);
@@ -168,8 +227,8 @@ fn views_that_are_not_contiguous() {
 }
 
 #[test]
-fn tiled_and_direct_add_in_the_same_order() {
-    let (signal, taps) = (vector::<f32>(16, 777), vector::<f32>(17, 40));
+fn all_add_in_the_same_order() {
+    let (signal, taps) = (vector::<f32>(16, 2777), vector::<f32>(17, 40));
     for device in devices() {
         let run = |kernel, threads| {
             let options = with(kernel, Some(threads), None);
@@ -178,7 +237,9 @@ fn tiled_and_direct_add_in_the_same_order() {
         };
         let direct = run(ConvKernel::Direct, 256);
         check::same_bits("tiled", &direct, &run(ConvKernel::Tiled, 256));
+        check::same_bits("window", &direct, &run(ConvKernel::Window, 128));
         check::same_bits("tiled by 33", &direct, &run(ConvKernel::Tiled, 33));
+        check::same_bits("blocked", &direct, &run(ConvKernel::Blocked, 128));
     }
 }
 
@@ -197,6 +258,20 @@ proptest! {
         let kernel = if tiled { ConvKernel::Tiled } else { ConvKernel::Direct };
         for device in devices() {
             check::<f32>(device, (signal, taps), mode, with(kernel, Some(threads), grid_cap));
+        }
+    }
+
+    #[test]
+    fn in_registers_any_lengths_and_grid(
+        signal in 1..4000_usize,
+        taps in 1..=64_usize,
+        grid_cap in proptest::option::of(1..9_u32),
+        mode in proptest::sample::select(ConvMode::ALL),
+        window in any::<bool>(),
+    ) {
+        let kernel = if window { ConvKernel::Window } else { ConvKernel::Blocked };
+        for device in devices() {
+            check::<f32>(device, (signal, taps), mode, with(kernel, None, grid_cap));
         }
     }
 

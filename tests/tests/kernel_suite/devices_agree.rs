@@ -25,6 +25,21 @@ fn check_all(left: &Device, right: &Device) {
             convolutions::<f32>(pair, mode, options);
             convolutions::<f64>(pair, mode, options);
         }
+        for kernel in [ConvKernel::Window, ConvKernel::Blocked] {
+            let options = ConvOptions {
+                kernel: Some(kernel),
+                threads: None,
+                grid_cap: Some(2),
+            };
+            agree(pair, ("f32", mode, options), |device| {
+                let (signal, taps) = (vector::<f32>(63, 5200), vector::<f32>(64, 37));
+                convolve(device, signal.view(), taps.view(), mode, &options).expect("a launch")
+            });
+            agree(pair, ("f64", mode, options), |device| {
+                let (signal, taps) = (vector::<f64>(63, 2700), vector::<f64>(64, 37));
+                convolve(device, signal.view(), taps.view(), mode, &options).expect("a launch")
+            });
+        }
     }
     let options = ConvOptions {
         kernel: Some(ConvKernel::BlockPerOutput),

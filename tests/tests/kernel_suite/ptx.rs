@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use blockwise_tests::ptx::{Entry, entries, files};
+use kernels::conv1d::{blocked, window};
 use kernels::matmul::{self, register_tile};
 use kernels::transpose::aligned;
 use kernels::{reverse, transpose};
@@ -13,7 +14,7 @@ use kernels::{reverse, transpose};
 struct Expected {
     /// Parameters, all of 64 bits: a slice is two.
     params: usize,
-    /// Barriers in the source.
+    /// Barriers in the source, of the block and of a warp.
     barriers: usize,
     static_shared_bytes: u64,
     dynamic_shared: bool,
@@ -57,6 +58,20 @@ fn table() -> BTreeMap<String, Expected> {
     for (t, bytes) in [("f32", 4), ("f64", 8)] {
         add(format!("conv1d_tiled_{t}"), Expected::new(7, 2).dynamic());
         add(format!("conv1d_direct_{t}"), Expected::new(7, 0));
+        let of = |bytes_of: [usize; 2]| bytes_of[bytes as usize / 8] as u32;
+        let window = [window::shared_bytes::<f32>(), window::shared_bytes::<f64>()];
+        add(
+            format!("conv1d_window_{t}"),
+            Expected::new(7, 4).fixed(of(window)),
+        );
+        let blocked = [
+            blocked::shared_bytes::<f32>(),
+            blocked::shared_bytes::<f64>(),
+        ];
+        add(
+            format!("conv1d_blocked_{t}"),
+            Expected::new(7, 4).fixed(of(blocked)),
+        );
         add(format!("matmul_naive_{t}"), Expected::new(8, 0));
         let tiles = 2 * matmul::TILE * matmul::TILE * bytes;
         add(
@@ -83,10 +98,10 @@ fn table() -> BTreeMap<String, Expected> {
                 format!("{operation}_shuffle_{t}"),
                 Expected::new(params, 1).fixed(32 * 8),
             );
-            for kernel in ["wide", "single", "single8"] {
+            for (kernel, barriers) in [("wide", 1), ("single", 2), ("single8", 2)] {
                 add(
                     format!("{operation}_{kernel}_{t}"),
-                    Expected::new(params, 1).fixed(32 * 8),
+                    Expected::new(params, barriers).fixed(32 * 8),
                 );
             }
         }
@@ -134,7 +149,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 98);
+    assert_eq!(expected.len(), 102);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()
@@ -161,7 +176,7 @@ fn parameters_are_64_bits_each_and_slices_are_two() {
 fn every_barrier_of_the_source_is_there_once() {
     let table = table();
     for_each_entry(|place, entry| {
-        let barriers = entry.count("bar.sync") + entry.count("barrier.");
+        let barriers = entry.count("bar.") + entry.count("barrier.");
         assert_eq!(barriers, table[&entry.name].barriers, "{place}");
     });
 }
@@ -226,9 +241,9 @@ fn no_kernel_has_a_stack_calls_a_function_or_panics() {
 fn products_are_added_by_fma() {
     for_each_entry(|place, entry| {
         let name = entry.name.as_str();
-        let fused = ["conv1d_tiled", "conv1d_direct", "matmul", "dot"]
+        let fused = ["conv1d", "matmul", "dot"]
             .iter()
-            .any(|family| name.starts_with(family));
+            .any(|family| name.starts_with(family) && !name.contains("block_per_output"));
         let float = ["f32", "f64"].into_iter().find(|t| name.ends_with(t));
         let fused = fused && name != "matmul_split_f32";
         if let Some(t) = float.filter(|_| fused) {

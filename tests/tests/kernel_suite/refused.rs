@@ -100,7 +100,8 @@ fn more_threads_than_a_block_can_have() {
                 error,
                 LaunchError::TooManyTaps {
                     taps: 1025,
-                    limit: 1024
+                    limit: 1024,
+                    ..
                 }
             )
         },

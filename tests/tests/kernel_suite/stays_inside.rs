@@ -92,6 +92,21 @@ fn convolutions<T: Element + Draw>(device: &Device) {
                 .check::<T>(device, &[n, m], outputs, &[outputs, offset]);
         }
     }
+    // Whole tiles with ends on both sides.
+    for (n, m, outputs, offset) in [
+        (6000, 40, 6039, 0),
+        (6000, 41, 6000, 20),
+        (6000, 7, 5994, 6),
+    ] {
+        for kernel in ["conv1d_window", "conv1d_blocked"] {
+            Launch::new::<T>(kernel, [2, 1], [128, 1]).check::<T>(
+                device,
+                &[n, m],
+                outputs,
+                &[outputs, offset],
+            );
+        }
+    }
 }
 
 fn reductions<T: Element + Draw>(device: &Device) {

@@ -170,7 +170,8 @@ impl Warp {
         predicates[..function.rows.predicates as usize]
             .iter_mut()
             .for_each(|lanes| *lanes &= !mask);
-        predicates[0] = ALL;
+        // Not for other lanes: the row may be one of another function that they are in.
+        predicates[0] |= mask;
         let mut frame = Frame {
             w32: &mut self.w32[base.w32 as usize..],
             w64: &mut self.w64[base.w64 as usize..],

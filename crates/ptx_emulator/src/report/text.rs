@@ -254,10 +254,15 @@ fn summary(to: &mut String, checks: &[CheckReport]) -> fmt::Result {
     }
     let errors = plural(count(checks, Severity::Error) as u64, "error");
     write!(to, "{MARGIN} ERROR SUMMARY: {errors}")?;
-    match count(checks, Severity::Warning) as u64 {
-        0 => writeln!(to),
-        warnings => writeln!(to, ", {}", plural(warnings, "warning")),
+    let warnings = count(checks, Severity::Warning) as u64;
+    if warnings > 0 {
+        write!(to, ", {}", plural(warnings, "warning"))?;
     }
+    let dropped: u64 = checks.iter().map(|check| check.dropped).sum();
+    if dropped > 0 {
+        write!(to, ", {dropped} not kept")?;
+    }
+    writeln!(to)
 }
 
 fn plural(count: u64, thing: &str) -> String {

@@ -1,0 +1,171 @@
+//! What the convolutions in registers share: which outputs they compute that way, and how samples come and outputs go.
+
+use core::ops::Range;
+
+use cuda_std::async_copy::cp_async_ca_to;
+use cuda_std::prelude::*;
+
+use super::direct::convolve_one;
+use crate::number::Real;
+use crate::pack::{self, Pack};
+use crate::unroll::unrolled;
+
+/// The tiles of `span` outputs that are whole and meet samples only, and so need no guard. None unless the output begins a pack.
+#[inline(always)]
+pub(super) fn whole_tiles<T>(
+    signal: &[T],
+    taps: &[T],
+    output: *const T,
+    output_len: usize,
+    offset: usize,
+    span: usize,
+) -> Range<usize> {
+    let first = (taps.len() - 1).saturating_sub(offset).div_ceil(span);
+    let met = signal.len().saturating_sub(offset);
+    let end = (if met < output_len { met } else { output_len }) / span;
+    if first < end && output.addr().is_multiple_of(pack::BYTES) {
+        first..end
+    } else {
+        0..0
+    }
+}
+
+/// Computes the outputs of all tiles but those in `whole`: the threads of the grid take one after the other.
+///
+/// # Safety
+/// The kernels' rules; a block has `threads` threads.
+#[inline(always)]
+pub(super) unsafe fn convolve_ends<T: Real>(
+    signal: &[T],
+    taps: &[T],
+    output: *mut T,
+    output_len: usize,
+    offset: usize,
+    whole: Range<usize>,
+    threads: usize,
+) {
+    let mut at = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
+    while at < output_len - whole.len() {
+        let i = if at < whole.start {
+            at
+        } else {
+            at + whole.len()
+        };
+        // SAFETY: i is below the output's length, and no other thread has this i.
+        unsafe { output.add(i).write(convolve_one(signal, taps, i + offset)) };
+        at += thread::grid_dim_x() as usize * threads;
+    }
+}
+
+/// Starts this thread's copies of a tile's samples, and of those that `taps` taps meet below the tile, at most BELOW · GROUP. Of the GROUP
+/// threads that share the tile, neighbours copy neighbouring samples.
+///
+/// # Safety
+/// `slot` is the address within shared memory, and `sample` the place in the signal, of the sample that this thread's number among the
+/// GROUP counts from the tile's first. There are SAMPLES · GROUP − 1 more above the first, and `taps` − 1 below it.
+#[inline(always)]
+pub(super) unsafe fn copy_samples<
+    T: Real,
+    const SAMPLES: usize,
+    const BELOW: usize,
+    const GROUP: usize,
+>(
+    slot: u32,
+    sample: *const T,
+    thread: usize,
+    taps: usize,
+) {
+    let bytes = (GROUP * size_of::<T>()) as u32;
+    // SAFETY: the caller's promise.
+    unsafe {
+        unrolled::<SAMPLES>(|i| cp_async_ca_to(slot + i as u32 * bytes, sample.add(i * GROUP)));
+        unrolled::<BELOW>(|i| {
+            let below = i + 1;
+            if thread + taps > below * GROUP {
+                cp_async_ca_to(slot - below as u32 * bytes, sample.sub(below * GROUP));
+            }
+        });
+    }
+}
+
+/// Puts a thread's sums where its tile's samples were.
+///
+/// # Safety
+/// `own` is the first pack of this thread's outputs, and nobody else uses those packs.
+#[inline(always)]
+pub(super) unsafe fn put_sums<
+    T: Real,
+    const LANES: usize,
+    const PACKS: usize,
+    const OUTPUTS: usize,
+>(
+    sums: &[T; OUTPUTS],
+    own: *mut Pack<T, LANES>,
+) {
+    unrolled::<PACKS>(|pack| {
+        let lanes = core::array::from_fn(|lane| sums[pack * LANES + lane]);
+        // SAFETY: the caller's promise.
+        unsafe { own.add(pack).write(Pack(lanes)) };
+    });
+}
+
+/// Writes a tile's sums to the output, neighbouring packs by neighbouring threads of GROUP.
+///
+/// # Safety
+/// `tile` and `output` are this thread's pack of the first GROUP ones; all sums of the tile are there.
+#[inline(always)]
+pub(super) unsafe fn write_sums<
+    T: Real,
+    const LANES: usize,
+    const PACKS: usize,
+    const GROUP: usize,
+>(
+    tile: *const Pack<T, LANES>,
+    output: *mut Pack<T, LANES>,
+) {
+    unrolled::<PACKS>(|pack| {
+        // SAFETY: the caller's promise.
+        let lanes = unsafe { tile.add(pack * GROUP).read().0 };
+        // Lane by lane: LLVM moves a whole pack as two words of 8 bytes.
+        let lanes = core::array::from_fn(|lane| lanes[lane]);
+        // SAFETY: the caller's promise.
+        unsafe { output.add(pack * GROUP).write(Pack(lanes)) };
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_tiles;
+
+    #[test]
+    fn whole_tiles_meet_every_sample_that_their_taps_ask_for_and_no_other() {
+        let output = core::ptr::without_provenance::<f32>(64);
+        for (samples, taps) in [(40, 1), (40, 5), (41, 8), (64, 9), (3, 2), (12, 12)] {
+            for (output_len, offset) in [
+                (samples + taps - 1, 0),
+                (samples, (taps - 1) / 2),
+                (samples - taps + 1, taps - 1),
+            ] {
+                let (signal, taps) = (vec![0.0; samples], vec![0.0; taps]);
+                let span = 8;
+                let inside = |tile: usize| {
+                    let (first, last) = (tile * span, tile * span + span - 1);
+                    last < output_len
+                        && first + offset + 1 >= taps.len()
+                        && last + offset < signal.len()
+                };
+                let expected: Vec<_> = (0..20).filter(|&tile| inside(tile)).collect();
+                let whole = whole_tiles(&signal, &taps, output, output_len, offset, span);
+                assert_eq!(
+                    whole.collect::<Vec<_>>(),
+                    expected,
+                    "{samples}, {}, {offset}",
+                    taps.len()
+                );
+                let beside = output.wrapping_add(1);
+                let none = whole_tiles(&signal, &taps, beside, output_len, offset, span);
+                assert!(none.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Convolution in registers, for few taps: each warp by itself, with the next tile's samples under way.
+//!
+//! Change from [`tiled`](super::tiled): there each multiply-add reads a sample and a tap from shared memory, so that shared memory sets the
+//! pace. Here a thread keeps [`PACKS`] packs of neighbouring outputs and the samples that they meet in registers: see `steps.rs`. What is left
+//! is to keep memory busy. A warp's tile is small enough for two to fit into shared memory: one is computed while the other is copied.
+//!
+//! - Loads: `cp.async`, element by element, so that neither signal nor offset needs an alignment; neighbouring lanes copy neighbours. The
+//!   block loads the taps once.
+//! - Lane l owns packs PACKS · l, … of its warp's tile. The sums take the samples' place, and lane l writes packs l, l + 32, …: 512
+//!   neighbouring bytes a warp.
+//! - The barriers are the warp's own, but for one behind the taps.
+//! - Outputs before the first whole tile and behind the last one are computed as in [`direct`](super::direct).
+//! - Every output adds its taps in their order: the bits are those of [`direct`](super::direct).
+//!
+//! Share of the copy's bandwidth, and of the FMA peak, on an H200, driver 580.159, 2026-11-21, medians of 21; `f32` in mode same, and `f64` in
+//! mode full with 2²⁴ samples. By registers, so many blocks are on a multiprocessor at once:
+//!
+//! | blocks | 5 taps, 2²⁶ | 10, 2²⁶ | 10, 2²⁸ | 31, 2²⁶ | 31, 2²⁸ | 63, 2²⁶ | `f64`, 10 |
+//! | --- | --- | --- | --- | --- | --- | --- | --- |
+//! | **5** | 0.958 | 0.953 | 0.967 | 0.922 | 0.897 | 0.687, 0.71 | 0.975 |
+//! | 6 | 0.957 | 0.955 | 0.968 | 0.926 | 0.837 | 0.681, 0.71 | 0.979 |
+//! | 7, with spills | | | | | | | 0.956 |
+//!
+//! In prototypes of the same design, with 7 blocks at once: 3 packs a thread instead of 5 gave 0.894 for 31 taps (5: 0.907) and 0.64 of the FMA peak
+//! for 63 (0.69). Copies of 16 bytes, with the taps moved to fit, came to the same within 1 %; three tiles in shared memory were slower than
+//! two.
+//!
+//! Where the rest goes, by ncu on such a prototype: with 31 taps memory is busy for 75 % of the time and the schedulers for 68 %, neither all
+//! the time, for a warp's copies and its arithmetic overlap only with other warps'. With 63 taps the schedulers issue in 84 % of the cycles,
+//! and five of six instructions are multiply-adds.
+
+use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_address};
+use cuda_std::prelude::*;
+
+use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
+use super::steps::add_taps;
+use crate::number::Real;
+use crate::pack::{self, Pack};
+
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+
+/// Packs of outputs of a thread: an odd number.
+pub const PACKS: usize = 5;
+
+/// Taps, at most.
+pub const MAX_TAPS: usize = 64;
+
+/// Outputs of a warp's tile for elements of type `T`.
+pub const fn span<T>() -> usize {
+    LANES_OF_A_WARP * PACKS * lanes::<T>()
+}
+
+/// Bytes of static shared memory.
+pub const fn shared_bytes<T>() -> usize {
+    (WARPS * STAGES * stage::<T>() + MAX_TAPS / lanes::<T>()) * pack::BYTES
+}
+
+/// Warps of a block.
+pub const WARPS: usize = THREADS as usize / LANES_OF_A_WARP;
+
+const LANES_OF_A_WARP: usize = 32;
+
+/// Tiles of a warp in shared memory.
+const STAGES: usize = 2;
+
+const fn lanes<T>() -> usize {
+    pack::BYTES / size_of::<T>()
+}
+
+/// Packs of a tile with the samples below it.
+const fn stage<T>() -> usize {
+    MAX_TAPS / lanes::<T>() + LANES_OF_A_WARP * PACKS
+}
+
+macro_rules! kernels {
+    ($($name:ident: $t:ty;)*) => {$(
+        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
+        ///
+        /// # Parameters
+        /// - `signal`: n samples. `taps`: m taps, 1 to [`MAX_TAPS`]. `output`: `output_len` elements.
+        /// - `offset`: see [the module](super).
+        ///
+        /// # Launch
+        /// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for each.
+        ///
+        /// # Safety
+        /// The crate's rules; the block is as stated, and so is the number of taps; `offset + output_len` does not overflow.
+        #[kernel(max_threads = 128, min_blocks = 5)]
+        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
+            const LANES: usize = lanes::<$t>();
+            const OUTPUTS: usize = PACKS * LANES;
+            // SAFETY: passed on to the caller; the arrays have the stated sizes.
+            unsafe {
+                let tiles = shared_array![Pack<$t, LANES>; WARPS * STAGES * stage::<$t>()];
+                let shared_taps = shared_array![Pack<$t, LANES>; MAX_TAPS / LANES];
+                convolve::<$t, LANES, OUTPUTS>(
+                    signal, taps, output, output_len, offset, tiles, shared_taps,
+                )
+            }
+        }
+    )*};
+}
+kernels! {
+    conv1d_window_f32: f32;
+    conv1d_window_f64: f64;
+}
+
+#[inline(always)]
+unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
+    signal: &[T],
+    taps: &[T],
+    output: *mut T,
+    output_len: usize,
+    offset: usize,
+    tiles: *mut Pack<T, LANES>,
+    shared_taps: *mut Pack<T, LANES>,
+) {
+    const BELOW: usize = MAX_TAPS / LANES_OF_A_WARP;
+    let thread = thread::thread_idx_x() as usize;
+    let (warp, lane) = (thread / LANES_OF_A_WARP, thread % LANES_OF_A_WARP);
+    let span = span::<T>();
+    let whole = whole_tiles(signal, taps, output, output_len, offset, span);
+    let count = taps.len() as u32;
+
+    const { assert!(MAX_TAPS <= THREADS as usize, "a thread has one tap") };
+    if thread < taps.len() {
+        // SAFETY: a tap of this thread's own, and there are no more taps than slots.
+        unsafe {
+            let tap = *taps.get_unchecked(thread);
+            shared_taps.cast::<T>().add(thread).write(tap);
+        }
+    }
+    // Every thread's taps come before any thread's reads of them.
+    thread::sync_threads();
+
+    // The tile's first pack in each of this warp's stages lies behind the samples below it.
+    let first = tiles.wrapping_add(warp * STAGES * stage::<T>() + MAX_TAPS / LANES);
+    let slot = shared_address(first) + (lane * size_of::<T>()) as u32;
+    // Also without copies, so that there are as many groups as tiles.
+    let copy = |tile: usize, stage: usize| {
+        if tile < whole.end {
+            let slot = slot + (stage * self::stage::<T>() * pack::BYTES) as u32;
+            // SAFETY: a whole tile meets samples only; nobody uses the stage.
+            unsafe {
+                let from = signal.as_ptr().add(tile * span + offset + lane);
+                copy_samples::<T, OUTPUTS, BELOW, LANES_OF_A_WARP>(slot, from, lane, taps.len());
+            }
+        }
+        cp_async_commit_group();
+    };
+    let warps = thread::grid_dim_x() as usize * WARPS;
+    let mut tile = whole.start + thread::block_idx_x() as usize * WARPS + warp;
+    let mut stage = 0;
+    copy(tile, stage);
+    while tile < whole.end {
+        cp_async_wait_group::<0>();
+        // Every lane's copies come before any lane's reads of them, and every lane's reads of the other stage before its next copies.
+        // SAFETY: the whole warp is here, for its lanes have the same tiles.
+        unsafe { warp::sync_warp(u32::MAX) };
+        copy(tile + warps, 1 - stage);
+        let samples = first.wrapping_add(stage * self::stage::<T>());
+        let mut sums = [T::ZERO; OUTPUTS];
+        // SAFETY: the samples of a whole tile and the taps are there. Only this lane writes its sums, and its packs of the output.
+        unsafe {
+            let own = samples.add(lane * PACKS);
+            add_taps::<T, LANES, PACKS, OUTPUTS>(&mut sums, own, shared_taps, count);
+            // Every lane's reads of samples come before the sums that take their place.
+            warp::sync_warp(u32::MAX);
+            put_sums::<T, LANES, PACKS, OUTPUTS>(&sums, own);
+            // Every lane's sums come before any lane's reads of them.
+            warp::sync_warp(u32::MAX);
+            let to = output.add(tile * span).cast::<Pack<T, LANES>>().add(lane);
+            write_sums::<T, LANES, PACKS, LANES_OF_A_WARP>(samples.add(lane), to);
+        }
+        tile += warps;
+        stage = 1 - stage;
+    }
+
+    // Behind the whole tiles: the threads part here, and ptxas would give what follows more registers.
+    let outputs = whole.start * span..whole.end * span;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        convolve_ends(
+            signal,
+            taps,
+            output,
+            output_len,
+            offset,
+            outputs,
+            THREADS as usize,
+        )
+    };
+}
