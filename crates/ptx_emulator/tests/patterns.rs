@@ -6,13 +6,18 @@ use common::{launch, shape};
 /// Bytes of a source, and of a target behind it in the buffer; what was loaded follows.
 const AREA: usize = 4096;
 
-/// Lane `l` accesses `size` bytes at `step * (l % 16) + half * (l / 16) + shift`.
+/// How far away the stray lane is.
+const ASTRAY: usize = 1024;
+
+/// Lane `l` accesses `size` bytes at `step * (l % 16) + half * (l / 16) + shift`, but for a stray one.
 #[derive(Clone, Copy, Debug)]
 struct Pattern {
     size: usize,
     step: usize,
     half: usize,
     shift: usize,
+    /// 32 when all keep to the pattern.
+    stray: usize,
 }
 
 impl Pattern {
@@ -27,14 +32,25 @@ impl Pattern {
                         step,
                         half,
                         shift,
+                        stray: 32,
                     })
                 })
             })
         })
     }
 
+    /// Those in which all lanes but one keep to it.
+    fn broken() -> impl Iterator<Item = Self> {
+        let strays = [0, 1, 15, 16, 31].into_iter();
+        strays.flat_map(|stray| {
+            let simple = Self::all().filter(|it| it.half == 16 * it.step && it.shift == 0);
+            simple.map(move |it| Self { stray, ..it })
+        })
+    }
+
     fn offset(self, lane: usize) -> usize {
-        self.step * (lane % 16) + self.half * (lane / 16) + self.shift
+        let away = if lane == self.stray { ASTRAY } else { 0 };
+        self.step * (lane % 16) + self.half * (lane / 16) + self.shift + away
     }
 }
 
@@ -66,6 +82,7 @@ fn kernel(pattern: Pattern, shared: bool, address: &str) -> String {
         step,
         half,
         shift,
+        stray,
     } = pattern;
     let bits = 8 * size;
     let (before, after, space, source, target) = if shared {
@@ -89,6 +106,8 @@ mad.wide.u32 %mine, %t, 8, %at;
 and.b32 %r1, %t, 15; shr.b32 %r2, %t, 4;
 mul.wide.u32 %rd1, %r1, {step};
 mad.wide.u32 %rd1, %r2, {half}, %rd1;
+setp.eq.u32 %p2, %t, {stray};
+@%p2 add.u64 %rd1, %rd1, {ASTRAY};
 mov.u64 %rd2, {source}; add.u64 %rd2, %rd2, %rd1; cvt.u32.u64 %r4, %rd2;
 mov.u64 %rd3, {target}; add.u64 %rd3, %rd3, %rd1; cvt.u32.u64 %r5, %rd3;
 ld.{space}.u{bits} %rd4, [{address}{load}+{shift}];
@@ -112,7 +131,7 @@ fn lanes_in_a_pattern_access_what_each_alone_would() {
         .map(|at| value(at as usize) ^ at)
         .collect();
     let bytes: Vec<u8> = initial.iter().flat_map(|word| word.to_le_bytes()).collect();
-    for pattern in Pattern::all() {
+    for pattern in Pattern::all().chain(Pattern::broken()) {
         let mut expected = bytes.clone();
         for lane in 0..32 {
             let at = AREA + pattern.offset(lane);
