@@ -88,7 +88,7 @@ pub enum CudaBuilderError {
     /// A shared array is still reached through the generic address space.
     #[error(
         "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \
-         ({access}); keep its pointer in functions that are inlined (`#[inline(always)]`), never in a struct, a table or a \
+         ({access}); keep its pointer in functions that are inlined (no recursion, no function pointers), never in a table or a \
          choice between shared and global memory"
     )]
     GenericSharedAccess {

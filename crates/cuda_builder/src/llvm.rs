@@ -1,5 +1,6 @@
 //! LLVM's part: link the bitcode, rewrite the IR, optimise it, print PTX.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -7,7 +8,7 @@ use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
     address_space, atomic, barrier, contract, convergent, extension, flush, formatting, functions,
-    generic_access, launch_bounds, libm, remainder, visible, wide,
+    generic_access, inline, launch_bounds, libm, remainder, visible, wide,
 };
 use crate::nvvm;
 use crate::output::Folder;
@@ -40,22 +41,12 @@ pub(crate) fn emit_ptx(
     let lowered = address_space::lower(&linked, builder.use_constant_memory_space)?;
     let lowered = launch_bounds::mark(&visible::unmark(&lowered));
     let lowered = atomic::order(&convergent::mark(&lowered));
-    let mut lowered = formatting::shrink(&lowered);
+    let mut lowered = inline::formatting_apart(&formatting::shrink(&lowered));
     if builder.ftz {
         lowered = flush::mark(&lowered);
     }
-    write(&folder.lowered_ir(), &lowered)?;
-
-    run(Command::new(&toolchain.opt)
-        .arg(format!("-mcpu={}", builder.arch))
-        .arg(format!("-passes={}", passes(builder, &public.names)))
-        .args(libdevice_settings(builder))
-        .args((!builder.keeps_lines()).then_some("--strip-debug"))
-        .arg("-S")
-        .arg(folder.lowered_ir())
-        .arg("-o")
-        .arg(folder.optimised_ir()))?;
-    let optimised = read(&folder.optimised_ir())?;
+    let passes = passes(builder, &public.names);
+    let optimised = optimise(builder, toolchain, folder, lowered, &passes)?;
     nvvm::check(&optimised, &nvvm::launch_parameters(&bitcode.sources())?)?;
     generic_access::check(&optimised)?;
     write(&folder.optimised_ir(), &extension::guard(&optimised))?;
@@ -88,6 +79,36 @@ pub(crate) fn emit_ptx(
         }
     }
     Ok(())
+}
+
+/// Runs LLVM's optimiser; again, as long as there are functions whose inlining would tell it that a pointer is a shared one.
+fn optimise(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    folder: &Folder,
+    mut lowered: String,
+    passes: &str,
+) -> Result<String, CudaBuilderError> {
+    let mut inlined = BTreeSet::new();
+    loop {
+        write(&folder.lowered_ir(), &lowered)?;
+        run(Command::new(&toolchain.opt)
+            .arg(format!("-mcpu={}", builder.arch))
+            .arg(format!("-passes={passes}"))
+            .args(libdevice_settings(builder))
+            .args((!builder.keeps_lines()).then_some("--strip-debug"))
+            .arg("-S")
+            .arg(folder.lowered_ir())
+            .arg("-o")
+            .arg(folder.optimised_ir()))?;
+        let optimised = read(&folder.optimised_ir())?;
+        let in_the_way = &generic_access::in_the_way(&optimised) - &inlined;
+        if in_the_way.is_empty() {
+            return Ok(optimised);
+        }
+        lowered = inline::always(&lowered, &in_the_way);
+        inlined.extend(in_the_way);
+    }
 }
 
 /// LLVM prints the oldest PTX version that an architecture needs. What `cuda_std` uses came with 7.0, on older ones too.

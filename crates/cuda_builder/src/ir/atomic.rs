@@ -3,11 +3,23 @@
 //! LLVM 22's NVPTX backend prints every `atomicrmw` as relaxed, whatever it asks for (fences, loads, stores and `cmpxchg` keep
 //! their ordering). So an ordered one becomes a relaxed one between fences, which is how the PTX memory model builds the others
 //! anyway.
+//!
+//! A fence of one thread (`compiler_fence`) is none of the GPU's, and the backend stops at it: it becomes empty assembly, over which
+//! LLVM moves no access to memory either.
 
-/// Rewrites every ordered `atomicrmw`.
+/// What a `compiler_fence` becomes.
+const ONE_THREAD: &str = "  call void asm sideeffect \"\", \"~{memory}\"()";
+
+/// Rewrites every ordered `atomicrmw`, and every fence of one thread.
 pub(crate) fn order(ir: &str) -> String {
     let mut ordered = String::with_capacity(ir.len() + 256);
     for line in ir.lines() {
+        if let Some((_, rest)) = line.split_once("  fence syncscope(\"singlethread\") ") {
+            ordered.push_str(ONE_THREAD);
+            ordered.push_str(rest.find(", !dbg").map_or("", |at| &rest[at..]));
+            ordered.push('\n');
+            continue;
+        }
         match split(line) {
             None => ordered.push_str(line),
             Some((before, ordering, after)) => {
@@ -48,7 +60,7 @@ fn split(line: &str) -> Option<(&str, &str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::order;
+    use super::{ONE_THREAD, order};
 
     #[track_caller]
     fn check(ir: &str, expected: &str) {
@@ -79,6 +91,14 @@ mod tests {
         check(
             "  %1 = atomicrmw fadd ptr %p, float 1.0 syncscope(\"block\") acq_rel, align 4\n",
             "  fence syncscope(\"block\") release\n  %1 = atomicrmw fadd ptr %p, float 1.0 syncscope(\"block\") monotonic, align 4\n  fence syncscope(\"block\") acquire\n",
+        );
+    }
+
+    #[test]
+    fn a_fence_of_one_thread_is_for_the_compiler() {
+        check(
+            "  fence syncscope(\"singlethread\") seq_cst, !dbg !5\n  fence seq_cst\n",
+            &format!("{ONE_THREAD}, !dbg !5\n  fence seq_cst\n"),
         );
     }
 }

@@ -40,6 +40,13 @@ pub(crate) fn functions(ir: &str) -> Vec<Function<'_>> {
     functions
 }
 
+/// The function that a call names, if the line is one.
+pub(crate) fn callee(line: &str) -> Option<&str> {
+    symbols(line)
+        .find(|symbol| line[symbol.span.end..].starts_with('('))
+        .map(|symbol| symbol.name)
+}
+
 /// For each function, the kernels from which calls or addresses lead to it (a kernel leads to itself).
 pub(crate) fn reached_from<'a>(functions: &[Function<'a>]) -> HashMap<&'a str, Vec<&'a str>> {
     let by_name: HashMap<_, _> = functions

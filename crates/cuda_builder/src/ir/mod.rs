@@ -14,7 +14,8 @@
 //! 7. [`formatting::shrink`] keeps what formats and panics small;
 //! 8. [`flush::mark`] asks for flush-to-zero arithmetic, if wanted;
 //! 9. [`barrier::check`] finds barriers that rustc itself copied;
-//! 10. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer;
+//! 10. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer; before it gives up,
+//!     [`inline::always`] has the functions inlined that are in the way, and the optimiser begins again;
 //! 11. [`extension::guard`], after the optimiser too, works around a miscompilation by LLVM 22's code generator.
 //!
 //! Text, because LLVM's C API would tie the crate to one LLVM, and because llvm-link prints IR in a regular form: one
@@ -30,6 +31,7 @@ pub(crate) mod flush;
 pub(crate) mod formatting;
 pub(crate) mod functions;
 pub(crate) mod generic_access;
+pub(crate) mod inline;
 pub(crate) mod launch_bounds;
 pub(crate) mod libm;
 pub(crate) mod remainder;

@@ -1,0 +1,122 @@
+//! A workspace for all tests, so that core is built once for each set of compiler flags.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+
+/// A blank in the path, so that every test is one with such a path.
+static WORKSPACE: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let folder = tempfile::Builder::new()
+        .prefix("kernels of mine ")
+        .tempdir()
+        .unwrap();
+    start_workspace(folder.path());
+    // core is there already when the repository's own kernels are.
+    share(folder.path(), "cuda-builder");
+    folder
+});
+
+/// cargo's own lock would serialise the builds anyway, with a message for each wait.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+pub(crate) fn workspace() -> &'static Path {
+    WORKSPACE.path()
+}
+
+/// Every folder in `members` is a member. The workspace uses the repository's tools, which need fetching once.
+pub(crate) fn start_workspace(folder: &Path) {
+    fs::write(
+        folder.join("Cargo.toml"),
+        "[workspace]\nresolver = \"3\"\nmembers = [\"members/*\"]\n",
+    )
+    .unwrap();
+    // The repository's lock file: the same versions, nothing to look up.
+    fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    fs::create_dir_all(folder.join("target")).unwrap();
+    share(folder, "tools");
+}
+
+/// Uses a part of the repository's target folder.
+fn share(workspace: &Path, part: &str) {
+    let folder = repository().join("target").join(part);
+    fs::create_dir_all(&folder).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(folder, workspace.join("target").join(part)).unwrap();
+}
+
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// A member with cuda_std, `manifest`'s lines at the end of its dependencies, and the source.
+pub(crate) fn write_member(workspace: &Path, name: &str, manifest: &str, source: &str) -> PathBuf {
+    let folder = workspace.join("members").join(name);
+    write_package(&folder, name, manifest, source);
+    folder
+}
+
+pub(crate) fn write_package(folder: &Path, name: &str, manifest: &str, source: &str) {
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let cuda_std = repository().join("crates/cuda_std");
+    fs::write(
+        folder.join("Cargo.toml"),
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+             cuda_std = {{ path = {cuda_std:?}, default-features = false }}\n{manifest}\n"
+        ),
+    )
+    .unwrap();
+    fs::write(folder.join("src/lib.rs"), source).unwrap();
+}
+
+/// Writes a member with the prelude in front and builds it without line information, so that no path gets into the PTX.
+pub(crate) fn build(name: &str, source: &str) -> Result<PathBuf, CudaBuilderError> {
+    let _guard = alone();
+    let source = format!("use cuda_std::prelude::*;\n{source}");
+    let folder = write_member(workspace(), name, "", &source);
+    CudaBuilder::new(folder).generate_line_info(false).build()
+}
+
+pub(crate) fn text(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+/// The folder that a test was started with by [`in_child`]; none in an ordinary run.
+pub(crate) fn child_folder() -> Option<PathBuf> {
+    std::env::var_os("CUDA_BUILDER_TEST").map(PathBuf::from)
+}
+
+/// Runs one test of this program in another process, where it finds `folder` and the variables. As in a build script, `OUT_DIR` is
+/// set: to the repository's target folder, so that what is built there is used.
+pub(crate) fn in_child(test: &str, folder: &Path, variables: &[(&str, &str)]) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env("CUDA_BUILDER_TEST", folder)
+        .env("OUT_DIR", repository().join("target"))
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+pub(crate) fn assert_success(output: &Output) -> String {
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{stdout}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    stdout
+}

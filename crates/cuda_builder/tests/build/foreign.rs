@@ -1,0 +1,131 @@
+//! Code that was written for rust-cuda: what its older compilers had, and what only OptiX or its own backend can mean.
+
+use std::fs;
+
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+
+use crate::common::{alone, text, workspace, write_member};
+
+/// The attributes that every kernel crate for the published versions begins with, and a feature that has gone since.
+const OLD: &str = "#![cfg_attr(
+    target_os = \"cuda\",
+    no_std,
+    feature(register_attr, stdsimd, abi_ptx),
+    register_attr(nvvm_internal)
+)]
+#![allow(improper_ctypes_definitions)]
+
+extern crate alloc;
+
+mod part;
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub unsafe fn double(input: &[u32], output: *mut u32) {
+    let i = thread::index_1d() as usize;
+    if i < input.len() {
+        unsafe { *output.add(i) = part::twice(input[i]) + alloc::vec::Vec::<u32>::new().len() as u32 };
+    }
+}
+";
+
+#[test]
+fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
+    let _guard = alone();
+    let folder = write_member(workspace(), "old", "", OLD);
+    let part = folder.join("src/part.rs");
+    fs::write(
+        &part,
+        "#[inline(never)]\npub fn twice(x: u32) -> u32 { x.checked_mul(2).unwrap() }\n",
+    )
+    .unwrap();
+    let build = || text(CudaBuilder::new(&folder).build().unwrap());
+    let ptx = build();
+    assert!(ptx.contains(".entry double("), "{ptx}");
+    // Positions are those of the user's files: the slice is indexed in line 19.
+    assert!(!ptx.contains("obsolete"), "{ptx}");
+    assert!(
+        ptx.contains("old/src/lib.rs") || ptx.contains("src/lib.rs"),
+        "{ptx}"
+    );
+    assert_eq!(
+        text(folder.join("src/lib.rs")),
+        OLD,
+        "the sources stay as they are"
+    );
+    // A change is seen, in the first file and in others.
+    fs::write(
+        &part,
+        "#[inline(never)]\npub fn twice(x: u32) -> u32 { x ^ 0x1234 }\n",
+    )
+    .unwrap();
+    let second = build();
+    assert_ne!(second, ptx);
+    fs::write(
+        folder.join("src/lib.rs"),
+        OLD.replace("fn double", "fn again"),
+    )
+    .unwrap();
+    assert!(build().contains(".entry again("));
+    // A crate that is brought up to date needs no copy any more.
+    let modern = OLD.replace(
+        "feature(register_attr, stdsimd, abi_ptx),\n    register_attr(nvvm_internal)\n",
+        "allow(unused)\n",
+    );
+    fs::write(
+        folder.join("src/lib.rs"),
+        modern.replace("fn double", "fn modern"),
+    )
+    .unwrap();
+    assert!(build().contains(".entry modern("));
+}
+
+/// Each names what is used and says who supplies it.
+#[test]
+fn what_only_optix_or_the_other_backend_can_mean_is_said() {
+    let _guard = alone();
+    let build = |source: &str| {
+        let folder = write_member(workspace(), "elsewhere", "", source);
+        CudaBuilder::new(folder).build().unwrap_err()
+    };
+    let supplied = |source: &str, name: &str| {
+        let error = build(source);
+        assert!(
+            matches!(&error, CudaBuilderError::SuppliedElsewhere { symbol, kernel, .. } if symbol == name && kernel == "entry"),
+            "{error}"
+        );
+    };
+    let parameters = "unsafe extern \"C\" { #[cfg_attr(target_os = \"cuda\", nvvm_internal::addrspace(4))] static PARAMS: u32; }";
+    let uses = |body: &str| {
+        format!(
+            "use cuda_std::prelude::*;\n{parameters}\n#[kernel] pub unsafe fn entry(x: *mut u32) {{ unsafe {{ {body} }} }}"
+        )
+    };
+    supplied(&uses("*x = PARAMS"), "PARAMS");
+    let call = "let i: u32; core::arch::asm!(\"call ({}), _optix_get_launch_index_x, ();\", out(reg32) i); *x = i";
+    supplied(
+        &format!("#![feature(asm_experimental_arch)]\n{}", uses(call)),
+        "_optix_get_launch_index_x",
+    );
+    let trap = "unsafe extern \"C\" { fn __nvvm_trap() -> !; } if *x > 3 { __nvvm_trap() }";
+    supplied(&uses(trap), "__nvvm_trap");
+
+    let error = build(
+        "use cuda_std::prelude::*;\n#[nvvm_internal::addrspace(3)]\nstatic mut TILE: [u32; 4] = [0; 4];\n#[kernel] pub unsafe fn entry(x: *mut u32) { unsafe { TILE[1] = 4; *x = TILE[1] } }",
+    );
+    assert!(
+        matches!(&error, CudaBuilderError::BackendAttribute { line: 2, .. }),
+        "{error}"
+    );
+    let error = build("use cuda_std::prelude::*;\n#[kernel] pub unsafe fn __raygen__render() {}");
+    assert!(
+        error
+            .to_string()
+            .contains("`__raygen__render` names a program of OptiX"),
+        "{error}"
+    );
+    // Declared and not used, as in a crate that is built for OptiX too, it is no matter.
+    let folder = write_member(workspace(), "elsewhere", "", &uses("*x = 1"));
+    CudaBuilder::new(folder).build().unwrap();
+}

@@ -1,0 +1,173 @@
+//! Builds small crates of its own for real. Needs what `cargo xtask doctor` lists.
+
+mod common;
+mod foreign;
+mod options;
+mod packages;
+mod registry;
+
+use std::fs;
+
+use common::{alone, build, start_workspace, text, workspace, write_member};
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+use ptx_emulator::testing::Launch;
+
+pub(crate) const TILE: &str = "
+    #[kernel]
+    pub unsafe fn mirror(input: &[f32], output: *mut f32) {
+        let tile = shared_array![f32; 256];
+        let thread = thread::thread_idx_x() as usize;
+        unsafe {
+            tile.add(thread).write(*input.get_unchecked(thread));
+            thread::sync_threads();
+            output.add(thread).write(*tile.add(255 - thread) * 2.0 + 1.0);
+        }
+    }";
+
+#[test]
+fn shared_memory_is_accessed_as_shared_and_slices_are_two_parameters() {
+    let ptx = text(build("tile", TILE).unwrap());
+    assert_eq!(ptx.matches(".param .u64").count(), 3, "{ptx}");
+    assert!(
+        ptx.contains("st.shared.b32") && ptx.contains("ld.shared.b32"),
+        "{ptx}"
+    );
+    assert!(ptx.contains("__") || ptx.contains("SHARED[1024]"), "{ptx}");
+    assert!(
+        ptx.contains("fma.rn.f32"),
+        "contraction is on by default: {ptx}"
+    );
+    assert_eq!(ptx.matches("bar.sync").count(), 1, "{ptx}");
+    assert!(!ptx.contains(".loc"), "{ptx}");
+}
+
+#[test]
+fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
+    let path = build(
+        "unchanged",
+        "#[kernel] pub unsafe fn set(output: *mut u32, value: u32) { unsafe { *output = value } }",
+    )
+    .unwrap();
+    let first = fs::metadata(&path).unwrap().modified().unwrap();
+    let same =
+        "#[kernel] pub unsafe fn set(output: *mut u32, value: u32) { unsafe { *output = value } }";
+    assert_eq!(
+        fs::metadata(build("unchanged", same).unwrap())
+            .unwrap()
+            .modified()
+            .unwrap(),
+        first
+    );
+    let other = build("unchanged", &same.replace("= value", "= value + 1")).unwrap();
+    assert_ne!(fs::metadata(other).unwrap().modified().unwrap(), first);
+}
+
+/// As rust-cuda takes it: functions that are never to be inlined are, when they are given shared memory, hold or return it.
+#[test]
+fn shared_memory_stays_shared_in_every_function_that_is_given_it() {
+    let ptx = text(
+        build(
+            "given",
+            "struct Tile { data: *mut f32, width: usize }
+            impl Tile {
+                #[inline(never)] fn new(width: usize) -> Tile { Tile { data: shared_array![f32; 64], width } }
+                #[inline(never)] unsafe fn put(&self, at: usize, value: f32) { unsafe { *self.data.add(at % self.width) = value } }
+            }
+            #[inline(never)] unsafe fn get(tile: *const f32, at: usize) -> f32 { unsafe { *tile.add(at) } }
+            #[kernel] pub unsafe fn turn(values: *mut f32) {
+                let (tile, thread) = (Tile::new(64), thread::thread_idx_x() as usize);
+                unsafe {
+                    tile.put(thread, get(values, thread));
+                    thread::sync_threads();
+                    *values.add(thread) = get(tile.data, 63 - thread);
+                }
+            }",
+        )
+        .unwrap(),
+    );
+    assert!(
+        ptx.contains("st.shared.b32") && ptx.contains("ld.shared.b32"),
+        "{ptx}"
+    );
+    assert!(
+        !ptx.contains("cvta.shared") && !ptx.contains("ld.b32") && !ptx.contains("st.b32"),
+        "{ptx}"
+    );
+}
+
+#[test]
+fn a_shared_value_may_be_printed() {
+    let ptx = build(
+        "printed",
+        "#[kernel] pub unsafe fn show(output: *mut u32) {
+            let tile = shared_array![u32; 32];
+            unsafe {
+                let thread = thread::thread_idx_x() as usize;
+                *tile.add(thread) = 7;
+                thread::sync_threads();
+                println!(\"first {}\", *tile);
+                assert_eq!(*tile.add(5), *output.add(thread));
+                *output.add(thread) = *tile.add(3) + 1;
+            }
+        }",
+    )
+    .unwrap();
+    let mut output = [7_u32; 32];
+    let launch = Launch::of(&text(ptx)).unwrap().kernel("show").block(32);
+    let report = launch.inout(&mut output).check().unwrap();
+    report.assert_clean();
+    assert_eq!(output, [8; 32]);
+}
+
+#[test]
+fn a_choice_between_shared_and_global_memory_fails_with_kernel_and_variable() {
+    let error = build(
+        "generic",
+        "#[address_space(shared)] static mut LINE: core::mem::MaybeUninit<[f32; 32]> = core::mem::MaybeUninit::uninit();
+        #[kernel] pub unsafe fn leak(output: *mut f32, which: bool) {
+            unsafe {
+                let line = (&raw mut LINE).cast::<f32>();
+                *line.add(thread::thread_idx_x() as usize) = 1.0;
+                thread::sync_threads();
+                *output = *if which { line } else { output }.add(3);
+            }
+        }",
+    )
+    .unwrap_err();
+    assert!(
+        matches!(&error, CudaBuilderError::GenericSharedAccess { kernel, variable, .. } if kernel == "leak" && variable == "generic::LINE"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_crate_without_kernels_and_one_that_does_not_compile_say_so() {
+    let error = build("empty", "pub fn helper() {}").unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::NoKernels { .. }),
+        "{error}"
+    );
+    let error = build("wrong", "pub fn helper() -> u32 { \"text\" }").unwrap_err();
+    assert!(error.to_string().contains("mismatched types"), "{error}");
+    let error = CudaBuilder::new(workspace().join("missing"))
+        .build()
+        .unwrap_err();
+    assert!(matches!(error, CudaBuilderError::NoCrate { .. }), "{error}");
+    let error = CudaBuilder::new(workspace()).build().unwrap_err();
+    assert!(
+        error.to_string().contains("workspace without a package"),
+        "{error}"
+    );
+}
+
+#[test]
+fn two_clean_builds_give_identical_bytes() {
+    let first = text(build("tile", TILE).unwrap());
+    let elsewhere = tempfile::tempdir().unwrap();
+    start_workspace(elsewhere.path());
+    let source = format!("use cuda_std::prelude::*;\n{TILE}");
+    let folder = write_member(elsewhere.path(), "tile", "", &source);
+    let _guard = alone();
+    let second = CudaBuilder::new(folder).generate_line_info(false).build();
+    assert_eq!(first, text(second.unwrap()));
+}

@@ -1,0 +1,336 @@
+//! Every option of `CudaBuilder` does what it says, or is refused.
+
+use std::fs;
+use std::process::Command;
+
+use cuda_builder::tools::{Toolchain, ptxas, variables};
+use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
+
+use crate::TILE;
+use crate::common::{
+    alone, assert_success, build, child_folder, in_child, repository, text, workspace, write_member,
+};
+
+fn with_prelude(source: &str) -> String {
+    format!("use cuda_std::prelude::*;\n{source}")
+}
+
+#[test]
+fn options_reach_the_code() {
+    let source = "#[kernel] pub unsafe fn arithmetic(x: *mut f32, y: f32) { unsafe { *x = (*x * y + 1.0) / y; *x.add(1) = y.sqrt(); } }";
+    let _guard = alone();
+    let folder = write_member(workspace(), "scalar", "", &with_prelude(source));
+    let build = |builder: CudaBuilder| text(builder.build().unwrap());
+    let new = || CudaBuilder::new(&folder).generate_line_info(false);
+
+    let exact = build(new());
+    assert!(
+        exact.contains("div.rn.f32")
+            && exact.contains("sqrt.rn.f32")
+            && exact.contains("fma.rn.f32"),
+        "{exact}"
+    );
+    let fast = build(
+        new()
+            .ftz(true)
+            .fast_div(true)
+            .fast_sqrt(true)
+            .fma_contraction(false),
+    );
+    assert!(
+        fast.contains("div.approx.ftz.f32") && fast.contains("sqrt.approx.ftz.f32"),
+        "{fast}"
+    );
+    assert!(
+        fast.contains("mul.rn.ftz.f32") || fast.contains("mul.ftz.f32"),
+        "{fast}"
+    );
+    assert!(!fast.contains("fma.rn"), "{fast}");
+    let lines = build(new().generate_line_info(true));
+    assert!(
+        lines.contains(".loc") && !lines.contains("debug_info"),
+        "{lines}"
+    );
+
+    let copy = workspace().join("copies/scalar.ptx");
+    let module = workspace().join("copies/scalar.ll");
+    let path = new()
+        .copy_to(&copy)
+        .final_module_path(&module)
+        .emit_llvm_ir(true)
+        .build()
+        .unwrap();
+    assert_eq!(path, copy);
+    assert!(text(module).contains("define ptx_kernel void @arithmetic"));
+    let built = new().emit_llvm_ir(true).build().unwrap();
+    assert_eq!(text(copy), text(built.clone()));
+    assert!(built.with_extension("lowered.ll").is_file());
+    let built = new().emit_llvm_bitcode(true).build().unwrap();
+    assert!(
+        fs::read(built.with_extension("bc"))
+            .unwrap()
+            .starts_with(b"BC")
+    );
+
+    // Unoptimised code keeps its overflow checks.
+    let checked = write_member(
+        workspace(),
+        "scalar",
+        "",
+        &with_prelude(
+            "#[kernel] pub unsafe fn add(x: *mut u32, y: u32) { unsafe { *x = *x + y } }",
+        ),
+    );
+    assert!(!build(CudaBuilder::new(&checked)).contains("__assertfail"));
+    assert!(build(CudaBuilder::new(&checked).release(false)).contains("__assertfail"));
+}
+
+#[test]
+fn libm_becomes_libdevice_unless_it_may_not() {
+    let _guard = alone();
+    let source = "use cuda_std::prelude::*;\n#[kernel] pub unsafe fn power(x: *mut f32) { unsafe { *x = libm::exp2f(*x) } }";
+    let folder = write_member(workspace(), "with_libm", "libm = \"0.2\"", source);
+    let build = |overridden| {
+        let builder = CudaBuilder::new(&folder).override_libm(overridden);
+        text(builder.build().unwrap())
+    };
+    // libdevice's is one instruction of the GPU; libm's is a polynomial in double precision.
+    let (overridden, own) = (build(true), build(false));
+    assert!(
+        overridden.contains("ex2.approx") && !overridden.contains(".f64"),
+        "{overridden}"
+    );
+    assert!(
+        own.contains("fma.rn.f64") && !own.contains("ex2.approx"),
+        "{own}"
+    );
+}
+
+#[test]
+fn statics_go_to_constant_memory_when_asked() {
+    let _guard = alone();
+    let source = with_prelude(
+        "static PRIMES: [u32; 4] = [2, 3, 5, 7];
+        #[kernel] pub unsafe fn pick(x: *mut u32) { unsafe { *x = PRIMES[*x as usize & 3] } }",
+    );
+    let folder = write_member(workspace(), "table", "", &source);
+    let build = |constant| {
+        let builder = CudaBuilder::new(&folder).use_constant_memory_space(constant);
+        text(builder.build().unwrap())
+    };
+    let (constant, global) = (build(true), build(false));
+    assert!(constant.contains("ld.const.b32"), "{constant}");
+    assert!(
+        !global.contains(".const") && global.contains("ld.global"),
+        "{global}"
+    );
+}
+
+#[test]
+fn little_optimised_code_keeps_shared_memory_shared() {
+    let _guard = alone();
+    let source = with_prelude(
+        "#[kernel] pub unsafe fn sum(x: &[f32], y: *mut f32) {
+            let tile = shared_array![f32; 64];
+            let mut sum = 0.0;
+            for at in 0..x.len() { sum += x[at]; }
+            unsafe { *tile.add(thread::thread_idx_x() as usize) = sum };
+            thread::sync_threads();
+            unsafe { *y = *tile };
+        }",
+    );
+    let folder = write_member(workspace(), "loops", "", &source);
+    let build = |optimised| {
+        text(
+            CudaBuilder::new(&folder)
+                .nvvm_opts(optimised)
+                .build()
+                .unwrap(),
+        )
+    };
+    let (optimised, plain) = (build(true), build(false));
+    assert!(
+        plain.contains("st.shared") && plain.contains("ld.shared"),
+        "{plain}"
+    );
+    assert_ne!(optimised, plain);
+}
+
+/// A debugger needs types and variables, and an assembler that takes them.
+#[test]
+fn full_debug_information_is_dwarf_that_ptxas_takes() {
+    let _guard = alone();
+    let folder = write_member(workspace(), "debugged", "", &with_prelude(TILE));
+    let ptx = CudaBuilder::new(folder)
+        .debug(DebugInfo::Full)
+        .build()
+        .unwrap();
+    let dwarf = text(&ptx);
+    assert!(
+        dwarf.contains(".section .debug_info") || dwarf.contains(".section\t.debug_info"),
+        "{dwarf}"
+    );
+    let assembler = ptxas::Ptxas::find_or_fetch(&repository().join("target/tools")).unwrap();
+    let code = tempfile::NamedTempFile::new().unwrap();
+    let output = Command::new(&assembler.path)
+        .args(["-g", "-arch=sm_80", "-o"])
+        .arg(code.path())
+        .arg(&ptx)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    // The source's own name of a variable is in the machine code's debug information.
+    let machine_code = fs::read(code.path()).unwrap();
+    assert!(machine_code.windows(5).any(|bytes| bytes == b"input"));
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_before_anything_runs() {
+    let folder = workspace().join("nowhere");
+    let refused = |builder: CudaBuilder, name: &str| {
+        let error = builder.build().unwrap_err();
+        assert!(
+            matches!(&error, CudaBuilderError::Refused { option, .. } if *option == name),
+            "{error}"
+        );
+    };
+    refused(CudaBuilder::new(&folder).optix(true), "optix");
+    refused(CudaBuilder::new(&folder).nvptx_32(true), "nvptx_32");
+}
+
+/// The compiler, LLVM and, for those that CUDA still has, ptxas know each architecture.
+#[test]
+fn every_architecture_is_one_of_the_compiler_and_of_llvm() {
+    let toolchain = Toolchain::find().unwrap();
+    let output = Command::new(&toolchain.rustc)
+        .args(["--target", "nvptx64-nvidia-cuda", "--print", "target-cpus"])
+        .output()
+        .unwrap();
+    let known = String::from_utf8_lossy(&output.stdout).into_owned();
+    let assembler = ptxas::Ptxas::find_or_fetch(&repository().join("target/tools")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (module, ptx) = (
+        folder.path().join("empty.ll"),
+        folder.path().join("empty.ptx"),
+    );
+    fs::write(
+        &module,
+        "target triple = \"nvptx64-nvidia-cuda\"\ndefine ptx_kernel void @empty() {\n  ret void\n}\n",
+    )
+    .unwrap();
+    for arch in NvvmArch::ALL {
+        let cpu = arch.target_cpu();
+        assert!(
+            known
+                .lines()
+                .any(|line| line.split_whitespace().next() == Some(cpu)),
+            "{cpu}\n{known}"
+        );
+        let mcpu = format!("-mcpu={cpu}");
+        let status = Command::new(&toolchain.llc)
+            .arg(&mcpu)
+            .arg(&module)
+            .arg("-o")
+            .arg(&ptx)
+            .status();
+        assert!(status.unwrap().success(), "{cpu}");
+        assert!(text(&ptx).contains(&format!(".target {cpu}\n")), "{cpu}");
+        // CUDA 13 begins with 7.5, and renamed 10.1 to 11.0.
+        if arch.capability_value() >= 75 && arch.capability_value() != 101 {
+            let kernels = assembler.verify(&ptx).unwrap();
+            assert_eq!(kernels.len(), 1, "{cpu}");
+        }
+    }
+}
+
+/// What an outer cargo or the user set for other code is not for the device.
+#[test]
+fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
+    if let Some(folder) = child_folder() {
+        CudaBuilder::new(folder).build().unwrap();
+        return;
+    }
+    let _guard = alone();
+    let folder = write_member(workspace(), "sheltered", "", &with_prelude(TILE));
+    let output = in_child(
+        "options::flags_and_wrappers_of_the_surroundings_do_not_reach_the_device",
+        &folder,
+        &[
+            ("RUSTFLAGS", "-Ctarget-cpu=no-such-cpu --no-such-flag"),
+            ("CARGO_ENCODED_RUSTFLAGS", "--no-such-flag"),
+            ("CARGO_BUILD_TARGET", "no-such-target"),
+            ("RUSTC_WRAPPER", "/no/such/wrapper"),
+            ("CARGO_PROFILE_RELEASE_PANIC", "unwind"),
+        ],
+    );
+    // And cargo is told what to watch, as in any build script.
+    let stdout = assert_success(&output);
+    for file in ["Cargo.toml", "src/lib.rs"] {
+        let line = format!(
+            "cargo::rerun-if-changed={}",
+            folder.canonicalize().unwrap().join(file).display()
+        );
+        assert!(stdout.contains(&line), "{line}\n{stdout}");
+    }
+    assert!(
+        stdout.contains("cuda_std/src/thread.rs"),
+        "local dependencies too: {stdout}"
+    );
+}
+
+/// A kernel without mathematical functions builds where there is no libdevice; one with some says what is missing.
+#[test]
+fn only_mathematical_functions_need_libdevice() {
+    if let Some(folder) = child_folder() {
+        match CudaBuilder::new(folder).build() {
+            Ok(_) => println!("built"),
+            Err(error) => println!("refused: {error}"),
+        }
+        return;
+    }
+    let missing = [(variables::LIBDEVICE, "/no/such/libdevice.bc")];
+    let child = |folder| {
+        let name = "options::only_mathematical_functions_need_libdevice";
+        assert_success(&in_child(name, folder, &missing))
+    };
+    let _guard = alone();
+    let plain = write_member(workspace(), "plain", "", &with_prelude(TILE));
+    assert!(child(&plain).contains("built"));
+    let source = "#[kernel] pub unsafe fn sine(x: *mut f32) { unsafe { *x = (*x).sin() } }";
+    let sine = write_member(workspace(), "sine", "", &with_prelude(source));
+    let message = child(&sine);
+    assert!(
+        message.contains("refused: ")
+            && message.contains(variables::LIBDEVICE)
+            && message.contains("/no/such/libdevice.bc"),
+        "{message}"
+    );
+}
+
+/// A copy that cannot be written says where it was to go.
+#[test]
+fn a_copy_goes_where_it_is_told_or_the_error_says_where() {
+    let ptx = build("copied", TILE).unwrap();
+    let _guard = alone();
+    let folder = workspace().join("members/copied");
+    let new = || CudaBuilder::new(&folder).generate_line_info(false);
+    let copy = workspace().join("a new folder/copied.ptx");
+    assert_eq!(new().copy_to(&copy).build().unwrap(), copy);
+    assert_eq!(text(&copy), text(ptx));
+    let time = fs::metadata(&copy).unwrap().modified().unwrap();
+    new().copy_to(&copy).build().unwrap();
+    assert_eq!(
+        fs::metadata(&copy).unwrap().modified().unwrap(),
+        time,
+        "unchanged"
+    );
+    let error = new()
+        .copy_to(folder.join("Cargo.toml/copied.ptx"))
+        .build()
+        .unwrap_err();
+    assert!(error.to_string().contains("Cargo.toml"), "{error}");
+}

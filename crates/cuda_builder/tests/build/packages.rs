@@ -1,0 +1,118 @@
+//! Kernel crates wherever they lie, with whatever they ask for, built by several at once.
+
+use std::fs;
+
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+
+use crate::TILE;
+use crate::common::{
+    alone, assert_success, child_folder, in_child, text, workspace, write_member, write_package,
+};
+
+fn with_prelude(source: &str) -> String {
+    format!("use cuda_std::prelude::*;\n{source}")
+}
+
+/// Below the workspace's folder, but no member: cargo wants such a crate to say so.
+#[test]
+fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
+    if let Some(folder) = child_folder() {
+        let ptx = CudaBuilder::new(folder)
+            .generate_line_info(false)
+            .build()
+            .unwrap();
+        assert!(text(ptx).contains(".visible .entry mirror"));
+        return;
+    }
+    let _guard = alone();
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().join("alone");
+    write_package(&folder, "alone", "\n[workspace]", &with_prelude(TILE));
+    fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let name = "packages::a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder";
+    assert_success(&in_child(name, &folder, &[]));
+    assert!(
+        !folder.join("target").exists(),
+        "nothing is left beside the sources"
+    );
+}
+
+#[test]
+fn features_are_chosen_as_on_cargos_command_line() {
+    let _guard = alone();
+    let source = "use cuda_std::prelude::*;
+        #[cfg(feature = \"first\")] #[kernel] pub unsafe fn one(x: *mut u32) { unsafe { *x = 1 } }
+        #[cfg(feature = \"second\")] #[kernel] pub unsafe fn two(x: *mut u32) { unsafe { *x = 2 } }
+        #[cfg(extra)] #[kernel] pub unsafe fn three(x: *mut u32) { unsafe { *x = 3 } }";
+    let features = "\n[features]\ndefault = [\"first\"]\nfirst = []\nsecond = []";
+    let folder = write_member(workspace(), "chosen", features, source);
+    let kernels = |arguments: &[&str]| {
+        let ptx = text(
+            CudaBuilder::new(&folder)
+                .build_args(arguments)
+                .build()
+                .unwrap(),
+        );
+        ["one", "two", "three"].map(|name| ptx.contains(&format!(".entry {name}(")))
+    };
+    assert_eq!(kernels(&[]), [true, false, false]);
+    assert_eq!(kernels(&["--features=second"]), [true, true, false]);
+    assert_eq!(
+        kernels(&["--no-default-features", "--features", "second"]),
+        [false, true, false]
+    );
+    assert_eq!(kernels(&["--", "--cfg", "extra"]), [true, false, true]);
+    let error = CudaBuilder::new(&folder)
+        .build_args(&["--no-default-features"])
+        .build()
+        .unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::NoKernels { .. }),
+        "{error}"
+    );
+}
+
+/// Several threads and processes that build one crate, each its own way, get each its own PTX.
+#[test]
+fn builds_at_the_same_time_do_not_mix() {
+    let build = |folder: &std::path::Path, feature: &str| {
+        let builder = CudaBuilder::new(folder).build_args(&["--features", feature]);
+        let copy = workspace_of(folder).join(format!("copies/{feature}.ptx"));
+        let ptx = text(builder.copy_to(copy).build().unwrap());
+        assert!(
+            ptx.contains(&format!(".entry {feature}(")),
+            "{feature}\n{ptx}"
+        );
+        assert_eq!(ptx.matches(".entry").count(), 1, "{feature}\n{ptx}");
+    };
+    if let Some(folder) = child_folder() {
+        build(&folder, "process");
+        return;
+    }
+    let _guard = alone();
+    let kernel = |name| {
+        format!(
+            "#[cfg(feature = \"{name}\")] #[kernel] pub unsafe fn {name}(x: *mut f32) {{ unsafe {{ *x = 1.0 }} }}"
+        )
+    };
+    let names = ["first", "second", "third", "process"];
+    let source = with_prelude(&names.map(kernel).join("\n"));
+    let features = format!(
+        "\n[features]\n{}",
+        names.map(|name| format!("{name} = []")).join("\n")
+    );
+    let folder = write_member(workspace(), "crowded", &features, &source);
+    std::thread::scope(|scope| {
+        for name in &names[..3] {
+            scope.spawn(|| build(&folder, name));
+        }
+        scope.spawn(|| {
+            let name = "packages::builds_at_the_same_time_do_not_mix";
+            assert_success(&in_child(name, &folder, &[]));
+        });
+    });
+}
+
+fn workspace_of(member: &std::path::Path) -> &std::path::Path {
+    member.ancestors().nth(2).unwrap()
+}
