@@ -33,7 +33,7 @@ const PIECE: usize = 8;
 /// Pieces of a row.
 const PIECES: usize = DEPTH / PIECE;
 
-/// Words of a range: what an operand has outside [`SMALL`] to [`LARGE`]. They start with all bits set and only ever fall: the bits of
+/// Words of a range: what an operand has outside `SMALL` to `LARGE`. They start with all bits set and only ever fall: the bits of
 /// the smallest magnitude but 0, and the inverted bits of the largest. Most operands write neither.
 pub const RANGE_WORDS: usize = 2;
 

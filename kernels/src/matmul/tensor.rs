@@ -9,7 +9,7 @@
 //!   `full` counts the copies' bytes, `empty` the warps that have read the stage.
 //! - Each of two groups of four warps owns 64 × 128 elements of C, 64 a thread. While one group adds, the other one multiplies.
 //! - Tensor cores cut off what does not fit when they add, always towards zero, so their sums stay short: [`DEPTH`] elements of the inner
-//!   extent, the smallest products first. Ordinary additions, which round to nearest, join these: runs of [`RUN`] into `recent`, and
+//!   extent, the smallest products first. Ordinary additions, which round to nearest, join these: runs of `RUN` into `recent`, and
 //!   these into `total` with what the addition lost carried over into the next run. An error then grows neither with the inner
 //!   extent nor with the order of the elements.
 //! - Before anything else a block looks at the operands' ranges: where the terms would not do, it leaves the product to
@@ -50,7 +50,7 @@ pub const TENSOR: Policy = Policy {
 
 /// Threads of a block: those that multiply, and a group of four warps of which one thread copies.
 pub const THREADS: u32 = TENSOR.threads() as u32 + 128;
-/// Bytes of dynamic shared memory: the stages, their barriers, and what may be missing to [`ALIGNMENT`] at the front.
+/// Bytes of dynamic shared memory: the stages, their barriers, and what may be missing to `ALIGNMENT` at the front.
 pub const SHARED_BYTES: usize =
     ALIGNMENT as usize + TENSOR.stages * (2 * 4 * TILE_WORDS + 2 * size_of::<u64>());
 

@@ -44,7 +44,7 @@ impl Display for Verdict {
 /// Kernels that differ from others by the number in an unrolled loop: mutants of the others stand for theirs.
 const INSTANCES: [&str; 1] = ["_single8_"];
 
-/// Every mutant of every kernel in a PTX text, without [`INSTANCES`].
+/// Every mutant of every kernel in a PTX text, without `INSTANCES`.
 ///
 /// # Panics
 /// When a good kernel is not good, or has no job.
