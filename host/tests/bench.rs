@@ -50,6 +50,10 @@ fn every_rung_of_every_work_is_right_at_odd_sizes() {
         let timed = |row: &&bench::Row| row.work == work && row.timing.is_some();
         assert!(rows.iter().any(timed), "{work}");
     }
+    let untimed: Vec<_> = (rows.iter().filter(|row| row.timing.is_none()))
+        .map(|row| row.rung.as_str())
+        .collect();
+    assert_eq!(untimed, ["tensor"], "the emulator has no tensor cores");
 }
 
 #[test]
