@@ -1,9 +1,8 @@
 //! Convolution of a signal of any length.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{IN_FLIGHT, fit};
+use super::{Ring, fit};
 use crate::device::{Device, DeviceBuffer, StagedBuffer, Stream};
 use crate::launch::conv1d::{bind_outputs, plan};
 use crate::launch::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
@@ -26,11 +25,10 @@ pub struct Convolver<'d, T: Float> {
     arrived: usize,
     /// The last of them, as many as the next chunk's first output needs.
     halo: Vec<T>,
-    idle: Vec<Lane<T>>,
-    busy: VecDeque<Lane<T>>,
+    lanes: Ring<Lane<T>>,
 }
 
-/// What one chunk needs on its way. The next one that goes here finds the memory, for chunks are mostly of one length.
+/// What one chunk needs on its way.
 struct Lane<T: Float> {
     stream: Stream,
     window: Option<StagedBuffer<T>>,
@@ -69,14 +67,11 @@ impl<'d, T: Float> Convolver<'d, T> {
             // With fewer samples than taps a launch would exchange the two, and add in another order.
             _ => chunk.clamp(taps.len(), signal_len),
         };
-        let lane = |_| {
-            Ok(Lane {
-                stream: device.stream()?,
-                window: None,
-                output: None,
-            })
+        let lane = |stream| Lane {
+            stream,
+            window: None,
+            output: None,
         };
-        let idle: Result<_, LaunchError> = (0..IN_FLIGHT).map(lane).collect();
         Ok(Self {
             device,
             taps: DeviceBuffer::from_slice(device, taps)?,
@@ -87,8 +82,7 @@ impl<'d, T: Float> Convolver<'d, T> {
             chunk,
             arrived: 0,
             halo: Vec::new(),
-            idle: idle?,
-            busy: VecDeque::new(),
+            lanes: Ring::new(device, lane)?,
         })
     }
 
@@ -116,12 +110,8 @@ impl<'d, T: Float> Convolver<'d, T> {
         if len == 0 {
             return Ok(());
         }
-        if self.idle.is_empty() {
-            self.take_oldest(emit)?;
-        }
-        let Some(mut lane) = self.idle.pop() else {
-            return Ok(()); // `take_oldest` has freed one.
-        };
+        let outputs = self.outputs_of(len);
+        let lane = self.lanes.turn(|lane| lane.finish(emit))?;
         let window_len = self.halo.len() + len;
         let window = fit(&mut lane.window, self.device, &lane.stream, window_len)?;
         let samples = window.host().map_err(LaunchError::from)?;
@@ -129,7 +119,6 @@ impl<'d, T: Float> Convolver<'d, T> {
         fill(&mut samples[self.halo.len()..])?;
 
         let first = self.arrived - self.halo.len();
-        let outputs = self.outputs_of(len);
         self.arrived += len;
         // The first output of the next chunk needs one sample less than there are taps before it.
         self.halo.clear();
@@ -155,7 +144,6 @@ impl<'d, T: Float> Convolver<'d, T> {
             .start_on(&lane.stream)?;
             output.download().map_err(LaunchError::from)?;
         }
-        self.busy.push_back(lane);
         Ok(())
     }
 
@@ -167,10 +155,7 @@ impl<'d, T: Float> Convolver<'d, T> {
         mut self,
         mut emit: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        while !self.busy.is_empty() {
-            self.take_oldest(&mut emit)?;
-        }
-        Ok(())
+        self.lanes.drain(|lane| lane.finish(&mut emit))
     }
 
     /// The outputs that the next `len` samples complete; the last chunk brings those behind the signal too.
@@ -182,21 +167,20 @@ impl<'d, T: Float> Convolver<'d, T> {
         let start = self.arrived.clamp(self.wanted.start, end);
         start..end
     }
+}
 
-    fn take_oldest<E: From<LaunchError>>(
+impl<T: Float> Lane<T> {
+    /// Waits for the chunk and hands out what it has computed.
+    fn finish<E: From<LaunchError>>(
         &mut self,
         mut emit: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some(mut lane) = self.busy.pop_front() else {
-            return Ok(());
-        };
-        if let Some(output) = &mut lane.output {
+        if let Some(output) = &mut self.output {
             let outputs = output.host().map_err(LaunchError::from)?;
             if !outputs.is_empty() {
                 emit(outputs)?;
             }
         }
-        self.idle.push(lane);
         Ok(())
     }
 }

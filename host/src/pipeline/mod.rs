@@ -19,6 +19,56 @@ pub const IN_FLIGHT: usize = 3;
 /// Elements of a chunk, unless asked for otherwise: 64 MiB of `f32`. A GPU's copies are at full speed from about a MiB on.
 pub const CHUNK: usize = 1 << 24;
 
+/// What chunks need on their way, used in turn. Each lane has its memory, which the next chunk finds: chunks are mostly of one length.
+struct Ring<L> {
+    lanes: Vec<Slot<L>>,
+    next: usize,
+}
+
+struct Slot<L> {
+    lane: L,
+    busy: bool,
+}
+
+impl<L> Ring<L> {
+    fn new(device: &Device, lane: impl Fn(Stream) -> L) -> Result<Self, LaunchError> {
+        let slot = |_| {
+            Ok(Slot {
+                lane: lane(device.stream()?),
+                busy: false,
+            })
+        };
+        let lanes: Result<_, LaunchError> = (0..IN_FLIGHT).map(slot).collect();
+        Ok(Self {
+            lanes: lanes?,
+            next: 0,
+        })
+    }
+
+    /// Gives the next chunk its lane, after `finish` has seen to the chunk that was in it: the oldest of all.
+    fn turn<E>(&mut self, finish: impl FnOnce(&mut L) -> Result<(), E>) -> Result<&mut L, E> {
+        let slot = &mut self.lanes[self.next];
+        if slot.busy {
+            finish(&mut slot.lane)?;
+        }
+        slot.busy = true;
+        self.next = (self.next + 1) % IN_FLIGHT;
+        Ok(&mut slot.lane)
+    }
+
+    /// Lets `finish` see to every chunk that is on its way, the oldest first.
+    fn drain<E>(&mut self, mut finish: impl FnMut(&mut L) -> Result<(), E>) -> Result<(), E> {
+        for _ in 0..IN_FLIGHT {
+            let slot = &mut self.lanes[self.next];
+            if std::mem::take(&mut slot.busy) {
+                finish(&mut slot.lane)?;
+            }
+            self.next = (self.next + 1) % IN_FLIGHT;
+        }
+        Ok(())
+    }
+}
+
 /// The buffer that is there, if it has the length, else a new one in its place.
 fn fit<'a, T: Element>(
     buffer: &'a mut Option<StagedBuffer<T>>,

@@ -1,11 +1,9 @@
 //! Reductions of operands of any length.
 
-use std::collections::VecDeque;
-
-use super::{IN_FLIGHT, fit};
+use super::{Ring, fit};
 use crate::device::{Device, StagedBuffer, Stream};
 use crate::launch::reduce::{bind_dot_to, bind_reduce_to, elements, fold, plan_dot, plan_reduce};
-use crate::launch::{LaunchError, Number, ReduceOptions, Reduction};
+use crate::launch::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
 
 /// What is computed of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +43,7 @@ pub struct Reducer<'d, T: Number> {
     /// Elements of each operand that have arrived.
     arrived: usize,
     result: Option<T>,
-    idle: Vec<Lane<T>>,
-    busy: VecDeque<Lane<T>>,
+    lanes: Ring<Lane<T>>,
 }
 
 /// What one chunk needs on its way.
@@ -73,14 +70,11 @@ impl<'d, T: Number> Reducer<'d, T> {
         for len in [len, chunk.min(len)] {
             plan::<T>(device, len, operation, options)?;
         }
-        let lane = |_| {
-            Ok(Lane {
-                stream: device.stream()?,
-                operands: [None, None],
-                partials: None,
-            })
+        let lane = |stream| Lane {
+            stream,
+            operands: [None, None],
+            partials: None,
         };
-        let idle: Result<_, LaunchError> = (0..IN_FLIGHT).map(lane).collect();
         Ok(Self {
             device,
             len,
@@ -89,8 +83,7 @@ impl<'d, T: Number> Reducer<'d, T> {
             chunk,
             arrived: 0,
             result: None,
-            idle: idle?,
-            busy: VecDeque::new(),
+            lanes: Ring::new(device, lane)?,
         })
     }
 
@@ -119,21 +112,17 @@ impl<'d, T: Number> Reducer<'d, T> {
         if len == 0 {
             return Ok(());
         }
-        if self.idle.is_empty() {
-            self.take_oldest()?;
-        }
-        let Some(mut lane) = self.idle.pop() else {
-            return Ok(()); // `take_oldest` has freed one.
-        };
+        let (kernel, reduction) = (self.options.kernel, self.operation.reduction());
+        let result = &mut self.result;
+        let lane = (self.lanes).turn(|lane| lane.finish(kernel, reduction, result))?;
         let operands = lane.operands.iter_mut().take(self.operation.operands());
         for (number, operand) in operands.enumerate() {
             let operand = fit(operand, self.device, &lane.stream, len)?;
             fill(number, operand.host().map_err(LaunchError::from)?)?;
             operand.upload().map_err(LaunchError::from)?;
         }
-        self.start(&mut lane, len)?;
+        lane.start(self.device, len, self.operation, &self.options)?;
         self.arrived += len;
-        self.busy.push_back(lane);
         Ok(())
     }
 
@@ -142,19 +131,27 @@ impl<'d, T: Number> Reducer<'d, T> {
     /// # Errors
     /// What goes wrong on the device.
     pub fn finish(mut self) -> Result<T, LaunchError> {
-        while !self.busy.is_empty() {
-            self.take_oldest()?;
-        }
+        let (kernel, reduction) = (self.options.kernel, self.operation.reduction());
+        let result = &mut self.result;
+        (self.lanes).drain(|lane| lane.finish(kernel, reduction, result))?;
         // Only a sum may be of nothing.
         Ok(self.result.unwrap_or_default())
     }
+}
 
-    fn start(&self, lane: &mut Lane<T>, len: usize) -> Result<(), LaunchError> {
-        let (device, options) = (self.device, &self.options);
-        let plan = plan::<T>(device, len, self.operation, options)?;
+impl<T: Number> Lane<T> {
+    /// Starts the reduction of the operands, which are on their way to the device.
+    fn start(
+        &mut self,
+        device: &Device,
+        len: usize,
+        operation: Operation,
+        options: &ReduceOptions,
+    ) -> Result<(), LaunchError> {
+        let plan = plan::<T>(device, len, operation, options)?;
         let partials = elements(&plan, options.kernel);
-        let partials = fit(&mut lane.partials, device, &lane.stream, partials)?;
-        let launch = match (self.operation, &lane.operands) {
+        let partials = fit(&mut self.partials, device, &self.stream, partials)?;
+        let launch = match (operation, &self.operands) {
             (Operation::Reduce(reduction), [Some(input), _]) => bind_reduce_to(
                 device,
                 input.device(),
@@ -171,24 +168,25 @@ impl<'d, T: Number> Reducer<'d, T> {
             )?,
             _ => return Ok(()), // `push` has filled as many as there are.
         };
-        launch.start_on(&lane.stream)?;
+        launch.start_on(&self.stream)?;
         drop(launch);
         Ok(partials.download()?)
     }
 
-    fn take_oldest(&mut self) -> Result<(), LaunchError> {
-        let Some(mut lane) = self.busy.pop_front() else {
-            return Ok(());
-        };
-        if let Some(partials) = &mut lane.partials {
-            let reduction = self.operation.reduction();
-            let chunk = fold(self.options.kernel, partials.host()?, reduction);
-            self.result = Some(match self.result {
+    /// Waits for the chunk and folds its result into that of the chunks before.
+    fn finish(
+        &mut self,
+        kernel: ReduceKernel,
+        reduction: Reduction,
+        result: &mut Option<T>,
+    ) -> Result<(), LaunchError> {
+        if let Some(partials) = &mut self.partials {
+            let chunk = fold(kernel, partials.host()?, reduction);
+            *result = Some(match *result {
                 None => chunk,
                 Some(sofar) => sofar.fold(chunk, reduction),
             });
         }
-        self.idle.push(lane);
         Ok(())
     }
 }

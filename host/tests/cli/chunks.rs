@@ -115,6 +115,7 @@ fn of_nothing_there_is_a_sum_and_no_minimum() {
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_limit_a_files_length() {
+    use std::os::unix::fs::FileExt;
     const ELEMENTS: u64 = 1 << 28;
     const KIB: u64 = 256 << 10;
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +124,9 @@ fn memory_does_not_limit_a_files_length() {
     let header = npy("'<f4'", "False", &shape, &[]);
     fs::write(&path, &header).unwrap();
     let file = File::options().write(true).open(&path).unwrap();
-    file.set_len(header.len() as u64 + 4 * ELEMENTS).unwrap();
+    // All zeros but for the last element, which tells that the whole was read.
+    let end = header.len() as u64 + 4 * (ELEMENTS - 1);
+    file.write_all_at(&3.0_f32.to_le_bytes(), end).unwrap();
     let run = |rest: &str| {
         let program = blockwise(rest.split_whitespace());
         let mut limited = std::process::Command::new("sh");
@@ -137,5 +140,5 @@ fn memory_does_not_limit_a_files_length() {
         }
         Run::of(&mut limited)
     };
-    assert_eq!(run("sum long.npy --chunk 65536").ends(0).stdout.trim(), "0");
+    assert_eq!(run("sum long.npy --chunk 65536").ends(0).stdout.trim(), "3");
 }

@@ -8,19 +8,7 @@ use cuda_std::gpu_only;
 #[gpu_only]
 #[inline(always)]
 pub(super) fn dynamic_shared() -> u32 {
-    let generic = cuda_std::shared::dynamic_shared_mem::<f32>();
-    let address: u64;
-    // SAFETY: computes with the address only.
-    unsafe {
-        core::arch::asm!(
-            "cvta.to.shared.u64 {address}, {generic};",
-            address = out(reg64) address,
-            generic = in(reg64) generic,
-            options(pure, nomem, nostack),
-        )
-    }
-    // Shared memory is smaller than 4 GiB.
-    address as u32
+    cuda_std::async_copy::shared_address(cuda_std::shared::dynamic_shared_mem::<f32>())
 }
 
 /// Four elements of shared memory.
