@@ -6,8 +6,11 @@ A line `//! {...}` in such a file is a twin, as JSON. All values but the first f
     //!  "grid": "min(ceil(n, 256), 1024)", "block": "256", "shared": "0", "arguments": "a, n, out", "results": "grid"}
 
 (in one line). `works` is operation and type; `by` is `nvcc` for a twin of our rung of that name, or `document` for a tutorial's kernel.
-The names are those of the class in `operations.py`: numbers, arrays, and `ceil(x, y)`, the quotient rounded up. Numbers are passed as
-64-bit integers. `grid` and `block` may be tuples. `results` (reductions only) says how many elements of `out` the kernel writes.
+The names are those of the class in `operations.py`: numbers, arrays, `ceil(x, y)`, the quotient rounded up, and `multiprocessors`. Numbers
+are passed as 64-bit integers. `grid` and `block` may be tuples. `results` (reductions only) says how many elements of `out` the kernel writes.
+
+A twin of several launches has the others in `then`, as a list of objects with `kernel` to `arguments`. What passes between them is memory of
+its own: `scratch` and `ones` are objects of names and numbers of 32-bit words; before each launch all bits of those in `ones` are set.
 """
 
 import json
@@ -39,7 +42,9 @@ def module(cupy, file):
         if nvcc is None:
             raise RuntimeError("nvcc is not on the PATH")
         cubin = os.path.join(tempfile.mkdtemp(), file + ".cubin")
-        arch = "sm_" + cupy.cuda.Device().compute_capability
+        capability = cupy.cuda.Device().compute_capability
+        # From 9.0 on there are instructions of this very architecture.
+        arch = f"sm_{capability}{'a' if int(capability) >= 90 else ''}"
         source = os.path.join(FOLDER, file)
         done = subprocess.run([nvcc, "-O3", "-arch=" + arch, "--cubin", "-o", cubin, source], capture_output=True, text=True)
         if done.returncode != 0:
@@ -59,15 +64,32 @@ def of(cupy, work, loaded):
 
 
 def launcher(cupy, file, twin, loaded):
-    kernel = module(cupy, file).get_function(twin["kernel"])
-    names = {**loaded.names(), "ceil": lambda x, y: -(-x // y), "min": min, "max": max}
+    memory = lambda key: {name: cupy.empty(value(words), cupy.uint32) for name, words in twin.get(key, {}).items()}
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    names = {**loaded.names(), "ceil": lambda x, y: -(-x // y), "min": min, "max": max, "multiprocessors": multiprocessors}
     value = lambda expression, more={}: eval(expression, {"__builtins__": {}}, {**names, **more})
+    scratch, ones = memory("scratch"), memory("ones")
     tuple_of = lambda given: given if isinstance(given, tuple) else (given,)
-    grid, block, shared = tuple_of(value(twin["grid"])), tuple_of(value(twin["block"])), value(twin["shared"])
-    if shared > 48 * 1024:
-        kernel.max_dynamic_shared_size_bytes = shared
-    if "results" in twin:
-        loaded.blocks = value(twin["results"], {"grid": grid[0]})
     to_int64 = lambda argument: cupy.int64(argument) if isinstance(argument, int) else argument
-    arguments = [tuple(map(to_int64, value(f"({twin['arguments']},)", arrays))) for arrays in loaded.arrays]
-    return lambda copy: kernel(grid, block, arguments[copy], shared_mem=shared)
+
+    def prepared(step):
+        kernel = module(cupy, file).get_function(step["kernel"])
+        grid, block, shared = tuple_of(value(step["grid"])), tuple_of(value(step["block"])), value(step["shared"])
+        if shared > 48 * 1024:
+            kernel.max_dynamic_shared_size_bytes = shared
+        arguments = [
+            tuple(map(to_int64, value(f"({step['arguments']},)", {**arrays, **scratch, **ones}))) for arrays in loaded.arrays
+        ]
+        return lambda copy: kernel(grid, block, arguments[copy], shared_mem=shared)
+
+    steps = [prepared(step) for step in [twin, *twin.get("then", [])]]
+    if "results" in twin:
+        loaded.blocks = value(twin["results"], {"grid": value(twin["grid"])})
+
+    def launch(copy):
+        for array in ones.values():
+            array.data.memset_async(0xFF, array.nbytes)
+        for step in steps:
+            step(copy)
+
+    return launch

@@ -2,6 +2,7 @@
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "naive", "kernel": "transpose_naive", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "tiled", "kernel": "transpose_tiled", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "padded", "kernel": "transpose_padded", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "aligned", "kernel": "transpose_aligned", "grid": "ceil(rows, 64), ceil(cols, 128)", "block": "512", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
 
@@ -26,6 +27,48 @@ template <int PITCH> __device__ void through_tile(const float* __restrict__ inpu
 }
 extern "C" __global__ void transpose_tiled(const float* input, float* out, i64 rows, i64 cols) { through_tile<TILE>(input, out, rows, cols); }
 extern "C" __global__ void transpose_padded(const float* input, float* out, i64 rows, i64 cols) { through_tile<TILE + 1>(input, out, rows, cols); }
+
+// Tiles of HIGH x COLS whose rows of the output begin at multiples of ALIGN elements.
+const int HIGH = 64, COLS = 128, ALIGN = 8, THREADS = 512;
+extern "C" __global__ void __launch_bounds__(THREADS, 4) transpose_aligned(const float* __restrict__ input, float* out, i64 rows, i64 cols) {
+    const int PITCH = COLS + 1, DOWN = THREADS / COLS, ACROSS = THREADS / HIGH, LOADS = (HIGH + ALIGN) / DOWN, STORES = COLS / ACROSS;
+    __shared__ float tile[(HIGH + ALIGN) * PITCH];
+    int from_col = threadIdx.x % COLS, from_row = threadIdx.x / COLS, to_row = threadIdx.x % HIGH, to_col = threadIdx.x / HIGH;
+    for (i64 top = (i64)blockIdx.x * HIGH; top < rows; top += (i64)gridDim.x * HIGH)
+        for (i64 left = (i64)blockIdx.y * COLS; left < cols; left += (i64)gridDim.y * COLS) {
+            bool inside = top > 0 && top + HIGH + ALIGN <= rows && left + COLS <= cols;
+            float* slot = tile + from_row * PITCH + from_col;
+            const float* from = input + (top + from_row) * cols + left + from_col;
+            if (inside) {
+                float moved[LOADS];
+                #pragma unroll
+                for (int j = 0; j < LOADS; ++j) moved[j] = from[j * DOWN * cols];
+                #pragma unroll
+                for (int j = 0; j < LOADS; ++j) slot[j * DOWN * PITCH] = moved[j];
+            } else {
+                for (int row = from_row; row < HIGH + ALIGN; row += DOWN)
+                    if (top + row < rows && left + from_col < cols) tile[row * PITCH + from_col] = input[(top + row) * cols + left + from_col];
+            }
+            __syncthreads();
+            auto to = [&](int col) { return out + (left + col) * rows + top; };
+            // Elements of an output row that belong to the tile above.
+            auto skipped = [&](int col) { return (unsigned)(-((unsigned long long)to(col) / sizeof(float)) % ALIGN); };
+            if (inside) {
+                float* place = to(to_col) + to_row;
+                unsigned first = skipped(to_col), step = ACROSS * (unsigned)rows;
+                #pragma unroll
+                for (int j = 0; j < STORES; ++j) {
+                    unsigned skip = (first - j * step) % ALIGN;
+                    place[j * ACROSS * rows + skip] = tile[(to_row + skip) * PITCH + to_col + j * ACROSS];
+                }
+            } else {
+                for (int col = to_col; col < COLS && left + col < cols; col += ACROSS)
+                    for (int row = to_row; row < HIGH + skipped(col) && top + row < rows; row += HIGH)
+                        if (row >= skipped(col) || top == 0) to(col)[row] = tile[row * PITCH + col];
+            }
+            __syncthreads();
+        }
+}
 
 __device__ void reverse(const float* __restrict__ input, i64 n, float* out, float* tile) {
     i64 first = (i64)blockIdx.x * blockDim.x, t = threadIdx.x;

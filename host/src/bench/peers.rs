@@ -151,3 +151,35 @@ fn ask(works: &[Work], python: &Path, script: &Path) -> Result<Answer, PeersErro
         source,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::bench::{Options, works};
+
+    #[test]
+    fn every_rung_has_a_twin_in_cuda_cpp() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/twins");
+        let mut twins = BTreeSet::new();
+        for file in std::fs::read_dir(folder).expect("the folder of twins") {
+            let text = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
+            for line in text.lines().filter_map(|line| line.strip_prefix("//! ")) {
+                let twin: serde_json::Value = serde_json::from_str(line).expect("a twin as JSON");
+                if twin["by"] == "nvcc" {
+                    let name = |key: &str| twin[key].as_str().map(str::to_owned);
+                    twins.insert((name("works"), name("rung")));
+                }
+            }
+        }
+        for work in works(&Options::default()) {
+            // What the launcher takes by itself is one of the other rungs.
+            for rung in work.rungs.iter().filter(|rung| rung.name != "default") {
+                let works = format!("{}/{}", work.operation, work.ty);
+                let twin = (Some(works), Some(rung.name.clone()));
+                assert!(twins.contains(&twin), "{twin:?} is missing in bench/twins");
+            }
+        }
+    }
+}
