@@ -10,6 +10,7 @@
 //!
 //! The sound twin is `conv1d_tiled_f32`: there the guard stands around the sum only.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], wrong for the last outputs; blocks of one dimension that cover the outputs, dynamic

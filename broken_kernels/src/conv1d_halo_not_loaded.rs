@@ -7,6 +7,7 @@
 //!
 //! The sound twin is `conv1d_tiled_f32`, whose threads load in a loop.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with holes; blocks of one dimension that cover the outputs, dynamic shared memory

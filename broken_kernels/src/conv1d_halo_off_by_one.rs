@@ -8,6 +8,7 @@
 //!
 //! The sound twin is `conv1d_tiled_f32`.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with one write past the shared array; blocks of one dimension that cover the outputs,

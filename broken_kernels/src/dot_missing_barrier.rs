@@ -9,6 +9,7 @@
 //!
 //! The sound twin is `dot_tree_f32`, which has it.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\], with races; blocks of one dimension, dynamic shared memory of `block · 4` bytes.

@@ -7,6 +7,7 @@
 //!
 //! The sound twin is `matmul_naive_f32`.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 use crate::TILE;

@@ -8,6 +8,7 @@
 //!
 //! The sound twin is `matmul_tiled_f32`: two barriers a step, the second for this reason.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 use crate::TILE;

@@ -10,6 +10,7 @@
 //!
 //! The sound twin is `matmul_naive_f32`, which strides by the grid: any grid covers C.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 use crate::TILE;

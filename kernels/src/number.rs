@@ -1,6 +1,6 @@
 //! What the kernels ask of an element type.
 
-use cuda_std::prelude::*;
+use cuda_std::GpuFloat;
 
 /// A floating-point type of the convolutions and matrix products.
 pub(crate) trait Real: GpuFloat {

@@ -7,7 +7,7 @@ pub use alloc::rc::Rc;
 pub use alloc::string::{String, ToString};
 pub use alloc::vec::Vec;
 
-pub use crate::float::GpuFloat;
+pub use crate::float::FloatMethods as _;
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};
 pub use crate::{f16, shared, thread, warp};

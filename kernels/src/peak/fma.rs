@@ -7,6 +7,7 @@
 //! - With a factor below 1 the values stay near ADDEND / (1 − FACTOR): no overflow, no subnormal numbers, and a host can repeat it bit by bit.
 //! - One write a thread, so that nothing can be left out. No shared memory, no barrier.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// Chains of each thread.

@@ -1,5 +1,6 @@
 //! `GpuFloat`.
 
+use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 use crate::put;

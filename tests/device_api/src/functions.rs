@@ -1,7 +1,7 @@
 //! Every function of `GpuFloat` and `FloatExt`: a kernel each, named as `<function>_<type>`.
 
-use cuda_std::FloatExt;
 use cuda_std::prelude::*;
+use cuda_std::{FloatExt, GpuFloat};
 
 /// Kernels `out[i] = x[i].function()`; any one-dimensional launch.
 macro_rules! unary {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// The text with blanks for `register_attr(…)` and for every feature that `unknown` flags. `None` if nothing changes.
+/// The text with blanks for `register_attr(…)`, for `crate_type = "…"` within `cfg_attr`, which has become an error, and for every
+/// feature that `unknown` flags. `None` if nothing changes.
 pub(super) fn without_obsolete(
     text: &str,
     unknown: impl Fn(&[&str]) -> Vec<bool>,
@@ -14,6 +15,9 @@ pub(super) fn without_obsolete(
         // What is asked for elsewhere only, as in `cfg_attr(docsrs, …)`, is none of our business.
         if code.starts_with("cfg_attr") && !code.contains("cuda") && !code.contains("nvptx") {
             continue;
+        }
+        if code.starts_with("cfg_attr") {
+            blanks.extend(crate_settings(text, attribute.clone()));
         }
         for (name, arguments) in calls(text, attribute) {
             match &text[name.clone()] {
@@ -111,6 +115,21 @@ fn calls(text: &str, range: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         .collect()
 }
 
+/// Every `crate_type = "…"` and `crate_name = "…"` in the range.
+fn crate_settings(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let code = &text[range.clone()];
+    ["crate_type", "crate_name"]
+        .iter()
+        .flat_map(|name| code.match_indices(name))
+        .filter_map(|(at, name)| {
+            let value = code[at + name.len()..].trim_start().strip_prefix('=')?;
+            let rest = value.trim_start().strip_prefix('"')?;
+            let end = range.end - rest.len() + rest.find('"')? + 1;
+            Some(range.start + at..end)
+        })
+        .collect()
+}
+
 /// The parts of a list between its commas, without empty ones.
 fn items(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut start = range.start;
@@ -158,6 +177,14 @@ mod tests {
             "#![cfg_attr(target_arch = \"nvptx64\",                   no_std)]",
         );
         check(
+            "#![cfg_attr(target_os = \"cuda\", no_std, crate_type = \"staticlib\", feature(new))]",
+            "#![cfg_attr(target_os = \"cuda\", no_std,                           feature(new))]",
+        );
+        check(
+            "#![cfg_attr(target_os = \"cuda\", crate_name=\"a\")]",
+            "#![cfg_attr(target_os = \"cuda\",               )]",
+        );
+        check(
             "#![register_attr(nvvm_internal)]",
             "#![allow()                     ]",
         );
@@ -168,6 +195,8 @@ mod tests {
         for text in [
             "#![no_std]\n#![feature(new)]",
             "#![cfg_attr(docsrs, feature(old))]",
+            "#![crate_type = \"cdylib\"]",
+            "#![cfg_attr(target_os = \"cuda\", doc = \"has a crate_type of its own\")]",
             "// #![feature(old)]\n//! #![feature(register_attr)]\n",
             "#![doc = \"unclosed",
             "",

@@ -8,8 +8,10 @@ mod device;
 mod ext;
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;
+mod methods;
 
 pub use ext::FloatExt;
+pub use methods::FloatMethods;
 
 #[cfg(target_arch = "nvptx64")]
 use device::{math_f32, math_f64};
