@@ -131,6 +131,23 @@ fn tables_of_branches() {
 }
 
 #[test]
+fn tables_of_branches_lead_to_blocks_that_were_sorted() {
+    // `late` stands before the blocks that lead to it, so the emulator puts it behind them.
+    let text = kernel(
+        "",
+        "rem.u32 %r0, %t, 3; mov.u32 %r1, 0; bra start;
+         late: add.u32 %r1, %r1, 1000; activemask.b32 %r2; mov.b64 %rd0, {%r1, %r2}; st.global.u64 [%mine], %rd0; ret;
+         one: add.u32 %r1, %r1, 11; bra late;
+         two: add.u32 %r1, %r1, 22; bra late;
+         three: add.u32 %r1, %r1, 33; bra late;
+         start: table: .branchtargets one, two, three; brx.idx %r0, table;",
+    );
+    // They meet there before any of them goes on.
+    let value = |lane: u64| 0xffff_ffff << 32 | (1011 + 11 * (lane % 3));
+    assert_eq!(words(&text, 32), (0..32).map(value).collect::<Vec<u64>>());
+}
+
+#[test]
 fn scopes_hide_names_and_labels() {
     let text = kernel(
         "",
@@ -252,22 +269,38 @@ fn spin_locks_make_progress() {
     assert_eq!(taken, (1..=64).collect::<Vec<u64>>());
 }
 
-/// Every block waits until all have come: they must run by turns even on one worker.
+/// Every block waits until all have come, as many as run together on an H200: they must run by turns even on one worker.
 #[test]
 fn blocks_may_wait_for_each_other() {
     let text = ".global .align 4 .b32 arrived;
 .visible .entry k(.param .u64 buffer) {
     .reg .b64 %at; .reg .b32 %r<4>; .reg .pred %p;
-    atom.global.add.u32 %r0, [arrived], 1;
-    wait: ld.volatile.global.u32 %r1, [arrived]; setp.lt.u32 %p, %r1, 8; @%p bra wait;
+    atom.global.add.u32 %r0, [arrived], 1; mov.u32 %r3, %nctaid.x;
+    wait: ld.volatile.global.u32 %r1, [arrived]; setp.lt.u32 %p, %r1, %r3; @%p bra wait;
     ld.param.u64 %at, [buffer]; mov.u32 %r2, %ctaid.x; mad.wide.u32 %at, %r2, 8, %at; st.global.u32 [%at], %r1; ret; }";
-    let limits = Limits {
-        warp_instructions: 200_000_000,
-        ..common::limits()
-    };
-    let (words, statistics) = common::launch_with(limits, text, shape(8, 1, 0), &[], 8)
-        .unwrap_or_else(|fault| panic!("{fault}"));
-    assert_eq!((words, statistics.blocks), (vec![8; 8], 8));
+    for blocks in [8, 132] {
+        let (words, statistics) = launch(text, shape(blocks, 1, 0), &[], blocks as usize)
+            .unwrap_or_else(|fault| panic!("{fault}"));
+        let all = u64::from(blocks);
+        assert_eq!(
+            (words, statistics.blocks),
+            (vec![all; blocks as usize], all)
+        );
+    }
+}
+
+/// Each block waits for the one after it: only the last one can end first.
+#[test]
+fn blocks_may_end_in_the_reverse_of_their_order() {
+    let text = ".visible .entry k(.param .u64 buffer) {
+    .reg .b64 %at; .reg .b32 %r<4>; .reg .pred %p, %last;
+    ld.param.u64 %at, [buffer]; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %nctaid.x; sub.u32 %r1, %r1, 1;
+    mad.wide.u32 %at, %r0, 8, %at; setp.eq.u32 %last, %r0, %r1; mov.u32 %r2, 0; @%last bra tell;
+    wait: ld.acquire.gpu.global.u32 %r2, [%at+8]; setp.eq.u32 %p, %r2, 0; @%p bra wait;
+    tell: add.u32 %r2, %r2, 1; st.release.gpu.global.u32 [%at], %r2; ret; }";
+    let (words, _) =
+        launch(text, shape(60, 32, 0), &[], 60).unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(words, (1..=60).rev().collect::<Vec<u64>>());
 }
 
 #[test]

@@ -75,9 +75,15 @@ fn without_the_wait_for_full_the_load_races() {
     // One round: the second would wait for ever.
     let broken = PRODUCER_CONSUMER.replace("@!%q bra WAIT_FULL;", "");
     let broken = broken.replace("%round, 2;", "%round, 1;");
-    let (rules, report) = found(&broken);
-    let load = |rule: &Rule| matches!(rule, Rule::ReadAfterWrite | Rule::WriteAfterRead);
-    assert!(rules.iter().any(load), "{:#?}", report.findings);
+    // In this order the phase is complete when the second warp asks: nobody looks at the answer.
+    let (rules, report) = found_in(&broken, 64, 0);
+    assert_eq!(rules, [Rule::ReadAfterWrite], "{:#?}", report.findings);
+    // Nor when it is overwritten on every way to a use.
+    let broken = broken.replace(
+        "xor.b32 %v, %a, 124;",
+        "setp.eq.u32 %q, %t, 0; @%q bra ALL; ALL: xor.b32 %v, %a, 124;",
+    );
+    assert_eq!(found_in(&broken, 64, 0).0, [Rule::ReadAfterWrite]);
 }
 
 #[test]
@@ -138,10 +144,29 @@ fn a_phase_may_wait_for_copies() {
 }
 
 #[test]
+fn a_later_phase_answers_for_the_copies_of_the_one_before() {
+    // Thread 0 ends a second phase, and all ask for that one only.
+    let later = COPY.replace(
+        "[%o];\nWAIT:",
+        "[%o];\nmbarrier.arrive.shared.b64 %s0, [%o];\nWAIT: bar.sync 0;\nAGAIN:",
+    );
+    let later = later.replace(
+        "%q, [%o], 0;\n@!%q bra WAIT;",
+        "%q, [%o], 1;\n@!%q bra AGAIN;",
+    );
+    assert!(later.contains("WAIT: bar.sync 0;") && later.contains("@!%q bra AGAIN;"));
+    let (rules, report) = found(&later);
+    assert!(rules.is_empty(), "{:#?}", report.findings);
+    // The barrier alone does not wait for copies.
+    let broken = later.replace("@!%q bra AGAIN;", "");
+    assert_eq!(found_in(&broken, 64, 0).0, [Rule::AsyncCopy]);
+}
+
+#[test]
 fn a_phase_that_is_not_complete_orders_nothing() {
     // Nobody else arrives: what the first warp told is not heard yet.
     let broken = PRODUCER_CONSUMER.replace("[%full], 32;", "[%full], 64;");
-    let broken = broken.replace("@!%q bra WAIT_FULL;", "");
+    let broken = broken.replace("@!%q bra WAIT_FULL;", "selp.u32 %parity, 1, 0, %q;");
     let broken = broken.replace("%round, 2;", "%round, 1;");
     // In this order the first warp has stored and arrived before the second asks.
     let (rules, report) = found_in(&broken, 64, 0);

@@ -3,10 +3,10 @@ use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
 use super::schedule::Schedule;
 use super::trouble::Trouble;
-use crate::decode::op::Row;
+use crate::decode::op::{Op, Order, Row};
 use crate::decode::{Program, Value};
 use crate::emulator::{LaunchConfig, Output, Statistics};
-use crate::fault::{Fault, FaultKind, Place};
+use crate::fault::{Fault, FaultKind, Place, Space};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
 use crate::parse::user_frame;
@@ -14,10 +14,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Blocks that one worker keeps unfinished at the same time, at most.
+/// Blocks that one worker keeps unfinished at the same time, at most, unless they may wait for one that has not begun.
 const RESIDENT: usize = 16;
+/// The same when they may: as many as an H200 holds, if their registers and memory take no more than so many bytes.
+const MOST_RESIDENT: usize = 132 * 32;
+const RESIDENT_BYTES: u64 = 128 << 20;
 /// Warp instructions until a block that does not end lets another one run on its worker.
 const SLICE: u64 = 4_000_000;
+/// The same in a program whose blocks may wait for each other.
+const WAITING_SLICE: u64 = 2_000;
 
 /// What to launch, checked by the caller.
 #[derive(Clone)]
@@ -91,6 +96,9 @@ pub(super) struct Launch<'a> {
     pub(super) alone: bool,
     pub(super) portable: bool,
     seed: Option<u64>,
+    /// Blocks that a worker may keep when none of them ends.
+    most_resident: usize,
+    slice: u64,
 }
 
 #[derive(Default)]
@@ -122,8 +130,8 @@ pub(crate) fn watch(request: Request<'_>, observers: &mut [&mut dyn Observer]) -
 
 /// Runs all blocks, with a worker for each observer.
 ///
-/// Blocks start in order. A block that runs long is set aside for others from time to time, so that blocks may wait
-/// for each other as long as not more than [`RESIDENT`] of them for each worker are unfinished at once.
+/// Blocks start in order. A block that runs long is set aside for others from time to time, and in a program that reads what
+/// other blocks tell, more of them start while none ends: blocks may wait for each other, as in a cooperative launch.
 fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> Outcome {
     let blocks: u64 = request
         .config
@@ -139,6 +147,11 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
     let constants = constants
         .map(|function| constants_of(function, &request))
         .collect();
+    let (most_resident, slice) = if waits_for_blocks(&request) {
+        (most_resident(&request, threads), WAITING_SLICE)
+    } else {
+        (RESIDENT, SLICE)
+    };
     let launch = Launch {
         program: request.program,
         table: request.table,
@@ -154,6 +167,8 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         alone: workers == 1,
         portable: request.portable,
         seed: request.seed,
+        most_resident,
+        slice,
     };
     let progress = Progress {
         next: AtomicU64::new(0),
@@ -179,6 +194,24 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
             .unwrap_or_else(PoisonError::into_inner)
             .map(|(_, fault)| fault),
     }
+}
+
+/// Whether the program reads from memory that other blocks see in a way that can tell of them.
+fn waits_for_blocks(request: &Request<'_>) -> bool {
+    let mut code = request.program.reachable_code(request.entry);
+    code.any(|inst| match &inst.op {
+        Op::Load(t) => t.order != Order::Weak && t.space != Space::Shared,
+        Op::Atomic(atomic) => atomic.d.is_some() && atomic.space != Space::Shared,
+        _ => false,
+    })
+}
+
+fn most_resident(request: &Request<'_>, threads: u32) -> usize {
+    let function = &request.program.functions[request.entry as usize];
+    let rows = 4 * u64::from(function.rows.w32) + 8 * u64::from(function.rows.w64);
+    let of_threads = u64::from(threads) * (rows + u64::from(function.local_bytes));
+    let fit = RESIDENT_BYTES / (of_threads + request.shared_bytes).max(1);
+    usize::try_from(fit).map_or(MOST_RESIDENT, |fit| fit.clamp(RESIDENT, MOST_RESIDENT))
 }
 
 fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Constants {
@@ -242,8 +275,15 @@ fn work<O: Observer + ?Sized>(
     let mut resident: VecDeque<Block> = VecDeque::new();
     let mut idle: Vec<Block> = Vec::new();
     let mut statistics = Statistics::default();
+    let mut room = RESIDENT;
+    // Turns since a block ended.
+    let mut turns = 0;
     loop {
-        if resident.len() < RESIDENT {
+        if turns > resident.len() {
+            room = launch.most_resident.min(room + room / 4).max(room);
+            turns = 0;
+        }
+        if resident.len() < room {
             let position = progress.next.fetch_add(1, Relaxed);
             if position < progress.blocks && position < progress.faulty.load(Relaxed) {
                 let mut block = idle.pop().unwrap_or_else(|| {
@@ -259,7 +299,7 @@ fn work<O: Observer + ?Sized>(
                 resident.swap(0, schedule.pick(resident.len()));
                 schedule.block_stretch()
             }
-            _ => SLICE,
+            _ => launch.slice,
         };
         let Some(mut block) = resident.pop_front() else {
             break;
@@ -283,8 +323,12 @@ fn work<O: Observer + ?Sized>(
             Slice::Unfinished if steps > launch.limits.warp_instructions => {
                 progress.report(block.position, step_limit(launch, &block));
             }
-            Slice::Unfinished => resident.push_back(block),
+            Slice::Unfinished => {
+                turns += 1;
+                resident.push_back(block);
+            }
             Slice::Finished => {
+                turns = 0;
                 statistics.blocks += 1;
                 idle.push(block);
             }

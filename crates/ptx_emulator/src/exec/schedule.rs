@@ -6,8 +6,8 @@
 
 /// Instructions of one turn, at most.
 const STRETCH: u64 = 48;
-/// Warp instructions of one block, at most, until another one goes on.
-const BLOCK_STRETCH: u64 = 600;
+/// Warp instructions of one block until another one goes on: fewer than 2 to a power up to this.
+const BLOCK_STRETCH: u64 = 10;
 /// Backward branches of one turn, at most.
 const LOOPS: u64 = 8;
 /// One of so many turns parts the lanes.
@@ -65,9 +65,10 @@ impl Schedule {
         (number % u128::from(self.blocks)) as u64
     }
 
-    /// Warp instructions for a block's turn.
+    /// Warp instructions for a block's turn: as often a few as many, for what lies between two locks is short.
     pub(super) fn block_stretch(&mut self) -> u64 {
-        1 + self.below(BLOCK_STRETCH)
+        let most = 1 << self.below(BLOCK_STRETCH + 1);
+        1 + self.below(most)
     }
 
     /// Instructions for a warp's turn.

@@ -6,6 +6,7 @@
 //! all the same. [`row`] does this for the common case, [`report`] tells of the rest.
 mod clocks;
 mod copy;
+mod ignored;
 mod judge;
 mod knowledge;
 mod messages;
@@ -29,7 +30,7 @@ use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
 use report::Report;
 use shadow::Shadow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// The detector's memory of one launch.
@@ -47,6 +48,8 @@ pub(crate) struct Race {
     messages: Messages,
     /// What the messages have cost.
     work: usize,
+    /// Waits at barrier objects that order nothing.
+    ignored: HashSet<u32>,
 }
 
 /// What orders the threads of a kernel, beside barriers of the block and the warp.
@@ -98,9 +101,12 @@ impl Uses {
 impl Race {
     pub(crate) fn new(request: &Request<'_>, options: &CheckOptions) -> Self {
         let budget = options.race_bytes.div_ceil(PAGE_BYTES);
+        let uses = Uses::of(request);
+        let ignored = uses.objects.then(|| ignored::waits(request.program));
         Self {
             threads: request.config.block.iter().product(),
-            uses: Uses::of(request),
+            uses,
+            ignored: ignored.unwrap_or_default(),
             slots: Vec::new(),
             global: Vec::new(),
             recent: 0,
@@ -317,7 +323,9 @@ impl Race {
                 slot.block.tick(warp);
             }
         }
-        if let Op::Mbarrier(op) = &scene.program.code[pc as usize].op {
+        if let Op::Mbarrier(op) = &scene.program.code[pc as usize].op
+            && !self.ignored.contains(&pc)
+        {
             self.operate(scene, op, seen, frame, memory);
         }
     }

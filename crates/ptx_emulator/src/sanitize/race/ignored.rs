@@ -1,0 +1,54 @@
+//! Waits at barrier objects whose answer nobody looks at: in another run it would have been no, so they order nothing.
+
+use crate::decode::mbarrier::MbarrierKind;
+use crate::decode::op::{Op, TRUE};
+use crate::decode::{Cell, Program};
+use std::collections::HashSet;
+
+/// The instructions that ask whether a phase is complete and whose predicate is not read before it is written again.
+pub(super) fn waits(program: &Program) -> HashSet<u32> {
+    let waits = (0..)
+        .zip(&program.code)
+        .filter_map(|(pc, inst)| match &inst.op {
+            Op::Mbarrier(op) => match op.kind {
+                MbarrierKind::Test { p, .. } => Some((pc, Cell::Predicate(p))),
+                _ => None,
+            },
+            _ => None,
+        });
+    waits
+        .filter(|&(pc, answer)| !is_read(program, pc + 1, answer))
+        .map(|(pc, _)| pc)
+        .collect()
+}
+
+/// Whether what a register holds at an instruction may be read there or later.
+fn is_read(program: &Program, start: u32, register: Cell) -> bool {
+    let mut seen = HashSet::from([start]);
+    let mut pending = vec![start];
+    while let Some(pc) = pending.pop() {
+        let Some(inst) = program.code.get(pc as usize) else {
+            continue;
+        };
+        let (mut reads, mut writes) = (Cell::from(inst.guard) == register, false);
+        inst.op.reads(|cell| reads |= cell == register);
+        if reads {
+            return true;
+        }
+        let always = inst.guard == TRUE;
+        inst.op.writes(|cell| writes |= cell == register);
+        if writes && always {
+            continue;
+        }
+        let (targets, ends): (&[u32], bool) = match &inst.op {
+            Op::Branch { target } => (std::slice::from_ref(target), always),
+            Op::BranchIndex { targets, .. } => (targets, always),
+            Op::Return | Op::Exit | Op::Trap => (&[], always),
+            _ => (&[], false),
+        };
+        let next = (!ends).then_some(pc + 1);
+        let after = targets.iter().copied().chain(next);
+        pending.extend(after.filter(|&after| seen.insert(after)));
+    }
+    false
+}
