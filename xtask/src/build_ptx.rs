@@ -21,50 +21,108 @@ pub(crate) fn run(architectures: &[NvvmArch], line_info: bool) -> Result<ExitCod
 /// its device can run, and that must never be the kernels of yesterday.
 pub(crate) fn kernels(architectures: &[NvvmArch], line_info: bool) -> Result<()> {
     let folder = workspace::ptx()?;
-    let wanted = |arch: &NvvmArch| {
-        architectures.contains(arch) || ptx_file(&folder, "kernels", *arch).exists()
-    };
-    let mut architectures = NvvmArch::ALL.iter().copied().filter(wanted);
-    architectures.try_for_each(|arch| build(&folder, "kernels", arch, line_info))
+    build_all(&kernels_for(&folder, architectures, line_info), &folder)
 }
 
 /// Builds the crate `kernels` with lines, beside what demo and tests run: the folder of that PTX.
 pub(crate) fn kernels_with_lines() -> Result<PathBuf> {
     let folder = workspace::ptx()?.join("lines");
-    build(&folder, "kernels", NvvmArch::Compute80, true)?;
+    build_all(&[Target::with_lines("kernels")], &folder)?;
     Ok(folder)
 }
 
 /// Builds the crate `broken_kernels`, with lines: its whole point is the message that names one.
 pub(crate) fn broken_kernels() -> Result<()> {
-    build(
-        &workspace::ptx()?,
-        "broken_kernels",
-        NvvmArch::Compute80,
-        true,
-    )
+    build_all(&[Target::with_lines("broken_kernels")], &workspace::ptx()?)
 }
 
-/// Builds the kernels that exercise `cuda_std`, for its tests.
-pub(crate) fn device_tests() -> Result<()> {
+/// Builds all that the tests run: the kernels, the broken ones, those that exercise `cuda_std`, and the small crates of
+/// `tests/kernel_crates`, which make one PTX file a target.
+pub(crate) fn for_tests() -> Result<()> {
     let folder = workspace::ptx()?;
-    ["device_api", "device_heap", "device_prints"]
-        .map(|name| format!("tests/{name}"))
+    let mut targets = kernels_for(&folder, &[NvvmArch::Compute80], false);
+    targets.extend(
+        [
+            "tests/device_api",
+            "tests/device_heap",
+            "tests/device_prints",
+            "tests/kernel_crates",
+            "broken_kernels",
+        ]
+        .map(Target::with_lines),
+    );
+    targets.push(Target {
+        arch: NvvmArch::Compute90,
+        ..Target::with_lines("tests/kernel_crates")
+    });
+    build_all(&targets, &folder)
+}
+
+/// A crate, and what to build it for.
+#[derive(Clone, Copy)]
+struct Target {
+    /// The crate's folder in the workspace.
+    place: &'static str,
+    arch: NvvmArch,
+    line_info: bool,
+}
+
+impl Target {
+    /// For the architecture that every device of ours runs.
+    fn with_lines(place: &'static str) -> Self {
+        Target {
+            place,
+            arch: NvvmArch::Compute80,
+            line_info: true,
+        }
+    }
+}
+
+fn kernels_for(folder: &Path, architectures: &[NvvmArch], line_info: bool) -> Vec<Target> {
+    let wanted = |arch: &NvvmArch| {
+        architectures.contains(arch) || ptx_file(folder, "kernels", *arch).exists()
+    };
+    let target = |arch| Target {
+        place: "kernels",
+        arch,
+        line_info,
+    };
+    NvvmArch::ALL
         .iter()
-        .try_for_each(|place| build(&folder, place, NvvmArch::Compute80, true))
+        .copied()
+        .filter(wanted)
+        .map(target)
+        .collect()
 }
 
-/// Builds the small crates of `tests/kernel_crates`, all in one PTX file a target, for their tests.
-pub(crate) fn kernel_crates() -> Result<()> {
-    let folder = workspace::ptx()?;
-    [NvvmArch::Compute80, NvvmArch::Compute90]
-        .into_iter()
-        .try_for_each(|arch| build(&folder, "tests/kernel_crates", arch, true))
+/// Builds side by side: cargo lets only one compile for an architecture at a time, but LLVM's work on one crate goes on while
+/// the next one compiles. The first error is returned when all have ended.
+fn build_all(targets: &[Target], folder: &Path) -> Result<()> {
+    std::thread::scope(|scope| {
+        let builds: Vec<_> = targets
+            .iter()
+            .map(|target| scope.spawn(|| build(folder, target)))
+            .collect();
+        let results: Vec<_> = builds
+            .into_iter()
+            .map(|build| {
+                build
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect();
+        results.into_iter().collect()
+    })
 }
 
-/// Builds the crate at `place` for one target and prints what came out. The file stays as it is when nothing changed.
-fn build(folder: &Path, place: &str, arch: NvvmArch, line_info: bool) -> Result<()> {
+/// Builds for one target and prints what came out. The file stays as it is when nothing changed.
+fn build(folder: &Path, target: &Target) -> Result<()> {
     let start = Instant::now();
+    let &Target {
+        place,
+        arch,
+        line_info,
+    } = target;
     let package = place.rsplit('/').next().unwrap_or(place);
     let file = ptx_file(folder, package, arch);
     let before = modified(&file);

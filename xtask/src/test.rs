@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader};
 use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result};
-use cuda_builder::NvvmArch;
 
 use crate::workspace::{self, step};
 use crate::{build_ptx, gpu, setup, verify_ptx};
@@ -16,12 +15,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
         setup::libdevice()?;
         setup::ptxas()
     })?;
-    let ((), ptx_time) = step("kernels to PTX", || {
-        build_ptx::kernels(&[NvvmArch::Compute80], false)?;
-        build_ptx::broken_kernels()?;
-        build_ptx::device_tests()?;
-        build_ptx::kernel_crates()
-    })?;
+    let ((), ptx_time) = step("kernels to PTX", build_ptx::for_tests)?;
     let ((), verify_time) = step("PTX through ptxas", || verify_ptx::verify(&ptxas, &[]))?;
     let (outcome, test_time) = step("tests", || {
         // The tests of the command line run this program.

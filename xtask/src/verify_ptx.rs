@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use cuda_builder::tools::Ptxas;
 use cuda_builder::tools::ptxas::Usage;
+use rayon::prelude::*;
 
 use crate::{setup, workspace};
 
@@ -27,8 +28,13 @@ pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     };
     say!("ptxas {} ({})", ptxas.version, ptxas.path.display());
     let mut refused = 0;
-    for file in &files {
-        match ptxas.verify(file) {
+    let outcomes: Vec<_> = files
+        .par_iter()
+        .with_max_len(1)
+        .map(|file| ptxas.verify(file))
+        .collect();
+    for (file, outcome) in files.iter().zip(outcomes) {
+        match outcome {
             Ok(kernels) => say!("\n{}\n{}", file.display(), table(&kernels)),
             Err(error) => {
                 refused += 1;

@@ -228,7 +228,10 @@ impl Package {
         Ok(Package {
             folder,
             library: library.replace('-', "_"),
-            target_folder: target_folder.join("cuda-builder"),
+            // One for each architecture: cargo lets only one build at a time work in a folder.
+            target_folder: target_folder
+                .join("cuda-builder")
+                .join(builder.arch.target_cpu()),
             tools_folder,
         })
     }

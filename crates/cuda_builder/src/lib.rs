@@ -255,7 +255,7 @@ impl CudaBuilder {
         if std::env::var_os("OUT_DIR").is_some() {
             bitcode.tell_cargo_what_to_watch();
         }
-        let folder = Folder::new(&bitcode, self.arch)?;
+        let folder = Folder::new(&bitcode)?;
         let fingerprint = output::fingerprint(&self, &toolchain, &bitcode)?;
         if !folder.is_fresh(&fingerprint) {
             folder.begin()?;

@@ -6,10 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::CudaBuilder;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::tools::{Toolchain, libdevice};
-use crate::{CudaBuilder, NvvmArch};
 
 /// Where one crate's outputs for one architecture lie.
 pub(crate) struct Folder {
@@ -18,8 +18,8 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    pub(crate) fn new(bitcode: &Bitcode, arch: NvvmArch) -> Result<Self, CudaBuilderError> {
-        let path = bitcode.target_folder.join("ptx").join(arch.target_cpu());
+    pub(crate) fn new(bitcode: &Bitcode) -> Result<Self, CudaBuilderError> {
+        let path = bitcode.target_folder.join("ptx");
         fs::create_dir_all(&path).map_err(io_error("create", &path))?;
         Ok(Folder {
             path,
@@ -67,8 +67,8 @@ impl Folder {
     }
 }
 
-/// Keeps other builds of the crate out, in this process and in others, until the file is dropped: every architecture's and every
-/// feature's library has the same name.
+/// Keeps other builds of the crate out, in this process and in others, until the file is dropped: the library of every choice of
+/// features and options has the same name.
 pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, CudaBuilderError> {
     fs::create_dir_all(target_folder).map_err(io_error("create", target_folder))?;
     let path = target_folder.join(format!("{library}.lock"));

@@ -8,7 +8,7 @@ mod registry;
 
 use std::fs;
 
-use common::{alone, build, start_workspace, text, workspace, write_member};
+use common::{build, start_workspace, text, workspace, write_member};
 use cuda_builder::{CudaBuilder, CudaBuilderError};
 use ptx_emulator::testing::Launch;
 
@@ -167,7 +167,7 @@ fn two_clean_builds_give_identical_bytes() {
     start_workspace(elsewhere.path());
     let source = format!("use cuda_std::prelude::*;\n{TILE}");
     let folder = write_member(elsewhere.path(), "tile", "", &source);
-    let _guard = alone();
+    // In a target folder of its own, so beside the other tests.
     let second = CudaBuilder::new(folder).generate_line_info(false).build();
     assert_eq!(first, text(second.unwrap()));
 }

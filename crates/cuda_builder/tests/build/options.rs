@@ -82,7 +82,11 @@ fn options_reach_the_code() {
         ),
     );
     assert!(!build(CudaBuilder::new(&checked)).contains("__assertfail"));
-    assert!(build(CudaBuilder::new(&checked).release(false)).contains("__assertfail"));
+    // With debug information as in `full_debug_information_is_dwarf_that_ptxas_takes`: core is compiled once for both.
+    let unoptimised = CudaBuilder::new(&checked)
+        .release(false)
+        .debug(DebugInfo::Full);
+    assert!(build(unoptimised).contains("__assertfail"));
 }
 
 #[test]
@@ -161,10 +165,15 @@ fn little_optimised_code_keeps_shared_memory_shared() {
 fn full_debug_information_is_dwarf_that_ptxas_takes() {
     let _guard = alone();
     let folder = write_member(workspace(), "debugged", "", &with_prelude(TILE));
-    let ptx = CudaBuilder::new(folder)
-        .debug(DebugInfo::Full)
-        .build()
-        .unwrap();
+    let builder = CudaBuilder::new(folder)
+        .release(false)
+        .debug(DebugInfo::Full);
+    has_dwarf(builder.clone().nvvm_opts(true));
+    has_dwarf(builder);
+}
+
+fn has_dwarf(builder: CudaBuilder) {
+    let ptx = builder.build().unwrap();
     let dwarf = text(&ptx);
     assert!(
         dwarf.contains(".section .debug_info") || dwarf.contains(".section\t.debug_info"),

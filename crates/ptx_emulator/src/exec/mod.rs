@@ -3,6 +3,7 @@ mod atomics;
 mod barrier;
 mod block;
 mod exchange;
+mod float;
 mod frame;
 mod launch;
 mod matrix;

@@ -1,0 +1,205 @@
+//! How lanes of a warp come to barriers and to warp-level instructions, wait there and are let go.
+
+use super::{Arrival, Surroundings, Warp};
+use crate::decode::op::{Barrier, BarrierKind, Op, Row};
+use crate::exec::exchange;
+use crate::exec::frame::{ALL, Frame, lanes};
+use crate::exec::launch::Launch;
+use crate::exec::observe::{Arrived, Observer};
+use crate::exec::split::{Base, Split, State, Waiting};
+use crate::exec::trouble::{Checked, trouble};
+use crate::fault::FaultKind;
+
+impl Warp {
+    /// Arrives at a barrier: waits there, or only announces itself.
+    pub(super) fn arrive<O: Observer + ?Sized>(
+        &mut self,
+        mut split: Split,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Checked<()> {
+        let Op::Barrier(ref barrier) = around.launch.program.code[split.pc as usize].op else {
+            return Ok(());
+        };
+        let Barrier {
+            kind,
+            aligned,
+            id,
+            count,
+        } = **barrier;
+        let uniform = |row: Row, what: &str| {
+            let values = &self.w32[(split.base.w32 + u32::from(row)) as usize];
+            let first = split.mask.trailing_zeros() as usize;
+            if *values == [values[first]; 32] {
+                return Ok(values[first]);
+            }
+            match lanes(split.mask).find(|&lane| values[lane] != values[first]) {
+                None => Ok(values[first]),
+                Some(lane) => {
+                    let problem =
+                        format!("lanes {first} and {lane} give different {what} to one barrier");
+                    Err(trouble(lane, FaultKind::InvalidOperand { problem }))
+                }
+            }
+        };
+        let invalid = |problem| {
+            Err(trouble(
+                split.mask.trailing_zeros() as usize,
+                FaultKind::InvalidOperand { problem },
+            ))
+        };
+        let id = uniform(id, "numbers")?;
+        if id >= 16 {
+            return invalid(format!("barrier {id}; a block has barriers 0 to 15"));
+        }
+        let count = count
+            .map(|count| uniform(count, "thread counts"))
+            .transpose()?;
+        if let Some(count) = count.filter(|&count| count == 0 || count % 32 != 0) {
+            return invalid(format!(
+                "barrier for {count} threads; the count must be a multiple of 32"
+            ));
+        }
+        *around.ticket += 1;
+        let ticket = *around.ticket;
+        let who = Arrived {
+            warp: self.index,
+            mask: split.mask,
+            ticket,
+        };
+        around.observer.arrives(around.slot, &who);
+        if kind == BarrierKind::Arrive {
+            // An aligned instruction counts whole warps.
+            let threads = if aligned { 32 } else { split.mask.count_ones() };
+            if aligned && split.mask != self.live {
+                return invalid("`bar.arrive` by a part of a warp".to_owned());
+            }
+            let count = count.unwrap_or(0);
+            around.arrivals.push(Arrival {
+                id,
+                count,
+                threads,
+                who,
+                pc: split.pc,
+            });
+            // Nobody may ever wait for them: then they are let go before there are too many.
+            let all = around.arrivals.iter().filter(|arrival| arrival.id == id);
+            if all.map(|arrival| arrival.threads).sum::<u32>() >= count {
+                self.patience = 0;
+            }
+            split.pc += 1;
+            self.push(split);
+        } else {
+            split.state = State::Barrier(Waiting {
+                id,
+                count,
+                aligned,
+                ticket,
+            });
+            self.push(split);
+        }
+        Ok(())
+    }
+
+    /// Lets go the splits at warp-level instructions whose members have all come; whether there was one.
+    pub(super) fn release_members<O: Observer + ?Sized>(
+        &mut self,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> bool {
+        let launch = around.launch;
+        let code = &launch.program.code;
+        let is_warp_barrier =
+            |split: &Split| matches!(code[split.pc as usize].op, Op::WarpBarrier { .. });
+        let waiting = |split: &&Split| split.state == State::Members;
+        // `bar.warp.sync` may be a different instruction in each lane.
+        let at_barriers = self
+            .splits
+            .iter()
+            .filter(waiting)
+            .filter(|&split| is_warp_barrier(split))
+            .fold(0, |all, split| all | split.mask);
+        let mut released = Vec::new();
+        for (index, split) in self
+            .splits
+            .iter()
+            .enumerate()
+            .filter(|(_, split)| waiting(split))
+        {
+            let present = if is_warp_barrier(split) {
+                at_barriers
+            } else {
+                split.mask
+            };
+            if self.members(launch, split) & !present == 0 {
+                released.push(index);
+            }
+        }
+        let mut met = (0, [0; 32]);
+        for &index in &released {
+            let split = &self.splits[index];
+            if let Op::WarpBarrier { members } = code[split.pc as usize].op {
+                let row = &self.w32[(split.base.w32 + u32::from(members)) as usize];
+                lanes(split.mask).for_each(|lane| met.1[lane] = row[lane]);
+                met.0 |= split.mask;
+            }
+        }
+        exchange::groups(&met.1, met.0, |group| {
+            around.observer.warp_barrier(around.slot, self.index, group);
+        });
+        for &index in released.iter().rev() {
+            let mut split = self.splits.swap_remove(index);
+            if is_warp_barrier(&split) {
+                split.pc += 1;
+            }
+            split.state = State::Runnable;
+            self.push(split);
+        }
+        !released.is_empty()
+    }
+
+    /// The living lanes that a waiting split needs.
+    pub(in crate::exec) fn members(&self, launch: &Launch<'_>, split: &Split) -> u32 {
+        let row = match launch.program.code[split.pc as usize].op {
+            Op::WarpBarrier { members } => members,
+            Op::Warp(ref op) => op.members,
+            _ => return self.live,
+        };
+        exchange::needed(
+            &self.w32[(split.base.w32 + u32::from(row)) as usize],
+            split.mask,
+        ) & self.live
+    }
+
+    /// The predicate operand of a barrier's reduction.
+    pub(in crate::exec) fn reduced(&self, split: &Split, kind: BarrierKind) -> Option<u32> {
+        let (BarrierKind::CountTrue { p, .. }
+        | BarrierKind::All { p, .. }
+        | BarrierKind::Any { p, .. }) = kind
+        else {
+            return None;
+        };
+        Some(p.lanes(&self.predicates[split.base.predicates as usize..]) & split.mask)
+    }
+
+    /// Writes the result of a barrier's reduction: how many threads took part, and for how many the predicate held.
+    pub(in crate::exec) fn write_reduction(
+        &mut self,
+        (base, mask): (Base, u32),
+        kind: BarrierKind,
+        threads: u32,
+        held: u32,
+    ) {
+        let mut frame = Frame {
+            w32: &mut self.w32[base.w32 as usize..],
+            w64: &mut [],
+            predicates: &mut self.predicates[base.predicates as usize..],
+            dead: 0,
+        };
+        let spread = |condition: bool| if condition { ALL } else { 0 };
+        match kind {
+            BarrierKind::CountTrue { d, .. } => frame.set32(d, &[held; 32], mask),
+            BarrierKind::All { d, .. } => frame.set_predicate(d, spread(held == threads), mask),
+            BarrierKind::Any { d, .. } => frame.set_predicate(d, spread(held > 0), mask),
+            BarrierKind::Sync | BarrierKind::Arrive => {}
+        }
+    }
+}
