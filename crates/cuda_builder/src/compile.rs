@@ -172,7 +172,12 @@ impl Package {
             .map_err(|error| no_crate(error.to_string()))?;
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
-            return Err(no_crate("it holds no Cargo.toml".to_owned()));
+            let reason = if folder.is_file() {
+                "it is a file; give the folder that the crate's Cargo.toml lies in"
+            } else {
+                "it holds no Cargo.toml"
+            };
+            return Err(no_crate(reason.to_owned()));
         }
         let output = toolchain
             .command()

@@ -3,6 +3,7 @@
 use std::fs;
 
 use cuda_builder::{CudaBuilder, CudaBuilderError};
+use ptx_emulator::testing::Launch;
 
 use crate::common::{alone, text, workspace, write_member};
 
@@ -79,6 +80,34 @@ fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
     )
     .unwrap();
     assert!(build().contains(".entry modern("));
+}
+
+/// Code of 0.2.2 names their types and calls their methods.
+#[test]
+fn positions_are_veks_vectors_when_the_feature_asks_for_them() {
+    let _guard = alone();
+    let source = "use cuda_std::{prelude::*, vek::{Vec2, Vec3}};
+        #[kernel] pub unsafe fn place(places: &mut [u32]) {
+            let (at, extent): (Vec2<u32>, Vec3<u32>) = (thread::index_2d(), thread::block_dim());
+            places[(at.yx() * Vec2::new(extent.x * 2, 1)).sum() as usize] = thread::index_3d().xy().reduce_max();
+        }";
+    let folder = write_member(workspace(), "vectors", "", source);
+    let ptx = CudaBuilder::new(folder)
+        .build_args(&["--features", "cuda_std/vek_indices"])
+        .build()
+        .unwrap();
+    let mut places = [0_u32; 48];
+    Launch::of(&text(ptx))
+        .unwrap()
+        .kernel("place")
+        .grid((2, 2))
+        .block((4, 3))
+        .slice_mut(&mut places)
+        .check()
+        .unwrap()
+        .assert_clean();
+    let expected: Vec<u32> = (0..6).flat_map(|y| (0..8).map(move |x| x.max(y))).collect();
+    assert_eq!(places.as_slice(), expected);
 }
 
 /// Each names what is used and says who supplies it.

@@ -153,6 +153,13 @@ fn a_crate_without_kernels_and_one_that_does_not_compile_say_so() {
         .build()
         .unwrap_err();
     assert!(matches!(error, CudaBuilderError::NoCrate { .. }), "{error}");
+    let error = CudaBuilder::new(workspace().join("Cargo.toml"))
+        .build()
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("it is a file; give the folder"),
+        "{error}"
+    );
     let error = CudaBuilder::new(workspace()).build().unwrap_err();
     assert!(
         error.to_string().contains("workspace without a package"),

@@ -46,8 +46,10 @@ unsafe fn write(report: *mut Report, info: &PanicInfo<'_>) {
         let _ = report.file.write_str(location.file());
         report.line = location.line();
     }
-    report.block = thread::block_idx().into();
-    report.thread = thread::thread_idx().into();
+    // By the fields that glam's vectors and vek's both have.
+    let (block, thread) = (thread::block_idx(), thread::thread_idx());
+    report.block = [block.x, block.y, block.z];
+    report.thread = [thread.x, thread.y, thread.z];
     thread::system_fence();
     // SAFETY: a field of a reference. Volatile and behind the fence: the host reads while the kernel runs.
     unsafe { (&raw mut report.state).write_volatile(Report::WRITTEN) }
