@@ -1,46 +1,111 @@
 //! Convolutions.
 
+use std::iter;
+use std::num::NonZeroU32;
+
+use kernels::conv1d::window::MAX_TAPS;
 use ndarray::ArrayView1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
-use super::work::rungs;
+use super::tune::{self, Search};
+use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
-use crate::device::{Device, DeviceBuffer};
+use crate::device::{Device, DeviceBuffer, DeviceProperties};
 use crate::launch::{ConvKernel, ConvMode, ConvOptions, conv1d};
 use crate::oracle::{self, Precision};
 
 /// The table: samples and taps.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let mut works = Vec::new();
+    let same = same(sizes).into_iter();
+    let same = same.map(|shape| work::<f32>(shape, ConvMode::Same, every_kernel(shape, false)));
+    let full = full(sizes).into_iter();
+    let full = full.map(|shape| work::<f64>(shape, ConvMode::Full, every_kernel(shape, true)));
+    same.chain(full).collect()
+}
+
+fn same(sizes: &Sizes) -> Vec<[usize; 2]> {
     const N: usize = 1 << 26;
     let standard = [5, 10, 31, 32, 63, 255, 1023].map(|taps| [N, taps]);
     let long = [5, 10, 31, 32].map(|taps| [1 << 28, taps]);
-    for shape in sizes.pick(false, &[[1 << 22, 31]], &[&standard[..], &long].concat()) {
-        works.push(work::<f32>(shape, ConvMode::Same));
-    }
-    for shape in sizes.pick(false, &[[1 << 20, 10]], &[[1 << 24, 10]]) {
-        works.push(work::<f64>(shape, ConvMode::Full));
-    }
-    works
+    sizes.pick(false, &[[1 << 22, 31]], &[&standard[..], &long].concat())
 }
 
-fn work<T: Random + Precision>([len, taps]: [usize; 2], mode: ConvMode) -> Work {
-    let mut ways = vec![ConvOptions::default()];
-    // Those that can do it on some device.
+fn full(sizes: &Sizes) -> Vec<[usize; 2]> {
+    sizes.pick(false, &[[1 << 20, 10]], &[[1 << 24, 10]])
+}
+
+/// The launcher's choice, and the kernels that can do it on some device.
+fn every_kernel([len, taps]: [usize; 2], block_per_output: bool) -> Vec<Way<ConvOptions>> {
     let able = ConvKernel::ALL.iter().filter(|kernel| match kernel {
-        ConvKernel::BlockPerOutput => T::NAME == "f64" && mode == ConvMode::Full,
-        ConvKernel::Window => taps.min(len) <= kernels::conv1d::window::MAX_TAPS,
+        ConvKernel::BlockPerOutput => block_per_output,
+        ConvKernel::Window => taps.min(len) <= MAX_TAPS,
         _ => true,
     });
-    ways.extend(able.map(|&kernel| ConvOptions {
+    let default = Way::new(ConvOptions::default(), "default", tune::CHOICE);
+    let ways = able.map(|&kernel| Way::new(of(kernel), kernel, ""));
+    iter::once(default).chain(ways).collect()
+}
+
+fn of(kernel: ConvKernel) -> ConvOptions {
+    ConvOptions {
         kernel: Some(kernel),
         ..ConvOptions::default()
-    }));
-    let describe = |options: &ConvOptions| match options.kernel {
-        None => ("default".to_owned(), "the launcher's choice".to_owned()),
-        Some(kernel) => (kernel.to_string(), String::new()),
-    };
+    }
+}
+
+/// The launcher's choice and others: more and fewer tiles for each warp or block, other threads, and the kernels for few outputs.
+pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
+    let same = same(sizes).into_iter();
+    let same = same.map(|shape| search::<f32>(shape, ConvMode::Same, properties));
+    let full = full(sizes).into_iter();
+    let full = full.map(|shape| search::<f64>(shape, ConvMode::Full, properties));
+    same.chain(full).collect()
+}
+
+fn search<T: Random + Precision>(
+    [len, taps]: [usize; 2],
+    mode: ConvMode,
+    properties: &DeviceProperties,
+) -> Search {
+    let plan = |options: &ConvOptions| conv1d::plan::<T>(len, taps, mode, options, properties).ok();
+    let choice = ConvOptions::default();
+    let name = plan(&choice).map_or("none", |plan| plan.kernel.name());
+    let mut ways = vec![Way::new(choice, name, tune::CHOICE)];
+    for (kernel, whose) in [(ConvKernel::Window, "warp"), (ConvKernel::Blocked, "block")] {
+        for each in [1, 2, 3, 4, 8] {
+            let options = ConvOptions {
+                tiles_each: NonZeroU32::new(each),
+                ..of(kernel)
+            };
+            ways.push(Way::new(
+                options,
+                kernel,
+                format!("tiles a {whose}: {each}"),
+            ));
+        }
+    }
+    for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+        for threads in [128, 256, 512] {
+            let options = ConvOptions {
+                threads: Some(threads),
+                ..of(kernel)
+            };
+            ways.push(Way::new(options, kernel, format!("{threads} threads")));
+        }
+    }
+    tune::distinct(&mut ways, |way| Some(plan(&way.options)?.launch));
+    Search {
+        work: work::<T>([len, taps], mode, ways),
+        place: "kernels/src/conv1d/policy.rs",
+    }
+}
+
+fn work<T: Random + Precision>(
+    [len, taps]: [usize; 2],
+    mode: ConvMode,
+    ways: Vec<Way<ConvOptions>>,
+) -> Work {
     let outputs = match mode {
         ConvMode::Full => len + taps - 1,
         ConvMode::Same => len.max(taps),
@@ -56,13 +121,13 @@ fn work<T: Random + Precision>([len, taps]: [usize; 2], mode: ConvMode) -> Work 
         size: Size(vec![len, taps]),
         bytes: ((len + taps + outputs) * size_of::<T>()) as u64,
         operations: 2 * (outputs * taps.min(len)) as u64,
-        rungs: rungs(&ways, describe),
+        rungs: rungs(&ways, Way::described),
         problem: Box::new(Convolution {
             len,
             taps,
             outputs,
             mode,
-            ways,
+            ways: ways.iter().map(|way| way.options).collect(),
             element: std::marker::PhantomData::<T>,
         }),
     }

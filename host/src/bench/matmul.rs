@@ -1,54 +1,117 @@
 //! Matrix products.
 
+use kernels::matmul::policy::{Policy, Tiles};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
-use super::work::rungs;
+use super::tune::{self, Search};
+use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Work};
-use crate::device::{Device, DeviceBuffer};
+use crate::device::{Device, DeviceBuffer, DeviceProperties};
 use crate::launch::matmul::{self, MatmulShape};
 use crate::launch::{MatmulKernel, MatmulOptions, TensorMatmul};
 use crate::oracle::Sum;
 
 /// The table: rows, inner extent, columns.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let standard = [[2048; 3], [4096; 3], [8192; 3], [4093, 4099, 4111]];
-    let shapes = sizes.pick(true, &[[1024; 3]], &standard);
-    shapes.into_iter().map(work).collect()
+    let kernels = MatmulKernel::ALL.iter();
+    let kernels = kernels.map(|&kernel| Way::new(Product::By(of(kernel)), kernel, ""));
+    let tensor = Way::new(Product::Tensor, "tensor", "3 BF16 terms");
+    let ways: Vec<_> = kernels.chain([tensor]).collect();
+    let shapes = shapes(sizes).into_iter();
+    shapes.map(|shape| work(shape, &ways)).collect()
 }
 
-fn work([rows, inner, cols]: [usize; 3]) -> Work {
-    let kernels = MatmulKernel::ALL.iter().copied().map(Way::Kernel);
-    let ways: Vec<Way> = kernels.chain([Way::Tensor]).collect();
-    let describe = |way: &Way| match way {
-        Way::Kernel(kernel) => (kernel.to_string(), String::new()),
-        Way::Tensor => ("tensor".to_owned(), "3 BF16 terms".to_owned()),
+fn shapes(sizes: &Sizes) -> Vec<[usize; 3]> {
+    let standard = [[2048; 3], [4096; 3], [8192; 3], [4093, 4099, 4111]];
+    sizes.pick(true, &[[1024; 3]], &standard)
+}
+
+fn of(kernel: MatmulKernel) -> MatmulOptions {
+    MatmulOptions {
+        kernel: Some(kernel),
+        ..MatmulOptions::default()
+    }
+}
+
+/// The launcher's choice and others: the kernels for small products, and the instances of `pipelined`, with a block for each tile or with
+/// few blocks that stay.
+pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
+    let search = |[rows, inner, cols]: [usize; 3]| {
+        let shape = MatmulShape { rows, inner, cols };
+        let plan = |options: &MatmulOptions| {
+            matmul::plan::<f32>(shape, options, properties)
+                .ok()
+                .flatten()
+        };
+        let choice = MatmulOptions::default();
+        let name = plan(&choice).map_or_else(String::new, |plan| plan.kernel);
+        let mut ways = vec![Way::new(choice, name, tune::CHOICE)];
+        for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
+            ways.push(Way::new(of(kernel), kernel, ""));
+        }
+        for tiles in Tiles::ALL {
+            let Policy {
+                rows,
+                cols,
+                inner,
+                stages,
+                ..
+            } = tiles.policy();
+            let policy = format!("{tiles:?}: {rows} x {cols} x {inner}, {stages} stages");
+            for each in [None, Some(2), Some(3), Some(4)] {
+                let options = MatmulOptions {
+                    tiles: Some(tiles),
+                    grid_cap: each.map(|each| each * properties.multiprocessors_to_fill()),
+                    ..of(MatmulKernel::Pipelined)
+                };
+                let blocks = each.map_or_else(String::new, |each| {
+                    format!(", {each} blocks a multiprocessor")
+                });
+                ways.push(Way::new(
+                    options,
+                    MatmulKernel::Pipelined,
+                    policy.clone() + &blocks,
+                ));
+            }
+        }
+        tune::distinct(&mut ways, |way| plan(&way.options));
+        let by = |way: Way<MatmulOptions>| Way::new(Product::By(way.options), way.name, way.policy);
+        let ways: Vec<_> = ways.into_iter().map(by).collect();
+        Search {
+            work: work([rows, inner, cols], &ways),
+            place: "host/src/launch/matmul.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
+        }
     };
+    shapes(sizes).into_iter().map(search).collect()
+}
+
+fn work([rows, inner, cols]: [usize; 3], ways: &[Way<Product>]) -> Work {
     Work {
         operation: "matmul",
         ty: "f32",
         size: Size(vec![rows, inner, cols]),
         bytes: ((rows * inner + inner * cols + rows * cols) * size_of::<f32>()) as u64,
         operations: 2 * (rows * inner * cols) as u64,
-        rungs: rungs(&ways, describe),
-        problem: Box::new(Product {
+        rungs: rungs(ways, Way::described),
+        problem: Box::new(Products {
             shape: MatmulShape { rows, inner, cols },
-            ways,
+            ways: ways.iter().map(|way| way.options).collect(),
         }),
     }
 }
 
 /// How a product is computed.
 #[derive(Clone, Copy)]
-enum Way {
-    Kernel(MatmulKernel),
+enum Product {
+    By(MatmulOptions),
     /// On tensor cores, from the split of the operands on.
     Tensor,
 }
 
-struct Product {
+struct Products {
     shape: MatmulShape,
-    ways: Vec<Way>,
+    ways: Vec<Product>,
 }
 
 struct Copy {
@@ -62,7 +125,7 @@ struct Copy {
 
 struct OnDevice<'a> {
     device: &'a Device,
-    problem: &'a Product,
+    problem: &'a Products,
     way: Selected<'a>,
     copies: Vec<Copy>,
 }
@@ -76,7 +139,7 @@ enum Selected<'a> {
 /// Rows that the oracle computes, and columns.
 const SAMPLED: usize = 8;
 
-impl Problem for Product {
+impl Problem for Products {
     fn load<'a>(
         &'a self,
         device: &'a Device,
@@ -145,11 +208,10 @@ fn col_of(a: &[f32], b: &[f32], col: usize, shape: MatmulShape) -> Vec<Sum> {
 impl Loaded for OnDevice<'_> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         self.way = match self.problem.ways[rung] {
-            Way::Kernel(kernel) => Selected::Kernel(MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            }),
-            Way::Tensor => Selected::Tensor(TensorMatmul::new(self.device, self.problem.shape)?),
+            Product::By(options) => Selected::Kernel(options),
+            Product::Tensor => {
+                Selected::Tensor(TensorMatmul::new(self.device, self.problem.shape)?)
+            }
         };
         Ok(())
     }

@@ -1,49 +1,96 @@
 //! Transposes and reversals.
 
+use kernels::transpose::aligned::{self, Tile};
 use rayon::prelude::*;
 
-use super::work::rungs;
+use super::tune::{self, Search};
+use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Window, Work};
-use crate::device::{Device, DeviceBuffer};
+use crate::device::{Device, DeviceBuffer, DeviceProperties};
 use crate::launch::{
     ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
 };
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let standard = [[16_384, 16_384], [16_381, 16_411]];
-    let matrices = sizes.pick(true, &[[4096, 4096]], &standard);
     let vectors = sizes.pick(false, &[[1 << 24]], &[[1 << 28]]);
-    let transposes = matrices.into_iter().map(|[rows, cols]| {
-        let ways: Vec<TransposeOptions> = TransposeKernel::ALL
-            .iter()
-            .map(|&kernel| TransposeOptions {
-                kernel,
-                ..TransposeOptions::default()
-            })
-            .collect();
-        work("transpose", vec![rows, cols], ways, |way| {
-            way.kernel.to_string()
-        })
+    let transposes = matrices(sizes).into_iter().map(|shape| {
+        let way = |&kernel| Way::new(of(kernel), kernel, "");
+        let ways = TransposeKernel::ALL.iter().map(way);
+        work("transpose", shape.to_vec(), ways.collect())
     });
     let reversals = vectors.into_iter().map(|[len]| {
-        let ways: Vec<ReverseOptions> = ReverseKernel::ALL
-            .iter()
-            .map(|&kernel| ReverseOptions {
+        let ways = ReverseKernel::ALL.iter().map(|&kernel| {
+            let options = ReverseOptions {
                 kernel,
                 ..ReverseOptions::default()
-            })
-            .collect();
-        work("reverse", vec![len], ways, |way| way.kernel.to_string())
+            };
+            Way::new(options, kernel, "")
+        });
+        work("reverse", vec![len], ways.collect())
     });
     transposes.chain(reversals).collect()
 }
 
-fn work<W: Way + 'static>(
+fn matrices(sizes: &Sizes) -> Vec<[usize; 2]> {
+    let standard = [[16_384, 16_384], [16_381, 16_411]];
+    sizes.pick(true, &[[4096, 4096]], &standard)
+}
+
+fn of(kernel: TransposeKernel) -> TransposeOptions {
+    TransposeOptions {
+        kernel,
+        ..TransposeOptions::default()
+    }
+}
+
+/// The launcher's choice and others: the other kernels, and the instances of `aligned`, with a block for each tile or with few blocks that
+/// stay.
+pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
+    let search = |shape: [usize; 2]| {
+        let choice = TransposeOptions::default();
+        let mut ways = vec![Way::new(choice, choice.kernel, tune::CHOICE)];
+        for tile in Tile::ALL {
+            let policy = format!(
+                "{} x {}, {} threads",
+                aligned::ROWS,
+                tile.cols::<f32>(),
+                tile.threads()
+            );
+            for cap in [None, Some(16), Some(32), Some(64)] {
+                let options = TransposeOptions {
+                    tile: Some(tile),
+                    grid_cap: cap,
+                    ..of(TransposeKernel::Aligned)
+                };
+                let blocks =
+                    cap.map_or_else(String::new, |cap| format!(", at most {cap} x {cap} blocks"));
+                ways.push(Way::new(options, options.kernel, policy.clone() + &blocks));
+            }
+        }
+        for kernel in [
+            TransposeKernel::Padded,
+            TransposeKernel::Tiled,
+            TransposeKernel::Naive,
+        ] {
+            ways.push(Way::new(of(kernel), kernel, ""));
+        }
+        let [rows, cols] = shape;
+        let plan =
+            |options: &TransposeOptions| transpose::plan::<f32>(rows, cols, options, properties);
+        tune::distinct(&mut ways, |way| plan(&way.options).ok().flatten());
+        Search {
+            work: work("transpose", shape.to_vec(), ways),
+            place: "host/src/launch/transpose.rs",
+        }
+    };
+    matrices(sizes).into_iter().map(search).collect()
+}
+
+fn work<M: Moves + 'static>(
     operation: &'static str,
     extents: Vec<usize>,
-    ways: Vec<W>,
-    name: impl Fn(&W) -> String,
+    ways: Vec<Way<M>>,
 ) -> Work {
     let len: usize = extents.iter().product();
     Work {
@@ -51,17 +98,17 @@ fn work<W: Way + 'static>(
         ty: "f32",
         bytes: 2 * (len * size_of::<f32>()) as u64,
         operations: 0,
-        rungs: rungs(&ways, |way| (name(way), String::new())),
+        rungs: rungs(&ways, Way::described),
         problem: Box::new(Movement {
             extents: extents.clone(),
-            ways,
+            ways: ways.into_iter().map(|way| way.options).collect(),
         }),
         size: Size(extents),
     }
 }
 
 /// A way to move the elements of an array to other places.
-trait Way {
+trait Moves {
     fn enqueue(
         &self,
         device: &Device,
@@ -74,7 +121,7 @@ trait Way {
     fn origin(at: usize, extents: &[usize]) -> usize;
 }
 
-impl Way for TransposeOptions {
+impl Moves for TransposeOptions {
     fn enqueue(
         &self,
         device: &Device,
@@ -92,7 +139,7 @@ impl Way for TransposeOptions {
     }
 }
 
-impl Way for ReverseOptions {
+impl Moves for ReverseOptions {
     fn enqueue(
         &self,
         device: &Device,
@@ -127,7 +174,7 @@ struct OnDevice<'a, W> {
     copies: Vec<Copy>,
 }
 
-impl<W: Way> Problem for Movement<W> {
+impl<W: Moves> Problem for Movement<W> {
     fn load<'a>(
         &'a self,
         device: &'a Device,
@@ -153,7 +200,7 @@ impl<W: Way> Problem for Movement<W> {
     }
 }
 
-impl<W: Way> Loaded for OnDevice<'_, W> {
+impl<W: Moves> Loaded for OnDevice<'_, W> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         self.rung = rung;
         Ok(())

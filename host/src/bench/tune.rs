@@ -8,8 +8,10 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::row::{lines_up, seconds};
-use super::{BenchError, Inputs, Options, Run, Timing, Work, measure, reduce};
-use crate::device::{Device, DeviceProperties};
+use super::{
+    BenchError, Inputs, Options, Run, Timing, Work, conv1d, matmul, measure, movement, reduce,
+};
+use crate::device::{Device, DeviceProperties, LaunchPlan};
 
 /// A work whose rungs are policies, the launcher's choice first.
 pub(super) struct Search {
@@ -17,6 +19,21 @@ pub(super) struct Search {
     pub work: Work,
     /// Where the launcher's choice is written.
     pub place: &'static str,
+}
+
+/// What the launcher takes by itself, in words.
+pub(super) const CHOICE: &str = "the launcher's choice";
+
+/// Leaves the ways that this device can launch, and of several that are one launch the first.
+pub(super) fn distinct<W>(ways: &mut Vec<W>, plan: impl Fn(&W) -> Option<LaunchPlan>) {
+    let mut plans = Vec::new();
+    ways.retain(|way| match plan(way) {
+        Some(plan) if !plans.contains(&plan) => {
+            plans.push(plan);
+            true
+        }
+        _ => false,
+    });
 }
 
 /// What a search found.
@@ -87,7 +104,12 @@ pub fn tune(device: &Device, options: &Options) -> Result<Tuning, BenchError> {
 }
 
 fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
-    let tables = [reduce::searches];
+    let tables = [
+        reduce::searches,
+        conv1d::searches,
+        movement::searches,
+        matmul::searches,
+    ];
     let all = tables
         .iter()
         .flat_map(|table| table(&options.sizes, properties));

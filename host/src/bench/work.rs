@@ -1,5 +1,7 @@
 //! What is timed, as plain data, and what a family must be able to do.
 
+use std::fmt;
+
 use super::{BenchError, Inputs, Size};
 use crate::device::Device;
 use crate::oracle::Precision;
@@ -52,6 +54,32 @@ impl Work {
             filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
         });
         self.rungs = rungs;
+    }
+}
+
+/// A way to do a work: what the launcher is told, and what people are.
+#[derive(Clone)]
+pub(super) struct Way<O> {
+    /// For the launcher.
+    pub options: O,
+    /// The kernel's name in its family.
+    pub name: String,
+    /// Threads, tiles and the like.
+    pub policy: String,
+}
+
+impl<O> Way<O> {
+    pub(super) fn new(options: O, name: impl fmt::Display, policy: impl Into<String>) -> Self {
+        Way {
+            options,
+            name: name.to_string(),
+            policy: policy.into(),
+        }
+    }
+
+    /// For [`rungs`].
+    pub(super) fn described(&self) -> (String, String) {
+        (self.name.clone(), self.policy.clone())
     }
 }
 

@@ -77,7 +77,7 @@ enum Command {
     Check(check::Arguments),
     /// Time the kernels on a GPU by its own clock, and check every timed result
     Bench(bench::Arguments),
-    /// Time other threads, blocks and unrolled loops on a GPU, and say which would be faster there
+    /// Time other kernels, threads, blocks and tiles on a GPU, and say which would be faster there
     Tune(tune::Arguments),
     /// Print the devices and what they allow
     Devices,

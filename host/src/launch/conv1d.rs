@@ -1,5 +1,7 @@
 //! Convolution in one dimension, with the modes of `numpy.convolve`.
 
+use std::num::NonZeroU32;
+
 use ndarray::{Array1, ArrayView1};
 
 use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, LaunchPlan};
@@ -77,6 +79,9 @@ pub struct ConvOptions {
     pub threads: Option<u32>,
     /// Blocks, at most.
     pub grid_cap: Option<u32>,
+    /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None` takes those of
+    /// [the policy](kernels::conv1d::policy); other kernels have none.
+    pub tiles_each: Option<NonZeroU32>,
 }
 
 /// What a convolution launches.
@@ -137,7 +142,12 @@ fn plan_outputs<T: Float>(
     };
     let tiled = || striding("tiled", span_bytes::<T>(threads, short)?);
     let direct = || striding("direct", 0);
-    // A block of its own size, and blocks for so many tiles.
+    // Blocks for tiles of so many outputs, if the options say how many each has, else as many as the policy says.
+    let blocks = |outputs: usize, by_policy| match options.tiles_each {
+        Some(each) => output_len.div_ceil(outputs).div_ceil(each.get() as usize),
+        None => by_policy,
+    };
+    // A block of its own size, and so many blocks.
     let fixed = |kernel: ConvKernel, threads, blocks| {
         check_fixed(kernel, threads, options)?;
         let name = format!("conv1d_{kernel}_{}", T::NAME);
@@ -153,12 +163,14 @@ fn plan_outputs<T: Float>(
                 limit: window::MAX_TAPS as u32,
             });
         }
-        let blocks = policy::window_blocks::<T>(output_len, short);
+        let of_block = window::WARPS * window::span::<T>();
+        let blocks = blocks(of_block, policy::window_blocks::<T>(output_len, short));
         fixed(ConvKernel::Window, window::THREADS, blocks)
     };
     let blocked = || {
         use kernels::conv1d::{blocked, policy};
-        let blocks = policy::blocked_blocks::<T>(output_len);
+        let by_policy = policy::blocked_blocks::<T>(output_len);
+        let blocks = blocks(blocked::span::<T>(), by_policy);
         fixed(ConvKernel::Blocked, blocked::THREADS, blocks)
     };
 
@@ -456,6 +468,13 @@ mod tests {
             ..standard
         };
         assert_eq!(of(large, 65, capped).1, 3);
+        let tiles = |each| ConvOptions {
+            tiles_each: NonZeroU32::new(each),
+            ..standard
+        };
+        assert_eq!(of(1 << 26, 17, tiles(1)), window(26_215));
+        assert_eq!(of(1 << 26, 17, tiles(8)), window(3277));
+        assert_eq!(of(large, 65, tiles(2)).1, 52);
         let threads = ConvOptions {
             threads: Some(64),
             ..standard
@@ -606,9 +625,9 @@ mod tests {
     #[test]
     fn threads_and_grid_are_as_asked_for_or_refused() {
         let asked = |threads, grid_cap| ConvOptions {
-            kernel: None,
             threads: Some(threads),
             grid_cap: Some(grid_cap),
+            ..ConvOptions::default()
         };
         let plan = planned::<f64>(1000, 5, ConvMode::Same, &asked(33, 7)).launch;
         assert_eq!(

@@ -1,7 +1,6 @@
 //! The matrix product C = A·B of row-major matrices.
 
-use kernels::matmul::pipelined::PIPELINED;
-use kernels::matmul::policy::{self, Policy};
+use kernels::matmul::policy::{self, Tiles};
 use kernels::matmul::{self, register_tile};
 use ndarray::{Array2, ArrayView2};
 
@@ -41,6 +40,8 @@ pub struct MatmulOptions {
     pub kernel: Option<MatmulKernel>,
     /// Blocks along each of x and y, at most.
     pub grid_cap: Option<u32>,
+    /// The instance of `pipelined`. `None` takes [`Tiles::Wide`].
+    pub tiles: Option<Tiles>,
 }
 
 /// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.
@@ -94,7 +95,8 @@ pub fn plan<T: Float>(
             plan_by_tile::<T>(kernel, register_tile::SIDE, shape, options, properties)
         }
         kernel @ MatmulKernel::Pipelined => {
-            plan_by_policy::<T>(kernel, &PIPELINED, shape, options, properties)
+            let tiles = options.tiles.unwrap_or(Tiles::Wide);
+            plan_by_policy::<T>(kernel, tiles, shape, options, properties)
         }
     }?;
     let outputs = matrix_len(shape.rows, shape.cols)?;
@@ -123,7 +125,7 @@ fn plan_by_tile<T: Float>(
     let blocks =
         |extent, axis: usize| blocks_for(extent, side, options.grid_cap, properties.max_grid[axis]);
     plan_2d(
-        entry::<T>(kernel),
+        entry::<T>(kernel, ""),
         [blocks(shape.cols, 0), blocks(shape.rows, 1)],
         [matmul::TILE, matmul::TILE],
         properties,
@@ -133,7 +135,7 @@ fn plan_by_tile<T: Float>(
 /// A grid of one dimension over all tiles of a tuned kernel.
 fn plan_by_policy<T: Float>(
     kernel: MatmulKernel,
-    policy: &Policy,
+    instance: Tiles,
     shape: MatmulShape,
     options: &MatmulOptions,
     properties: &DeviceProperties,
@@ -145,10 +147,11 @@ fn plan_by_policy<T: Float>(
             given: T::NAME,
         });
     }
+    let policy = instance.policy();
     let tiles = shape.rows.div_ceil(policy.rows);
     let tiles = tiles.saturating_mul(shape.cols.div_ceil(policy.cols));
     plan_1d(
-        entry::<T>(kernel),
+        entry::<T>(kernel, instance.suffix()),
         blocks_for(tiles, 1, options.grid_cap, properties.max_grid[0]),
         policy.threads() as u32,
         policy.shared_bytes() as u64,
@@ -156,10 +159,10 @@ fn plan_by_policy<T: Float>(
     )
 }
 
-/// The name of a kernel's entry point.
-fn entry<T: Float>(kernel: MatmulKernel) -> String {
+/// The name of the entry point of a kernel's instance.
+fn entry<T: Float>(kernel: MatmulKernel, instance: &str) -> String {
     let kernel = kernel.name().replace('-', "_");
-    format!("matmul_{kernel}_{}", T::NAME)
+    format!("matmul_{kernel}{instance}_{}", T::NAME)
 }
 
 /// Binds a product to its row-major buffers. `None` when there is nothing to launch.
@@ -221,7 +224,11 @@ pub(super) unsafe fn launch<'a, T: Float>(
         .value(shape.rows as u64)
         .value(shape.inner as u64)
         .value(shape.cols as u64);
-    if plan.kernel == entry::<T>(MatmulKernel::Pipelined) {
+    let pipelined = |tiles: &Tiles| entry::<T>(MatmulKernel::Pipelined, tiles.suffix());
+    if Tiles::ALL
+        .iter()
+        .any(|tiles| plan.kernel == pipelined(tiles))
+    {
         arguments = match unless {
             Some(ranges) => arguments.address(ranges),
             None => arguments.value(0_u64),
@@ -289,8 +296,11 @@ mod tests {
     #[test]
     fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
         fn planned<T: Float>(shape: MatmulShape, kernel: Option<MatmulKernel>) -> LaunchPlan {
-            let grid_cap = None;
-            plan::<T>(shape, &MatmulOptions { kernel, grid_cap }, &h200())
+            let options = MatmulOptions {
+                kernel,
+                ..MatmulOptions::default()
+            };
+            plan::<T>(shape, &options, &h200())
                 .expect("allowed")
                 .expect("there are outputs")
         }
@@ -306,6 +316,20 @@ mod tests {
         let asked = planned::<f64>(shape(300, 5, 129), Some(MatmulKernel::RegisterTile));
         assert_eq!(asked.kernel, "matmul_register_tile_f64");
         assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
+    }
+
+    #[test]
+    fn an_instance_that_is_asked_for_is_taken_with_its_own_tiles() {
+        let options = MatmulOptions {
+            kernel: Some(MatmulKernel::Pipelined),
+            tiles: Some(Tiles::Tall),
+            ..MatmulOptions::default()
+        };
+        let plan = plan::<f32>(shape(300, 5, 129), &options, &h200());
+        let plan = plan.expect("allowed").expect("outputs");
+        assert_eq!(plan.kernel, "matmul_pipelined_tall_f32");
+        assert_eq!((plan.grid, plan.block), ([9, 1, 1], [128, 1, 1]));
+        assert_eq!(plan.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
     }
 
     #[test]

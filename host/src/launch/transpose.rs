@@ -1,5 +1,6 @@
 //! The transpose of a row-major matrix.
 
+use kernels::transpose::aligned::{self, Tile};
 use ndarray::{Array2, ArrayView2};
 
 use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, LaunchPlan};
@@ -31,6 +32,8 @@ pub struct TransposeOptions {
     pub kernel: TransposeKernel,
     /// Blocks along each of x and y, at most.
     pub grid_cap: Option<u32>,
+    /// The instance of `aligned`. `None` takes [`Tile::Wide`].
+    pub tile: Option<Tile>,
 }
 
 impl Default for TransposeOptions {
@@ -38,6 +41,7 @@ impl Default for TransposeOptions {
         Self {
             kernel: TransposeKernel::Aligned,
             grid_cap: None,
+            tile: None,
         }
     }
 }
@@ -52,7 +56,7 @@ pub fn plan<T: Element>(
     options: &TransposeOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    use kernels::transpose::{ROWS, TILE, aligned};
+    use kernels::transpose::{ROWS, TILE};
     // Blocks for so many elements of each extent.
     let blocks = |extents: [usize; 2], tile: [u32; 2]| {
         [0, 1].map(|axis| {
@@ -60,14 +64,17 @@ pub fn plan<T: Element>(
             blocks_for(extents[axis], tile[axis], options.grid_cap, limit)
         })
     };
-    let (grid, block) = match options.kernel {
+    let (grid, block, instance) = match options.kernel {
         TransposeKernel::Aligned => {
-            let tile = [aligned::ROWS, aligned::cols::<T>()];
-            (blocks([rows, cols], tile), [aligned::THREADS, 1])
+            let tile = options.tile.unwrap_or(Tile::Wide);
+            let extents = [aligned::ROWS, tile.cols::<T>()];
+            let grid = blocks([rows, cols], extents);
+            (grid, [tile.threads(), 1], tile.suffix())
         }
-        _ => (blocks([cols, rows], [TILE; 2]), [TILE, ROWS]),
+        _ => (blocks([cols, rows], [TILE; 2]), [TILE, ROWS], ""),
     };
-    let kernel = format!("transpose_{}_{}", options.kernel, word_name::<T>());
+    let word = word_name::<T>();
+    let kernel = format!("transpose_{}{instance}_{word}", options.kernel);
     let plan = plan_2d(kernel, grid, block, properties)?;
     Ok((matrix_len(rows, cols)? > 0).then_some(plan))
 }
@@ -167,6 +174,14 @@ mod tests {
             planned::<i64>(1, 1).expect("a launch").kernel,
             "transpose_aligned_u64"
         );
+        let narrow = TransposeOptions {
+            tile: Some(Tile::Narrow),
+            ..TransposeOptions::default()
+        };
+        let plan = super::plan::<f32>(129, 65, &narrow, &h200());
+        let plan = plan.expect("within every limit").expect("a launch");
+        assert_eq!(plan.kernel, "transpose_aligned_narrow_u32");
+        assert_eq!((plan.grid, plan.block), ([3, 2, 1], [256, 1, 1]));
     }
 
     #[test]

@@ -5,14 +5,14 @@
 //! a stage instead of two.
 //!
 //! - Loads: see `stage.rs`. Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
-//! - A warp computes 64 × 64 elements with 8 × 4 lanes, each with 8 rows and 16 columns. Neighbouring lanes share rows, those
-//!   two apart share columns: the hardware then reads 16 lanes at once, without bank conflicts.
+//! - A warp has 8 × 4 lanes, each with 8 rows and, in the instance [`Tiles::Wide`], 16 columns: 64 × 64 elements. Neighbouring lanes share
+//!   rows, those two apart share columns: the hardware then reads 16 lanes at once, without bank conflicts.
 //! - A thread walks through its columns, and in them up and down through the rows, so that neighbouring FMAs share an operand. Sums run
 //!   in the order of k.
 //! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all reads of this stage before the
 //!   copies that replace it.
 //!
-//! Measured on an H200 (driver 580), medians of 30, beside cuBLAS SGEMM in the same run, before the grid's second dimension was walked
+//! [`Tiles::Wide`] measured on an H200 (driver 580), medians of 30, beside cuBLAS SGEMM in the same run, before the grid's second dimension was walked
 //! through and for an entry whose source is otherwise the same. Copies of B of 16 bytes were slower; why was not measured. ncu showed
 //! more dispatch stalls than cuBLAS's kernel in earlier variants (0.49 against 0.14 an issue), which suggests register banks:
 //!
@@ -27,82 +27,84 @@ use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wa
 use cuda_std::prelude::*;
 
 use super::asm;
-use super::policy::{Policy, VECTOR};
+use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
 use crate::unroll::unrolled;
 
-/// What the kernel is built with.
-pub const PIPELINED: Policy = Policy {
-    rows: 128,
-    cols: 128,
-    inner: 8,
-    stages: STAGES,
-    warp_rows: LANE_ROWS * ROWS,
-    warp_cols: LANE_COLS * COLS,
-    group: 8,
-};
-
-const STAGES: usize = 4;
-/// Rows and columns of C that a thread owns.
+/// Rows of C that a thread owns.
 const ROWS: usize = 8;
-const COLS: usize = 16;
 /// Lanes of a warp along the rows and along the columns of C.
 const LANE_ROWS: usize = 8;
 const LANE_COLS: usize = 4;
+/// Elements of the inner extent in a stage, and stages, at most.
+const MOST_INNER: usize = 16;
+const MOST_STAGES: usize = 4;
 
-/// C = A·B.
-///
-/// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-/// - `unless`: null, or two ranges: nothing is done when they [fit](super::split::fits), for then [`tensor`](super::tensor) has done it.
-///
-/// # Launch
-/// Blocks of [`PIPELINED`]`.threads()` threads and as much dynamic shared memory as it says; the grid strides over the tiles of C.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated.
-#[kernel]
-pub unsafe fn matmul_pipelined_f32(
-    a: &[f32],
-    b: &[f32],
-    c: *mut f32,
-    rows: usize,
-    inner: usize,
-    cols: usize,
-    unless: *const [[u32; RANGE_WORDS]; 2],
-) {
-    // SAFETY: the ranges are there, or null.
-    if unsafe { unless.as_ref() }.is_some_and(|&ranges| fits(ranges, inner)) {
-        return;
-    }
-    // SAFETY: passed on to the caller.
-    unsafe {
-        multiply(
-            Operands {
-                a,
-                b,
-                rows,
-                inner,
-                cols,
-            },
-            c,
-        )
-    }
+/// Columns of C that a thread owns.
+const fn columns(policy: &Policy) -> usize {
+    assert!(policy.warp_rows == LANE_ROWS * ROWS);
+    assert!(policy.inner <= MOST_INNER && policy.inner.is_multiple_of(2));
+    assert!(policy.stages <= MOST_STAGES);
+    policy.warp_cols / LANE_COLS
 }
 
+macro_rules! kernels {
+    ($($(#[$kernel:meta])* $name:ident: $tiles:expr;)*) => {$(
+        /// C = A·B.
+        ///
+        /// # Parameters
+        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+        /// - `unless`: null, or two ranges: nothing is done when they [fit](super::split::fits), for then [`tensor`](super::tensor) has done it.
+        ///
+        /// # Launch
+        /// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`] says; the grid strides over the tiles
+        /// of C.
+        ///
+        /// # Safety
+        /// The crate's rules; the matrices have those sizes; the block is as stated.
+        $(#[$kernel])*
+        pub unsafe fn $name(
+            a: &[f32],
+            b: &[f32],
+            c: *mut f32,
+            rows: usize,
+            inner: usize,
+            cols: usize,
+            unless: *const [[u32; RANGE_WORDS]; 2],
+        ) {
+            const POLICY: Policy = $tiles.policy();
+            const COLS: usize = columns(&POLICY);
+            const AHEAD: u32 = POLICY.stages as u32 - 2;
+            // SAFETY: the ranges are there, or null.
+            if unsafe { unless.as_ref() }.is_some_and(|&ranges| fits(ranges, inner)) {
+                return;
+            }
+            let of = Operands { a, b, rows, inner, cols };
+            // SAFETY: passed on to the caller.
+            unsafe { multiply::<COLS, { COLS / VECTOR }, AHEAD>(POLICY, of, c) }
+        }
+    )*};
+}
+kernels! {
+    #[kernel]
+    matmul_pipelined_f32: Tiles::Wide;
+    #[kernel(max_threads = 128, min_blocks = 3)]
+    matmul_pipelined_tall_f32: Tiles::Tall;
+}
+
+/// # Safety
+/// As for the kernels. A thread owns COLS columns, which are WIDE vectors; AHEAD groups of copies are under way beside the next step's.
 #[inline(always)]
-unsafe fn multiply(of: Operands<'_>, c: *mut f32) {
-    let policy = PIPELINED;
+unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
+    policy: Policy,
+    of: Operands<'_>,
+    c: *mut f32,
+) {
     let shared = asm::dynamic_shared();
     let bytes = 4 * policy.words() as u32;
-    let next = |stage: u32| {
-        if stage == (STAGES as u32 - 1) * bytes {
-            0
-        } else {
-            stage + bytes
-        }
-    };
+    let last = (policy.stages as u32 - 1) * bytes;
+    let next = |stage: u32| if stage == last { 0 } else { stage + bytes };
 
     let t = thread::thread_idx_x() as usize;
     let (warp, lane) = (t / 32, t % 32);
@@ -134,15 +136,19 @@ unsafe fn multiply(of: Operands<'_>, c: *mut f32) {
             // Also without copies, so that there are as many groups as steps.
             cp_async_commit_group();
         };
-        unrolled::<{ STAGES - 1 }>(|i| fill(i as u32 * bytes, (i == 0).then_some(ragged)));
-        let (mut read, mut write) = (0, (STAGES as u32 - 1) * bytes);
+        unrolled::<{ MOST_STAGES - 1 }>(|i| {
+            if i + 1 < policy.stages {
+                fill(i as u32 * bytes, (i == 0).then_some(ragged));
+            }
+        });
+        let (mut read, mut write) = (0, last);
         // The first step's copies of all threads come before its reads.
-        cp_async_wait_group::<{ STAGES as u32 - 2 }>();
+        cp_async_wait_group::<AHEAD>();
         thread::sync_threads();
 
         let mut sums = [[0.0; COLS]; ROWS];
         let mut of_a = [[[0.0; VECTOR]; ROWS / VECTOR]; 2];
-        let mut of_b = [[[0.0; VECTOR]; COLS / VECTOR]; 2];
+        let mut of_b = [[[0.0; VECTOR]; WIDE]; 2];
         macro_rules! load {
             ($into:expr, $stage:expr, $k:expr) => {
                 unrolled::<{ ROWS / VECTOR }>(|i| {
@@ -150,7 +156,7 @@ unsafe fn multiply(of: Operands<'_>, c: *mut f32) {
                     // SAFETY: inside the stage.
                     of_a[$into][i] = unsafe { asm::load_four(a_slot + $stage + 4 * word as u32) };
                 });
-                unrolled::<{ COLS / VECTOR }>(|j| {
+                unrolled::<WIDE>(|j| {
                     let word = $k * policy.cols + j * LANE_COLS * VECTOR;
                     // SAFETY: inside the stage.
                     of_b[$into][j] = unsafe { asm::load_four(b_slot + $stage + 4 * word as u32) };
@@ -176,17 +182,19 @@ unsafe fn multiply(of: Operands<'_>, c: *mut f32) {
         while step < steps {
             fill(write, None);
             write = next(write);
-            unrolled::<{ PIPELINED.inner - 1 }>(|k| {
-                load!((k + 1) % 2, read, k + 1);
-                multiply!(k);
+            unrolled::<{ MOST_INNER - 1 }>(|k| {
+                if k + 1 < policy.inner {
+                    load!((k + 1) % 2, read, k + 1);
+                    multiply!(k);
+                }
             });
             // The next step's copies of all threads come before its reads, and all reads of this step's stage, which are done,
             // before the copies that replace it.
-            cp_async_wait_group::<{ STAGES as u32 - 2 }>();
+            cp_async_wait_group::<AHEAD>();
             thread::sync_threads();
             read = next(read);
             load!(0, read, 0);
-            multiply!(PIPELINED.inner - 1);
+            multiply!(policy.inner - 1);
             step += 1;
         }
         // Every thread's reads come before any thread's copies for the next tile.

@@ -40,6 +40,62 @@ pub struct Policy {
     pub group: usize,
 }
 
+/// Tiles of [`pipelined`](super::pipelined), which has an instance for each. `blockwise tune` compares them on the device at hand.
+///
+/// Share of cuBLAS SGEMM's speed on an H200 (driver 580, 2026-11-21):
+///
+/// | | 2048³ | 4096³ | 8192³ |
+/// | --- | --- | --- | --- |
+/// | **[`Wide`](Self::Wide)**, the launcher's choice | 0.88 | 0.92 | 0.87 to 0.94 |
+/// | a prototype with the policy of [`Tall`](Self::Tall), whose source is lost | 0.931 | 0.957 | 0.988 |
+///
+/// The instance in this tree was not timed yet: `ptxas` gives it 168 registers, so that an H200 has 12 warps on a multiprocessor at once, not
+/// 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiles {
+    /// 128 × 128: the fewest reads of shared memory.
+    Wide,
+    /// 128 × 64, and half as many elements a thread: more threads at once.
+    Tall,
+}
+
+impl Tiles {
+    /// Every instance.
+    pub const ALL: [Self; 2] = [Self::Wide, Self::Tall];
+
+    /// How a block divides its work.
+    pub const fn policy(self) -> Policy {
+        match self {
+            Self::Wide => Policy {
+                rows: 128,
+                cols: 128,
+                inner: 8,
+                stages: 4,
+                warp_rows: 64,
+                warp_cols: 64,
+                group: 8,
+            },
+            Self::Tall => Policy {
+                rows: 128,
+                cols: 64,
+                inner: 16,
+                stages: 3,
+                warp_rows: 64,
+                warp_cols: 32,
+                group: 8,
+            },
+        }
+    }
+
+    /// What the kernels' names have behind `pipelined`.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Wide => "",
+            Self::Tall => "_tall",
+        }
+    }
+}
+
 impl Policy {
     /// Threads of a block.
     pub const fn threads(&self) -> usize {

@@ -14,7 +14,7 @@ use super::policy::Policy;
 use crate::unroll::unrolled;
 
 /// The most copies of one thread from A, and from B, in a stage.
-const MOST: usize = 8;
+const MOST: usize = 16;
 
 /// A product's operands and extents.
 #[derive(Clone, Copy)]

@@ -22,52 +22,94 @@
 //! | 64 × 64, 32, 256 | 0.957 | 0.886 |
 //! | 128 × 64, 32, 512 | 0.956 | 0.890 |
 //! | 128 × 32, 8, 256 | 0.938 | 0.877 |
+//!
+//! The first two are the instances [`Tile::Wide`], which the launcher takes, and [`Tile::Narrow`].
 
 use cuda_std::prelude::*;
 
 use super::transposes;
 use crate::unroll::unrolled;
 
-/// Threads of a block.
-pub const THREADS: u32 = 512;
-
 /// Rows of a tile.
 pub const ROWS: u32 = 64;
-
-/// Columns of a tile for elements of type `T`: 512 bytes.
-pub const fn cols<T>() -> u32 {
-    512 / size_of::<T>() as u32
-}
 
 /// A tile's rows of the output begin at a multiple of so many elements: a sector of `u32`, two of `u64`.
 pub const ALIGN: u32 = 8;
 
-/// Slots of a tile for elements of type `T`.
-pub const fn slots<T>() -> u32 {
-    (ROWS + ALIGN) * (cols::<T>() + 1)
+/// A tile's columns, and the threads of a block. There is an instance for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tile {
+    /// 512 bytes, 512 threads.
+    Wide,
+    /// 256 bytes, 256 threads, for a device that holds fewer threads or less shared memory.
+    Narrow,
 }
 
-macro_rules! transpose {
-    ($t:ident, $($argument:ident),*) => {{
-        const COLS: usize = cols::<$t>() as usize;
-        const LOADS: usize = (ROWS + ALIGN) as usize * COLS / THREADS as usize;
-        const STORES: usize = ROWS as usize * COLS / THREADS as usize;
-        let tile = shared_array![$t; slots::<$t>() as usize];
-        through_multiples::<$t, COLS, LOADS, STORES>($($argument,)* tile)
+impl Tile {
+    /// Every instance.
+    pub const ALL: [Self; 2] = [Self::Wide, Self::Narrow];
+
+    /// Threads of a block.
+    pub const fn threads(self) -> u32 {
+        match self {
+            Self::Wide => 512,
+            Self::Narrow => 256,
+        }
+    }
+
+    /// Columns of a tile for elements of type `T`: a byte for each thread.
+    pub const fn cols<T>(self) -> u32 {
+        self.threads() / size_of::<T>() as u32
+    }
+
+    /// Slots of a tile for elements of type `T`.
+    pub const fn slots<T>(self) -> u32 {
+        (ROWS + ALIGN) * (self.cols::<T>() + 1)
+    }
+
+    /// What the kernels' names have behind `aligned`.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Wide => "",
+            Self::Narrow => "_narrow",
+        }
+    }
+}
+
+macro_rules! by_tiles {
+    ($tile:expr, $t:ident, $($argument:ident),*) => {{
+        const THREADS: usize = $tile.threads() as usize;
+        const COLS: usize = $tile.cols::<$t>() as usize;
+        const LOADS: usize = (ROWS + ALIGN) as usize * COLS / THREADS;
+        const STORES: usize = ROWS as usize * COLS / THREADS;
+        let tile = shared_array![$t; $tile.slots::<$t>() as usize];
+        through_multiples::<$t, THREADS, COLS, LOADS, STORES>($($argument,)* tile)
     }};
 }
+macro_rules! transpose {
+    ($($of:tt)*) => { by_tiles!(Tile::Wide, $($of)*) };
+}
 transposes! {
-    "One-dimensional blocks of [`THREADS`]; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × [`cols`]. The grid strides over both.";
+    "One-dimensional blocks; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × [`Tile::Wide`]'s columns. The grid strides over both.";
     transpose_aligned_u32: u32;
     transpose_aligned_u64: u64;
 }
+macro_rules! transpose {
+    ($($of:tt)*) => { by_tiles!(Tile::Narrow, $($of)*) };
+}
+transposes! {
+    "As for [`transpose_aligned_u32`], with [`Tile::Narrow`].";
+    transpose_aligned_narrow_u32: u32;
+    transpose_aligned_narrow_u64: u64;
+}
 
 /// # Safety
-/// As for the kernels. A tile has COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a thread's share of the elements
+/// As for the kernels. A block has THREADS threads, a tile COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a thread's share of the elements
 /// that a tile loads and of those that it stores.
 #[inline(always)]
 unsafe fn through_multiples<
     T: Copy + Default,
+    const THREADS: usize,
     const COLS: usize,
     const LOADS: usize,
     const STORES: usize,
@@ -80,9 +122,9 @@ unsafe fn through_multiples<
 ) {
     const HIGH: usize = ROWS as usize;
     const MORE: usize = ALIGN as usize;
-    const ACROSS: usize = THREADS as usize / HIGH;
+    let across = THREADS / HIGH;
     let pitch = COLS + 1;
-    let down = THREADS as usize / COLS;
+    let down = THREADS / COLS;
     let thread = thread::thread_idx_x() as usize;
     let (from_col, from_row) = (thread % COLS, thread / COLS);
     let (to_row, to_col) = (thread % HIGH, thread / HIGH);
@@ -129,14 +171,14 @@ unsafe fn through_multiples<
             if inside {
                 // From one of this thread's output rows to the next, in 32 bits: more costs registers, and those a block.
                 let (to, first) = (out(to_col), skipped(to_col) as u32);
-                let step = (ACROSS * rows) as u32;
+                let step = (across * rows) as u32;
                 let from = tile.wrapping_add(to_row * pitch + to_col);
                 unrolled::<STORES>(|j| {
                     let skipped = first.wrapping_sub(j as u32 * step) as usize % MORE;
                     // SAFETY: as in `store`.
                     unsafe {
-                        let slot = from.add(skipped * pitch + j * ACROSS);
-                        to.add(j * ACROSS * rows + skipped + to_row)
+                        let slot = from.add(skipped * pitch + j * across);
+                        to.add(j * across * rows + skipped + to_row)
                             .write(slot.read());
                     }
                 });
@@ -152,7 +194,7 @@ unsafe fn through_multiples<
                         }
                         row += HIGH;
                     }
-                    col += ACROSS;
+                    col += across;
                 }
             }
             left += thread::grid_dim_y() as usize * COLS;

@@ -148,6 +148,7 @@ fn with(kernel: ConvKernel, threads: Option<u32>, grid_cap: Option<u32>) -> Conv
         kernel: Some(kernel),
         threads,
         grid_cap,
+        ..ConvOptions::default()
     }
 }
 

@@ -4,6 +4,7 @@ use blockwise::device::DeviceProperties;
 use blockwise::launch::matmul::{MatmulShape, plan};
 use blockwise::launch::{MatmulKernel, MatmulOptions};
 use blockwise::oracle::{self, Precision};
+use kernels::matmul::policy::Tiles;
 
 use super::{Job, within};
 use crate::data::{Draw, matrix};
@@ -22,7 +23,20 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(behind_tensor_cores(on));
+    // Two tiles for one block, and a ring of stages that goes round.
+    for shape in [(5, 50, 70), (5, 0, 7)] {
+        jobs.extend(job::<f32>(on, shape, Some(1), tall()));
+    }
     jobs
+}
+
+/// The instance of `pipelined` that the launcher does not take by itself.
+fn tall() -> MatmulOptions {
+    MatmulOptions {
+        kernel: Some(MatmulKernel::Pipelined),
+        tiles: Some(Tiles::Tall),
+        ..MatmulOptions::default()
+    }
 }
 
 pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
@@ -40,6 +54,9 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     let capped = shapes.map(|shape| (shape, Some(1)));
     let mut jobs = every_kernel(on, &shapes.map(|shape| (shape, None)));
     jobs.extend(every_kernel(on, &capped));
+    for shape in shapes {
+        jobs.extend(job::<f32>(on, shape, None, tall()));
+    }
     jobs
 }
 
@@ -49,8 +66,12 @@ fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<J
     let mut jobs = Vec::new();
     for &(shape, grid_cap) in shapes {
         for &kernel in MatmulKernel::ALL {
-            jobs.extend(job::<f32>(on, shape, kernel, grid_cap));
-            jobs.extend(job::<f64>(on, shape, kernel, grid_cap));
+            let options = MatmulOptions {
+                kernel: Some(kernel),
+                ..MatmulOptions::default()
+            };
+            jobs.extend(job::<f32>(on, shape, grid_cap, options));
+            jobs.extend(job::<f64>(on, shape, grid_cap, options));
         }
     }
     jobs
@@ -60,15 +81,15 @@ fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<J
 fn job<T: Precision + Draw>(
     on: &DeviceProperties,
     (rows, inner, cols): Shape,
-    kernel: MatmulKernel,
     grid_cap: Option<u32>,
+    options: MatmulOptions,
 ) -> Option<Job> {
-    if !kernel.takes::<T>() {
+    if !options.kernel?.takes::<T>() {
         return None;
     }
     let options = MatmulOptions {
-        kernel: Some(kernel),
         grid_cap,
+        ..options
     };
     let case = format!("{rows} x {inner} x {cols}, {options:?}");
     let plan = plan::<T>(MatmulShape { rows, inner, cols }, &options, on);
@@ -80,7 +101,7 @@ fn job<T: Precision + Draw>(
         .slice(b.as_slice().unwrap_or_default())
         .output();
     let job = job.value(rows).value(inner).value(cols);
-    Some(match kernel {
+    Some(match options.kernel? {
         MatmulKernel::Pipelined => job.value(0),
         _ => job,
     })

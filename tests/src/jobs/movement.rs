@@ -7,6 +7,8 @@ use blockwise::launch::{
 };
 use blockwise::oracle;
 
+use kernels::transpose::aligned::Tile;
+
 use super::{Job, exact};
 use crate::data::{Draw, matrix, vector};
 
@@ -17,6 +19,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(aligned(on, (203, 141), None));
     jobs.extend(aligned(on, (144, 270), Some(1)));
+    jobs.extend(instance(on, (137, 70), Some(1), Tile::Narrow));
     let whole = aligned(on, (128, 128), None);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(reversals(
@@ -47,6 +50,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(transposes(on, &shapes.map(|shape| (shape, Some(1)))));
     for shape in [(63, 127), (64, 64), (65, 129), (137, 128), (200, 257)] {
         jobs.extend(aligned(on, shape, None));
+        jobs.extend(instance(on, shape, None, Tile::Narrow));
         jobs.extend(aligned(on, shape, Some(1)));
     }
     for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
@@ -66,7 +70,11 @@ fn transposes(on: &DeviceProperties, cases: &[((usize, usize), Option<u32>)]) ->
     let mut jobs = Vec::new();
     for &(shape, grid_cap) in cases {
         for &kernel in TransposeKernel::ALL {
-            let options = TransposeOptions { kernel, grid_cap };
+            let options = TransposeOptions {
+                kernel,
+                grid_cap,
+                ..TransposeOptions::default()
+            };
             jobs.extend(transposed::<u32>(on, shape, options));
             jobs.extend(transposed::<u64>(on, shape, options));
         }
@@ -76,9 +84,20 @@ fn transposes(on: &DeviceProperties, cases: &[((usize, usize), Option<u32>)]) ->
 
 /// The kernel with the largest tiles.
 fn aligned(on: &DeviceProperties, shape: (usize, usize), grid_cap: Option<u32>) -> Vec<Job> {
+    instance(on, shape, grid_cap, Tile::Wide)
+}
+
+/// One of its instances.
+fn instance(
+    on: &DeviceProperties,
+    shape: (usize, usize),
+    grid_cap: Option<u32>,
+    tile: Tile,
+) -> Vec<Job> {
     let options = TransposeOptions {
         kernel: TransposeKernel::Aligned,
         grid_cap,
+        tile: Some(tile),
     };
     let jobs = [
         transposed::<u32>(on, shape, options),

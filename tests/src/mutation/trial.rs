@@ -41,8 +41,8 @@ impl Display for Verdict {
     }
 }
 
-/// Kernels that differ from others by the number in an unrolled loop: mutants of the others stand for theirs.
-const INSTANCES: [&str; 1] = ["_single8_"];
+/// Kernels that differ from others by the numbers in their loops: mutants of the others stand for theirs.
+const INSTANCES: [&str; 3] = ["_single8_", "_pipelined_tall_", "_aligned_narrow_"];
 
 /// Every mutant of every kernel in a PTX text, without `INSTANCES`.
 ///

@@ -59,6 +59,7 @@ pub(super) fn with(kernel: ConvKernel, threads: Option<u32>, grid_cap: Option<u3
         kernel: Some(kernel),
         threads,
         grid_cap,
+        ..ConvOptions::default()
     }
 }
 

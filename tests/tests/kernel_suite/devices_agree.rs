@@ -21,6 +21,7 @@ fn check_all(left: &Device, right: &Device) {
                 kernel: Some(kernel),
                 threads: Some(100),
                 grid_cap: Some(5),
+                ..ConvOptions::default()
             };
             convolutions::<f32>(pair, mode, options);
             convolutions::<f64>(pair, mode, options);
@@ -30,6 +31,7 @@ fn check_all(left: &Device, right: &Device) {
                 kernel: Some(kernel),
                 threads: None,
                 grid_cap: Some(2),
+                ..ConvOptions::default()
             };
             agree(pair, ("f32", mode, options), |device| {
                 let (signal, taps) = (vector::<f32>(63, 5200), vector::<f32>(64, 37));
@@ -65,6 +67,7 @@ fn check_all(left: &Device, right: &Device) {
             let options = MatmulOptions {
                 kernel: Some(kernel),
                 grid_cap,
+                ..MatmulOptions::default()
             };
             agree(pair, ("matmul f32", options), |device| {
                 let (a, b) = (matrix::<f32>(61, 45, 83), matrix::<f32>(62, 83, 50));
@@ -177,6 +180,7 @@ fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
         let options = TransposeOptions {
             kernel,
             grid_cap: Some(2),
+            ..TransposeOptions::default()
         };
         let input = matrix::<T>(67, 75, 140);
         agree(pair, (T::NAME, options), |device| {

@@ -6,6 +6,7 @@ use blockwise::oracle::{self, Precision};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
+use kernels::matmul::policy::Tiles;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -52,6 +53,7 @@ pub(super) fn check<T: Precision + Draw>(
     let options = MatmulOptions {
         kernel: Some(kernel),
         grid_cap,
+        ..MatmulOptions::default()
     };
     let case = (T::NAME, rows, inner, cols, options);
     let result = matmul(device, a.view(), b.view(), &options)
@@ -90,12 +92,35 @@ fn a_grid_that_must_stride_in_both_directions() {
 }
 
 #[test]
+fn every_shape_in_tall_tiles() {
+    for device in devices() {
+        for grid_cap in [None, Some(1)] {
+            for (rows, inner, cols) in SHAPES.into_iter().chain([(260, 50, 131)]) {
+                let (a, b) = (
+                    matrix::<f32>(31, rows, inner),
+                    matrix::<f32>(32, inner, cols),
+                );
+                let options = MatmulOptions {
+                    kernel: Some(MatmulKernel::Pipelined),
+                    tiles: Some(Tiles::Tall),
+                    grid_cap,
+                };
+                let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
+                let expected = oracle::matmul::<f32>(a.view(), b.view());
+                let case = (rows, inner, cols, options);
+                check::close(device, case, &result, &expected);
+            }
+        }
+    }
+}
+
+#[test]
 fn no_inner_extent_gives_zeros() {
     for device in devices() {
         for &kernel in MatmulKernel::ALL {
             let options = MatmulOptions {
                 kernel: Some(kernel),
-                grid_cap: None,
+                ..MatmulOptions::default()
             };
             let (a, b) = (Array2::<f32>::zeros((3, 0)), Array2::zeros((0, 18)));
             let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
@@ -115,7 +140,7 @@ fn infinities_and_nan_stay_in_their_rows_and_columns() {
         for &kernel in MatmulKernel::ALL {
             let options = MatmulOptions {
                 kernel: Some(kernel),
-                grid_cap: None,
+                ..MatmulOptions::default()
             };
             let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
             let expected = oracle::matmul::<f32>(a.view(), b.view());
@@ -141,7 +166,7 @@ fn kernels_that_add_in_the_order_of_k_agree_to_the_bit() {
         let run = |kernel| {
             let options = MatmulOptions {
                 kernel: Some(kernel),
-                grid_cap: None,
+                ..MatmulOptions::default()
             };
             matmul(device, a.view(), b.view(), &options).expect("a launch")
         };
@@ -193,7 +218,7 @@ proptest! {
                 if !kernel.takes::<f64>() {
                     continue;
                 }
-                let options = MatmulOptions { kernel: Some(kernel), grid_cap: None };
+                let options = MatmulOptions { kernel: Some(kernel), ..MatmulOptions::default() };
                 let left = matmul(device, Array2::eye(rows).view(), a.view(), &options).expect("a launch");
                 let right = matmul(device, a.view(), Array2::eye(cols).view(), &options).expect("a launch");
                 check::equal(device, "I·A", &left, &a);

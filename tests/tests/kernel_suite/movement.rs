@@ -9,6 +9,7 @@ use blockwise::oracle;
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
+use kernels::transpose::aligned::Tile;
 use ndarray::{Array1, s};
 use proptest::prelude::*;
 
@@ -66,7 +67,7 @@ fn transposes_of_every_shape() {
             for &kernel in TransposeKernel::ALL {
                 let options = TransposeOptions {
                     kernel,
-                    grid_cap: None,
+                    ..TransposeOptions::default()
                 };
                 check_transpose::<f32>(device, shape, options);
                 check_transpose::<f64>(device, shape, options);
@@ -86,6 +87,7 @@ fn transposes_with_a_grid_that_must_stride_in_both_directions() {
                 let options = TransposeOptions {
                     kernel,
                     grid_cap: Some(grid_cap),
+                    ..TransposeOptions::default()
                 };
                 check_transpose::<u32>(device, (70, 133), options);
                 check_transpose::<u64>(device, (133, 70), options);
@@ -161,7 +163,7 @@ fn moved_values_keep_every_bit() {
         for &kernel in TransposeKernel::ALL {
             let options = TransposeOptions {
                 kernel,
-                grid_cap: None,
+                ..TransposeOptions::default()
             };
             let input = input
                 .view()
@@ -181,8 +183,9 @@ proptest! {
         rows in 1..300_usize,
         cols in 1..400_usize,
         grid_cap in proptest::option::of(1..3_u32),
+        tile in proptest::sample::select(&Tile::ALL),
     ) {
-        let options = TransposeOptions { kernel: TransposeKernel::Aligned, grid_cap };
+        let options = TransposeOptions { kernel: TransposeKernel::Aligned, grid_cap, tile: Some(tile) };
         for device in devices() {
             check_transpose::<f32>(device, (rows, cols), options);
         }
@@ -196,7 +199,7 @@ proptest! {
         grid_cap in proptest::option::of(1..4_u32),
     ) {
         let input = matrix::<f64>(44, rows, cols);
-        let options = TransposeOptions { kernel, grid_cap };
+        let options = TransposeOptions { kernel, grid_cap, ..TransposeOptions::default() };
         for device in devices() {
             check_transpose::<f64>(device, (rows, cols), options);
             let once = transpose(device, input.view(), &options).expect("a launch");

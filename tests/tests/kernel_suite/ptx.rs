@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use blockwise_tests::ptx::{Entry, entries, files};
 use kernels::conv1d::{blocked, window};
+use kernels::matmul::policy::Tiles;
 use kernels::matmul::{self, register_tile};
-use kernels::transpose::aligned;
+use kernels::transpose::aligned::Tile;
 use kernels::{reverse, transpose};
 
 /// What an entry point is expected to be.
@@ -84,7 +85,10 @@ fn table() -> BTreeMap<String, Expected> {
             Expected::new(8, 2).fixed(tiles),
         );
     }
-    add("matmul_pipelined_f32".into(), Expected::new(9, 3).dynamic());
+    for tiles in Tiles::ALL {
+        let name = format!("matmul_pipelined{}_f32", tiles.suffix());
+        add(name, Expected::new(9, 3).dynamic());
+    }
     add("matmul_split_f32".into(), Expected::new(10, 0));
     for t in ["i64", "f32", "f64"] {
         for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
@@ -118,11 +122,13 @@ fn table() -> BTreeMap<String, Expected> {
             format!("transpose_padded_{t}"),
             Expected::new(5, 2).fixed(tile + padding),
         );
-        let slots = [aligned::slots::<u32>(), aligned::slots::<u64>()][bytes as usize / 8];
-        add(
-            format!("transpose_aligned_{t}"),
-            Expected::new(5, 2).fixed(slots * bytes),
-        );
+        for tile in Tile::ALL {
+            let slots = [tile.slots::<u32>(), tile.slots::<u64>()][bytes as usize / 8];
+            add(
+                format!("transpose_aligned{}_{t}", tile.suffix()),
+                Expected::new(5, 2).fixed(slots * bytes),
+            );
+        }
         add(
             format!("reverse_static_{t}"),
             Expected::new(3, 2).fixed(reverse::THREADS * bytes),
@@ -149,7 +155,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 102);
+    assert_eq!(expected.len(), 105);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()
