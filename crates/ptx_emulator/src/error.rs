@@ -175,11 +175,11 @@ pub enum InvalidLaunch {
         given: usize,
     },
     /// An argument has not its parameter's size.
-    #[error("argument {index} of kernel `{kernel}` must have {expected} bytes, {given} given")]
+    #[error("argument {} of kernel `{kernel}` must have {expected} bytes, {given} given", .index + 1)]
     ArgumentSize {
         /// The kernel.
         kernel: String,
-        /// Which argument, from 0.
+        /// Which argument, from 0; the message counts from 1.
         index: usize,
         /// The parameter's size in bytes.
         expected: u32,

@@ -251,7 +251,7 @@ fn refused_launches() {
     );
     assert_eq!(
         refused("k", shape(1, 1, 0), &[&[0; 8], &[0; 8]]),
-        "argument 1 of kernel `k` must have 4 bytes, 8 given"
+        "argument 2 of kernel `k` must have 4 bytes, 8 given"
     );
     let other = Emulator::new(limits());
     let error = other.launch(&loaded, "k", shape(1, 1, 0), &args);

@@ -2,7 +2,7 @@
 
 mod common;
 use common::{limits, module, shape, thread};
-use ptx_emulator::{CheckOptions, CheckReport, Emulator, Finding, Limits, Rule};
+use ptx_emulator::{CheckOptions, CheckReport, Emulator, Finding, Limits, Rule, Severity};
 
 /// The line of the first instruction of a body.
 const BODY: u32 = 9;
@@ -320,6 +320,16 @@ fn members_that_never_come() {
     wrong(body, 32, MEMBERS, 1, &[], &words);
     let body = body.replace("shfl.sync.idx.b32 %r0, %t, 0, 31, -1", "bar.warp.sync -1");
     wrong(&body, 32, MEMBERS, 1, &[], &words);
+    // Each half waits for lanes that name others.
+    let body = "selp.b32 %r1, -1, 0xfffffff0, %p0;\nvote.sync.any.pred %p2, %p0, %r1;";
+    wrong(
+        body,
+        32,
+        MEMBERS,
+        1,
+        &[],
+        &["its lanes name different members"],
+    );
     // Members that have left need not come, as PTX has it; but nothing can be read from them.
     clean(
         "@!%p0 exit;\nvote.sync.ballot.b32 %r0, %p0, -1;\nbar.warp.sync -1;",
@@ -350,6 +360,37 @@ fn members_that_never_come() {
         &[],
         &["all 32 lanes"],
     );
+}
+
+#[test]
+fn members_that_pass_by_and_leave() {
+    for instruction in [
+        "shfl.sync.idx.b32 %r0, %t, 0, 31, -1;",
+        "vote.sync.ballot.b32 %r0, %p0, -1;",
+        "redux.sync.add.u32 %r0, %t, -1;",
+        "bar.warp.sync -1;",
+    ] {
+        let report = check(&format!("@!%p0 bra $end;\n{instruction}\n$end:"), 32);
+        let [finding] = &report.findings[..] else {
+            panic!("{instruction}: {:#?}", report.findings);
+        };
+        assert_eq!(
+            (finding.rule, finding.severity),
+            (MEMBERS, Severity::Warning),
+            "{instruction}"
+        );
+        let form = instruction.split(' ').next().unwrap_or_default();
+        let words = format!("`{form}` names lanes 0xffff0000, which leave");
+        assert!(finding.message.contains(&words), "{}", finding.message);
+        assert_eq!((thread(&finding.site), thread(&finding.others[0])), (0, 16));
+        // The low lanes come to it, but with another mask.
+        let body =
+            "selp.b32 %r1, 0xffff, -1, %p0;\n".to_owned() + &instruction.replace("-1;", "%r1;");
+        let report = check(&body, 32);
+        assert_eq!(report.count(Severity::Warning), 1, "{:#?}", report.findings);
+        // Who left before it may be named.
+        clean(&format!("@!%p0 exit;\n{instruction}"), 32);
+    }
 }
 
 #[test]

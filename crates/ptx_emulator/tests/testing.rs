@@ -149,7 +149,7 @@ fn what_cannot_be_launched_is_an_error() {
     let wrong_size = refused(launch().kernel("b").value(1_u64));
     assert_eq!(
         wrong_size,
-        "argument 0 of kernel `b` must have 4 bytes, 8 given"
+        "argument 1 of kernel `b` must have 4 bytes, 8 given"
     );
     assert!(refused(launch().kernel("a").block(0)).starts_with("block [0, 1, 1]"));
     assert!(matches!(Launch::of("no PTX"), Err(Refused::Ptx(_))));

@@ -161,6 +161,25 @@ fn a_member_that_never_comes_is_a_fault() {
     );
 }
 
+/// The low lanes come to the instruction once for themselves, and then for all: the high ones wait for that.
+#[test]
+fn lanes_with_another_mask_are_not_the_members_that_have_come() {
+    let rounds = "mov.u32 %d, 0; setp.lt.u32 %p, %t, 16; selp.u32 %r0, 0xffff, 0xffffffff, %p; setp.ge.u32 %q, %t, 0;
+        again: BALLOT add.u32 %d, %d, %r1; @%p bra low; bra done;
+        low: setp.eq.u32 %pp0, %r0, 0xffffffff; @%pp0 bra done; mov.u32 %r0, 0xffffffff; bra again;
+        done:";
+    let ballot = "vote.sync.ballot.b32 %r1, %q, %r0; popc.b32 %r1, %r1;";
+    check(&rounds.replace("BALLOT", ballot), |lane| {
+        if lane < 16 { 16 + 32 } else { 32 }
+    });
+    // A barrier of the warp is not complete by them either: who reads behind it finds what was written before it.
+    let barrier =
+        "@%p st.global.u32 [%mine+4], %r0; bar.warp.sync %r0; ld.volatile.global.u32 %r1, [%at+4];";
+    check(&rounds.replace("BALLOT", barrier), |lane| {
+        if lane < 16 { 0xfffe } else { u32::MAX }
+    });
+}
+
 #[test]
 fn lanes_outside_the_member_mask_are_a_fault() {
     for (body, text) in [

@@ -394,7 +394,11 @@ fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> Located {
             )
         })
         .collect();
-    let problem = format!("members never come: {}", elsewhere.join(", "));
+    let problem = if elsewhere.is_empty() {
+        "its lanes name different members, so each waits for others".to_owned()
+    } else {
+        format!("members never come: {}", elsewhere.join(", "))
+    };
     let kind = FaultKind::WarpSync {
         form,
         members,

@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 /// All lanes that the executing lanes name as members.
 #[inline(always)]
-pub(crate) fn needed(members: &Row32, mask: u32) -> u32 {
+pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
     // The compiler would spread the mask over lanes ahead of every instruction.
     let mask = black_box(mask);
     let mut needed = 0;
@@ -16,6 +16,29 @@ pub(crate) fn needed(members: &Row32, mask: u32) -> u32 {
         needed |= if mask & (1 << lane) != 0 { member } else { 0 };
     }
     needed
+}
+
+/// The lanes of `mask` that must wait: a living member that they name does not execute the instruction with them and with the same
+/// member mask.
+#[inline(always)]
+pub(crate) fn incomplete(members: &Row32, mask: u32, live: u32) -> u32 {
+    let first = members[(mask.trailing_zeros() & 31) as usize];
+    if *members == [first; 32] {
+        return if first & live & !mask == 0 { 0 } else { mask };
+    }
+    incomplete_groups(members, mask, live)
+}
+
+#[inline(never)]
+fn incomplete_groups(members: &Row32, mask: u32, live: u32) -> u32 {
+    let mut missing = 0;
+    groups(members, mask, |group| {
+        let named = members[group.trailing_zeros() as usize];
+        if named & live & !group != 0 {
+            missing |= group;
+        }
+    });
+    missing
 }
 
 /// The lanes of `mask` by member mask, one call for each.

@@ -56,6 +56,9 @@ pub(crate) trait Observer: Send {
     /// Lanes met at a `bar.warp.sync`.
     fn warp_barrier(&mut self, _slot: usize, _warp: u32, _mask: u32) {}
 
+    /// Lanes leave the kernel while others wait for them at an instruction that they have passed.
+    fn leaves(&mut self, _left: &Left) {}
+
     /// Lanes arrive at a barrier of the block.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 
@@ -111,6 +114,15 @@ impl<'a> Seen<'a> {
             step: None,
         }
     }
+}
+
+/// Lanes that leave, and those of the same warp that wait for them as members of a warp-level instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    pub(crate) mask: u32,
+    pub(crate) pc: u32,
+    pub(crate) waiting: u32,
+    pub(crate) waiting_pc: u32,
 }
 
 /// Lanes that come to a barrier of the block.

@@ -46,6 +46,8 @@ pub(super) enum Event {
     Barrier(u32),
     /// A warp-level instruction whose members are not all here yet.
     Wait(u32),
+    /// The same for these lanes; the others of the split have theirs and stand there still.
+    Part(u32),
     Fault(Box<Trouble>),
 }
 
@@ -173,12 +175,12 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                 frame.set_predicate($d, if $invert { !lanes } else { lanes }, mask);
             }};
         }
-        /// Not yet: what was counted is counted when the members are there.
+        /// Not yet for these lanes: what was counted is counted when the members are there.
         macro_rules! wait {
-            () => {{
+            ($missing:expr) => {{
                 steps -= 1;
                 lane_steps -= u64::from(mask.count_ones());
-                break Event::Wait(mask);
+                break waiting($missing, mask);
             }};
         }
         macro_rules! checked {
@@ -503,27 +505,27 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             Op::WarpBarrier { members } => {
                 let row = frame.r32(members);
                 checked!(exchange::members_only("bar.warp.sync", row, mask));
-                let needed = exchange::needed(frame.r32(members), mask) & !frame.dead;
-                if needed & !mask != 0 {
-                    break Event::Wait(mask);
+                let missing = exchange::incomplete(row, mask, !frame.dead);
+                if missing != 0 {
+                    break waiting(missing, mask);
                 }
                 exchange::groups(frame.r32(members), mask, |group| {
                     observer.warp_barrier(turn.slot, turn.warp, group);
                 });
             }
             Op::Warp(ref op) => {
-                let needed = exchange::needed(frame.r32(op.members), mask) & !frame.dead;
-                if needed & !mask != 0 {
-                    let row = frame.r32(op.members);
+                let row = frame.r32(op.members);
+                let missing = exchange::incomplete(row, mask, !frame.dead);
+                if missing != 0 {
                     checked!(exchange::members_only(&op.form, row, mask));
-                    wait!();
+                    wait!(missing);
                 }
                 observer.step(program, pc, mask, active, frame);
                 checked!(exchange::execute(op, frame, mask));
             }
             Op::Matrix(ref op) => {
                 if mask != !frame.dead {
-                    wait!();
+                    wait!(mask);
                 }
                 observer.step(program, pc, mask, active, frame);
                 checked!(matrix::execute(op, frame, memory, mask, pc, observer));
@@ -538,6 +540,15 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     cursor.warp_instructions += steps;
     cursor.lane_instructions += lane_steps;
     event
+}
+
+/// How a stretch stops when some lanes of `mask` wait for their fellow members.
+fn waiting(missing: u32, mask: u32) -> Event {
+    if missing == mask {
+        Event::Wait(mask)
+    } else {
+        Event::Part(missing)
+    }
 }
 
 fn first(mask: u32) -> usize {

@@ -107,7 +107,7 @@ fn finding_text(
     if let Some(seed) = finding.seed {
         writeln!(
             to,
-            "{MARGIN}     in the schedule of seed {seed}, which replays it"
+            "{MARGIN}     in the schedule of seed {seed}; `--schedules 1 --seed {seed}` replays it"
         )?;
     }
     if let Some(hint) = &finding.hint {

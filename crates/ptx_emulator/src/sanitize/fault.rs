@@ -180,6 +180,9 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
         FaultKind::StackOverflow { .. } => {
             "the recursion is too deep or has no end; a deeper one needs larger Limits::call_depth and Limits::local_bytes_per_thread"
         }
+        FaultKind::Unsupported { form } if form.starts_with("call of") => {
+            "the function is in another file: link the files into one before they become PTX, or let the compiler inline it"
+        }
         FaultKind::InvalidOperand { .. }
         | FaultKind::Assert { .. }
         | FaultKind::Unsupported { .. }

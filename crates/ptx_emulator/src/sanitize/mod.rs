@@ -9,6 +9,7 @@ mod finding;
 mod frames;
 mod init;
 mod ledger;
+mod members;
 mod race;
 mod scene;
 mod variables;
@@ -20,7 +21,7 @@ pub(crate) use scene::{Actor, Scene, Slot};
 pub(crate) use variables::{Variables, distance};
 
 use crate::decode::Program;
-use crate::exec::{Arrived, Complete, Frame, Memory, Observer, Request, Seen, Turn};
+use crate::exec::{Arrived, Complete, Frame, Left, Memory, Observer, Request, Seen, Turn};
 use crate::fault::Fault;
 use bounds::Bounds;
 use init::Init;
@@ -160,6 +161,10 @@ impl Observer for Sanitizer<'_> {
         if let Some(race) = &mut self.race {
             race.warp_barrier(slot, warp, mask);
         }
+    }
+
+    fn leaves(&mut self, left: &Left) {
+        members::report(left, &self.scene, self.ledger);
     }
 
     fn arrives(&mut self, slot: usize, arrived: &Arrived) {

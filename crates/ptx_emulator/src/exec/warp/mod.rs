@@ -387,7 +387,7 @@ impl Warp {
                     });
                 }
             }
-            Event::Exit(mask) => self.exit(split, mask),
+            Event::Exit(mask) => self.exit(split, mask, around),
             Event::Return(mask) => {
                 let rest = Split {
                     pc: split.pc + 1,
@@ -396,7 +396,7 @@ impl Warp {
                 };
                 match split.stack.pop() {
                     None => {
-                        self.exit(split, mask);
+                        self.exit(split, mask, around);
                         return Ok(());
                     }
                     Some((base, pc)) => {
@@ -440,6 +440,17 @@ impl Warp {
                     ..split
                 });
             }
+            Event::Part(mask) => {
+                self.push(Split {
+                    mask: active & !mask,
+                    ..split.clone()
+                });
+                self.push(Split {
+                    mask,
+                    state: State::Members,
+                    ..split
+                });
+            }
             Event::Fault(trouble) => return Err(trouble),
         }
         Ok(())
@@ -465,7 +476,15 @@ impl Warp {
         }
     }
 
-    fn exit(&mut self, split: Split, mask: u32) {
+    fn exit<O: Observer + ?Sized>(
+        &mut self,
+        split: Split,
+        mask: u32,
+        around: &mut Surroundings<'_, '_, O>,
+    ) {
+        if around.observer.watches() {
+            self.tell_of_members(&split, mask, around);
+        }
         self.live &= !mask;
         match self.exits.iter_mut().find(|(pc, _)| *pc == split.pc) {
             Some((_, lanes)) => *lanes |= mask,

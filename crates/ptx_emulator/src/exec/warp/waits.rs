@@ -3,9 +3,9 @@
 use super::{Arrival, Surroundings, Warp};
 use crate::decode::op::{Barrier, BarrierKind, Op, Row};
 use crate::exec::exchange;
-use crate::exec::frame::{ALL, Frame, lanes};
+use crate::exec::frame::{ALL, Frame, Row32, lanes};
 use crate::exec::launch::Launch;
-use crate::exec::observe::{Arrived, Observer};
+use crate::exec::observe::{Arrived, Left, Observer};
 use crate::exec::split::{Base, Split, State, Waiting};
 use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
@@ -105,55 +105,87 @@ impl Warp {
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
     ) -> bool {
-        let launch = around.launch;
-        let code = &launch.program.code;
-        let is_warp_barrier =
-            |split: &Split| matches!(code[split.pc as usize].op, Op::WarpBarrier { .. });
-        let waiting = |split: &&Split| split.state == State::Members;
+        let code = &around.launch.program.code;
+        let barrier = |split: &Split| match code[split.pc as usize].op {
+            Op::WarpBarrier { members } => Some(members),
+            _ => None,
+        };
+        let waiting = self.splits.iter().enumerate();
+        let waiting = waiting.filter(|(_, split)| split.state == State::Members);
         // `bar.warp.sync` may be a different instruction in each lane.
-        let at_barriers = self
-            .splits
-            .iter()
-            .filter(waiting)
-            .filter(|&split| is_warp_barrier(split))
-            .fold(0, |all, split| all | split.mask);
+        let (mut at_barriers, mut masks) = (0, [0; 32]);
+        for (_, split) in waiting.clone() {
+            if let Some(members) = barrier(split) {
+                let row = self.row(split, members);
+                lanes(split.mask).for_each(|lane| masks[lane] = row[lane]);
+                at_barriers |= split.mask;
+            }
+        }
+        let missing_at_barriers = exchange::incomplete(&masks, at_barriers, self.live);
         let mut released = Vec::new();
-        for (index, split) in self
-            .splits
-            .iter()
-            .enumerate()
-            .filter(|(_, split)| waiting(split))
-        {
-            let present = if is_warp_barrier(split) {
-                at_barriers
-            } else {
-                split.mask
+        for (index, split) in waiting {
+            let missing = match code[split.pc as usize].op {
+                Op::WarpBarrier { .. } => missing_at_barriers,
+                Op::Warp(ref op) => {
+                    exchange::incomplete(self.row(split, op.members), split.mask, self.live)
+                }
+                _ if self.live == split.mask => 0,
+                _ => ALL,
             };
-            if self.members(launch, split) & !present == 0 {
-                released.push(index);
+            if split.mask & !missing != 0 {
+                released.push((index, split.mask & !missing));
             }
         }
-        let mut met = (0, [0; 32]);
-        for &index in &released {
-            let split = &self.splits[index];
-            if let Op::WarpBarrier { members } = code[split.pc as usize].op {
-                let row = &self.w32[(split.base.w32 + u32::from(members)) as usize];
-                lanes(split.mask).for_each(|lane| met.1[lane] = row[lane]);
-                met.0 |= split.mask;
-            }
-        }
-        exchange::groups(&met.1, met.0, |group| {
+        exchange::groups(&masks, at_barriers & !missing_at_barriers, |group| {
             around.observer.warp_barrier(around.slot, self.index, group);
         });
-        for &index in released.iter().rev() {
-            let mut split = self.splits.swap_remove(index);
-            if is_warp_barrier(&split) {
-                split.pc += 1;
+        for &(index, mask) in released.iter().rev() {
+            let split = &mut self.splits[index];
+            let mut free = Split {
+                mask,
+                state: State::Runnable,
+                ..split.clone()
+            };
+            free.pc += u32::from(barrier(&free).is_some());
+            split.mask &= !mask;
+            if split.mask == 0 {
+                self.splits.swap_remove(index);
             }
-            split.state = State::Runnable;
-            self.push(split);
+            self.push(free);
         }
         !released.is_empty()
+    }
+
+    /// A row of 32 bits of the frame that a split is in.
+    fn row(&self, split: &Split, row: Row) -> &Row32 {
+        &self.w32[(split.base.w32 + u32::from(row)) as usize]
+    }
+
+    /// Tells of lanes that leave behind an instruction where others wait for them. Who leaves before it may be a member: PTX
+    /// waits for those that have not exited.
+    pub(super) fn tell_of_members<O: Observer + ?Sized>(
+        &self,
+        leaving: &Split,
+        mask: u32,
+        around: &mut Surroundings<'_, '_, O>,
+    ) {
+        let waits = |split: &&Split| {
+            let op = &around.launch.program.code[split.pc as usize].op;
+            split.state == State::Members
+                && matches!(op, Op::Warp(_) | Op::WarpBarrier { .. })
+                && split.pc < leaving.pc
+                && split.base == leaving.base
+                && self.members(around.launch, split) & mask != 0
+        };
+        for split in self.splits.iter().filter(waits) {
+            let left = Left {
+                mask: self.members(around.launch, split) & mask,
+                pc: leaving.pc,
+                waiting: split.mask,
+                waiting_pc: split.pc,
+            };
+            around.observer.leaves(&left);
+        }
     }
 
     /// The living lanes that a waiting split needs.
@@ -163,10 +195,7 @@ impl Warp {
             Op::Warp(ref op) => op.members,
             _ => return self.live,
         };
-        exchange::needed(
-            &self.w32[(split.base.w32 + u32::from(row)) as usize],
-            split.mask,
-        ) & self.live
+        exchange::needed(self.row(split, row), split.mask) & self.live
     }
 
     /// The predicate operand of a barrier's reduction.

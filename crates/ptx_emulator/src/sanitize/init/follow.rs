@@ -5,7 +5,7 @@ use super::report::{Use, report};
 use super::spread::{self, Operand};
 use crate::decode::Cell;
 use crate::decode::op::{Inst, Op, WarpKind};
-use crate::exec::{Base, Frame, lanes, needed};
+use crate::exec::{Base, Frame, incomplete, lanes};
 use crate::fault::Access;
 use crate::sanitize::{Ledger, Scene};
 
@@ -172,10 +172,10 @@ impl<'a, 's> Step<'a, 's> {
 
 /// Whether the instruction will be executed again later, when all lanes that it needs have come.
 fn waits(op: &Op, mask: u32, frame: &Frame<'_>) -> bool {
-    let incomplete = |members| needed(frame.r32(members), mask) & !frame.dead & !mask != 0;
+    let waits = |members| incomplete(frame.r32(members), mask, !frame.dead) != 0;
     match *op {
-        Op::WarpBarrier { members } => incomplete(members),
-        Op::Warp(ref op) => incomplete(op.members),
+        Op::WarpBarrier { members } => waits(members),
+        Op::Warp(ref op) => waits(op.members),
         Op::Matrix(_) => mask != 0 && mask != !frame.dead,
         _ => false,
     }
