@@ -90,6 +90,7 @@ macro_rules! transpose {
     ($($of:tt)*) => { by_tiles!(Tile::Wide, $($of)*) };
 }
 transposes! {
+    #[kernel]
     "One-dimensional blocks; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × [`Tile::Wide`]'s columns. The grid strides over both.";
     transpose_aligned_u32: u32;
     transpose_aligned_u64: u64;
@@ -98,6 +99,7 @@ macro_rules! transpose {
     ($($of:tt)*) => { by_tiles!(Tile::Narrow, $($of)*) };
 }
 transposes! {
+    #[kernel]
     "As for [`transpose_aligned_u32`], with [`Tile::Narrow`].";
     transpose_aligned_narrow_u32: u32;
     transpose_aligned_narrow_u64: u64;

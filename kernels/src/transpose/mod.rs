@@ -10,11 +10,16 @@ pub mod tiled;
 
 use cuda_std::prelude::*;
 
+use crate::unroll::unrolled;
+
 /// Side of a tile, but for [`aligned`]. One row of a tile is one warp's access.
 pub const TILE: u32 = 32;
 
 /// Rows of threads in a block: each thread moves TILE / ROWS elements.
 pub const ROWS: u32 = 8;
+
+/// Elements of a tile that a thread moves. All its loads are under way before it stores the first.
+const EACH: usize = (TILE / ROWS) as usize;
 
 /// Calls `body(top, left)` for the corner of every tile of this block's share. All threads of a block get the same tiles.
 #[inline(always)]
@@ -39,7 +44,7 @@ fn for_each_tile(rows: usize, cols: usize, mut body: impl FnMut(usize, usize)) {
 /// # Safety
 /// `input` and `output` have `rows · cols` elements, `tile` has `TILE · PITCH` slots in shared memory; a block is TILE × ROWS.
 #[inline(always)]
-unsafe fn through_tile<T: Copy, const PITCH: usize>(
+unsafe fn through_tile<T: Copy + Default, const PITCH: usize>(
     input: &[T],
     output: *mut T,
     rows: usize,
@@ -51,45 +56,53 @@ unsafe fn through_tile<T: Copy, const PITCH: usize>(
         thread::thread_idx_y() as usize,
     );
     for_each_tile(rows, cols, |top, left| {
-        let mut j = y;
-        while j < TILE as usize {
-            if top + j < rows && left + x < cols {
-                // SAFETY: inside the matrix; this thread alone writes slot (j, x).
-                unsafe {
-                    tile.add(j * PITCH + x)
-                        .write(*input.get_unchecked((top + j) * cols + left + x))
-                };
-            }
-            j += ROWS as usize;
+        if left + x < cols {
+            let mut moved = [T::default(); EACH];
+            unrolled::<EACH>(|i| {
+                let j = y + i * ROWS as usize;
+                if top + j < rows {
+                    // SAFETY: inside the matrix.
+                    moved[i] = unsafe { *input.get_unchecked((top + j) * cols + left + x) };
+                }
+            });
+            unrolled::<EACH>(|i| {
+                let j = y + i * ROWS as usize;
+                if top + j < rows {
+                    // SAFETY: this thread alone writes slot (j, x).
+                    unsafe { tile.add(j * PITCH + x).write(moved[i]) };
+                }
+            });
         }
         // Every thread's loads of the tile come before any thread's reads of it.
         thread::sync_threads();
-        let mut j = y;
-        while j < TILE as usize {
-            if left + j < cols && top + x < rows {
-                // SAFETY: this slot was loaded, for its element is inside the matrix; only this thread writes this output.
-                unsafe {
-                    output
-                        .add((left + j) * rows + top + x)
-                        .write(tile.add(x * PITCH + j).read())
-                };
-            }
-            j += ROWS as usize;
+        if top + x < rows {
+            unrolled::<EACH>(|i| {
+                let j = y + i * ROWS as usize;
+                if left + j < cols {
+                    // SAFETY: this slot was loaded, for its element is inside the matrix; only this thread writes this output.
+                    unsafe {
+                        output
+                            .add((left + j) * rows + top + x)
+                            .write(tile.add(x * PITCH + j).read())
+                    };
+                }
+            });
         }
         // Every thread's reads of this tile come before any thread's loads of the next one.
         thread::sync_threads();
     });
 }
 
-/// The kernels of one way to transpose, one for each width.
+/// The kernels of one way to transpose, one for each width: with blocks of TILE × ROWS, or with the given launch.
 macro_rules! transposes {
-    ($($name:ident: $t:ident;)*) => {
+    (#[$kernel:meta] $($name:ident: $t:ident;)*) => {
         transposes! {
+            #[$kernel]
             "Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of `input`. The grid strides over both.";
             $($name: $t;)*
         }
     };
-    ($launch:literal; $($name:ident: $t:ident;)*) => {$(
+    (#[$kernel:meta] $launch:literal; $($name:ident: $t:ident;)*) => {$(
         /// output\[col, row\] = input\[row, col\].
         ///
         /// # Parameters
@@ -100,7 +113,7 @@ macro_rules! transposes {
         ///
         /// # Safety
         /// The crate's rules; the matrices have those sizes; the block is as stated.
-        #[kernel]
+        #[$kernel]
         pub unsafe fn $name(input: &[$t], output: *mut $t, rows: usize, cols: usize) {
             // SAFETY: passed on to the caller.
             unsafe { transpose!($t, input, output, rows, cols) }

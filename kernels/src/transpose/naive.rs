@@ -5,33 +5,41 @@
 
 use cuda_std::prelude::*;
 
-use super::{ROWS, TILE, for_each_tile, transposes};
+use super::{EACH, ROWS, for_each_tile, transposes};
+use crate::unroll::unrolled;
 
 macro_rules! transpose {
     ($t:ident, $($argument:ident),*) => { move_directly::<$t>($($argument),*) };
 }
 transposes! {
+    #[kernel]
     transpose_naive_u32: u32;
     transpose_naive_u64: u64;
 }
 
 #[inline(always)]
-unsafe fn move_directly<T: Copy>(input: &[T], output: *mut T, rows: usize, cols: usize) {
+unsafe fn move_directly<T: Copy + Default>(input: &[T], output: *mut T, rows: usize, cols: usize) {
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
     );
     for_each_tile(rows, cols, |top, left| {
         let col = left + x;
-        let mut row = top + y;
-        while row < top + TILE as usize && row < rows && col < cols {
-            // SAFETY: inside the matrix, and only this thread has this row and column.
-            unsafe {
-                output
-                    .add(col * rows + row)
-                    .write(*input.get_unchecked(row * cols + col))
-            };
-            row += ROWS as usize;
+        let row = |i: usize| top + y + i * ROWS as usize;
+        let mut moved = [T::default(); EACH];
+        if col < cols {
+            unrolled::<EACH>(|i| {
+                if row(i) < rows {
+                    // SAFETY: inside the matrix.
+                    moved[i] = unsafe { *input.get_unchecked(row(i) * cols + col) };
+                }
+            });
+            unrolled::<EACH>(|i| {
+                if row(i) < rows {
+                    // SAFETY: inside the matrix, and only this thread has this row and column.
+                    unsafe { output.add(col * rows + row(i)).write(moved[i]) };
+                }
+            });
         }
     });
 }
