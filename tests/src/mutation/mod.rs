@@ -98,12 +98,10 @@ pub struct Mutant {
 impl Mutant {
     /// The module's text with the mistake in it.
     pub fn text(&self, source: &Source) -> String {
-        let line = |(index, line)| match index + 1 == self.line {
-            true => self.after.as_str(),
-            false => line,
-        };
-        let lines = source.lines().enumerate();
-        lines.map(line).flat_map(|line| [line, "\n"]).collect()
+        let mut lines: Vec<_> = source.lines().collect();
+        lines[self.line - 1] = &self.after;
+        lines.push("");
+        lines.join("\n")
     }
 }
 

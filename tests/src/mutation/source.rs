@@ -23,14 +23,13 @@ impl Source {
         let lines: Vec<_> = text.lines().collect();
         let bodies = bodies(&lines);
         let alone = |kernel: &Body<'_>| {
-            let unused = unused(kernel, &bodies, &lines);
-            let line = |index| match unused.iter().any(|body| body.lines.contains(&index)) {
-                true => String::new(),
-                false => lines[index].to_owned(),
-            };
+            let mut alone = lines.clone();
+            for body in unused(kernel, &bodies, &lines) {
+                alone[body.lines.clone()].fill("");
+            }
             Self {
                 kernel: kernel.name.to_owned(),
-                lines: (0..lines.len()).map(line).collect(),
+                lines: alone.into_iter().map(str::to_owned).collect(),
             }
         };
         bodies
@@ -42,7 +41,7 @@ impl Source {
 
     /// The module's text.
     pub fn text(&self) -> String {
-        self.lines().flat_map(|line| [line, "\n"]).collect()
+        self.lines.join("\n") + "\n"
     }
 
     pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
