@@ -326,7 +326,35 @@ meet: bar.sync 0;
         2,
         64,
     );
+    // A thread that releases goes on to tell that with what it writes there later.
+    clean(
+        &text(
+            "st.release.gpu.global.u32 [%at], 0; @%p1 st.relaxed.gpu.global.u32 [%at], 1;",
+            acquire,
+            "",
+        ),
+        2,
+        64,
+    );
+    // Whoever finds the flag raised may look at it once more, and acquire then.
+    clean(
+        &text(
+            "st.release.gpu.global.u32 [%at], 1;",
+            "ld.relaxed.gpu.global.u32 %r0, [%at];",
+            acquire,
+        ),
+        2,
+        64,
+    );
     for (raise, look) in [
+        (
+            "st.release.gpu.global.u32 [%at+8], 0; @%p1 st.relaxed.gpu.global.u32 [%at], 1;",
+            acquire,
+        ),
+        (
+            "st.release.cta.global.u32 [%at], 0; @%p1 st.relaxed.gpu.global.u32 [%at], 1;",
+            acquire,
+        ),
         ("st.relaxed.gpu.global.u32 [%at], 1;", acquire),
         (
             "st.release.gpu.global.u32 [%at], 1;",

@@ -148,6 +148,21 @@ done: ret;
 }
 
 #[test]
+fn lanes_that_announce_themselves_may_come_one_by_one() {
+    // `bar.arrive` is for the whole warp, but nothing says that its lanes are together when they come.
+    let text = ".shared .align 4 .b8 tile[128];
+.visible .entry k(.param .u64 out) {
+    .reg .b64 %at; .reg .b32 %r<8>; .reg .pred %p;
+    ld.param.u64 %at, [out]; mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; mov.u32 %r2, tile; mad.lo.u32 %r3, %r1, 4, %r2;
+    setp.lt.u32 %p, %r0, 32; @%p bra first;
+    bar.sync 1, 64; ld.shared.u32 %r4, [%r3]; mad.wide.u32 %at, %r1, 4, %at; st.global.u32 [%at], %r4; ret;
+first: add.u32 %r4, %r1, 7; st.shared.u32 [%r3], %r4; bar.arrive 1, 64; ret;
+}";
+    let words = clean(text, shape(1, 64, 0));
+    assert_eq!(words[..32], (7..39).collect::<Vec<u32>>());
+}
+
+#[test]
 fn spin_locks_come_to_an_end() {
     // Every thread takes the lock once and adds one to a plain counter behind it.
     let text = ".visible .entry k(.param .u64 out) {

@@ -375,6 +375,10 @@ fn stuck_fault(warps: &[Warp], launch: &Launch<'_>) -> BlockFault {
 }
 
 fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> Located {
+    if let Op::Barrier(_) = launch.program.code[split.pc as usize].op {
+        let problem = "`bar.arrive` by a part of a warp".to_owned();
+        return invalid((0, split.mask, split.pc), problem).1;
+    }
     let members = warp.members(launch, split);
     let form = match launch.program.code[split.pc as usize].op {
         Op::Warp(ref op) => op.form.clone(),

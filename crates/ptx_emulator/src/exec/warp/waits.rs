@@ -59,6 +59,12 @@ impl Warp {
                 "barrier for {count} threads; the count must be a multiple of 32"
             ));
         }
+        if kind == BarrierKind::Arrive && aligned && split.mask != self.come_to(split.pc) {
+            // The others of the warp may be on their way.
+            split.state = State::Members;
+            self.push(split);
+            return Ok(());
+        }
         *around.ticket += 1;
         let ticket = *around.ticket;
         let who = Arrived {
@@ -70,9 +76,6 @@ impl Warp {
         if kind == BarrierKind::Arrive {
             // An aligned instruction counts whole warps.
             let threads = if aligned { 32 } else { split.mask.count_ones() };
-            if aligned && split.mask != self.live {
-                return invalid("`bar.arrive` by a part of a warp".to_owned());
-            }
             let count = count.unwrap_or(0);
             around.arrivals.push(Arrival {
                 id,
@@ -129,7 +132,8 @@ impl Warp {
                 Op::Warp(ref op) => {
                     exchange::incomplete(self.row(split, op.members), split.mask, self.live)
                 }
-                _ if self.live == split.mask => 0,
+                Op::Barrier(_) if self.come_to(split.pc) == split.mask => 0,
+                Op::Matrix(_) if self.live == split.mask => 0,
                 _ => ALL,
             };
             if split.mask & !missing != 0 {
@@ -154,6 +158,12 @@ impl Warp {
             self.push(free);
         }
         !released.is_empty()
+    }
+
+    /// The lanes that must come to an aligned instruction: those that have not left before it.
+    fn come_to(&self, pc: u32) -> u32 {
+        let before = self.exits.iter().filter(|(exit, _)| *exit < pc);
+        self.exists & !before.fold(0, |all, (_, mask)| all | mask)
     }
 
     /// A row of 32 bits of the frame that a split is in.

@@ -43,8 +43,8 @@ pub(super) struct Lane {
     pub(super) heard: [Shared; 2],
     /// The same from atomics that also wrote.
     pub(super) claimed: Shared,
-    /// What it read last, and where: a lane that spins reads the same again and again.
-    pub(super) latest: (u64, [Shared; 2]),
+    /// What it read last, where, and whether it took that as an acquire: a lane that spins reads the same again and again.
+    pub(super) latest: (u64, bool, [Shared; 2]),
 }
 
 /// What some lanes bring to a meeting.

@@ -1,7 +1,7 @@
 //! Release and acquire: what threads hear of each other through memory.
 //!
-//! A release, or a fence and then a strong write, leaves in a location what its thread knows; an atomic adds to what it
-//! finds there. An acquire, or a strong read and then a fence, takes it. Only scopes that hold both threads carry it.
+//! A release, or a fence and then a strong write, leaves in a location what its thread knows, and so do strong writes of the same
+//! thread to it after the release; an atomic adds to what it finds there. An acquire, or a strong read and then a fence, takes it. Only scopes that hold both threads carry it.
 //! After the PTX ISA's memory consistency model (release and acquire patterns, observation order); that `fence.sc` also
 //! orders other fences is left out, because no data race hangs on it alone.
 
@@ -27,6 +27,8 @@ struct Message {
     wide: Shared,
     /// For the threads of one block, by the block's first warp.
     narrow: HashMap<u32, Shared>,
+    /// The thread that released there last, by warp and lane, and what it told.
+    released: Option<((u32, usize), [Shared; 2])>,
 }
 
 /// A strong access.
@@ -64,21 +66,38 @@ impl Messages {
         {
             let narrow = message.narrow.get(&first).cloned().flatten();
             let parts = [narrow, message.wide.clone().filter(|_| wide)];
-            let known = lane.latest.0 == address
-                && lane.latest.1.iter().zip(&parts).all(|(a, b)| is_same(a, b));
+            let (last, acquired, latest) = &lane.latest;
+            let same = *last == address && latest.iter().zip(&parts).all(|(a, b)| is_same(a, b));
+            let acquires = strong.order.acquires();
+            let known = same && (*acquired || !acquires);
+            let acquired = acquires || same && *acquired;
             if !known || strong.writes {
                 work += parts.iter().map(size).sum::<usize>();
                 lane.take(&parts, strong);
             }
-            lane.latest = (address, parts);
+            lane.latest = (address, acquired, parts);
         }
         if strong.writes {
-            let told = if strong.order.releases() {
+            let me = (first.wrapping_add(warp), at);
+            let before = self
+                .0
+                .get(&address)
+                .and_then(|message| message.released.as_ref());
+            let before = before.filter(|(thread, _)| *thread == me);
+            let (told, released) = if strong.order.releases() {
                 let past = Some(Arc::new(block.past(warp, 1 << at)));
-                [past.clone(), past]
+                let told = [past.clone(), past.filter(|_| wide)];
+                (told.clone(), Some((me, told)))
             } else {
                 let lane = block.lane(warp, at);
-                lane.map(|lane| lane.fenced.clone()).unwrap_or_default()
+                let fenced = lane.map(|lane| lane.fenced.clone()).unwrap_or_default();
+                match before {
+                    None => (fenced, None),
+                    Some((_, told)) => {
+                        let told = [0, 1].map(|part| union([&fenced[part], &told[part]]));
+                        (told, before.cloned())
+                    }
+                }
             };
             work += told.iter().map(size).sum::<usize>();
             let [narrow, told] = told;
@@ -90,6 +109,9 @@ impl Messages {
                 add(message.narrow.entry(first).or_default(), narrow);
                 if wide {
                     add(&mut message.wide, told);
+                }
+                if released.is_some() {
+                    message.released = released;
                 }
             }
         }
