@@ -355,6 +355,16 @@ fn an_index_past_one_shared_array_that_lands_in_the_next() {
 }
 
 #[test]
+fn arrays_of_rust_have_their_authors_names() {
+    let mangled = "_RNvNtCs1234_4demo6kernel4TILE";
+    let body = format!("mov.u32 %r0, {mangled}; st.shared.u32 [%r0+64], %t;");
+    let array = format!(".shared .align 4 .b8 {mangled}[64];");
+    let finding = only(check(&array, &body, 16));
+    let words = "0 bytes after the end of `demo::kernel::TILE` of 64 bytes";
+    assert!(finding.message.contains(words), "{}", finding.message);
+}
+
+#[test]
 fn nothing_lies_behind_the_last_array() {
     let last = "mov.u32 %r0, one; mov.u32 %r1, two; st.shared.u32 [%r1+64], %t;";
     let single = last.replace("two", "one");

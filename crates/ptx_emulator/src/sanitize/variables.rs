@@ -1,5 +1,6 @@
 use crate::exec::Request;
 use crate::fault::Space;
+use rustc_demangle::demangle;
 use std::ops::Range;
 
 /// The variables of a launch with their places, so that an address can be named.
@@ -18,7 +19,7 @@ impl Variables {
         let placed = request.addresses.iter().map(|(&index, &address)| {
             let variable = &request.program.variables[index as usize];
             Variable {
-                name: format!("`{}`", variable.name),
+                name: format!("`{:#}`", demangle(&variable.name)),
                 space: variable.space,
                 address,
                 size: if variable.dynamic {
