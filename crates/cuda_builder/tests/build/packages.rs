@@ -37,6 +37,25 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
     );
 }
 
+/// As with rust-cuda, for a crate may gather the kernels of others.
+#[test]
+fn kernels_of_a_dependency_are_entry_points() {
+    let _guard = alone();
+    let kernel = |name: &str| {
+        with_prelude(&format!(
+            "#[kernel] pub unsafe fn {name}(x: *mut u32) {{ unsafe {{ *x += 1 }} }}"
+        ))
+    };
+    write_member(workspace(), "below", "", &kernel("of_the_dependency"));
+    let dependency = "below = { path = \"../below\" }";
+    let source = format!("pub use below::*;\n{}", kernel("own"));
+    let folder = write_member(workspace(), "above", dependency, &source);
+    let ptx = text(CudaBuilder::new(folder).build().unwrap());
+    for name in ["own", "of_the_dependency"] {
+        assert!(ptx.contains(&format!(".visible .entry {name}(")), "{ptx}");
+    }
+}
+
 #[test]
 fn features_are_chosen_as_on_cargos_command_line() {
     let _guard = alone();
