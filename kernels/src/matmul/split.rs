@@ -136,15 +136,23 @@ unsafe fn split(
             let k = tile_x * DEPTH + piece * PIECE;
             let mut row = t / PIECES;
             while row < SIDE {
-                let mut words = [[0; PIECE / 2]; TERMS];
+                let mut elements = [0.0_f32; PIECE];
                 unrolled::<PIECE>(|i| {
                     let (row, k) = (tile_y * SIDE + row, k + i);
-                    let x = if row < rows && k < inner {
-                        // SAFETY: inside the matrix.
-                        unsafe { *matrix.get_unchecked(steps[0] * row + steps[1] * k) }
+                    let inside = row < rows && k < inner;
+                    let at = if inside {
+                        steps[0] * row + steps[1] * k
                     } else {
-                        0.0
+                        0
                     };
+                    // Read in any case: LLVM keeps a guard as a branch, and then a thread has fewer loads under way.
+                    // SAFETY: inside the matrix, which has a first element.
+                    let x = unsafe { *matrix.get_unchecked(at) };
+                    elements[i] = if inside { x } else { 0.0 };
+                });
+                let mut words = [[0; PIECE / 2]; TERMS];
+                unrolled::<PIECE>(|i| {
+                    let x = elements[i];
                     let magnitude = x.abs().to_bits();
                     largest = largest.max(magnitude);
                     // Zero wraps, and is no smallest one.

@@ -192,13 +192,6 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: "A thread's first row is always inside the tile.",
     },
     Survivor {
-        kernels: "matmul_split_",
-        operator: Operator::WidenLoop,
-        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        count: 1..=1,
-        reason: "The counter of a tile's rows ends by passing zero, which the addition of 64 shows; it is never what it was before.",
-    },
-    Survivor {
         kernels: "transpose_naive_",
         operator: Operator::DropPredicate,
         change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
