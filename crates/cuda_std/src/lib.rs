@@ -62,10 +62,3 @@ pub use glam;
 pub use half::{self, bf16, f16};
 #[cfg(feature = "vek")]
 pub use vek;
-
-/// What the macros expand to; no part of the API.
-#[doc(hidden)]
-pub mod __private {
-    /// Accepts only `Copy` types: `#[kernel]` calls it with each parameter's type.
-    pub const fn assert_copy<T: Copy>() {}
-}

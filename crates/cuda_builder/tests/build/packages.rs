@@ -37,19 +37,33 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
     );
 }
 
-/// As with rust-cuda, for a crate may gather the kernels of others.
+/// As with rust-cuda: a crate may gather the kernels of others, and have cuda_std through them, without a dependency line.
 #[test]
-fn kernels_of_a_dependency_are_entry_points() {
+fn kernels_and_cuda_std_may_come_through_a_dependency() {
     let _guard = alone();
-    let kernel = |name: &str| {
-        with_prelude(&format!(
-            "#[kernel] pub unsafe fn {name}(x: *mut u32) {{ unsafe {{ *x += 1 }} }}"
-        ))
-    };
-    write_member(workspace(), "below", "", &kernel("of_the_dependency"));
-    let dependency = "below = { path = \"../below\" }";
-    let source = format!("pub use below::*;\n{}", kernel("own"));
-    let folder = write_member(workspace(), "above", dependency, &source);
+    let below = "pub use cuda_std;
+        use cuda_std::prelude::*;
+        #[kernel] pub unsafe fn of_the_dependency(x: *mut u32) { unsafe { *x += 1 } }";
+    write_member(workspace(), "below", "", below);
+    let source = "pub use below::*;
+        use cuda_std::{address_space, externally_visible, gpu_only, prelude::*, shared_array};
+        #[address_space(constant)] static TABLE: [u32; 2] = [3, 4];
+        #[gpu_only] pub unsafe fn add(x: *mut u32, y: u32) { unsafe { *x += y } }
+        #[externally_visible] #[unsafe(no_mangle)] pub unsafe fn visible(x: *mut u32) { unsafe { add(x, 2) } }
+        #[kernel] pub unsafe fn own(x: *mut u32, table: &[u32; 2]) {
+            let tile = shared_array![u32; 4];
+            assert_eq!(table.len(), TABLE.len());
+            println!(\"{}\", TABLE[1]);
+            unsafe { *tile = table[0]; add(x, *tile) }
+        }";
+    let folder = write_member(workspace(), "above", "", source);
+    let manifest = folder.join("Cargo.toml");
+    let lines: String = text(&manifest)
+        .lines()
+        .filter(|line| !line.starts_with("cuda_std"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    fs::write(manifest, lines + "below = { path = \"../below\" }\n").unwrap();
     let ptx = text(CudaBuilder::new(folder).build().unwrap());
     for name in ["own", "of_the_dependency"] {
         assert!(ptx.contains(&format!(".visible .entry {name}(")), "{ptx}");
