@@ -181,6 +181,27 @@ fn endless_loops_stop() {
 }
 
 #[test]
+fn too_many_short_blocks_stop_too() {
+    let small = Limits {
+        warp_instructions: 1_000,
+        ..limits()
+    };
+    let text = kernel("", "ret;");
+    let launch = |blocks| launch_with(small.clone(), &text, shape(blocks, 1, 0), &[], 8);
+    // Each block executes four instructions.
+    assert!(launch(200).is_ok());
+    let fault = launch(2_000_000_000).expect_err("they are too many");
+    let FaultKind::StepLimit {
+        limit: 1_000,
+        loop_head: None,
+    } = &fault.kind
+    else {
+        panic!("{fault}")
+    };
+    assert_eq!(fault.ptx_line, 7, "{fault}");
+}
+
+#[test]
 fn the_innermost_user_line_is_named() {
     let body = ".loc 1 7 3 // /rustc/1/library/core/src/ptr.rs:7:3 @[ cuda_std/src/x.rs:2:2 @[ src/lib.rs:40:9 @[ src/main.rs:9:1 ] ] ]
     .loc 1 0 0 // src/lib.rs:0:0

@@ -161,7 +161,7 @@ impl Block {
     }
 
     /// A place to name when the launch has run too long: the last loop of any warp, and a thread in it.
-    pub(super) fn loop_place(&self) -> (usize, u32, u32, Option<u32>) {
+    pub(super) fn loop_place(&self) -> Option<(usize, u32, u32, Option<u32>)> {
         let running = self
             .warps
             .iter()
@@ -173,18 +173,13 @@ impl Block {
                 .enumerate()
                 .find(|(_, warp)| !warp.is_finished())
         });
-        match running {
-            Some((index, warp)) => {
-                let split = warp
-                    .splits
-                    .iter()
-                    .find(|split| Some(split.pc) == warp.last_loop)
-                    .or(warp.splits.first());
-                let (pc, lane) =
-                    split.map_or((0, 0), |split| (split.pc, split.mask.trailing_zeros() & 31));
-                (index, lane, pc, warp.last_loop)
-            }
-            None => (0, 0, 0, None),
-        }
+        let (index, warp) = running?;
+        let split = warp
+            .splits
+            .iter()
+            .find(|split| Some(split.pc) == warp.last_loop)
+            .or(warp.splits.first());
+        let (pc, lane) = split.map_or((0, 0), |split| (split.pc, split.mask.trailing_zeros() & 31));
+        Some((index, lane, pc, warp.last_loop))
     }
 }

@@ -329,6 +329,11 @@ fn work<O: Observer + ?Sized>(
             }
             Slice::Finished => {
                 turns = 0;
+                // Blocks that are short one by one may be too many.
+                let is_last = progress.next.load(Relaxed) >= progress.blocks;
+                if steps > launch.limits.warp_instructions && !is_last {
+                    progress.report(block.position, step_limit(launch, &block));
+                }
                 statistics.blocks += 1;
                 idle.push(block);
             }
@@ -352,7 +357,9 @@ impl Progress {
 }
 
 fn step_limit(launch: &Launch<'_>, block: &Block) -> Box<Fault> {
-    let (warp, lane, pc, head) = block.loop_place();
+    let function = &launch.program.functions[launch.entry as usize];
+    let start = (0, 0, function.start.unwrap_or(0), None);
+    let (warp, lane, pc, head) = block.loop_place().unwrap_or(start);
     let loop_head: Option<Place> = head.map(|head| launch.program.place(head));
     let kind = FaultKind::StepLimit {
         limit: launch.limits.warp_instructions,

@@ -166,6 +166,11 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
         FaultKind::InvalidOperand { problem } if problem.contains("barrier") => {
             "a block has barriers 0 to 15; all threads that meet at one must give the same thread count, a multiple of 32, and no more may come"
         }
+        FaultKind::StepLimit {
+            loop_head: None, ..
+        } => {
+            "launch fewer blocks, or allow more (`--steps` of `blockwise check`, `Limits::warp_instructions`)"
+        }
         FaultKind::StepLimit { .. } => {
             "check the loop's condition; a longer program needs a higher limit (`--steps` of `blockwise check`, `Limits::warp_instructions`)"
         }
