@@ -28,6 +28,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     } = &function;
     let (name, inputs, lifetimes) = (&sig.ident, &sig.inputs, &sig.generics);
     let program_of_optix = program_of_optix(name);
+    let no_hidden_slices = no_hidden_slices(&parameters);
     let copies = parameters.iter().filter_map(Parameter::assert_copy);
     let entry = parameters.iter().map(|parameter| &parameter.entry);
     let rebuild = parameters.iter().map(|parameter| &parameter.rebuild);
@@ -49,6 +50,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         #vis unsafe extern "ptx-kernel" fn #name #lifetimes (#(#entry),*) {
             #[inline(always)]
             unsafe fn body #lifetimes (#inputs) #block
+            #no_hidden_slices
             #(#rebuild)*
             unsafe { body(#(#passed),*) }
         }
@@ -59,6 +61,50 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
             fn parameters_are_copy #lifetimes () { #(#copies)* }
         };
     })
+}
+
+/// Fails to compile for the device where an alias hides a slice: the host passes two parameters for one, and the entry would take one.
+///
+/// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
+fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
+    let checks = parameters
+        .iter()
+        .filter(|parameter| Slice::of(parameter.ty).is_none())
+        .map(|parameter| {
+            let ty = parameter.ty;
+            let message = format!(
+                "the type of the kernel's parameter `{}` is another name of a slice: write the slice itself (`&[T]`, `*const [T]`), \
+                 for `#[kernel]` makes two parameters of it, pointer and length",
+                parameter.name
+            );
+            quote! { const { ::core::assert!(!KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
+        });
+    quote! {
+        #[allow(dead_code)]
+        struct KernelParameterKind<T>(::core::marker::PhantomData<T>);
+        #[allow(dead_code)]
+        trait KernelParameterIsNoSlice {
+            const IS_SLICE: bool = false;
+        }
+        impl<T> KernelParameterIsNoSlice for KernelParameterKind<T> {}
+        #[allow(dead_code)]
+        impl<T> KernelParameterKind<&[T]> {
+            const IS_SLICE: bool = true;
+        }
+        #[allow(dead_code)]
+        impl<T> KernelParameterKind<*const [T]> {
+            const IS_SLICE: bool = true;
+        }
+        #[allow(dead_code)]
+        impl<T> KernelParameterKind<*mut [T]> {
+            const IS_SLICE: bool = true;
+        }
+        #[allow(dead_code)]
+        impl KernelParameterKind<&str> {
+            const IS_SLICE: bool = true;
+        }
+        #(#checks)*
+    }
 }
 
 /// The section that tells cuda_builder the bounds of the launches, when there are any. rust-cuda's hints on the dimensions, such

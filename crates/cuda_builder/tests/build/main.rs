@@ -149,6 +149,16 @@ fn a_crate_without_kernels_and_one_that_does_not_compile_say_so() {
     );
     let error = build("wrong", "pub fn helper() -> u32 { \"text\" }").unwrap_err();
     assert!(error.to_string().contains("mismatched types"), "{error}");
+    let error = build(
+        "hidden",
+        "type Input<'a> = &'a [f32];
+        #[kernel] pub unsafe fn first(input: Input, count: &u32, output: *mut f32) { unsafe { *output = input[*count as usize] } }",
+    );
+    let message = error.unwrap_err().to_string();
+    assert!(
+        message.contains("`input` is another name of a slice") && !message.contains("`count`"),
+        "{message}"
+    );
     let error = CudaBuilder::new(workspace().join("missing"))
         .build()
         .unwrap_err();
