@@ -481,6 +481,43 @@ $end:",
 }
 
 #[test]
+fn a_result_that_no_operand_changes_is_defined() {
+    let uses = |compute: &str| {
+        format!(
+            "mov.u32 %r0, tile;
+ld.shared.u32 %r1, [%r0];
+mov.u32 %r3, 0;
+mov.u32 %r4, 6;
+{compute}
+setp.eq.u32 %p1, %r2, 3;
+@%p1 bra $end;
+st.global.u32 [%out], %t;
+$end:"
+        )
+    };
+    for compute in [
+        "xor.b32 %r2, %r1, %r1;",
+        "sub.s32 %r2, %r1, %r1;",
+        "mul.lo.u32 %r2, %r1, %r3;",
+        "cvt.u64.u32 %rd1, %r1; xor.b64 %rd2, %rd1, %rd1; cvt.u32.u64 %r2, %rd2;",
+    ] {
+        clean(TILE, &uses(compute));
+    }
+    for compute in [
+        "xor.b32 %r2, %r1, %r4;",
+        "add.s32 %r2, %r1, %r1;",
+        "mul.lo.u32 %r2, %r1, %r4;",
+    ] {
+        let report = check(TILE, &uses(compute), shape(1, 32, 0));
+        assert_eq!(
+            memory(report, Space::Shared, 1, 6, &[]).count,
+            32,
+            "{compute}"
+        );
+    }
+}
+
+#[test]
 fn copies_of_structs_with_padding() {
     // { u8, pad, u16, u32 }: stored by fields, copied as a whole to shared, local and global memory, and taken apart.
     let body = "mov.u32 %r0, tile;

@@ -19,6 +19,12 @@ pub(super) fn result(op: &Op, d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
     use Cell::{R32, R64};
     let any = |bits: u64| if bits == 0 { 0 } else { u64::MAX };
     let bits = match *op {
+        // A register less itself is 0, whatever it holds.
+        Op::Int32 { op, a, b, .. } | Op::Int64 { op, a, b, .. }
+            if a == b && matches!(op, IntOp::Sub | IntOp::Xor) =>
+        {
+            0
+        }
         Op::Int32 { op, a, b, .. } => integer(op, 32, get(R32(a)), get(R32(b))),
         Op::Int64 { op, a, b, .. } => {
             let shifts = matches!(op, IntOp::Shl | IntOp::ShrUnsigned | IntOp::ShrSigned);
@@ -111,6 +117,7 @@ fn integer(op: IntOp, width: u32, a: Operand, b: Operand) -> u64 {
         }
     };
     match op {
+        IntOp::Mul if [a, b].iter().any(|x| x.undefined == 0 && x.value == 0) => 0,
         IntOp::Add | IntOp::Sub | IntOp::Mul => upwards(either),
         // A defined 0 hides the other bit, and for `or` a defined 1.
         IntOp::And => either & (a.undefined | a.value) & (b.undefined | b.value),
