@@ -268,6 +268,28 @@ st.global.u32 [%out], %r1;";
 }
 
 #[test]
+fn a_register_that_nobody_wrote_has_no_more_bits_than_fit() {
+    // The upper half of its zero extension is 0.
+    let body = "cvt.u64.u32 %rd1, %r1;
+shr.u64 %rd1, %rd1, 32;
+setp.ne.u64 %p1, %rd1, 0;
+@%p1 bra $end;
+st.global.u32 [%out], %t;
+$end:";
+    clean("", body);
+    // Any two values of 32 bits can be multiplied and added.
+    let body = "mad.hi.cc.u32 %r2, %r1, %r1, %r1;
+madc.hi.cc.u32 %r3, %r1, %r2, %r1;
+addc.u32 %r4, %r3, %r3;
+setp.ne.u32 %p1, %r4, 0;
+@%p1 bra $end;
+st.global.u32 [%out], %t;
+$end:";
+    let finding = only(check("", body, shape(1, 32, 0)));
+    assert_eq!(finding.count, 32, "{finding:#?}");
+}
+
+#[test]
 fn predicates_are_registers_too() {
     let finding = only(check(
         "",

@@ -121,7 +121,7 @@ impl<'a, 's> Step<'a, 's> {
             Cell::Predicate(row) => u64::from(frame.predicates[usize::from(row)] >> lane & 1),
         };
         let known = self.registers.get(&self.base, cell, lane);
-        let undefined = known.map_or(0, |(bits, _)| bits);
+        let undefined = known.map_or(0, |(bits, _)| bits & spread::all_bits(cell));
         Operand { value, undefined }
     }
 

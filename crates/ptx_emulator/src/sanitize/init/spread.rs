@@ -77,9 +77,14 @@ pub(super) fn result(op: &Op, d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
         }
         _ => any(union(op, &get)),
     };
-    bits & match d {
-        R32(_) => u64::from(u32::MAX),
-        R64(_) => u64::MAX,
+    bits & all_bits(d)
+}
+
+/// The bits that there are in a register.
+pub(super) fn all_bits(cell: Cell) -> u64 {
+    match cell {
+        Cell::R32(_) => u64::from(u32::MAX),
+        Cell::R64(_) => u64::MAX,
         Cell::Predicate(_) => 1,
     }
 }
@@ -162,9 +167,15 @@ fn varying(op: &LaneOp, get: impl Fn(Cell) -> Operand) -> u64 {
         value: 0,
         undefined: 0,
     };
-    let sources = op
-        .sources
-        .map(|source: Option<Reg>| source.map_or(none, |reg| get(reg.into())));
+    let sources = op.sources.map(|source| match source {
+        // A register of 16 bits takes half a cell.
+        Some(reg @ Reg::R16(_)) => Operand {
+            undefined: get(reg.into()).undefined & 0xffff,
+            ..get(reg.into())
+        },
+        Some(reg) => get(reg.into()),
+        None => none,
+    });
     if sources.iter().all(|source| source.undefined == 0) {
         return 0;
     }
@@ -179,7 +190,6 @@ fn varying(op: &LaneOp, get: impl Fn(Cell) -> Operand) -> u64 {
         let (result, _) = (op.eval)(values, op.flag_in.holds(flag.value));
         bits |= result ^ *first.get_or_insert(result);
     }
-    // A register of 16 bits takes no more of it.
     match op.d {
         Some(Reg::R16(_)) => bits & 0xffff,
         _ => bits,
