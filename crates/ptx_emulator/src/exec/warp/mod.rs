@@ -371,11 +371,10 @@ impl Warp {
 
     fn handle<O: Observer + ?Sized>(
         &mut self,
-        mut split: Split,
+        split: Split,
         event: Event,
         around: &mut Surroundings<'_, '_, O>,
     ) -> Checked<()> {
-        let active = split.mask;
         match event {
             Event::Switch | Event::Tired => self.push(split),
             Event::Scatter(places) => {
@@ -388,61 +387,33 @@ impl Warp {
                 }
             }
             Event::Exit(mask) => self.exit(split, mask, around),
+            Event::Return(mask) if split.stack.is_empty() => self.exit(split, mask, around),
             Event::Return(mask) => {
-                let rest = Split {
-                    pc: split.pc + 1,
-                    mask: active & !mask,
-                    ..split.clone()
-                };
-                match split.stack.pop() {
-                    None => {
-                        self.exit(split, mask, around);
-                        return Ok(());
-                    }
-                    Some((base, pc)) => {
-                        self.copy_returns(around, split.base, base, pc, mask);
-                        self.push(Split {
-                            pc,
-                            mask,
-                            base,
-                            ..split
-                        });
-                    }
+                let mut split = self.leave_others(split, mask);
+                if let Some((base, pc)) = split.stack.pop() {
+                    self.copy_returns(around, split.base, base, pc, mask);
+                    self.push(Split { pc, base, ..split });
                 }
-                self.push(rest);
             }
             Event::Call(mask) => {
-                self.push(Split {
-                    pc: split.pc + 1,
-                    mask: active & !mask,
-                    ..split.clone()
-                });
+                let split = self.leave_others(split, mask);
                 self.patience = self.patience.saturating_sub(1);
-                self.call(Split { mask, ..split }, around)?;
+                self.call(split, around)?;
             }
             Event::Barrier(mask) => {
-                self.push(Split {
-                    pc: split.pc + 1,
-                    mask: active & !mask,
-                    ..split.clone()
-                });
-                self.arrive(Split { mask, ..split }, around)?;
+                let split = self.leave_others(split, mask);
+                self.arrive(split, around)?;
             }
             Event::Wait(mask) => {
+                let split = self.leave_others(split, mask);
                 self.push(Split {
-                    pc: split.pc + 1,
-                    mask: active & !mask,
-                    ..split.clone()
-                });
-                self.push(Split {
-                    mask,
                     state: State::Members,
                     ..split
                 });
             }
             Event::Part(mask) => {
                 self.push(Split {
-                    mask: active & !mask,
+                    mask: split.mask & !mask,
                     ..split.clone()
                 });
                 self.push(Split {
@@ -454,6 +425,16 @@ impl Warp {
             Event::Fault(trouble) => return Err(trouble),
         }
         Ok(())
+    }
+
+    /// Lets all lanes of a split but these go on behind its instruction: the split of these, where they are.
+    fn leave_others(&mut self, split: Split, mask: u32) -> Split {
+        self.push(Split {
+            pc: split.pc + 1,
+            mask: split.mask & !mask,
+            ..split.clone()
+        });
+        Split { mask, ..split }
     }
 
     /// Adds a split, or its lanes to one that stands at the same place.
@@ -490,11 +471,7 @@ impl Warp {
             Some((_, lanes)) => *lanes |= mask,
             None => self.exits.push((split.pc, mask)),
         }
-        self.push(Split {
-            pc: split.pc + 1,
-            mask: split.mask & !mask,
-            ..split
-        });
+        self.leave_others(split, mask);
     }
 
     /// The memory that lanes of this warp see.
