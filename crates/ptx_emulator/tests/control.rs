@@ -75,7 +75,8 @@ fn two_calls_of_one_function_wait_for_nobody_in_the_other() {
 
 #[test]
 fn a_call_by_some_lanes_leaves_the_predicates_of_others_alone() {
-    // The frames of `h` and of what `f` calls share rows.
+    // The frames of `h` and of what `f` calls share rows; the lanes that do not branch are the first to run, so `h` has written its
+    // predicates when the others come.
     let text = kernel(
         ".func leaf() { ret; }
 .func (.param .b32 result) h() {
@@ -87,10 +88,10 @@ fn a_call_by_some_lanes_leaves_the_predicates_of_others_alone() {
 .func (.param .b32 result) f() {
     call leaf; bar.warp.sync 0xffffffff;
     st.param.b32 [result], 300; ret; }",
-        "setp.lt.u32 %p0, %t, 16; @%p0 bra low;
-         { .param .b32 result; call (result), f; ld.param.u32 %r0, [result]; }
+        "setp.ge.u32 %p0, %t, 16; @%p0 bra high;
+         { .param .b32 result; call (result), h; ld.param.u32 %r0, [result]; }
          bra join;
-         low: { .param .b32 result; call (result), h; ld.param.u32 %r0, [result]; }
+         high: { .param .b32 result; call (result), f; ld.param.u32 %r0, [result]; }
          join: cvt.u64.u32 %rd0, %r0; st.global.u64 [%mine], %rd0; ret;",
     );
     assert_eq!(words(&text, 32), [[200; 16], [300; 16]].concat());
