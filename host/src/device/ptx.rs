@@ -168,10 +168,7 @@ impl PtxFile {
             problem,
         };
         let text = String::from_utf8(bytes).map_err(|_| not_ptx("it is not text"))?;
-        if !text
-            .lines()
-            .any(|line| line.trim_start().starts_with(".version"))
-        {
+        if word_after(&text, ".version").is_none() {
             return Err(not_ptx("it has no .version"));
         }
         let target = target_of_text(&text).ok_or_else(|| not_ptx("it has no .target sm_XX"))?;
@@ -204,10 +201,7 @@ impl PtxFile {
 
     /// Whether it is for one architecture alone, as `sm_90a` is, and may use what only that one has.
     pub fn is_for_one_architecture(&self) -> bool {
-        let target = |line: &str| line.trim_start().strip_prefix(".target").map(str::to_owned);
-        let target = self.text.lines().find_map(target).unwrap_or_default();
-        let name = target.split(',').next().unwrap_or_default();
-        name.trim_end().ends_with('a')
+        word_after(&self.text, ".target").is_some_and(|name| name.ends_with('a'))
     }
 
     fn fitting(self, compute_capability: (u32, u32)) -> Result<Self, DeviceError> {
@@ -225,14 +219,33 @@ impl PtxFile {
 
 /// The number in `.target sm_80` or `.target sm_90a, debug`.
 fn target_of_text(text: &str) -> Option<u32> {
-    let target = text
-        .lines()
-        .find_map(|line| line.trim_start().strip_prefix(".target"))?;
-    let digits = target.trim_start().strip_prefix("sm_")?;
+    let digits = word_after(text, ".target")?.strip_prefix("sm_")?;
     let end = digits
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(digits.len());
     digits[..end].parse().ok()
+}
+
+/// The word behind the first such directive outside of comments: blanks and lines may be anywhere.
+fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
+    let (mut rest, mut found) = (text, false);
+    loop {
+        rest = rest.trim_start();
+        if rest.starts_with("//") {
+            rest = rest.split_once('\n')?.1;
+        } else if rest.starts_with("/*") {
+            rest = rest.split_once("*/")?.1;
+        } else {
+            let end = rest.find(|c: char| c.is_whitespace() || ",/".contains(c));
+            // A single character that ends a word is passed over.
+            let end = end.unwrap_or(rest.len()).max(1).min(rest.len());
+            let (word, behind) = rest.split_at(end);
+            if found || word.is_empty() {
+                return (!word.is_empty()).then_some(word);
+            }
+            (found, rest) = (word == directive, behind);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -379,6 +392,22 @@ mod tests {
         assert!(told("absent").starts_with("cannot read"));
         std::fs::write(folder.path().join("bytes"), [0xFF, 0xFE]).expect("a temporary file");
         assert!(told("bytes").ends_with("it is not text"));
+    }
+
+    #[test]
+    fn directives_stand_anywhere_outside_of_comments() {
+        let one_line = ".version 8.3 .target sm_90a, debug .address_size 64";
+        let commented =
+            "/* .target sm_70\n */ .version\t8.0 // .target sm_75\n.target/**/sm_90a// newest\n";
+        for (text, target) in [(one_line, 90), (commented, 90)] {
+            let folder = folder_with(&[("k.ptx", text)]);
+            let file = PtxFile::read(&folder.path().join("k.ptx")).expect("PTX");
+            assert_eq!(file.target, target, "{text}");
+            assert!(file.is_for_one_architecture(), "{text}");
+        }
+        for text in ["// .version 8.0\n", "/* .version 8.0", ".version", ""] {
+            assert_eq!(word_after(text, ".version"), None, "{text}");
+        }
     }
 
     #[test]
