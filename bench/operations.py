@@ -38,10 +38,13 @@ def forget():
 class Problem:
     """A work with its inputs on the device: `arrays[copy]` holds them and the output by their names in the twins."""
 
-    def __init__(self, cupy, work, copies):
+    def __init__(self, cupy, work):
         self.cupy, self.work, self.size = cupy, work, work["size"]
         self.dtype = cupy.dtype(DTYPES[work["type"]])
-        self.random = cupy.random.default_rng()
+
+    def load(self, copies):
+        """Makes the inputs; only peers that are launched need them."""
+        self.random = self.cupy.random.default_rng()
         self.expected = []
         self.arrays = [self.make() for _ in range(copies)]
         self.results = [None] * copies

@@ -8,6 +8,7 @@ A line `//! {...}` in such a file is a twin, as JSON. All values but the first f
 (in one line). `works` is operation and type; `by` is `nvcc` for a twin of our rung of that name, or `document` for a tutorial's kernel.
 The names are those of the class in `operations.py`: numbers, arrays, `ceil(x, y)`, the quotient rounded up, and `multiprocessors`. Numbers
 are passed as 64-bit integers. `grid` and `block` may be tuples. `results` (reductions only) says how many elements of `out` the kernel writes.
+`when` says for which sizes there is this twin, such as "m <= 64": those that our rung takes. Without it there is one for all.
 
 A twin of several launches has the others in `then`, as a list of objects with `kernel` to `arguments`. What passes between them is memory of
 its own: `scratch` and `ones` are objects of names and numbers of 32-bit words; before each launch all bits of those in `ones` are set.
@@ -55,19 +56,24 @@ def module(cupy, file):
 
 def of(cupy, work, loaded):
     """The twins of a work, as (implementation, rung, policy, make)."""
-    works = f"{work['operation']}/{work['type']}"
+    works, value = f"{work['operation']}/{work['type']}", evaluator(loaded.names())
     return [
         (twin["by"], twin["rung"], f"{twin['grid']} x {twin['block']}", lambda twin=twin, file=file: launcher(cupy, file, twin, loaded))
         for file, twin in described()
-        if twin["works"] == works
+        if twin["works"] == works and value(twin.get("when", "True"))
     ]
+
+
+def evaluator(names):
+    """The value of an expression of these names, and of more."""
+    known = {**names, "ceil": lambda x, y: -(-x // y), "min": min, "max": max}
+    return lambda expression, more={}: eval(expression, {"__builtins__": {}}, {**known, **more})
 
 
 def launcher(cupy, file, twin, loaded):
     memory = lambda key: {name: cupy.empty(value(words), cupy.uint32) for name, words in twin.get(key, {}).items()}
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    names = {**loaded.names(), "ceil": lambda x, y: -(-x // y), "min": min, "max": max, "multiprocessors": multiprocessors}
-    value = lambda expression, more={}: eval(expression, {"__builtins__": {}}, {**names, **more})
+    value = evaluator({**loaded.names(), "multiprocessors": multiprocessors})
     scratch, ones = memory("scratch"), memory("ones")
     tuple_of = lambda given: given if isinstance(given, tuple) else (given,)
     to_int64 = lambda argument: cupy.int64(argument) if isinstance(argument, int) else argument

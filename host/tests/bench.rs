@@ -32,7 +32,7 @@ fn every_rung_of_every_work_is_right_at_odd_sizes() {
     let vectors = given(&["sum", "min", "max", "dot", "reverse"], &["5003"]);
     let others = given(&[], &["67x35", "1009x7", "33x47x18"]);
     let [vectors, others] =
-        [vectors, others].map(|options| bench::run(&device, &options).expect("a report"));
+        [vectors, others].map(|options| bench::run(&device, &options, |_| ()).expect("a report"));
     let rows: Vec<_> = vectors.rows.iter().chain(&others.rows).collect();
     for report in [&vectors, &others] {
         assert!(report.passed(), "{}", report.table());
@@ -61,7 +61,7 @@ fn a_kernel_that_computes_something_else_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let broken = with_mistake(folder.path(), "sum_tree_f32");
     let device = emulator(&PtxSource::at(&broken));
-    let report = bench::run(&device, &given(&["sum/f32/"], &["5003"])).expect("a report");
+    let report = bench::run(&device, &given(&["sum/f32/"], &["5003"]), |_| ()).expect("a report");
     assert!(!report.passed());
     for row in &report.rows {
         assert_eq!(row.passed, row.rung != "tree", "{}", report.table());
@@ -72,7 +72,7 @@ fn a_kernel_that_computes_something_else_is_told() {
 #[test]
 fn a_filter_that_leaves_nothing_is_an_error() {
     let device = Device::emulator(EmulatorLimits::default());
-    let error = bench::run(&device, &given(&["fft"], &["16"])).unwrap_err();
+    let error = bench::run(&device, &given(&["fft"], &["16"]), |_| ()).unwrap_err();
     assert!(matches!(error, BenchError::NothingChosen { .. }), "{error}");
     assert!(error.to_string().contains("fft"), "{error}");
 }
@@ -84,7 +84,8 @@ works = json.load(sys.stdin)["works"]
 timing = {"median": 1e-3, "p10": 1e-3, "p90": 2e-3, "samples": 30}
 row = {"implementation": "other", "rung": "r", "policy": "", "timing": timing, "check": "exactly", "passed": True}
 absent = {**row, "rung": "absent", "timing": None, "check": "skipped: no such package", "passed": False}
-json.dump({"rows": [{**row, "work": works[0]["work"]}, {**absent, "work": works[0]["work"]}], "versions": {"other": "1.0"}}, sys.stdout)
+for answer in [{"row": {**row, "work": works[0]["work"]}}, {"row": {**absent, "work": works[0]["work"]}}, {"versions": {"other": "1.0"}}]:
+    print(json.dumps(answer), flush=True)
 "#;
 
 #[test]
@@ -94,14 +95,20 @@ fn peers_are_joined_and_drawn() {
     std::fs::write(&script, PEER).unwrap();
     let options = given(&["sum/f32/tree"], &["5003"]);
     let device = emulator(&PtxSource::at(Path::new(&command::ptx_folder())));
-    let mut report = bench::run(&device, &options).expect("a report");
+    let mut report = bench::run(&device, &options, |_| ()).expect("a report");
     let works = bench::works(&options);
     let python = Path::new("python3");
-    if let Err(error @ PeersError::Start { .. }) = bench::join(&mut report, &works, python, &script)
-    {
+    let mut told = Vec::new();
+    let done = |report: &bench::Report| told.push(report.lines_from(report.rows.len() - 1));
+    let joined = bench::join(&mut report, &works, python, &script, done);
+    if let Err(error @ PeersError::Start { .. }) = joined {
         let _ = writeln!(std::io::stderr(), "SKIPPED: no Python: {error}");
         return;
     }
+    let [right, absent] = &told[..] else {
+        panic!("a row at a time: {told:?}");
+    };
+    assert!(right.contains("1.000 ms") && absent.contains("no such package"));
     let peer = &report.rows[1];
     assert_eq!(
         (peer.implementation.as_str(), peer.bytes),
@@ -127,9 +134,89 @@ fn peers_are_joined_and_drawn() {
         "{svg}"
     );
 
-    std::fs::write(&script, "raise SystemExit(3)").unwrap();
-    let error = bench::join(&mut report, &works, python, &script).unwrap_err();
-    assert!(error.to_string().contains("peer.py failed"), "{error}");
+    let mut fails_after = |end: &str| {
+        std::fs::write(&script, format!("{PEER}{end}")).unwrap();
+        let before = report.rows.len();
+        let error = bench::join(&mut report, &works, python, &script, |_| ()).unwrap_err();
+        assert_eq!(report.rows.len(), before + 2, "what was there stays");
+        error.to_string()
+    };
+    let failed = fails_after("raise SystemExit(3)");
+    assert!(failed.contains("peer.py failed"), "{failed}");
+    let no_row = fails_after("print('noise')");
+    assert!(no_row.contains("a line that is no row"), "{no_row}");
+}
+
+/// A CuPy without a GPU: the first read of an array is a fault that takes the context.
+const FAULTY_CUPY: &str = r#"
+lost = False
+class Any:
+    nbytes = 0
+    attributes = {"L2CacheSize": 1, "MultiProcessorCount": 1}
+    def __init__(self, *_): pass
+    def __getattr__(self, _): return Any()
+    def __call__(self, *_, **__): return Any()
+    def __imul__(self, _): return self
+    def __isub__(self, _): return self
+    def __getitem__(self, _):
+        global lost
+        lost = True
+        raise RuntimeError("illegal access")
+    def synchronize(self):
+        if lost: raise RuntimeError("the context is lost")
+    def __del__(self):
+        if lost: raise RuntimeError("noise")
+class cuda(Any): Device = Event = Any
+RawKernel, dtype, float32, empty, random = Any, Any, "float32", Any(), Any()
+__version__ = "0"
+"#;
+
+#[test]
+fn a_peer_that_loses_the_context_is_told_and_the_rest_is_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("cupy.py"), FAULTY_CUPY).unwrap();
+    std::fs::write(folder.path().join("torch.py"), "raise ImportError('none')").unwrap();
+    let works = r#"{"works": [
+        {"work": "reverse", "operation": "reverse", "type": "f32", "size": [9], "bytes": 72, "operations": 0},
+        {"work": "few", "operation": "conv-same", "type": "f32", "size": [99, 64], "bytes": 1, "operations": 1},
+        {"work": "many", "operation": "conv-same", "type": "f32", "size": [99, 65], "bytes": 1, "operations": 1}]}"#;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/peers.py");
+    let mut python = std::process::Command::new("python3");
+    python
+        .arg("-B")
+        .arg(script)
+        .env("PYTHONPATH", folder.path());
+    let input = folder.path().join("works");
+    std::fs::write(&input, works).unwrap();
+    python.stdin(std::fs::File::open(&input).unwrap());
+    let output = match python.output() {
+        Ok(output) => output,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no Python: {error}");
+            return;
+        }
+    };
+    let noise = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{noise}");
+    assert!(!noise.contains("noise"), "{noise}");
+    let lines: Result<Vec<serde_json::Value>, _> =
+        serde_json::Deserializer::from_slice(&output.stdout)
+            .into_iter()
+            .collect();
+    let lines = lines.expect("lines of JSON");
+    let rows = lines.iter().filter_map(|line| line.get("row"));
+    let told: Vec<_> = rows
+        .map(|row| ["work", "rung", "check"].map(|key| row[key].as_str().expect("a text")))
+        .collect();
+    assert_eq!(told[0], ["reverse", "flip", "skipped: ImportError: none"]);
+    let fault = "skipped: RuntimeError: illegal access";
+    assert_eq!(told[1], ["reverse", "out[...] = input[::-1]", fault]);
+    let lost = "skipped: cupy out[...] = input[::-1] lost the CUDA context";
+    assert!(told[2..].iter().all(|it| it[2] == lost), "{told:?}");
+    let has = |work, rung| told.contains(&[work, rung, lost]);
+    assert!(has("reverse", "dynamic"), "the twins too: {told:?}");
+    // Our rung takes 64 taps at most, and so does its twin.
+    assert!(has("few", "window") && has("many", "blocked") && !has("many", "window"));
 }
 
 #[test]
@@ -153,7 +240,7 @@ fn every_policy_that_is_searched_is_right() {
     let vectors = given(&["sum/", "min/", "max/", "dot/"], &["5003"]);
     let others = given(&[], &["150x200", "3001x7", "3001x70", "130x19x140"]);
     let tunings =
-        [vectors, others].map(|options| bench::tune(&device, &options).expect("a report"));
+        [vectors, others].map(|options| bench::tune(&device, &options, |_| ()).expect("a report"));
     let findings = || tunings.iter().flat_map(|tuning| &tuning.findings);
     let works: Vec<_> = findings().map(|it| it.work.as_str()).collect();
     for work in [
@@ -176,7 +263,7 @@ fn every_policy_that_is_searched_is_right() {
     }
     assert!(tunings.iter().all(bench::Tuning::passed));
     let none = given(&["sum/f32/single"], &["5003"]);
-    let error = bench::tune(&device, &none).unwrap_err();
+    let error = bench::tune(&device, &none, |_| ()).unwrap_err();
     assert!(matches!(error, BenchError::NothingChosen { .. }), "{error}");
 }
 
@@ -185,7 +272,7 @@ fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
     let folder = tempfile::tempdir().unwrap();
     let broken = with_mistake(folder.path(), "sum_single8_f32");
     let device = emulator(&PtxSource::at(&broken));
-    let tuning = bench::tune(&device, &given(&["sum/f32/"], &["50003"])).expect("a report");
+    let tuning = bench::tune(&device, &given(&["sum/f32/"], &["50003"]), |_| ()).expect("a report");
     let [finding] = &tuning.findings[..] else {
         panic!("{}", tuning.table());
     };

@@ -89,11 +89,16 @@ pub fn works(options: &Options) -> Vec<Work> {
     works
 }
 
-/// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on.
+/// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on. After each work `done` gets what there is so
+/// far, so that whoever ends the run early has that.
 ///
 /// # Errors
 /// When nothing is chosen, or the ceilings cannot be measured.
-pub fn run(device: &Device, options: &Options) -> Result<Report, BenchError> {
+pub fn run(
+    device: &Device,
+    options: &Options,
+    mut done: impl FnMut(&Report),
+) -> Result<Report, BenchError> {
     let works = works(options);
     if works.is_empty() {
         return Err(BenchError::NothingChosen {
@@ -105,16 +110,18 @@ pub fn run(device: &Device, options: &Options) -> Result<Report, BenchError> {
     bar.set_message("ceilings");
     let ceilings = Ceilings::measure(device)?;
     let mut inputs = Inputs::new(options.seed);
-    let mut rows = Vec::new();
-    for work in &works {
-        rows.extend(measure::work(device, work, &ceilings, &mut inputs, &bar));
-    }
-    bar.finish_and_clear();
-    Ok(Report {
+    let mut report = Report {
         run: Run::of(device, options.seed),
         ceilings,
-        rows,
-    })
+        rows: Vec::new(),
+    };
+    for work in &works {
+        let rows = measure::work(device, work, &report.ceilings, &mut inputs, &bar);
+        report.rows.extend(rows);
+        bar.suspend(|| done(&report));
+    }
+    bar.finish_and_clear();
+    Ok(report)
 }
 
 fn style() -> ProgressStyle {

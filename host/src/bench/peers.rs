@@ -1,7 +1,7 @@
 //! What others take for the same works: a script times them, here its rows are joined with ours.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -31,7 +31,7 @@ pub enum PeersError {
         how: String,
     },
     /// What it wrote is not what was asked for.
-    #[error("{} wrote no rows: {source}", script.display())]
+    #[error("{} wrote a line that is no row: {source}", script.display())]
     Answer {
         /// The script.
         script: PathBuf,
@@ -56,11 +56,12 @@ struct Asked<'a> {
     operations: u64,
 }
 
-/// What it answers.
+/// A line of its answer.
 #[derive(Deserialize)]
-struct Answer {
-    rows: Vec<Answered>,
-    versions: BTreeMap<String, String>,
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Row(Answered),
+    Versions(BTreeMap<String, String>),
 }
 
 #[derive(Deserialize)]
@@ -74,7 +75,7 @@ struct Answered {
     passed: bool,
 }
 
-/// Times the peers of the works and adds their rows.
+/// Times the peers of the works and adds their rows, each as soon as it is there; then `done` gets what there is so far.
 ///
 /// # Errors
 /// When the script cannot be run or fails. A peer that is missing is a row.
@@ -83,32 +84,44 @@ pub fn join(
     works: &[Work],
     python: &Path,
     script: &Path,
+    mut done: impl FnMut(&Report),
 ) -> Result<(), PeersError> {
-    let answer = ask(works, python, script)?;
-    report.run.versions = answer.versions;
-    for row in answer.rows {
-        let Some(work) = works.iter().find(|work| work.name() == row.work) else {
-            continue;
-        };
-        let row = Row {
-            work: row.work,
-            implementation: row.implementation,
-            rung: row.rung,
-            policy: row.policy,
-            bytes: work.bytes,
-            operations: work.operations,
-            timing: row.timing,
-            of_copy: None,
-            of_fma: None,
-            check: row.check,
-            passed: row.passed,
-        };
-        report.rows.push(row.with_shares(work, &report.ceilings));
-    }
-    Ok(())
+    ask(works, python, script, |answer| match answer {
+        Answer::Row(row) => {
+            if let Some(work) = works.iter().find(|work| work.name() == row.work) {
+                let row = row.of(work).with_shares(work, &report.ceilings);
+                report.rows.push(row);
+                done(report);
+            }
+        }
+        Answer::Versions(versions) => report.run.versions = versions,
+    })
 }
 
-fn ask(works: &[Work], python: &Path, script: &Path) -> Result<Answer, PeersError> {
+impl Answered {
+    fn of(self, work: &Work) -> Row {
+        Row {
+            work: self.work,
+            implementation: self.implementation,
+            rung: self.rung,
+            policy: self.policy,
+            bytes: work.bytes,
+            operations: work.operations,
+            timing: self.timing,
+            of_copy: None,
+            of_fma: None,
+            check: self.check,
+            passed: self.passed,
+        }
+    }
+}
+
+fn ask(
+    works: &[Work],
+    python: &Path,
+    script: &Path,
+    mut answered: impl FnMut(Answer),
+) -> Result<(), PeersError> {
     let question = Question {
         works: works
             .iter()
@@ -142,11 +155,22 @@ fn ask(works: &[Work], python: &Path, script: &Path) -> Result<Answer, PeersErro
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(&text);
     }
-    let output = child.wait_with_output().map_err(start)?;
-    if !output.status.success() {
-        return Err(failed(output.status.to_string()));
+    let mut wrong = Ok(());
+    if let Some(stdout) = child.stdout.take() {
+        // All lines are read, also behind a wrong one: the script waits for that.
+        for line in BufReader::new(stdout).lines() {
+            let line = line.map_err(serde_json::Error::io);
+            match line.and_then(|line| serde_json::from_str(&line)) {
+                Ok(answer) => answered(answer),
+                Err(error) => wrong = wrong.and(Err(error)),
+            }
+        }
     }
-    serde_json::from_slice(&output.stdout).map_err(|source| PeersError::Answer {
+    let status = child.wait().map_err(start)?;
+    if !status.success() {
+        return Err(failed(status.to_string()));
+    }
+    wrong.map_err(|source| PeersError::Answer {
         script: script.to_owned(),
         source,
     })
@@ -154,31 +178,42 @@ fn ask(works: &[Work], python: &Path, script: &Path) -> Result<Answer, PeersErro
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::bench::{Options, works};
 
     #[test]
-    fn every_rung_has_a_twin_in_cuda_cpp() {
+    fn every_rung_has_a_twin_in_cuda_cpp_and_none_where_it_is_not() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/twins");
-        let mut twins = BTreeSet::new();
+        let mut twins = BTreeMap::new();
         for file in std::fs::read_dir(folder).expect("the folder of twins") {
             let text = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
             for line in text.lines().filter_map(|line| line.strip_prefix("//! ")) {
                 let twin: serde_json::Value = serde_json::from_str(line).expect("a twin as JSON");
                 if twin["by"] == "nvcc" {
-                    let name = |key: &str| twin[key].as_str().map(str::to_owned);
-                    twins.insert((name("works"), name("rung")));
+                    let name = |key: &str| twin[key].as_str().expect("a name").to_owned();
+                    let when = twin["when"].as_str().map(str::to_owned);
+                    twins.insert((name("works"), name("rung")), when);
                 }
             }
         }
         for work in works(&Options::default()) {
+            let works = format!("{}/{}", work.operation, work.ty);
+            let has = |rung: &str| work.rungs.iter().any(|it| it.name == rung);
             // What the launcher takes by itself is one of the other rungs.
             for rung in work.rungs.iter().filter(|rung| rung.name != "default") {
-                let works = format!("{}/{}", work.operation, work.ty);
-                let twin = (Some(works), Some(rung.name.clone()));
-                assert!(twins.contains(&twin), "{twin:?} is missing in bench/twins");
+                let twin = (works.clone(), rung.name.clone());
+                assert!(
+                    twins.contains_key(&twin),
+                    "{twin:?} is missing in bench/twins"
+                );
+            }
+            let of_work = twins.iter().filter(|it| it.0.0 == works);
+            for ((_, rung), when) in of_work.filter(|it| !has(&it.0.1)) {
+                let name = work.name();
+                assert!(
+                    when.is_some(),
+                    "{name} has no {rung}: its twin needs `when`"
+                );
             }
         }
     }

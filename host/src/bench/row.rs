@@ -204,6 +204,12 @@ impl Report {
         )
     }
 
+    /// The table's lines from this row on.
+    pub fn lines_from(&self, first: usize) -> String {
+        let lines: Vec<_> = self.rows.iter().skip(first).map(Row::cells).collect();
+        lines_up(&lines, 3..10)
+    }
+
     /// A table for a terminal.
     pub fn table(&self) -> String {
         let mut lines = vec![HEADING.map(str::to_owned)];

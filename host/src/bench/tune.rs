@@ -80,11 +80,16 @@ const LEAST_GAIN: f64 = 0.01;
 /// How many times the two are timed again.
 const TURNS: usize = 3;
 
-/// Searches the works whose name contains one of the filter's texts; all when there are none.
+/// Searches the works whose name contains one of the filter's texts; all when there are none. After each work `done` gets what there is so
+/// far.
 ///
 /// # Errors
 /// When filter and sizes leave nothing, or the device fails.
-pub fn tune(device: &Device, options: &Options) -> Result<Tuning, BenchError> {
+pub fn tune(
+    device: &Device,
+    options: &Options,
+    mut done: impl FnMut(&Tuning),
+) -> Result<Tuning, BenchError> {
     let searches = searches(options, device.properties());
     if searches.is_empty() {
         return Err(BenchError::NothingChosen {
@@ -94,13 +99,16 @@ pub fn tune(device: &Device, options: &Options) -> Result<Tuning, BenchError> {
     let steps: usize = searches.iter().map(|it| it.work.rungs.len() + 1).sum();
     let bar = ProgressBar::new(steps as u64).with_style(super::style());
     let mut inputs = Inputs::new(options.seed);
-    let search = |search: &Search| search.run(device, &mut inputs, &bar);
-    let findings = searches.iter().map(search).collect();
-    bar.finish_and_clear();
-    Ok(Tuning {
+    let mut tuning = Tuning {
         run: Run::of(device, options.seed),
-        findings,
-    })
+        findings: Vec::new(),
+    };
+    for search in &searches {
+        tuning.findings.push(search.run(device, &mut inputs, &bar));
+        bar.suspend(|| done(&tuning));
+    }
+    bar.finish_and_clear();
+    Ok(tuning)
 }
 
 fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
@@ -229,6 +237,17 @@ impl Tuning {
     /// Whether the launcher's choice was right for each work.
     pub fn passed(&self) -> bool {
         self.findings.iter().all(Finding::passed)
+    }
+
+    /// The line of the last work.
+    pub fn latest(&self) -> String {
+        let lines: Vec<_> = self
+            .findings
+            .last()
+            .map(Finding::cells)
+            .into_iter()
+            .collect();
+        lines_up(&lines, 1..4)
     }
 
     /// A line for each work, and what should change.

@@ -48,7 +48,8 @@ pub(super) struct Arguments {
         requires = "peers"
     )]
     python: PathBuf,
-    /// Where to write results.json, results.md and results.svg; with --peers target/bench, unless said otherwise
+    /// Where to write results.json, results.md and results.svg, after each work what there is so far; with --peers target/bench, unless
+    /// said otherwise
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -71,24 +72,39 @@ impl Choice {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Failure> {
     let device = gpu(global)?;
     let options = arguments.choice.options();
-    let mut report = bench::run(&device, &options)?;
-    if let Some(script) = &arguments.peers {
-        // The peers find the memory that the device's kernels had.
-        drop(device);
-        let works = bench::works(&options);
-        bench::join(&mut report, &works, &arguments.python, script)?;
-    }
     let folder = match (&arguments.output, &arguments.peers) {
         (Some(folder), _) => Some(folder.as_path()),
         (None, Some(_)) => Some(Path::new("target/bench")),
         (None, None) => None,
     };
+    let write = |report: &Report| match folder {
+        Some(folder) => write(report, folder),
+        None => Ok(()),
+    };
+    let mut told = 0;
+    let mut so_far = |report: &Report| {
+        report::note(&report.lines_from(told));
+        told = report.rows.len();
+        // What is wrong with the folder is told when all is done.
+        let _ = write(report);
+    };
+    let mut report = bench::run(&device, &options, &mut so_far)?;
+    if let Some(script) = &arguments.peers {
+        // The peers find the memory that the device's kernels had.
+        drop(device);
+        let works = bench::works(&options);
+        bench::join(&mut report, &works, &arguments.python, script, so_far)?;
+    }
+    write(&report)?;
     if let Some(folder) = folder {
-        write(&report, folder)?;
+        let files = FILES.map(|name| folder.join(name).display().to_string());
+        report::note(&format!("{} written", files.join(", ")));
     }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))
 }
+
+const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];
 
 /// Writes the results for machines, for a document, and as a picture.
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
@@ -97,14 +113,8 @@ fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     let json =
         serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
     let picture = bench::svg(report).map_err(Failure::new)?;
-    for (name, text) in [
-        ("results.json", json),
-        ("results.md", report.markdown()),
-        ("results.svg", picture),
-    ] {
-        let path = folder.join(name);
-        OutputFile::prepare(&path)?.write(text.as_bytes())?;
-        report::note(&format!("{} written", path.display()));
+    for (name, text) in FILES.iter().zip([json, report.markdown(), picture]) {
+        OutputFile::prepare(&folder.join(name))?.write(text.as_bytes())?;
     }
     Ok(())
 }
