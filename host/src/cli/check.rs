@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ptx_emulator::report::{self, Sources, Style};
-use ptx_emulator::{CheckOptions, CheckReport, Emulator, Limits, Severity};
+use ptx_emulator::{CheckOptions, CheckReport, Severity};
 
 use super::Global;
 use super::failure::Failure;
@@ -13,9 +13,6 @@ use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::Report;
 use crate::device::DeviceChoice;
 use crate::io::OutputFile;
-
-/// Instructions of a launch after which a loop is taken for endless: seconds.
-const STEPS: u64 = 100_000_000;
 
 const EXIT_CODES: &str =
     "Exit codes: 0 nothing was found, 1 something was, 2 the check could not be made.";
@@ -40,9 +37,6 @@ pub(super) struct Arguments {
     /// Different findings to keep, at most
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
-    /// Instructions of the launch, at most, each counted for the threads of a warp together
-    #[arg(long, value_name = "N", default_value_t = STEPS)]
-    steps: u64,
     /// The form of the report; --json is --format json
     #[arg(long, default_value = "text")]
     format: Format,
@@ -98,10 +92,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let place = arguments.output.as_deref().map(OutputFile::prepare);
     let place = place.transpose()?;
 
-    let emulator = Emulator::new(Limits {
-        warp_instructions: arguments.steps,
-        ..Limits::default()
-    });
+    let emulator = arguments.launch.emulator();
     let loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &arguments.launch.args, &emulator)?;
     let config = arguments.launch.config();

@@ -1,7 +1,6 @@
 //! `blockwise profile`.
 
 use clap::{Args, Subcommand};
-use ptx_emulator::Emulator;
 use ptx_emulator::metrics::DeviceModel;
 use serde_json::json;
 
@@ -186,7 +185,7 @@ fn run_workload(
 fn run_file(arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
     let (ptx, module) = launch.read()?;
     let kernel = launch.kernel(&module, "blockwise profile ptx")?;
-    let emulator = Emulator::new(EmulatorLimits::default());
+    let emulator = launch.emulator();
     let loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
     let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());

@@ -238,4 +238,11 @@ fn a_kernel_of_any_ptx() {
         fault.stderr.starts_with("error: out of bounds"),
         "{fault:?}"
     );
+    let endless = STRIDED.replace("    ret;", "LOOP: bra LOOP;");
+    std::fs::write(folder.path().join("k.ptx"), endless).expect("a file");
+    let endless = run("profile ptx k.ptx --block 64 --arg u32[512] --steps 1000").ends(2);
+    assert!(
+        endless.stderr.starts_with("error: step limit"),
+        "{endless:?}"
+    );
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ptx_emulator::{Entry, LaunchConfig, Module};
+use ptx_emulator::{Emulator, Entry, LaunchConfig, Limits, Module};
 
 use crate::cli::failure::Failure;
 use crate::device::PtxFile;
@@ -17,6 +17,9 @@ Arguments, one --arg for each parameter in order:
   slice:f32[1024]=iota     two parameters, address and length: a Rust slice; slice:f32[]=x.npy takes the file's length
   'f32[64] -> out.npy'     any buffer, saved after the launch
   bytes:00ff               the bytes of a struct that is passed by value";
+
+/// Instructions of a launch after which a loop is taken for endless: seconds.
+const STEPS: u64 = 100_000_000;
 
 /// Which kernel, on how many blocks and threads, with what.
 #[derive(Args)]
@@ -36,6 +39,9 @@ pub(in crate::cli) struct Launch {
     /// Bytes of the dynamic shared array
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
+    /// Instructions of the launch, at most, each counted for the threads of a warp together
+    #[arg(long, value_name = "N", default_value_t = STEPS)]
+    steps: u64,
     /// An argument: see below
     #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub(in crate::cli) args: Vec<String>,
@@ -85,6 +91,14 @@ impl Launch {
                 named.copied().ok_or_else(|| Failure::new(missing()))
             }
         }
+    }
+
+    /// An emulator that ends an endless loop.
+    pub(in crate::cli) fn emulator(&self) -> Emulator {
+        Emulator::new(Limits {
+            warp_instructions: self.steps,
+            ..Limits::default()
+        })
     }
 
     pub(in crate::cli) fn config(&self) -> LaunchConfig {
