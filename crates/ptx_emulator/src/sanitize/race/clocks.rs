@@ -128,9 +128,7 @@ impl Block {
             return rest;
         };
         let first = record.warp - record.warp % self.warps.len() as u32;
-        lanes(rest)
-            .filter(|&lane| !knowledge.covers(record, lane, first))
-            .fold(0, |lanes, lane| lanes | 1 << lane)
+        knowledge.lacks(record, rest, first)
     }
 
     /// The time that has passed for a warp when it tells others of what it did.

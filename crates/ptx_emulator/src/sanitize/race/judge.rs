@@ -77,9 +77,8 @@ impl Act<'_> {
                 continue;
             }
             // The bytes of a word, and the words of a vector, mostly meet the same access: that is one hazard.
-            let known = hazards.iter().any(|known| known.earlier == *record);
-            if let Relation::Race(lane) = self.relation(record)
-                && !known
+            if !hazards.iter().any(|known| known.earlier == *record)
+                && let Relation::Race(lane) = self.relation(record)
             {
                 hazards.push(Hazard {
                     earlier: *record,

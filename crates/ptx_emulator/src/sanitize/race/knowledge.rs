@@ -92,12 +92,23 @@ impl Knowledge {
         self.len() >= other.len() && other.0.iter().all(held)
     }
 
-    /// Whether a lane's part of an access is in it; `first` is the first warp of that lane's block.
-    pub(super) fn covers(&self, record: &Record, lane: usize, first: u32) -> bool {
+    /// Those of an access's lanes whose part is not in it; `first` is the first warp of their block.
+    pub(super) fn lacks(&self, record: &Record, lanes: u32, first: u32) -> u32 {
         let holds = |who| record.time < self.time(who);
-        holds(Who::Block(first))
-            || holds(Who::Warp(record.warp))
-            || holds(Who::Thread(record.warp, lane as u8))
+        if holds(Who::Block(first)) || holds(Who::Warp(record.warp)) {
+            return 0;
+        }
+        // The threads of a warp stand one behind the other.
+        let (Ok(threads) | Err(threads)) = self.find(Who::Thread(record.warp, 0));
+        let known = self.0[threads..]
+            .iter()
+            .map_while(|&(who, time)| match who {
+                Who::Thread(warp, lane) if warp == record.warp => Some((lane, time)),
+                _ => None,
+            });
+        known
+            .filter(|&(_, time)| record.time < time)
+            .fold(lanes, |lanes, (lane, _)| lanes & !(1 << lane))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -179,6 +190,25 @@ mod tests {
         later.add_thread(3, 0, 9);
         let later = union([&of(0..12), &Some(Arc::new(later))]).expect("it is not nothing");
         assert_eq!((later.len(), later.time(Who::Thread(3, 0))), (12, 9));
+    }
+
+    #[test]
+    fn an_access_is_known_by_block_by_warp_or_by_thread() {
+        let record = |warp| Record::new(5, warp, 0b1111, 0, true);
+        let mut knowledge = Knowledge::default();
+        for (warp, lane, time) in [(7, 3, 9), (8, 0, 6), (8, 1, 5), (8, 3, 6), (9, 2, 9)] {
+            knowledge.add_thread(warp, lane, time);
+        }
+        assert_eq!(knowledge.lacks(&record(8), 0b1111, 8), 0b0110);
+        assert_eq!(knowledge.lacks(&record(8), 0b0010, 8), 0b0010);
+        assert_eq!(knowledge.lacks(&record(10), 0b1111, 8), 0b1111);
+        knowledge.add_warp(8, 5);
+        knowledge.add_block(8, 5);
+        assert_eq!(knowledge.lacks(&record(8), 0b1111, 8), 0b0110);
+        knowledge.add_warp(8, 6);
+        assert_eq!(knowledge.lacks(&record(8), 0b1111, 8), 0);
+        knowledge.add_block(8, 6);
+        assert_eq!(knowledge.lacks(&record(10), 0b1111, 8), 0);
     }
 
     #[test]
