@@ -40,7 +40,7 @@ pub struct MatmulOptions {
     pub kernel: Option<MatmulKernel>,
     /// Blocks along each of x and y, at most.
     pub grid_cap: Option<u32>,
-    /// The instance of `pipelined`. `None` takes [`Tiles::Wide`].
+    /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns, takes the fastest that does.
     pub tiles: Option<Tiles>,
 }
 
@@ -95,7 +95,7 @@ pub fn plan<T: Float>(
             plan_by_tile::<T>(kernel, register_tile::SIDE, shape, options, properties)
         }
         kernel @ MatmulKernel::Pipelined => {
-            let tiles = options.tiles.unwrap_or(Tiles::Wide);
+            let tiles = tiles(options.tiles, shape, properties);
             plan_by_policy::<T>(kernel, tiles, shape, options, properties)
         }
     }?;
@@ -111,6 +111,23 @@ fn choose<T: Float>(shape: MatmulShape) -> MatmulKernel {
         MatmulKernel::Pipelined
     } else {
         MatmulKernel::Tiled
+    }
+}
+
+/// The instance of `pipelined`: the one that is asked for, if it fits, or the fastest.
+fn tiles(asked: Option<Tiles>, shape: MatmulShape, properties: &DeviceProperties) -> Tiles {
+    if let Some(tiles) = asked.filter(|tiles| tiles.fit(shape.cols)) {
+        return tiles;
+    }
+    let at_once = properties.multiprocessors_to_fill() as usize;
+    let wide = Tiles::Wide.policy().tiles(shape.rows, shape.cols);
+    let most = wide.div_ceil(at_once).saturating_mul(at_once);
+    if !Tiles::Wide.fit(shape.cols) {
+        Tiles::Ragged
+    } else if wide.saturating_mul(100) >= most.saturating_mul(policy::WIDE_BUSY) {
+        Tiles::Wide
+    } else {
+        Tiles::Tall
     }
 }
 
@@ -148,8 +165,7 @@ fn plan_by_policy<T: Float>(
         });
     }
     let policy = instance.policy();
-    let tiles = shape.rows.div_ceil(policy.rows);
-    let tiles = tiles.saturating_mul(shape.cols.div_ceil(policy.cols));
+    let tiles = policy.tiles(shape.rows, shape.cols);
     plan_1d(
         entry::<T>(kernel, instance.suffix()),
         blocks_for(tiles, 1, options.grid_cap, properties.max_grid[0]),
@@ -304,11 +320,11 @@ mod tests {
                 .expect("allowed")
                 .expect("there are outputs")
         }
-        let large = planned::<f32>(shape(1100, 5, 1000), None);
+        let large = planned::<f32>(shape(2000, 5, 2000), None);
         assert_eq!(large.kernel, "matmul_pipelined_f32");
-        assert_eq!((large.grid, large.block), ([72, 1, 1], [128, 1, 1]));
-        assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 128));
-        for small in [shape(500, 5, 500), shape(64, 5, 40_000)] {
+        assert_eq!((large.grid, large.block), ([128, 1, 1], [256, 1, 1]));
+        assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 256));
+        for small in [shape(500, 5, 500), shape(63, 5, 40_000)] {
             assert_eq!(planned::<f32>(small, None).kernel, "matmul_tiled_f32");
         }
         let doubles = planned::<f64>(shape(1100, 5, 1000), None);
@@ -319,17 +335,32 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_is_asked_for_is_taken_with_its_own_tiles() {
-        let options = MatmulOptions {
-            kernel: Some(MatmulKernel::Pipelined),
-            tiles: Some(Tiles::Tall),
-            ..MatmulOptions::default()
+    fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
+        let planned = |tiles, rows, cols| {
+            let options = MatmulOptions {
+                kernel: Some(MatmulKernel::Pipelined),
+                tiles,
+                ..MatmulOptions::default()
+            };
+            let plan = plan::<f32>(shape(rows, 5, cols), &options, &h200());
+            plan.expect("allowed").expect("outputs")
         };
-        let plan = plan::<f32>(shape(300, 5, 129), &options, &h200());
-        let plan = plan.expect("allowed").expect("outputs");
-        assert_eq!(plan.kernel, "matmul_pipelined_tall_f32");
-        assert_eq!((plan.grid, plan.block), ([9, 1, 1], [128, 1, 1]));
-        assert_eq!(plan.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
+        let asked = planned(Some(Tiles::Ragged), 300, 128);
+        assert_eq!(asked.kernel, "matmul_pipelined_ragged_f32");
+        assert_eq!((asked.grid, asked.block), ([6, 1, 1], [128, 1, 1]));
+        assert_eq!(asked.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
+        for tiles in [None, Some(Tiles::Wide), Some(Tiles::Tall)] {
+            let odd = planned(tiles, 4096, 4097);
+            assert_eq!(odd.kernel, "matmul_pipelined_ragged_f32");
+        }
+        // 128, 118 and 133 tiles for 132 multiprocessors.
+        for (rows, cols, kernel) in [
+            (2048, 2048, "matmul_pipelined_f32"),
+            (128, 118 * 256, "matmul_pipelined_tall_f32"),
+            (128, 133 * 256, "matmul_pipelined_tall_f32"),
+        ] {
+            assert_eq!(planned(None, rows, cols).kernel, kernel, "{rows} x {cols}");
+        }
     }
 
     #[test]

@@ -34,25 +34,50 @@ pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
-/// Starts to copy one element to shared memory; zero unless `inside`, and then `source` is not read.
+/// Starts to copy one element, or [`VECTOR`](super::policy::VECTOR) of them, to shared memory; zeros unless `inside`, and then `source` is not read.
 ///
 /// # Safety
-/// `slot` is a word of shared memory and `source` an element of global memory, and they stay so until the copy was waited for.
+/// `slot` is as many words of shared memory and `source` as many elements of global memory, both aligned to their size, and they stay so until
+/// the copy was waited for.
 #[gpu_only]
 #[inline(always)]
-pub(super) unsafe fn copy(slot: u32, source: *const f32, inside: bool) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        core::arch::asm!(
-            "{{",
-            ".reg .u64 global;",
-            "cvta.to.global.u64 global, {source};",
-            "cp.async.ca.shared.global [{slot}], [global], 4, {valid};",
-            "}}",
-            slot = in(reg32) slot,
-            source = in(reg64) source,
-            valid = in(reg32) if inside { 4 } else { 0 },
-            options(nostack),
-        )
+pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside: bool) {
+    macro_rules! copy {
+        ($cache:literal, $bytes:literal) => {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                core::arch::asm!(
+                    "{{",
+                    ".reg .u64 global;",
+                    "cvta.to.global.u64 global, {source};",
+                    concat!("cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
+                    "}}",
+                    slot = in(reg32) slot,
+                    source = in(reg64) source,
+                    valid = in(reg32) if inside { $bytes } else { 0 },
+                    options(nostack),
+                )
+            }
+        };
     }
+    match elements {
+        super::policy::VECTOR => copy!("cg", 16),
+        _ => copy!("ca", 4),
+    }
+}
+
+/// The same element in a register that `ptxas` cannot take for the one that it came from.
+///
+/// A store of 16 bytes wants its four registers side by side, and `ptxas` then gives such registers to the sums from the start: of the 1024 FMAs of a
+/// round of [`Tiles::Wide`](super::policy::Tiles::Wide), 565 would find operands in the same bank of registers, and take two cycles, where 150 do
+/// with this (counted in the machine code of ptxas 13.0).
+#[gpu_only]
+#[inline(always)]
+pub(super) fn moved(element: f32) -> f32 {
+    let zero: u32;
+    // SAFETY: reads a register that is 0 in blocks of one dimension.
+    unsafe {
+        core::arch::asm!("mov.u32 {zero}, %tid.z;", zero = out(reg32) zero, options(pure, nomem, nostack));
+    }
+    f32::from_bits(element.to_bits() ^ zero)
 }

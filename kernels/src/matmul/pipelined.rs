@@ -4,7 +4,7 @@
 //! ahead, so that no thread waits for it; fragments come from shared memory 16 bytes at a time, one step of k ahead; one barrier
 //! a stage instead of two.
 //!
-//! - Loads: see `stage.rs`. Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
+//! - Loads: see `stage.rs`, and [`Tiles`] for what the instances copy at once. Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
 //! - A warp has 8 × 4 lanes, each with 8 rows and, in the instance [`Tiles::Wide`], 16 columns: 64 × 64 elements. Neighbouring lanes share
 //!   rows, those two apart share columns: the hardware then reads 16 lanes at once, without bank conflicts.
 //! - A thread walks through its columns, and in them up and down through the rows, so that neighbouring FMAs share an operand. Sums run
@@ -12,16 +12,11 @@
 //! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all reads of this stage before the
 //!   copies that replace it.
 //!
-//! [`Tiles::Wide`] measured on an H200 (driver 580), medians of 30, beside cuBLAS SGEMM in the same run, before the grid's second dimension was walked
-//! through and for an entry whose source is otherwise the same. Copies of B of 16 bytes were slower; why was not measured. ncu showed
-//! more dispatch stalls than cuBLAS's kernel in earlier variants (0.49 against 0.14 an issue), which suggests register banks:
-//!
-//! | size | this | 16-byte copies of B | `register_tile` | cuBLAS |
-//! | --- | --- | --- | --- | --- |
-//! | 2048³ | 44.8 TFLOP/s | 41.5 | 28.7 | 50.2 |
-//! | 4096³ | 47.5 | 42.2 | 28.3 | 51.2 |
-//! | 8192³ | 48.3 | 42.5 | 27.8 | 51.1 |
-//! | 4093 × 4099 × 4111 | 35.2 | | 28.0 | 47.0 |
+//! Where no thread waits for memory, every other cycle counts. On an H200 an FMA takes a second one when its operands come from one bank of
+//! registers, the even or the odd ones, or when none of them is left from the FMA before. The walk above, with registers as `ptxas` 13.0 gives them
+//! out, leaves 150 such cycles for the 1024 FMAs of a round of [`Tiles::Wide`]. With A's tile as it lies in memory, so that vectors come in along
+//! the inner extent, there are 767 for 2048 FMAs instead of 166, and 0.84 to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. What the instances reach
+//! is at [`Tiles`].
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
 use cuda_std::prelude::*;
@@ -30,6 +25,7 @@ use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
+use crate::pack::Pack;
 use crate::unroll::unrolled;
 
 /// Rows of C that a thread owns.
@@ -62,7 +58,8 @@ macro_rules! kernels {
         /// of C.
         ///
         /// # Safety
-        /// The crate's rules; the matrices have those sizes; the block is as stated.
+        /// The crate's rules; the matrices have those sizes; the block is as stated; the instance [fits](Tiles::fit) the columns, and if it moves
+        /// vectors, B and C begin at multiples of 16 bytes.
         $(#[$kernel])*
         pub unsafe fn $name(
             a: &[f32],
@@ -87,10 +84,12 @@ macro_rules! kernels {
     )*};
 }
 kernels! {
-    #[kernel]
+    #[kernel(max_threads = 256, min_blocks = 1)]
     matmul_pipelined_f32: Tiles::Wide;
     #[kernel(max_threads = 128, min_blocks = 3)]
     matmul_pipelined_tall_f32: Tiles::Tall;
+    #[kernel(max_threads = 128, min_blocks = 3)]
+    matmul_pipelined_ragged_f32: Tiles::Ragged;
 }
 
 /// # Safety
@@ -203,11 +202,24 @@ unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
 
         unrolled::<ROWS>(|i| {
             let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
-            unrolled::<COLS>(|j| {
-                let col = left + col + j / VECTOR * LANE_COLS * VECTOR + j % VECTOR;
-                if row < of.rows && col < of.cols {
-                    // SAFETY: inside C, and only this thread has this row and column.
-                    unsafe { c.add(row * of.cols + col).write(sums[i][j]) };
+            unrolled::<WIDE>(|j| {
+                let col = left + col + j * LANE_COLS * VECTOR;
+                let to = c.wrapping_add(row * of.cols + col);
+                let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
+                // SAFETY: inside C, and only this thread has this row and these columns; `to` is aligned where columns come in vectors.
+                if policy.vector == VECTOR {
+                    if row < of.rows && col < of.cols {
+                        unsafe {
+                            to.cast::<Pack<f32, VECTOR>>()
+                                .write(Pack(sums.map(asm::moved)))
+                        };
+                    }
+                } else {
+                    unrolled::<VECTOR>(|lane| {
+                        if row < of.rows && col + lane < of.cols {
+                            unsafe { to.wrapping_add(lane).write(sums[lane]) };
+                        }
+                    });
                 }
             });
         });

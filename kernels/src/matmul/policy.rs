@@ -6,19 +6,34 @@ pub const VECTOR: usize = 4;
 /// Elements of C from which on the tuned kernels are faster than [`tiled`](super::tiled), whose smaller tiles keep more
 /// multiprocessors busy; and rows, or columns, of C below which they are not, for most of a tile of theirs would be empty.
 ///
-/// Measured on an H200 (driver 580), medians of 30, in microseconds with the launch:
+/// Measured on an H200 (driver 580, 2026-11-21), medians of 60, cuBLAS SGEMM's time over the kernel's:
 ///
-/// | product | tiled | pipelined |
+/// | product | tiled | pipelined, [`Tall`](Tiles::Tall) |
 /// | --- | --- | --- |
-/// | 256³ | 12 | 35 |
-/// | 512³ | 41 | 59 |
-/// | 1024³ | 278 | 107 |
-/// | 64 × 4096 × 4096 | 315 | 391 |
-/// | 4096 × 4096 × 64 | 335 | 481 |
-/// | 4096 × 4096 × 32 | 214 | 537 |
-pub const TUNED_FROM: usize = 512 * 1024;
+/// | 256³ | 1.64 | 1.00 |
+/// | 512³ | 0.40 | 0.54 |
+/// | 768³ | 0.30 | 0.82 |
+/// | 64 × 4096 × 4096 | 0.18 | 0.28 |
+/// | 4096 × 4096 × 64 | 0.19 | 0.30 |
+pub const TUNED_FROM: usize = 256 * 1024;
 /// See [`TUNED_FROM`].
-pub const TUNED_SIDE: usize = 96;
+pub const TUNED_SIDE: usize = 64;
+
+/// Percent of the multiprocessors that [`Wide`](Tiles::Wide) tiles, of which each has one at a time, must keep busy on the average: with fewer
+/// [`Tall`](Tiles::Tall) is faster.
+///
+/// Measured as above:
+///
+/// | product | busy | Wide | Tall |
+/// | --- | --- | --- | --- |
+/// | 1024³ | 24 % | 0.34 | 1.03 |
+/// | 1536³ | 55 % | 0.74 | 0.93 |
+/// | 3072³ | 73 % | 0.85 | 1.09 |
+/// | 1792³ | 74 % | 0.90 | 1.16 |
+/// | 2048³ | 97 % | 1.01 | 0.94 |
+/// | 4096³ | 97 % | 1.01 | 0.97 |
+/// | 8192³ | 97 % | 1.01 | 1.00 |
+pub const WIDE_BUSY: usize = 90;
 
 /// How a block of the tuned kernels divides its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +50,8 @@ pub struct Policy {
     pub warp_rows: usize,
     /// Columns of C that a warp computes.
     pub warp_cols: usize,
+    /// Elements that a copy from B and a store to C move: 1 or [`VECTOR`], of which the columns must be a multiple.
+    pub vector: usize,
     /// Rows of tiles that neighbouring blocks walk through column by column, so that the blocks of a moment share operands in
     /// the L2 cache.
     pub group: usize,
@@ -42,37 +59,41 @@ pub struct Policy {
 
 /// Tiles of [`pipelined`](super::pipelined), which has an instance for each. `blockwise tune` compares them on the device at hand.
 ///
-/// Share of cuBLAS SGEMM's speed on an H200 (driver 580, 2026-11-21):
+/// cuBLAS SGEMM's time over theirs on an H200 (driver 580, 2026-11-21), medians of 10 to 60 in one run:
 ///
-/// | | 2048³ | 4096³ | 8192³ |
-/// | --- | --- | --- | --- |
-/// | **[`Wide`](Self::Wide)**, the launcher's choice | 0.88 | 0.92 | 0.87 to 0.94 |
-/// | a prototype with the policy of [`Tall`](Self::Tall), whose source is lost | 0.931 | 0.957 | 0.988 |
-///
-/// The instance in this tree was not timed yet: `ptxas` gives it 168 registers, so that an H200 has 12 warps on a multiprocessor at once, not
-/// 8.
+/// | | 2048³ | 4096³ | 8192³ | 4093 × 4099 × 4111 |
+/// | --- | --- | --- | --- | --- |
+/// | [`Wide`](Self::Wide) | 1.01 | 1.01 | 1.01 | |
+/// | [`Tall`](Self::Tall) | 0.94 | 0.97 | 1.00 | |
+/// | [`Ragged`](Self::Ragged) | 0.88 | 0.91 | 0.94 | 0.93 |
+/// | 128 × 256 with single elements | 0.93 | 0.96 | 0.98 | 0.76 |
+/// | 128 × 128 with vectors, 128 threads | 0.95 | 0.98 | 1.00 | |
+/// | 128 × 128 with single elements, 128 threads | 0.89 | 0.91 | 0.93 | 0.74 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiles {
-    /// 128 × 128: the fewest reads of shared memory.
+    /// 128 × 256, a block on a multiprocessor: the fewest reads of shared memory. The columns are a multiple of [`VECTOR`].
     Wide,
-    /// 128 × 64, and half as many elements a thread: more threads at once.
+    /// 128 × 64, three blocks on a multiprocessor: more tiles, which fill the device better. The columns are a multiple of [`VECTOR`].
     Tall,
+    /// As [`Tall`](Self::Tall), for any columns.
+    Ragged,
 }
 
 impl Tiles {
     /// Every instance.
-    pub const ALL: [Self; 2] = [Self::Wide, Self::Tall];
+    pub const ALL: [Self; 3] = [Self::Wide, Self::Tall, Self::Ragged];
 
     /// How a block divides its work.
     pub const fn policy(self) -> Policy {
         match self {
             Self::Wide => Policy {
                 rows: 128,
-                cols: 128,
+                cols: 256,
                 inner: 8,
                 stages: 4,
                 warp_rows: 64,
                 warp_cols: 64,
+                vector: VECTOR,
                 group: 8,
             },
             Self::Tall => Policy {
@@ -82,9 +103,19 @@ impl Tiles {
                 stages: 3,
                 warp_rows: 64,
                 warp_cols: 32,
+                vector: VECTOR,
                 group: 8,
             },
+            Self::Ragged => Policy {
+                vector: 1,
+                ..Self::Tall.policy()
+            },
         }
+    }
+
+    /// Whether the instance can compute that many columns of C.
+    pub const fn fit(self, cols: usize) -> bool {
+        cols.is_multiple_of(self.policy().vector)
     }
 
     /// What the kernels' names have behind `pipelined`.
@@ -92,6 +123,7 @@ impl Tiles {
         match self {
             Self::Wide => "",
             Self::Tall => "_tall",
+            Self::Ragged => "_ragged",
         }
     }
 }
@@ -121,6 +153,12 @@ impl Policy {
     /// Bytes of dynamic shared memory.
     pub const fn shared_bytes(&self) -> usize {
         4 * self.stages * self.words()
+    }
+
+    /// Tiles of a rows × cols matrix; at most `usize::MAX`.
+    pub const fn tiles(&self, rows: usize, cols: usize) -> usize {
+        rows.div_ceil(self.rows)
+            .saturating_mul(cols.div_ceil(self.cols))
     }
 
     /// The first row and column of tile number `tile` of a rows × cols matrix; `None` behind the last.
@@ -155,6 +193,7 @@ mod tests {
             stages: 3,
             warp_rows: 10,
             warp_cols: 20,
+            vector: 1,
             group: 4,
         };
         for (rows, cols) in [(1, 1), (40, 60), (95, 61), (130, 19)] {

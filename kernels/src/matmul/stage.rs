@@ -1,7 +1,7 @@
 //! A stage of the tuned kernel: tiles of A and B that arrive in shared memory while the block computes with earlier ones.
 //!
-//! A's tile is stored transposed, for a thread reads several rows of one column at once; B's as it lies in memory. A copy moves one
-//! element, so that rows of any length will do.
+//! A's tile is stored transposed, for a thread reads several rows of one column at once, and a copy from A moves one element; B's lies as in
+//! memory, and a copy from B moves as many elements as the policy says: one, so that rows of any length will do, or a vector.
 //!
 //! The tiles along the inner extent start with the ragged one, whose end is filled with zeros: all others are whole, and their
 //! copies need no guard. Rows of A and columns of B beyond the matrices are replaced by the last ones, whose products nobody
@@ -54,12 +54,13 @@ impl<'a> Copies<'a> {
     ) -> Self {
         let t = thread::thread_idx_x() as usize;
         let (row, a_inner) = (t / policy.inner, t % policy.inner);
-        let (b_inner, col) = (t / policy.cols, t % policy.cols);
+        let copies = policy.cols / policy.vector;
+        let (b_inner, col) = (t / copies, t % copies * policy.vector);
         let source = |i: usize| {
             let row = (top + row + i * Self::rows_at_once(policy)).min(of.rows - 1);
             of.a.as_ptr().wrapping_add(row * of.inner + a_inner)
         };
-        let inside = (left + col).min(of.cols - 1);
+        let inside = (left + col).min(of.cols - policy.vector);
         Copies {
             policy,
             of,
@@ -91,10 +92,10 @@ impl<'a> Copies<'a> {
                     of.a.as_ptr()
                 };
                 // SAFETY: inside A, or not read.
-                unsafe { asm::copy(slot, source, inside) };
+                unsafe { asm::copy(1, slot, source, inside) };
             }
         });
-        let at_once = policy.threads() / policy.cols;
+        let at_once = policy.threads() / (policy.cols / policy.vector);
         let b = self.b.wrapping_add(k * of.cols);
         unrolled::<MOST>(|i| {
             if i < policy.inner / at_once {
@@ -106,7 +107,7 @@ impl<'a> Copies<'a> {
                     of.b.as_ptr()
                 };
                 // SAFETY: inside B, or not read.
-                unsafe { asm::copy(slot, source, inside) };
+                unsafe { asm::copy(policy.vector, slot, source, inside) };
             }
         });
     }

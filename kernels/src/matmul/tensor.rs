@@ -45,6 +45,7 @@ pub const TENSOR: Policy = Policy {
     stages: 4,
     warp_rows: 16,
     warp_cols: SIDE,
+    vector: 1,
     group: 8,
 };
 

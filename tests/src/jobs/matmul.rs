@@ -15,28 +15,23 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((18, 35, 33), None),
         ((5, 0, 7), None),
         ((1, 1, 1), None),
-        // Four tiles of 128 for one block, cut on both sides, and a ring of stages that goes round.
+        // Tiles for one block that are cut on both sides, and a ring of stages that goes round.
         ((162, 41, 141), Some(1)),
     ];
     let mut jobs = every_kernel(on, &shapes);
+    // Likewise with columns that come in vectors.
+    for (shape, grid_cap) in [
+        ((5, 0, 8), None),
+        ((4, 1, 4), None),
+        ((162, 41, 260), Some(1)),
+    ] {
+        jobs.extend(pipelined(on, shape, grid_cap));
+    }
     // Whole tiles only.
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(behind_tensor_cores(on));
-    // Two tiles for one block, and a ring of stages that goes round.
-    for shape in [(5, 50, 70), (5, 0, 7)] {
-        jobs.extend(job::<f32>(on, shape, Some(1), tall()));
-    }
     jobs
-}
-
-/// The instance of `pipelined` that the launcher does not take by itself.
-fn tall() -> MatmulOptions {
-    MatmulOptions {
-        kernel: Some(MatmulKernel::Pipelined),
-        tiles: Some(Tiles::Tall),
-        ..MatmulOptions::default()
-    }
 }
 
 pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
@@ -54,8 +49,8 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     let capped = shapes.map(|shape| (shape, Some(1)));
     let mut jobs = every_kernel(on, &shapes.map(|shape| (shape, None)));
     jobs.extend(every_kernel(on, &capped));
-    for shape in shapes {
-        jobs.extend(job::<f32>(on, shape, None, tall()));
+    for shape in [(0, 3, 4), (3, 67, 4), (41, 1, 36), (130, 32, 52)] {
+        jobs.extend(pipelined(on, shape, None));
     }
     jobs
 }
@@ -66,15 +61,29 @@ fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<J
     let mut jobs = Vec::new();
     for &(shape, grid_cap) in shapes {
         for &kernel in MatmulKernel::ALL {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
-            jobs.extend(job::<f32>(on, shape, grid_cap, options));
-            jobs.extend(job::<f64>(on, shape, grid_cap, options));
+            if kernel == MatmulKernel::Pipelined {
+                jobs.extend(pipelined(on, shape, grid_cap));
+                continue;
+            }
+            jobs.extend(job::<f32>(on, shape, grid_cap, kernel, None));
+            jobs.extend(job::<f64>(on, shape, grid_cap, kernel, None));
         }
     }
     jobs
+}
+
+/// Every instance of `pipelined` that fits the shape.
+fn pipelined(
+    on: &DeviceProperties,
+    shape: Shape,
+    grid_cap: Option<u32>,
+) -> impl Iterator<Item = Job> {
+    let fit = Tiles::ALL
+        .into_iter()
+        .filter(move |tiles| tiles.fit(shape.2));
+    fit.filter_map(move |tiles| {
+        job::<f32>(on, shape, grid_cap, MatmulKernel::Pipelined, Some(tiles))
+    })
 }
 
 /// `None` when there is nothing to launch.
@@ -82,14 +91,13 @@ fn job<T: Precision + Draw>(
     on: &DeviceProperties,
     (rows, inner, cols): Shape,
     grid_cap: Option<u32>,
-    options: MatmulOptions,
+    kernel: MatmulKernel,
+    tiles: Option<Tiles>,
 ) -> Option<Job> {
-    if !options.kernel?.takes::<T>() {
-        return None;
-    }
     let options = MatmulOptions {
+        kernel: Some(kernel),
         grid_cap,
-        ..options
+        tiles,
     };
     let case = format!("{rows} x {inner} x {cols}, {options:?}");
     let plan = plan::<T>(MatmulShape { rows, inner, cols }, &options, on);
@@ -101,7 +109,7 @@ fn job<T: Precision + Draw>(
         .slice(b.as_slice().unwrap_or_default())
         .output();
     let job = job.value(rows).value(inner).value(cols);
-    Some(match options.kernel? {
+    Some(match kernel {
         MatmulKernel::Pipelined => job.value(0),
         _ => job,
     })
@@ -109,35 +117,38 @@ fn job<T: Precision + Draw>(
 
 /// `pipelined` behind the tensor cores: it computes what they leave out, and nothing else.
 fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
-    let (rows, inner, cols) = (5, 9, 7);
-    let (a, b) = (
-        matrix::<f32>(31, rows, inner),
-        matrix::<f32>(32, inner, cols),
-    );
-    let options = MatmulOptions {
-        kernel: Some(MatmulKernel::Pipelined),
-        ..MatmulOptions::default()
-    };
-    let plan = plan::<f32>(MatmulShape { rows, inner, cols }, &options, on);
-    let plan = plan.expect("allowed").expect("outputs");
-    let usual = [u32::MAX; 4];
-    let range = |smallest: f32, largest: f32| [smallest.to_bits(), !largest.to_bits()];
-    let beyond = [range(1.0, f32::NAN), range(1.0, 1e30), range(1e-20, 1.0)];
-    let beyond = beyond.map(|[smallest, largest]| [smallest, largest, u32::MAX, u32::MAX]);
-    [usual].into_iter().chain(beyond).map(move |ranges| {
-        let computed = within::<f32, _>(oracle::matmul::<f32>(a.view(), b.view()));
-        let untouched = |c: &[f32]| c.iter().all(|c| c.to_bits() == u32::MAX);
-        let judge = move |c: Vec<f32>| match ranges == usual {
-            true if untouched(&c) => Ok(()),
-            true => Err("something was written".to_owned()),
-            false => computed(c),
+    Tiles::ALL.into_iter().flat_map(move |tiles| {
+        let (rows, inner, cols) = (5, 9, 8);
+        let (a, b) = (
+            matrix::<f32>(31, rows, inner),
+            matrix::<f32>(32, inner, cols),
+        );
+        let options = MatmulOptions {
+            kernel: Some(MatmulKernel::Pipelined),
+            tiles: Some(tiles),
+            grid_cap: None,
         };
-        let case = format!("{rows} x {inner} x {cols}, unless {ranges:x?}");
-        let job = Job::new(case, plan.clone(), rows * cols, judge)
-            .slice(a.as_slice().unwrap_or_default())
-            .slice(b.as_slice().unwrap_or_default())
-            .output();
-        let job = job.value(rows).value(inner).value(cols);
-        job.pointer(&ranges)
+        let plan = plan::<f32>(MatmulShape { rows, inner, cols }, &options, on);
+        let plan = plan.expect("allowed").expect("outputs");
+        let usual = [u32::MAX; 4];
+        let range = |smallest: f32, largest: f32| [smallest.to_bits(), !largest.to_bits()];
+        let beyond = [range(1.0, f32::NAN), range(1.0, 1e30), range(1e-20, 1.0)];
+        let beyond = beyond.map(|[smallest, largest]| [smallest, largest, u32::MAX, u32::MAX]);
+        [usual].into_iter().chain(beyond).map(move |ranges| {
+            let computed = within::<f32, _>(oracle::matmul::<f32>(a.view(), b.view()));
+            let untouched = |c: &[f32]| c.iter().all(|c| c.to_bits() == u32::MAX);
+            let judge = move |c: Vec<f32>| match ranges == usual {
+                true if untouched(&c) => Ok(()),
+                true => Err("something was written".to_owned()),
+                false => computed(c),
+            };
+            let case = format!("{rows} x {inner} x {cols}, {tiles:?}, unless {ranges:x?}");
+            let job = Job::new(case, plan.clone(), rows * cols, judge)
+                .slice(a.as_slice().unwrap_or_default())
+                .slice(b.as_slice().unwrap_or_default())
+                .output();
+            let job = job.value(rows).value(inner).value(cols);
+            job.pointer(&ranges)
+        })
     })
 }

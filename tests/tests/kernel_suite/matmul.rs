@@ -77,7 +77,7 @@ fn every_shape() {
 #[test]
 fn a_grid_that_must_stride_in_both_directions() {
     for device in devices() {
-        // Tiles of 128.
+        // Tiles of 128 rows.
         for kernel in [MatmulKernel::RegisterTile, MatmulKernel::Pipelined] {
             check::<f32>(device, (260, 11, 131), kernel, Some(1));
             check::<f32>(device, (257, 12, 132), kernel, Some(2));
@@ -92,23 +92,27 @@ fn a_grid_that_must_stride_in_both_directions() {
 }
 
 #[test]
-fn every_shape_in_tall_tiles() {
+fn every_shape_in_every_tile() {
     for device in devices() {
-        for grid_cap in [None, Some(1)] {
-            for (rows, inner, cols) in SHAPES.into_iter().chain([(260, 50, 131)]) {
-                let (a, b) = (
-                    matrix::<f32>(31, rows, inner),
-                    matrix::<f32>(32, inner, cols),
-                );
-                let options = MatmulOptions {
-                    kernel: Some(MatmulKernel::Pipelined),
-                    tiles: Some(Tiles::Tall),
-                    grid_cap,
-                };
-                let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
-                let expected = oracle::matmul::<f32>(a.view(), b.view());
-                let case = (rows, inner, cols, options);
-                check::close(device, case, &result, &expected);
+        for tiles in Tiles::ALL {
+            for grid_cap in [None, Some(1)] {
+                let shapes = SHAPES.into_iter();
+                let shapes = shapes.chain([(260, 50, 131), (260, 50, 132), (130, 17, 516)]);
+                for (rows, inner, cols) in shapes.filter(|shape| tiles.fit(shape.2)) {
+                    let (a, b) = (
+                        matrix::<f32>(31, rows, inner),
+                        matrix::<f32>(32, inner, cols),
+                    );
+                    let options = MatmulOptions {
+                        kernel: Some(MatmulKernel::Pipelined),
+                        tiles: Some(tiles),
+                        grid_cap,
+                    };
+                    let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
+                    let expected = oracle::matmul::<f32>(a.view(), b.view());
+                    let case = (rows, inner, cols, options);
+                    check::close(device, case, &result, &expected);
+                }
             }
         }
     }
