@@ -56,7 +56,7 @@ def module(cupy, file):
 
 def of(cupy, work, loaded):
     """The twins of a work, as (implementation, rung, policy, make)."""
-    works, value = f"{work['operation']}/{work['type']}", evaluator(loaded.names())
+    works, value = f"{work['operation']}/{work['type']}", evaluator(cupy, loaded)
     return [
         (twin["by"], twin["rung"], f"{twin['grid']} x {twin['block']}", lambda twin=twin, file=file: launcher(cupy, file, twin, loaded))
         for file, twin in described()
@@ -64,16 +64,16 @@ def of(cupy, work, loaded):
     ]
 
 
-def evaluator(names):
-    """The value of an expression of these names, and of more."""
-    known = {**names, "ceil": lambda x, y: -(-x // y), "min": min, "max": max}
+def evaluator(cupy, loaded):
+    """The value of an expression of a work's names, and of more."""
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    known = {**loaded.names(), "multiprocessors": multiprocessors, "ceil": lambda x, y: -(-x // y), "min": min, "max": max}
     return lambda expression, more={}: eval(expression, {"__builtins__": {}}, {**known, **more})
 
 
 def launcher(cupy, file, twin, loaded):
+    value = evaluator(cupy, loaded)
     memory = lambda key: {name: cupy.empty(value(words), cupy.uint32) for name, words in twin.get(key, {}).items()}
-    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    value = evaluator({**loaded.names(), "multiprocessors": multiprocessors})
     scratch, ones = memory("scratch"), memory("ones")
     tuple_of = lambda given: given if isinstance(given, tuple) else (given,)
     to_int64 = lambda argument: cupy.int64(argument) if isinstance(argument, int) else argument

@@ -1,6 +1,6 @@
 // Twin of kernels/src/matmul/split.rs and tensor.rs (with hopper.rs), for compute capability 9.0; the product that stands behind them for
 // extreme values is that of matmul_fp32.cu. Barriers, layout and order of the sums are explained there.
-//! {"works": "matmul/f32", "by": "nvcc", "rung": "tensor", "scratch": {"a_tiles": "ceil(rows, 128) * ceil(inner, 32) * 6144", "b_tiles": "ceil(cols, 128) * ceil(inner, 32) * 6144"}, "ones": {"ranges": "4"}, "kernel": "matmul_split_f32", "grid": "ceil(inner, 32), ceil(max(rows, cols), 128), 2", "block": "256", "shared": "0", "arguments": "a, b, a_tiles, b_tiles, ranges, rows, inner, cols", "then": [{"kernel": "matmul_tensor_f32", "grid": "min(ceil(rows, 128) * ceil(cols, 128), multiprocessors)", "block": "384", "shared": "197696", "arguments": "a_tiles, b_tiles, ranges, out, rows, inner, cols"}, {"kernel": "matmul_pipelined_f32", "grid": "min(ceil(rows, 128) * ceil(cols, 128), 2 * multiprocessors)", "block": "128", "shared": "33280", "arguments": "a, b, out, rows, inner, cols, ranges"}]}
+//! {"works": "matmul/f32", "by": "nvcc", "rung": "tensor", "scratch": {"a_tiles": "ceil(rows, 128) * ceil(inner, 32) * 6144", "b_tiles": "ceil(cols, 128) * ceil(inner, 32) * 6144"}, "ones": {"ranges": "4"}, "kernel": "matmul_split_f32", "grid": "ceil(inner, 32), ceil(max(rows, cols), 128), 2", "block": "256", "shared": "0", "arguments": "a, b, a_tiles, b_tiles, ranges, rows, inner, cols", "then": [{"kernel": "matmul_tensor_f32", "grid": "min(ceil(rows, 128) * ceil(cols, 128), multiprocessors)", "block": "384", "shared": "197696", "arguments": "a_tiles, b_tiles, ranges, out, rows, inner, cols"}, {"kernel": "matmul_pipelined_ragged_f32", "grid": "min(ceil(rows, 128) * ceil(cols, 64), 2 * multiprocessors)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, ranges"}]}
 #include "matmul_fp32.cu"
 
 const int DEPTH = 32, TERMS = 3, TILE_WORDS = TERMS * SIDE * DEPTH / 2, PIECE = 8, PIECES = DEPTH / PIECE, SPLITTERS = 256;
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     if (t >= MULTIPLIERS) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (t > MULTIPLIERS) return;
-        for (i64 tile = blockIdx.x; place(tile, rows, cols, top, left); tile += gridDim.x) {
+        for (i64 tile = blockIdx.x; Policy<128, 32, 4, 16, 1>::place(tile, rows, cols, top, left); tile += gridDim.x) {
             const u32 *of_a = a + top / SIDE * steps * TILE_WORDS, *of_b = b + left / SIDE * steps * TILE_WORDS;
             for (i64 step = 0; step < steps; ++step, of_a += TILE_WORDS, of_b += TILE_WORDS, advance()) {
                 u32 slot = stages + stage * STAGE_BYTES;
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     int warp = t / 32, lane = t % 32, group_row = warp / 4 * 64;
-    for (i64 tile = blockIdx.x; place(tile, rows, cols, top, left); tile += gridDim.x) {
+    for (i64 tile = blockIdx.x; Policy<128, 32, 4, 16, 1>::place(tile, rows, cols, top, left); tile += gridDim.x) {
         float total[OWNED] = {}, recent[OWNED] = {}, sums[OWNED];
         for (i64 step = 0; step < steps;) {
             for (i64 end = min(steps, step + RUN); step < end; ++step, advance()) {
