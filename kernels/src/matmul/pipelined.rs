@@ -206,9 +206,9 @@ unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
                 let col = left + col + j * LANE_COLS * VECTOR;
                 let to = c.wrapping_add(row * of.cols + col);
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
-                // SAFETY: inside C, and only this thread has this row and these columns; `to` is aligned where columns come in vectors.
                 if policy.vector == VECTOR {
                     if row < of.rows && col < of.cols {
+                        // SAFETY: inside C, only this thread has this row and these columns, and `to` is aligned where columns come in vectors.
                         unsafe {
                             to.cast::<Pack<f32, VECTOR>>()
                                 .write(Pack(sums.map(asm::moved)))
@@ -217,6 +217,7 @@ unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
                 } else {
                     unrolled::<VECTOR>(|lane| {
                         if row < of.rows && col + lane < of.cols {
+                            // SAFETY: inside C, and only this thread has this row and column.
                             unsafe { to.wrapping_add(lane).write(sums[lane]) };
                         }
                     });
