@@ -20,11 +20,11 @@ template <class T> __device__ void copy(u32 slot, const T* from) {
 __device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 __device__ void wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// The tiles of `span` outputs that are whole, meet samples only and begin a pack.
+// The tiles of `span` outputs that are whole, begin a pack, and have all samples that are read around them.
 struct Range { i64 start, end; };
-template <class T> __device__ Range whole_tiles(i64 n, i64 m, const T* out, i64 outputs, i64 offset, i64 span) {
-    i64 below = m - 1 > offset ? m - 1 - offset : 0, met = n > offset ? n - offset : 0;
-    i64 first = (below + span - 1) / span, end = (met < outputs ? met : outputs) / span;
+template <class T> __device__ Range whole_tiles(i64 n, const T* out, i64 outputs, i64 offset, i64 span, i64 below, i64 above) {
+    i64 missing = below > offset ? below - offset : 0, met = n > offset + above ? n - offset - above : 0;
+    i64 first = (missing + span - 1) / span, end = (met < outputs ? met : outputs) / span;
     if (first < end && (unsigned long long)out % 16 == 0) return {first, end};
     return {0, 0};
 }
@@ -40,14 +40,14 @@ template <class T> __device__ void ends(const T* signal, i64 n, const T* taps, i
     }
 }
 
-// This thread's copies of a tile's samples, and of those that the taps meet below it.
-template <int SAMPLES, int BELOW, int GROUP, class T> __device__ void copy_samples(u32 slot, const T* sample, i64 thread, i64 taps) {
+// This thread's copies of a tile's samples, or packs of them, and of those that are met below it.
+template <int SAMPLES, int BELOW, int GROUP, class T> __device__ void copy_samples(u32 slot, const T* sample, i64 thread, i64 met_below) {
     const u32 bytes = GROUP * sizeof(T);
     #pragma unroll
     for (int i = 0; i < SAMPLES; ++i) copy(slot + i * bytes, sample + i * GROUP);
     #pragma unroll
     for (int below = 1; below <= BELOW; ++below)
-        if (thread + taps > below * GROUP) copy(slot - below * bytes, sample - below * GROUP);
+        if (thread + met_below >= below * GROUP) copy(slot - below * bytes, sample - below * GROUP);
 }
 
 // A step: as many taps as the thread has outputs, or only the first `left`.
@@ -111,28 +111,50 @@ template <int GROUP, class T> __device__ void write_sums(const Pack<T>* tile, Pa
     for (int pack = 0; pack < PACKS; ++pack) out[pack * GROUP] = tile[pack * GROUP];
 }
 
+// The taps of one pack, those from `from` up to `to`.
+template <class T, int OUTPUTS> __device__ void add_pack(T (&sums)[OUTPUTS], const Pack<T>* samples, const Pack<T>* taps, u32 from, u32 to) {
+    const int LANES = Pack<T>::LANES;
+    T met[OUTPUTS + LANES];
+    #pragma unroll
+    for (int pack = 0; pack <= PACKS; ++pack) {
+        Pack<T> sample = samples[pack - 1];
+        #pragma unroll
+        for (int lane = 0; lane < LANES; ++lane) met[pack * LANES + lane] = sample.lane[lane];
+    }
+    Pack<T> tap = taps[0];
+    #pragma unroll
+    for (int k = 0; k < LANES; ++k)
+        if (from <= k && k < to) {
+            #pragma unroll
+            for (int r = 0; r < OUTPUTS; ++r) sums[r] += tap.lane[k] * met[LANES + r - k];
+        }
+}
+
 template <class T> __device__ void window(const T* __restrict__ signal, i64 n, const T* __restrict__ taps, i64 m, T* out, i64 outputs, i64 offset) {
-    const int LANES = Pack<T>::LANES, OUTPUTS = PACKS * LANES, SPAN = 32 * OUTPUTS, STAGE = MAX_TAPS / LANES + 32 * PACKS;
-    __shared__ Pack<T> tiles[WARPS * STAGES * STAGE], shared_taps[MAX_TAPS / LANES];
+    const int LANES = Pack<T>::LANES, OUTPUTS = PACKS * LANES, SPAN = 32 * OUTPUTS, TAP_PACKS = MAX_TAPS / LANES + 1, STAGE = TAP_PACKS + 32 * PACKS;
+    __shared__ Pack<T> tiles[WARPS * STAGES * STAGE], shared_taps[TAP_PACKS];
     i64 t = threadIdx.x, warp = t / 32, lane = t % 32;
-    Range whole = whole_tiles(n, m, out, outputs, offset, SPAN);
-    if (t < m) ((T*)shared_taps)[t] = taps[t];
-    __syncthreads();
-    Pack<T>* first = tiles + warp * STAGES * STAGE + MAX_TAPS / LANES;
-    u32 slot = (u32)__cvta_generic_to_shared(first) + lane * sizeof(T);
+    // What output 0 meets with tap 0 lies so many samples before a pack.
+    i64 moved = (0 - (unsigned long long)(signal + offset)) % 16 / sizeof(T), slots = moved + m, below = (slots - 1 + LANES - 1) / LANES;
+    Range whole = whole_tiles(n, out, outputs, offset, SPAN, below * LANES - moved, moved);
+    Pack<T>* first = tiles + warp * STAGES * STAGE + TAP_PACKS;
+    u32 slot = (u32)__cvta_generic_to_shared(first) + lane * 16;
     auto copy_tile = [&](i64 tile, i64 stage) {
-        if (tile < whole.end) copy_samples<OUTPUTS, MAX_TAPS / 32, 32>(slot + (u32)stage * STAGE * 16, signal + tile * SPAN + offset + lane, lane, m);
+        if (tile < whole.end) copy_samples<PACKS, 1, 32>(slot + (u32)stage * STAGE * 16, (const Pack<T>*)(signal + offset + moved + tile * SPAN) + lane, lane, below);
         commit();
     };
     i64 warps = (i64)gridDim.x * WARPS, tile = whole.start + (i64)blockIdx.x * WARPS + warp, stage = 0;
     copy_tile(tile, stage);
+    if (t < m) ((T*)shared_taps)[moved + t] = taps[t];
+    __syncthreads();
     for (; tile < whole.end; tile += warps, stage = 1 - stage) {
         asm volatile("cp.async.wait_group 0;" ::: "memory");
         __syncwarp();
         copy_tile(tile + warps, 1 - stage);
         Pack<T>*samples = first + stage * STAGE, *own = samples + lane * PACKS;
         T sums[OUTPUTS] = {};
-        add_taps(sums, own, shared_taps, (u32)m);
+        add_pack(sums, own, shared_taps, (u32)moved, (u32)slots);
+        add_taps(sums, own - 1, shared_taps + 1, (u32)slots > LANES ? (u32)slots - LANES : 0);
         __syncwarp();
         put_sums(sums, own);
         __syncwarp();
@@ -145,14 +167,14 @@ template <class T> __device__ void blocked(const T* __restrict__ signal, i64 n, 
     const int LANES = Pack<T>::LANES, OUTPUTS = PACKS * LANES, SPAN = THREADS * OUTPUTS;
     __shared__ Pack<T> shared[(SPAN + CHUNK) / LANES], chunk[CHUNK / LANES];
     i64 t = threadIdx.x;
-    Range whole = whole_tiles(n, m, out, outputs, offset, SPAN);
+    Range whole = whole_tiles(n, out, outputs, offset, SPAN, m - 1, 0);
     Pack<T>*samples = shared + CHUNK / LANES, *own = samples + t * PACKS;
     u32 slot = (u32)__cvta_generic_to_shared(samples) + t * sizeof(T), tap_slot = (u32)__cvta_generic_to_shared(chunk) + t * sizeof(T);
     for (i64 tile = whole.start + blockIdx.x; tile < whole.end; tile += gridDim.x) {
         T sums[OUTPUTS] = {};
         for (i64 done = 0; done < m;) {
             i64 count = m - done < CHUNK ? m - done : CHUNK;
-            copy_samples<OUTPUTS, CHUNK / THREADS, THREADS>(slot, signal + tile * SPAN + offset - done + t, t, count);
+            copy_samples<OUTPUTS, CHUNK / THREADS, THREADS>(slot, signal + tile * SPAN + offset - done + t, t, count - 1);
             #pragma unroll
             for (int i = 0; i < CHUNK / THREADS; ++i)
                 if (t + i * THREADS < count) copy(tap_slot + i * THREADS * (u32)sizeof(T), taps + done + t + i * THREADS);

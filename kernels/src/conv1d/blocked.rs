@@ -93,7 +93,15 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     const ROUNDS: usize = CHUNK / GROUP;
     let thread = thread::thread_idx_x() as usize;
     let span = span::<T>();
-    let whole = whole_tiles(signal, taps, output, output_len, offset, span);
+    let whole = whole_tiles(
+        signal.len(),
+        output,
+        output_len,
+        offset,
+        span,
+        taps.len() - 1,
+        0,
+    );
 
     let samples = shared.wrapping_add(CHUNK / LANES);
     let own = samples.wrapping_add(thread * PACKS);
@@ -112,7 +120,7 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
             // SAFETY: a whole tile meets samples only; nobody uses the slots; there are `count` more taps.
             unsafe {
                 let sample = signal.as_ptr().add(tile * span + offset - done + thread);
-                copy_samples::<T, OUTPUTS, ROUNDS, GROUP>(slot, sample, thread, count);
+                copy_samples::<T, OUTPUTS, ROUNDS, GROUP>(slot, sample, thread, count - 1);
                 let tap = taps.as_ptr().add(done);
                 unrolled::<ROUNDS>(|i| {
                     let k = thread + i * GROUP;

@@ -10,18 +10,20 @@ use crate::number::Real;
 use crate::pack::{self, Pack};
 use crate::unroll::unrolled;
 
-/// The tiles of `span` outputs that are whole and meet samples only, and so need no guard. None unless the output begins a pack.
+/// The tiles of `span` outputs that are whole, and for which there are all samples from `below` below the one that the first output meets
+/// with tap 0 up to `above` above the last output's: they need no guard. None unless the output begins a pack.
 #[inline(always)]
 pub(super) fn whole_tiles<T>(
-    signal: &[T],
-    taps: &[T],
+    samples: usize,
     output: *const T,
     output_len: usize,
     offset: usize,
     span: usize,
+    below: usize,
+    above: usize,
 ) -> Range<usize> {
-    let first = (taps.len() - 1).saturating_sub(offset).div_ceil(span);
-    let met = signal.len().saturating_sub(offset);
+    let first = below.saturating_sub(offset).div_ceil(span);
+    let met = samples.saturating_sub(offset).saturating_sub(above);
     let end = (if met < output_len { met } else { output_len }) / span;
     if first < end && output.addr().is_multiple_of(pack::BYTES) {
         first..end
@@ -57,15 +59,15 @@ pub(super) unsafe fn convolve_ends<T: Real>(
     }
 }
 
-/// Starts this thread's copies of a tile's samples, and of those that `taps` taps meet below the tile, at most BELOW · GROUP. Of the GROUP
-/// threads that share the tile, neighbours copy neighbouring samples.
+/// Starts this thread's copies of a tile's samples, and of `met_below` below the tile, at most BELOW · GROUP: samples or packs of them. Of the
+/// GROUP threads that share the tile, neighbours copy neighbours.
 ///
 /// # Safety
 /// `slot` is the address within shared memory, and `sample` the place in the signal, of the sample that this thread's number among the
-/// GROUP counts from the tile's first. There are SAMPLES · GROUP − 1 more above the first, and `taps` − 1 below it.
+/// GROUP counts from the tile's first. There are SAMPLES · GROUP − 1 more above the first, and `met_below` below it.
 #[inline(always)]
 pub(super) unsafe fn copy_samples<
-    T: Real,
+    T,
     const SAMPLES: usize,
     const BELOW: usize,
     const GROUP: usize,
@@ -73,7 +75,7 @@ pub(super) unsafe fn copy_samples<
     slot: u32,
     sample: *const T,
     thread: usize,
-    taps: usize,
+    met_below: usize,
 ) {
     let bytes = (GROUP * size_of::<T>()) as u32;
     // SAFETY: the caller's promise.
@@ -81,7 +83,7 @@ pub(super) unsafe fn copy_samples<
         unrolled::<SAMPLES>(|i| cp_async_ca_to(slot + i as u32 * bytes, sample.add(i * GROUP)));
         unrolled::<BELOW>(|i| {
             let below = i + 1;
-            if thread + taps > below * GROUP {
+            if thread + met_below >= below * GROUP {
                 cp_async_ca_to(slot - below as u32 * bytes, sample.sub(below * GROUP));
             }
         });
@@ -138,33 +140,32 @@ mod tests {
     use super::whole_tiles;
 
     #[test]
-    fn whole_tiles_meet_every_sample_that_their_taps_ask_for_and_no_other() {
-        let output = core::ptr::without_provenance::<f32>(64);
+    fn whole_tiles_read_samples_only_and_are_all_that_do() {
+        let (output, span) = (core::ptr::without_provenance::<f32>(64), 8);
         for (samples, taps) in [(40, 1), (40, 5), (41, 8), (64, 9), (3, 2), (12, 12)] {
             for (output_len, offset) in [
                 (samples + taps - 1, 0),
                 (samples, (taps - 1) / 2),
                 (samples - taps + 1, taps - 1),
             ] {
-                let (signal, taps) = (vec![0.0; samples], vec![0.0; taps]);
-                let span = 8;
-                let inside = |tile: usize| {
-                    let (first, last) = (tile * span, tile * span + span - 1);
-                    last < output_len
-                        && first + offset + 1 >= taps.len()
-                        && last + offset < signal.len()
-                };
-                let expected: Vec<_> = (0..20).filter(|&tile| inside(tile)).collect();
-                let whole = whole_tiles(&signal, &taps, output, output_len, offset, span);
-                assert_eq!(
-                    whole.collect::<Vec<_>>(),
-                    expected,
-                    "{samples}, {}, {offset}",
-                    taps.len()
-                );
-                let beside = output.wrapping_add(1);
-                let none = whole_tiles(&signal, &taps, beside, output_len, offset, span);
-                assert!(none.is_empty());
+                for (below, above) in [(taps - 1, 0), (taps, 3), (taps + 2, 1)] {
+                    let inside = |tile: usize| {
+                        let (first, last) = (tile * span, tile * span + span - 1);
+                        last < output_len
+                            && first + offset >= below
+                            && last + offset + above < samples
+                    };
+                    let expected: Vec<_> = (0..20).filter(|&tile| inside(tile)).collect();
+                    let whole = |output| {
+                        whole_tiles(samples, output, output_len, offset, span, below, above)
+                    };
+                    assert_eq!(
+                        whole(output).collect::<Vec<_>>(),
+                        expected,
+                        "{samples}, {taps}, {offset}, {below}, {above}"
+                    );
+                    assert!(whole(output.wrapping_add(1)).is_empty());
+                }
             }
         }
     }

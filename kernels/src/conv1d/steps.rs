@@ -13,6 +13,8 @@
 //! | **two steps in a loop, `high` and `low` changing places** | 0.84 | 0.88 |
 //! | PACKS + 1 packs held, the highest replaced by the next lower one: fewer registers, more stalls in dispatch | 0.78 | 0.80 |
 
+use core::ops::Range;
+
 use crate::number::Real;
 use crate::pack::Pack;
 use crate::unroll::unrolled;
@@ -35,14 +37,11 @@ pub(super) unsafe fn add_taps<
     count: u32,
 ) {
     let step = OUTPUTS as u32;
-    let (mut high, mut low) = ([T::ZERO; OUTPUTS], [T::ZERO; OUTPUTS]);
+    let mut low = [T::ZERO; OUTPUTS];
     let mut left = count;
     // SAFETY: the caller's promise: each step goes as many packs of samples down as packs of taps on.
     unsafe {
-        unrolled::<PACKS>(|pack| {
-            let samples = samples.add(pack).read().0;
-            unrolled::<LANES>(|lane| high[pack * LANES + lane] = samples[lane]);
-        });
+        let mut high = load::<T, LANES, PACKS, OUTPUTS>(samples);
         while left >= 2 * step {
             samples = samples.sub(PACKS);
             add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
@@ -64,6 +63,58 @@ pub(super) unsafe fn add_taps<
             add_step::<T, LANES, PACKS, OUTPUTS, true>(sums, &high, &mut low, samples, taps, left);
         }
     }
+}
+
+/// Adds the taps of one pack, only those in `lanes`, to the sums.
+///
+/// # Safety
+/// As for [`add_taps`]; one pack of samples below the first is read.
+#[inline(always)]
+pub(super) unsafe fn add_pack<
+    T: Real,
+    const LANES: usize,
+    const PACKS: usize,
+    const OUTPUTS: usize,
+>(
+    sums: &mut [T; OUTPUTS],
+    samples: *const Pack<T, LANES>,
+    taps: *const Pack<T, LANES>,
+    lanes: Range<u32>,
+) {
+    // SAFETY: the caller's promise.
+    let (high, low, taps) = unsafe {
+        let high = load::<T, LANES, PACKS, OUTPUTS>(samples);
+        (high, samples.sub(1).read().0, taps.read().0)
+    };
+    unrolled::<LANES>(|k| {
+        if lanes.contains(&(k as u32)) {
+            unrolled::<OUTPUTS>(|r| {
+                let sample = if r >= k {
+                    high[r - k]
+                } else {
+                    low[LANES + r - k]
+                };
+                sums[r] = taps[k].mul_add(sample, sums[r]);
+            });
+        }
+    });
+}
+
+/// The samples of PACKS packs.
+///
+/// # Safety
+/// They are there.
+#[inline(always)]
+unsafe fn load<T: Real, const LANES: usize, const PACKS: usize, const OUTPUTS: usize>(
+    samples: *const Pack<T, LANES>,
+) -> [T; OUTPUTS] {
+    let mut loaded = [T::ZERO; OUTPUTS];
+    unrolled::<PACKS>(|pack| {
+        // SAFETY: the caller's promise.
+        let samples = unsafe { samples.add(pack).read().0 };
+        unrolled::<LANES>(|lane| loaded[pack * LANES + lane] = samples[lane]);
+    });
+    loaded
 }
 
 /// Adds a step's taps; only the first `left`, if it is GUARDED.

@@ -33,7 +33,7 @@ use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_ad
 use cuda_std::prelude::*;
 
 use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
-use super::steps::add_taps;
+use super::steps::{add_pack, add_taps};
 use crate::number::Real;
 use crate::pack::{self, Pack};
 
@@ -53,7 +53,7 @@ pub const fn span<T>() -> usize {
 
 /// Bytes of static shared memory.
 pub const fn shared_bytes<T>() -> usize {
-    (WARPS * STAGES * stage::<T>() + MAX_TAPS / lanes::<T>()) * pack::BYTES
+    (WARPS * STAGES * stage::<T>() + tap_packs::<T>()) * pack::BYTES
 }
 
 /// Warps of a block.
@@ -68,9 +68,14 @@ const fn lanes<T>() -> usize {
     pack::BYTES / size_of::<T>()
 }
 
-/// Packs of a tile with the samples below it.
+/// Packs that hold the taps, wherever in the first pack they begin.
+const fn tap_packs<T>() -> usize {
+    MAX_TAPS / lanes::<T>() + 1
+}
+
+/// Packs of a tile with the samples below it: as many as taps have.
 const fn stage<T>() -> usize {
-    MAX_TAPS / lanes::<T>() + LANES_OF_A_WARP * PACKS
+    tap_packs::<T>() + LANES_OF_A_WARP * PACKS
 }
 
 macro_rules! kernels {
@@ -93,7 +98,7 @@ macro_rules! kernels {
             // SAFETY: passed on to the caller; the arrays have the stated sizes.
             unsafe {
                 let tiles = shared_array![Pack<$t, LANES>; WARPS * STAGES * stage::<$t>()];
-                let shared_taps = shared_array![Pack<$t, LANES>; MAX_TAPS / LANES];
+                let shared_taps = shared_array![Pack<$t, LANES>; tap_packs::<$t>()];
                 convolve::<$t, LANES, OUTPUTS>(
                     signal, taps, output, output_len, offset, tiles, shared_taps,
                 )
@@ -116,36 +121,35 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     tiles: *mut Pack<T, LANES>,
     shared_taps: *mut Pack<T, LANES>,
 ) {
-    const BELOW: usize = MAX_TAPS / LANES_OF_A_WARP;
     let thread = thread::thread_idx_x() as usize;
     let (warp, lane) = (thread / LANES_OF_A_WARP, thread % LANES_OF_A_WARP);
     let span = span::<T>();
-    let whole = whole_tiles(signal, taps, output, output_len, offset, span);
-    let count = taps.len() as u32;
-
-    const { assert!(MAX_TAPS <= THREADS as usize, "a thread has one tap") };
-    if thread < taps.len() {
-        // SAFETY: a tap of this thread's own, and there are no more taps than slots.
-        unsafe {
-            let tap = *taps.get_unchecked(thread);
-            shared_taps.cast::<T>().add(thread).write(tap);
-        }
-    }
-    // Every thread's taps come before any thread's reads of them.
-    thread::sync_threads();
+    // What output 0 meets with tap 0 lies so many samples before a pack.
+    let samples = signal.as_ptr().wrapping_add(offset);
+    let moved = pack::elements_before(samples);
+    let slots = moved + taps.len();
+    let below = (slots - 1).div_ceil(LANES);
+    let whole = whole_tiles(
+        signal.len(),
+        output,
+        output_len,
+        offset,
+        span,
+        below * LANES - moved,
+        moved,
+    );
 
     // The tile's first pack in each of this warp's stages lies behind the samples below it.
-    let first = tiles.wrapping_add(warp * STAGES * stage::<T>() + MAX_TAPS / LANES);
-    let slot = shared_address(first) + (lane * size_of::<T>()) as u32;
+    let first = tiles.wrapping_add(warp * STAGES * stage::<T>() + tap_packs::<T>());
+    let slot = shared_address(first) + (lane * pack::BYTES) as u32;
     // Also without copies, so that there are as many groups as tiles.
     let copy = |tile: usize, stage: usize| {
         if tile < whole.end {
+            let from = samples.wrapping_add(moved + tile * span);
+            let from = from.cast::<Pack<T, LANES>>().wrapping_add(lane);
             let slot = slot + (stage * self::stage::<T>() * pack::BYTES) as u32;
-            // SAFETY: a whole tile meets samples only; nobody uses the stage.
-            unsafe {
-                let from = signal.as_ptr().add(tile * span + offset + lane);
-                copy_samples::<T, OUTPUTS, BELOW, LANES_OF_A_WARP>(slot, from, lane, taps.len());
-            }
+            // SAFETY: around a whole tile there are samples to the packs' ends; nobody uses the stage.
+            unsafe { copy_samples::<_, PACKS, 1, LANES_OF_A_WARP>(slot, from, lane, below) };
         }
         cp_async_commit_group();
     };
@@ -153,6 +157,18 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     let mut tile = whole.start + thread::block_idx_x() as usize * WARPS + warp;
     let mut stage = 0;
     copy(tile, stage);
+
+    const { assert!(MAX_TAPS <= THREADS as usize, "a thread has one tap") };
+    if thread < taps.len() {
+        // SAFETY: a tap of this thread's own; there are slots for the most taps, moved as far as may be.
+        unsafe {
+            let tap = *taps.get_unchecked(thread);
+            shared_taps.cast::<T>().add(moved + thread).write(tap);
+        }
+    }
+    // Every thread's taps come before any thread's reads of them.
+    thread::sync_threads();
+
     while tile < whole.end {
         cp_async_wait_group::<0>();
         // Every lane's copies come before any lane's reads of them, and every lane's reads of the other stage before its next copies.
@@ -164,7 +180,11 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
         // SAFETY: the samples of a whole tile and the taps are there. Only this lane writes its sums, and its packs of the output.
         unsafe {
             let own = samples.add(lane * PACKS);
-            add_taps::<T, LANES, PACKS, OUTPUTS>(&mut sums, own, shared_taps, count);
+            let (moved, slots) = (moved as u32, slots as u32);
+            add_pack::<T, LANES, PACKS, OUTPUTS>(&mut sums, own, shared_taps, moved..slots);
+            let (own_below, taps) = (own.sub(1), shared_taps.add(1));
+            let left = slots.saturating_sub(LANES as u32);
+            add_taps::<T, LANES, PACKS, OUTPUTS>(&mut sums, own_below, taps, left);
             // Every lane's reads of samples come before the sums that take their place.
             warp::sync_warp(u32::MAX);
             put_sums::<T, LANES, PACKS, OUTPUTS>(&sums, own);

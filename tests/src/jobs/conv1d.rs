@@ -54,24 +54,34 @@ fn in_registers(on: &DeviceProperties) -> Vec<Job> {
         // Every number of taps that can be left for the last step, behind none, one, two and three whole ones.
         let (of_f32, of_f64) = ([0, 20, 40], [0, 10, 20, 30]);
         let (f32_taps, f64_taps) = ((1..=20), (1..=10));
+        // One whole tile, with an end or two. `window` has the taps of one pack before its steps; it moves the taps to a place in that pack that
+        // mode valid varies and mode full does not.
+        let window = kernel == ConvKernel::Window;
+        let shape = |span: usize, lanes: usize, before: usize, taps: usize| {
+            if window {
+                ((2 * span + 3, lanes - 1 + before + taps), ConvMode::Full)
+            } else {
+                ((span + before + taps + 2, before + taps), ConvMode::Valid)
+            }
+        };
         for taps in f32_taps {
-            let before = of_f32[taps % of_f32.len()];
-            // One whole tile and an end.
-            let lengths = (span + before + taps + 2, before + taps);
-            jobs.push(job::<f32>(on, lengths, ConvMode::Valid, options));
+            let (lengths, mode) = shape(span, 4, of_f32[taps % of_f32.len()], taps);
+            jobs.push(job::<f32>(on, lengths, mode, options));
         }
         for taps in f64_taps {
-            let before = of_f64[taps % of_f64.len()];
-            let lengths = (span / 2 + before + taps + 2, before + taps);
-            jobs.push(job::<f64>(on, lengths, ConvMode::Valid, options));
+            let (lengths, mode) = shape(span / 2, 2, of_f64[taps % of_f64.len()], taps);
+            jobs.push(job::<f64>(on, lengths, mode, options));
+        }
+        for taps in 1..=4 {
+            for mode in [ConvMode::Valid, ConvMode::Full] {
+                jobs.push(job::<f32>(on, (2 * span + 3, taps), mode, options));
+                jobs.push(job::<f64>(on, (span + 3, taps), mode, options));
+            }
         }
         // As many as two steps in a loop and all but one more, after which it must end.
-        jobs.push(job::<f64>(
-            on,
-            (span / 2 + 40, 39),
-            ConvMode::Valid,
-            options,
-        ));
+        let taps = if window { 41 } else { 39 };
+        let lengths = (span / 2 + 40, taps);
+        jobs.push(job::<f64>(on, lengths, ConvMode::Valid, options));
         // Several tiles for each warp or block, ends on both sides.
         for (mode, taps) in [(ConvMode::Same, 33), (ConvMode::Full, 64)] {
             jobs.push(job::<f32>(on, (span * tiles + 7, taps), mode, options));

@@ -36,11 +36,9 @@ const ONE_THREAD: &str = "A block of one thread makes one round, which folds not
 const OTHER_WARPS: &str =
     "The other warps combine the warps' results too; only the block's first thread writes its one.";
 
-const MORE_SAMPLES: &str =
-    "The samples below a warp's later tiles are there, and are copied even if no tap meets them.";
+const MORE_SAMPLES: &str = "The samples below a warp's later tiles are there, and so is the room for a pack of them a lane.";
 
-const WINDOW_ROUNDS: &str =
-    "A round adds 40 taps, and there are at most 64: after one round fewer than 39 are left.";
+const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left behind the first pack.";
 
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
@@ -75,14 +73,14 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         kernels: "conv1d_window_",
         operator: Operator::DropPredicate,
-        change: ["setp.lt.u64 %p, %rd, 33;", NEVER],
+        change: ["setp.ne.b32 %p, %r, 0;", ALWAYS],
         count: 1..=1,
-        reason: MORE_SAMPLES,
+        reason: "There is at least one tap: the launcher refuses none.",
     },
     Survivor {
-        kernels: "conv1d_window_",
+        kernels: "conv1d_window_f64",
         operator: Operator::DropPredicate,
-        change: ["setp.lt.u64 %p, %rd, 65;", NEVER],
+        change: ["setp.lt.u64 %p, %rd, 32;", NEVER],
         count: 1..=1,
         reason: MORE_SAMPLES,
     },
