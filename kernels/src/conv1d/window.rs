@@ -4,30 +4,32 @@
 //! pace. Here a thread keeps [`PACKS`] packs of neighbouring outputs and the samples that they meet in registers: see `steps.rs`. What is left
 //! is to keep memory busy. A warp's tile is small enough for two to fit into shared memory: one is computed while the other is copied.
 //!
-//! - Loads: `cp.async`, element by element, so that neither signal nor offset needs an alignment; neighbouring lanes copy neighbours. The
-//!   block loads the taps once.
+//! - Loads: `cp.async`, 16 bytes at a time; neighbouring lanes copy neighbours. Neither signal nor offset needs an alignment for that: copies
+//!   begin at the next pack, and the taps move by as many samples, so that the first slots of their first pack may be empty. That pack is added
+//!   by itself. Copies of the first tile are under way before the block loads the taps.
 //! - Lane l owns packs PACKS · l, … of its warp's tile. The sums take the samples' place, and lane l writes packs l, l + 32, …: 512
 //!   neighbouring bytes a warp.
 //! - The barriers are the warp's own, but for one behind the taps.
 //! - Outputs before the first whole tile and behind the last one are computed as in [`direct`](super::direct).
 //! - Every output adds its taps in their order: the bits are those of [`direct`](super::direct).
 //!
-//! Share of the copy's bandwidth, and of the FMA peak, on an H200, driver 580.159, 2026-11-21, medians of 21; `f32` in mode same, and `f64` in
-//! mode full with 2²⁴ samples. By registers, so many blocks are on a multiprocessor at once:
+//! Share of the copy's bandwidth (4.25 TB/s), or of the FMA peak (65.3 TFLOP/s) for 63 taps, on an H200, driver 580.159, 2026-11-21, medians of
+//! 31 (2²⁸: 9) in one run, `f32` in mode same, each with its best number of tiles a warp:
 //!
-//! | blocks | 5 taps, 2²⁶ | 10, 2²⁶ | 10, 2²⁸ | 31, 2²⁶ | 31, 2²⁸ | 63, 2²⁶ | `f64`, 10 |
+//! | copies, blocks at once by registers | 5 taps, 2²⁶ | 10, 2²⁶ | 10, 2²⁸ | 31, 2²⁶ | 32, 2²⁶ | 31, 2²⁸ | 63, 2²⁶ |
 //! | --- | --- | --- | --- | --- | --- | --- | --- |
-//! | **5** | 0.958 | 0.953 | 0.967 | 0.922 | 0.897 | 0.687, 0.71 | 0.975 |
-//! | 6 | 0.957 | 0.955 | 0.968 | 0.926 | 0.837 | 0.681, 0.71 | 0.979 |
-//! | 7, with spills | | | | | | | 0.956 |
+//! | 4 bytes, 5 blocks | 0.931 | 0.920 | 0.956 | 0.894 | 0.886 | 0.924 | 0.671 |
+//! | **16 bytes, 5 blocks** | 0.969 | 0.961 | 0.989 | 0.938 | 0.938 | 0.973 | 0.715 |
+//! | 16 bytes, 6 blocks | 0.953 | 0.956 | 0.984 | 0.941 | 0.927 | 0.971 | 0.717 |
+//! | 16 bytes past the first cache, 5 blocks | 0.961 | 0.952 | 0.979 | 0.896 | 0.898 | 0.938 | 0.703 |
+//! | an instance of the loop for each alignment, 5 blocks | 0.973 | 0.956 | 0.982 | 0.938 | 0.934 | 0.971 | 0.683 |
+//! | this file in CUDA C++ | 0.957 | 0.957 | 0.984 | 0.938 | 0.936 | 0.970 | 0.706 |
 //!
-//! In prototypes of the same design, with 7 blocks at once: 3 packs a thread instead of 5 gave 0.894 for 31 taps (5: 0.907) and 0.64 of the FMA peak
-//! for 63 (0.69). Copies of 16 bytes, with the taps moved to fit, came to the same within 1 %; three tiles in shared memory were slower than
-//! two.
+//! Without effect, or slower: 3 packs a thread or 7, pointers that advance, neighbouring tiles for a warp, other orders of the multiply-adds,
+//! three tiles in shared memory.
 //!
-//! Where the rest goes, by ncu on such a prototype: with 31 taps memory is busy for 75 % of the time and the schedulers for 68 %, neither all
-//! the time, for a warp's copies and its arithmetic overlap only with other warps'. With 63 taps the schedulers issue in 84 % of the cycles,
-//! and five of six instructions are multiply-adds.
+//! Where the rest goes, by ncu with 63 taps: the schedulers issue in 86 % of the cycles, and seven of eight instructions are multiply-adds; most
+//! other cycles are stalls in dispatch: see `steps.rs`. A last step that is there twice, and so needs no moves before it, gave 0.727.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_address};
 use cuda_std::prelude::*;
