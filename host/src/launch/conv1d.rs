@@ -453,13 +453,14 @@ mod tests {
         let standard = ConvOptions::default();
         let few = of(large - 1, 9, standard);
         assert_eq!(few, ("conv1d_tiled_f32".into(), 1024, 256));
-        // 410 tiles of 640 outputs, for 4 warps of a tile each; 104,858 tiles, for warps of 2 or 4.
+        // 410 tiles of 640 outputs, for 4 warps of a tile each; 104,858 tiles, for warps of 1, 2, 4 or 8.
         let window = |blocks| ("conv1d_window_f32".into(), blocks, 128);
         assert_eq!(of(large, 17, standard), window(103));
         assert_eq!(of(1 << 22, 17, standard), window(660));
+        assert_eq!(of(1 << 26, 10, standard), window(26_215));
         assert_eq!(of(1 << 26, 16, standard), window(13_108));
-        assert_eq!(of(1 << 26, 17, standard), window(6554));
-        assert_eq!(of(1 << 26, 64, standard), window(6554));
+        assert_eq!(of(1 << 26, 32, standard), window(6554));
+        assert_eq!(of(1 << 26, 64, standard), window(3277));
         // Tiles of 2,560 outputs.
         let blocked = of(large, 65, standard);
         assert_eq!(blocked, ("conv1d_blocked_f32".into(), 103, 128));
