@@ -8,7 +8,7 @@ use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
     address_space, atomic, barrier, contract, convergent, extension, flush, formatting, functions,
-    generic_access, inline, launch_bounds, libm, remainder, visible, wide,
+    generic_access, grid_stride, inline, launch_bounds, libm, remainder, visible, wide,
 };
 use crate::nvvm;
 use crate::output::Folder;
@@ -49,7 +49,8 @@ pub(crate) fn emit_ptx(
     let optimised = optimise(builder, toolchain, folder, lowered, &passes)?;
     nvvm::check(&optimised, &nvvm::launch_parameters(&bitcode.sources())?)?;
     generic_access::check(&optimised)?;
-    write(&folder.optimised_ir(), &extension::guard(&optimised))?;
+    let guarded = extension::guard(&optimised);
+    write(&folder.optimised_ir(), &grid_stride::hide(&guarded))?;
 
     run(Command::new(&toolchain.llc)
         .arg(format!("-mcpu={}", builder.arch))

@@ -16,7 +16,8 @@
 //! 9. [`barrier::check`] finds barriers that rustc itself copied;
 //! 10. [`generic_access::check`], after the optimiser, finds accesses whose address space LLVM could not infer; before it gives up,
 //!     [`inline::always`] has the functions inlined that are in the way, and the optimiser begins again;
-//! 11. [`extension::guard`], after the optimiser too, works around a miscompilation by LLVM 22's code generator.
+//! 11. [`extension::guard`], after the optimiser too, works around a miscompilation by LLVM 22's code generator;
+//! 12. [`grid_stride::hide`], after the optimiser too, keeps the code generator from preparing rounds that are seldom made.
 //!
 //! Text, because LLVM's C API would tie the crate to one LLVM, and because llvm-link prints IR in a regular form: one
 //! instruction a line, definitions at the line's start.
@@ -31,6 +32,7 @@ pub(crate) mod flush;
 pub(crate) mod formatting;
 pub(crate) mod functions;
 pub(crate) mod generic_access;
+pub(crate) mod grid_stride;
 pub(crate) mod inline;
 pub(crate) mod launch_bounds;
 pub(crate) mod libm;
