@@ -8,6 +8,10 @@ use cuda_std::prelude::*;
 
 use super::taps_inside;
 use crate::number::Real;
+use crate::unroll::in_groups;
+
+/// Taps that a thread loads together, and their samples.
+const GROUP: usize = 16;
 
 macro_rules! kernels {
     ($($name:ident: $t:ty;)*) => {$(
@@ -56,10 +60,10 @@ unsafe fn convolve<T: Real>(
 #[inline(always)]
 pub(super) fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
     let mut sum = T::ZERO;
-    for k in taps_inside(centre, signal.len(), taps.len()) {
+    in_groups::<GROUP>(taps_inside(centre, signal.len(), taps.len()), |k| {
         // SAFETY: k is a tap, and centre - k a sample.
         let (tap, sample) = unsafe { (*taps.get_unchecked(k), *signal.get_unchecked(centre - k)) };
         sum = tap.mul_add(sample, sum);
-    }
+    });
     sum
 }

@@ -14,6 +14,10 @@ use cuda_std::prelude::*;
 
 use super::taps_inside;
 use crate::number::Real;
+use crate::unroll::in_groups;
+
+/// Taps that a thread loads together, and their samples.
+const GROUP: usize = 32;
 
 macro_rules! kernels {
     ($($name:ident: $t:ty;)*) => {$(
@@ -79,12 +83,12 @@ unsafe fn convolve<T: Real>(
         let i = first + thread;
         if i < output_len {
             let mut sum = T::ZERO;
-            for k in taps_inside(i + offset, signal.len(), taps.len()) {
+            in_groups::<GROUP>(taps_inside(i + offset, signal.len(), taps.len()), |k| {
                 // SAFETY: k is a tap, so thread + halo - k lies in 0..threads + halo; all slots have been written.
                 let (tap, sample) =
                     unsafe { (*taps.get_unchecked(k), tile.add(thread + halo - k).read()) };
                 sum = tap.mul_add(sample, sum);
-            }
+            });
             // SAFETY: i is below the output's length, and no other thread has this i.
             unsafe { output.add(i).write(sum) };
         }

@@ -9,6 +9,10 @@ use cuda_std::prelude::*;
 
 use super::TILE;
 use crate::number::Real;
+use crate::unroll::in_groups;
+
+/// Elements of the inner dimension whose loads are under way together.
+const GROUP: usize = 16;
 
 macro_rules! kernels {
     ($($name:ident: $t:ty;)*) => {$(
@@ -46,7 +50,7 @@ unsafe fn multiply<T: Real>(a: &[T], b: &[T], c: *mut T, rows: usize, inner: usi
         let mut col = thread::block_idx_x() as usize * tile + x;
         while col < cols {
             let mut sum = T::ZERO;
-            for k in 0..inner {
+            in_groups::<GROUP>(0..inner, |k| {
                 // SAFETY: row < rows, k < inner, col < cols.
                 let (a, b) = unsafe {
                     (
@@ -55,7 +59,7 @@ unsafe fn multiply<T: Real>(a: &[T], b: &[T], c: *mut T, rows: usize, inner: usi
                     )
                 };
                 sum = a.mul_add(b, sum);
-            }
+            });
             // SAFETY: likewise, and only this thread has this row and column.
             unsafe { c.add(row * cols + col).write(sum) };
             col += thread::grid_dim_x() as usize * tile;

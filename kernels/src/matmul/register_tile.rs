@@ -18,7 +18,7 @@ use cuda_std::prelude::*;
 use super::TILE;
 use super::tiled::element_or_zero;
 use crate::number::Real;
-use crate::unroll::unrolled;
+use crate::unroll::{in_groups, unrolled};
 
 /// Rows, and columns, of C that a thread owns.
 pub const OWNED: u32 = 8;
@@ -28,6 +28,8 @@ pub const SIDE: u32 = TILE * OWNED;
 pub const DEPTH: u32 = 8;
 
 const EACH: usize = OWNED as usize;
+/// Elements of the inner dimension between two tests for a step's end.
+const UNROLLED: usize = 4;
 /// Words from one row of a tile to the next.
 const STRIDE: usize = SIDE as usize + 1;
 const AREA: usize = DEPTH as usize * STRIDE;
@@ -107,7 +109,7 @@ unsafe fn multiply<T: Real>(
                 });
                 // Every thread's loads come before any thread's reads of both tiles.
                 thread::sync_threads();
-                for k in 0..depth {
+                in_groups::<UNROLLED>(0..depth, |k| {
                     let (mut of_a, mut of_b) = ([T::ZERO; EACH], [T::ZERO; EACH]);
                     // SAFETY: the slots lie in their tiles and have been written.
                     unrolled::<EACH>(|i| unsafe {
@@ -117,7 +119,7 @@ unsafe fn multiply<T: Real>(
                     unrolled::<EACH>(|i| {
                         unrolled::<EACH>(|j| sums[i][j] = of_a[i].mul_add(of_b[j], sums[i][j]));
                     });
-                }
+                });
                 // Every thread's reads come before any thread's next loads.
                 thread::sync_threads();
                 step += depth;

@@ -16,7 +16,7 @@ macro_rules! transpose {
     };
 }
 transposes! {
-    #[kernel(max_threads = 256, min_blocks = 6)]
+    #[kernel]
     transpose_padded_u32: u32;
     transpose_padded_u64: u64;
 }

@@ -16,8 +16,7 @@ macro_rules! transpose {
     };
 }
 transposes! {
-    // At most 40 registers, so that six blocks are on a multiprocessor at once.
-    #[kernel(max_threads = 256, min_blocks = 6)]
+    #[kernel]
     transpose_tiled_u32: u32;
     transpose_tiled_u64: u64;
 }

@@ -15,6 +15,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((18, 35, 33), None),
         ((5, 0, 7), None),
         ((1, 1, 1), None),
+        // Every size of the groups in which the naive kernel walks along the inner dimension.
+        ((3, 31, 5), None),
         // Tiles for one block that are cut on both sides, and a ring of stages that goes round.
         ((162, 41, 141), Some(1)),
     ];

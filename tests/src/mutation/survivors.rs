@@ -38,6 +38,9 @@ const OTHER_WARPS: &str =
 
 const MORE_SAMPLES: &str = "The samples below a warp's later tiles are there, and so is the room for a pack of them a lane.";
 
+const NOTHING_LEFT: &str =
+    "Where nothing is left behind the whole groups no smaller group is called.";
+
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left behind the first pack.";
 
 /// The list.
@@ -104,6 +107,48 @@ pub const SURVIVORS: &[Survivor] = &[
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
         count: 1..=1,
         reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "conv1d_blocked_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "conv1d_direct_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "conv1d_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "conv1d_window_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "matmul_naive_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "matmul_naive_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1..=1,
+        reason: "Without an inner extent no group is called.",
     },
     Survivor {
         kernels: "matmul_tiled_",
@@ -283,7 +328,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         kernels: "reverse_",
         operator: Operator::DropPredicate,
-        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
         count: 1..=1,
         reason: BEYOND,
     },

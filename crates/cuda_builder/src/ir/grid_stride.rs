@@ -109,6 +109,8 @@ fn sums<'a>(
         let mut words = words.rsplit(' ');
         let (first, ty) = (words.next()?, words.next()?);
         let last = last.split(',').next()?;
+        // Of one number: `<2 x i64>` ends in something else.
+        ty.strip_prefix('i')?.parse::<u32>().ok()?;
         match (strides.contains(first), strides.contains(last)) {
             (_, true) => Some((name, (ty, first))),
             (true, false) => Some((name, (ty, last))),
