@@ -36,15 +36,6 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
         1_854,
         3_090,
     ),
-    // Recorded when the loop over the taps went one by one, and machine code unrolled it by four: at the edges, where lanes have fewer taps, others
-    // are read together.
-    ("conv tiled f32 4096 31", GLOBAL_LOAD_SECTORS, 4_709, 4_712),
-    (
-        "conv direct f32 4096 31",
-        GLOBAL_LOAD_SECTORS,
-        23_387,
-        23_394,
-    ),
 ];
 
 /// One launch as ncu counted it.

@@ -3,6 +3,12 @@
 //! One thread computes one output and reads all it needs from global memory. Neighbouring threads read neighbouring samples
 //! (coalesced), but each sample is read by m threads: 2·m reads per output, m of them of the same tap by all lanes. What saves
 //! it is the L1 cache; what the shared-memory versions do is to make that reuse explicit.
+//!
+//! | 2²⁶ samples, H200, µs | 5 taps | 10 | 31 | 32 | 63 |
+//! | --- | --- | --- | --- | --- | --- |
+//! | tap by tap | 342 | 388 | 630 | 675 | 1147 |
+//! | **in groups of 16** | 299 | 317 | 586 | 595 | 1123 |
+//! | the same in CUDA C++ | 348 | 404 | 595 | 609 | 1115 |
 
 use cuda_std::prelude::*;
 

@@ -4,6 +4,12 @@
 //!
 //! In a warp, lanes with neighbouring columns read neighbouring elements of B (coalesced) and the same element of A. Each element of
 //! A is read by `cols` threads and each of B by `rows`: 2·inner global reads per element of C.
+//!
+//! | H200, ms | 2048³ | 4096³ | 4093 × 4099 × 4111 |
+//! | --- | --- | --- | --- |
+//! | element by element | 3.91 | 55.3 | 55.8 |
+//! | **in groups of 16** | 3.23 | 34.2 | 34.1 |
+//! | the same in CUDA C++ | 3.47 | 46.1 | 46.7 |
 
 use cuda_std::prelude::*;
 

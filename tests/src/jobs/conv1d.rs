@@ -26,6 +26,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         add((33, 40), ConvMode::Full, None, false);
         // Whole tiles only.
         add((64, 5), ConvMode::Same, None, true);
+        // Whole groups of taps, and every smaller group behind them.
+        add((128, 95), ConvMode::Full, None, false);
         add((1, 1), ConvMode::Valid, None, false);
         // More outputs than the full convolution has: no tap meets the signal there.
         let options = with(kernel, Some(32), None);
