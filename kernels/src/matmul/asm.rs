@@ -69,8 +69,8 @@ pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside
 /// The same element in a register that `ptxas` cannot take for the one that it came from.
 ///
 /// A store of 16 bytes wants its four registers side by side, and `ptxas` then gives such registers to the sums from the start: of the 1024 FMAs of a
-/// round of [`Tiles::Wide`](super::policy::Tiles::Wide), 565 would find operands in the same bank of registers, and take two cycles, where 150 do
-/// with this (counted in the machine code of ptxas 13.0).
+/// round of [`Tiles::Wide`](super::policy::Tiles::Wide), 565 would find operands in the same bank of registers where
+/// 150 do with this (counted in the machine code of ptxas 13.0; `pipelined` says what that costs).
 #[gpu_only]
 #[inline(always)]
 pub(super) fn moved(element: f32) -> f32 {

@@ -12,11 +12,11 @@
 //! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all reads of this stage before the
 //!   copies that replace it.
 //!
-//! Where no thread waits for memory, every other cycle counts. On an H200 an FMA takes a second one when its operands come from one bank of
-//! registers, the even or the odd ones, or when none of them is left from the FMA before. The walk above, with registers as `ptxas` 13.0 gives them
-//! out, leaves 150 such cycles for the 1024 FMAs of a round of [`Tiles::Wide`]. With A's tile as it lies in memory, so that vectors come in along
-//! the inner extent, there are 767 for 2048 FMAs instead of 166, and 0.84 to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. What the instances reach
-//! is at [`Tiles`].
+//! Where no thread waits for memory, the issue of FMAs sets the pace. On an H200 one seems to take a second cycle when the operands that it must
+//! read come from one bank of registers, the even or the odd ones, or when all three must be read. The walk above, with registers as `ptxas` 13.0
+//! gives them out, leaves 150 of those among the 1024 FMAs of a round of [`Tiles::Wide`]. With A's tile as it lies in memory, so that vectors come
+//! in along the inner extent, there were 767 among 2048 instead of 166, and 0.84 to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. What the
+//! instances reach is at [`Tiles`].
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
 use cuda_std::prelude::*;
