@@ -35,7 +35,7 @@ pub use inputs::{Inputs, Kind, Random, Window};
 pub use measure::Timing;
 pub use peers::{PeersError, join};
 pub use picture::svg;
-pub use row::{OURS, Report, Row, Run};
+pub use row::{OURS, Report, Row, Run, TWIN};
 pub use size::{BadSize, Size, Sizes};
 pub use tune::{Candidate, Finding, Tuning, tune};
 pub use work::{Check, Loaded, Problem, Rung, Work};

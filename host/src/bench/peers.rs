@@ -179,7 +179,7 @@ fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Options, works};
+    use crate::bench::{Options, TWIN, works};
 
     #[test]
     fn every_rung_has_a_twin_in_cuda_cpp_and_none_where_it_is_not() {
@@ -189,7 +189,7 @@ mod tests {
             let text = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
             for line in text.lines().filter_map(|line| line.strip_prefix("//! ")) {
                 let twin: serde_json::Value = serde_json::from_str(line).expect("a twin as JSON");
-                if twin["by"] == "nvcc" {
+                if twin["by"] == TWIN {
                     let name = |key: &str| twin[key].as_str().expect("a name").to_owned();
                     let when = twin["when"].as_str().map(str::to_owned);
                     twins.insert((name("works"), name("rung")), when);

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::{OURS, Report, Row};
+use super::{OURS, Report, Row, TWIN};
 use crate::plot::font;
 
 /// Width of the picture and height of a work's two bars, in pixels.
@@ -12,29 +12,34 @@ const HEIGHT: u32 = 46;
 const LEFT: u32 = 260;
 const AROUND: u32 = 130;
 
-/// An SVG with two bars for each work: our fastest row, and the fastest of all peers.
+/// An SVG with two bars for each work: our fastest row, and the fastest of all peers. The twins of our own kernels are left out.
 ///
 /// # Errors
 /// What the drawing library says.
 pub fn svg(report: &Report) -> Result<String, String> {
     font();
-    let works: Vec<_> = report
-        .by_work()
-        .into_iter()
-        .map(|(work, rows)| {
-            let fastest = |ours: bool| {
-                let right = |row: &&&Row| row.passed && (row.implementation == OURS) == ours;
-                rows.iter().find(right).and_then(|row| row.of_ceiling())
-            };
-            (work, fastest(true), fastest(false))
-        })
-        .collect();
+    let works = bars(report);
     let mut text = String::new();
     draw(&mut text, report, &works).map_err(|error| error.to_string())?;
     Ok(text)
 }
 
 type Bars<'a> = (&'a str, Option<f64>, Option<f64>);
+
+/// For each work what our fastest row and the fastest peer's reach of their ceilings.
+fn bars(report: &Report) -> Vec<Bars<'_>> {
+    let of_work = |(work, rows): (_, Vec<&Row>)| {
+        let fastest = |whose: fn(&str) -> bool| {
+            let row = rows
+                .iter()
+                .find(|row| row.passed && whose(&row.implementation));
+            row.and_then(|row| row.of_ceiling())
+        };
+        let peer = |whose: &str| whose != OURS && whose != TWIN;
+        (work, fastest(|whose| whose == OURS), fastest(peer))
+    };
+    report.by_work().into_iter().map(of_work).collect()
+}
 
 fn draw(
     text: &mut String,
@@ -88,4 +93,21 @@ fn draw(
         area.draw(&Text::new(label, (x + 20, y), style))?;
     }
     area.present()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peer_is_the_fastest_that_is_right_and_no_twin_of_ours() {
+        let text = include_str!("../../../docs/bench/h200.json");
+        let report: Report = serde_json::from_str(text).expect("a report");
+        let bars = bars(&report);
+        let of = |work| bars.iter().find(|bars| bars.0 == work).expect("a work");
+        let (_, ours, peer) = of("sum/f32/2^29");
+        // `wide` and CUB; the twin of `wide`, between them, has 1.089.
+        assert_eq!(ours.map(|share| (share * 1e3).round()), Some(1096.0));
+        assert_eq!(peer.map(|share| (share * 1e3).round()), Some(1083.0));
+    }
 }

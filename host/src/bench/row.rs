@@ -12,6 +12,9 @@ use crate::device::Device;
 /// The implementation that our own rows name.
 pub const OURS: &str = "blockwise";
 
+/// The implementation of rows of our kernels written again in CUDA C++: they tell compiler from algorithm, and are no peers.
+pub const TWIN: &str = "nvcc";
+
 /// All that was measured in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
