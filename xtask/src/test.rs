@@ -17,11 +17,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     })?;
     let ((), ptx_time) = step("kernels to PTX", build_ptx::for_tests)?;
     let ((), verify_time) = step("PTX through ptxas", || verify_ptx::verify(&ptxas, &[]))?;
-    let (outcome, test_time) = step("tests", || {
-        // The tests of the command line run this program.
-        workspace::check(workspace::cargo().args(["build", "--locked", "--package", "blockwise"]))?;
-        cargo_test(arguments)
-    })?;
+    let (outcome, test_time) = step("tests", || cargo_test(arguments))?;
 
     say!("== summary");
     for (name, time) in [
