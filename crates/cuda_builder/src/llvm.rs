@@ -31,12 +31,7 @@ pub(crate) fn emit_ptx(
         linked = contract::mark(&linked);
     }
     let linked = link_libdevice(toolchain, bitcode, folder, linked)?;
-    let public = kernels_and_constants(&linked);
-    if !public.has_kernels {
-        return Err(CudaBuilderError::NoKernels {
-            path: bitcode.crate_folder.clone(),
-        });
-    }
+    let public = public(&linked);
     barrier::check(&linked)?;
     let lowered = address_space::lower(&linked, builder.use_constant_memory_space)?;
     let lowered = launch_bounds::mark(&visible::unmark(&lowered));
@@ -45,7 +40,7 @@ pub(crate) fn emit_ptx(
     if builder.ftz {
         lowered = flush::mark(&lowered);
     }
-    let passes = passes(builder, &public.names);
+    let passes = passes(builder, &public);
     let optimised = optimise(builder, toolchain, folder, lowered, &passes)?;
     nvvm::check(&optimised, &nvvm::launch_parameters(&bitcode.sources())?)?;
     generic_access::check(&optimised)?;
@@ -117,13 +112,15 @@ fn ptx_version(arch: NvvmArch) -> Option<&'static str> {
     (arch < NvvmArch::Compute80).then_some("-mattr=+ptx70")
 }
 
-/// One module from all archives, as text: the crates whole, of the standard library only what they need.
+/// One module from all archives, as text: what the kernels and the public names lead to. Of a dependency such as glam that is next to
+/// nothing, and every later step has less to read.
 fn link(
     toolchain: &Toolchain,
     bitcode: &Bitcode,
     folder: &Folder,
 ) -> Result<String, CudaBuilderError> {
-    let (crates, linked) = (folder.file("crates.bc"), folder.file("linked.ll"));
+    let [crates, linked, used] =
+        ["crates.bc", "linked.ll", "used.ll"].map(|part| folder.file(part));
     // Archives hold rustc's metadata beside the bitcode.
     let llvm_link = || {
         let mut command = Command::new(&toolchain.llvm_link);
@@ -139,7 +136,22 @@ fn link(
         .args(&bitcode.standard_library)
         .arg("-o")
         .arg(&linked))?;
-    take(&[crates], &linked)
+    let module = read(&linked)?;
+    if functions::kernels(&module).next().is_none() {
+        return Err(CudaBuilderError::NoKernels {
+            path: bitcode.crate_folder.clone(),
+        });
+    }
+    run(Command::new(&toolchain.opt)
+        .arg(format!(
+            "-passes={},globaldce",
+            internalize(&public(&module))
+        ))
+        .arg("-S")
+        .arg(&linked)
+        .arg("-o")
+        .arg(&used))?;
+    take(&[crates, linked], &used)
 }
 
 /// Adds the functions of libdevice that the module calls. A module that calls none does not need the library to exist; calls that
@@ -150,7 +162,7 @@ fn link_libdevice(
     folder: &Folder,
     module: String,
 ) -> Result<String, CudaBuilderError> {
-    if !functions::uses(&module, &kernels_and_constants(&module).names, "__nv_") {
+    if !functions::uses(&module, &public(&module), "__nv_") {
         return Ok(module);
     }
     let library = libdevice::find_or_fetch(&bitcode.tools_folder)?;
@@ -184,34 +196,28 @@ fn take(inputs: &[PathBuf], output: &Path) -> Result<String, CudaBuilderError> {
     Ok(text)
 }
 
-/// What must keep its name.
-struct Public<'a> {
-    names: Vec<&'a str>,
-    has_kernels: bool,
+/// What must keep its name: kernels, which the host launches, constants with a public name, which it may set, and what is marked.
+fn public(ir: &str) -> Vec<&str> {
+    functions::kernels(ir)
+        .chain(visible::names(ir))
+        .chain(address_space::public_constants(ir))
+        .collect()
 }
 
-/// Kernels, which the host launches, and constants with a public name, which it may set.
-fn kernels_and_constants(ir: &str) -> Public<'_> {
-    let mut names: Vec<_> = functions::functions(ir)
-        .into_iter()
-        .filter(|function| function.is_kernel)
-        .map(|function| function.name)
-        .collect();
-    let has_kernels = !names.is_empty();
-    names.extend(visible::names(ir));
-    names.extend(address_space::public_constants(ir));
-    Public { names, has_kernels }
-}
-
-fn passes(builder: &CudaBuilder, public: &[&str]) -> String {
+/// The pass that makes everything else the module's own, so that what is not used may go.
+fn internalize(public: &[&str]) -> String {
     let kept: Vec<_> = public
         .iter()
         .map(|name| format!("preserve-gv={name}"))
         .collect();
+    format!("internalize<{}>", kept.join(";"))
+}
+
+fn passes(builder: &CudaBuilder, public: &[&str]) -> String {
     let level = if builder.nvvm_opts { "O3" } else { "O1" };
     format!(
-        "internalize<{}>,default<{level}>,infer-address-spaces",
-        kept.join(";")
+        "{},default<{level}>,infer-address-spaces",
+        internalize(public)
     )
 }
 

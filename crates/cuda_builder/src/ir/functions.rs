@@ -20,14 +20,9 @@ pub(crate) fn functions(ir: &str) -> Vec<Function<'_>> {
     for line in ir.lines() {
         match &mut current {
             None if line.starts_with("define ") => {
-                let name = symbols(line).next().map_or("", |symbol| symbol.name);
-                let is_kernel = line
-                    .split(" @")
-                    .next()
-                    .is_some_and(|head| head.contains("ptx_kernel"));
                 current = Some(Function {
-                    name,
-                    is_kernel,
+                    name: defined(line),
+                    is_kernel: is_kernel(line),
                     body: Vec::new(),
                 });
             }
@@ -38,6 +33,25 @@ pub(crate) fn functions(ir: &str) -> Vec<Function<'_>> {
         }
     }
     functions
+}
+
+/// The names of the module's kernels.
+pub(crate) fn kernels(ir: &str) -> impl Iterator<Item = &str> {
+    ir.lines()
+        .filter(|line| line.starts_with("define ") && is_kernel(line))
+        .map(defined)
+}
+
+/// The name in a definition's first line.
+fn defined(line: &str) -> &str {
+    symbols(line).next().map_or("", |symbol| symbol.name)
+}
+
+fn is_kernel(definition: &str) -> bool {
+    definition
+        .split(" @")
+        .next()
+        .is_some_and(|head| head.contains("ptx_kernel"))
 }
 
 /// The function that a call names, if the line is one.
