@@ -1,48 +1,45 @@
-//! A workspace for all tests, so that core is built once for each set of compiler flags.
+//! Workspaces for the tests, in one folder; core is built once for each set of compiler flags.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::LazyLock;
 
 use cuda_builder::{CudaBuilder, CudaBuilderError};
 
 /// A blank in the path, so that every test is one with such a path.
-static WORKSPACE: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
-    let folder = tempfile::Builder::new()
-        .prefix("kernels of mine ")
-        .tempdir()
-        .unwrap();
-    start_workspace(folder.path());
-    // core is there already when the repository's own kernels are.
-    share(folder.path(), "cuda-builder");
-    folder
+static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("kernels of mine ").tempdir().unwrap()
 });
 
-/// cargo's own lock would serialise the builds anyway, with a message for each wait.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-pub(crate) fn workspace() -> &'static Path {
-    WORKSPACE.path()
+/// The workspace of this name; new ones are made. Each test has its own, so that tests run side by side: cargo reads every manifest
+/// of a workspace, also one that another test is writing.
+pub(crate) fn workspace(name: &str) -> PathBuf {
+    let folder = FOLDER.path().join(name);
+    if !folder.exists() {
+        start_workspace(&folder);
+        // core is there already when the repository's own kernels are.
+        share(&folder, "cuda-builder");
+    }
+    folder
 }
 
 /// Every folder in `members` is a member. The workspace uses the repository's tools, which need fetching once.
 pub(crate) fn start_workspace(folder: &Path) {
+    fs::create_dir_all(folder.join("target")).unwrap();
     fs::write(
         folder.join("Cargo.toml"),
         "[workspace]\nresolver = \"3\"\nmembers = [\"members/*\"]\n",
     )
     .unwrap();
-    // The repository's lock file: the same versions, nothing to look up.
-    fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    fs::create_dir_all(folder.join("target")).unwrap();
+    copy_lock_file(folder);
     share(folder, "tools");
+}
+
+/// The repository's lock file: the same versions, nothing to look up.
+pub(crate) fn copy_lock_file(folder: &Path) {
+    fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
 }
 
 /// Uses a part of the repository's target folder.
@@ -58,6 +55,11 @@ pub(crate) fn repository() -> PathBuf {
         .join("../..")
         .canonicalize()
         .unwrap()
+}
+
+/// A member of the workspace of its own name.
+pub(crate) fn member(name: &str, manifest: &str, source: &str) -> PathBuf {
+    write_member(&workspace(name), name, manifest, source)
 }
 
 /// A member with cuda_std, `manifest`'s lines at the end of its dependencies, and the source.
@@ -83,9 +85,8 @@ pub(crate) fn write_package(folder: &Path, name: &str, manifest: &str, source: &
 
 /// Writes a member with the prelude in front and builds it without line information, so that no path gets into the PTX.
 pub(crate) fn build(name: &str, source: &str) -> Result<PathBuf, CudaBuilderError> {
-    let _guard = alone();
     let source = format!("use cuda_std::prelude::*;\n{source}");
-    let folder = write_member(workspace(), name, "", &source);
+    let folder = member(name, "", &source);
     CudaBuilder::new(folder).generate_line_info(false).build()
 }
 

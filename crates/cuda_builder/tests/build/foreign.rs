@@ -5,7 +5,7 @@ use std::fs;
 use cuda_builder::{CudaBuilder, CudaBuilderError};
 use ptx_emulator::testing::Launch;
 
-use crate::common::{alone, text, workspace, write_member};
+use crate::common::{member, text};
 
 /// The attributes that every kernel crate for the published versions begins with, and a feature that has gone since.
 const OLD: &str = "#![cfg_attr(
@@ -33,8 +33,7 @@ pub unsafe fn double(input: &[u32], output: *mut u32) {
 
 #[test]
 fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
-    let _guard = alone();
-    let folder = write_member(workspace(), "old", "", OLD);
+    let folder = member("old", "", OLD);
     let part = folder.join("src/part.rs");
     fs::write(
         &part,
@@ -85,13 +84,12 @@ fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
 /// Code of 0.2.2 names their types and calls their methods.
 #[test]
 fn positions_are_veks_vectors_when_the_feature_asks_for_them() {
-    let _guard = alone();
     let source = "use cuda_std::{prelude::*, vek::{Vec2, Vec3}};
         #[kernel] pub unsafe fn place(places: &mut [u32]) {
             let (at, extent): (Vec2<u32>, Vec3<u32>) = (thread::index_2d(), thread::block_dim());
             places[(at.yx() * Vec2::new(extent.x * 2, 1)).sum() as usize] = thread::index_3d().xy().reduce_max();
         }";
-    let folder = write_member(workspace(), "vectors", "", source);
+    let folder = member("vectors", "", source);
     let ptx = CudaBuilder::new(folder)
         .build_args(&["--features", "cuda_std/vek_indices"])
         .build()
@@ -113,9 +111,8 @@ fn positions_are_veks_vectors_when_the_feature_asks_for_them() {
 /// Each names what is used and says who supplies it.
 #[test]
 fn what_only_optix_or_the_other_backend_can_mean_is_said() {
-    let _guard = alone();
     let build = |source: &str| {
-        let folder = write_member(workspace(), "elsewhere", "", source);
+        let folder = member("elsewhere", "", source);
         CudaBuilder::new(folder).build().unwrap_err()
     };
     let supplied = |source: &str, name: &str| {
@@ -155,6 +152,6 @@ fn what_only_optix_or_the_other_backend_can_mean_is_said() {
         "{error}"
     );
     // Declared and not used, as in a crate that is built for OptiX too, it is no matter.
-    let folder = write_member(workspace(), "elsewhere", "", &uses("*x = 1"));
+    let folder = member("elsewhere", "", &uses("*x = 1"));
     CudaBuilder::new(folder).build().unwrap();
 }

@@ -41,6 +41,19 @@ fn shared_memory_is_accessed_as_shared_and_slices_are_two_parameters() {
     assert!(!ptx.contains(".loc"), "{ptx}");
 }
 
+/// The longest test of all; by its name it is one of the first to start.
+#[test]
+fn builds_in_two_places_give_identical_bytes() {
+    let first = text(build("twin", TILE).unwrap());
+    let elsewhere = tempfile::tempdir().unwrap();
+    start_workspace(elsewhere.path());
+    let source = format!("use cuda_std::prelude::*;\n{TILE}");
+    let folder = write_member(elsewhere.path(), "twin", "", &source);
+    // In a target folder of its own, so beside the other tests.
+    let second = CudaBuilder::new(folder).generate_line_info(false).build();
+    assert_eq!(first, text(second.unwrap()));
+}
+
 #[test]
 fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
     let path = build(
@@ -159,32 +172,20 @@ fn a_crate_without_kernels_and_one_that_does_not_compile_say_so() {
         message.contains("`input` is another name of a slice") && !message.contains("`count`"),
         "{message}"
     );
-    let error = CudaBuilder::new(workspace().join("missing"))
+    let error = CudaBuilder::new(workspace("wrong").join("missing"))
         .build()
         .unwrap_err();
     assert!(matches!(error, CudaBuilderError::NoCrate { .. }), "{error}");
-    let error = CudaBuilder::new(workspace().join("Cargo.toml"))
+    let error = CudaBuilder::new(workspace("wrong").join("Cargo.toml"))
         .build()
         .unwrap_err();
     assert!(
         error.to_string().contains("it is a file; give the folder"),
         "{error}"
     );
-    let error = CudaBuilder::new(workspace()).build().unwrap_err();
+    let error = CudaBuilder::new(workspace("wrong")).build().unwrap_err();
     assert!(
         error.to_string().contains("workspace without a package"),
         "{error}"
     );
-}
-
-#[test]
-fn two_clean_builds_give_identical_bytes() {
-    let first = text(build("tile", TILE).unwrap());
-    let elsewhere = tempfile::tempdir().unwrap();
-    start_workspace(elsewhere.path());
-    let source = format!("use cuda_std::prelude::*;\n{TILE}");
-    let folder = write_member(elsewhere.path(), "tile", "", &source);
-    // In a target folder of its own, so beside the other tests.
-    let second = CudaBuilder::new(folder).generate_line_info(false).build();
-    assert_eq!(first, text(second.unwrap()));
 }

@@ -8,7 +8,7 @@ use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
 
 use crate::TILE;
 use crate::common::{
-    alone, assert_success, build, child_folder, in_child, repository, text, workspace, write_member,
+    assert_success, build, child_folder, in_child, member, repository, text, workspace,
 };
 
 fn with_prelude(source: &str) -> String {
@@ -18,8 +18,7 @@ fn with_prelude(source: &str) -> String {
 #[test]
 fn options_reach_the_code() {
     let source = "#[kernel] pub unsafe fn arithmetic(x: *mut f32, y: f32) { unsafe { *x = (*x * y + 1.0) / y; *x.add(1) = y.sqrt(); } }";
-    let _guard = alone();
-    let folder = write_member(workspace(), "scalar", "", &with_prelude(source));
+    let folder = member("scalar", "", &with_prelude(source));
     let build = |builder: CudaBuilder| text(builder.build().unwrap());
     let new = || CudaBuilder::new(&folder).generate_line_info(false);
 
@@ -52,8 +51,8 @@ fn options_reach_the_code() {
         "{lines}"
     );
 
-    let copy = workspace().join("copies/scalar.ptx");
-    let module = workspace().join("copies/scalar.ll");
+    let copy = workspace("scalar").join("copies/scalar.ptx");
+    let module = workspace("scalar").join("copies/scalar.ll");
     let path = new()
         .copy_to(&copy)
         .final_module_path(&module)
@@ -64,7 +63,12 @@ fn options_reach_the_code() {
     assert!(text(module).contains("define ptx_kernel void @arithmetic"));
     let built = new().emit_llvm_ir(true).build().unwrap();
     assert_eq!(text(copy), text(built.clone()));
-    assert!(built.with_extension("lowered.ll").is_file());
+    let lowered = text(built.with_extension("lowered.ll"));
+    let mut definitions = lowered.lines().filter(|line| line.starts_with("define "));
+    assert!(
+        definitions.all(|line| !line.contains("glam")),
+        "nothing that no kernel uses: {lowered}"
+    );
     let built = new().emit_llvm_bitcode(true).build().unwrap();
     assert!(
         fs::read(built.with_extension("bc"))
@@ -73,8 +77,7 @@ fn options_reach_the_code() {
     );
 
     // Unoptimised code keeps its overflow checks.
-    let checked = write_member(
-        workspace(),
+    let checked = member(
         "scalar",
         "",
         &with_prelude(
@@ -91,9 +94,8 @@ fn options_reach_the_code() {
 
 #[test]
 fn libm_becomes_libdevice_unless_it_may_not() {
-    let _guard = alone();
     let source = "use cuda_std::prelude::*;\n#[kernel] pub unsafe fn power(x: *mut f32) { unsafe { *x = libm::exp2f(*x) } }";
-    let folder = write_member(workspace(), "with_libm", "libm = \"0.2\"", source);
+    let folder = member("with_libm", "libm = \"0.2\"", source);
     let build = |overridden| {
         let builder = CudaBuilder::new(&folder).override_libm(overridden);
         text(builder.build().unwrap())
@@ -112,12 +114,11 @@ fn libm_becomes_libdevice_unless_it_may_not() {
 
 #[test]
 fn statics_go_to_constant_memory_when_asked() {
-    let _guard = alone();
     let source = with_prelude(
         "static PRIMES: [u32; 4] = [2, 3, 5, 7];
         #[kernel] pub unsafe fn pick(x: *mut u32) { unsafe { *x = PRIMES[*x as usize & 3] } }",
     );
-    let folder = write_member(workspace(), "table", "", &source);
+    let folder = member("table", "", &source);
     let build = |constant| {
         let builder = CudaBuilder::new(&folder).use_constant_memory_space(constant);
         text(builder.build().unwrap())
@@ -132,7 +133,6 @@ fn statics_go_to_constant_memory_when_asked() {
 
 #[test]
 fn little_optimised_code_keeps_shared_memory_shared() {
-    let _guard = alone();
     let source = with_prelude(
         "#[kernel] pub unsafe fn sum(x: &[f32], y: *mut f32) {
             let tile = shared_array![f32; 64];
@@ -143,7 +143,7 @@ fn little_optimised_code_keeps_shared_memory_shared() {
             unsafe { *y = *tile };
         }",
     );
-    let folder = write_member(workspace(), "loops", "", &source);
+    let folder = member("loops", "", &source);
     let build = |optimised| {
         text(
             CudaBuilder::new(&folder)
@@ -163,8 +163,7 @@ fn little_optimised_code_keeps_shared_memory_shared() {
 /// A debugger needs types and variables, and an assembler that takes them.
 #[test]
 fn full_debug_information_is_dwarf_that_ptxas_takes() {
-    let _guard = alone();
-    let folder = write_member(workspace(), "debugged", "", &with_prelude(TILE));
+    let folder = member("debugged", "", &with_prelude(TILE));
     let builder = CudaBuilder::new(folder)
         .release(false)
         .debug(DebugInfo::Full);
@@ -199,7 +198,7 @@ fn has_dwarf(builder: CudaBuilder) {
 
 #[test]
 fn what_cannot_be_had_is_refused_before_anything_runs() {
-    let folder = workspace().join("nowhere");
+    let folder = workspace("none").join("nowhere");
     let refused = |builder: CudaBuilder, name: &str| {
         let error = builder.build().unwrap_err();
         assert!(
@@ -263,8 +262,7 @@ fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
         CudaBuilder::new(folder).build().unwrap();
         return;
     }
-    let _guard = alone();
-    let folder = write_member(workspace(), "sheltered", "", &with_prelude(TILE));
+    let folder = member("sheltered", "", &with_prelude(TILE));
     let output = in_child(
         "options::flags_and_wrappers_of_the_surroundings_do_not_reach_the_device",
         &folder,
@@ -306,11 +304,10 @@ fn only_mathematical_functions_need_libdevice() {
         let name = "options::only_mathematical_functions_need_libdevice";
         assert_success(&in_child(name, folder, &missing))
     };
-    let _guard = alone();
-    let plain = write_member(workspace(), "plain", "", &with_prelude(TILE));
+    let plain = member("plain", "", &with_prelude(TILE));
     assert!(child(&plain).contains("built"));
     let source = "#[kernel] pub unsafe fn sine(x: *mut f32) { unsafe { *x = (*x).sin() } }";
-    let sine = write_member(workspace(), "sine", "", &with_prelude(source));
+    let sine = member("sine", "", &with_prelude(source));
     let message = child(&sine);
     assert!(
         message.contains("refused: ")
@@ -324,10 +321,9 @@ fn only_mathematical_functions_need_libdevice() {
 #[test]
 fn a_copy_goes_where_it_is_told_or_the_error_says_where() {
     let ptx = build("copied", TILE).unwrap();
-    let _guard = alone();
-    let folder = workspace().join("members/copied");
+    let folder = workspace("copied").join("members/copied");
     let new = || CudaBuilder::new(&folder).generate_line_info(false);
-    let copy = workspace().join("a new folder/copied.ptx");
+    let copy = workspace("copied").join("a new folder/copied.ptx");
     assert_eq!(new().copy_to(&copy).build().unwrap(), copy);
     assert_eq!(text(&copy), text(ptx));
     let time = fs::metadata(&copy).unwrap().modified().unwrap();

@@ -6,7 +6,8 @@ use cuda_builder::{CudaBuilder, CudaBuilderError};
 
 use crate::TILE;
 use crate::common::{
-    alone, assert_success, child_folder, in_child, text, workspace, write_member, write_package,
+    assert_success, child_folder, copy_lock_file, in_child, member, text, workspace, write_member,
+    write_package,
 };
 
 fn with_prelude(source: &str) -> String {
@@ -24,11 +25,10 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
         assert!(text(ptx).contains(".visible .entry mirror"));
         return;
     }
-    let _guard = alone();
     let outside = tempfile::tempdir().unwrap();
     let folder = outside.path().join("alone");
     write_package(&folder, "alone", "\n[workspace]", &with_prelude(TILE));
-    fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    copy_lock_file(&folder);
     let name = "packages::a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder";
     assert_success(&in_child(name, &folder, &[]));
     assert!(
@@ -40,11 +40,11 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
 /// As with rust-cuda: a crate may gather the kernels of others, and have cuda_std through them, without a dependency line.
 #[test]
 fn kernels_and_cuda_std_may_come_through_a_dependency() {
-    let _guard = alone();
     let below = "pub use cuda_std;
         use cuda_std::prelude::*;
         #[kernel] pub unsafe fn of_the_dependency(x: *mut u32) { unsafe { *x += 1 } }";
-    write_member(workspace(), "below", "", below);
+    let workspace = workspace("gathering");
+    write_member(&workspace, "below", "", below);
     let source = "pub use below::*;
         use cuda_std::{address_space, externally_visible, gpu_only, prelude::*, shared_array};
         #[address_space(constant)] static TABLE: [u32; 2] = [3, 4];
@@ -56,7 +56,7 @@ fn kernels_and_cuda_std_may_come_through_a_dependency() {
             println!(\"{}\", TABLE[1]);
             unsafe { *tile = table[0]; add(x, *tile) }
         }";
-    let folder = write_member(workspace(), "above", "", source);
+    let folder = write_member(&workspace, "above", "", source);
     let manifest = folder.join("Cargo.toml");
     let lines: String = text(&manifest)
         .lines()
@@ -72,13 +72,12 @@ fn kernels_and_cuda_std_may_come_through_a_dependency() {
 
 #[test]
 fn features_are_chosen_as_on_cargos_command_line() {
-    let _guard = alone();
     let source = "use cuda_std::prelude::*;
         #[cfg(feature = \"first\")] #[kernel] pub unsafe fn one(x: *mut u32) { unsafe { *x = 1 } }
         #[cfg(feature = \"second\")] #[kernel] pub unsafe fn two(x: *mut u32) { unsafe { *x = 2 } }
         #[cfg(extra)] #[kernel] pub unsafe fn three(x: *mut u32) { unsafe { *x = 3 } }";
     let features = "\n[features]\ndefault = [\"first\"]\nfirst = []\nsecond = []";
-    let folder = write_member(workspace(), "chosen", features, source);
+    let folder = member("chosen", features, source);
     let kernels = |arguments: &[&str]| {
         let ptx = text(
             CudaBuilder::new(&folder)
@@ -122,7 +121,6 @@ fn builds_at_the_same_time_do_not_mix() {
         build(&folder, "process");
         return;
     }
-    let _guard = alone();
     let kernel = |name| {
         format!(
             "#[cfg(feature = \"{name}\")] #[kernel] pub unsafe fn {name}(x: *mut f32) {{ unsafe {{ *x = 1.0 }} }}"
@@ -134,7 +132,7 @@ fn builds_at_the_same_time_do_not_mix() {
         "\n[features]\n{}",
         names.map(|name| format!("{name} = []")).join("\n")
     );
-    let folder = write_member(workspace(), "crowded", &features, &source);
+    let folder = member("crowded", &features, &source);
     std::thread::scope(|scope| {
         for name in &names[..3] {
             scope.spawn(|| build(&folder, name));

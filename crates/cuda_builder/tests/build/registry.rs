@@ -6,7 +6,7 @@ use micromath::F32Ext;
 use ptx_emulator::testing::Launch;
 use sha2::{Digest, Sha256};
 
-use crate::common::{alone, text, workspace, write_member};
+use crate::common::{member, text};
 
 const SOURCE: &str = "
 use cuda_std::prelude::*;
@@ -46,14 +46,13 @@ pub unsafe fn functions(values: &mut [f64]) {
 
 #[test]
 fn sha2_glam_half_libm_and_micromath_give_the_cpus_results() {
-    let _guard = alone();
     let dependencies =
         "glam = { version = \"0.30\", default-features = false, features = [\"libm\"] }
 half = { version = \"2\", default-features = false }
 libm = \"0.2\"
 micromath = \"2\"
 sha2 = { version = \"0.10\", default-features = false }";
-    let folder = write_member(workspace(), "borrowing", dependencies, SOURCE);
+    let folder = member("borrowing", dependencies, SOURCE);
     let ptx = text(CudaBuilder::new(folder).build().unwrap());
     let launch = |kernel: &str| Launch::of(&ptx).unwrap().kernel(kernel);
 
