@@ -5,6 +5,7 @@
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "aligned", "kernel": "transpose_aligned", "grid": "ceil(rows, 64), ceil(cols, 128)", "block": "512", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
+//! {"works": "reverse/f32", "by": "nvcc", "rung": "wide", "kernel": "reverse_wide", "grid": "ceil(n, 1024)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 
 typedef long long i64;
 const int TILE = 32, ROWS = 8;
@@ -71,11 +72,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) transpose_aligned(const
 }
 
 __device__ void reverse(const float* __restrict__ input, i64 n, float* out, float* tile) {
-    i64 first = (i64)blockIdx.x * blockDim.x, t = threadIdx.x;
-    i64 count = n - first < blockDim.x ? n - first : blockDim.x;
-    if (t < count) tile[t] = input[first + t];
-    __syncthreads();
-    if (t < count) out[n - first - count + t] = tile[count - 1 - t];
+    i64 t = threadIdx.x;
+    for (i64 first = (i64)blockIdx.x * blockDim.x; first < n; first += (i64)gridDim.x * blockDim.x) {
+        i64 count = n - first < blockDim.x ? n - first : blockDim.x;
+        if (t < count) tile[t] = input[first + t];
+        __syncthreads();
+        if (t < count) out[n - first - count + t] = tile[count - 1 - t];
+        __syncthreads();
+    }
 }
 extern "C" __global__ void reverse_static(const float* input, i64 n, float* out) {
     __shared__ float tile[256];
@@ -84,4 +88,16 @@ extern "C" __global__ void reverse_static(const float* input, i64 n, float* out)
 extern "C" __global__ void reverse_dynamic(const float* input, i64 n, float* out) {
     extern __shared__ float tile[];
     reverse(input, n, out, tile);
+}
+extern "C" __global__ void reverse_wide(const float* __restrict__ input, i64 n, float* out) {
+    const int ITEMS = 4;
+    for (i64 first = (i64)blockIdx.x * blockDim.x * ITEMS + threadIdx.x; first < n; first += (i64)gridDim.x * blockDim.x * ITEMS) {
+        float moved[ITEMS];
+        #pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            if (first + i * blockDim.x < n) moved[i] = input[first + i * blockDim.x];
+        #pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            if (first + i * blockDim.x < n) out[n - 1 - first - i * blockDim.x] = moved[i];
+    }
 }

@@ -9,7 +9,7 @@ use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Work};
 use crate::device::{Device, DeviceBuffer, DeviceProperties};
 use crate::launch::matmul::{self, MatmulShape};
-use crate::launch::{MatmulKernel, MatmulOptions, TensorMatmul};
+use crate::launch::{MatmulKernel, MatmulOptions, PitchedMatmul, TensorMatmul};
 use crate::oracle::Sum;
 
 /// The table: rows, inner extent, columns.
@@ -19,12 +19,22 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let tensor = Way::new(Product::Tensor, "tensor", "3 BF16 terms");
     let ways: Vec<_> = kernels.chain([tensor]).collect();
     let shapes = shapes(sizes).into_iter();
-    shapes.map(|shape| work(shape, &ways)).collect()
+    let work = |shape| {
+        let pitched = pitched(shape).then(|| Way::new(Product::Pitched, "pitched", ""));
+        let ways: Vec<_> = ways.iter().cloned().chain(pitched).collect();
+        work(shape, &ways)
+    };
+    shapes.map(work).collect()
 }
 
 fn shapes(sizes: &Sizes) -> Vec<[usize; 3]> {
     let standard = [[2048; 3], [4096; 3], [8192; 3], [4093, 4099, 4111]];
     sizes.pick(true, &[[1024; 3]], &standard)
+}
+
+/// Whether the launcher copies the operands of such a product first.
+fn pitched([rows, inner, cols]: [usize; 3]) -> bool {
+    PitchedMatmul::<f32>::pays(MatmulShape { rows, inner, cols })
 }
 
 fn of(kernel: MatmulKernel) -> MatmulOptions {
@@ -46,7 +56,13 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         };
         let choice = MatmulOptions::default();
         let name = plan(&choice).map_or_else(String::new, |plan| plan.kernel);
-        let mut ways = vec![Way::new(choice, name, tune::CHOICE)];
+        let copied = pitched([rows, inner, cols]);
+        let policy = if copied {
+            "without copies"
+        } else {
+            tune::CHOICE
+        };
+        let mut ways = vec![Way::new(choice, name, policy)];
         for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
             ways.push(Way::new(of(kernel), kernel, ""));
         }
@@ -77,7 +93,11 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         }
         tune::distinct(&mut ways, |way| plan(&way.options));
         let by = |way: Way<MatmulOptions>| Way::new(Product::By(way.options), way.name, way.policy);
-        let ways: Vec<_> = ways.into_iter().map(by).collect();
+        let pitched = copied.then(|| Way::new(Product::Pitched, "pitched", tune::CHOICE));
+        let ways: Vec<_> = pitched
+            .into_iter()
+            .chain(ways.into_iter().map(by))
+            .collect();
         Search {
             work: work([rows, inner, cols], &ways),
             place: "host/src/launch/matmul.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
@@ -105,6 +125,8 @@ fn work([rows, inner, cols]: [usize; 3], ways: &[Way<Product>]) -> Work {
 #[derive(Clone, Copy)]
 enum Product {
     By(MatmulOptions),
+    /// With copies of the operands, which are made each time.
+    Pitched,
     /// On tensor cores, from the split of the operands on.
     Tensor,
 }
@@ -133,6 +155,7 @@ struct OnDevice<'a> {
 /// A way with the memory that it needs.
 enum Selected<'a> {
     Kernel(MatmulOptions),
+    Pitched(PitchedMatmul<'a, f32>),
     Tensor(TensorMatmul<'a>),
 }
 
@@ -209,6 +232,9 @@ impl Loaded for OnDevice<'_> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         self.way = match self.problem.ways[rung] {
             Product::By(options) => Selected::Kernel(options),
+            Product::Pitched => {
+                Selected::Pitched(PitchedMatmul::new(self.device, self.problem.shape)?)
+            }
             Product::Tensor => {
                 Selected::Tensor(TensorMatmul::new(self.device, self.problem.shape)?)
             }
@@ -231,6 +257,7 @@ impl Loaded for OnDevice<'_> {
                 let launch = matmul::bind(self.device, a, b, c, self.problem.shape, options)?;
                 launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
             }
+            Selected::Pitched(product) => Ok(product.enqueue(a, b, c)?),
             Selected::Tensor(product) => Ok(product.enqueue(a, b, c)?),
         }
     }

@@ -293,7 +293,7 @@ impl Backend for CudaDevice {
         })?;
         let module = Arc::new(module);
         let listening = || driver_error(format!("listening to panics of {origin}"));
-        let listener = Listener::attach(&module)
+        let listener = Listener::attach(&module, ptx)
             .map_err(listening())?
             .map(Arc::new);
         if let Some(listener) = &listener {

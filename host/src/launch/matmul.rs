@@ -8,6 +8,7 @@ use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element a
 use crate::named::named_enum;
 
 use super::limits::{blocks_for, plan_1d, plan_2d};
+use super::pitched::PitchedMatmul;
 use super::{
     Execution, Float, Launch, LaunchError, check_output, download_matrix, matrix_len, upload,
 };
@@ -272,6 +273,8 @@ pub fn matmul_buffers<T: Float>(
 
 /// The matrix product A·B. With no inner extent it is all zeros.
 ///
+/// With the default options, large products whose rows begin at any address go through [`PitchedMatmul`], if there is room for it.
+///
 /// # Errors
 /// When the shapes do not fit, and as for [`matmul_buffers`].
 pub fn matmul<T: Float>(
@@ -285,7 +288,20 @@ pub fn matmul<T: Float>(
     plan::<T>(shape, options, device.properties())?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
     let mut c = DeviceBuffer::alloc(device, matrix_len(shape.rows, shape.cols)?)?;
-    matmul_buffers(device, &a, &b, &mut c, shape, options)?;
+    let pitched = match *options == MatmulOptions::default() {
+        true => PitchedMatmul::where_it_pays(device, shape)?,
+        false => None,
+    };
+    match pitched {
+        Some(mut product) => {
+            c.poison()?;
+            product.enqueue(&a, &b, &mut c)?;
+            device.synchronize()?;
+        }
+        None => {
+            matmul_buffers(device, &a, &b, &mut c, shape, options)?;
+        }
+    }
     download_matrix(&c, shape.rows, shape.cols)
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod limits;
 pub mod matmul;
 pub mod peak;
+pub mod pitched;
 pub mod reduce;
 pub mod reverse;
 pub mod tensor;
@@ -28,6 +29,7 @@ pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, convo
 pub use error::LaunchError;
 pub use limits::check;
 pub use matmul::{MatmulKernel, MatmulOptions, matmul};
+pub use pitched::PitchedMatmul;
 pub use reduce::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 pub use reverse::{ReverseKernel, ReverseOptions, reverse};
 pub use tensor::{TensorMatmul, matmul_tensor};

@@ -1,5 +1,6 @@
 //! The reversal of an array.
 
+use kernels::reverse::wide::ITEMS;
 use ndarray::{Array1, ArrayView1};
 
 use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, LaunchPlan};
@@ -15,6 +16,8 @@ named_enum! {
         Static = "static",
         /// A shared array whose length the launch gives.
         Dynamic = "dynamic",
+        /// No shared memory, several loads under way in each thread: the fastest.
+        Wide = "wide",
     }
 }
 
@@ -32,7 +35,7 @@ pub struct ReverseOptions {
 impl Default for ReverseOptions {
     fn default() -> Self {
         Self {
-            kernel: ReverseKernel::Dynamic,
+            kernel: ReverseKernel::Wide,
             threads: None,
             grid_cap: None,
         }
@@ -58,10 +61,19 @@ pub fn plan<T: Element>(
                 given: threads,
             });
         }
-        ReverseKernel::Static => 0,
+        ReverseKernel::Static | ReverseKernel::Wide => 0,
         ReverseKernel::Dynamic => u64::from(threads) * size_of::<T>() as u64,
     };
-    let blocks = blocks_for(len, threads, options.grid_cap, properties.max_grid[0]);
+    let items = match options.kernel {
+        ReverseKernel::Static | ReverseKernel::Dynamic => 1,
+        ReverseKernel::Wide => ITEMS,
+    };
+    let blocks = blocks_for(
+        len.div_ceil(items),
+        threads,
+        options.grid_cap,
+        properties.max_grid[0],
+    );
     let kernel = format!("reverse_{}_{}", options.kernel, word_name::<T>());
     let plan = plan_1d(kernel, blocks, threads, shared_bytes, properties)?;
     Ok((len > 0).then_some(plan))
@@ -138,6 +150,16 @@ mod tests {
             (plan.grid, plan.block, plan.dynamic_shared_bytes),
             ([10, 1, 1], [100, 1, 1], 800)
         );
+    }
+
+    #[test]
+    fn a_thread_of_the_wide_kernel_has_several_elements() {
+        for (len, blocks) in [(400, 1), (401, 2)] {
+            let plan = plan::<f32>(len, &options(ReverseKernel::Wide, 100), &h200());
+            let plan = plan.expect("allowed").expect("a launch");
+            assert_eq!(plan.kernel, "reverse_wide_u32");
+            assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([blocks, 1, 1], 0));
+        }
     }
 
     #[test]

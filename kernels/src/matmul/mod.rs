@@ -5,6 +5,7 @@ mod asm;
 mod hopper;
 pub mod naive;
 pub mod pipelined;
+pub mod pitched;
 pub mod policy;
 pub mod register_tile;
 pub mod split;

@@ -22,7 +22,7 @@ use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wa
 use cuda_std::prelude::*;
 
 use super::asm;
-use super::policy::{Policy, Tiles, VECTOR};
+use super::policy::{PITCHED, Policy, Tiles, VECTOR, pitch};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
 use crate::pack::Pack;
@@ -46,7 +46,7 @@ const fn columns(policy: &Policy) -> usize {
 }
 
 macro_rules! kernels {
-    ($($(#[$kernel:meta])* $name:ident: $tiles:expr;)*) => {$(
+    ($($(#[$kernel:meta])* $name:ident: $policy:expr;)*) => {$(
         /// C = A·B.
         ///
         /// # Parameters
@@ -70,14 +70,16 @@ macro_rules! kernels {
             cols: usize,
             unless: *const [[u32; RANGE_WORDS]; 2],
         ) {
-            const POLICY: Policy = $tiles.policy();
+            const POLICY: Policy = $policy;
             const COLS: usize = columns(&POLICY);
             const AHEAD: u32 = POLICY.stages as u32 - 2;
             // SAFETY: the ranges are there, or null.
             if unsafe { unless.as_ref() }.is_some_and(|&ranges| fits(ranges, inner)) {
                 return;
             }
-            let of = Operands { a, b, rows, inner, cols };
+            let pitched = |extent| if POLICY.pitched { pitch(extent) } else { extent };
+            let (pitch_a, pitch_b) = (pitched(inner), pitched(cols));
+            let of = Operands { a, b, rows, inner, cols, pitch_a, pitch_b };
             // SAFETY: passed on to the caller.
             unsafe { multiply::<COLS, { COLS / VECTOR }, AHEAD>(POLICY, of, c) }
         }
@@ -85,11 +87,13 @@ macro_rules! kernels {
 }
 kernels! {
     #[kernel(max_threads = 256, min_blocks = 1)]
-    matmul_pipelined_f32: Tiles::Wide;
+    matmul_pipelined_f32: Tiles::Wide.policy();
     #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_tall_f32: Tiles::Tall;
+    matmul_pipelined_tall_f32: Tiles::Tall.policy();
     #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_ragged_f32: Tiles::Ragged;
+    matmul_pipelined_ragged_f32: Tiles::Ragged.policy();
+    #[kernel(max_threads = 128, min_blocks = 3)]
+    matmul_pipelined_pitched_f32: PITCHED;
 }
 
 /// # Safety
@@ -206,7 +210,7 @@ unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
                 let col = left + col + j * LANE_COLS * VECTOR;
                 let to = c.wrapping_add(row * of.cols + col);
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
-                if policy.vector == VECTOR {
+                if policy.vector == VECTOR && !policy.pitched {
                     if row < of.rows && col < of.cols {
                         // SAFETY: inside C, only this thread has this row and these columns, and `to` is aligned where columns come in vectors.
                         unsafe {

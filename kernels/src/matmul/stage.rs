@@ -24,6 +24,9 @@ pub(super) struct Operands<'a> {
     pub(super) rows: usize,
     pub(super) inner: usize,
     pub(super) cols: usize,
+    /// Elements from a row of A to the next, and from a row of B.
+    pub(super) pitch_a: usize,
+    pub(super) pitch_b: usize,
 }
 
 /// One thread's share of the copies for one tile of C.
@@ -58,14 +61,14 @@ impl<'a> Copies<'a> {
         let (b_inner, col) = (t / copies, t % copies * policy.vector);
         let source = |i: usize| {
             let row = (top + row + i * Self::rows_at_once(policy)).min(of.rows - 1);
-            of.a.as_ptr().wrapping_add(row * of.inner + a_inner)
+            of.a.as_ptr().wrapping_add(row * of.pitch_a + a_inner)
         };
-        let inside = (left + col).min(of.cols - policy.vector);
+        let inside = (left + col).min(of.pitch_b - policy.vector);
         Copies {
             policy,
             of,
             a: core::array::from_fn(source),
-            b: of.b.as_ptr().wrapping_add(b_inner * of.cols + inside),
+            b: of.b.as_ptr().wrapping_add(b_inner * of.pitch_b + inside),
             a_inner,
             b_inner,
             a_slot: shared + 4 * (a_inner * policy.stride_a() + row) as u32,
@@ -96,13 +99,13 @@ impl<'a> Copies<'a> {
             }
         });
         let at_once = policy.threads() / (policy.cols / policy.vector);
-        let b = self.b.wrapping_add(k * of.cols);
+        let b = self.b.wrapping_add(k * of.pitch_b);
         unrolled::<MOST>(|i| {
             if i < policy.inner / at_once {
                 let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
                 let inside = exists(self.b_inner + i * at_once);
                 let source = if inside {
-                    b.wrapping_add(i * at_once * of.cols)
+                    b.wrapping_add(i * at_once * of.pitch_b)
                 } else {
                     of.b.as_ptr()
                 };

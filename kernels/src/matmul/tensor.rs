@@ -46,6 +46,7 @@ pub const TENSOR: Policy = Policy {
     warp_rows: 16,
     warp_cols: SIDE,
     vector: 1,
+    pitched: false,
     group: 8,
 };
 

@@ -1,14 +1,16 @@
 //! Array reversal: output\[n − 1 − i\] = input\[i\].
 //!
 //! The smallest kernels that need shared memory and a barrier: a block reverses a tile in shared memory, so that global memory is
-//! read and written in order. By width, as [`transpose`](crate::transpose). They differ in who decides the tile's size.
+//! read and written in order. [`fixed`] and [`dynamic`] differ in who decides the tile's size; [`wide`] shows that this work needs neither. By
+//! width, as [`transpose`](crate::transpose).
 
 pub mod dynamic;
 pub mod fixed;
+pub mod wide;
 
 use cuda_std::prelude::*;
 
-/// Threads of a block, and elements of a tile, in [`fixed`].
+/// Threads of a block, and elements of a tile, in [`fixed`]; what the others take unless they are told.
 pub const THREADS: u32 = 256;
 
 /// Reverses every tile of this block's share; a tile has as many elements as the block has threads.

@@ -2,11 +2,13 @@
 
 use blockwise::device::DeviceProperties;
 use blockwise::launch::matmul::{MatmulShape, plan};
+use blockwise::launch::pitched::{self, plan_copy};
 use blockwise::launch::{MatmulKernel, MatmulOptions};
 use blockwise::oracle::{self, Precision};
-use kernels::matmul::policy::Tiles;
+use kernels::matmul::policy::{self, Tiles};
+use ndarray::{Array1, Array2, s};
 
-use super::{Job, within};
+use super::{Job, exact, within};
 use crate::data::{Draw, matrix};
 
 pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
@@ -33,6 +35,12 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(behind_tensor_cores(on));
+    for shape in [(162, 41, 141), (5, 0, 7), (1, 1, 1)] {
+        jobs.push(of_copies(on, shape));
+    }
+    for shape in [(3, 1025, 5), (2, 3, 1031), (1, 8, 8), (1, 1, 1)] {
+        jobs.extend(copies(on, shape));
+    }
     jobs
 }
 
@@ -53,6 +61,12 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(every_kernel(on, &capped));
     for shape in [(0, 3, 4), (3, 67, 4), (41, 1, 36), (130, 32, 52)] {
         jobs.extend(pipelined(on, shape, None));
+    }
+    for shape in shapes {
+        jobs.extend(copies(on, shape));
+        if shape.0 > 0 {
+            jobs.push(of_copies(on, shape));
+        }
     }
     jobs
 }
@@ -115,6 +129,50 @@ fn job<T: Precision + Draw>(
         MatmulKernel::Pipelined => job.value(0),
         _ => job,
     })
+}
+
+/// The copies of both operands, one behind the other. `None` when there is nothing to copy.
+fn copies(on: &DeviceProperties, (rows, inner, cols): Shape) -> Option<Job> {
+    let (a, b) = (
+        matrix::<f32>(31, rows, inner),
+        matrix::<f32>(32, inner, cols),
+    );
+    let plan = plan_copy(MatmulShape { rows, inner, cols }, on).expect("allowed");
+    let copy_of_a = pitched_rows(&a);
+    let behind = size_of_val(copy_of_a.as_slice());
+    let expected = Array1::from([copy_of_a, pitched_rows(&b)].concat());
+    let case = format!("{rows} x {inner} x {cols}, copies");
+    let job = Job::new(case, plan, expected.len(), exact(expected))
+        .slice(a.as_slice().unwrap_or_default())
+        .slice(b.as_slice().unwrap_or_default())
+        .output()
+        .output_from(behind);
+    (inner > 0).then(|| job.value(rows).value(inner).value(cols))
+}
+
+/// `pipelined` with operands that were copied.
+fn of_copies(on: &DeviceProperties, (rows, inner, cols): Shape) -> Job {
+    let shape = MatmulShape { rows, inner, cols };
+    let (a, b) = (
+        matrix::<f32>(31, rows, inner),
+        matrix::<f32>(32, inner, cols),
+    );
+    let plan = pitched::plan(shape, on).expect("allowed");
+    let expected = oracle::matmul::<f32>(a.view(), b.view());
+    let case = format!("{rows} x {inner} x {cols}, of copies");
+    let job = Job::new(case, plan, rows * cols, within::<f32, _>(expected))
+        .slice(&pitched_rows(&a))
+        .slice(&pitched_rows(&b))
+        .output();
+    job.value(rows).value(inner).value(cols).value(0)
+}
+
+/// A matrix whose rows are filled up with zeros.
+fn pitched_rows(matrix: &Array2<f32>) -> Vec<f32> {
+    let (rows, cols) = matrix.dim();
+    let mut pitched = Array2::zeros((rows, policy::pitch(cols)));
+    pitched.slice_mut(s![.., ..cols]).assign(matrix);
+    pitched.into_raw_vec_and_offset().0
 }
 
 /// `pipelined` behind the tensor cores: it computes what they leave out, and nothing else.

@@ -1,12 +1,13 @@
 //! Matrix product: every kernel and type over shapes and grids.
 
-use blockwise::device::Device;
-use blockwise::launch::{MatmulKernel, MatmulOptions, matmul};
+use blockwise::device::{Device, DeviceBuffer};
+use blockwise::launch::matmul::MatmulShape;
+use blockwise::launch::{MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
 use blockwise::oracle::{self, Precision};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
-use kernels::matmul::policy::Tiles;
+use kernels::matmul::policy::{PITCHED_FROM, Tiles};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -71,6 +72,48 @@ fn every_shape() {
                 check::<f64>(device, shape, kernel, None);
             }
         }
+    }
+}
+
+/// Copies of the operands change no bit of the product.
+#[test]
+fn every_shape_by_copies_of_the_operands() {
+    for device in devices() {
+        for (rows, inner, cols) in SHAPES {
+            let (a, b) = (matrix::<f32>(31, rows, inner), matrix(32, inner, cols));
+            let upload = |matrix: &Array2<f32>| {
+                let elements: Vec<_> = matrix.iter().copied().collect();
+                DeviceBuffer::from_slice(device, &elements).expect("room")
+            };
+            let mut c = upload(&Array2::from_elem((rows, cols), f32::NAN));
+            let shape = MatmulShape::of(a.dim(), b.dim()).expect("they fit");
+            PitchedMatmul::new(device, shape)
+                .and_then(|mut product| product.enqueue(&upload(&a), &upload(&b), &mut c))
+                .unwrap_or_else(|error| panic!("{shape:?}: {error}"));
+            let c = c.copy_to_vec().expect("the copy");
+            let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
+            let expected = oracle::matmul::<f32>(a.view(), b.view());
+            check::close(device, shape, &c, &expected);
+            let options = MatmulOptions {
+                kernel: Some(MatmulKernel::Pipelined),
+                tiles: Some(Tiles::Ragged),
+                ..MatmulOptions::default()
+            };
+            let without = matmul(device, a.view(), b.view(), &options).expect("a launch");
+            check::same_bits(shape, &c, &without);
+        }
+    }
+}
+
+/// Where the launcher copies the operands by itself.
+#[test]
+fn a_large_product_whose_columns_are_no_vectors() {
+    let (rows, inner, cols) = (PITCHED_FROM, PITCHED_FROM + 1, PITCHED_FROM + 1);
+    let (a, b) = (matrix::<f32>(33, rows, inner), matrix(34, inner, cols));
+    let expected = oracle::matmul::<f32>(a.view(), b.view());
+    for device in devices() {
+        let c = matmul(device, a.view(), b.view(), &MatmulOptions::default()).expect("a launch");
+        check::close(device, (rows, inner, cols), &c, &expected);
     }
 }
 

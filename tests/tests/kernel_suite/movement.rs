@@ -109,9 +109,12 @@ fn a_transpose_of_a_view_that_is_not_contiguous() {
 
 const LENGTHS: [usize; 12] = [0, 1, 2, 3, 32, 255, 256, 257, 511, 512, 1009, 5000];
 
-fn dynamic(threads: u32, grid_cap: Option<u32>) -> ReverseOptions {
+/// The kernels that take any block.
+const OF_ANY_BLOCK: [ReverseKernel; 2] = [ReverseKernel::Dynamic, ReverseKernel::Wide];
+
+fn by(kernel: ReverseKernel, threads: u32, grid_cap: Option<u32>) -> ReverseOptions {
     ReverseOptions {
-        kernel: ReverseKernel::Dynamic,
+        kernel,
         threads: Some(threads),
         grid_cap,
     }
@@ -137,11 +140,13 @@ fn reversals_of_every_length() {
 }
 
 #[test]
-fn the_dynamic_reversal_takes_any_block() {
+fn reversals_with_any_block() {
     for device in devices() {
-        for threads in [1, 2, 7, 31, 33, 100, 257, 1000, 1024] {
-            check_reverse::<u32>(device, 1009, dynamic(threads, None));
-            check_reverse::<f64>(device, 1009, dynamic(threads, Some(2)));
+        for kernel in OF_ANY_BLOCK {
+            for threads in [1, 2, 7, 31, 33, 100, 257, 1000, 1024] {
+                check_reverse::<u32>(device, 1009, by(kernel, threads, None));
+                check_reverse::<f64>(device, 1009, by(kernel, threads, Some(2)));
+            }
         }
     }
 }
@@ -211,11 +216,12 @@ proptest! {
     #[test]
     fn twice_reversed_is_the_input(
         n in 0..3000_usize,
+        kernel in proptest::sample::select(&OF_ANY_BLOCK),
         threads in 1..=1024_u32,
         grid_cap in proptest::option::of(1..9_u32),
     ) {
         let input = vector::<u64>(45, n);
-        let options = dynamic(threads, grid_cap);
+        let options = by(kernel, threads, grid_cap);
         for device in devices() {
             check_reverse::<u64>(device, n, options);
             let once = reverse(device, input.view(), &options).expect("a launch");

@@ -1,0 +1,211 @@
+//! The matrix product C = A·B of f32 for extents whose rows begin at any address.
+//!
+//! Two launches, in order, without any wait of the host: A and B are copied to rows that begin at whole sectors of memory
+//! ([`kernels::matmul::pitched`]), and an instance of [`kernels::matmul::pipelined`] multiplies the copies, 16 bytes at a time. The result has
+//! the bits of that kernel's other instances.
+
+use kernels::matmul::pitched::{ITEMS, THREADS};
+use kernels::matmul::policy::{PITCHED, PITCHED_FROM, VECTOR, pitch};
+
+use crate::device::{
+    Arguments, Device, DeviceBuffer, DeviceError, DeviceProperties, Element as _, LaunchPlan,
+};
+
+use super::limits::{blocks_for, plan_1d, plan_2d};
+use super::matmul::{MatmulKernel, MatmulShape, check_buffers};
+use super::{Float, Launch, LaunchError, matrix_len};
+
+/// A product of one shape, with the memory for the copies of its operands.
+pub struct PitchedMatmul<'a, T: Float> {
+    device: &'a Device,
+    shape: MatmulShape,
+    a: DeviceBuffer<T>,
+    b: DeviceBuffer<T>,
+}
+
+impl<'a, T: Float> PitchedMatmul<'a, T> {
+    /// Whether this is the fastest way for the type and the shape.
+    pub fn pays(shape: MatmulShape) -> bool {
+        MatmulKernel::Pipelined.takes::<T>()
+            && !shape.cols.is_multiple_of(VECTOR)
+            && shape.rows.min(shape.inner).min(shape.cols) >= PITCHED_FROM
+    }
+
+    /// The product, if this is the fastest way to it and there is room.
+    pub(super) fn where_it_pays(
+        device: &'a Device,
+        shape: MatmulShape,
+    ) -> Result<Option<Self>, LaunchError> {
+        if !Self::pays(shape) {
+            return Ok(None);
+        }
+        match Self::new(device, shape) {
+            Err(LaunchError::Device(DeviceError::OutOfMemory { .. })) => Ok(None),
+            product => product.map(Some),
+        }
+    }
+
+    /// Takes the memory: that of A and B, up to seven elements more for each row.
+    ///
+    /// # Errors
+    /// When there are no such kernels for the type, when a size overflows, and when there is no room.
+    pub fn new(device: &'a Device, shape: MatmulShape) -> Result<Self, LaunchError> {
+        if !MatmulKernel::Pipelined.takes::<T>() {
+            return Err(LaunchError::UnsupportedType {
+                kernel: "pitched",
+                supported: f32::NAME,
+                given: T::NAME,
+            });
+        }
+        let room = |rows, cols| -> Result<_, LaunchError> {
+            Ok(DeviceBuffer::alloc(device, matrix_len(rows, pitch(cols))?)?)
+        };
+        let MatmulShape { rows, inner, cols } = shape;
+        matrix_len(rows, cols)?;
+        Ok(Self {
+            device,
+            shape,
+            a: room(rows, inner)?,
+            b: room(inner, cols)?,
+        })
+    }
+
+    /// Starts a product behind all that was started before.
+    ///
+    /// # Errors
+    /// A buffer whose length is not its matrix's, and what goes wrong on the device.
+    pub fn enqueue(
+        &mut self,
+        a: &DeviceBuffer<T>,
+        b: &DeviceBuffer<T>,
+        c: &mut DeviceBuffer<T>,
+    ) -> Result<(), LaunchError> {
+        let (shape, properties) = (self.shape, self.device.properties());
+        let MatmulShape { rows, inner, cols } = shape;
+        check_buffers(a, b, c, shape)?;
+        if c.is_empty() {
+            return Ok(());
+        }
+        if inner > 0 {
+            let arguments = Arguments::new()
+                .slice(a)
+                .slice(b)
+                .pointer(&mut self.a)
+                .pointer(&mut self.b)
+                .value(rows as u64)
+                .value(inner as u64)
+                .value(cols as u64);
+            let plan = plan_copy(shape, properties)?;
+            // SAFETY: these are the kernel's parameters; the copies have room for the shape.
+            unsafe { Launch::new(self.device, plan, arguments)?.enqueue()? };
+        }
+        let arguments = Arguments::new()
+            .slice(&self.a)
+            .slice(&self.b)
+            .pointer(c)
+            .value(rows as u64)
+            .value(inner as u64)
+            .value(cols as u64)
+            .value(0_u64);
+        let plan = plan(shape, properties)?;
+        // SAFETY: these are the kernel's parameters; the operands were copied for this shape, and C has its length.
+        unsafe { Launch::new(self.device, plan, arguments)?.enqueue() }
+    }
+}
+
+/// The launch that copies A and B.
+///
+/// # Errors
+/// When a limit is broken.
+pub fn plan_copy(
+    MatmulShape { rows, inner, cols }: MatmulShape,
+    properties: &DeviceProperties,
+) -> Result<LaunchPlan, LaunchError> {
+    let blocks =
+        |extent, each, axis: usize| blocks_for(extent, each, None, properties.max_grid[axis]);
+    let mut plan = plan_2d(
+        "matmul_pitch_f32".into(),
+        [
+            blocks(pitch(inner.max(cols)), THREADS * ITEMS as u32, 0),
+            blocks(rows.max(inner), 1, 1),
+        ],
+        [THREADS, 1],
+        properties,
+    )?;
+    plan.grid[2] = 2;
+    Ok(plan)
+}
+
+/// The launch that multiplies the copies.
+///
+/// # Errors
+/// When a limit is broken.
+pub fn plan(shape: MatmulShape, properties: &DeviceProperties) -> Result<LaunchPlan, LaunchError> {
+    plan_1d(
+        "matmul_pipelined_pitched_f32".into(),
+        blocks_for(
+            PITCHED.tiles(shape.rows, shape.cols),
+            1,
+            None,
+            properties.max_grid[0],
+        ),
+        PITCHED.threads() as u32,
+        PITCHED.shared_bytes() as u64,
+        properties,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::h200;
+    use super::*;
+
+    fn shape(rows: usize, inner: usize, cols: usize) -> MatmulShape {
+        MatmulShape { rows, inner, cols }
+    }
+
+    #[test]
+    fn it_pays_for_large_products_of_f32_whose_columns_are_no_vectors() {
+        for (shape, pays) in [
+            (shape(512, 512, 513), true),
+            (shape(512, 512, 516), false),
+            (shape(511, 9000, 9001), false),
+            (shape(9000, 511, 9001), false),
+            (shape(9000, 9000, 511), false),
+        ] {
+            assert_eq!(PitchedMatmul::<f32>::pays(shape), pays, "{shape:?}");
+            assert!(!PitchedMatmul::<f64>::pays(shape));
+        }
+    }
+
+    #[test]
+    fn the_copies_cover_whole_rows_and_both_operands() {
+        let planned = plan_copy(shape(3, 70_000, 1017), &h200()).expect("allowed");
+        assert_eq!(
+            (planned.grid, planned.block),
+            ([69, 65_535, 2], [256, 1, 1])
+        );
+        let planned = plan(shape(129, 5, 65), &h200()).expect("allowed");
+        assert_eq!((planned.grid, planned.block), ([4, 1, 1], [128, 1, 1]));
+        assert_eq!(planned.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
+    }
+
+    #[test]
+    fn doubles_and_sizes_beyond_memory_are_refused() {
+        let device = Device::emulator(Default::default());
+        let refused = PitchedMatmul::<f64>::new(&device, shape(3, 4, 5))
+            .err()
+            .expect("f32 only");
+        assert!(refused.to_string().contains("f32"), "{refused}");
+        for shape in [
+            shape(usize::MAX, 3, 4),
+            shape(3, usize::MAX, 4),
+            shape(3, 4, usize::MAX),
+        ] {
+            assert!(
+                PitchedMatmul::<f32>::new(&device, shape).is_err(),
+                "{shape:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Copies of A and B whose rows all begin at whole sectors of memory, for extents that are no multiples of a vector.
+//!
+//! Rows of 4099 elements begin anywhere: no copy of theirs can move 16 bytes at a time, and runs of them touch a sector more than they have. A
+//! copy of both operands costs memory traffic in the order of rows · inner, the product arithmetic in the order of rows · inner · cols; the
+//! instance of [`pipelined`](super::pipelined) behind it moves vectors.
+//!
+//! - Loads: threads of a block load neighbours of one row (coalesced), each [`ITEMS`] of them a block's width apart, all under way together.
+//! - Stores: likewise; a row is filled up with zeros.
+
+use cuda_std::prelude::*;
+
+use super::policy::pitch;
+use crate::unroll::unrolled;
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Elements of a row that a thread copies at once.
+pub const ITEMS: usize = 4;
+
+/// Copies A and B to rows that are [`pitch`] elements apart.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements.
+/// - `of_a`: `rows · pitch(inner)` elements. `of_b`: `inner · pitch(cols)` elements.
+///
+/// # Launch
+/// Blocks of [`THREADS`] threads; x runs over runs of `THREADS` · [`ITEMS`] elements of a row, y over rows, z over A and B. The grid strides
+/// over x and y.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated, and z has two blocks.
+#[kernel]
+pub unsafe fn matmul_pitch_f32(
+    a: &[f32],
+    b: &[f32],
+    of_a: *mut f32,
+    of_b: *mut f32,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if thread::block_idx_z() == 0 {
+            copy(a, of_a, rows, inner);
+        } else {
+            copy(b, of_b, inner, cols);
+        }
+    }
+}
+
+/// # Safety
+/// As for the kernel: `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`.
+#[inline(always)]
+unsafe fn copy(from: &[f32], to: *mut f32, rows: usize, cols: usize) {
+    let threads = THREADS as usize;
+    let pitch = pitch(cols);
+    let mut row = thread::block_idx_y() as usize;
+    while row < rows {
+        let mut left = thread::block_idx_x() as usize * threads * ITEMS;
+        while left < pitch {
+            let first = left + thread::thread_idx_x() as usize;
+            let mut elements = [0.0; ITEMS];
+            unrolled::<ITEMS>(|i| {
+                let col = first + i * threads;
+                if col < cols {
+                    // SAFETY: inside the matrix.
+                    elements[i] = unsafe { *from.get_unchecked(row * cols + col) };
+                }
+            });
+            unrolled::<ITEMS>(|i| {
+                let col = first + i * threads;
+                if col < pitch {
+                    // SAFETY: inside the row of the copy, and only this thread has this row and column.
+                    unsafe { to.wrapping_add(row * pitch + col).write(elements[i]) };
+                }
+            });
+            left += thread::grid_dim_x() as usize * threads * ITEMS;
+        }
+        row += thread::grid_dim_y() as usize;
+    }
+}
