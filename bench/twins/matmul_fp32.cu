@@ -4,7 +4,7 @@
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_f32", "grid": "ceil(rows, 128) * ceil(cols, 256)", "block": "256", "shared": "49664", "arguments": "a, b, out, rows, inner, cols, 0"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and not ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_tall_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, 0"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 != 0", "kernel": "matmul_pipelined_ragged_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, 0"}
-//! {"works": "matmul/f32", "by": "nvcc", "rung": "pitched", "when": "cols % 4 != 0 and min(rows, inner, cols) >= 512", "scratch": {"of_a": "rows * ceil(inner, 8) * 8", "of_b": "inner * ceil(cols, 8) * 8"}, "kernel": "matmul_pitch_f32", "grid": "ceil(max(inner, cols), 1024), max(rows, inner), 2", "block": "256", "shared": "0", "arguments": "a, b, of_a, of_b, rows, inner, cols", "then": [{"kernel": "matmul_pipelined_pitched_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "of_a, of_b, out, rows, inner, cols, 0"}]}
+//! {"works": "matmul/f32", "by": "nvcc", "rung": "pitched", "when": "cols % 4 != 0 and min(rows, inner, cols) >= 512", "scratch": {"of_a": "rows * ceil(inner, 8) * 8", "of_b": "inner * ceil(cols, 8) * 8"}, "kernel": "matmul_pitch_f32", "grid": "ceil(max(inner, cols), 1024), max(rows, inner), 2", "block": "256", "shared": "0", "arguments": "a, b, of_a, of_b, rows, inner, cols", "then": [{"kernel": "matmul_pipelined_pitched_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "of_a, of_b, out, rows, inner, cols"}]}
 
 typedef long long i64;
 typedef unsigned u32;
@@ -200,9 +200,12 @@ typedef Policy<64, 16, 3, 8, 4, true> Pitched;
 KERNEL(, Wide, 1)
 KERNEL(_tall, Tall, 3)
 KERNEL(_ragged, Ragged, 3)
-KERNEL(_pitched, Pitched, 3)
 
-// Twin of kernels/src/matmul/pitched.rs.
+// Twins of kernels/src/matmul/pitched.rs.
+extern "C" __global__ void __launch_bounds__(Pitched::THREADS, 3)
+    matmul_pipelined_pitched_f32(const float* a, const float* b, float* c, i64 rows, i64 inner, i64 cols) {
+    pipelined<Pitched>(a, b, c, rows, inner, cols, nullptr);
+}
 __device__ void copy_rows(const float* __restrict__ from, float* to, i64 rows, i64 cols) {
     const int THREADS = 256, ITEMS = 4;
     i64 pitch = Pitched::pitch(cols);

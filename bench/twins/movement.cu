@@ -5,7 +5,7 @@
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "aligned", "kernel": "transpose_aligned", "grid": "ceil(rows, 64), ceil(cols, 128)", "block": "512", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
-//! {"works": "reverse/f32", "by": "nvcc", "rung": "wide", "kernel": "reverse_wide", "grid": "ceil(n, 1024)", "block": "256", "shared": "0", "arguments": "input, n, out"}
+//! {"works": "reverse/f32", "by": "nvcc", "rung": "direct", "kernel": "reverse_direct", "grid": "ceil(n, 1024)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 
 typedef long long i64;
 const int TILE = 32, ROWS = 8;
@@ -89,7 +89,7 @@ extern "C" __global__ void reverse_dynamic(const float* input, i64 n, float* out
     extern __shared__ float tile[];
     reverse(input, n, out, tile);
 }
-extern "C" __global__ void reverse_wide(const float* __restrict__ input, i64 n, float* out) {
+extern "C" __global__ void reverse_direct(const float* __restrict__ input, i64 n, float* out) {
     const int ITEMS = 4;
     for (i64 first = (i64)blockIdx.x * blockDim.x * ITEMS + threadIdx.x; first < n; first += (i64)gridDim.x * blockDim.x * ITEMS) {
         float moved[ITEMS];

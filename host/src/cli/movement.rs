@@ -39,7 +39,7 @@ pub(super) struct ReverseArguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The kernel
-    #[arg(long, default_value = "wide", value_parser = names(ReverseKernel::ALL))]
+    #[arg(long, default_value = "direct", value_parser = names(ReverseKernel::ALL))]
     kernel: ReverseKernel,
     #[command(flatten)]
     reference: Reference,

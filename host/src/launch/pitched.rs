@@ -1,8 +1,8 @@
 //! The matrix product C = A·B of f32 for extents whose rows begin at any address.
 //!
 //! Two launches, in order, without any wait of the host: A and B are copied to rows that begin at whole sectors of memory
-//! ([`kernels::matmul::pitched`]), and an instance of [`kernels::matmul::pipelined`] multiplies the copies, 16 bytes at a time. The result has
-//! the bits of that kernel's other instances.
+//! ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at a time. The result has the bits of
+//! [`kernels::matmul::pipelined`]'s.
 
 use kernels::matmul::pitched::{ITEMS, THREADS};
 use kernels::matmul::policy::{PITCHED, PITCHED_FROM, VECTOR, pitch};
@@ -105,8 +105,7 @@ impl<'a, T: Float> PitchedMatmul<'a, T> {
             .pointer(c)
             .value(rows as u64)
             .value(inner as u64)
-            .value(cols as u64)
-            .value(0_u64);
+            .value(cols as u64);
         let plan = plan(shape, properties)?;
         // SAFETY: these are the kernel's parameters; the operands were copied for this shape, and C has its length.
         unsafe { Launch::new(self.device, plan, arguments)?.enqueue() }

@@ -1,6 +1,6 @@
 //! The reversal of an array.
 
-use kernels::reverse::wide::ITEMS;
+use kernels::reverse::direct::ITEMS;
 use ndarray::{Array1, ArrayView1};
 
 use crate::device::{Arguments, Device, DeviceBuffer, DeviceProperties, Element, LaunchPlan};
@@ -17,7 +17,7 @@ named_enum! {
         /// A shared array whose length the launch gives.
         Dynamic = "dynamic",
         /// No shared memory, several loads under way in each thread: the fastest.
-        Wide = "wide",
+        Direct = "direct",
     }
 }
 
@@ -35,7 +35,7 @@ pub struct ReverseOptions {
 impl Default for ReverseOptions {
     fn default() -> Self {
         Self {
-            kernel: ReverseKernel::Wide,
+            kernel: ReverseKernel::Direct,
             threads: None,
             grid_cap: None,
         }
@@ -61,12 +61,12 @@ pub fn plan<T: Element>(
                 given: threads,
             });
         }
-        ReverseKernel::Static | ReverseKernel::Wide => 0,
+        ReverseKernel::Static | ReverseKernel::Direct => 0,
         ReverseKernel::Dynamic => u64::from(threads) * size_of::<T>() as u64,
     };
     let items = match options.kernel {
         ReverseKernel::Static | ReverseKernel::Dynamic => 1,
-        ReverseKernel::Wide => ITEMS,
+        ReverseKernel::Direct => ITEMS,
     };
     let blocks = blocks_for(
         len.div_ceil(items),
@@ -153,11 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_of_the_wide_kernel_has_several_elements() {
+    fn a_thread_of_the_direct_kernel_has_several_elements() {
         for (len, blocks) in [(400, 1), (401, 2)] {
-            let plan = plan::<f32>(len, &options(ReverseKernel::Wide, 100), &h200());
+            let plan = plan::<f32>(len, &options(ReverseKernel::Direct, 100), &h200());
             let plan = plan.expect("allowed").expect("a launch");
-            assert_eq!(plan.kernel, "reverse_wide_u32");
+            assert_eq!(plan.kernel, "reverse_direct_u32");
             assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([blocks, 1, 1], 0));
         }
     }

@@ -22,7 +22,7 @@ use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wa
 use cuda_std::prelude::*;
 
 use super::asm;
-use super::policy::{PITCHED, Policy, Tiles, VECTOR, pitch};
+use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
 use crate::pack::Pack;
@@ -38,7 +38,7 @@ const MOST_INNER: usize = 16;
 const MOST_STAGES: usize = 4;
 
 /// Columns of C that a thread owns.
-const fn columns(policy: &Policy) -> usize {
+pub(super) const fn columns(policy: &Policy) -> usize {
     assert!(policy.warp_rows == LANE_ROWS * ROWS);
     assert!(policy.inner <= MOST_INNER && policy.inner.is_multiple_of(2));
     assert!(policy.stages <= MOST_STAGES);
@@ -46,7 +46,7 @@ const fn columns(policy: &Policy) -> usize {
 }
 
 macro_rules! kernels {
-    ($($(#[$kernel:meta])* $name:ident: $policy:expr;)*) => {$(
+    ($($(#[$kernel:meta])* $name:ident: $tiles:expr;)*) => {$(
         /// C = A·B.
         ///
         /// # Parameters
@@ -70,16 +70,22 @@ macro_rules! kernels {
             cols: usize,
             unless: *const [[u32; RANGE_WORDS]; 2],
         ) {
-            const POLICY: Policy = $policy;
+            const POLICY: Policy = $tiles.policy();
             const COLS: usize = columns(&POLICY);
             const AHEAD: u32 = POLICY.stages as u32 - 2;
             // SAFETY: the ranges are there, or null.
             if unsafe { unless.as_ref() }.is_some_and(|&ranges| fits(ranges, inner)) {
                 return;
             }
-            let pitched = |extent| if POLICY.pitched { pitch(extent) } else { extent };
-            let (pitch_a, pitch_b) = (pitched(inner), pitched(cols));
-            let of = Operands { a, b, rows, inner, cols, pitch_a, pitch_b };
+            let of = Operands {
+                a,
+                b,
+                rows,
+                inner,
+                cols,
+                pitch_a: inner,
+                pitch_b: cols,
+            };
             // SAFETY: passed on to the caller.
             unsafe { multiply::<COLS, { COLS / VECTOR }, AHEAD>(POLICY, of, c) }
         }
@@ -87,19 +93,17 @@ macro_rules! kernels {
 }
 kernels! {
     #[kernel(max_threads = 256, min_blocks = 1)]
-    matmul_pipelined_f32: Tiles::Wide.policy();
+    matmul_pipelined_f32: Tiles::Wide;
     #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_tall_f32: Tiles::Tall.policy();
+    matmul_pipelined_tall_f32: Tiles::Tall;
     #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_ragged_f32: Tiles::Ragged.policy();
-    #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_pitched_f32: PITCHED;
+    matmul_pipelined_ragged_f32: Tiles::Ragged;
 }
 
 /// # Safety
 /// As for the kernels. A thread owns COLS columns, which are WIDE vectors; AHEAD groups of copies are under way beside the next step's.
 #[inline(always)]
-unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
+pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,
     of: Operands<'_>,
     c: *mut f32,

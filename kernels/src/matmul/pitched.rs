@@ -1,15 +1,19 @@
-//! Copies of A and B whose rows all begin at whole sectors of memory, for extents that are no multiples of a vector.
+//! Matrix product of copies of A and B whose rows all begin at whole sectors of memory, for extents that are no multiples of a vector.
 //!
 //! Rows of 4099 elements begin anywhere: no copy of theirs can move 16 bytes at a time, and runs of them touch a sector more than they have. A
 //! copy of both operands costs memory traffic in the order of rows · inner, the product arithmetic in the order of rows · inner · cols; the
-//! instance of [`pipelined`](super::pipelined) behind it moves vectors.
+//! product of the copies, [`pipelined`](super::pipelined) otherwise, moves vectors.
+//!
+//! The kernel that copies:
 //!
 //! - Loads: threads of a block load neighbours of one row (coalesced), each [`ITEMS`] of them a block's width apart, all under way together.
 //! - Stores: likewise; a row is filled up with zeros.
 
 use cuda_std::prelude::*;
 
-use super::policy::pitch;
+use super::pipelined::{columns, multiply};
+use super::policy::{PITCHED, VECTOR, pitch};
+use super::stage::Operands;
 use crate::unroll::unrolled;
 
 /// Threads of a block.
@@ -47,6 +51,40 @@ pub unsafe fn matmul_pitch_f32(
             copy(b, of_b, inner, cols);
         }
     }
+}
+
+/// C = A·B for copies.
+///
+/// # Parameters
+/// - `a`, `b`: the copies of A and B, whose rows are [`pitch`] elements apart. `c`: C, `rows · cols` elements.
+///
+/// # Launch
+/// Blocks of as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid strides over the tiles of C.
+///
+/// # Safety
+/// The crate's rules; the copies and C have those sizes, and the copies begin at multiples of 16 bytes; the block is as stated.
+#[kernel(max_threads = 128, min_blocks = 3)]
+pub unsafe fn matmul_pipelined_pitched_f32(
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+) {
+    const COLS: usize = columns(&PITCHED);
+    const AHEAD: u32 = PITCHED.stages as u32 - 2;
+    let of = Operands {
+        a,
+        b,
+        rows,
+        inner,
+        cols,
+        pitch_a: pitch(inner),
+        pitch_b: pitch(cols),
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { multiply::<COLS, { COLS / VECTOR }, AHEAD>(PITCHED, of, c) }
 }
 
 /// # Safety

@@ -35,11 +35,21 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(behind_tensor_cores(on));
-    for shape in [(162, 41, 141), (5, 0, 7), (1, 1, 1)] {
-        jobs.push(of_copies(on, shape));
+    for (shape, blocks) in [
+        ((162, 41, 141), Some(1)),
+        ((5, 0, 7), None),
+        ((1, 1, 1), None),
+    ] {
+        jobs.push(of_copies(on, shape, blocks));
     }
-    for shape in [(3, 1025, 5), (2, 3, 1031), (1, 8, 8), (1, 1, 1)] {
-        jobs.extend(copies(on, shape));
+    for (shape, blocks) in [
+        ((3, 1025, 2), Some(1)),
+        ((2, 3, 1031), Some(1)),
+        ((5, 3, 1031), None),
+        ((1, 8, 8), None),
+        ((1, 1, 1), None),
+    ] {
+        jobs.extend(copies(on, shape, blocks));
     }
     jobs
 }
@@ -63,9 +73,9 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
         jobs.extend(pipelined(on, shape, None));
     }
     for shape in shapes {
-        jobs.extend(copies(on, shape));
-        if shape.0 > 0 {
-            jobs.push(of_copies(on, shape));
+        if shape.0 > 0 && shape.2 > 0 {
+            jobs.extend(copies(on, shape, None));
+            jobs.push(of_copies(on, shape, None));
         }
     }
     jobs
@@ -132,16 +142,19 @@ fn job<T: Precision + Draw>(
 }
 
 /// The copies of both operands, one behind the other. `None` when there is nothing to copy.
-fn copies(on: &DeviceProperties, (rows, inner, cols): Shape) -> Option<Job> {
+fn copies(on: &DeviceProperties, (rows, inner, cols): Shape, blocks: Option<u32>) -> Option<Job> {
     let (a, b) = (
         matrix::<f32>(31, rows, inner),
         matrix::<f32>(32, inner, cols),
     );
-    let plan = plan_copy(MatmulShape { rows, inner, cols }, on).expect("allowed");
+    let mut plan = plan_copy(MatmulShape { rows, inner, cols }, on).expect("allowed");
+    for extent in &mut plan.grid[..2] {
+        *extent = blocks.unwrap_or(*extent);
+    }
     let copy_of_a = pitched_rows(&a);
     let behind = size_of_val(copy_of_a.as_slice());
     let expected = Array1::from([copy_of_a, pitched_rows(&b)].concat());
-    let case = format!("{rows} x {inner} x {cols}, copies");
+    let case = format!("{rows} x {inner} x {cols}, copies, {blocks:?}");
     let job = Job::new(case, plan, expected.len(), exact(expected))
         .slice(a.as_slice().unwrap_or_default())
         .slice(b.as_slice().unwrap_or_default())
@@ -151,20 +164,21 @@ fn copies(on: &DeviceProperties, (rows, inner, cols): Shape) -> Option<Job> {
 }
 
 /// `pipelined` with operands that were copied.
-fn of_copies(on: &DeviceProperties, (rows, inner, cols): Shape) -> Job {
+fn of_copies(on: &DeviceProperties, (rows, inner, cols): Shape, blocks: Option<u32>) -> Job {
     let shape = MatmulShape { rows, inner, cols };
     let (a, b) = (
         matrix::<f32>(31, rows, inner),
         matrix::<f32>(32, inner, cols),
     );
-    let plan = pitched::plan(shape, on).expect("allowed");
+    let mut plan = pitched::plan(shape, on).expect("allowed");
+    plan.grid[0] = blocks.unwrap_or(plan.grid[0]);
     let expected = oracle::matmul::<f32>(a.view(), b.view());
-    let case = format!("{rows} x {inner} x {cols}, of copies");
+    let case = format!("{rows} x {inner} x {cols}, of copies, {blocks:?}");
     let job = Job::new(case, plan, rows * cols, within::<f32, _>(expected))
         .slice(&pitched_rows(&a))
         .slice(&pitched_rows(&b))
         .output();
-    job.value(rows).value(inner).value(cols).value(0)
+    job.value(rows).value(inner).value(cols)
 }
 
 /// A matrix whose rows are filled up with zeros.

@@ -25,7 +25,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(reversals(
         on,
         &[
-            (1000, None, Some(2)),
+            (2100, None, Some(2)),
             (150, Some(64), None),
             (1, None, None),
         ],

@@ -228,6 +228,20 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: "A tile beyond C is copied from the last rows and columns, and not stored.",
     },
     Survivor {
+        kernels: "matmul_pitch_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 2..=2,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "matmul_pitch_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 2..=2,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
         kernels: "matmul_split_",
         operator: Operator::DropPredicate,
         change: ["setp.gt.u32 %p, %r, 511;", NEVER],

@@ -59,6 +59,6 @@ macro_rules! kernels {
     )*};
 }
 kernels! {
-    reverse_wide_u32: u32;
-    reverse_wide_u64: u64;
+    reverse_direct_u32: u32;
+    reverse_direct_u64: u64;
 }
