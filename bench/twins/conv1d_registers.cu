@@ -71,7 +71,7 @@ __device__ void add_step(T (&sums)[OUTPUTS], const T (&high)[OUTPUTS], T (&low)[
     }
 }
 
-template <class T, int OUTPUTS> __device__ void add_taps(T (&sums)[OUTPUTS], const Pack<T>* samples, const Pack<T>* taps, u32 count) {
+template <bool LAST_TWICE, class T, int OUTPUTS> __device__ void add_taps(T (&sums)[OUTPUTS], const Pack<T>* samples, const Pack<T>* taps, u32 count) {
     const int LANES = Pack<T>::LANES;
     T high[OUTPUTS], low[OUTPUTS];
     #pragma unroll
@@ -91,8 +91,13 @@ template <class T, int OUTPUTS> __device__ void add_taps(T (&sums)[OUTPUTS], con
         add_step<false>(sums, high, low, samples, taps, OUTPUTS);
         taps += PACKS;
         left -= OUTPUTS;
-        #pragma unroll
-        for (int r = 0; r < OUTPUTS; ++r) high[r] = low[r];
+        if constexpr (LAST_TWICE) {
+            if (left > 0) add_step<true>(sums, low, high, samples - PACKS, taps, left);
+            return;
+        } else {
+            #pragma unroll
+            for (int r = 0; r < OUTPUTS; ++r) high[r] = low[r];
+        }
     }
     if (left > 0) add_step<true>(sums, high, low, samples - PACKS, taps, left);
 }
@@ -133,32 +138,33 @@ template <class T, int OUTPUTS> __device__ void add_pack(T (&sums)[OUTPUTS], con
 template <class T> __device__ void window(const T* __restrict__ signal, i64 n, const T* __restrict__ taps, i64 m, T* out, i64 outputs, i64 offset) {
     const int LANES = Pack<T>::LANES, OUTPUTS = PACKS * LANES, SPAN = 32 * OUTPUTS, TAP_PACKS = MAX_TAPS / LANES + 1, STAGE = TAP_PACKS + 32 * PACKS;
     __shared__ Pack<T> tiles[WARPS * STAGES * STAGE], shared_taps[TAP_PACKS];
-    i64 t = threadIdx.x, warp = t / 32, lane = t % 32;
+    u32 t = threadIdx.x, warp = t / 32, lane = t % 32;
     // What output 0 meets with tap 0 lies so many samples before a pack.
-    i64 moved = (0 - (unsigned long long)(signal + offset)) % 16 / sizeof(T), slots = moved + m, below = (slots - 1 + LANES - 1) / LANES;
+    u32 moved = (0 - (unsigned long long)(signal + offset)) % 16 / sizeof(T), slots = moved + (u32)m, below = (slots + LANES - 2) / LANES;
     Range whole = whole_tiles(n, out, outputs, offset, SPAN, below * LANES - moved, moved);
-    Pack<T>* first = tiles + warp * STAGES * STAGE + TAP_PACKS;
-    u32 slot = (u32)__cvta_generic_to_shared(first) + lane * 16;
-    auto copy_tile = [&](i64 tile, i64 stage) {
-        if (tile < whole.end) copy_samples<PACKS, 1, 32>(slot + (u32)stage * STAGE * 16, (const Pack<T>*)(signal + offset + moved + tile * SPAN) + lane, lane, below);
+    u32 end = (u32)whole.end, ahead = warp * STAGES * STAGE + TAP_PACKS, slot = (u32)__cvta_generic_to_shared(tiles) + (ahead + lane) * 16;
+    Pack<T>* first = tiles + ahead;
+    const Pack<T>* from = (const Pack<T>*)(signal + offset + moved) + lane;
+    auto copy_tile = [&](u32 tile, u32 stage) {
+        if (tile < end) copy_samples<PACKS, 1, 32>(slot + stage * STAGE * 16, from + (i64)tile * (SPAN / LANES), lane, below);
         commit();
     };
-    i64 warps = (i64)gridDim.x * WARPS, tile = whole.start + (i64)blockIdx.x * WARPS + warp, stage = 0;
+    u32 warps = gridDim.x * WARPS, tile = (u32)whole.start + blockIdx.x * WARPS + warp, stage = 0;
     copy_tile(tile, stage);
-    if (t < m) ((T*)shared_taps)[moved + t] = taps[t];
+    if (t < (u32)m) ((T*)shared_taps)[moved + t] = taps[t];
     __syncthreads();
-    for (; tile < whole.end; tile += warps, stage = 1 - stage) {
+    for (; tile < end; tile += warps, stage = 1 - stage) {
         asm volatile("cp.async.wait_group 0;" ::: "memory");
         __syncwarp();
         copy_tile(tile + warps, 1 - stage);
         Pack<T>*samples = first + stage * STAGE, *own = samples + lane * PACKS;
         T sums[OUTPUTS] = {};
-        add_pack(sums, own, shared_taps, (u32)moved, (u32)slots);
-        add_taps(sums, own - 1, shared_taps + 1, (u32)slots > LANES ? (u32)slots - LANES : 0);
+        add_pack(sums, own, shared_taps, moved, slots);
+        add_taps<true>(sums, own - 1, shared_taps + 1, slots > LANES ? slots - LANES : 0);
         __syncwarp();
         put_sums(sums, own);
         __syncwarp();
-        write_sums<32>(samples + lane, (Pack<T>*)(out + tile * SPAN) + lane);
+        write_sums<32>(samples + lane, (Pack<T>*)(out + (i64)tile * SPAN) + lane);
     }
     ends(signal, n, taps, m, out, outputs, offset, {whole.start * SPAN, whole.end * SPAN});
 }
@@ -180,7 +186,7 @@ template <class T> __device__ void blocked(const T* __restrict__ signal, i64 n, 
                 if (t + i * THREADS < count) copy(tap_slot + i * THREADS * (u32)sizeof(T), taps + done + t + i * THREADS);
             wait_all();
             __syncthreads();
-            add_taps(sums, own, chunk, (u32)count);
+            add_taps<false>(sums, own, chunk, (u32)count);
             done += count;
             __syncthreads();
         }

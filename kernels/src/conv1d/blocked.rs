@@ -134,7 +134,7 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
             thread::sync_threads();
             // SAFETY: the samples that these taps meet are there, and the taps.
             unsafe {
-                add_taps::<T, LANES, PACKS, OUTPUTS>(&mut sums, own, chunk, count as u32);
+                add_taps::<T, LANES, PACKS, OUTPUTS, false>(&mut sums, own, chunk, count as u32);
             }
             done += count;
             // Every thread's reads come before any thread's next copies, and before the sums that take the samples' place.

@@ -26,7 +26,8 @@ use crate::number::Real;
 use crate::pack::Pack;
 use crate::unroll::unrolled;
 
-/// Adds `count` taps to the sums, in their order.
+/// Adds `count` taps to the sums, in their order. With LAST_TWICE the last step is there for either place of the samples, so that they need no
+/// moves before it: 2 % faster in `window` with 63 taps, 3 % slower in `blocked`.
 ///
 /// # Safety
 /// OUTPUTS = PACKS · LANES. `samples` is the pack that the first outputs meet with tap 0, in shared memory, with PACKS − 1 more above it
@@ -37,6 +38,7 @@ pub(super) unsafe fn add_taps<
     const LANES: usize,
     const PACKS: usize,
     const OUTPUTS: usize,
+    const LAST_TWICE: bool,
 >(
     sums: &mut [T; OUTPUTS],
     mut samples: *const Pack<T, LANES>,
@@ -63,6 +65,15 @@ pub(super) unsafe fn add_taps<
             add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
             taps = taps.add(PACKS);
             left -= step;
+            if LAST_TWICE {
+                if left > 0 {
+                    samples = samples.sub(PACKS);
+                    add_step::<T, LANES, PACKS, OUTPUTS, true>(
+                        sums, &low, &mut high, samples, taps, left,
+                    );
+                }
+                return;
+            }
             high = low;
         }
         if left > 0 {

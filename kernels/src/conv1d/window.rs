@@ -25,11 +25,22 @@
 //! | an instance of the loop for each alignment, 5 blocks | 0.973 | 0.956 | 0.982 | 0.938 | 0.934 | 0.971 | 0.694 |
 //! | this file in CUDA C++ | 0.957 | 0.957 | 0.984 | 0.938 | 0.936 | 0.970 | 0.706 |
 //!
-//! Without effect, or slower: 3 packs a thread or 7, pointers that advance, neighbouring tiles for a warp, other orders of the multiply-adds,
-//! three tiles in shared memory.
+//! The day after, beside a copy of 4.26 TB/s and 62.9 TFLOP/s, medians of 51 launches in turn:
 //!
-//! Where the rest goes, by ncu with 63 taps: the schedulers issue in 86 % of the cycles, and seven of eight instructions are multiply-adds; most
-//! other cycles are stalls in dispatch: see `steps.rs`. A last step that is there twice, and so needs no moves before it, gave 0.727.
+//! | all with copies of 16 bytes and 5 blocks | 5 taps, 2²⁶ | 10, 2²⁶ | 31, 2²⁶ | 32, 2²⁶ | 63, 2²⁶ | 63, 2²⁸ |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | 20 moves before the last step, tiles counted in 64 bits | 0.969 | 0.962 | 0.932 | 0.929 | 0.728 | 0.781 |
+//! | the last step is there twice, and nothing moves | 0.968 | 0.958 | 0.932 | 0.926 | 0.742 | 0.794 |
+//! | **and tiles are counted in 32 bits** | 0.973 | 0.969 | 0.930 | 0.929 | 0.747 | 0.800 |
+//! | and a pack's test that fails leads to the end, past the others' | 0.965 | 0.968 | 0.933 | 0.932 | 0.746 | 0.799 |
+//!
+//! Without effect, or slower: 3 packs a thread or 7, pointers that advance, neighbouring tiles for a warp, other orders of the multiply-adds,
+//! three tiles in shared memory; blocks of 64 threads; stores and copies with cache hints; a loop that may stop halfway and so needs no third
+//! step (0.71 with 63 taps); `cp.async.bulk` for the copies, or copies and outputs (in CUDA C++: 0.72 with 63 taps, 0.90 with 31); fewer blocks at
+//! once (4: 0.67 and 0.81).
+//!
+//! Where the rest goes, by ncu with 63 taps in the first table's form: the schedulers issue in 86 % of the cycles, and seven of eight instructions
+//! (now nine of ten) are multiply-adds; most other cycles are stalls in dispatch: see `steps.rs`.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_address};
 use cuda_std::prelude::*;
@@ -50,7 +61,7 @@ pub const MAX_TAPS: usize = 64;
 
 /// Outputs of a warp's tile for elements of type `T`.
 pub const fn span<T>() -> usize {
-    LANES_OF_A_WARP * PACKS * lanes::<T>()
+    LANES_OF_A_WARP as usize * PACKS * lanes::<T>()
 }
 
 /// Bytes of static shared memory.
@@ -59,9 +70,9 @@ pub const fn shared_bytes<T>() -> usize {
 }
 
 /// Warps of a block.
-pub const WARPS: usize = THREADS as usize / LANES_OF_A_WARP;
+pub const WARPS: usize = (THREADS / LANES_OF_A_WARP) as usize;
 
-const LANES_OF_A_WARP: usize = 32;
+const LANES_OF_A_WARP: u32 = 32;
 
 /// Tiles of a warp in shared memory.
 const STAGES: usize = 2;
@@ -77,7 +88,7 @@ const fn tap_packs<T>() -> usize {
 
 /// Packs of a tile with the samples below it: as many as taps have.
 const fn stage<T>() -> usize {
-    tap_packs::<T>() + LANES_OF_A_WARP * PACKS
+    tap_packs::<T>() + LANES_OF_A_WARP as usize * PACKS
 }
 
 macro_rules! kernels {
@@ -89,7 +100,7 @@ macro_rules! kernels {
         /// - `offset`: see [the module](super).
         ///
         /// # Launch
-        /// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for each.
+        /// One-dimensional, at most 2²⁹ blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for each.
         ///
         /// # Safety
         /// The crate's rules; the block is as stated, and so is the number of taps; `offset + output_len` does not overflow.
@@ -123,77 +134,82 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     tiles: *mut Pack<T, LANES>,
     shared_taps: *mut Pack<T, LANES>,
 ) {
-    let thread = thread::thread_idx_x() as usize;
+    const GROUP: usize = LANES_OF_A_WARP as usize;
+    let thread = thread::thread_idx_x();
     let (warp, lane) = (thread / LANES_OF_A_WARP, thread % LANES_OF_A_WARP);
-    let span = span::<T>();
+    let (span, lanes) = (span::<T>(), LANES as u32);
     // What output 0 meets with tap 0 lies so many samples before a pack.
     let samples = signal.as_ptr().wrapping_add(offset);
-    let moved = pack::elements_before(samples);
-    let slots = moved + taps.len();
-    let below = (slots - 1).div_ceil(LANES);
+    let moved = pack::elements_before(samples) as u32;
+    let slots = moved + taps.len() as u32;
+    let below = (slots + lanes - 2) / lanes;
     let whole = whole_tiles(
         signal.len(),
         output,
         output_len,
         offset,
         span,
-        below * LANES - moved,
-        moved,
+        (below * lanes - moved) as usize,
+        moved as usize,
     );
+    // 2³¹ tiles would be terabytes. In 64 bits each step from tile to tile would take two or three instructions.
+    let end = whole.end as u32;
 
     // The tile's first pack in each of this warp's stages lies behind the samples below it.
-    let first = tiles.wrapping_add(warp * STAGES * stage::<T>() + tap_packs::<T>());
-    let slot = shared_address(first) + (lane * pack::BYTES) as u32;
+    let first = warp * (STAGES * stage::<T>()) as u32 + tap_packs::<T>() as u32;
+    let slot = shared_address(tiles) + (first + lane) * pack::BYTES as u32;
+    let (first, lane) = (tiles.wrapping_add(first as usize), lane as usize);
+    let from = samples.wrapping_add(moved as usize);
+    let from = from.cast::<Pack<T, LANES>>().wrapping_add(lane);
     // Also without copies, so that there are as many groups as tiles.
-    let copy = |tile: usize, stage: usize| {
-        if tile < whole.end {
-            let from = samples.wrapping_add(moved + tile * span);
-            let from = from.cast::<Pack<T, LANES>>().wrapping_add(lane);
-            let slot = slot + (stage * self::stage::<T>() * pack::BYTES) as u32;
+    let copy = |tile: u32, stage: u32| {
+        if tile < end {
+            let from = from.wrapping_add(tile as usize * (span / LANES));
+            let slot = slot + stage * (self::stage::<T>() * pack::BYTES) as u32;
             // SAFETY: around a whole tile there are samples to the packs' ends; nobody uses the stage.
-            unsafe { copy_samples::<_, PACKS, 1, LANES_OF_A_WARP>(slot, from, lane, below) };
+            unsafe { copy_samples::<_, PACKS, 1, GROUP>(slot, from, lane, below as usize) };
         }
         cp_async_commit_group();
     };
-    let warps = thread::grid_dim_x() as usize * WARPS;
-    let mut tile = whole.start + thread::block_idx_x() as usize * WARPS + warp;
+    let warps = thread::grid_dim_x() * WARPS as u32;
+    let mut tile = whole.start as u32 + thread::block_idx_x() * WARPS as u32 + warp;
     let mut stage = 0;
     copy(tile, stage);
 
     const { assert!(MAX_TAPS <= THREADS as usize, "a thread has one tap") };
-    if thread < taps.len() {
+    if thread < taps.len() as u32 {
+        let slot = shared_taps
+            .cast::<T>()
+            .wrapping_add((moved + thread) as usize);
         // SAFETY: a tap of this thread's own; there are slots for the most taps, moved as far as may be.
-        unsafe {
-            let tap = *taps.get_unchecked(thread);
-            shared_taps.cast::<T>().add(moved + thread).write(tap);
-        }
+        unsafe { slot.write(*taps.get_unchecked(thread as usize)) };
     }
     // Every thread's taps come before any thread's reads of them.
     thread::sync_threads();
 
-    while tile < whole.end {
+    while tile < end {
         cp_async_wait_group::<0>();
         // Every lane's copies come before any lane's reads of them, and every lane's reads of the other stage before its next copies.
         // SAFETY: the whole warp is here, for its lanes have the same tiles.
         unsafe { warp::sync_warp(u32::MAX) };
         copy(tile + warps, 1 - stage);
-        let samples = first.wrapping_add(stage * self::stage::<T>());
+        let samples = first.wrapping_add(stage as usize * self::stage::<T>());
         let mut sums = [T::ZERO; OUTPUTS];
         // SAFETY: the samples of a whole tile and the taps are there. Only this lane writes its sums, and its packs of the output.
         unsafe {
             let own = samples.add(lane * PACKS);
-            let (moved, slots) = (moved as u32, slots as u32);
             add_pack::<T, LANES, PACKS, OUTPUTS>(&mut sums, own, shared_taps, moved..slots);
             let (own_below, taps) = (own.sub(1), shared_taps.add(1));
-            let left = slots.saturating_sub(LANES as u32);
-            add_taps::<T, LANES, PACKS, OUTPUTS>(&mut sums, own_below, taps, left);
+            let left = slots.saturating_sub(lanes);
+            add_taps::<T, LANES, PACKS, OUTPUTS, true>(&mut sums, own_below, taps, left);
             // Every lane's reads of samples come before the sums that take their place.
             warp::sync_warp(u32::MAX);
             put_sums::<T, LANES, PACKS, OUTPUTS>(&sums, own);
             // Every lane's sums come before any lane's reads of them.
             warp::sync_warp(u32::MAX);
-            let to = output.add(tile * span).cast::<Pack<T, LANES>>().add(lane);
-            write_sums::<T, LANES, PACKS, LANES_OF_A_WARP>(samples.add(lane), to);
+            let to = output.add(tile as usize * span);
+            let to = to.cast::<Pack<T, LANES>>().add(lane);
+            write_sums::<T, LANES, PACKS, GROUP>(samples.add(lane), to);
         }
         tile += warps;
         stage = 1 - stage;

@@ -53,9 +53,6 @@ fn in_registers(on: &DeviceProperties) -> Vec<Job> {
         (ConvKernel::Blocked, 2560, 4),
     ] {
         let options = with(kernel, None, Some(1));
-        // Every number of taps that can be left for the last step, behind none, one, two and three whole ones.
-        let (of_f32, of_f64) = ([0, 20, 40], [0, 10, 20, 30]);
-        let (f32_taps, f64_taps) = ((1..=20), (1..=10));
         // One whole tile, with an end or two. `window` has the taps of one pack before its steps; it moves the taps to a place in that pack that
         // mode valid varies and mode full does not.
         let window = kernel == ConvKernel::Window;
@@ -66,13 +63,16 @@ fn in_registers(on: &DeviceProperties) -> Vec<Job> {
                 ((span + before + taps + 2, before + taps), ConvMode::Valid)
             }
         };
-        for taps in f32_taps {
-            let (lengths, mode) = shape(span, 4, of_f32[taps % of_f32.len()], taps);
-            jobs.push(job::<f32>(on, lengths, mode, options));
-        }
-        for taps in f64_taps {
-            let (lengths, mode) = shape(span / 2, 2, of_f64[taps % of_f64.len()], taps);
-            jobs.push(job::<f64>(on, lengths, mode, options));
+        // Every number of taps that can be left for the last step, behind none, one and two whole ones.
+        for whole in 0..=2 {
+            for taps in 1..=20 {
+                let (lengths, mode) = shape(span, 4, 20 * whole, taps);
+                jobs.push(job::<f32>(on, lengths, mode, options));
+            }
+            for taps in 1..=10 {
+                let (lengths, mode) = shape(span / 2, 2, 10 * whole, taps);
+                jobs.push(job::<f64>(on, lengths, mode, options));
+            }
         }
         for taps in 1..=4 {
             for mode in [ConvMode::Valid, ConvMode::Full] {

@@ -83,7 +83,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         kernels: "conv1d_window_f64",
         operator: Operator::DropPredicate,
-        change: ["setp.lt.u64 %p, %rd, 32;", NEVER],
+        change: ["setp.lt.u32 %p, %r, 32;", NEVER],
         count: 1..=1,
         reason: MORE_SAMPLES,
     },
