@@ -7,6 +7,7 @@ use blockwise_tests::hardware::{TOOLS, recording, table};
 use blockwise_tests::jobs::{self, Job};
 use blockwise_tests::ptx::files;
 use ptx_emulator::{CheckOptions, Limits, Module, Tool};
+use rayon::prelude::*;
 
 const RECORDING: &str = include_str!("../fixtures/compute_sanitizer.txt");
 const DOCUMENT: &str = include_str!("../../docs/sanitizers.md");
@@ -34,7 +35,7 @@ fn ours(kernel: &str) -> BTreeSet<Tool> {
     };
     let jobs: Vec<_> = jobs.iter().filter(wanted).collect();
     assert!(!jobs.is_empty(), "no job for {kernel}");
-    jobs.into_iter().flat_map(tools).collect()
+    jobs.into_par_iter().flat_map_iter(tools).collect()
 }
 
 #[test]
