@@ -1,8 +1,8 @@
 // Twins of kernels/src/conv1d/window.rs and blocked.rs, with what these share (span.rs, steps.rs): outputs and samples in registers, samples
 // and taps through shared memory by `cp.async`. The barriers are explained there.
-//! {"works": "conv-same/f32", "by": "nvcc", "rung": "window", "when": "m <= 64", "kernel": "conv_window_f32", "grid": "max(ceil(outputs, 640 * 4 * (1 if m <= 10 else 2 if m <= 16 else 4 if m <= 32 else 8)), min(ceil(outputs, 640 * 4), 660))", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
+//! {"works": "conv-same/f32", "by": "nvcc", "rung": "window", "when": "m <= 64", "kernel": "conv_window_f32", "grid": "max(ceil(10 * ceil(outputs, 640), 4 * (10 if m <= 10 else 18 if m <= 20 else 27 if m <= 32 else 40 if m <= 40 else 100)), min(ceil(outputs, 640 * 4), 660))", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "blocked", "kernel": "conv_blocked_f32", "grid": "ceil(outputs, 2560)", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
-//! {"works": "conv-full/f64", "by": "nvcc", "rung": "window", "when": "m <= 64", "kernel": "conv_window_f64", "grid": "max(ceil(outputs, 320 * 4 * (1 if m <= 10 else 2 if m <= 16 else 4 if m <= 32 else 8)), min(ceil(outputs, 320 * 4), 660))", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
+//! {"works": "conv-full/f64", "by": "nvcc", "rung": "window", "when": "m <= 64", "kernel": "conv_window_f64", "grid": "max(ceil(10 * ceil(outputs, 320), 4 * (10 if m <= 10 else 18 if m <= 20 else 27 if m <= 32 else 40 if m <= 40 else 100)), min(ceil(outputs, 320 * 4), 660))", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-full/f64", "by": "nvcc", "rung": "blocked", "kernel": "conv_blocked_f64", "grid": "ceil(outputs, 1280)", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 
 typedef long long i64;

@@ -453,14 +453,15 @@ mod tests {
         let standard = ConvOptions::default();
         let few = of(large - 1, 9, standard);
         assert_eq!(few, ("conv1d_tiled_f32".into(), 1024, 256));
-        // 410 tiles of 640 outputs, for 4 warps of a tile each; 104,858 tiles, for warps of 1, 2, 4 or 8.
+        // 410 tiles of 640 outputs, for 4 warps of a tile each; of 104,858 ten warps have 10, 18, 27, 40 or 100.
         let window = |blocks| ("conv1d_window_f32".into(), blocks, 128);
         assert_eq!(of(large, 17, standard), window(103));
-        assert_eq!(of(1 << 22, 17, standard), window(660));
+        assert_eq!(of(1 << 22, 48, standard), window(660));
         assert_eq!(of(1 << 26, 10, standard), window(26_215));
-        assert_eq!(of(1 << 26, 16, standard), window(13_108));
-        assert_eq!(of(1 << 26, 32, standard), window(6554));
-        assert_eq!(of(1 << 26, 64, standard), window(3277));
+        assert_eq!(of(1 << 26, 20, standard), window(14_564));
+        assert_eq!(of(1 << 26, 32, standard), window(9710));
+        assert_eq!(of(1 << 26, 40, standard), window(6554));
+        assert_eq!(of(1 << 26, 64, standard), window(2622));
         // Tiles of 2,560 outputs.
         let blocked = of(large, 65, standard);
         assert_eq!(blocked, ("conv1d_blocked_f32".into(), 103, 128));

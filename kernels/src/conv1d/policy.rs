@@ -11,23 +11,31 @@ use super::{blocked, window};
 /// | 255 taps: `tiled`, `blocked` | 9.4, 18.0 | 11.9, 12.3 | 21.3, 12.3 | 39.8, 15.6 |
 pub const LARGE: usize = 1 << 18;
 
-/// Tiles that a warp of [`window`] computes one after the other.
+/// Tiles that ten warps of [`window`] compute. With 27 the blocks that start first compute three tiles a warp, one after the other, and the rest
+/// two: those that end last are short.
 ///
-/// Share of the copy's bandwidth (4.25 TB/s), and from 48 taps on of the FMA peak (65.3 TFLOP/s), on an H200, driver 580.159, 2026-11-21,
-/// n = 2²⁶ `f32` and, in the last column, 2²⁸:
+/// Share of the copy's bandwidth (4.28 TB/s), and from 48 taps on of the FMA peak (62.9 TFLOP/s), on an H200, driver 580.159, 2026-11-22,
+/// n = 2²⁶ `f32` and, in the last columns, 2²⁸:
 ///
-/// | tiles of a warp | 5 taps | 10 taps | 16 taps | 31 taps | 48 taps | 63 taps | 10, 2²⁸ |
-/// | --- | --- | --- | --- | --- | --- | --- | --- |
-/// | 1, up to 10 taps | **0.969** | **0.961** | | | | | **0.989** |
-/// | 2, up to 16 | 0.956 | 0.954 | **0.959** | | | | 0.978 |
-/// | 4, up to 32 | | 0.952 | 0.941 | **0.938** | 0.646 | 0.695 | |
-/// | 8, above | | | | 0.914 | **0.658** | **0.715** | |
-pub const fn tiles_of_a_warp(taps: usize) -> usize {
+/// | tiles of ten warps | 10 taps | 16 | 20 | 24 | 31 | 36 | 40 | 48 | 63 | 10, 2²⁸ | 20, 2²⁸ | 31, 2²⁸ |
+/// | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | 10, up to 10 taps | 0.972 | | | | | | | | | **0.993** | | |
+/// | 15 | **0.983** | 0.950 | 0.941 | 0.922 | 0.888 | | | | | 0.984 | | |
+/// | 18, up to 20 | 0.980 | **0.975** | **0.970** | 0.956 | 0.925 | | | | | 0.983 | **0.982** | 0.953 |
+/// | 20 | 0.972 | 0.973 | 0.963 | 0.954 | 0.927 | | | | | 0.978 | 0.982 | 0.964 |
+/// | 27, up to 32 | 0.973 | 0.972 | 0.968 | **0.966** | **0.951** | 0.918 | 0.893 | 0.650 | 0.725 | | 0.978 | **0.978** |
+/// | 40, up to 40 | | 0.958 | 0.955 | 0.955 | 0.948 | **0.941** | **0.915** | 0.661 | 0.735 | | 0.969 | 0.969 |
+/// | 80 | | | | | | 0.914 | 0.912 | 0.667 | 0.741 | | | |
+/// | 100, above | | | | | | 0.908 | 0.910 | **0.670** | **0.743** | | | |
+///
+/// From one allocation of the same arrays to the next all of a column goes up or down by as much as 1 %.
+pub const fn tiles_of_ten_warps(taps: usize) -> usize {
     match taps {
-        0..=10 => 1,
-        11..=16 => 2,
-        17..=32 => 4,
-        _ => 8,
+        0..=10 => 10,
+        11..=20 => 18,
+        21..=32 => 27,
+        33..=40 => 40,
+        _ => 100,
     }
 }
 
@@ -38,7 +46,7 @@ const AT_ONCE: usize = 5 * 132;
 pub const fn window_blocks<T>(outputs: usize, taps: usize) -> usize {
     let tiles = outputs.div_ceil(window::span::<T>());
     let most = tiles.div_ceil(window::WARPS);
-    let blocks = tiles.div_ceil(window::WARPS * tiles_of_a_warp(taps));
+    let blocks = (10 * tiles).div_ceil(window::WARPS * tiles_of_ten_warps(taps));
     if blocks >= AT_ONCE {
         blocks
     } else if most < AT_ONCE {
