@@ -8,7 +8,8 @@ use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::ir::{
     address_space, atomic, barrier, contract, convergent, extension, flush, formatting, functions,
-    generic_access, grid_stride, inline, launch_bounds, libm, remainder, visible, wide,
+    generic_access, grid_stride, inline, launch_bounds, libm, library_files, remainder, visible,
+    wide,
 };
 use crate::nvvm;
 use crate::output::Folder;
@@ -30,7 +31,7 @@ pub(crate) fn emit_ptx(
     if builder.fma_contraction {
         linked = contract::mark(&linked);
     }
-    let linked = link_libdevice(toolchain, bitcode, folder, linked)?;
+    let linked = library_files::name(&link_libdevice(toolchain, bitcode, folder, linked)?);
     let public = public(&linked);
     barrier::check(&linked)?;
     let lowered = address_space::lower(&linked, builder.use_constant_memory_space)?;

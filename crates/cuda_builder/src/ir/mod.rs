@@ -6,7 +6,7 @@
 //! 1. [`remainder::lower`] makes remainders of floats exact, [`wide::lower`] converts 128-bit integers and floats, [`libm::forward`]
 //!    replaces a library made for CPUs, all before libdevice is linked; [`contract::mark`] allows fused multiplication, also before, for
 //!    libdevice's own roundings must stay;
-//! 2. [`address_space::lower`] moves the marked statics to the shared or constant address space;
+//! 2. [`library_files::name`] tells files of Rust's library from the user's; [`address_space::lower`] moves the marked statics to the shared or constant address space;
 //! 3. [`visible::unmark`] takes the mark off what must stay visible;
 //! 4. [`launch_bounds::mark`] hands the kernels' launch bounds to llc;
 //! 5. [`convergent::mark`] forbids LLVM to make calls depend on more control flow than they do;
@@ -36,6 +36,7 @@ pub(crate) mod grid_stride;
 pub(crate) mod inline;
 pub(crate) mod launch_bounds;
 pub(crate) mod libm;
+pub(crate) mod library_files;
 pub(crate) mod remainder;
 pub(crate) mod symbol;
 pub(crate) mod visible;

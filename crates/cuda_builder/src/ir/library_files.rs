@@ -1,0 +1,78 @@
+//! Names of the standard library's source files.
+//!
+//! Cargo up to 1.95 compiles `core` and `alloc` from within their own folders, and rustc then notes their files as `src/ptr/mod.rs`, with the folder
+//! beside it. PTX's comments show the name alone, and who reads them takes it for a file of the user's crate. Here it becomes
+//! `library/core/src/ptr/mod.rs`, as later cargos have it; the whole path stays the same.
+
+/// The crates of the library that kernels are made of.
+const CRATES: [&str; 3] = ["core", "alloc", "compiler-builtins"];
+
+/// Moves the library's folder from the directory of a file to its name.
+pub(crate) fn name(ir: &str) -> String {
+    let mut named = String::with_capacity(ir.len());
+    for line in ir.lines() {
+        named.push_str(&of_library(line).unwrap_or_else(|| line.to_owned()));
+        named.push('\n');
+    }
+    named
+}
+
+/// The line for a file of the library with the longer name. `None` for any other line.
+fn of_library(line: &str) -> Option<String> {
+    let (start, rest) = line.split_once("!DIFile(filename: \"")?;
+    let (file, rest) = rest.split_once("\", directory: \"")?;
+    let (directory, rest) = rest.split_once('"')?;
+    let (source, folder) = directory.rsplit_once("/library/")?;
+    let of_library = folder
+        .split('/')
+        .next()
+        .is_some_and(|name| CRATES.contains(&name));
+    (of_library && !file.starts_with('/')).then(|| {
+        format!(
+            "{start}!DIFile(filename: \"library/{folder}/{file}\", directory: \"{source}\"{rest}"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[track_caller]
+    fn check(file: &str, directory: &str, expected: Option<(&str, &str)>) {
+        let line = |(file, directory): (&str, &str)| {
+            format!(
+                "!7 = !DIFile(filename: \"{file}\", directory: \"{directory}\", checksumkind: CSK_MD5, checksum: \"1f\")\n"
+            )
+        };
+        let given = line((file, directory));
+        assert_eq!(name(&given), expected.map_or(given, line));
+    }
+
+    #[test]
+    fn files_of_the_library_get_its_folder() {
+        let source = "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust";
+        check(
+            "src/ptr/mod.rs",
+            &format!("{source}/library/core"),
+            Some(("library/core/src/ptr/mod.rs", source)),
+        );
+        check(
+            "src/math.rs",
+            "/rust/library/compiler-builtins/compiler-builtins",
+            Some((
+                "library/compiler-builtins/compiler-builtins/src/math.rs",
+                "/rust",
+            )),
+        );
+    }
+
+    #[test]
+    fn other_files_and_whole_paths_keep_their_names() {
+        check("src/lib.rs", "/home/me/library/kernels", None);
+        check("kernels/src/lib.rs", "/home/me/project", None);
+        check("library/core/src/lib.rs", "/usr/src/rustc-1.96.0", None);
+        check("/rust/library/core/src/lib.rs", "/rust/library/core", None);
+        assert_eq!(name("ret void, !dbg !7\n"), "ret void, !dbg !7\n");
+    }
+}
