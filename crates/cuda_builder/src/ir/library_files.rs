@@ -1,8 +1,8 @@
 //! Names of the standard library's source files.
 //!
-//! Cargo up to 1.95 compiles `core` and `alloc` from within their own folders, and rustc then notes their files as `src/ptr/mod.rs`, with the folder
-//! beside it. PTX's comments show the name alone, and who reads them takes it for a file of the user's crate. Here it becomes
-//! `library/core/src/ptr/mod.rs`, as later cargos have it; the whole path stays the same.
+//! With rustup's toolchain cargo compiles `core` and `alloc` from within their own folders, and rustc then notes their files as `src/ptr/mod.rs`, with
+//! the folder beside it. PTX's comments show the name alone, and who reads them takes it for a file of the user's crate. Here it becomes
+//! `library/core/src/ptr/mod.rs`; the whole path stays the same. Debian's toolchain notes whole paths.
 
 /// The crates of the library that kernels are made of.
 const CRATES: [&str; 3] = ["core", "alloc", "compiler-builtins"];
