@@ -104,10 +104,20 @@ mod tests {
         let text = include_str!("../../../docs/bench/h200.json");
         let report: Report = serde_json::from_str(text).expect("a report");
         let bars = bars(&report);
-        let of = |work| bars.iter().find(|bars| bars.0 == work).expect("a work");
-        let (_, ours, peer) = of("sum/f32/2^29");
-        // `wide` and CUB; the twin of `wide`, between them, has 1.089.
-        assert_eq!(ours.map(|share| (share * 1e3).round()), Some(1096.0));
-        assert_eq!(peer.map(|share| (share * 1e3).round()), Some(1083.0));
+        let (_, ours, peer) = bars
+            .iter()
+            .find(|bars| bars.0 == "sum/f32/2^29")
+            .expect("a work");
+        let share = |by: &str, rung: &str| {
+            let mut rows = report.rows.iter();
+            let row = rows.find(|row| {
+                (&*row.work, &*row.implementation, &*row.rung) == ("sum/f32/2^29", by, rung)
+            });
+            row.expect("a row").of_ceiling()
+        };
+        let (twin, cub) = (share(TWIN, "wide"), share("cupy", "cupy.sum (CUB)"));
+        assert_eq!((*ours, *peer), (share(OURS, "wide"), cub));
+        // Else the twin would not be told from a peer.
+        assert!(twin > cub);
     }
 }
