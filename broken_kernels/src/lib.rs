@@ -5,24 +5,24 @@
 //!
 //! | kernel | mistake | on the emulator |
 //! | --- | --- | --- |
-//! | [`matmul_missing_barrier`](matmul_missing_barrier()) | the next tile is loaded while others still read this one | races on shared memory |
-//! | [`dot_missing_barrier`](dot_missing_barrier()) | the rounds of the tree are not separated | races on shared memory |
-//! | [`reverse_missing_barrier`](reverse_missing_barrier()) | slots are read before they are written | races on shared memory |
-//! | [`conv1d_early_return`](conv1d_early_return()) | threads return before a barrier | divergent barrier |
-//! | [`reverse_shared_too_small`](reverse_shared_too_small()) | fewer slots than threads | out of bounds, shared memory |
-//! | [`conv1d_halo_off_by_one`](conv1d_halo_off_by_one()) | the halo's loop runs once too often | out of bounds, shared memory |
-//! | [`copy_off_by_one`](copy_off_by_one()) | the last guard has `<=` | out of bounds, global memory |
-//! | [`load_misaligned`](load_misaligned()) | a vector load from an odd element | misaligned access |
-//! | [`conv1d_halo_not_loaded`](conv1d_halo_not_loaded()) | nobody loads the halo | uninitialised shared memory |
-//! | [`matmul_accumulates`](matmul_accumulates()) | the sum begins with what C holds | uninitialised global memory |
-//! | [`sum_unwritten_partials`](sum_unwritten_partials()) | 32 partial results are added, fewer were written | uninitialised global memory |
-//! | [`sum_barrier_in_branch`](sum_barrier_in_branch()) | a barrier inside a branch | divergent barrier |
-//! | [`sum_shuffle_wrong_mask`](sum_shuffle_wrong_mask()) | half a warp shuffles with a full mask | invalid member mask |
-//! | [`named_barrier_wrong_count`](named_barrier_wrong_count()) | a barrier for a part of a warp | invalid operand |
-//! | [`sum_warp_without_sync`](sum_warp_without_sync()) | a warp relies on lockstep | races within a warp, as warnings |
-//! | [`reverse_copy_too_early`](reverse_copy_too_early()) | an asynchronous copy is not waited for | a read before the copy |
-//! | [`sum_blocks_race`](sum_blocks_race()) | blocks add to one total without an atomic | a race on global memory |
-//! | [`matmul_uncovered_grid`](matmul_uncovered_grid()) | right only if the grid covers C | nothing; C keeps elements that nobody wrote |
+//! | [`matmul_missing_barrier`] | the next tile is loaded while others still read this one | races on shared memory |
+//! | [`dot_missing_barrier`] | the rounds of the tree are not separated | races on shared memory |
+//! | [`reverse_missing_barrier`] | slots are read before they are written | races on shared memory |
+//! | [`conv1d_early_return`] | threads return before a barrier | divergent barrier |
+//! | [`reverse_shared_too_small`] | fewer slots than threads | out of bounds, shared memory |
+//! | [`conv1d_halo_off_by_one`] | the halo's loop runs once too often | out of bounds, shared memory |
+//! | [`copy_off_by_one`] | the last guard has `<=` | out of bounds, global memory |
+//! | [`load_misaligned`] | a vector load from an odd element | misaligned access |
+//! | [`conv1d_halo_not_loaded`] | nobody loads the halo | uninitialised shared memory |
+//! | [`matmul_accumulates`] | the sum begins with what C holds | uninitialised global memory |
+//! | [`sum_unwritten_partials`] | 32 partial results are added, fewer were written | uninitialised global memory |
+//! | [`sum_barrier_in_branch`] | a barrier inside a branch | divergent barrier |
+//! | [`sum_shuffle_wrong_mask`] | half a warp shuffles with a full mask | invalid member mask |
+//! | [`named_barrier_wrong_count`] | a barrier for a part of a warp | invalid operand |
+//! | [`sum_warp_without_sync`] | a warp relies on lockstep | races within a warp, as warnings |
+//! | [`reverse_copy_too_early`] | an asynchronous copy is not waited for | a read before the copy |
+//! | [`sum_blocks_race`] | blocks add to one total without an atomic | a race on global memory |
+//! | [`matmul_uncovered_grid`] | right only if the grid covers C | nothing; C keeps elements that nobody wrote |
 //!
 //! # Safety
 //! There is none: that is the point. On a GPU these kernels read and write memory that is not theirs, or may hang.
@@ -30,43 +30,26 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
-mod conv1d_early_return;
-mod conv1d_halo_not_loaded;
-mod conv1d_halo_off_by_one;
-mod copy_off_by_one;
-mod dot_missing_barrier;
-mod load_misaligned;
-mod matmul_accumulates;
-mod matmul_missing_barrier;
-mod matmul_uncovered_grid;
-mod named_barrier_wrong_count;
-mod reverse_copy_too_early;
-mod reverse_missing_barrier;
-mod reverse_shared_too_small;
-mod sum_barrier_in_branch;
-mod sum_blocks_race;
-mod sum_shuffle_wrong_mask;
-mod sum_unwritten_partials;
-mod sum_warp_without_sync;
+pub mod conv1d_early_return;
+pub mod conv1d_halo_not_loaded;
+pub mod conv1d_halo_off_by_one;
+pub mod copy_off_by_one;
+pub mod dot_missing_barrier;
+pub mod load_misaligned;
+pub mod matmul_accumulates;
+pub mod matmul_missing_barrier;
+pub mod matmul_uncovered_grid;
+pub mod named_barrier_wrong_count;
+pub mod reverse_copy_too_early;
+pub mod reverse_missing_barrier;
+pub mod reverse_shared_too_small;
+pub mod sum_barrier_in_branch;
+pub mod sum_blocks_race;
+pub mod sum_shuffle_wrong_mask;
+pub mod sum_unwritten_partials;
+pub mod sum_warp_without_sync;
 
-pub use conv1d_early_return::conv1d_early_return;
-pub use conv1d_halo_not_loaded::conv1d_halo_not_loaded;
-pub use conv1d_halo_off_by_one::conv1d_halo_off_by_one;
-pub use copy_off_by_one::copy_off_by_one;
-pub use dot_missing_barrier::dot_missing_barrier;
-pub use load_misaligned::load_misaligned;
-pub use matmul_accumulates::matmul_accumulates;
-pub use matmul_missing_barrier::matmul_missing_barrier;
-pub use matmul_uncovered_grid::matmul_uncovered_grid;
-pub use named_barrier_wrong_count::named_barrier_wrong_count;
-pub use reverse_copy_too_early::reverse_copy_too_early;
-pub use reverse_missing_barrier::reverse_missing_barrier;
-pub use reverse_shared_too_small::{SLOTS, reverse_shared_too_small};
-pub use sum_barrier_in_branch::sum_barrier_in_branch;
-pub use sum_blocks_race::sum_blocks_race;
-pub use sum_shuffle_wrong_mask::sum_shuffle_wrong_mask;
-pub use sum_unwritten_partials::sum_unwritten_partials;
-pub use sum_warp_without_sync::sum_warp_without_sync;
+pub use reverse_shared_too_small::SLOTS;
 
 /// Threads of a block, for the one-dimensional kernels.
 pub const THREADS: u32 = 256;

@@ -1,16 +1,13 @@
-//! Runs the kernels on a GPU or on the PTX emulator and compares them with references.
+//! The command `blockwise`: the operations of `blockwise_ops` on files, and what measures and checks kernels.
+//!
+//! - [`cli`] parses the command line; one file a command. Everything else is free of it:
+//! - [`io`] reads and writes arrays and recordings.
+//! - [`demo`] runs the tutorials' experiments, [`plot`] draws them.
+//! - [`bench`] times kernels on a GPU and searches faster policies, [`profile`] counts on the emulator what they cost.
 
 pub mod bench;
 pub mod cli;
-pub mod compare;
 pub mod demo;
-pub mod device;
 pub mod io;
-pub mod launch;
-mod named;
-pub mod oracle;
-pub mod pipeline;
 pub mod plot;
 pub mod profile;
-
-pub use named::UnknownName;

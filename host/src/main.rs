@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    blockwise::cli::main(std::env::args_os())
+    blockwise_cli::cli::main(std::env::args_os())
 }

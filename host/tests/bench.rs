@@ -1,18 +1,22 @@
 //! The benchmarks' works on the emulator: its times say nothing, its results must be right.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use blockwise::bench::{self, BenchError, Options, PeersError, Sizes};
-use blockwise::device::{Device, EmulatorLimits, PtxSource};
+use blockwise::{Device, PtxFile};
+use blockwise_cli::bench::{self, BenchError, Options, PeersError, Sizes};
 
 #[path = "cli/command.rs"]
 #[allow(dead_code, reason = "this file uses only a part of it")]
 mod command;
 
-fn emulator(source: &PtxSource) -> Device {
-    let mut device = Device::emulator(EmulatorLimits::default());
-    device.load_kernels(source).expect("the kernels load");
+/// An emulator with subtractions where this kernel adds.
+fn mistaken(kernel: &str) -> Device {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = PtxFile::read(&command::with_mistake(folder.path(), kernel)).expect("PTX");
+    let device = Device::emulator();
+    // SAFETY: the kernel reads and writes what it did, only other numbers.
+    unsafe { device.replace_kernels("kernels", file) };
     device
 }
 
@@ -27,7 +31,7 @@ fn given(filter: &[&str], sizes: &[&str]) -> Options {
 
 #[test]
 fn every_rung_of_every_work_is_right_at_odd_sizes() {
-    let device = emulator(&PtxSource::at(Path::new(&command::ptx_folder())));
+    let device = Device::emulator();
     // A single number is also a square and a cube, so the vectors go by themselves.
     let vectors = given(&["sum", "min", "max", "dot", "reverse"], &["5003"]);
     let others = given(&[], &["67x35", "1009x7", "33x47x18"]);
@@ -58,9 +62,7 @@ fn every_rung_of_every_work_is_right_at_odd_sizes() {
 
 #[test]
 fn a_kernel_that_computes_something_else_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let broken = with_mistake(folder.path(), "sum_tree_f32");
-    let device = emulator(&PtxSource::at(&broken));
+    let device = mistaken("sum_tree_f32");
     let report = bench::run(&device, &given(&["sum/f32/"], &["5003"]), |_| ()).expect("a report");
     assert!(!report.passed());
     for row in &report.rows {
@@ -71,7 +73,7 @@ fn a_kernel_that_computes_something_else_is_told() {
 
 #[test]
 fn a_filter_that_leaves_nothing_is_an_error() {
-    let device = Device::emulator(EmulatorLimits::default());
+    let device = Device::emulator();
     let error = bench::run(&device, &given(&["fft"], &["16"]), |_| ()).unwrap_err();
     assert!(matches!(error, BenchError::NothingChosen { .. }), "{error}");
     assert!(error.to_string().contains("fft"), "{error}");
@@ -94,7 +96,7 @@ fn peers_are_joined_and_drawn() {
     let script = folder.path().join("peer.py");
     std::fs::write(&script, PEER).unwrap();
     let options = given(&["sum/f32/tree"], &["5003"]);
-    let device = emulator(&PtxSource::at(Path::new(&command::ptx_folder())));
+    let device = Device::emulator();
     let mut report = bench::run(&device, &options, |_| ()).expect("a report");
     let works = bench::works(&options);
     let python = Path::new("python3");
@@ -235,7 +237,7 @@ fn without_a_gpu_the_command_says_what_to_do() {
 
 #[test]
 fn every_policy_that_is_searched_is_right() {
-    let device = emulator(&PtxSource::at(Path::new(&command::ptx_folder())));
+    let device = Device::emulator();
     // A single number is also a square and a cube, so the vectors go by themselves.
     let vectors = given(&["sum/", "min/", "max/", "dot/"], &["5003"]);
     let others = given(&[], &["150x200", "3001x7", "3001x70", "130x19x140"]);
@@ -269,9 +271,7 @@ fn every_policy_that_is_searched_is_right() {
 
 #[test]
 fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
-    let folder = tempfile::tempdir().unwrap();
-    let broken = with_mistake(folder.path(), "sum_single8_f32");
-    let device = emulator(&PtxSource::at(&broken));
+    let device = mistaken("sum_single8_f32");
     let tuning = bench::tune(&device, &given(&["sum/f32/"], &["50003"]), |_| ()).expect("a report");
     let [finding] = &tuning.findings[..] else {
         panic!("{}", tuning.table());
@@ -282,18 +282,4 @@ fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
     }
     assert!(finding.best().is_some_and(|best| best.passed));
     assert!(tuning.passed(), "the launcher takes another");
-}
-
-/// The kernels' PTX with subtractions where this one adds.
-fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
-    let file = command::ptx_folder().join("kernels.sm_80.ptx");
-    let ptx = std::fs::read_to_string(file).expect("the kernels were built");
-    let entry = ptx.find(&format!(".entry {kernel}(")).expect("the kernel");
-    let (before, text) = ptx.split_at(entry);
-    let (body, behind) = text.split_at(text.find(".visible").unwrap_or(text.len()));
-    let mutant = body.replace("\tadd.f32", "\tsub.f32");
-    assert_ne!(mutant, body, "the kernel adds");
-    let broken = folder.join("kernels.sm_80.ptx");
-    std::fs::write(&broken, [before, &mutant, behind].concat()).unwrap();
-    broken
 }

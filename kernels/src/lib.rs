@@ -13,6 +13,10 @@
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |
 //!
+//! A kernel for several types is generic, with an entry point for each instance: `conv1d_tiled::<f32>` is `conv1d_tiled_f32` in
+//! the PTX, `fold_tree::<i64, Sum>` is `sum_tree_i64`. The host launches it by its handle, a type of the same name, which refuses
+//! what breaks a rule that the host can see. The build script builds the PTX and embeds it in this crate.
+//!
 //! # What every kernel promises
 //!
 //! - It is right for every grid: work is strided by the grid, so a launch may cap the number of blocks.
@@ -30,10 +34,46 @@
 
 pub mod conv1d;
 pub mod matmul;
-mod number;
+pub mod number;
 pub mod pack;
 pub mod peak;
 pub mod reduce;
 pub mod reverse;
 pub mod transpose;
 mod unroll;
+
+cuda_std::embedded_kernels!();
+
+#[cfg(test)]
+mod tests {
+    use crate::conv1d::tiled::conv1d_tiled;
+    use crate::matmul::pipelined::matmul_pipelined_tall_f32;
+    use crate::reduce::single::{dot_single, fold_single8};
+    use crate::reduce::tree::fold_tree;
+    use crate::reduce::{Max, Sum};
+    use crate::transpose::aligned::transpose_aligned_narrow;
+
+    #[test]
+    fn an_instance_is_the_embedded_entry_point_of_its_name() {
+        for (entry, name) in [
+            (conv1d_tiled::<f64>::entry(), "conv1d_tiled_f64"),
+            (dot_single::<f32>::entry(), "dot_single_f32"),
+            (fold_single8::<f32, Max>::entry(), "max_single8_f32"),
+            (fold_tree::<i64, Sum>::entry(), "sum_tree_i64"),
+            (
+                matmul_pipelined_tall_f32::entry(),
+                "matmul_pipelined_tall_f32",
+            ),
+            (
+                transpose_aligned_narrow::<u32>::entry(),
+                "transpose_aligned_narrow_u32",
+            ),
+        ] {
+            assert_eq!(entry.name, name);
+            let head = format!(".entry {name}(");
+            for file in entry.kernels.expect("embedded").files {
+                assert!(file.text.contains(&head), "{name}, {}", file.arch);
+            }
+        }
+    }
+}

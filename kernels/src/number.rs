@@ -1,9 +1,11 @@
 //! What the kernels ask of an element type.
 
 use cuda_std::GpuFloat;
+use cuda_std::warp::WarpShuffleValue;
 
 /// A floating-point type of the convolutions and matrix products.
-pub(crate) trait Real: GpuFloat {
+pub trait Real: GpuFloat {
+    /// 0.
     const ZERO: Self;
 }
 
@@ -15,13 +17,21 @@ impl Real for f64 {
     const ZERO: Self = 0.0;
 }
 
+/// A type of the kernels that only move elements: any type of its width moves as it does.
+pub trait Word: Copy + Default + sealed::Sealed {}
+
+impl Word for u32 {}
+impl Word for u64 {}
+
 /// A type of the reductions. Integers wrap, as NumPy's do.
-pub(crate) trait Scalar: Copy {
+pub trait Scalar: Copy + WarpShuffleValue + sealed::Sealed {
+    /// 0.
     const ZERO: Self;
     /// Above or equal to every value: the minimum of nothing.
     const HIGHEST: Self;
     /// Below or equal to every value: the maximum of nothing.
     const LOWEST: Self;
+    /// The sum.
     fn add(self, other: Self) -> Self;
     /// `self · factor + addend`; with one rounding where there is any.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
@@ -88,3 +98,13 @@ macro_rules! impl_scalar_for_float {
     )*};
 }
 impl_scalar_for_float!(f32 f64);
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+    impl Sealed for i64 {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}

@@ -8,6 +8,11 @@ pub struct Pack<T, const LANES: usize>(pub(crate) [T; LANES]);
 /// Bytes of a [`Pack`].
 pub const BYTES: usize = 16;
 
+/// Elements of a [`Pack`].
+pub const fn lanes<T>() -> usize {
+    BYTES / size_of::<T>()
+}
+
 /// Elements from `address` up to the first whole pack.
 #[inline(always)]
 pub(crate) fn elements_before<T>(address: *const T) -> usize {

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use blockwise::device::PtxSource;
-use blockwise::io::OutputFile;
+use blockwise_cli::io::OutputFile;
 use blockwise_tests::jobs::{self, Job};
+use blockwise_tests::ptx::file;
 use clap::{Parser, ValueEnum};
 use ptx_emulator::report::{self, Sources, Style};
 use ptx_emulator::{CheckOptions, CheckReport, Limits, Module, Severity};
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let place = arguments.output.as_deref().map(OutputFile::prepare);
     let place = place.transpose()?;
-    let file = PtxSource::standard().select((9, 0))?;
+    let file = file("kernels", (9, 0));
     let module = Module::parse(&file.text)?;
     let jobs = match arguments.sizes {
         Sizes::Few => jobs::telling(),
@@ -102,7 +102,7 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let mut wrong = Vec::new();
     let mut checks = Vec::new();
     for (job, outcome) in jobs.iter().zip(outcomes) {
-        let line = lines.entry(&job.plan.kernel).or_default();
+        let line = lines.entry(job.plan.kernel).or_default();
         line.add(&outcome.report);
         if let Err(verdict) = outcome.verdict {
             wrong.push(format!("{}, {}: {verdict}", job.plan.kernel, job.case));
@@ -111,7 +111,7 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
             checks.push(outcome.report);
         }
     }
-    let sources = Sources::new().with_ptx(&file.path, &file.text);
+    let sources = Sources::new().with_ptx(Path::new(&file.origin), &file.text);
     let is_text = arguments.format == Format::Text;
     let report = match arguments.format {
         Format::Text => report::text(&checks, &sources, Style::on(&stdout())),

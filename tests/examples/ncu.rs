@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use blockwise::device::{Device, DeviceChoice, PtxSource};
+use blockwise::Device;
 use blockwise_tests::ncu::{METRICS, Set};
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn run(name: &str) -> Result<(), Box<dyn Error>> {
         .iter()
         .find(|set| set.name() == name)
         .ok_or("no such set")?;
-    let device = Device::open(DeviceChoice::Gpu, &PtxSource::standard())?;
+    let device = Device::gpu(0)?;
     set.run(&device, |launch| println!("{launch}"));
     Ok(())
 }

@@ -3,11 +3,13 @@
 //! `cargo xtask pitfalls` builds their PTX and runs this.
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
-use blockwise::device::{PtxFile, PtxSource};
+use blockwise::PtxFile;
 use blockwise_tests::coverage::unwritten;
 use blockwise_tests::jobs::{self, Job};
+use blockwise_tests::ptx::file;
 use ptx_emulator::report::{self, Sources, Style};
 use ptx_emulator::{CheckOptions, Limits, Module};
 
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let file = PtxSource::of_crate("broken_kernels").select((9, 0))?;
+    let file = file("broken_kernels", (9, 0));
     let module = Module::parse(&file.text)?;
     for job in jobs::broken() {
         show(&job, &module, &file)?;
@@ -44,7 +46,7 @@ fn show(job: &Job, module: &Module, file: &PtxFile) -> Result<(), Box<dyn Error>
     };
     let outcome = job.check(module, &Limits::default(), &options)?;
     let clean = outcome.report.is_clean();
-    let sources = Sources::new().with_ptx(&file.path, &file.text);
+    let sources = Sources::new().with_ptx(Path::new(&file.origin), &file.text);
     let text = report::text(&[outcome.report], &sources, Style::on(&std::io::stdout()));
     print!("\n{text}");
     // What ends a launch leaves outputs unwritten too.

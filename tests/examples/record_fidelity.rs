@@ -8,7 +8,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use blockwise::device::{Device, DeviceChoice};
+use blockwise::Device;
 use blockwise_tests::corpus::golden::Golden;
 use blockwise_tests::corpus::{self, run};
 
@@ -28,8 +28,8 @@ fn main() -> ExitCode {
 }
 
 fn record(path: &Path, driver: &str, date: &str) -> Result<(), Box<dyn Error>> {
-    let mut gpu = Device::connect(DeviceChoice::Gpu)?;
-    let emulator = Device::connect(DeviceChoice::Emulator)?;
+    let mut gpu = Device::gpu(0)?;
+    let emulator = Device::emulator();
     let mut golden = Golden::new(vec![
         format!("device: {}", gpu.properties().name),
         format!("driver: {driver}, {}", gpu.properties().driver),
@@ -42,7 +42,7 @@ fn record(path: &Path, driver: &str, date: &str) -> Result<(), Box<dyn Error>> {
             Err(error) => {
                 println!("REFUSED {}: {error}", program.name);
                 // A fault spoils its context.
-                gpu = Device::connect(DeviceChoice::Gpu)?;
+                gpu = Device::gpu(0)?;
                 continue;
             }
         };

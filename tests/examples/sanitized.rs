@@ -4,8 +4,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use blockwise::device::{Device, DeviceChoice, PtxSource};
+use blockwise::Device;
 use blockwise_tests::jobs;
+use blockwise_tests::ptx::{file, load};
 
 fn main() -> ExitCode {
     match run() {
@@ -21,9 +22,9 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let stem = arguments.next().ok_or("name a crate of kernels")?;
     let kernel = arguments.next();
-    let device = Device::connect(DeviceChoice::Gpu)?;
-    let file = PtxSource::of_crate(&stem).select(device.properties().compute_capability)?;
-    let module = device.load_ptx(&file.text, &file.path.display().to_string())?;
+    let device = Device::gpu(0)?;
+    let file = file(&stem, device.properties().compute_capability);
+    let module = load(&file, &device)?;
     let jobs = match stem.as_str() {
         "broken_kernels" => jobs::broken(),
         _ => jobs::telling(),

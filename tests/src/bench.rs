@@ -1,13 +1,14 @@
-//! Launches kernels of a test crate by name, on every device that is there.
+//! A device with the kernels of a test crate, on every device that is there.
 
 use std::sync::LazyLock;
 
-use blockwise::device::{
-    Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError, Element, LaunchPlan, Module,
-    PtxFile, PtxSource,
-};
+use blockwise::{Buffer, Device, Module, PtxFile};
+use cuda_std::launch::{Plain, Shape};
 
-/// Value of every output element before a launch.
+use crate::Arguments;
+use crate::ptx::{file, files, load};
+
+/// Every byte of an output before a launch.
 pub const POISON: u8 = 0xFF;
 
 /// A device with the kernels of one PTX file.
@@ -16,7 +17,8 @@ pub struct Bench {
     pub device: Device,
     /// The number behind `sm_` in the PTX.
     pub target: u32,
-    module: Module,
+    /// The kernels: `some_kernel::on(&bench.module)`.
+    pub module: Module,
 }
 
 /// The emulator, and the GPU where there is one, with the kernels of `device_api`.
@@ -31,26 +33,20 @@ pub fn benches_of(stem: &str) -> Vec<Bench> {
 }
 
 fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::connect(DeviceChoice::Emulator).unwrap()];
-    match Device::connect(DeviceChoice::Gpu) {
+    let mut devices = vec![Device::emulator()];
+    match Device::gpu(0) {
         Ok(gpu) => devices.push(gpu),
         Err(error) => eprintln!("skipped on the GPU: {error}"),
     }
     devices
 }
 
-/// The targets that `cargo xtask test` builds `kernel_crates` for.
-const KERNEL_CRATES_TARGETS: [u32; 2] = [80, 90];
-
-/// The PTX of `kernel_crates` for each target.
+/// The PTX of `kernel_crates` for each target that `cargo xtask test` builds it for.
 pub fn kernel_crates_ptx() -> Vec<PtxFile> {
-    let of_target = |target: u32| {
-        let file = PtxSource::of_crate("kernel_crates").select((target / 10, target % 10));
-        let file = file.unwrap();
-        assert_eq!(file.target, target, "{}", file.path.display());
-        file
-    };
-    KERNEL_CRATES_TARGETS.map(of_target).into()
+    let files = files("kernel_crates");
+    let targets: Vec<_> = files.iter().map(|file| file.target).collect();
+    assert_eq!(targets, [80, 90], "run `cargo xtask test`");
+    files
 }
 
 /// The emulator, and the GPU where there is one, each once with every PTX of `kernel_crates`.
@@ -75,35 +71,46 @@ impl Bench {
     /// Loads the newest PTX of a crate that the device can run.
     pub fn of(stem: &str, device: Device) -> Self {
         let capability = device.properties().compute_capability;
-        let file = PtxSource::of_crate(stem).select(capability);
-        Self::with(device, &file.unwrap())
+        Self::with(device, &file(stem, capability))
     }
 
     fn with(device: Device, file: &PtxFile) -> Self {
-        let module = device
-            .load_ptx(&file.text, &file.path.display().to_string())
-            .unwrap();
-        let target = file.target;
         Bench {
+            module: load(file, &device).unwrap(),
+            target: file.target,
             device,
-            target,
-            module,
         }
     }
 
+    /// What `launch` leaves in a poisoned output of `len` elements.
+    #[track_caller]
+    pub fn output<T: Plain>(
+        &self,
+        len: usize,
+        launch: impl FnOnce(&mut Buffer<T>) -> blockwise::Result<()>,
+    ) -> Vec<T> {
+        let mut out = self.poisoned(len);
+        launch(&mut out).unwrap();
+        out.to_vec().unwrap()
+    }
+
+    /// A buffer that nobody has written.
+    pub fn poisoned<T: Plain>(&self, len: usize) -> Buffer<T> {
+        self.device.filled(len, POISON).unwrap()
+    }
+
     /// Launches `kernel` with `arguments` and returns what it wrote to a poisoned output of `len` elements, which follows them.
-    pub fn run<T: Element>(
+    pub fn run<T: Plain>(
         &self,
         kernel: &str,
-        launch: Launch,
+        shape: Shape,
         arguments: Arguments<'_>,
         len: usize,
     ) -> Vec<T> {
-        let mut out = DeviceBuffer::<T>::alloc(&self.device, len).unwrap();
-        out.poison().unwrap();
-        self.launch(kernel, launch, &arguments.pointer(&mut out))
+        let mut out = self.poisoned(len);
+        self.launch(kernel, shape, &arguments.pointer(&mut out))
             .unwrap();
-        out.copy_to_vec().unwrap()
+        out.to_vec().unwrap()
     }
 
     /// Launches `kernel` and waits for it.
@@ -113,42 +120,21 @@ impl Bench {
     pub fn launch(
         &self,
         kernel: &str,
-        launch: Launch,
+        shape: Shape,
         arguments: &Arguments<'_>,
-    ) -> Result<(), DeviceError> {
-        let plan = LaunchPlan {
-            kernel: kernel.to_owned(),
-            grid: launch.grid,
-            block: launch.block,
-            dynamic_shared_bytes: launch.dynamic_shared_bytes,
-        };
+    ) -> blockwise::Result<()> {
         // SAFETY: each test passes what its kernel's documentation asks for.
-        unsafe { self.module.launch(&plan, arguments) }?;
+        unsafe { arguments.launch(&self.module, kernel, shape) }?;
         self.device.synchronize()
     }
 }
 
-/// The shape of a launch.
-#[derive(Clone, Copy)]
-pub struct Launch {
-    /// Blocks in the grid.
-    pub grid: [u32; 3],
-    /// Threads in a block.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared_bytes: u32,
-}
-
 /// One block.
-pub fn threads(count: u32) -> Launch {
+pub fn threads(count: u32) -> Shape {
     blocks(1, count)
 }
 
 /// A one-dimensional grid.
-pub fn blocks(grid: u32, block: u32) -> Launch {
-    Launch {
-        grid: [grid, 1, 1],
-        block: [block, 1, 1],
-        dynamic_shared_bytes: 0,
-    }
+pub fn blocks(grid: u32, block: u32) -> Shape {
+    Shape::new(grid, block)
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
-use blockwise::compare::{self, ToNumber};
-use blockwise::device::{Device, Element};
-use blockwise::oracle::{Expected, Precision};
+use blockwise::Device;
+use blockwise_ops::Element;
+use blockwise_ops::compare::{self, ToNumber};
+use blockwise_ops::oracle::{Expected, Precision};
 use ndarray::{Array, Dimension};
 
 /// Every element is within the oracle's tolerance.

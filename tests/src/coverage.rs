@@ -1,6 +1,6 @@
 //! Finds outputs that no thread wrote.
 
-use blockwise::device::{Element, LaunchPlan};
+use blockwise_ops::{Element, LaunchPlan};
 
 /// What a launch left unwritten in an output that was poisoned before it, with the kernel's place in its source; `None` when the
 /// grid covered everything.
@@ -16,7 +16,7 @@ pub fn unwritten<T: Element>(ptx: &str, plan: &LaunchPlan, output: &[T]) -> Opti
     let count = output.iter().filter(|value| poisoned(value)).count();
     let place = ptx_emulator::Module::parse(ptx)
         .ok()
-        .and_then(|module| module.entry(&plan.kernel)?.location())
+        .and_then(|module| module.entry(plan.kernel)?.location())
         .map_or_else(|| "an unknown line".to_owned(), |place| place.to_string());
     let ([columns, rows, layers], block) = (plan.grid, plan.block);
     Some(format!(

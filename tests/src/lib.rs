@@ -1,6 +1,7 @@
 //! What the integration tests share: devices, inputs, comparisons, and a reader of PTX text.
 
 pub mod alarms;
+mod arguments;
 pub mod bench;
 pub mod check;
 pub mod corpus;
@@ -12,3 +13,5 @@ pub mod jobs;
 pub mod mutation;
 pub mod ncu;
 pub mod ptx;
+
+pub use arguments::Arguments;

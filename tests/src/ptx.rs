@@ -1,8 +1,10 @@
 //! Reads what tests ask about PTX text. It knows the lines that LLVM prints, not the language: the emulator parses that.
 
+mod files;
+
 use std::collections::HashMap;
 
-use blockwise::device::{PtxFile, PtxSource};
+pub use files::{FOLDER_VARIABLE, file, files, load};
 
 /// One kernel of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,29 +32,6 @@ impl Entry {
     pub fn mentions(&self, text: &str) -> bool {
         self.instructions.iter().any(|line| line.contains(text))
     }
-}
-
-/// Every PTX file of a crate in the folder from which its kernels are loaded: one for each architecture that was built, but for those
-/// whose instructions no other one has, such as `sm_90a`.
-pub fn files(stem: &str) -> Vec<PtxFile> {
-    let newest = PtxSource::of_crate(stem)
-        .select((99, 9))
-        .unwrap_or_else(|error| panic!("{error}; {}", error.hint().unwrap_or("no hint")));
-    let folder = newest.path.parent().expect("a file lies in a folder");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("the folder was read before")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(&format!("{stem}.sm_")) && name.ends_with(".ptx")
-        })
-        .collect();
-    paths.sort();
-    paths
-        .iter()
-        .map(|path| PtxFile::read(path).expect("good PTX"))
-        .filter(|file| !file.is_for_one_architecture())
-        .collect()
 }
 
 /// The kernels of a PTX text, in its order.

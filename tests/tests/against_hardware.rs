@@ -64,11 +64,7 @@ fn whatever_compute_sanitizer_finds_is_found_here() {
 fn every_broken_kernel_was_recorded_with_every_tool() {
     let recording = recording(RECORDING);
     let jobs = jobs::broken();
-    for kernel in jobs
-        .iter()
-        .map(|job| job.plan.kernel.as_str())
-        .chain(["good"])
-    {
+    for kernel in jobs.iter().map(|job| job.plan.kernel).chain(["good"]) {
         for tool in TOOLS.map(|(name, _)| name).into_iter().chain(["plain"]) {
             let found = recording
                 .iter()

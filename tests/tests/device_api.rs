@@ -1,8 +1,19 @@
 //! `cuda_std`, function by function: the kernels of `device_api` on every device that is there, against values computed here
 //! from the documentation of CUDA and the PTX ISA.
 
-use blockwise::device::{Arguments, Device, DeviceBuffer, DeviceChoice, Element, PtxSource};
-use blockwise_tests::bench::{Bench, Launch, POISON, benches, blocks, threads};
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "each launch is of the shape, and with the buffers, that its kernel's documentation asks for"
+)]
+
+use blockwise::{Buffer, Device};
+use blockwise_ops::Element;
+use blockwise_tests::bench::{Bench, POISON, benches};
+use blockwise_tests::ptx::file;
+use device_api::{
+    atomics, block_votes, checked_read, float_functions_f32, float_functions_f64, match_u64,
+    neighbour_by_sync_warp, positions, spaces, warp_reductions, warp_votes,
+};
 
 /// A value for each lane in which neighbours and halves differ.
 fn lane_values() -> Vec<u32> {
@@ -16,12 +27,10 @@ fn positions_in_three_dimensions() {
     let (grid, block) = ([3, 2, 2], [5, 3, 2]);
     let count = 12 * 30;
     for bench in benches() {
-        let launch = Launch {
-            grid,
-            block,
-            dynamic_shared_bytes: 0,
-        };
-        let rows: Vec<u32> = bench.run("positions", launch, Arguments::new(), count * 21);
+        let rows: Vec<u32> = bench.output(count * 21, |out| {
+            let kernel = positions::on(&bench.module)?.grid(grid).block(block);
+            unsafe { kernel.launch(out) }
+        });
         for (row, got) in rows.chunks(21).enumerate() {
             let row = row as u32;
             let (b, t) = (row / 30, row % 30);
@@ -59,13 +68,11 @@ fn barriers_that_count() {
                 (0..256).map(|i| i % 3).collect::<Vec<u32>>(),
             ] {
                 let flags = &flags[..count as usize];
-                let input = DeviceBuffer::from_slice(&bench.device, flags).unwrap();
-                let rows: Vec<u32> = bench.run(
-                    "block_votes",
-                    threads(count),
-                    Arguments::new().slice(&input),
-                    flags.len() * 6,
-                );
+                let input = bench.device.upload(flags).unwrap();
+                let rows: Vec<u32> = bench.output(flags.len() * 6, |out| {
+                    let kernel = block_votes::on(&bench.module)?.grid(1).block(count);
+                    unsafe { kernel.launch(&input, out) }
+                });
                 let set = flags.iter().filter(|&&flag| flag != 0).count() as u32;
                 let expected = [
                     set,
@@ -97,25 +104,36 @@ fn source_lane(mode: usize, lane: u32, b: u32, width: u32) -> (u32, bool) {
     (if in_range { source } else { lane }, in_range)
 }
 
+/// Values, `b`, the width, and the outputs: shuffled values and whether they are in range.
+type Shuffle<T> =
+    fn(&Bench, &Buffer<T>, u32, u32, &mut Buffer<T>, &mut Buffer<u32>) -> blockwise::Result<()>;
+
+/// A kernel of shuffles, launched with one warp.
+macro_rules! shuffle {
+    ($kernel:ident) => {
+        |bench, values, b, width, out, in_range| {
+            let kernel = device_api::$kernel::on(&bench.module)?.grid(1).block(32);
+            unsafe { kernel.launch(values, b, width, out, in_range) }
+        }
+    };
+}
+
 #[track_caller]
-fn check_shuffles<T: Element + PartialEq + std::fmt::Debug>(kernel: &str, values: &[T]) {
+fn check_shuffles<T: Element>(launch: Shuffle<T>, values: &[T]) {
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, values).unwrap();
+        let input = bench.device.upload(values).unwrap();
         for width in [32, 16, 8, 4, 2, 1] {
             for b in [0, 1, 3, 7, 16, 31] {
-                let mut out = DeviceBuffer::<T>::alloc(&bench.device, 32 * 4).unwrap();
-                out.poison().unwrap();
-                let arguments = Arguments::new()
-                    .slice(&input)
-                    .value(b)
-                    .value(width)
-                    .pointer(&mut out);
-                let flags: Vec<u32> = bench.run(kernel, threads(32), arguments, 32 * 4);
-                let shuffled = out.copy_to_vec().unwrap();
+                let mut out = bench.poisoned::<T>(32 * 4);
+                let flags: Vec<u32> = bench.output(32 * 4, |flags| {
+                    launch(&bench, &input, b, width, &mut out, flags)
+                });
+                let shuffled = out.to_vec().unwrap();
                 for (at, (got, flag)) in shuffled.iter().zip(flags).enumerate() {
                     let (lane, mode) = (at as u32 / 4, at % 4);
                     let (source, in_range) = source_lane(mode, lane, b, width);
-                    let case = format!("{kernel}, mode {mode}, lane {lane}, b {b}, width {width}");
+                    let name = T::NAME;
+                    let case = format!("{name}, mode {mode}, lane {lane}, b {b}, width {width}");
                     assert_eq!(*got, values[source as usize], "{case}");
                     assert_eq!(flag, u32::from(in_range), "{case}");
                 }
@@ -127,20 +145,20 @@ fn check_shuffles<T: Element + PartialEq + std::fmt::Debug>(kernel: &str, values
 #[test]
 fn shuffles_move_32_and_64_bits() {
     let values = lane_values();
-    check_shuffles("shuffles_u32", &values);
+    check_shuffles(shuffle!(shuffles_u32), &values);
     check_shuffles(
-        "shuffles_f32",
+        shuffle!(shuffles_f32),
         &values.iter().map(|&v| v as f32 / 7.0).collect::<Vec<_>>(),
     );
     check_shuffles(
-        "shuffles_f64",
+        shuffle!(shuffles_f64),
         &values
             .iter()
             .map(|&v| f64::from(v) / 7.0)
             .collect::<Vec<_>>(),
     );
     check_shuffles(
-        "shuffles_i64",
+        shuffle!(shuffles_i64),
         &values
             .iter()
             .map(|&v| (i64::from(v) << 32) - i64::from(v))
@@ -158,9 +176,11 @@ fn votes_and_matches_of_the_lanes_in_the_mask() {
     for bench in benches() {
         for values in &cases {
             for mask in [u32::MAX, 0x0000_FFFF, 0xF0F0_1111, 1 << 31] {
-                let input = DeviceBuffer::from_slice(&bench.device, values).unwrap();
-                let arguments = Arguments::new().slice(&input).value(mask);
-                let rows: Vec<u32> = bench.run("warp_votes", threads(32), arguments, 32 * 5);
+                let input = bench.device.upload(values).unwrap();
+                let rows: Vec<u32> = bench.output(32 * 5, |out| {
+                    let kernel = warp_votes::on(&bench.module)?.grid(1).block(32);
+                    unsafe { kernel.launch(&input, mask, out) }
+                });
                 let lanes = |wanted: &dyn Fn(u32) -> bool| {
                     (0..32)
                         .filter(|lane| mask >> lane & 1 == 1 && wanted(values[*lane as usize]))
@@ -198,9 +218,11 @@ fn matches_compare_all_64_bits() {
     // Equal in the low half everywhere, in the high half by fours.
     let values: Vec<u64> = (0..32).map(|lane| (lane / 4) << 32 | 9).collect();
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
-        let rows: Vec<u32> =
-            bench.run("match_u64", threads(32), Arguments::new().slice(&input), 64);
+        let input = bench.device.upload(&values).unwrap();
+        let rows: Vec<u32> = bench.output(64, |out| {
+            let kernel = match_u64::on(&bench.module)?.grid(1).block(32);
+            unsafe { kernel.launch(&input, out) }
+        });
         let expected: Vec<u32> = (0..32)
             .flat_map(|lane| [0xF << (lane / 4 * 4), u32::MAX])
             .collect();
@@ -226,13 +248,11 @@ fn warp_reductions_signed_and_unsigned() {
         signed().max().unwrap() as u32,
     ];
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
-        let rows: Vec<u32> = bench.run(
-            "warp_reductions",
-            threads(32),
-            Arguments::new().slice(&input),
-            32 * 9,
-        );
+        let input = bench.device.upload(&values).unwrap();
+        let rows: Vec<u32> = bench.output(32 * 9, |out| {
+            let kernel = warp_reductions::on(&bench.module)?.grid(1).block(32);
+            unsafe { kernel.launch(&input, out) }
+        });
         assert!(
             rows.chunks(9).all(|row| row == expected),
             "{rows:?}, not {expected:?}"
@@ -244,13 +264,11 @@ fn warp_reductions_signed_and_unsigned() {
 fn a_warp_barrier_orders_shared_memory() {
     let values = lane_values();
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
-        let got: Vec<u32> = bench.run(
-            "neighbour_by_sync_warp",
-            threads(32),
-            Arguments::new().slice(&input),
-            32,
-        );
+        let input = bench.device.upload(&values).unwrap();
+        let got: Vec<u32> = bench.output(32, |out| {
+            let kernel = neighbour_by_sync_warp::on(&bench.module)?;
+            unsafe { kernel.grid(1).block(32).launch(&input, out) }
+        });
         let expected: Vec<u32> = (0..32).map(|lane| values[(lane + 1) % 32]).collect();
         assert_eq!(got, expected);
     }
@@ -260,11 +278,10 @@ fn a_warp_barrier_orders_shared_memory() {
 fn shared_static_shared_array_dynamic_and_constant_memory_are_four_places() {
     const PRIMES: [u32; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
     for bench in benches() {
-        let launch = Launch {
-            dynamic_shared_bytes: 64 * 8,
-            ..blocks(3, 64)
-        };
-        let rows: Vec<u32> = bench.run("spaces", launch, Arguments::new(), 3 * 64 * 3);
+        let rows: Vec<u32> = bench.output(3 * 64 * 3, |out| {
+            let kernel = spaces::on(&bench.module)?.grid(3).block(64);
+            unsafe { kernel.shared_bytes(64 * 8).launch(out) }
+        });
         for (row, got) in rows.chunks(3).enumerate() {
             let mirrored = row / 64 * 64 + 63 - row % 64;
             let expected = [
@@ -283,26 +300,17 @@ fn atomics_lose_nothing_across_blocks() {
     let values: Vec<f32> = (0..1000).map(|i| ((i * 37) % 101) as f32 - 50.0).collect();
     let sum: f32 = values.iter().sum();
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
-        let mut floats =
-            DeviceBuffer::from_slice(&bench.device, &[0.0_f32, f32::INFINITY, f32::NEG_INFINITY])
-                .unwrap();
-        let mut doubles =
-            DeviceBuffer::from_slice(&bench.device, &[0.0_f64, f64::INFINITY, f64::NEG_INFINITY])
-                .unwrap();
-        let mut counter = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
-        let arguments = Arguments::new()
-            .slice(&input)
-            .pointer(&mut floats)
-            .pointer(&mut doubles)
-            .pointer(&mut counter);
-        bench.launch("atomics", blocks(8, 128), &arguments).unwrap();
-        assert_eq!(floats.copy_to_vec().unwrap(), [sum, -50.0, 50.0]);
-        assert_eq!(
-            doubles.copy_to_vec().unwrap(),
-            [f64::from(sum), -50.0, 50.0]
-        );
-        assert_eq!(counter.copy_to_vec().unwrap(), [1000]);
+        let input = bench.device.upload(&values).unwrap();
+        let floats = [0.0_f32, f32::INFINITY, f32::NEG_INFINITY];
+        let mut floats = bench.device.upload(&floats).unwrap();
+        let doubles = [0.0_f64, f64::INFINITY, f64::NEG_INFINITY];
+        let mut doubles = bench.device.upload(&doubles).unwrap();
+        let mut counter = bench.device.upload(&[0_u32]).unwrap();
+        let kernel = atomics::on(&bench.module).unwrap().grid(8).block(128);
+        unsafe { kernel.launch(&input, &mut floats, &mut doubles, &mut counter) }.unwrap();
+        assert_eq!(floats.to_vec().unwrap(), [sum, -50.0, 50.0]);
+        assert_eq!(doubles.to_vec().unwrap(), [f64::from(sum), -50.0, 50.0]);
+        assert_eq!(counter.to_vec().unwrap(), [1000]);
     }
 }
 
@@ -329,7 +337,7 @@ macro_rules! float_columns {
 }
 
 macro_rules! check_float_functions {
-    ($t:ty, $kernel:literal, $smallest:expr) => {
+    ($t:ty, $kernel:ident, $smallest:expr) => {
         let edges: &[$t] = &[
             0.0,
             -0.0,
@@ -360,16 +368,13 @@ macro_rules! check_float_functions {
         let (x, y): (Vec<$t>, Vec<$t>) = pairs.iter().copied().unzip();
         for bench in benches() {
             let (x, y) = (
-                DeviceBuffer::from_slice(&bench.device, &x).unwrap(),
-                DeviceBuffer::from_slice(&bench.device, &y).unwrap(),
+                bench.device.upload(&x).unwrap(),
+                bench.device.upload(&y).unwrap(),
             );
-            let launch = blocks(pairs.len().div_ceil(64) as u32, 64);
-            let rows: Vec<$t> = bench.run(
-                $kernel,
-                launch,
-                Arguments::new().slice(&x).slice(&y),
-                pairs.len() * 13,
-            );
+            let rows: Vec<$t> = bench.output(pairs.len() * 13, |out| {
+                let kernel = $kernel::on(&bench.module)?.covering(pairs.len())?;
+                unsafe { kernel.launch(&x, &y, out) }
+            });
             for ((x, y), got) in pairs.iter().zip(rows.chunks(13)) {
                 for (column, (got, expected)) in
                     got.iter().zip(float_columns!($t, *x, *y)).enumerate()
@@ -381,7 +386,7 @@ macro_rules! check_float_functions {
                     assert!(
                         same,
                         "{} column {column} of ({x:e}, {y:e}): {got:e}, not {expected:e}",
-                        $kernel
+                        stringify!($kernel)
                     );
                 }
             }
@@ -391,50 +396,30 @@ macro_rules! check_float_functions {
 
 #[test]
 fn float_functions_are_those_of_the_host_bit_for_bit() {
-    check_float_functions!(f32, "float_functions_f32", 1e-45);
-    check_float_functions!(f64, "float_functions_f64", 5e-324);
+    check_float_functions!(f32, float_functions_f32, 1e-45);
+    check_float_functions!(f64, float_functions_f64, 5e-324);
 }
 
 #[test]
 fn a_panic_ends_the_launch_with_its_place_in_the_source() {
     // The emulator only: on a GPU a failed assertion ends the process's whole context.
-    let bench = Bench::new(Device::connect(DeviceChoice::Emulator).unwrap());
-    let input = DeviceBuffer::from_slice(&bench.device, &[1_u32, 2, 3]).unwrap();
-    let mut out = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
-    let error = bench
-        .launch(
-            "checked_read",
-            threads(1),
-            &Arguments::new()
-                .slice(&input)
-                .value(3_u64)
-                .pointer(&mut out),
-        )
-        .unwrap_err();
+    let bench = Bench::new(Device::emulator());
+    let input = bench.device.upload(&[1_u32, 2, 3]).unwrap();
+    let mut out = bench.device.upload(&[0_u32]).unwrap();
+    let kernel = checked_read::on(&bench.module).unwrap().grid(1).block(1);
+    let error = unsafe { kernel.launch(&input, 3, &mut out) }.unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("checked_read") && text.contains("memory.rs"),
         "{text}"
     );
-    bench
-        .launch(
-            "checked_read",
-            threads(1),
-            &Arguments::new()
-                .slice(&input)
-                .value(2_u64)
-                .pointer(&mut out),
-        )
-        .unwrap();
-    assert_eq!(out.copy_to_vec().unwrap(), [3]);
+    unsafe { kernel.launch(&input, 2, &mut out) }.unwrap();
+    assert_eq!(out.to_vec().unwrap(), [3]);
 }
 
 #[test]
 fn fences_and_orderings_are_in_the_ptx() {
-    let text = PtxSource::of_crate("device_api")
-        .select((9, 0))
-        .unwrap()
-        .text;
+    let text = file("device_api", (9, 0)).text;
     let body = |kernel: &str| {
         let start = text.find(&format!(".entry {kernel}(")).unwrap();
         &text[start..start + text[start..].find("\n}").unwrap()]

@@ -4,10 +4,12 @@
 //! The bounds are those of the CUDA C++ programming guide's tables "Mathematical Standard Library Functions with Maximum ULP Error", for
 //! `f64` with a few steps more for libm's own errors.
 
+use cuda_std::launch::Shape;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use blockwise::device::{Arguments, DeviceBuffer, Element};
-use blockwise_tests::bench::{Bench, Launch, benches, blocks};
+use blockwise_ops::Element;
+use blockwise_tests::Arguments;
+use blockwise_tests::bench::{Bench, benches, blocks};
 
 /// A function of one argument.
 struct Special {
@@ -144,7 +146,7 @@ fn spread<T: Float>((low, high): (f64, f64), count: u32) -> Vec<T> {
 }
 
 /// Enough blocks for `n` threads.
-fn covering(n: usize) -> Launch {
+fn covering(n: usize) -> Shape {
     blocks(n.div_ceil(128) as u32, 128)
 }
 
@@ -152,7 +154,7 @@ fn check_specials<T: Float>() {
     for bench in benches() {
         for function in SPECIALS {
             let x: Vec<T> = spread(function.interval, 1001);
-            let input = DeviceBuffer::from_slice(&bench.device, &x).unwrap();
+            let input = bench.device.upload(&x).unwrap();
             let kernel = format!("{}_{}", function.name, T::NAME);
             let arguments = Arguments::new().slice(&input);
             let got: Vec<T> = bench.run(&kernel, covering(x.len()), arguments, x.len());
@@ -206,8 +208,8 @@ fn all_kinds<T: Float>() -> Vec<T> {
 fn check_exact<T: Float, U: Element>(name: &str, x: &[T], y: &[U], reference: fn(T, U) -> T) {
     let kernel = format!("{name}_{}", T::NAME);
     for bench in benches() {
-        let first = DeviceBuffer::from_slice(&bench.device, x).unwrap();
-        let second = DeviceBuffer::from_slice(&bench.device, y).unwrap();
+        let first = bench.device.upload(x).unwrap();
+        let second = bench.device.upload(y).unwrap();
         let arguments = Arguments::new().slice(&first).slice(&second);
         let got: Vec<T> = bench.run(&kernel, covering(x.len()), arguments, x.len());
         for ((&x, &y), got) in x.iter().zip(y).zip(got) {
@@ -252,8 +254,8 @@ fn whole_powers() {
     for bench in benches() {
         let x: Vec<f64> = spread((-3.0, 3.0), 400);
         let n: Vec<i32> = (0..400).map(|i| i % 41 - 20).collect();
-        let base = DeviceBuffer::from_slice(&bench.device, &x).unwrap();
-        let exponent = DeviceBuffer::from_slice(&bench.device, &n).unwrap();
+        let base = bench.device.upload(&x).unwrap();
+        let exponent = bench.device.upload(&n).unwrap();
         let arguments = Arguments::new().slice(&base).slice(&exponent);
         let got: Vec<f64> = bench.run("powi_f64", covering(400), arguments, 400);
         for ((x, n), got) in x.iter().zip(n).zip(got) {
@@ -270,12 +272,11 @@ fn whole_powers() {
 
 /// What a kernel of one slice and two outputs writes.
 fn pairs<T: Element, U: Element>(bench: &Bench, kernel: &str, x: &[T]) -> (Vec<T>, Vec<U>) {
-    let input = DeviceBuffer::from_slice(&bench.device, x).unwrap();
-    let mut first = DeviceBuffer::<T>::alloc(&bench.device, x.len()).unwrap();
-    first.poison().unwrap();
+    let input = bench.device.upload(x).unwrap();
+    let mut first = bench.poisoned::<T>(x.len());
     let arguments = Arguments::new().slice(&input).pointer(&mut first);
     let second = bench.run(kernel, covering(x.len()), arguments, x.len());
-    (first.copy_to_vec().unwrap(), second)
+    (first.to_vec().unwrap(), second)
 }
 
 #[test]
@@ -307,7 +308,7 @@ fn fractions_and_exponents() {
     for bench in benches() {
         let x: Vec<f32> = all_kinds();
         let (fractions, exponents) = pairs::<f32, i32>(&bench, "frexp_f32", &x);
-        let input = DeviceBuffer::from_slice(&bench.device, &x).unwrap();
+        let input = bench.device.upload(&x).unwrap();
         let arguments = Arguments::new().slice(&input);
         let unbiased: Vec<i32> =
             bench.run("unbiased_exp_f32", covering(x.len()), arguments, x.len());
@@ -333,7 +334,7 @@ fn fractions_and_exponents() {
 fn signs_and_saturation() {
     for bench in benches() {
         let x: Vec<f64> = all_kinds();
-        let input = DeviceBuffer::from_slice(&bench.device, &x).unwrap();
+        let input = bench.device.upload(&x).unwrap();
         let values = |kernel: &str| -> Vec<f64> {
             let arguments = Arguments::new().slice(&input);
             bench.run(kernel, covering(x.len()), arguments, x.len())
@@ -355,8 +356,8 @@ fn bessel_functions_of_higher_orders() {
     for bench in benches() {
         let x: Vec<f64> = spread((0.5, 8.0), 300);
         let orders: Vec<i32> = (0..300).map(|i| i % 7).collect();
-        let input = DeviceBuffer::from_slice(&bench.device, &x).unwrap();
-        let order = DeviceBuffer::from_slice(&bench.device, &orders).unwrap();
+        let input = bench.device.upload(&x).unwrap();
+        let order = bench.device.upload(&orders).unwrap();
         for (kernel, reference) in [
             ("jn_f64", libm::jn as fn(i32, f64) -> f64),
             ("yn_f64", libm::yn),

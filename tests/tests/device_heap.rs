@@ -1,7 +1,9 @@
 //! The device's heap, on every device that is there, against the same code on the host.
 
-use blockwise::device::{Arguments, DeviceError, PtxSource};
+use blockwise::Error;
+use blockwise_tests::Arguments;
 use blockwise_tests::bench::{benches_of, blocks, threads};
+use blockwise_tests::ptx::file;
 use device_heap::heap::{COLUMNS, from_collections};
 
 const CRATE: &str = "device_heap";
@@ -55,11 +57,11 @@ fn a_full_heap_is_an_error_and_the_next_launch_works() {
         let bytes = |bytes| Arguments::new().value(bytes);
         let got: Vec<u32> = bench.run("try_reserve", threads(3), bytes(TOO_MUCH), 3);
         assert_eq!(got, [0; 3]);
-        let mut out = blockwise::device::DeviceBuffer::<u32>::alloc(&bench.device, 1).unwrap();
+        let mut out = bench.device.alloc::<u32>(1).unwrap();
         let error = bench
             .launch("reserve", threads(1), &bytes(TOO_MUCH).pointer(&mut out))
             .unwrap_err();
-        let DeviceError::Panicked {
+        let Error::Panicked {
             kernel, message, ..
         } = &error
         else {
@@ -91,7 +93,7 @@ fn the_stack_is_what_formatting_needs_and_can_be_set() {
 
 #[test]
 fn kernels_that_need_none_of_it_have_none_of_it() {
-    let text = PtxSource::standard().select((9, 0)).unwrap().text;
+    let text = file("kernels", (9, 0)).text;
     for name in [
         "malloc",
         "vprintf",
@@ -101,10 +103,7 @@ fn kernels_that_need_none_of_it_have_none_of_it() {
     ] {
         assert!(!text.contains(name), "{name} in the PTX of the kernels");
     }
-    let text = PtxSource::of_crate("device_api")
-        .select((9, 0))
-        .unwrap()
-        .text;
+    let text = file("device_api", (9, 0)).text;
     for name in ["malloc", "vprintf"] {
         assert!(!text.contains(name), "{name} in the PTX of device_api");
     }

@@ -5,7 +5,8 @@ use std::panic::{catch_unwind, set_hook, take_hook};
 use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
-use blockwise::device::{Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError};
+use blockwise::{Buffer, Device, Error};
+use blockwise_tests::Arguments;
 use blockwise_tests::bench::{Bench, benches_of, blocks, threads};
 use device_heap::failing::{CASES, fail};
 
@@ -64,11 +65,11 @@ fn on_the_host(case: u32, n: usize) -> Said {
 }
 
 /// Launches `fails` with 3 blocks of 40 threads; the error, and how many threads came to the end.
-fn launch(bench: &Bench, case: u32, at: u32) -> (Result<(), DeviceError>, u32) {
-    let mut out = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
+fn launch(bench: &Bench, case: u32, at: u32) -> (Result<(), Error>, u32) {
+    let mut out = bench.device.upload(&[0_u32]).unwrap();
     let arguments = Arguments::new().value(case).value(at).value(7_u64);
     let result = bench.launch("fails", blocks(3, 40), &arguments.pointer(&mut out));
-    (result, out.copy_to_vec().unwrap()[0])
+    (result, out.to_vec().unwrap()[0])
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn every_panic_says_what_it_says_on_the_host() {
             }
             let (result, _) = launch(bench, case, 95);
             let error = result.unwrap_err();
-            let DeviceError::Panicked {
+            let Error::Panicked {
                 kernel,
                 message,
                 file,
@@ -124,10 +125,7 @@ fn the_error_reads_alike_on_both_devices() {
 fn the_next_launch_works_and_the_next_panic_is_told() {
     for bench in devices().iter() {
         for _ in 0..3 {
-            assert!(matches!(
-                launch(bench, 6, 0).0,
-                Err(DeviceError::Panicked { .. })
-            ));
+            assert!(matches!(launch(bench, 6, 0).0, Err(Error::Panicked { .. })));
             let (result, ended) = launch(bench, CASES, u32::MAX);
             result.unwrap();
             assert_eq!(ended, 120);
@@ -139,7 +137,7 @@ fn the_next_launch_works_and_the_next_panic_is_told() {
                 .contains("with 7 arguments, 0xff and \"text\""),
             "{error}"
         );
-        let mut two = DeviceBuffer::from_slice(&bench.device, &[0_u32, 1]).unwrap();
+        let mut two = bench.device.upload(&[0_u32, 1]).unwrap();
         bench
             .launch(
                 "waits_for_a_panicked_thread",
@@ -147,18 +145,18 @@ fn the_next_launch_works_and_the_next_panic_is_told() {
                 &Arguments::new().value(0_u32).pointer(&mut two),
             )
             .unwrap();
-        assert_eq!(two.copy_to_vec().unwrap(), [1, 1]);
+        assert_eq!(two.to_vec().unwrap(), [1, 1]);
     }
 }
 
 #[test]
 fn what_the_emulator_finds_leaves_it_working() {
-    let bench = Bench::of(CRATE, Device::connect(DeviceChoice::Emulator).unwrap());
+    let bench = Bench::of(CRATE, Device::emulator());
     let error = bench
         .launch("writes_to", threads(1), &Arguments::new().value(16_u64))
         .unwrap_err();
     assert!(error.to_string().contains("out of bounds"), "{error}");
-    let mut out = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
+    let mut out = bench.device.upload(&[0_u32]).unwrap();
     let waits = Arguments::new().value(1_u32).pointer(&mut out);
     let error = bench
         .launch("waits_for_a_panicked_thread", threads(64), &waits)
@@ -180,7 +178,7 @@ fn a_lost_context_is_told_at_every_later_call() {
             return lose(
                 "writes_to",
                 |_| Arguments::new().value(16_u64),
-                |error| matches!(error, DeviceError::Driver { .. }),
+                |error| matches!(error, Error::Driver { .. }),
             );
         }
         Ok("wait") => {
@@ -192,7 +190,7 @@ fn a_lost_context_is_told_at_every_later_call() {
         }
         _ => {}
     }
-    if let Err(error) = Device::connect(DeviceChoice::Gpu) {
+    if let Err(error) = Device::gpu(0) {
         eprintln!("skipped on the GPU: {error}");
         return;
     }
@@ -216,28 +214,28 @@ fn a_lost_context_is_told_at_every_later_call() {
 
 fn lose(
     kernel: &str,
-    arguments: impl for<'a> Fn(&'a mut DeviceBuffer<u32>) -> Arguments<'a>,
-    is_cause: impl Fn(&DeviceError) -> bool,
+    arguments: impl for<'a> Fn(&'a mut Buffer<u32>) -> Arguments<'a>,
+    is_cause: impl Fn(&Error) -> bool,
 ) {
-    let bench = Bench::of(CRATE, Device::connect(DeviceChoice::Gpu).unwrap());
-    let mut out = DeviceBuffer::from_slice(&bench.device, &[0_u32]).unwrap();
+    let bench = Bench::of(CRATE, Device::gpu(0).unwrap());
+    let mut out = bench.device.upload(&[0_u32]).unwrap();
     let error = bench
         .launch(kernel, threads(64), &arguments(&mut out))
         .unwrap_err();
     assert!(is_cause(&error), "{error}");
-    let lost = |error: DeviceError| {
-        assert!(matches!(error, DeviceError::ContextLost { .. }), "{error}");
+    let lost = |error: Error| {
+        assert!(matches!(error, Error::ContextLost { .. }), "{error}");
         assert!(error.hint().unwrap().contains("start the program again"));
     };
     lost(launch_once(&bench, &mut out).unwrap_err());
     lost(bench.device.synchronize().unwrap_err());
-    lost(out.copy_to_vec().unwrap_err());
+    lost(out.to_vec().unwrap_err());
     lost(out.copy_from_slice(&[1]).unwrap_err());
-    lost(DeviceBuffer::<u32>::alloc(&bench.device, 1).unwrap_err());
-    lost(Device::connect(DeviceChoice::Gpu).unwrap_err());
+    lost(bench.device.alloc::<u32>(1).unwrap_err());
+    lost(Device::gpu(0).unwrap_err());
 }
 
-fn launch_once(bench: &Bench, out: &mut DeviceBuffer<u32>) -> Result<(), DeviceError> {
+fn launch_once(bench: &Bench, out: &mut Buffer<u32>) -> Result<(), Error> {
     let arguments = Arguments::new().value(0_u32).pointer(out);
     bench.launch("waits_for_a_panicked_thread", threads(1), &arguments)
 }

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use blockwise::device::{Arguments, Device, DeviceChoice};
+use blockwise::{Device, DeviceChoice};
+use blockwise_tests::Arguments;
 use blockwise_tests::bench::{Bench, threads};
 use device_prints::{Printed, conversions, long_line, several_lines};
 
@@ -27,7 +28,7 @@ fn printed(device: DeviceChoice, what: Printed, length: u64, count: u32) -> Stri
 
 fn print_as_child(job: &str) {
     let words: Vec<_> = job.split(' ').collect();
-    let device = Device::connect(words[0].parse().unwrap()).unwrap();
+    let device = Device::open(words[0].parse().unwrap()).unwrap();
     let arguments = Arguments::new()
         .value(words[1].parse::<u32>().unwrap())
         .value(words[2].parse::<u64>().unwrap());
@@ -43,8 +44,8 @@ fn printed_text_is_that_of_the_host() {
         return print_as_child(&job);
     }
     let mut devices = vec![DeviceChoice::Emulator];
-    if Device::connect(DeviceChoice::Gpu).is_ok() {
-        devices.push(DeviceChoice::Gpu);
+    if Device::gpu(0).is_ok() {
+        devices.push(DeviceChoice::Gpu(0));
     }
     let whole = |lines: Vec<String>| lines.into_iter().map(|line| line + "\n").collect();
     for device in devices {

@@ -1,8 +1,10 @@
 //! `cuda_std` beyond threads and warps: scoped atomics, address spaces, registers, asynchronous copies, and Rust itself in a kernel.
 //! The kernels of `device_api` on every device that is there, against values computed here.
 
-use blockwise::device::{Arguments, DeviceBuffer, Element, PtxSource};
-use blockwise_tests::bench::{Launch, benches, blocks, threads};
+use blockwise_ops::Element;
+use blockwise_tests::Arguments;
+use blockwise_tests::bench::{benches, blocks, threads};
+use blockwise_tests::ptx::file;
 use half::{bf16, f16};
 
 /// An atomic operation's name, and what it leaves of an old value and its operand.
@@ -13,13 +15,13 @@ type Operation<T> = (&'static str, fn(T, T) -> T);
 fn check_atomics<T: Element + PartialEq>(operations: &[Operation<T>], start: T, value: T) {
     for bench in benches() {
         for (name, operation) in operations {
-            let mut places = DeviceBuffer::from_slice(&bench.device, &[start; 30]).unwrap();
+            let mut places = bench.device.upload(&[start; 30]).unwrap();
             let kernel = format!("atomic_{name}_{}", T::NAME);
             let arguments = Arguments::new().value(value).pointer(&mut places);
             let old: Vec<T> = bench.run(&kernel, threads(1), arguments, 30);
             assert_eq!(old, [start; 30], "{kernel}");
             assert_eq!(
-                places.copy_to_vec().unwrap(),
+                places.to_vec().unwrap(),
                 [operation(start, value); 30],
                 "{kernel}"
             );
@@ -77,9 +79,10 @@ fn atomics_of_every_operation_ordering_type_and_scope() {
 #[test]
 fn steps_swaps_loads_and_stores() {
     for bench in benches() {
-        let mut places =
-            DeviceBuffer::from_slice(&bench.device, &[0_u32, 5, u32::MAX, 5, 6, 11, 12, 13])
-                .unwrap();
+        let mut places = bench
+            .device
+            .upload(&[0_u32, 5, u32::MAX, 5, 6, 11, 12, 13])
+            .unwrap();
         let old: Vec<u32> = bench.run(
             "atomic_others",
             threads(1),
@@ -87,10 +90,7 @@ fn steps_swaps_loads_and_stores() {
             8,
         );
         assert_eq!(old, [0, 5, u32::MAX, 5, 6, 11, 12, 13]);
-        assert_eq!(
-            places.copy_to_vec().unwrap(),
-            [u32::MAX, 4, 0, 7, 6, 11, 9, 13]
-        );
+        assert_eq!(places.to_vec().unwrap(), [u32::MAX, 4, 0, 7, 6, 11, 9, 13]);
     }
 }
 
@@ -98,9 +98,9 @@ fn steps_swaps_loads_and_stores() {
 fn a_blocks_sum_and_the_systems() {
     let values: Vec<f32> = (0..512).map(|i| (i % 37) as f32 - 18.0).collect();
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
-        let mut sums = DeviceBuffer::from_slice(&bench.device, &[0.0_f32; 4]).unwrap();
-        let mut total = DeviceBuffer::from_slice(&bench.device, &[0.0_f64]).unwrap();
+        let input = bench.device.upload(&values).unwrap();
+        let mut sums = bench.device.upload(&[0.0_f32; 4]).unwrap();
+        let mut total = bench.device.upload(&[0.0_f64]).unwrap();
         let arguments = Arguments::new()
             .slice(&input)
             .pointer(&mut sums)
@@ -109,9 +109,9 @@ fn a_blocks_sum_and_the_systems() {
             .launch("scoped_sums", blocks(4, 128), &arguments)
             .unwrap();
         let expected: Vec<f32> = values.chunks(128).map(|block| block.iter().sum()).collect();
-        assert_eq!(sums.copy_to_vec().unwrap(), expected);
+        assert_eq!(sums.to_vec().unwrap(), expected);
         assert_eq!(
-            total.copy_to_vec().unwrap(),
+            total.to_vec().unwrap(),
             [f64::from(values.iter().sum::<f32>())]
         );
     }
@@ -119,10 +119,7 @@ fn a_blocks_sum_and_the_systems() {
 
 #[test]
 fn every_ordering_and_scope_is_in_the_ptx() {
-    let text = PtxSource::of_crate("device_api")
-        .select((9, 0))
-        .unwrap()
-        .text;
+    let text = file("device_api", (9, 0)).text;
     for ordering in [".relaxed", ".acquire", ".release", ".acq_rel", ""] {
         for scope in [".cta", ".gpu", ".sys"] {
             for operation in ["add.u32", "add.f64", "min.s64", "exch.b32", "xor.b64"] {
@@ -146,7 +143,7 @@ fn pointers_know_their_address_space() {
     for bench in benches() {
         let rows: Vec<u32> = bench.run("address_spaces", threads(1), Arguments::new(), 16);
         assert_eq!(rows, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
-        let mut input = DeviceBuffer::from_slice(&bench.device, &[41_u32]).unwrap();
+        let mut input = bench.device.upload(&[41_u32]).unwrap();
         let got: Vec<u32> = bench.run(
             "converted_pointers",
             threads(1),
@@ -160,10 +157,7 @@ fn pointers_know_their_address_space() {
 #[test]
 fn registers_and_what_is_known_at_compile_time() {
     for bench in benches() {
-        let launch = Launch {
-            dynamic_shared_bytes: 192,
-            ..threads(1)
-        };
+        let launch = threads(1).shared(192);
         let got: Vec<u32> = bench.run("machine", launch, Arguments::new(), 5);
         assert_eq!(got[0], 192);
         // 64 bytes of its own, rounded up to the GPU's unit; newer GPUs keep 1 KiB for themselves.
@@ -182,7 +176,7 @@ fn registers_and_what_is_known_at_compile_time() {
 fn asynchronous_copies_arrive() {
     let input: Vec<u32> = (0..128).map(|i| i * i + 5).collect();
     for bench in benches() {
-        let mut buffer = DeviceBuffer::from_slice(&bench.device, &input).unwrap();
+        let mut buffer = bench.device.upload(&input).unwrap();
         let got: Vec<u32> = bench.run(
             "copied_beside",
             threads(32),
@@ -203,8 +197,8 @@ fn asynchronous_copies_arrive() {
 fn wide_integers_trait_objects_closures_iterators_and_cores_atomics() {
     let values: Vec<u32> = (0..40).map(|i| i * 7 % 31).collect();
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &values).unwrap();
-        let mut total = DeviceBuffer::from_slice(&bench.device, &[0_u64]).unwrap();
+        let input = bench.device.upload(&values).unwrap();
+        let mut total = bench.device.upload(&[0_u64]).unwrap();
         let arguments = Arguments::new().slice(&input).pointer(&mut total);
         let rows: Vec<u32> = bench.run("language", threads(32), arguments, 32 * 4);
         for (t, row) in (0..32_u32).zip(rows.chunks(4)) {
@@ -221,7 +215,7 @@ fn wide_integers_trait_objects_closures_iterators_and_cores_atomics() {
             ];
             assert_eq!(row, expected, "thread {t}");
         }
-        assert_eq!(total.copy_to_vec().unwrap(), [(0..32).sum::<u64>()]);
+        assert_eq!(total.to_vec().unwrap(), [(0..32).sum::<u64>()]);
     }
 }
 
@@ -263,7 +257,7 @@ fn wide_integers_become_floats_and_floats_wide_integers_as_on_the_host() {
     let words = wide_words();
     let rows = words.len() / 2;
     for bench in benches() {
-        let input = DeviceBuffer::from_slice(&bench.device, &words).unwrap();
+        let input = bench.device.upload(&words).unwrap();
         let shape = blocks((rows as u32).div_ceil(128), 128);
         let got: Vec<u64> = bench.run(
             "wide_conversions",

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blockwise::device::{Device, DeviceChoice};
+use blockwise::Device;
 use blockwise_tests::corpus::golden::Golden;
 use blockwise_tests::corpus::{self, Program, run};
 use blockwise_tests::devices;
 
 fn emulator() -> Device {
-    Device::connect(DeviceChoice::Emulator).expect("the emulator is always there")
+    Device::emulator()
 }
 
 /// Says all that is wrong, or as much as fits a screen.
@@ -68,7 +68,7 @@ fn a_gpu_that_is_here_computes_what_the_emulator_does() {
     if devices::emulator_and_gpu().is_none() {
         return;
     }
-    let gpu = Device::connect(DeviceChoice::Gpu).expect("it was there just now");
+    let gpu = Device::gpu(0).expect("it was there just now");
     let emulator = emulator();
     let wrong: Vec<String> = corpus::programs()
         .iter()

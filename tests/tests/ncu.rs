@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use blockwise::device::{Device, EmulatorLimits, PtxSource, Watch};
+use blockwise::{Device, EmulatorLimits, Watch};
 use blockwise_tests::ncu::Set;
 use ptx_emulator::metrics::{
     Counters, Demand, DeviceModel, Limiter, Occupancy, Precision, Profile,
@@ -82,10 +82,7 @@ fn fixture(set: Set) -> Vec<Row> {
 
 /// Every launch of a set: what the GPU counted, and what the emulator counts now.
 fn launches(set: Set) -> Vec<(Row, Profile)> {
-    let mut device = Device::watched_emulator(EmulatorLimits::default(), Watch::Profile);
-    device
-        .load_kernels(&PtxSource::standard())
-        .unwrap_or_else(|error| panic!("{error}"));
+    let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
     let mut rows = fixture(set).into_iter();
     let mut launches = Vec::new();
     set.run(&device, |launch| {

@@ -9,53 +9,39 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 
 use crate::{setup, workspace};
 
-pub(crate) fn run(architectures: &[NvvmArch], line_info: bool) -> Result<ExitCode> {
+pub(crate) fn run(architectures: &[NvvmArch]) -> Result<ExitCode> {
     setup::toolchain()?;
-    kernels(architectures, line_info)?;
+    let kernels = architectures.iter().map(|&arch| Target {
+        place: "kernels",
+        arch,
+    });
+    build_all(&kernels.collect::<Vec<_>>(), &workspace::ptx()?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the crate `kernels` for each architecture. Without line information the PTX is what demo and tests run.
-///
-/// Files that earlier calls left for other architectures are brought up to date too: the host takes the newest one that
-/// its device can run, and that must never be the kernels of yesterday.
-pub(crate) fn kernels(architectures: &[NvvmArch], line_info: bool) -> Result<()> {
-    let folder = workspace::ptx()?;
-    build_all(&kernels_for(&folder, architectures, line_info), &folder)
-}
-
-/// Builds the crate `kernels` with lines, beside what demo and tests run: the folder of that PTX.
-pub(crate) fn kernels_with_lines() -> Result<PathBuf> {
-    let folder = workspace::ptx()?.join("lines");
-    build_all(&[Target::with_lines("kernels")], &folder)?;
-    Ok(folder)
-}
-
-/// Builds the crate `broken_kernels`, with lines: its whole point is the message that names one.
+/// Builds the crate `broken_kernels`.
 pub(crate) fn broken_kernels() -> Result<()> {
-    build_all(&[Target::with_lines("broken_kernels")], &workspace::ptx()?)
+    build_all(&[Target::everywhere("broken_kernels")], &workspace::ptx()?)
 }
 
-/// Builds all that the tests run: the kernels, the broken ones, those that exercise `cuda_std`, and the small crates of
-/// `tests/kernel_crates`, which make one PTX file a target.
+/// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken kernels, those that exercise
+/// `cuda_std`, and the small crates of `tests/kernel_crates`, which make one PTX file a target.
 pub(crate) fn for_tests() -> Result<()> {
-    let folder = workspace::ptx()?;
-    let mut targets = kernels_for(&folder, &[NvvmArch::Compute80], false);
-    targets.extend(
-        [
-            "tests/device_api",
-            "tests/device_heap",
-            "tests/device_prints",
-            "tests/kernel_crates",
-            "broken_kernels",
-        ]
-        .map(Target::with_lines),
-    );
+    let mut targets = [
+        "kernels",
+        "tests/device_api",
+        "tests/device_heap",
+        "tests/device_prints",
+        "tests/kernel_crates",
+        "broken_kernels",
+    ]
+    .map(Target::everywhere)
+    .to_vec();
     targets.push(Target {
+        place: "tests/kernel_crates",
         arch: NvvmArch::Compute90,
-        ..Target::with_lines("tests/kernel_crates")
     });
-    build_all(&targets, &folder)
+    build_all(&targets, &workspace::ptx()?)
 }
 
 /// A crate, and what to build it for.
@@ -64,35 +50,16 @@ struct Target {
     /// The crate's folder in the workspace.
     place: &'static str,
     arch: NvvmArch,
-    line_info: bool,
 }
 
 impl Target {
     /// For the architecture that every device of ours runs.
-    fn with_lines(place: &'static str) -> Self {
+    fn everywhere(place: &'static str) -> Self {
         Target {
             place,
             arch: NvvmArch::Compute80,
-            line_info: true,
         }
     }
-}
-
-fn kernels_for(folder: &Path, architectures: &[NvvmArch], line_info: bool) -> Vec<Target> {
-    let wanted = |arch: &NvvmArch| {
-        architectures.contains(arch) || ptx_file(folder, "kernels", *arch).exists()
-    };
-    let target = |arch| Target {
-        place: "kernels",
-        arch,
-        line_info,
-    };
-    NvvmArch::ALL
-        .iter()
-        .copied()
-        .filter(wanted)
-        .map(target)
-        .collect()
 }
 
 /// Builds side by side: cargo lets only one compile for an architecture at a time, but LLVM's work on one crate goes on while
@@ -118,17 +85,12 @@ fn build_all(targets: &[Target], folder: &Path) -> Result<()> {
 /// Builds for one target and prints what came out. The file stays as it is when nothing changed.
 fn build(folder: &Path, target: &Target) -> Result<()> {
     let start = Instant::now();
-    let &Target {
-        place,
-        arch,
-        line_info,
-    } = target;
+    let &Target { place, arch } = target;
     let package = place.rsplit('/').next().unwrap_or(place);
     let file = ptx_file(folder, package, arch);
     let before = modified(&file);
     CudaBuilder::new(workspace::root().join(place))
         .arch(arch)
-        .generate_line_info(line_info)
         .copy_to(&file)
         .build()
         .with_context(|| format!("cannot build {package} for {arch}"))?;

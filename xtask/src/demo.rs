@@ -4,15 +4,13 @@ use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
-use cuda_builder::NvvmArch;
 
-use crate::{build_ptx, setup, workspace};
+use crate::{setup, workspace};
 
 /// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is ours.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
-    build_ptx::kernels(&[NvvmArch::Compute80], false)?;
-    let mut command = Command::new(workspace::program()?);
+    let mut command = Command::new(workspace::program(None)?);
     command.arg("demo");
     if arguments
         .first()

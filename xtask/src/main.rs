@@ -40,7 +40,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compile the kernels to target/ptx/kernels.sm_XX.ptx
+    /// Compile the kernels to target/ptx/kernels.sm_XX.ptx, to be read or to be run by `blockwise --ptx`
     BuildPtx {
         /// GPU generations, separated by commas
         #[arg(
@@ -50,9 +50,6 @@ enum Command {
             value_name = "sm_XX"
         )]
         arch: Vec<NvvmArch>,
-        /// Put source lines into the PTX (the instructions stay the same)
-        #[arg(long)]
-        line_info: bool,
     },
     /// Install what is missing on this machine
     Setup,
@@ -78,7 +75,7 @@ enum Command {
     },
     /// Build everything and run every test of the workspace
     Test {
-        /// Arguments for `cargo test`, and for the tests behind a second --
+        /// Arguments for `cargo test`, and for the tests after a second --
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
@@ -101,7 +98,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::BuildPtx { arch, line_info } => build_ptx::run(&arch, line_info),
+        Command::BuildPtx { arch } => build_ptx::run(&arch),
         Command::Setup => setup::run(),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),

@@ -9,8 +9,5 @@ use crate::{build_ptx, setup, workspace};
 pub(crate) fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::broken_kernels()?;
-    let mut command = workspace::cargo();
-    command.args(["run", "--quiet", "--locked"]);
-    command.args(["--package", "blockwise_tests", "--example", "pitfalls"]);
-    workspace::exit_code(&mut command)
+    workspace::exit_code(&mut workspace::example("pitfalls"))
 }

@@ -1,4 +1,4 @@
-//! Where things lie in this workspace, and how to call cargo in it.
+//! Where things are in this workspace, and how to call cargo in it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,11 +48,27 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds the command `blockwise` with optimisation; returns where it is.
-pub(crate) fn program() -> Result<PathBuf> {
-    check(cargo().args(["build", "--release", "--locked", "--package", "blockwise"]))?;
+/// Builds the command `blockwise` with optimisation; returns its path. `architectures`, such as `sm_80,sm_90a`, are those of the embedded
+/// kernels; without any, or where the user's environment names some, they are left alone.
+pub(crate) fn program(architectures: Option<&str>) -> Result<PathBuf> {
+    const VARIABLE: &str = "BLOCKWISE_ARCH";
+    let mut build = cargo();
+    build.args(["build", "--release", "--locked"]);
+    build.args(["--package", "blockwise_cli"]);
+    if let Some(architectures) = architectures.filter(|_| std::env::var_os(VARIABLE).is_none()) {
+        build.env(VARIABLE, architectures);
+    }
+    check(&mut build)?;
     let name = format!("blockwise{}", std::env::consts::EXE_SUFFIX);
     Ok(target()?.join("release").join(name))
+}
+
+/// Runs an example of the tests.
+pub(crate) fn example(name: &str) -> Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--locked"]);
+    command.args(["--package", "blockwise_tests", "--example", name]);
+    command
 }
 
 /// Runs a command and makes its exit code ours. A program ended by a signal has none and counts as failed.

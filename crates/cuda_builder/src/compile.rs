@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::error::{CudaBuilderError, io_error};
 use crate::obsolete::{self, Copies};
 use crate::output::lock;
+use crate::package::{Graph, Package};
 use crate::tools::Toolchain;
 use crate::{CudaBuilder, DebugInfo, NvvmArch};
 
@@ -31,6 +32,10 @@ pub(crate) struct Bitcode {
     pub(crate) tools_folder: PathBuf,
     /// The crate's folder, for messages.
     pub(crate) crate_folder: PathBuf,
+    /// The manifests that it was compiled by.
+    manifests: Vec<PathBuf>,
+    /// Folders of local packages that are for the host's build scripts only.
+    host_only: Vec<PathBuf>,
     /// Held until the PTX is printed from these files.
     #[expect(dead_code, reason = "it is there to be dropped")]
     lock: Option<File>,
@@ -44,9 +49,10 @@ impl Bitcode {
     ) -> Result<Self, CudaBuilderError> {
         let package = Package::find(builder, toolchain)?;
         let lock = Some(lock(&package.target_folder, &package.library)?);
-        let mut command = cargo_rustc(builder, toolchain, &package);
+        let graph = Graph::read(builder, toolchain, &package);
+        let mut command = cargo_rustc(builder, toolchain, &package, &graph);
         let copies = Copies::of(&package.target_folder);
-        if let Some(wrapper) = copies.make(toolchain, &package.folder.join("Cargo.toml"))? {
+        if let Some(wrapper) = copies.make(toolchain, &graph.libraries)? {
             command.env("RUSTC_WRAPPER", wrapper);
         }
         let (status, messages, diagnostics) = run(&mut command, &toolchain.cargo)?;
@@ -64,6 +70,8 @@ impl Bitcode {
             target_folder: package.target_folder,
             tools_folder: package.tools_folder,
             crate_folder: package.folder,
+            manifests: graph.manifests,
+            host_only: graph.host_only,
             lock,
         };
         for message in messages
@@ -108,13 +116,14 @@ impl Bitcode {
         }
     }
 
-    /// Prints a `rerun-if-changed` line for every source file of the crate and its local dependencies.
+    /// Prints a `rerun-if-changed` line for every manifest and source file of the crate and its local dependencies.
     pub(crate) fn tell_cargo_what_to_watch(&self) {
-        println!(
-            "cargo::rerun-if-changed={}",
-            self.crate_folder.join("Cargo.toml").display()
-        );
-        for file in self.sources() {
+        let own = self.crate_folder.join("Cargo.toml");
+        let files = self.manifests.iter().cloned().chain([own]);
+        let files: BTreeSet<_> = files.chain(self.sources()).collect();
+        // What a build script generated for the device is no source.
+        let is_source = |file: &&PathBuf| !file.starts_with(&self.target_folder);
+        for file in files.iter().filter(is_source) {
             println!("cargo::rerun-if-changed={}", file.display());
         }
     }
@@ -131,7 +140,9 @@ impl Bitcode {
             files.extend(
                 sources_of_rule(&rule)
                     .into_iter()
-                    .map(|file| copies.original(&file).unwrap_or(file)),
+                    .map(|file| copies.original(&file).unwrap_or(file))
+                    // cargo also names the sources of a build script's dependencies.
+                    .filter(|file| !self.host_only.iter().any(|folder| file.starts_with(folder))),
             );
         }
         files.into_iter().collect()
@@ -152,98 +163,13 @@ fn sources_of_rule(rule: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What cargo knows about the crate to build.
-struct Package {
-    folder: PathBuf,
-    library: String,
-    target_folder: PathBuf,
-    tools_folder: PathBuf,
-}
-
-impl Package {
-    fn find(builder: &CudaBuilder, toolchain: &Toolchain) -> Result<Self, CudaBuilderError> {
-        let no_crate = |reason: String| CudaBuilderError::NoCrate {
-            path: builder.path.clone(),
-            reason,
-        };
-        let folder = builder
-            .path
-            .canonicalize()
-            .map_err(|error| no_crate(error.to_string()))?;
-        let manifest = folder.join("Cargo.toml");
-        if !manifest.is_file() {
-            let reason = if folder.is_file() {
-                "it is a file; give the folder that the crate's Cargo.toml lies in"
-            } else {
-                "it holds no Cargo.toml"
-            };
-            return Err(no_crate(reason.to_owned()));
-        }
-        let output = toolchain
-            .command()
-            .args([
-                "metadata",
-                "--no-deps",
-                "--format-version=1",
-                "--manifest-path",
-            ])
-            .arg(&manifest)
-            .output()
-            .map_err(|source| CudaBuilderError::Start {
-                tool: toolchain.cargo.clone(),
-                source,
-            })?;
-        if !output.status.success() {
-            return Err(no_crate(
-                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-            ));
-        }
-        let metadata: Value =
-            serde_json::from_slice(&output.stdout).map_err(|error| no_crate(error.to_string()))?;
-        let package = metadata["packages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|package| {
-                package["manifest_path"].as_str().is_some_and(|path| {
-                    Path::new(path).canonicalize().ok() == manifest.canonicalize().ok()
-                })
-            })
-            .ok_or_else(|| no_crate("it is a workspace without a package of its own".to_owned()))?;
-        let library = package["targets"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|target| {
-                let is = |kind: &str| {
-                    target["kind"]
-                        .as_array()
-                        .is_some_and(|kinds| kinds.iter().any(|k| k == kind))
-                };
-                ["lib", "rlib", "cdylib", "dylib", "staticlib"]
-                    .into_iter()
-                    .any(is)
-            })
-            .and_then(|target| target["name"].as_str())
-            .ok_or_else(|| no_crate("it has no library target (src/lib.rs)".to_owned()))?;
-        // In a build script the outer cargo holds the lock of the workspace's target folder: use a folder of the script's.
-        let workspace = PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target"));
-        let tools_folder = workspace.join("tools");
-        let target_folder = std::env::var_os("OUT_DIR").map_or(workspace, PathBuf::from);
-        Ok(Package {
-            folder,
-            library: library.replace('-', "_"),
-            // One for each architecture: cargo lets only one build at a time work in a folder.
-            target_folder: target_folder
-                .join("cuda-builder")
-                .join(builder.arch.target_cpu()),
-            tools_folder,
-        })
-    }
-}
-
 /// The call itself. Profile settings of the crate's workspace that would change the bitcode's form are overridden.
-fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) -> Command {
+fn cargo_rustc(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    package: &Package,
+    graph: &Graph,
+) -> Command {
     let (profile, optimise) = if builder.release {
         ("RELEASE", "3")
     } else {
@@ -287,6 +213,10 @@ fn cargo_rustc(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) 
     }
     if std::io::stderr().is_terminal() {
         command.args(["--color", "always"]);
+    }
+    for links in &graph.embedding {
+        let finished = format!("target.{TARGET}.{links}.blockwise=\"1\"");
+        command.args(["--config", &finished]);
     }
     command.args(&builder.build_args);
     command
@@ -400,6 +330,8 @@ mod tests {
             target_folder: "/t".into(),
             tools_folder: "/t/tools".into(),
             crate_folder: "/k".into(),
+            manifests: vec![],
+            host_only: vec![],
             lock: None,
         };
         for (manifest, file) in [

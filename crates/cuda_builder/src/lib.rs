@@ -3,7 +3,13 @@
 //! The names are those of rust-cuda's crate `cuda_builder`; the way is another one: rustc's own `nvptx64-nvidia-cuda` target
 //! makes LLVM bitcode, LLVM's tools link, optimise and print it. No rustc backend, no nightly, no linker.
 //!
-//! In a `build.rs`:
+//! A crate that launches its own kernels embeds their PTX by one line in its build script, see [`Embed`]:
+//!
+//! ```no_run
+//! cuda_builder::embed().finish();
+//! ```
+//!
+//! Kernels of another crate:
 //!
 //! ```no_run
 //! use cuda_builder::{CudaBuilder, NvvmArch};
@@ -21,19 +27,24 @@
 //! What has to be installed is found by [`tools`], and its errors name the command that installs what is missing.
 
 mod arch;
+mod compact;
 mod compile;
+mod embed;
 mod error;
 mod ir;
+mod labels;
 mod llvm;
 mod nvvm;
 mod obsolete;
 mod output;
+mod package;
 pub mod tools;
 
 use std::path::{Path, PathBuf};
 
 pub use arch::{NvvmArch, UnknownArch};
 use compile::Bitcode;
+pub use embed::{Embed, embed};
 pub use error::CudaBuilderError;
 use output::Folder;
 use tools::Toolchain;
@@ -249,6 +260,15 @@ impl CudaBuilder {
     /// [`CudaBuilderError`]: an option is refused; a tool is missing; the crate does not compile; it holds no kernel; a shared variable is accessed
     /// through the generic space or a barrier was duplicated; a file cannot be written.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        self.build_with(str::to_owned)
+    }
+
+    /// As [`build`](Self::build); the copy holds no comments.
+    fn build_compact(self) -> Result<PathBuf, CudaBuilderError> {
+        self.build_with(compact::compact)
+    }
+
+    fn build_with(self, copied: fn(&str) -> String) -> Result<PathBuf, CudaBuilderError> {
         self.refuse_what_has_no_meaning()?;
         let toolchain = Toolchain::find()?;
         let bitcode = Bitcode::compile(&self, &toolchain)?;
@@ -263,10 +283,10 @@ impl CudaBuilder {
             folder.finish(&fingerprint)?;
         }
         if let Some(path) = &self.final_module_path {
-            output::copy_if_different(&folder.optimised_ir(), path)?;
+            output::copy_if_different(&folder.optimised_ir(), path, str::to_owned)?;
         }
         match self.ptx_file_copy_path {
-            Some(path) => output::copy_if_different(&folder.ptx(), &path).map(|()| path),
+            Some(path) => output::copy_if_different(&folder.ptx(), &path, copied).map(|()| path),
             None => Ok(folder.ptx()),
         }
     }

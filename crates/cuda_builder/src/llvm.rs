@@ -11,6 +11,7 @@ use crate::ir::{
     generic_access, grid_stride, inline, launch_bounds, libm, library_files, remainder, visible,
     wide,
 };
+use crate::labels;
 use crate::nvvm;
 use crate::output::Folder;
 use crate::tools::{Toolchain, libdevice};
@@ -63,6 +64,9 @@ pub(crate) fn emit_ptx(
         .arg(folder.optimised_ir())
         .arg("-o")
         .arg(folder.ptx()))?;
+    if builder.keeps_lines() {
+        write(&folder.ptx(), &labels::drop_unused(&read(&folder.ptx())?))?;
+    }
     if builder.emit == Some(EmitOption::Bitcode) {
         run(Command::new(&toolchain.opt)
             .arg("-passes=")

@@ -79,7 +79,7 @@ pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, Cuda
 
 /// Counts the changes of this crate that change the PTX of an unchanged crate: without it, what an earlier version left would
 /// look fresh.
-const LOWERING: u32 = 12;
+const LOWERING: u32 = 13;
 
 /// Everything that decides the PTX's contents: the bitcode, the options, the tools.
 pub(crate) fn fingerprint(
@@ -87,7 +87,11 @@ pub(crate) fn fingerprint(
     toolchain: &Toolchain,
     bitcode: &Bitcode,
 ) -> Result<String, CudaBuilderError> {
-    let mut text = format!("{LOWERING}\n{builder:?}\n{toolchain}\n");
+    let options = CudaBuilder {
+        ptx_file_copy_path: None, // copies to several places come from one file
+        ..builder.clone()
+    };
+    let mut text = format!("{LOWERING}\n{options:?}\n{toolchain}\n");
     // Where it would be after fetching, when it is not there yet: most builds never ask.
     let tools = &bitcode.tools_folder;
     let libdevice = libdevice::find(tools).unwrap_or_else(|_| libdevice::WHEEL.place(tools));
@@ -101,16 +105,25 @@ pub(crate) fn fingerprint(
     Ok(text)
 }
 
-/// Copies a file unless the other one already has these contents, so that its time tells when it last changed.
-pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
-    let bytes = fs::read(from).map_err(io_error("read", from))?;
-    if fs::read(to).is_ok_and(|old| old == bytes) {
+/// Copies a file, changed by `change`, unless the other one already has these contents.
+pub(crate) fn copy_if_different(
+    from: &Path,
+    to: &Path,
+    change: fn(&str) -> String,
+) -> Result<(), CudaBuilderError> {
+    let text = fs::read_to_string(from).map_err(io_error("read", from))?;
+    write_if_different(to, change(&text).as_bytes())
+}
+
+/// Writes a file unless it already has these contents, so that its time tells when it last changed.
+pub(crate) fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
-    if let Some(parent) = to.parent() {
+    if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(io_error("create", parent))?;
     }
-    replace(to, &bytes)
+    replace(path, bytes)
 }
 
 /// Puts a file in place whole: a reader sees the old one or the new one.

@@ -46,9 +46,11 @@ pub mod cfg;
 pub mod float;
 pub mod intrinsics;
 pub mod io;
+pub mod launch;
 pub mod mem;
 pub mod misc;
 mod nvvm;
+mod out;
 pub mod panic;
 pub mod prelude;
 pub mod ptr;
@@ -56,9 +58,30 @@ pub mod shared;
 pub mod thread;
 pub mod warp;
 
-pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+pub use cuda_std_macros::{Plain, address_space, externally_visible, gpu_only, kernel};
 pub use float::{FloatExt, GpuFloat};
+#[cfg(feature = "glam")]
 pub use glam;
+#[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
+pub use launch::Plain;
+pub use out::{Mine, Out};
 #[cfg(feature = "vek")]
 pub use vek;
+
+/// The PTX that the package's build script embedded, as `crate::KERNELS`: write it once, in the root of the library.
+///
+/// The build script calls `cuda_builder::embed()`. In the device's own build it expands to nothing.
+#[macro_export]
+macro_rules! embedded_kernels {
+    () => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        ::core::include!(::core::concat!(
+            ::core::env!(
+                "OUT_DIR",
+                "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs"
+            ),
+            "/kernels.rs"
+        ));
+    };
+}

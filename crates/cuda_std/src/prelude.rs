@@ -9,8 +9,12 @@ pub use alloc::vec::Vec;
 
 pub use crate::float::FloatMethods as _;
 pub use crate::shared_array;
+pub use crate::{Out, Plain};
 pub use crate::{address_space, kernel};
-pub use crate::{f16, shared, thread, warp};
+pub use crate::{shared, thread, warp};
+
+#[cfg(feature = "half")]
+pub use crate::f16;
 
 // The very macros that a crate has anyway: others under these names would be ambiguous.
 pub use core::{assert_eq, assert_ne};

@@ -11,15 +11,12 @@
 #[macro_export]
 macro_rules! shared_array {
     ($element:ty; $len:expr) => {{
-        struct Shared(::core::cell::UnsafeCell<::core::mem::MaybeUninit<[$element; $len]>>);
-        // SAFETY: shared memory belongs to a block; that its threads don't race is the kernel's duty, as with any raw pointer.
-        unsafe impl Sync for Shared {}
-
+        // `unsafe` to read and to write, as the memory is for all threads of the block.
         #[$crate::address_space(shared)]
-        static SHARED: Shared =
-            Shared(::core::cell::UnsafeCell::new(::core::mem::MaybeUninit::uninit()));
+        static mut SHARED: ::core::mem::MaybeUninit<[$element; $len]> =
+            ::core::mem::MaybeUninit::uninit();
 
-        SHARED.0.get().cast::<$element>()
+        (&raw mut SHARED).cast::<$element>()
     }};
 }
 

@@ -2,8 +2,10 @@
 //!
 //! A grid is made of blocks, a block of threads; both have up to three dimensions. Indices are `u32`, as the hardware
 //! counts them: widen to `usize` before multiplying by a size that may exceed 2³².
+//!
+//! The functions that return vectors (`thread_idx`, `index_2d`, …) need the feature `glam`, or `vek_indices` for vek's.
 
-#[cfg(not(feature = "vek_indices"))]
+#[cfg(all(feature = "glam", not(feature = "vek_indices")))]
 use glam::{UVec2, UVec3};
 
 use crate::nvvm;
@@ -86,24 +88,28 @@ pub fn grid_dim_z() -> u32 {
 }
 
 /// The thread's index in its block.
+#[cfg(any(feature = "glam", feature = "vek_indices"))]
 #[inline(always)]
 pub fn thread_idx() -> UVec3 {
     UVec3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
 }
 
 /// The block's index in the grid.
+#[cfg(any(feature = "glam", feature = "vek_indices"))]
 #[inline(always)]
 pub fn block_idx() -> UVec3 {
     UVec3::new(block_idx_x(), block_idx_y(), block_idx_z())
 }
 
 /// Threads in a block, per dimension.
+#[cfg(any(feature = "glam", feature = "vek_indices"))]
 #[inline(always)]
 pub fn block_dim() -> UVec3 {
     UVec3::new(block_dim_x(), block_dim_y(), block_dim_z())
 }
 
 /// Blocks in the grid, per dimension.
+#[cfg(any(feature = "glam", feature = "vek_indices"))]
 #[inline(always)]
 pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
@@ -144,6 +150,7 @@ pub fn index_1d() -> u32 {
 }
 
 /// The thread's position in the whole grid, x and y.
+#[cfg(any(feature = "glam", feature = "vek_indices"))]
 #[inline(always)]
 pub fn index_2d() -> UVec2 {
     UVec2::new(
@@ -155,6 +162,7 @@ pub fn index_2d() -> UVec2 {
 }
 
 /// The thread's position in the whole grid.
+#[cfg(any(feature = "glam", feature = "vek_indices"))]
 #[inline(always)]
 pub fn index_3d() -> UVec3 {
     let plane = index_2d();
@@ -170,7 +178,9 @@ pub fn index_3d() -> UVec3 {
 /// True in one thread of the grid: the first of the first block.
 #[inline(always)]
 pub fn first() -> bool {
-    block_idx() == UVec3::new(0, 0, 0) && thread_idx() == UVec3::new(0, 0, 0)
+    let block = block_idx_x() | block_idx_y() | block_idx_z();
+    let thread = thread_idx_x() | thread_idx_y() | thread_idx_z();
+    block | thread == 0
 }
 
 /// Lanes in a warp: 32 on every GPU so far.

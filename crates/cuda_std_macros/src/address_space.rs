@@ -1,8 +1,9 @@
 //! `#[address_space(..)]`: marks a static for cuda_builder, which moves it before any optimisation.
 
 use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Error, Ident, ItemStatic, Result};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Error, Ident, ItemStatic, Result, StaticMutability};
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let space: Ident = syn::parse2(arguments.clone()).map_err(|_| unknown_space(&arguments))?;
@@ -24,9 +25,35 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     let Some(section) = section else {
         return Ok(quote! { #item });
     };
+    let initialised = (space == "shared").then(|| never_initialised(&item));
     Ok(quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
         #item
+        #initialised
+    })
+}
+
+/// Fails to compile unless safe code can see that the shared static has no value at first. A `static mut` is `unsafe` to read.
+fn never_initialised(item: &ItemStatic) -> Option<TokenStream> {
+    if !matches!(item.mutability, StaticMutability::None) {
+        return None;
+    }
+    let ty = &item.ty;
+    let check = quote_spanned! { ty.span() => may_be_uninitialised::<#ty>(); };
+    Some(quote! {
+        const _: () = {
+            #[diagnostic::on_unimplemented(
+                message = "a shared static of `{Self}` would be read before anything was written to it",
+                label = "not `MaybeUninit`",
+                note = "shared memory has no value when a block starts: the initialiser of a static there never runs",
+                note = "make it a `MaybeUninit<..>`, an array of them, a `static mut`, or use `shared_array!`"
+            )]
+            trait MayBeUninitialised {}
+            impl<T> MayBeUninitialised for ::core::mem::MaybeUninit<T> {}
+            impl<T: MayBeUninitialised, const N: usize> MayBeUninitialised for [T; N] {}
+            const fn may_be_uninitialised<T: MayBeUninitialised>() {}
+            #check
+        };
     })
 }
 

@@ -1,9 +1,12 @@
 //! Attribute macros of `cuda_std`: [`kernel`], [`address_space`], [`gpu_only`] and [`externally_visible`]. Use them through that crate.
 
 mod address_space;
+mod cuda_std;
 mod externally_visible;
 mod gpu_only;
 mod kernel;
+mod plain;
+mod tokens;
 
 use proc_macro::TokenStream;
 
@@ -48,6 +51,17 @@ pub fn gpu_only(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Makes a `#[repr(C)]` or `#[repr(transparent)]` struct of plain fields, without padding, an element and a value of kernels.
+///
+/// Its name in a kernel's signature is `Affine{gain:f32,bias:f32}`. Padding is a compile error. `#[plain(crate = path)]` says where
+/// cuda_std is when the crate has it through another one.
+#[proc_macro_derive(Plain, attributes(plain))]
+pub fn plain(item: TokenStream) -> TokenStream {
+    plain::expand(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

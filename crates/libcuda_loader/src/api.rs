@@ -1,9 +1,10 @@
 //! The forwarding functions, one line each.
 //!
 //! Names and parameters are the driver API's, as in `cust_raw`; the compiler compares each with `cust_raw`'s declaration.
-//! The list holds what `cust` 0.3.2 calls, and `cuFuncSetAttribute` and `cuGetErrorName`, which it lacks.
+//! The list holds what `cust` 0.3.2 calls, and what `blockwise` calls beside it: `cuFuncSetAttribute`, `cuGetErrorName` and the launch of
+//! graphs.
 
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use cust_raw::*;
 
@@ -156,12 +157,16 @@ forward! {
 
     // Graphs.
     fn cuGraphAddKernelNode(ph_graph_node: *mut CUgraphNode, h_graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+    fn cuGraphAddMemsetNode(ph_graph_node: *mut CUgraphNode, h_graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
     fn cuGraphCreate(ph_graph: *mut CUgraph, flags: c_uint);
     fn cuGraphDebugDotPrint(h_graph: CUgraph, path: *const c_char, flags: c_uint);
     fn cuGraphDestroy(h_graph: CUgraph);
+    fn cuGraphExecDestroy(h_graph_exec: CUgraphExec);
     fn cuGraphGetEdges(h_graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, num_edges: *mut usize);
     fn cuGraphGetNodes(h_graph: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize);
+    fn cuGraphInstantiateWithFlags(ph_graph_exec: *mut CUgraphExec, h_graph: CUgraph, flags: c_ulonglong);
     fn cuGraphKernelNodeGetParams(h_node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS);
+    fn cuGraphLaunch(h_graph_exec: CUgraphExec, h_stream: CUstream);
     fn cuGraphNodeGetType(h_node: CUgraphNode, type_: *mut CUgraphNodeType);
 }
 

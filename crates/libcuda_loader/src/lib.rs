@@ -5,8 +5,8 @@
 //! it is first called and forwards to it. Without a driver every call returns an error code, and [`status`] says why.
 //!
 //! A program only has to depend on this crate and mention it once (`use libcuda_loader as _;` is enough). Its binary
-//! then names no libcuda among its libraries. For `cust_raw`'s build script the folder `stub` of this crate stands in
-//! for a CUDA toolkit; `.cargo/config.toml` of the workspace points to it.
+//! then names no libcuda among its libraries. `cust_raw`'s build script would look for a CUDA toolkit; the crate
+//! `find_cuda_helper` beside this one, put in place by `[patch.crates-io]` in the root manifest, keeps it from that.
 //!
 //! The library is looked up by its usual names, or by the path in the environment variable [`LIBRARY_VARIABLE`].
 //!

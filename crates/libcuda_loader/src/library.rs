@@ -1,6 +1,7 @@
 //! Finds the driver library and the functions in it.
 
 use std::ffi::{CStr, OsString};
+use std::fmt;
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -17,18 +18,14 @@ const USUAL_NAMES: &[&str] = &["nvcuda.dll"];
 pub(crate) type AnyFunction = unsafe extern "C" fn();
 
 /// Why the driver cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadError {
     /// No library could be loaded.
-    #[error("no CUDA driver library could be loaded ({})", list_attempts(.attempts))]
     NotFound {
         /// Each name or path that was tried, with the system's answer.
         attempts: Vec<(String, String)>,
     },
     /// The library was loaded but lacks a function: it is too old, or not a CUDA driver at all.
-    #[error(
-        "{library} has no function {symbol}: it is not a CUDA driver, or one too old for this program"
-    )]
     MissingSymbol {
         /// The name or path that was loaded.
         library: String,
@@ -36,6 +33,24 @@ pub enum LoadError {
         symbol: String,
     },
 }
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound { attempts } => write!(
+                f,
+                "no CUDA driver library could be loaded ({})",
+                list_attempts(attempts)
+            ),
+            Self::MissingSymbol { library, symbol } => write!(
+                f,
+                "{library} has no function {symbol}: it is not a CUDA driver, or one too old for this program"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
 
 fn list_attempts(attempts: &[(String, String)]) -> String {
     let told = attempts.iter().map(|(name, answer)| {

@@ -1,11 +1,11 @@
 //! What the device can do at most, measured in the same run.
 
+use blockwise::{Device, DeviceKind};
+use blockwise_ops::peak;
 use serde::{Deserialize, Serialize};
 
 use super::measure::{self, Delay};
 use super::{BenchError, Timing};
-use crate::device::{Device, DeviceBuffer, DeviceKind};
-use crate::launch::peak;
 
 /// The ceilings, with the timings that they come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,18 +43,19 @@ impl Ceilings {
         };
         let mut delay = Delay::new(device)?;
 
-        let from = DeviceBuffer::from_slice(device, &vec![1.0_f32; copied])?;
-        let mut to = DeviceBuffer::<f32>::alloc(device, copied)?;
+        let from = device.upload(&vec![1.0_f32; copied])?;
+        let mut to = device.alloc::<f32>(copied)?;
         let copy = measure::samples(device, &mut delay, 1, |_| Ok(to.copy_from_buffer(&from)?))?;
 
         let blocks = device.properties().multiprocessors * BLOCKS_EACH;
         let threads = peak::threads(blocks);
-        let mut output = DeviceBuffer::<f32>::alloc(device, threads)?;
-        output.poison()?;
+        let mut output = device.alloc::<f32>(threads)?;
+        output.fill_bytes(0xFF)?;
         let fma = measure::samples(device, &mut delay, 1, |_| {
-            Ok(peak::bind(device, &mut output, blocks, rounds)?.enqueue()?)
+            peak::enqueue(device, None, &mut output, blocks, rounds)?;
+            Ok(())
         })?;
-        let results = output.copy_to_vec()?;
+        let results = output.to_vec()?;
         for thread in (0..threads).step_by(threads / COMPARED) {
             if results[thread] != peak::expected(thread, rounds) {
                 return Err(BenchError::WrongPeak { thread });

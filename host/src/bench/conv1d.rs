@@ -3,6 +3,9 @@
 use std::iter;
 use std::num::NonZeroU32;
 
+use blockwise::{Buffer, Device, DeviceProperties};
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, conv1d};
 use kernels::conv1d::window::MAX_TAPS;
 use ndarray::ArrayView1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -11,9 +14,6 @@ use rayon::prelude::*;
 use super::tune::{self, Search};
 use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
-use crate::device::{Device, DeviceBuffer, DeviceProperties};
-use crate::launch::{ConvKernel, ConvMode, ConvOptions, conv1d};
-use crate::oracle::{self, Precision};
 
 /// The table: samples and taps.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
@@ -145,9 +145,9 @@ struct Convolution<T> {
 struct Copy<T: Random> {
     signal: Window<T>,
     taps: Window<T>,
-    signal_there: DeviceBuffer<T>,
-    taps_there: DeviceBuffer<T>,
-    output: DeviceBuffer<T>,
+    signal_there: Buffer<T>,
+    taps_there: Buffer<T>,
+    output: Buffer<T>,
 }
 
 struct OnDevice<'a, T: Random> {
@@ -170,9 +170,9 @@ impl<T: Random + Precision> Problem for Convolution<T> {
             let signal = inputs.take::<T>(Kind::Uniform, self.len);
             let taps = inputs.take::<T>(Kind::Uniform, self.taps);
             sets.push(Copy {
-                signal_there: DeviceBuffer::from_slice(device, &signal)?,
-                taps_there: DeviceBuffer::from_slice(device, &taps)?,
-                output: DeviceBuffer::alloc(device, self.outputs)?,
+                signal_there: device.upload(&signal)?,
+                taps_there: device.upload(&taps)?,
+                output: device.alloc(self.outputs)?,
                 signal,
                 taps,
             });
@@ -231,30 +231,31 @@ impl<T: Random + Precision> Loaded for OnDevice<'_, T> {
         Ok(())
     }
 
-    fn poison(&mut self) -> Result<(), BenchError> {
+    fn clear(&mut self) -> Result<(), BenchError> {
         for copy in &mut self.copies {
-            copy.output.poison()?;
+            copy.output.fill_bytes(0xFF)?;
         }
         Ok(())
     }
 
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
         let copy = &mut self.copies[copy];
-        let launch = conv1d::bind(
+        conv1d::enqueue(
             self.device,
+            None,
             &copy.signal_there,
             &copy.taps_there,
             &mut copy.output,
             self.problem.mode,
             &self.options,
         )?;
-        Ok(launch.enqueue()?)
+        Ok(())
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {
         let copy = &self.copies[copy];
-        let output = copy.output.copy_to_vec()?;
-        // The inputs are finite: a NaN is the poison.
+        let output = copy.output.to_vec()?;
+        // The inputs are finite: a NaN was not written.
         let unwritten = output.par_iter().filter(|value| is_nan(**value)).count() as u64;
         let checks = self.sample.starts.par_iter().map(|&start| {
             let end = (start + Sample::RUN).min(output.len());

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use blockwise_ops::Element;
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
-
-use crate::device::Element;
 
 /// What the numbers are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,9 @@
 //! Matrix products.
 
+use blockwise::{Buffer, Device, DeviceProperties};
+use blockwise_ops::matmul;
+use blockwise_ops::oracle::Sum;
+use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, PitchedMatmul, TensorMatmul};
 use kernels::matmul::policy::{Policy, Tiles};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
@@ -7,10 +11,6 @@ use rayon::prelude::*;
 use super::tune::{self, Search};
 use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Work};
-use crate::device::{Device, DeviceBuffer, DeviceProperties};
-use crate::launch::matmul::{self, MatmulShape};
-use crate::launch::{MatmulKernel, MatmulOptions, PitchedMatmul, TensorMatmul};
-use crate::oracle::Sum;
 
 /// The table: rows, inner extent, columns.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
@@ -55,7 +55,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 .flatten()
         };
         let choice = MatmulOptions::default();
-        let name = plan(&choice).map_or_else(String::new, |plan| plan.kernel);
+        let name = plan(&choice).map_or("", |plan| plan.kernel);
         let copied = pitched([rows, inner, cols]);
         let policy = if copied {
             "without copies"
@@ -100,7 +100,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             .collect();
         Search {
             work: work([rows, inner, cols], &ways),
-            place: "host/src/launch/matmul.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
+            place: "crates/blockwise_ops/src/matmul.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
         }
     };
     shapes(sizes).into_iter().map(search).collect()
@@ -137,9 +137,9 @@ struct Products {
 }
 
 struct Copy {
-    a: DeviceBuffer<f32>,
-    b: DeviceBuffer<f32>,
-    c: DeviceBuffer<f32>,
+    a: Buffer<f32>,
+    b: Buffer<f32>,
+    c: Buffer<f32>,
     /// The oracle's sums: whole rows, and whole columns.
     rows: Vec<(usize, Vec<Sum>)>,
     cols: Vec<(usize, Vec<Sum>)>,
@@ -148,15 +148,15 @@ struct Copy {
 struct OnDevice<'a> {
     device: &'a Device,
     problem: &'a Products,
-    way: Selected<'a>,
+    way: Selected,
     copies: Vec<Copy>,
 }
 
 /// A way with the memory that it needs.
-enum Selected<'a> {
+enum Selected {
     Kernel(MatmulOptions),
-    Pitched(PitchedMatmul<'a, f32>),
-    Tensor(TensorMatmul<'a>),
+    Pitched(PitchedMatmul<f32>),
+    Tensor(TensorMatmul),
 }
 
 /// Rows that the oracle computes, and columns.
@@ -176,9 +176,9 @@ impl Problem for Products {
             let b_here = inputs.take::<f32>(Kind::Uniform, inner * cols);
             let mut rng = StdRng::seed_from_u64(inputs.number());
             sets.push(Copy {
-                a: DeviceBuffer::from_slice(device, &a_here)?,
-                b: DeviceBuffer::from_slice(device, &b_here)?,
-                c: DeviceBuffer::alloc(device, rows * cols)?,
+                a: device.upload(&a_here)?,
+                b: device.upload(&b_here)?,
+                c: device.alloc(rows * cols)?,
                 rows: chosen(rows, &mut rng)
                     .into_par_iter()
                     .map(|row| (row, row_of(&a_here, &b_here, row, self.shape)))
@@ -242,9 +242,9 @@ impl Loaded for OnDevice<'_> {
         Ok(())
     }
 
-    fn poison(&mut self) -> Result<(), BenchError> {
+    fn clear(&mut self) -> Result<(), BenchError> {
         for copy in &mut self.copies {
-            copy.c.poison()?;
+            copy.c.fill_bytes(0xFF)?;
         }
         Ok(())
     }
@@ -254,19 +254,19 @@ impl Loaded for OnDevice<'_> {
         let (a, b, c) = (&copy.a, &copy.b, &mut copy.c);
         match &mut self.way {
             Selected::Kernel(options) => {
-                let launch = matmul::bind(self.device, a, b, c, self.problem.shape, options)?;
-                launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
+                matmul::enqueue(self.device, None, a, b, c, self.problem.shape, options)?;
             }
-            Selected::Pitched(product) => Ok(product.enqueue(a, b, c)?),
-            Selected::Tensor(product) => Ok(product.enqueue(a, b, c)?),
+            Selected::Pitched(product) => product.enqueue(None, a, b, c)?,
+            Selected::Tensor(product) => product.enqueue(None, a, b, c)?,
         }
+        Ok(())
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {
         let copy = &self.copies[copy];
         let cols = self.problem.shape.cols;
-        let c = copy.c.copy_to_vec()?;
-        // The inputs are finite: a NaN is the poison.
+        let c = copy.c.to_vec()?;
+        // The inputs are finite: a NaN was not written.
         let unwritten = c.par_iter().filter(|value| value.is_nan()).count() as u64;
         let how = format!("{SAMPLED} rows and {SAMPLED} columns, all written");
         let mut check = Check::exact(how, unwritten);

@@ -1,11 +1,11 @@
 //! The timing itself.
 
+use blockwise::{Buffer, Device, DeviceKind};
+use blockwise_ops::{LaunchError, peak};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::{BenchError, Ceilings, Check, Inputs, Loaded, Row, Work};
-use crate::device::{Device, DeviceBuffer, DeviceKind};
-use crate::launch::{LaunchError, peak};
 
 /// Seconds of a launch, over all its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,14 +55,14 @@ const WARM_UP_SECONDS: f64 = 0.02;
 /// launch and its events. The length is a margin, not a measured need.
 pub(super) struct Delay<'a> {
     device: &'a Device,
-    output: DeviceBuffer<f32>,
+    output: Buffer<f32>,
 }
 
 impl<'a> Delay<'a> {
     const ROUNDS: u32 = 2000;
 
     pub(super) fn new(device: &'a Device) -> Result<Self, BenchError> {
-        let output = DeviceBuffer::alloc(device, peak::threads(1))?;
+        let output = device.alloc(peak::threads(1))?;
         Ok(Delay { device, output })
     }
 
@@ -71,7 +71,8 @@ impl<'a> Delay<'a> {
         if self.device.properties().kind == DeviceKind::Emulator {
             return Ok(());
         }
-        Ok(peak::bind(self.device, &mut self.output, 1, Self::ROUNDS)?.enqueue()?)
+        peak::enqueue(self.device, None, &mut self.output, 1, Self::ROUNDS)?;
+        Ok(())
     }
 }
 
@@ -164,9 +165,8 @@ pub(super) fn one(
     copies: usize,
 ) -> Result<(Timing, Check), BenchError> {
     loaded.select(rung)?;
-    // Also the warm-up's results would show in an output that the timed launch leaves as it is: every copy is poisoned once, and
-    // each launch of a rung does the same as the one before.
-    loaded.poison()?;
+    // Each launch of a rung does the same as the one before, so what the warm-up writes the timed launches write too.
+    loaded.clear()?;
     let mut delay = Delay::new(device)?;
     let timing = samples(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;
     let mut check = loaded.verify(0)?;

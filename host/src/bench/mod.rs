@@ -7,8 +7,9 @@
 //!   launches take successive copies, together several times the size of the L2 cache, so that each launch finds it cold.
 //! - Outputs are filled with 0xFF bytes before the timed launches; afterwards the output of every copy is compared with its
 //!   oracle. Where the oracle computes only a sample, the row says so.
-//! - After a warm-up, each of at least 30 launches is timed between two events of its own. A short kernel runs before each, so that
-//!   launch and events are in the queue before the device gets to them: what the host takes is not in the time.
+//! - What is timed is the public call, `enqueue` of [`blockwise_ops`], as every program makes it: after a warm-up at least 30 calls, each
+//!   between two events of its own. A short kernel runs before each, so that launch and events are in the queue before the device gets to
+//!   them: the host's part is not in the time.
 //! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing but fused multiply-adds.
 
 mod ceilings;
@@ -25,10 +26,9 @@ mod size;
 mod tune;
 mod work;
 
+use blockwise::Device;
+use blockwise_ops::LaunchError;
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::device::{Device, DeviceError};
-use crate::launch::LaunchError;
 
 pub use ceilings::Ceilings;
 pub use inputs::{Inputs, Kind, Random, Window};
@@ -57,7 +57,7 @@ pub struct Options {
 pub enum BenchError {
     /// The device failed.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(#[from] blockwise::Error),
     /// A launch was refused or failed.
     #[error(transparent)]
     Launch(#[from] LaunchError),

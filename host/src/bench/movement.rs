@@ -1,15 +1,15 @@
 //! Transposes and reversals.
 
+use blockwise::{Buffer, Device, DeviceProperties};
+use blockwise_ops::{
+    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
+};
 use kernels::transpose::aligned::{self, Tile};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
 use super::work::{Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Window, Work};
-use crate::device::{Device, DeviceBuffer, DeviceProperties};
-use crate::launch::{
-    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
-};
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
@@ -81,7 +81,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         tune::distinct(&mut ways, |way| plan(&way.options).ok().flatten());
         Search {
             work: work("transpose", shape.to_vec(), ways),
-            place: "host/src/launch/transpose.rs",
+            place: "crates/blockwise_ops/src/transpose.rs",
         }
     };
     matrices(sizes).into_iter().map(search).collect()
@@ -112,8 +112,8 @@ trait Moves {
     fn enqueue(
         &self,
         device: &Device,
-        from: &DeviceBuffer<f32>,
-        to: &mut DeviceBuffer<f32>,
+        from: &Buffer<f32>,
+        to: &mut Buffer<f32>,
         extents: &[usize],
     ) -> Result<(), BenchError>;
 
@@ -125,12 +125,12 @@ impl Moves for TransposeOptions {
     fn enqueue(
         &self,
         device: &Device,
-        from: &DeviceBuffer<f32>,
-        to: &mut DeviceBuffer<f32>,
+        from: &Buffer<f32>,
+        to: &mut Buffer<f32>,
         extents: &[usize],
     ) -> Result<(), BenchError> {
-        let launch = transpose::bind(device, from, to, extents[0], extents[1], self)?;
-        launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
+        transpose::enqueue(device, None, from, to, extents[0], extents[1], self)?;
+        Ok(())
     }
 
     fn origin(at: usize, extents: &[usize]) -> usize {
@@ -143,12 +143,12 @@ impl Moves for ReverseOptions {
     fn enqueue(
         &self,
         device: &Device,
-        from: &DeviceBuffer<f32>,
-        to: &mut DeviceBuffer<f32>,
+        from: &Buffer<f32>,
+        to: &mut Buffer<f32>,
         _: &[usize],
     ) -> Result<(), BenchError> {
-        let launch = reverse::bind(device, from, to, self)?;
-        launch.map_or(Ok(()), |launch| Ok(launch.enqueue()?))
+        reverse::enqueue(device, None, from, to, self)?;
+        Ok(())
     }
 
     fn origin(at: usize, extents: &[usize]) -> usize {
@@ -163,8 +163,8 @@ struct Movement<W> {
 
 struct Copy {
     input: Window<f32>,
-    from: DeviceBuffer<f32>,
-    to: DeviceBuffer<f32>,
+    from: Buffer<f32>,
+    to: Buffer<f32>,
 }
 
 struct OnDevice<'a, W> {
@@ -186,8 +186,8 @@ impl<W: Moves> Problem for Movement<W> {
         for _ in 0..copies {
             let input = inputs.take::<f32>(Kind::Uniform, len);
             sets.push(Copy {
-                from: DeviceBuffer::from_slice(device, &input)?,
-                to: DeviceBuffer::alloc(device, len)?,
+                from: device.upload(&input)?,
+                to: device.alloc(len)?,
                 input,
             });
         }
@@ -206,9 +206,9 @@ impl<W: Moves> Loaded for OnDevice<'_, W> {
         Ok(())
     }
 
-    fn poison(&mut self) -> Result<(), BenchError> {
+    fn clear(&mut self) -> Result<(), BenchError> {
         for copy in &mut self.copies {
-            copy.to.poison()?;
+            copy.to.fill_bytes(0xFF)?;
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl<W: Moves> Loaded for OnDevice<'_, W> {
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {
         let copy = &self.copies[copy];
         let extents = &self.problem.extents[..];
-        let (input, output) = (&copy.input[..], copy.to.copy_to_vec()?);
+        let (input, output) = (&copy.input[..], copy.to.to_vec()?);
         let wrong = output
             .par_iter()
             .enumerate()

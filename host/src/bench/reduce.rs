@@ -1,15 +1,15 @@
 //! Sums, minima, maxima and dot products.
 
+use blockwise::{Buffer, Device, DeviceProperties};
+use blockwise_ops::oracle;
+use blockwise_ops::reduce::{self, DEFAULT_GRID_CAP, Partials};
+use blockwise_ops::{LaunchError, LaunchPlan, Number, ReduceKernel, ReduceOptions, Reduction};
 use kernels::reduce::policy::{self, InFlight, Policy};
 use rayon::prelude::*;
 
-use super::tune::Search;
+use super::tune::{self, Search};
 use super::work::rungs;
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
-use crate::device::{Device, DeviceBuffer, DeviceProperties, LaunchPlan};
-use crate::launch::reduce::{self, DEFAULT_GRID_CAP, Partials};
-use crate::launch::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
-use crate::oracle;
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
@@ -65,15 +65,11 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         }
         // Few elements need few blocks: then several policies are one launch.
         let len = work.size.0[0];
-        let size = if work.ty == "i64" { 8 } else { 4 };
-        let mut launches = Vec::new();
-        work.rungs.retain(|rung| {
-            let way = &ways[rung.index];
-            let launch = (way.shape(len, size, properties), way.in_flight(len, size));
-            let new = !launches.contains(&launch);
-            launches.push(launch);
-            new
-        });
+        let plan = |way: &ReduceOptions| match work.ty {
+            "i64" => reduce::plan_dot::<i64>(len, len, way, properties).ok(),
+            _ => reduce::plan_dot::<f32>(len, len, way, properties).ok(),
+        };
+        tune::distinct(&mut work.rungs, |rung| plan(&ways[rung.index]));
         Search {
             work,
             place: "kernels/src/reduce/policy.rs",
@@ -189,7 +185,7 @@ struct Reduce<T> {
 }
 
 struct Copy<T: Exact> {
-    operands: Vec<DeviceBuffer<T>>,
+    operands: Vec<Buffer<T>>,
     partials: Partials<T>,
     expected: T,
 }
@@ -228,11 +224,11 @@ impl<T: Exact> Problem for Reduce<T> {
                 .map(|_| inputs.take::<T>(self.operation.kind(), self.len))
                 .collect();
             let operands: Result<_, _> = (numbers.iter())
-                .map(|numbers| DeviceBuffer::from_slice(device, numbers))
+                .map(|numbers| device.upload(numbers))
                 .collect();
             sets.push(Copy {
                 operands: operands?,
-                partials: Partials::alloc(device, &plan, options.kernel)?,
+                partials: Partials::alloc(device, &plan)?,
                 expected: expected(self.operation, &numbers),
             });
         }
@@ -282,14 +278,14 @@ impl<T: Exact> Loaded for OnDevice<'_, T> {
         self.options = self.problem.ways[rung];
         let plan = self.problem.plan(self.device, &self.options)?;
         for copy in &mut self.copies {
-            copy.partials = Partials::alloc(self.device, &plan, self.options.kernel)?;
+            copy.partials = Partials::alloc(self.device, &plan)?;
         }
         Ok(())
     }
 
-    fn poison(&mut self) -> Result<(), BenchError> {
+    fn clear(&mut self) -> Result<(), BenchError> {
         for copy in &mut self.copies {
-            copy.partials.poison()?;
+            copy.partials.reset()?;
         }
         Ok(())
     }
@@ -298,16 +294,18 @@ impl<T: Exact> Loaded for OnDevice<'_, T> {
         let (device, options) = (self.device, &self.options);
         let copy = &mut self.copies[copy];
         let partials = &mut copy.partials;
-        let launch = match (self.problem.operation, &copy.operands[..]) {
+        match (self.problem.operation, &copy.operands[..]) {
             (Operation::Of(reduction), [input, ..]) => {
-                reduce::bind_reduce(device, input, partials, reduction, options)
+                reduce::enqueue_reduce(device, None, input, partials, reduction, options)
             }
-            (Operation::Dot, [a, b, ..]) => reduce::bind_dot(device, a, b, partials, options),
+            (Operation::Dot, [a, b, ..]) => {
+                reduce::enqueue_dot(device, None, a, b, partials, options)
+            }
             _ => Err(LaunchError::EmptyInput {
                 what: "the list of operands",
             }),
-        };
-        Ok(launch?.enqueue()?)
+        }?;
+        Ok(())
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {

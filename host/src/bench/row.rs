@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use blockwise::Device;
 use serde::{Deserialize, Serialize};
 
 use super::{Ceilings, Check, Rung, Timing, Work};
-use crate::device::Device;
 
 /// The implementation that our own rows name.
 pub const OURS: &str = "blockwise";

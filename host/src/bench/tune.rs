@@ -4,6 +4,8 @@
 //! the launcher takes by itself. So every candidate is timed and checked as any rung of a benchmark is. Of many candidates that are alike
 //! the luckiest seems fast: the fastest and the launcher's choice are timed again, by turns, and only what is faster every time counts.
 
+use blockwise::{Device, DeviceProperties};
+use blockwise_ops::LaunchPlan;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,6 @@ use super::row::{lines_up, seconds};
 use super::{
     BenchError, Inputs, Options, Run, Timing, Work, conv1d, matmul, measure, movement, reduce,
 };
-use crate::device::{Device, DeviceProperties, LaunchPlan};
 
 /// A work whose rungs are policies, the launcher's choice first.
 pub(super) struct Search {

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use blockwise::Device;
+use blockwise_ops::oracle::Precision;
+
 use super::{BenchError, Inputs, Size};
-use crate::device::Device;
-use crate::oracle::Precision;
 
 /// An operation at a size: the same for every rung and every peer.
 pub struct Work {
@@ -120,11 +121,11 @@ pub trait Loaded {
     /// When the rung cannot do this work, or the device fails.
     fn select(&mut self, rung: usize) -> Result<(), BenchError>;
 
-    /// Poisons the outputs of every copy.
+    /// Fills the outputs of every copy with 0xFF bytes, so that an element that no thread writes shows.
     ///
     /// # Errors
     /// When the device fails.
-    fn poison(&mut self) -> Result<(), BenchError>;
+    fn clear(&mut self) -> Result<(), BenchError>;
 
     /// Starts the selected rung on a copy, without waiting for it.
     ///

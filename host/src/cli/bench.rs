@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use blockwise::{Device, DeviceChoice};
 use clap::Args;
 
 use super::Global;
 use super::failure::Failure;
 use super::report::{self, Report as Outcome};
 use crate::bench::{self, BenchError, Options, PeersError, Report, Size, Sizes};
-use crate::device::{Device, DeviceChoice, DeviceError};
 use crate::io::OutputFile;
 
 /// What is timed, by what inputs.
@@ -125,7 +125,7 @@ impl From<PeersError> for Failure {
     }
 }
 
-/// The GPU with the kernels loaded: nothing else has a clock that tells how fast a kernel is.
+/// The GPU: nothing else has a clock that says how fast a kernel is.
 pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
     const ADVICE: &str = "run it on a machine with an NVIDIA GPU and its driver; \
         `cargo bench -p ptx_emulator` measures the emulator, `blockwise profile` counts what a kernel costs";
@@ -133,9 +133,15 @@ pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
         let message = "the emulator's time says nothing about a GPU's";
         return Err(Failure::new(message).hint(ADVICE));
     }
-    match Device::open(DeviceChoice::Gpu, &global.source()) {
-        Err(error @ DeviceError::NoGpu { .. }) => Err(Failure::new(error.to_string()).hint(ADVICE)),
-        opened => Ok(opened?),
+    let choice = match global.device {
+        DeviceChoice::Auto => DeviceChoice::Gpu(0),
+        chosen => chosen,
+    };
+    match Device::open(choice) {
+        Err(error @ blockwise::Error::NoGpu { .. }) => {
+            Err(Failure::new(error.to_string()).hint(ADVICE))
+        }
+        opened => global.with_kernels(opened?),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `blockwise check`.
 
 use std::io::stdout;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ptx_emulator::report::{self, Sources, Style};
@@ -11,7 +11,6 @@ use super::Global;
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::Report;
-use crate::device::DeviceChoice;
 use crate::io::OutputFile;
 
 const EXIT_CODES: &str =
@@ -83,12 +82,12 @@ enum Least {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    if global.device == DeviceChoice::Gpu {
-        return Err(Failure::new("checks are made on the emulator")
-            .hint("leave out `--device gpu`; on a GPU NVIDIA's compute-sanitizer looks for some of the same"));
-    }
-    let (ptx, module) = arguments.launch.read()?;
-    let kernel = arguments.launch.kernel(&module, "blockwise check")?;
+    let on_gpu = "on a GPU NVIDIA's compute-sanitizer looks for some of the same";
+    global.emulator_only("checks", on_gpu)?;
+    let (ptx, module) = arguments.launch.read(global)?;
+    let kernel = arguments
+        .launch
+        .kernel(&ptx.origin, &module, "blockwise check")?;
     let place = arguments.output.as_deref().map(OutputFile::prepare);
     let place = place.transpose()?;
 
@@ -102,7 +101,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let check = check.map_err(|error| Failure::new(error.to_string()))?;
     bound.save(&emulator)?;
 
-    let sources = Sources::new().with_ptx(arguments.launch.file(), &ptx.text);
+    let sources = Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text);
     arguments.report(global, &check, &sources, place)
 }
 

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use blockwise::Device;
+use blockwise_ops::pipeline::Convolver;
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions};
 use clap::Args;
 use hound::WavSpec;
 use serde_json::json;
@@ -12,10 +15,7 @@ use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
 use super::{Global, names};
-use crate::device::Device;
 use crate::io::{self, ArrayWriter, Data, Format, Kind, OutputFile, Reader, RecordingWriter};
-use crate::launch::{ConvKernel, ConvMode, ConvOptions};
-use crate::pipeline::Convolver;
 
 #[derive(Args)]
 pub(super) struct Arguments {

@@ -1,12 +1,12 @@
 //! What `blockwise conv` convolves: a signal in frames, and taps.
 
+use blockwise_ops::LaunchError;
+use blockwise_ops::oracle::Precision;
 use hound::{SampleFormat, WavSpec};
 
 use super::failure::Failure;
 use super::operand::other_shape;
 use crate::io::{Contents, Kind, Number, Reader};
-use crate::launch::LaunchError;
-use crate::oracle::Precision;
 
 /// What a convolution computes with.
 pub(super) trait Sample: Precision + Number {}

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
+use blockwise_ops::ConvMode;
+use blockwise_ops::compare::{self, Comparison, ShapeMismatch};
+use blockwise_ops::oracle::{self, Precision};
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 use super::conv_operands::{Frames, Operands, Sample};
 use super::failure::Failure;
 use super::operand::Reference;
 use super::report::Report;
-use crate::compare::{self, Comparison, ShapeMismatch};
 use crate::io::{self, Kind, Reader};
-use crate::launch::ConvMode;
-use crate::oracle::{self, Precision};
 
 /// Frames of the longer operand that are read at a time where only their size matters.
 const PIECE: usize = 1 << 16;

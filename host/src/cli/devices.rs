@@ -1,42 +1,44 @@
 //! `blockwise devices`.
 
+use blockwise::{Device, DeviceChoice, DeviceProperties};
 use serde_json::{Value, json};
 
 use super::Global;
 use super::failure::Failure;
 use super::report::Report;
-use crate::device::{Device, DeviceChoice, DeviceProperties};
 
-/// Lists what is there; with `--device gpu`, the GPU or an error.
+/// Lists every GPU and the emulator; with `--device`, that one or an error.
 pub(super) fn run(global: &Global) -> Result<Report, Failure> {
     let mut devices = Vec::new();
-    let mut missing = None;
-    if global.device != DeviceChoice::Emulator {
-        match Device::connect(DeviceChoice::Gpu) {
-            Ok(device) => devices.push(device),
-            Err(error) if global.device == DeviceChoice::Gpu => return Err(error.into()),
-            Err(error) => missing = Some(error.to_string()),
+    let mut missing = Vec::new();
+    match global.device {
+        DeviceChoice::Auto => {
+            // Where there is none, the first one's error says why.
+            for choice in (0..Device::gpu_count().max(1)).map(DeviceChoice::Gpu) {
+                match Device::open(choice) {
+                    Ok(device) => devices.push((choice, device)),
+                    Err(error) => missing.push(format!("{choice}: {error}")),
+                }
+            }
+            devices.push((DeviceChoice::Emulator, Device::emulator()));
         }
+        choice => devices.push((choice, Device::open(choice)?)),
     }
-    if global.device != DeviceChoice::Gpu {
-        devices.push(Device::connect(DeviceChoice::Emulator)?);
-    }
-    let mut text: Vec<String> = devices
+    let text = devices
         .iter()
-        .map(|device| describe(device.properties()))
-        .collect();
-    text.extend(missing.clone());
+        .map(|(choice, device)| describe(*choice, device.properties()));
+    let text: Vec<String> = text.chain(missing.iter().cloned()).collect();
     let list: Vec<Value> = devices
         .iter()
-        .map(|device| as_json(device.properties()))
+        .map(|(choice, device)| as_json(*choice, device.properties()))
         .collect();
     Ok(Report::new(
         text.join("\n"),
-        json!({ "devices": list, "no_gpu_because": missing }),
+        json!({ "devices": list, "missing": missing }),
     ))
 }
 
-fn describe(properties: &DeviceProperties) -> String {
+fn describe(choice: DeviceChoice, properties: &DeviceProperties) -> String {
     let (major, minor) = properties.compute_capability;
     let kib = |bytes: u32| format!("{} KiB", bytes / 1024);
     let rows = [
@@ -73,12 +75,13 @@ fn describe(properties: &DeviceProperties) -> String {
         .iter()
         .map(|(name, value)| format!("  {name:<19}{value}"))
         .collect();
-    format!("{}\n{}", properties.name, rows.join("\n"))
+    format!("{choice}: {}\n{}", properties.name, rows.join("\n"))
 }
 
-fn as_json(properties: &DeviceProperties) -> Value {
+fn as_json(choice: DeviceChoice, properties: &DeviceProperties) -> Value {
     let (major, minor) = properties.compute_capability;
     json!({
+        "device": choice.to_string(),
         "name": properties.name,
         "kind": properties.kind.to_string(),
         "compute_capability": format!("{major}.{minor}"),

@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
+use blockwise_ops::LaunchError;
+use blockwise_ops::compare::ShapeMismatch;
 use serde_json::json;
 
 use super::report;
-use crate::compare::ShapeMismatch;
-use crate::device::DeviceError;
 use crate::io::FileError;
-use crate::launch::LaunchError;
 
 /// An error with advice. The command ends with exit code 2.
 #[derive(Debug)]
@@ -56,10 +55,10 @@ macro_rules! from_error_with_hint {
 }
 from_error_with_hint!(LaunchError, FileError);
 
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
+impl From<blockwise::Error> for Failure {
+    fn from(error: blockwise::Error) -> Self {
         let mut message = error.to_string();
-        if let DeviceError::PtxUnreadable { source, .. } = &error {
+        if let blockwise::Error::PtxUnreadable { source, .. } = &error {
             message += &format!(": {source}");
         }
         Failure {

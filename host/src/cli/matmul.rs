@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use blockwise::{Device, Plain as _};
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions};
 use clap::Args;
 use ndarray::{Array2, ArrayView2};
 use serde_json::json;
@@ -10,10 +13,7 @@ use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Holds, Reference};
 use super::report::Report;
 use super::{Global, names};
-use crate::device::{Device, Element as _};
 use crate::io::Data;
-use crate::launch::{self, LaunchError, MatmulKernel, MatmulOptions};
-use crate::oracle::{self, Precision};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -47,8 +47,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
             operand::matrix(a, &arguments.a)?,
             operand::matrix(b, &arguments.b)?,
             |device, a, b| match arguments.tensor {
-                true => launch::matmul_tensor(device, a, b),
-                false => launch::matmul(device, a, b, &options),
+                true => blockwise_ops::matmul_tensor(device, a, b),
+                false => blockwise_ops::matmul(device, a, b, &options),
             },
         ),
         (a, b) => multiply(
@@ -62,7 +62,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
                     supported: f32::NAME,
                     given: f64::NAME,
                 }),
-                false => launch::matmul(device, a, b, &options),
+                false => blockwise_ops::matmul(device, a, b, &options),
             },
         ),
     }
@@ -78,7 +78,7 @@ fn multiply<T: Precision>(
 where
     Data: Holds<T>,
 {
-    launch::matmul::MatmulShape::of(a.dim(), b.dim())?;
+    blockwise_ops::matmul::MatmulShape::of(a.dim(), b.dim())?;
     let reference = arguments.reference.read()?;
     let output = ArrayOutput::prepare(&arguments.output)?;
     let device = global.open()?;

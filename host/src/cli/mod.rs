@@ -11,8 +11,10 @@ mod demo;
 mod devices;
 mod failure;
 mod kernel_args;
+mod kernels;
 mod matmul;
 mod movement;
+mod new;
 mod operand;
 mod profile;
 mod reduce;
@@ -23,9 +25,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use blockwise::{Device, DeviceChoice};
+use blockwise_ops::Reduction;
 use clap::{Args, Parser, Subcommand};
 
-use crate::device::{Device, DeviceChoice, PtxSource};
 use failure::Failure;
 use report::Report;
 
@@ -42,10 +45,11 @@ struct Cli {
 /// Options of every command.
 #[derive(Args)]
 struct Global {
-    /// Where to run: the GPU if there is one (auto), or one of them and nothing else
-    #[arg(long, global = true, default_value = "auto", value_parser = names(DeviceChoice::ALL))]
+    /// Where to run: auto (the first GPU, else the emulator), gpu, gpu:N (as `devices` counts them) or emulator
+    #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
     device: DeviceChoice,
-    /// The kernels' PTX: a file, or a folder with kernels.sm_XX.ptx
+    /// PTX of the kernels instead of the embedded one, also by BLOCKWISE_PTX_DIR: a file, or a folder with kernels.sm_XX.ptx. It must
+    /// be the kernels' own
     #[arg(long, global = true, value_name = "PATH")]
     ptx: Option<PathBuf>,
     /// Print one JSON document on standard output
@@ -79,6 +83,10 @@ enum Command {
     Bench(bench::Arguments),
     /// Time other kernels, threads, blocks and tiles on a GPU, and say which would be faster there
     Tune(tune::Arguments),
+    /// Make a project of one's own: one crate for host and device, with a kernel, its test and its bench
+    New(new::Arguments),
+    /// Add a kernel, its build and its test to a project that exists
+    Init(new::InitArguments),
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure
@@ -122,15 +130,9 @@ impl Cli {
         match self.command {
             Command::Conv(arguments) => conv::run(global, &arguments),
             Command::Dot(arguments) => reduce::dot(global, &arguments),
-            Command::Sum(arguments) => {
-                reduce::run(global, crate::launch::Reduction::Sum, &arguments)
-            }
-            Command::Min(arguments) => {
-                reduce::run(global, crate::launch::Reduction::Min, &arguments)
-            }
-            Command::Max(arguments) => {
-                reduce::run(global, crate::launch::Reduction::Max, &arguments)
-            }
+            Command::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
+            Command::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),
+            Command::Max(arguments) => reduce::run(global, Reduction::Max, &arguments),
             Command::Matmul(arguments) => matmul::run(global, &arguments),
             Command::Transpose(arguments) => movement::transpose(global, &arguments),
             Command::Reverse(arguments) => movement::reverse(global, &arguments),
@@ -138,6 +140,8 @@ impl Cli {
             Command::Check(arguments) => check::run(global, &arguments),
             Command::Bench(arguments) => bench::run(global, &arguments),
             Command::Tune(arguments) => tune::run(global, &arguments),
+            Command::New(arguments) => new::run(&arguments),
+            Command::Init(arguments) => new::init(&arguments),
             Command::Devices => devices::run(global),
             Command::Demo(arguments) => demo::run(global, &arguments),
         }
@@ -145,24 +149,22 @@ impl Cli {
 }
 
 impl Global {
-    /// Where the kernels' PTX is.
-    fn source(&self) -> PtxSource {
-        match &self.ptx {
-            Some(path) => PtxSource::at(path),
-            None => PtxSource::standard(),
-        }
-    }
-
-    /// The chosen device with the kernels loaded. Says on standard error what was chosen where the user left it open.
+    /// The chosen device. Says on standard error what was chosen where the user left it open.
     fn open(&self) -> Result<Device, Failure> {
-        let device = Device::open(self.device, &self.source())?;
+        let device = Device::open(self.device)?;
         if let Some(reason) = device.fallback() {
             report::note(&format!("{reason}; using the emulator"));
         }
-        if let Some(file) = device.kernels_file() {
-            report::note(&format!("kernels from {}", file.path.display()));
+        self.with_kernels(device)
+    }
+
+    /// Refuses what only the emulator can do on a GPU.
+    fn emulator_only(&self, what: &str, on_gpu: &str) -> Result<(), Failure> {
+        match self.device {
+            DeviceChoice::Gpu(_) => Err(Failure::new(format!("{what} are made on the emulator"))
+                .hint(format!("leave out `--device gpu`; {on_gpu}"))),
+            DeviceChoice::Auto | DeviceChoice::Emulator => Ok(()),
         }
-        Ok(device)
     }
 }
 

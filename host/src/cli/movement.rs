@@ -2,6 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use blockwise::Device;
+use blockwise_ops::compare::ToNumber;
+use blockwise_ops::{
+    Element, LaunchError, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
+};
 use clap::Args;
 use ndarray::{Array, Dimension};
 use serde_json::json;
@@ -10,12 +15,7 @@ use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Holds, Reference};
 use super::report::Report;
 use super::{Global, names};
-use crate::compare::ToNumber;
-use crate::device::{Device, Element};
 use crate::io::Data;
-use crate::launch::{
-    self, LaunchError, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
-};
 
 #[derive(Args)]
 pub(super) struct TransposeArguments {
@@ -72,7 +72,7 @@ pub(super) fn transpose(
             "transpose",
             output,
             &arguments.reference,
-            |device| launch::transpose(device, matrix.view(), &options),
+            |device| blockwise_ops::transpose(device, matrix.view(), &options),
         )
     })
 }
@@ -86,7 +86,7 @@ pub(super) fn reverse(global: &Global, arguments: &ReverseArguments) -> Result<R
     for_each_type!(operand::array(input)?, |array| {
         let vector = operand::vector(array, input)?;
         carry_out(global, "reverse", output, &arguments.reference, |device| {
-            launch::reverse(device, vector.view(), &options)
+            blockwise_ops::reverse(device, vector.view(), &options)
         })
     })
 }

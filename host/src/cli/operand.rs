@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use blockwise_ops::compare::{self, Comparison, ToNumber};
+use blockwise_ops::oracle::{Expected, Precision};
+use blockwise_ops::pipeline;
 use clap::Args;
 use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::failure::Failure;
-use crate::compare::{self, Comparison, ToNumber};
 use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader};
-use crate::oracle::{Expected, Precision};
-use crate::pipeline;
 
 /// `--reference` and its tolerance.
 #[derive(Args)]

@@ -1,5 +1,9 @@
 //! `blockwise profile`.
 
+use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
+use blockwise_ops::{
+    ConvKernel, ConvMode, MatmulKernel, ReduceKernel, ReverseKernel, TransposeKernel,
+};
 use clap::{Args, Subcommand};
 use ptx_emulator::metrics::DeviceModel;
 use serde_json::json;
@@ -8,10 +12,6 @@ use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
 use super::{Global, names};
-use crate::device::{Device, DeviceChoice, EmulatorLimits, PtxFile, Watch};
-use crate::launch::{
-    ConvKernel, ConvMode, MatmulKernel, ReduceKernel, ReverseKernel, TransposeKernel,
-};
 use crate::profile::{
     self, Assembler, ElementType, KernelReport, Operation, Variant, Workload, WorkloadError,
 };
@@ -155,13 +155,10 @@ impl Family {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    if global.device == DeviceChoice::Gpu {
-        return Err(Failure::new("profiles are made on the emulator")
-            .hint("leave out `--device gpu`; on a GPU NVIDIA's ncu counts the same"));
-    }
+    global.emulator_only("profiles", "on a GPU NVIDIA's ncu counts the same")?;
     match arguments.family.subject() {
         Subject::Workload(workload) => run_workload(global, arguments, workload),
-        Subject::File(launch) => run_file(arguments, launch),
+        Subject::File(launch) => run_file(global, arguments, launch),
     }
 }
 
@@ -170,21 +167,19 @@ fn run_workload(
     arguments: &Arguments,
     workload: Workload,
 ) -> Result<Report, Failure> {
-    let mut device = Device::watched_emulator(EmulatorLimits::default(), Watch::Profile);
-    device.load_kernels(&global.source())?;
+    let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
+    let device = global.with_kernels(device)?;
     let variants = workload.run(&device, arguments.ty)?;
-    let Some(ptx) = device.kernels_file() else {
-        return Err(crate::device::DeviceError::NoKernels.into());
-    };
-    let kernels = reports(variants, ptx, &arguments.device_model)?;
+    let ptx = global.ptx(&device)?;
+    let kernels = reports(variants, &ptx, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);
-    Ok(describe(&subject, &kernels, ptx, arguments))
+    Ok(describe(&subject, &kernels, &ptx, arguments))
 }
 
 /// Profiles a kernel of somebody's PTX.
-fn run_file(arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
-    let (ptx, module) = launch.read()?;
-    let kernel = launch.kernel(&module, "blockwise profile ptx")?;
+fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
+    let (ptx, module) = launch.read(global)?;
+    let kernel = launch.kernel(&ptx.origin, &module, "blockwise profile ptx")?;
     let emulator = launch.emulator();
     let loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
@@ -200,7 +195,7 @@ fn run_file(arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
     })?;
     bound.save(&emulator)?;
     let model = &arguments.device_model;
-    let usage = Assembler::new(&ptx.path).usage(model.name, kernel.name());
+    let usage = Assembler::new(&ptx.text).usage(model.name, kernel.name());
     let kernels = [KernelReport::new(
         kernel.name().to_owned(),
         profile,
@@ -208,7 +203,7 @@ fn run_file(arguments: &Arguments, launch: &Launch) -> Result<Report, Failure> {
         model,
     )];
     note_unknown_registers(&kernels);
-    let subject = format!("{} of {}", kernel.name(), launch.file().display());
+    let subject = format!("{} of {}", kernel.name(), ptx.origin);
     Ok(describe(&subject, &kernels, &ptx, arguments))
 }
 
@@ -218,7 +213,7 @@ fn reports(
     ptx: &PtxFile,
     model: &DeviceModel,
 ) -> Result<Vec<KernelReport>, Failure> {
-    let assembler = Assembler::new(&ptx.path);
+    let assembler = Assembler::new(&ptx.text);
     let mut kernels = Vec::new();
     let mut refused = Vec::new();
     for variant in variants {
@@ -285,22 +280,14 @@ fn describe(
             .all(|line| line.file.is_none())
     };
     if kernels.iter().all(without_lines) {
-        let remedy = match arguments.family.subject() {
-            Subject::Workload(_) => {
-                "`cargo xtask build-ptx --line-info` builds kernels with Rust lines"
-            }
-            Subject::File(_) => {
-                "compile it with line info (`nvcc -lineinfo`, `cargo xtask build-ptx --line-info`) to see the source's"
-            }
-        };
         report::note(&format!(
-            "{} has no line table, so lines are its own; {remedy}",
-            ptx.path.display()
+            "{} has no line table, so lines are its own; compile it with line info (`nvcc -lineinfo`) to see the source's",
+            ptx.origin
         ));
     }
     let mut value = profile::json(kernels, &arguments.device_model);
     value["workload"] = json!(heading);
-    value["ptx"] = json!(ptx.path.display().to_string());
+    value["ptx"] = json!(ptx.origin);
     Report::new(text, value)
 }
 

@@ -2,6 +2,11 @@
 
 use std::path::PathBuf;
 
+use blockwise::Device;
+use blockwise_ops::compare::ToNumber;
+use blockwise_ops::oracle::{Expected, Precision, Sum};
+use blockwise_ops::pipeline::{Operation, Reducer};
+use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction};
 use clap::Args;
 use ndarray::arr0;
 use serde_json::json;
@@ -10,12 +15,7 @@ use super::failure::Failure;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
 use super::{Global, names};
-use crate::compare::ToNumber;
-use crate::device::Device;
 use crate::io::{self, Data, Kind, Reader};
-use crate::launch::{self, Number, ReduceKernel, ReduceOptions, Reduction};
-use crate::oracle::{Expected, Precision, Sum};
-use crate::pipeline::{Operation, Reducer};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -80,7 +80,7 @@ pub(super) fn dot(global: &Global, arguments: &DotArguments) -> Result<Report, F
         inputs.push(input);
         kinds.push(kind);
     }
-    launch::reduce::same_length(lens[0], lens[1])?;
+    blockwise_ops::reduce::same_length(lens[0], lens[1])?;
     let job = Job {
         operation: Operation::Dot,
         name: "dot",

@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use blockwise_ops::compare::Comparison;
 use serde_json::{Map, Value, json};
-
-use crate::compare::Comparison;
 
 /// The outcome of a command that was carried out.
 pub(super) struct Report {

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use blockwise::{Device, DeviceKind};
+use blockwise_ops::compare;
+use blockwise_ops::conv1d::{convolve_buffers, plan};
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Execution};
 use ndarray::Array1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::{Row, time};
-use super::{DemoError, Outcome};
-use crate::compare;
-use crate::device::{Device, DeviceBuffer, DeviceKind};
-use crate::launch::conv1d::{convolve_buffers, plan};
-use crate::launch::{ConvKernel, ConvMode, ConvOptions, Execution};
-use crate::oracle::{self, Precision};
+use super::{DemoError, Outcome, UNWRITTEN};
 use crate::plot;
 
 /// Sample rate of the MATLAB document, in Hz.
@@ -152,8 +152,8 @@ fn convolve<T: Precision>(
         ..ConvOptions::default()
     };
     let start = Instant::now();
-    let signal_buffer = DeviceBuffer::from_slice(device, signal.as_slice().unwrap_or(&[]))?;
-    let taps_buffer = DeviceBuffer::from_slice(device, taps.as_slice().unwrap_or(&[]))?;
+    let signal_buffer = device.upload(signal.as_slice().unwrap_or(&[]))?;
+    let taps_buffer = device.upload(taps.as_slice().unwrap_or(&[]))?;
     let to_device = start.elapsed();
     let length = plan::<T>(
         signal.len(),
@@ -163,7 +163,7 @@ fn convolve<T: Precision>(
         device.properties(),
     )?
     .output_len;
-    let mut output = DeviceBuffer::alloc(device, length)?;
+    let mut output = device.filled(length, UNWRITTEN)?;
     let execution = convolve_buffers(
         device,
         &signal_buffer,
@@ -173,7 +173,7 @@ fn convolve<T: Precision>(
         &options,
     )?;
     let start = Instant::now();
-    let result = output.copy_to_vec()?;
+    let result = output.to_vec()?;
     let to_host = start.elapsed();
     Ok((
         Array1::from_vec(result),

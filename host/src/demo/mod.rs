@@ -10,10 +10,11 @@ mod tiling;
 
 use std::path::Path;
 
-use crate::compare::ShapeMismatch;
-use crate::device::{Device, DeviceError};
-use crate::launch::LaunchError;
-use crate::named::named_enum;
+use blockwise::Device;
+use blockwise_ops::LaunchError;
+use blockwise_ops::compare::ShapeMismatch;
+use blockwise_ops::named_enum;
+
 use crate::plot::PlotError;
 
 pub use row::{Row, table};
@@ -42,7 +43,7 @@ pub enum DemoError {
     Launch(#[from] LaunchError),
     /// The device failed.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(#[from] blockwise::Error),
     /// A result has another shape than its reference: a mistake in this program.
     #[error(transparent)]
     Shape(#[from] ShapeMismatch),
@@ -62,6 +63,9 @@ impl DemoError {
         }
     }
 }
+
+/// What outputs are filled with before a launch, so that an element that no thread writes shows.
+const UNWRITTEN: u8 = 0xFF;
 
 /// What the demos gave.
 #[derive(Debug, Default)]

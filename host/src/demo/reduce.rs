@@ -1,15 +1,15 @@
 //! The Julia document's dot product, and sum, minimum and maximum.
 
+use blockwise::Device;
+use blockwise_ops::compare;
+use blockwise_ops::oracle;
+use blockwise_ops::reduce::{dot_buffers, reduce_buffer};
+use blockwise_ops::{ReduceKernel, ReduceOptions, Reduction};
 use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::Row;
 use super::{DemoError, Outcome};
-use crate::compare;
-use crate::device::{Device, DeviceBuffer};
-use crate::launch::reduce::{dot_buffers, reduce_buffer};
-use crate::launch::{ReduceKernel, ReduceOptions, Reduction};
-use crate::oracle;
 
 /// N of the document.
 const LENGTH: i64 = 33 * 1024;
@@ -22,10 +22,7 @@ const CLOSED_FORM: i64 = 25_725_848_529_920;
 pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let a: Vec<i64> = (1..=LENGTH).collect();
     let b: Vec<i64> = a.iter().map(|i| 2 * i).collect();
-    let (a_buffer, b_buffer) = (
-        DeviceBuffer::from_slice(device, &a)?,
-        DeviceBuffer::from_slice(device, &b)?,
-    );
+    let (a_buffer, b_buffer) = (device.upload(&a)?, device.upload(&b)?);
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
             kernel,
@@ -57,8 +54,8 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let (x, y) = (vector(), vector());
     let size = format!("{} f32", x.len());
     let (x_buffer, y_buffer) = (
-        DeviceBuffer::from_slice(device, x.as_slice().unwrap_or(&[]))?,
-        DeviceBuffer::from_slice(device, y.as_slice().unwrap_or(&[]))?,
+        device.upload(x.as_slice().unwrap_or(&[]))?,
+        device.upload(y.as_slice().unwrap_or(&[]))?,
     );
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {

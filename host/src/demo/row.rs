@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use blockwise::Device;
+use blockwise_ops::Execution;
+use blockwise_ops::compare::Comparison;
 use serde::Serialize;
-
-use crate::compare::Comparison;
-use crate::device::Device;
-use crate::launch::Execution;
 
 /// One experiment: a kernel at a size on a device, and whether it was right.
 #[derive(Clone, Debug, Serialize)]
@@ -40,7 +39,7 @@ impl Row {
     ) -> Self {
         Row {
             experiment: experiment.to_owned(),
-            kernel: execution.plan.kernel.clone(),
+            kernel: execution.plan.kernel.to_owned(),
             size: size.into(),
             device: device.properties().name.clone(),
             seconds: execution.elapsed.as_secs_f64(),

@@ -1,16 +1,16 @@
 //! The CUDA C++ document's tiled matrix product, and the transpose.
 
+use blockwise::{Buffer, Device, DeviceKind};
+use blockwise_ops::compare;
+use blockwise_ops::matmul::matmul_buffers;
+use blockwise_ops::oracle;
+use blockwise_ops::transpose::transpose_buffers;
+use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, TransposeKernel, TransposeOptions};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::Row;
-use super::{DemoError, Outcome};
-use crate::compare;
-use crate::device::{Device, DeviceBuffer, DeviceKind};
-use crate::launch::matmul::matmul_buffers;
-use crate::launch::transpose::transpose_buffers;
-use crate::launch::{MatmulKernel, MatmulOptions, TransposeKernel, TransposeOptions};
-use crate::oracle;
+use super::{DemoError, Outcome, UNWRITTEN};
 
 /// Width of the document's matrices.
 const WIDTH: usize = 1024;
@@ -40,16 +40,17 @@ fn products(
     let (a, b) = (matrix(rows, inner), matrix(inner, cols));
     let oracle = oracle::matmul(a.view(), b.view());
     let (a_buffer, b_buffer) = (
-        DeviceBuffer::from_slice(device, a.as_slice().unwrap_or(&[]))?,
-        DeviceBuffer::from_slice(device, b.as_slice().unwrap_or(&[]))?,
+        device.upload(a.as_slice().unwrap_or(&[]))?,
+        device.upload(b.as_slice().unwrap_or(&[]))?,
     );
-    let mut c_buffer = DeviceBuffer::<f32>::alloc(device, rows * cols)?;
-    let shape = crate::launch::matmul::MatmulShape { rows, inner, cols };
+    let mut c_buffer = device.alloc::<f32>(rows * cols)?;
+    let shape = MatmulShape { rows, inner, cols };
     for &kernel in MatmulKernel::ALL {
         let options = MatmulOptions {
             kernel: Some(kernel),
             ..MatmulOptions::default()
         };
+        c_buffer.fill_bytes(UNWRITTEN)?;
         let Some(execution) =
             matmul_buffers(device, &a_buffer, &b_buffer, &mut c_buffer, shape, &options)?
         else {
@@ -71,13 +72,14 @@ fn products(
 fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let (rows, cols) = (1000, 701);
     let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
-    let input = DeviceBuffer::from_slice(device, matrix.as_slice().unwrap_or(&[]))?;
-    let mut output = DeviceBuffer::<f32>::alloc(device, rows * cols)?;
+    let input = device.upload(matrix.as_slice().unwrap_or(&[]))?;
+    let mut output = device.alloc::<f32>(rows * cols)?;
     for &kernel in TransposeKernel::ALL {
         let options = TransposeOptions {
             kernel,
             ..TransposeOptions::default()
         };
+        output.fill_bytes(UNWRITTEN)?;
         let Some(execution) = transpose_buffers(device, &input, &mut output, rows, cols, &options)?
         else {
             continue;
@@ -98,10 +100,6 @@ fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
 }
 
 /// A row-major matrix from the device; one of another size would not pass any comparison.
-fn matrix_of(
-    buffer: &DeviceBuffer<f32>,
-    rows: usize,
-    cols: usize,
-) -> Result<Array2<f32>, DemoError> {
-    Ok(Array2::from_shape_vec((rows, cols), buffer.copy_to_vec()?).unwrap_or_default())
+fn matrix_of(buffer: &Buffer<f32>, rows: usize, cols: usize) -> Result<Array2<f32>, DemoError> {
+    Ok(Array2::from_shape_vec((rows, cols), buffer.to_vec()?).unwrap_or_default())
 }

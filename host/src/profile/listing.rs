@@ -1,6 +1,7 @@
 //! The source with each line's costs before it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use ptx_emulator::metrics::Counters;
 
@@ -28,7 +29,7 @@ pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
         ),
         Some(file) => {
             let heading = format!("{} in {}:\n", kernel.name, short(file));
-            match std::fs::read_to_string(file) {
+            match std::fs::read_to_string(whole_path(file, ptx)) {
                 Ok(text) => heading + &annotated(&text, lines),
                 // The costs are shown all the same.
                 Err(error) => format!(
@@ -39,6 +40,14 @@ pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
         }
     };
     files.iter().map(file).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A line table may name a file relative to the folder where the compiler ran; `.file` then has the whole path.
+fn whole_path<'a>(file: &'a str, ptx: &'a str) -> &'a str {
+    let directive = |line: &'a str| line.trim_start().strip_prefix(".file")?.split('"').nth(1);
+    let mut paths = ptx.lines().rev().filter_map(directive);
+    let whole = paths.find(|path| Path::new(path).ends_with(file));
+    whole.unwrap_or(file)
 }
 
 fn annotated(text: &str, lines: &BTreeMap<u32, Counters>) -> String {
@@ -78,6 +87,14 @@ fn row(line: u32, source: &str, counters: Option<&Counters>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_relative_file_is_found_by_the_ptxs_own_table() {
+        let ptx = "\tret;\n\t.file\t1 \"/w/kernels/src/a.rs\"\n\t.file 2 \"/w/b.rs\"\n";
+        assert_eq!(whole_path("src/a.rs", ptx), "/w/kernels/src/a.rs");
+        assert_eq!(whole_path("/w/b.rs", ptx), "/w/b.rs");
+        assert_eq!(whole_path("c.rs", ptx), "c.rs");
+    }
 
     #[test]
     fn lines_far_from_any_cost_are_left_out() {

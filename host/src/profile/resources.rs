@@ -1,36 +1,42 @@
 //! Registers and spills of machine code, by NVIDIA's assembler.
 
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 
 use cuda_builder::tools::Ptxas;
 use cuda_builder::tools::ptxas::Usage;
+use tempfile::NamedTempFile;
 
-/// Asks `ptxas` what kernels of one PTX file need.
+/// Asks `ptxas` what kernels of one PTX need.
 pub struct Assembler {
-    file: PathBuf,
-    ptxas: Result<Ptxas, String>,
+    tools: Result<(Ptxas, NamedTempFile), String>,
 }
 
 impl Assembler {
-    /// For the PTX in `file`. Where there is no `ptxas`, every answer is that reason.
-    pub fn new(file: &Path) -> Self {
-        // `cargo xtask` keeps the tools that it fetches beside the folder of the PTX.
-        let near = file
-            .parent()
-            .and_then(Path::parent)
-            .unwrap_or(Path::new(""));
-        let ptxas = Ptxas::find(&near.join("tools")).map_err(|error| error.to_string());
-        Self {
-            file: file.to_owned(),
-            ptxas,
-        }
+    /// For this PTX. Without a `ptxas`, every answer is the reason.
+    pub fn new(ptx: &str) -> Self {
+        // `cargo xtask` keeps the tools that it fetches in target/tools, and this program is target/release/blockwise.
+        let program = std::env::current_exe().unwrap_or_default();
+        let target = program.ancestors().nth(2).unwrap_or(Path::new(""));
+        let ptxas = Ptxas::find(&target.join("tools")).map_err(|error| error.to_string());
+        let tools = ptxas.and_then(|ptxas| Ok((ptxas, copy(ptx)?)));
+        Self { tools }
     }
 
     /// What a kernel needs on an architecture such as `sm_90`, or why that is not known.
     pub fn usage(&self, arch: &str, kernel: &str) -> Result<Usage, String> {
-        let ptxas = self.ptxas.as_ref().map_err(Clone::clone)?;
-        ptxas
-            .usage(&self.file, arch, kernel)
-            .map_err(|error| error.to_string())
+        let (ptxas, file) = self.tools.as_ref().map_err(Clone::clone)?;
+        let usage = ptxas.usage(file.path(), arch, kernel);
+        usage.map_err(|error| error.to_string())
     }
+}
+
+/// A file with the text: `ptxas` reads nothing else.
+fn copy(ptx: &str) -> Result<NamedTempFile, String> {
+    let write = || {
+        let mut file = tempfile::Builder::new().suffix(".ptx").tempfile()?;
+        file.write_all(ptx.as_bytes())?;
+        Ok(file)
+    };
+    write().map_err(|error: std::io::Error| format!("no file for ptxas can be written: {error}"))
 }

@@ -2,17 +2,15 @@
 
 use std::fmt;
 
+use blockwise::Device;
+use blockwise_ops::{
+    ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
+    Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
+    TransposeOptions, named_enum,
+};
 use ndarray::{Array1, Array2};
 use ptx_emulator::metrics::Profile;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-
-use crate::device::{Device, Element};
-use crate::launch::{
-    self, ConvKernel, ConvMode, ConvOptions, Float, LaunchError, MatmulKernel, MatmulOptions,
-    Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
-    TransposeOptions,
-};
-use crate::named::named_enum;
 
 named_enum! {
     /// The element types that there are kernels for.
@@ -237,7 +235,7 @@ fn transpose<T: Sample>(
                 kernel,
                 ..TransposeOptions::default()
             };
-            launch::transpose(device, input.view(), &options).map(drop)
+            blockwise_ops::transpose(device, input.view(), &options).map(drop)
         },
     )
 }
@@ -254,7 +252,7 @@ fn reverse<T: Sample>(device: &Device, len: usize, kernel: Option<ReverseKernel>
                 kernel,
                 ..ReverseOptions::default()
             };
-            launch::reverse(device, input.view(), &options).map(drop)
+            blockwise_ops::reverse(device, input.view(), &options).map(drop)
         },
     )
 }
@@ -280,13 +278,14 @@ fn reduce<T: Sample + Number>(
             };
             let reduction = match operation {
                 Operation::Dot => {
-                    return launch::dot(device, input.view(), input.view(), &options).map(drop);
+                    return blockwise_ops::dot(device, input.view(), input.view(), &options)
+                        .map(drop);
                 }
                 Operation::Sum => Reduction::Sum,
                 Operation::Min => Reduction::Min,
                 Operation::Max => Reduction::Max,
             };
-            launch::reduce(device, input.view(), reduction, &options).map(drop)
+            blockwise_ops::reduce(device, input.view(), reduction, &options).map(drop)
         },
     )
 }
@@ -307,7 +306,7 @@ fn matmul<T: Sample + Float>(
                 kernel: Some(kernel),
                 ..MatmulOptions::default()
             };
-            launch::matmul(device, a.view(), b.view(), &options).map(drop)
+            blockwise_ops::matmul(device, a.view(), b.view(), &options).map(drop)
         },
     )
 }
@@ -329,7 +328,7 @@ fn conv<T: Sample + Float>(
                 kernel: Some(kernel),
                 ..ConvOptions::default()
             };
-            launch::convolve(device, signal.view(), taps.view(), mode, &options).map(drop)
+            blockwise_ops::convolve(device, signal.view(), taps.view(), mode, &options).map(drop)
         },
     )
 }

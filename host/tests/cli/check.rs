@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::command::{Run, names, npy, vector};
+use crate::command::{Run, names, npy, program, vector};
 
 /// `scale(x: &[f32], y: *mut f32, factor: f32)`, and one with a mistake that the first line's `PREDICATE` makes.
 const PTX: &str = "
@@ -247,9 +246,23 @@ fn files_that_are_not_ptx_are_refused() {
             .as_bytes(),
     );
     run("huge.ptx").refused("out of device memory");
-    let mut on_gpu = Command::new(env!("CARGO_BIN_EXE_blockwise"));
+    let mut on_gpu = program();
     on_gpu.args(["--device", "gpu", "check", "one.ptx"]);
     Run::of(on_gpu.current_dir(folder.path())).refused("checks are made on the emulator");
-    let missing = Run::line(Path::new("."), "check").ends(2);
-    assert!(missing.stderr.contains("<PTX>"), "{missing:?}");
+}
+
+#[test]
+fn without_a_file_the_embedded_kernels_are_checked() {
+    let run = |line: &str| Run::line(Path::new("."), line);
+    run("check").refused("embedded:kernels.sm_80.ptx has several kernels: ");
+    let arguments = "--block 64 --arg slice:u32[64]=iota --arg u32[64]";
+    let clean = run(&format!(
+        "check --kernel reverse_direct_u32 {arguments} --schedules 2"
+    ))
+    .ends(0);
+    assert!(
+        clean.stdout.contains("reverse_direct_u32 in 3 schedules"),
+        "{clean:?}"
+    );
+    run("check --kernel reverse_direct_u32").refused("takes ");
 }

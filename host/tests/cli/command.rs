@@ -5,26 +5,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use blockwise::device::{PTX_FOLDER_VARIABLE, PtxSource};
 use serde_json::Value;
 
 /// The command, on the emulator: these tests are about files and messages, and are to say the same on every machine.
 pub(crate) fn blockwise<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blockwise"));
-    command
-        .args(["--device", "emulator"])
-        .args(arguments)
-        .env(PTX_FOLDER_VARIABLE, ptx_folder());
+    let mut command = program();
+    command.args(["--device", "emulator"]).args(arguments);
     command
 }
 
-/// The folder of the PTX that this test program finds, wherever it starts the command.
-pub(crate) fn ptx_folder() -> PathBuf {
-    let file = PtxSource::standard()
-        .select((9, 0))
-        .unwrap_or_else(|error| panic!("{error}; {}", error.hint().unwrap_or("no hint")));
-    let folder = file.path.parent().expect("a file lies in a folder");
-    folder.canonicalize().expect("it was just read")
+/// The command with the kernels that it embeds.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blockwise"));
+    command.env_remove("BLOCKWISE_PTX_DIR");
+    command
+}
+
+/// The embedded kernels' PTX with subtractions where this one adds, as a file in `folder`.
+pub(crate) fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
+    let ptx = kernels::KERNELS.files[0].text;
+    let entry = ptx.find(&format!(".entry {kernel}(")).expect("the kernel");
+    let (before, text) = ptx.split_at(entry);
+    let (body, after) = text.split_at(text.find(".visible").unwrap_or(text.len()));
+    let mutant = body.replace("\tadd.f32", "\tsub.f32");
+    assert_ne!(mutant, body, "the kernel adds");
+    let broken = folder.join("kernels.sm_80.ptx");
+    fs::write(&broken, [before, &mutant, after].concat()).expect("a file");
+    broken
 }
 
 /// What a run gave.
@@ -70,11 +77,7 @@ impl Run {
     #[track_caller]
     pub(crate) fn refused(&self, expected: &str) {
         assert_eq!(self.code, Some(2), "{self:?}");
-        let lines: Vec<&str> = self
-            .stderr
-            .lines()
-            .filter(|line| !line.starts_with("kernels from"))
-            .collect();
+        let lines: Vec<&str> = self.stderr.lines().collect();
         assert!(
             lines[0].starts_with("error: ") && lines[0].contains(expected),
             "`{expected}` is not in {self:?}"

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use blockwise::device::{Device, DeviceChoice, PTX_FOLDER_VARIABLE};
+use blockwise::Device;
 
-use crate::command::{Run, blockwise, names, ptx_folder, vector};
+use crate::command::{Run, blockwise, names, npy, program, vector, with_mistake};
 
 #[test]
 fn the_emulator_is_described() {
@@ -19,33 +19,67 @@ fn the_emulator_is_described() {
 
 #[test]
 fn a_gpu_that_is_asked_for_and_not_there_is_one_line() {
-    if Device::connect(DeviceChoice::Gpu).is_ok() {
+    if Device::gpu(0).is_ok() {
         let _ = writeln!(std::io::stderr(), "SKIPPED: no GPU: this machine has one");
         return;
     }
-    let gpu = |arguments: &[&str]| {
-        Run::of(
-            Command::new(env!("CARGO_BIN_EXE_blockwise"))
-                .args(["--device", "gpu"])
-                .args(arguments),
-        )
-    };
-    gpu(&["devices"]).refused("no CUDA GPU can be used");
-    gpu(&["demo", "shared"]).refused("no CUDA GPU can be used");
+    let gpu = |line: &str| Run::of(program().args(line.split_whitespace()));
+    gpu("devices --device gpu").refused("no CUDA GPU can be used");
+    gpu("demo shared --device gpu:3").refused("no CUDA GPU can be used");
 
     // Left to itself the command takes the emulator and says so.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
-    let run = Run::of(
-        Command::new(env!("CARGO_BIN_EXE_blockwise"))
-            .args(["sum", "x.npy"])
-            .current_dir(folder.path())
-            .env(PTX_FOLDER_VARIABLE, ptx_folder()),
-    )
-    .ends(0);
+    let run = Run::of(program().args(["sum", "x.npy"]).current_dir(folder.path())).ends(0);
     assert_eq!(run.stdout, "3\n");
     assert!(run.stderr.contains("using the emulator"), "{run:?}");
-    assert!(run.stderr.contains("kernels.sm_"), "{run:?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    let listed = Run::of(program().args(["devices", "--json"])).ends(0);
+    let listed = listed.json();
+    assert_eq!(listed["devices"][0]["device"], "emulator");
+    let missing = listed["missing"][0].as_str().expect("a reason");
+    assert!(missing.contains("no CUDA GPU can be used"), "{missing}");
+}
+
+#[test]
+fn a_copied_program_runs_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    std::fs::copy(env!("CARGO_BIN_EXE_blockwise"), &copy).expect("a copy");
+    let mut command = Command::new(&copy);
+    command.args(["demo", "shared", "--device", "emulator"]);
+    let run = Run::of(command.env_clear().current_dir(folder.path())).ends(0);
+    assert!(run.stdout.ends_with("checks passed\n"), "{run:?}");
+    assert_eq!(names(folder.path()), ["copy"]);
+}
+
+#[test]
+fn ptx_of_the_users_takes_the_embedded_kernels_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let data: Vec<u8> = [1.0_f32, 2.0].map(f32::to_le_bytes).concat();
+    let x = npy("'<f4'", "False", "(2,)", &data);
+    std::fs::write(at.join("x.npy"), x).unwrap();
+    let broken = with_mistake(at, "sum_tree_f32");
+    let sum = || {
+        let mut command = blockwise(["sum", "x.npy", "--kernel", "tree"]);
+        command.current_dir(at);
+        command
+    };
+    let embedded = Run::of(&mut sum()).ends(0);
+    assert_eq!((&*embedded.stdout, &*embedded.stderr), ("3\n", ""));
+    let own = [
+        Run::of(sum().arg("--ptx").arg(&broken)),
+        Run::of(sum().arg("--ptx").arg(at)),
+        Run::of(sum().env("BLOCKWISE_PTX_DIR", at)),
+    ];
+    for run in own {
+        assert_ne!(run.stdout, "3\n", "{run:?}");
+        assert!(run.stderr.starts_with("kernels from "), "{run:?}");
+    }
+    let empty = tempfile::tempdir().unwrap();
+    let refused = Run::of(sum().env("BLOCKWISE_PTX_DIR", empty.path()));
+    refused.refused(&empty.path().display().to_string());
 }
 
 #[test]

@@ -19,7 +19,13 @@ use cuda_std::prelude::*;
 ///
 /// # Safety
 /// The crate's rules; the block has exactly m ≥ 1 threads and the shared memory that size.
-#[kernel]
+#[kernel(require(
+    !taps.is_empty(),
+    block.x as usize == taps.len(),
+    shared_bytes as usize >= taps.len() * size_of::<f64>(),
+    signal.len() + taps.len() == output.len() + 1,
+    [grid.y, grid.z, block.y, block.z] == [1; 4]
+))]
 pub unsafe fn conv1d_block_per_output_f64(signal: &[f64], taps: &[f64], output: *mut f64) {
     let products = shared::dynamic_shared_mem::<f64>();
     let k = thread::thread_idx_x() as usize;

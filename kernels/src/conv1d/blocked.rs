@@ -24,7 +24,7 @@ use cuda_std::prelude::*;
 use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
 use super::steps::add_taps;
 use crate::number::Real;
-use crate::pack::{self, Pack};
+use crate::pack::{Pack, lanes};
 use crate::unroll::unrolled;
 
 /// Threads of a block.
@@ -38,7 +38,7 @@ pub const CHUNK: usize = 512;
 
 /// Outputs of a block's tile for elements of type `T`.
 pub const fn span<T>() -> usize {
-    THREADS as usize * PACKS * (pack::BYTES / size_of::<T>())
+    THREADS as usize * PACKS * lanes::<T>()
 }
 
 /// Bytes of static shared memory.
@@ -46,51 +46,51 @@ pub const fn shared_bytes<T>() -> usize {
     (span::<T>() + 2 * CHUNK) * size_of::<T>()
 }
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
-        ///
-        /// # Parameters
-        /// - `signal`: n samples. `taps`: m ≥ 1 taps. `output`: `output_len` elements.
-        /// - `offset`: see [the module](super).
-        ///
-        /// # Launch
-        /// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles.
-        ///
-        /// # Safety
-        /// The crate's rules; the block is as stated; `offset + output_len` does not overflow.
-        #[kernel(max_threads = 128, min_blocks = 6)]
-        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
-            const LANES: usize = pack::BYTES / size_of::<$t>();
-            const OUTPUTS: usize = PACKS * LANES;
-            // SAFETY: passed on to the caller; the arrays have the stated sizes.
-            unsafe {
-                let tile = shared_array![Pack<$t, LANES>; (span::<$t>() + CHUNK) / LANES];
-                let chunk = shared_array![Pack<$t, LANES>; CHUNK / LANES];
-                convolve::<$t, LANES, OUTPUTS>(
-                    signal, taps, output, output_len, offset, tile, chunk,
-                )
-            }
-        }
-    )*};
-}
-kernels! {
-    conv1d_blocked_f32: f32;
-    conv1d_blocked_f64: f64;
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the taps.
+///
+/// # Parameters
+/// - `signal`: n samples. `taps`: m ≥ 1 taps.
+/// - `offset`: see [the module](super).
+///
+/// # Launch
+/// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles.
+///
+/// # Safety
+/// The crate's rules; the block is as stated; there is a tap; `offset` plus the output's length does not overflow.
+#[kernel(
+    instances(f32, f64),
+    max_threads = 128,
+    min_blocks = 6,
+    require(
+        !taps.is_empty(),
+        block.x == THREADS,
+        offset.checked_add(output.len()).is_some(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn conv1d_blocked<T: Real>(signal: &[T], taps: &[T], output: *mut [T], offset: usize) {
+    const LANES: usize = lanes::<T>();
+    const OUTPUTS: usize = PACKS * LANES;
+    // SAFETY: passed on to the caller; the arrays have the stated sizes.
+    unsafe {
+        let tile = shared_array![Pack<T, LANES>; (span::<T>() + CHUNK) / LANES];
+        let chunk = shared_array![Pack<T, LANES>; CHUNK / LANES];
+        convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tile, chunk)
+    }
 }
 
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
     taps: &[T],
-    output: *mut T,
-    output_len: usize,
+    output: *mut [T],
     offset: usize,
     shared: *mut Pack<T, LANES>,
     chunk: *mut Pack<T, LANES>,
 ) {
     const GROUP: usize = THREADS as usize;
     const ROUNDS: usize = CHUNK / GROUP;
+    let (output, output_len) = (output.cast::<T>(), output.len());
     let thread = thread::thread_idx_x() as usize;
     let span = span::<T>();
     let whole = whole_tiles(

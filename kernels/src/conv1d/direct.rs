@@ -19,45 +19,34 @@ use crate::unroll::in_groups;
 /// Taps that a thread loads together, and their samples.
 const GROUP: usize = 16;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
-        ///
-        /// # Parameters
-        /// - `signal`: n samples. `taps`: m taps. `output`: `output_len` elements.
-        /// - `offset`: see [the module](super).
-        ///
-        /// # Launch
-        /// One-dimensional, any block; no shared memory. The grid strides over the outputs.
-        ///
-        /// # Safety
-        /// The crate's rules; `offset + output_len` does not overflow.
-        #[kernel]
-        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
-            // SAFETY: passed on to the caller.
-            unsafe { convolve(signal, taps, output, output_len, offset) }
-        }
-    )*};
-}
-kernels! {
-    conv1d_direct_f32: f32;
-    conv1d_direct_f64: f64;
-}
-
-#[inline(always)]
-unsafe fn convolve<T: Real>(
-    signal: &[T],
-    taps: &[T],
-    output: *mut T,
-    output_len: usize,
-    offset: usize,
-) {
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the taps.
+///
+/// # Parameters
+/// - `signal`: n samples. `taps`: m taps.
+/// - `offset`: see [the module](super).
+///
+/// # Launch
+/// One-dimensional, any block; no shared memory. The grid strides over the outputs.
+///
+/// # Safety
+/// The crate's rules; `offset` plus the output's length does not overflow.
+#[kernel(
+    instances(f32, f64),
+    require(
+        offset.checked_add(output.len()).is_some(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn conv1d_direct<T: Real>(signal: &[T], taps: &[T], output: *mut [T], offset: usize) {
     let threads = thread::block_dim_x() as usize;
     let stride = thread::grid_dim_x() as usize * threads;
     let mut i = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
-    while i < output_len {
+    while i < output.len() {
         // SAFETY: i is below the output's length, and no other thread has this i.
-        unsafe { output.add(i).write(convolve_one(signal, taps, i + offset)) };
+        unsafe {
+            let to = output.cast::<T>().add(i);
+            to.write(convolve_one(signal, taps, i + offset));
+        }
         i += stride;
     }
 }

@@ -26,39 +26,27 @@ use crate::unroll::in_groups;
 /// Taps that a thread loads together, and their samples.
 const GROUP: usize = 32;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
-        ///
-        /// # Parameters
-        /// - `signal`: n samples. `taps`: m ≥ 1 taps. `output`: `output_len` elements.
-        /// - `offset`: see [the module](super).
-        ///
-        /// # Launch
-        /// One-dimensional, any block; dynamic shared memory of `(block + m − 1) · size_of` bytes. The grid strides over the tiles.
-        ///
-        /// # Safety
-        /// The crate's rules; the shared memory has that size; `offset + output_len` does not overflow.
-        #[kernel]
-        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
-            // SAFETY: passed on to the caller.
-            unsafe { convolve(signal, taps, output, output_len, offset) }
-        }
-    )*};
-}
-kernels! {
-    conv1d_tiled_f32: f32;
-    conv1d_tiled_f64: f64;
-}
-
-#[inline(always)]
-unsafe fn convolve<T: Real>(
-    signal: &[T],
-    taps: &[T],
-    output: *mut T,
-    output_len: usize,
-    offset: usize,
-) {
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the taps.
+///
+/// # Parameters
+/// - `signal`: n samples. `taps`: m ≥ 1 taps.
+/// - `offset`: see [the module](super).
+///
+/// # Launch
+/// One-dimensional, any block; dynamic shared memory of `(block + m − 1) · size_of` bytes. The grid strides over the tiles.
+///
+/// # Safety
+/// The crate's rules; there is a tap, and the shared memory has that size; `offset` plus the output's length does not overflow.
+#[kernel(
+    instances(f32, f64),
+    require(
+        !taps.is_empty(),
+        shared_bytes as usize >= (block.x as usize + taps.len() - 1) * size_of::<T>(),
+        offset.checked_add(output.len()).is_some(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn conv1d_tiled<T: Real>(signal: &[T], taps: &[T], output: *mut [T], offset: usize) {
     let tile = shared::dynamic_shared_mem::<T>();
     let threads = thread::block_dim_x() as usize;
     let thread = thread::thread_idx_x() as usize;
@@ -66,7 +54,7 @@ unsafe fn convolve<T: Real>(
     let stride = thread::grid_dim_x() as usize * threads;
 
     let mut first = thread::block_idx_x() as usize * threads;
-    while first < output_len {
+    while first < output.len() {
         let start = (first + offset).wrapping_sub(halo);
         let mut slot = thread;
         while slot < threads + halo {
@@ -88,7 +76,7 @@ unsafe fn convolve<T: Real>(
         thread::sync_threads();
 
         let i = first + thread;
-        if i < output_len {
+        if i < output.len() {
             let mut sum = T::ZERO;
             in_groups::<GROUP>(taps_inside(i + offset, signal.len(), taps.len()), |k| {
                 // SAFETY: k is a tap, so thread + halo - k lies in 0..threads + halo; all slots have been written.
@@ -97,7 +85,7 @@ unsafe fn convolve<T: Real>(
                 sum = tap.mul_add(sample, sum);
             });
             // SAFETY: i is below the output's length, and no other thread has this i.
-            unsafe { output.add(i).write(sum) };
+            unsafe { output.cast::<T>().add(i).write(sum) };
         }
         first += stride;
         // Every thread's reads of this tile come before any thread's loads of the next one.

@@ -48,7 +48,7 @@ use cuda_std::prelude::*;
 use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
 use super::steps::{add_pack, add_taps};
 use crate::number::Real;
-use crate::pack::{self, Pack};
+use crate::pack::{self, Pack, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
@@ -77,10 +77,6 @@ const LANES_OF_A_WARP: u32 = 32;
 /// Tiles of a warp in shared memory.
 const STAGES: usize = 2;
 
-const fn lanes<T>() -> usize {
-    pack::BYTES / size_of::<T>()
-}
-
 /// Packs that hold the taps, wherever in the first pack they begin.
 const fn tap_packs<T>() -> usize {
     MAX_TAPS / lanes::<T>() + 1
@@ -91,50 +87,52 @@ const fn stage<T>() -> usize {
     tap_packs::<T>() + LANES_OF_A_WARP as usize * PACKS
 }
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for i in `0..output_len`, summed in the order of the taps.
-        ///
-        /// # Parameters
-        /// - `signal`: n samples. `taps`: m taps, 1 to [`MAX_TAPS`]. `output`: `output_len` elements.
-        /// - `offset`: see [the module](super).
-        ///
-        /// # Launch
-        /// One-dimensional, at most 2²⁹ blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for each.
-        ///
-        /// # Safety
-        /// The crate's rules; the block is as stated, and so is the number of taps; `offset + output_len` does not overflow.
-        #[kernel(max_threads = 128, min_blocks = 5)]
-        pub unsafe fn $name(signal: &[$t], taps: &[$t], output: *mut $t, output_len: usize, offset: usize) {
-            const LANES: usize = lanes::<$t>();
-            const OUTPUTS: usize = PACKS * LANES;
-            // SAFETY: passed on to the caller; the arrays have the stated sizes.
-            unsafe {
-                let tiles = shared_array![Pack<$t, LANES>; WARPS * STAGES * stage::<$t>()];
-                let shared_taps = shared_array![Pack<$t, LANES>; tap_packs::<$t>()];
-                convolve::<$t, LANES, OUTPUTS>(
-                    signal, taps, output, output_len, offset, tiles, shared_taps,
-                )
-            }
-        }
-    )*};
-}
-kernels! {
-    conv1d_window_f32: f32;
-    conv1d_window_f64: f64;
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the taps.
+///
+/// # Parameters
+/// - `signal`: n samples. `taps`: m taps, 1 to [`MAX_TAPS`].
+/// - `offset`: see [the module](super).
+///
+/// # Launch
+/// One-dimensional, at most 2²⁹ blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for
+/// each.
+///
+/// # Safety
+/// The crate's rules; the block is as stated, and so is the number of taps; `offset` plus the output's length does not overflow.
+#[kernel(
+    instances(f32, f64),
+    max_threads = 128,
+    min_blocks = 5,
+    require(
+        (1..=MAX_TAPS).contains(&taps.len()),
+        block.x == THREADS,
+        grid.x <= 1 << 29,
+        offset.checked_add(output.len()).is_some(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn conv1d_window<T: Real>(signal: &[T], taps: &[T], output: *mut [T], offset: usize) {
+    const LANES: usize = lanes::<T>();
+    const OUTPUTS: usize = PACKS * LANES;
+    // SAFETY: passed on to the caller; the arrays have the stated sizes.
+    unsafe {
+        let tiles = shared_array![Pack<T, LANES>; WARPS * STAGES * stage::<T>()];
+        let shared_taps = shared_array![Pack<T, LANES>; tap_packs::<T>()];
+        convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tiles, shared_taps)
+    }
 }
 
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
     taps: &[T],
-    output: *mut T,
-    output_len: usize,
+    output: *mut [T],
     offset: usize,
     tiles: *mut Pack<T, LANES>,
     shared_taps: *mut Pack<T, LANES>,
 ) {
     const GROUP: usize = LANES_OF_A_WARP as usize;
+    let (output, output_len) = (output.cast::<T>(), output.len());
     let thread = thread::thread_idx_x();
     let (warp, lane) = (thread / LANES_OF_A_WARP, thread % LANES_OF_A_WARP);
     let (span, lanes) = (span::<T>(), LANES as u32);

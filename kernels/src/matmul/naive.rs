@@ -20,32 +20,33 @@ use crate::unroll::in_groups;
 /// Elements of the inner dimension whose loads are under way together.
 const GROUP: usize = 16;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// C = A·B.
-        ///
-        /// # Parameters
-        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-        ///
-        /// # Launch
-        /// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE); x runs over columns, y over rows. The grid strides over both.
-        ///
-        /// # Safety
-        /// The crate's rules; the matrices have those sizes; the block is as stated.
-        #[kernel]
-        pub unsafe fn $name(a: &[$t], b: &[$t], c: *mut $t, rows: usize, inner: usize, cols: usize) {
-            // SAFETY: passed on to the caller.
-            unsafe { multiply(a, b, c, rows, inner, cols) }
-        }
-    )*};
-}
-kernels! {
-    matmul_naive_f32: f32;
-    matmul_naive_f64: f64;
-}
-
-#[inline(always)]
-unsafe fn multiply<T: Real>(a: &[T], b: &[T], c: *mut T, rows: usize, inner: usize, cols: usize) {
+/// C = A·B.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+///
+/// # Launch
+/// Blocks of [`TILE`] × [`TILE`]; x runs over columns, y over rows. The grid strides over both.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated.
+#[kernel(
+    instances(f32, f64),
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        [block.x, block.y, block.z, grid.z] == [TILE, TILE, 1, 1]
+    )
+)]
+pub unsafe fn matmul_naive<T: Real>(
+    a: &[T],
+    b: &[T],
+    c: *mut T,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+) {
     let tile = TILE as usize;
     let (x, y) = (
         thread::thread_idx_x() as usize,

@@ -45,59 +45,152 @@ pub(super) const fn columns(policy: &Policy) -> usize {
     policy.warp_cols / LANE_COLS
 }
 
-macro_rules! kernels {
-    ($($(#[$kernel:meta])* $name:ident: $tiles:expr;)*) => {$(
-        /// C = A·B.
-        ///
-        /// # Parameters
-        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-        /// - `unless`: null, or two ranges: nothing is done when they [fit](super::split::fits), for then [`tensor`](super::tensor) has done it.
-        ///
-        /// # Launch
-        /// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`] says; the grid strides over the tiles
-        /// of C.
-        ///
-        /// # Safety
-        /// The crate's rules; the matrices have those sizes; the block is as stated; the instance [fits](Tiles::fit) the columns, and if it moves
-        /// vectors, B and C begin at multiples of 16 bytes.
-        $(#[$kernel])*
-        pub unsafe fn $name(
-            a: &[f32],
-            b: &[f32],
-            c: *mut f32,
-            rows: usize,
-            inner: usize,
-            cols: usize,
-            unless: *const [[u32; RANGE_WORDS]; 2],
-        ) {
-            const POLICY: Policy = $tiles.policy();
-            const COLS: usize = columns(&POLICY);
-            const AHEAD: u32 = POLICY.stages as u32 - 2;
-            // SAFETY: the ranges are there, or null.
-            if unsafe { unless.as_ref() }.is_some_and(|&ranges| fits(ranges, inner)) {
-                return;
-            }
-            let of = Operands {
-                a,
-                b,
-                rows,
-                inner,
-                cols,
-                pitch_a: inner,
-                pitch_b: cols,
-            };
-            // SAFETY: passed on to the caller.
-            unsafe { multiply::<COLS, { COLS / VECTOR }, AHEAD>(POLICY, of, c) }
-        }
-    )*};
+/// Vectors of columns of C that a thread owns.
+pub(super) const fn vectors(policy: &Policy) -> usize {
+    columns(policy) / VECTOR
 }
-kernels! {
-    #[kernel(max_threads = 256, min_blocks = 1)]
-    matmul_pipelined_f32: Tiles::Wide;
-    #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_tall_f32: Tiles::Tall;
-    #[kernel(max_threads = 128, min_blocks = 3)]
-    matmul_pipelined_ragged_f32: Tiles::Ragged;
+
+/// Groups of copies that are under way beside the next step's.
+pub(super) const fn ahead(policy: &Policy) -> u32 {
+    policy.stages as u32 - 2
+}
+
+/// C = A·B with [`Tiles::Wide`].
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+/// - `unless`: null, or two ranges of [`RANGE_WORDS`]: nothing is done when they [fit](super::split::fits), for then
+///   [`tensor`](super::tensor) has done it.
+///
+/// # Launch
+/// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`] says; the grid strides over the tiles
+/// of C.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated; the instance [fits](Tiles::fit) the columns, and if it moves
+/// vectors, B and C begin at multiples of 16 bytes.
+#[kernel(
+    max_threads = 256,
+    min_blocks = 1,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        Tiles::Wide.fit(cols),
+        unless.len() == 2 * RANGE_WORDS,
+        [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Wide.policy().threads(), 1, 1],
+        shared_bytes as usize >= Tiles::Wide.policy().shared_bytes(),
+        grid.z == 1
+    )
+)]
+pub unsafe fn matmul_pipelined_f32(
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    unless: *const u32,
+) {
+    const POLICY: Policy = Tiles::Wide.policy();
+    let of = Operands::packed(a, b, [rows, inner, cols]);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
+            POLICY, of, c, unless,
+        )
+    }
+}
+
+/// As [`matmul_pipelined_f32`](struct@matmul_pipelined_f32), with [`Tiles::Tall`].
+///
+/// # Safety
+/// As there.
+#[kernel(
+    max_threads = 128,
+    min_blocks = 3,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        Tiles::Tall.fit(cols),
+        unless.len() == 2 * RANGE_WORDS,
+        [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Tall.policy().threads(), 1, 1],
+        shared_bytes as usize >= Tiles::Tall.policy().shared_bytes(),
+        grid.z == 1
+    )
+)]
+pub unsafe fn matmul_pipelined_tall_f32(
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    unless: *const u32,
+) {
+    const POLICY: Policy = Tiles::Tall.policy();
+    let of = Operands::packed(a, b, [rows, inner, cols]);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
+            POLICY, of, c, unless,
+        )
+    }
+}
+
+/// As [`matmul_pipelined_f32`](struct@matmul_pipelined_f32), with [`Tiles::Ragged`].
+///
+/// # Safety
+/// As there.
+#[kernel(
+    max_threads = 128,
+    min_blocks = 3,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        unless.len() == 2 * RANGE_WORDS,
+        [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Ragged.policy().threads(), 1, 1],
+        shared_bytes as usize >= Tiles::Ragged.policy().shared_bytes(),
+        grid.z == 1
+    )
+)]
+pub unsafe fn matmul_pipelined_ragged_f32(
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    unless: *const u32,
+) {
+    const POLICY: Policy = Tiles::Ragged.policy();
+    let of = Operands::packed(a, b, [rows, inner, cols]);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
+            POLICY, of, c, unless,
+        )
+    }
+}
+
+/// # Safety
+/// As for [`multiply`]; `unless` is as for the kernels.
+#[inline(always)]
+unsafe fn multiply_unless<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
+    policy: Policy,
+    of: Operands<'_>,
+    c: *mut f32,
+    unless: *const u32,
+) {
+    // SAFETY: the ranges are there, or null.
+    let ranges = unsafe { unless.cast::<[[u32; RANGE_WORDS]; 2]>().as_ref() };
+    if ranges.is_some_and(|&ranges| fits(ranges, of.inner)) {
+        return;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { multiply::<COLS, WIDE, AHEAD>(policy, of, c) }
 }
 
 /// # Safety

@@ -11,8 +11,8 @@
 
 use cuda_std::prelude::*;
 
-use super::pipelined::{columns, multiply};
-use super::policy::{PITCHED, VECTOR, pitch};
+use super::pipelined::{ahead, columns, multiply, vectors};
+use super::policy::{PITCHED, pitch};
 use super::stage::Operands;
 use crate::unroll::unrolled;
 
@@ -33,7 +33,13 @@ pub const ITEMS: usize = 4;
 ///
 /// # Safety
 /// The crate's rules; the matrices have those sizes; the block is as stated, and z has two blocks.
-#[kernel]
+#[kernel(require(
+    rows.checked_mul(inner) == Some(a.len()),
+    inner.checked_mul(cols) == Some(b.len()),
+    rows.checked_mul(pitch(inner)) == Some(of_a.len()),
+    inner.checked_mul(pitch(cols)) == Some(of_b.len()),
+    [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 2]
+))]
 pub unsafe fn matmul_pitch_f32(
     a: &[f32],
     b: &[f32],
@@ -63,7 +69,18 @@ pub unsafe fn matmul_pitch_f32(
 ///
 /// # Safety
 /// The crate's rules; the copies and C have those sizes, and the copies begin at multiples of 16 bytes; the block is as stated.
-#[kernel(max_threads = 128, min_blocks = 3)]
+#[kernel(
+    max_threads = 128,
+    min_blocks = 3,
+    require(
+        rows.checked_mul(pitch(inner)) == Some(a.len()),
+        inner.checked_mul(pitch(cols)) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        [block.x as usize, block.y as usize, block.z as usize] == [PITCHED.threads(), 1, 1],
+        shared_bytes as usize >= PITCHED.shared_bytes(),
+        grid.z == 1
+    )
+)]
 pub unsafe fn matmul_pipelined_pitched_f32(
     a: &[f32],
     b: &[f32],
@@ -72,8 +89,6 @@ pub unsafe fn matmul_pipelined_pitched_f32(
     inner: usize,
     cols: usize,
 ) {
-    const COLS: usize = columns(&PITCHED);
-    const AHEAD: u32 = PITCHED.stages as u32 - 2;
     let of = Operands {
         a,
         b,
@@ -84,7 +99,11 @@ pub unsafe fn matmul_pipelined_pitched_f32(
         pitch_b: pitch(cols),
     };
     // SAFETY: passed on to the caller.
-    unsafe { multiply::<COLS, { COLS / VECTOR }, AHEAD>(PITCHED, of, c) }
+    unsafe {
+        multiply::<{ columns(&PITCHED) }, { vectors(&PITCHED) }, { ahead(&PITCHED) }>(
+            PITCHED, of, c,
+        )
+    }
 }
 
 /// # Safety

@@ -145,15 +145,6 @@ impl Tiles {
     pub const fn fit(self, cols: usize) -> bool {
         cols.is_multiple_of(self.policy().vector)
     }
-
-    /// What the kernels' names have behind `pipelined`.
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Wide => "",
-            Self::Tall => "_tall",
-            Self::Ragged => "_ragged",
-        }
-    }
 }
 
 /// The instance of [`pipelined`](super::pipelined) for operands that [`pitched`](super::pitched) has copied. At 4093 × 4099 × 4111 tiles of 128 × 128 are

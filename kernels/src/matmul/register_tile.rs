@@ -40,40 +40,35 @@ const LOADS: usize = (SIDE * DEPTH / (TILE * TILE)) as usize;
 const ROWS_A: usize = (TILE * TILE / DEPTH) as usize;
 const ROWS_B: usize = (TILE * TILE / SIDE) as usize;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// C = A·B.
-        ///
-        /// # Parameters
-        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-        ///
-        /// # Launch
-        /// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE), each for [`SIDE`] × [`SIDE`] elements; x runs over columns, y over rows. The
-        /// grid strides over both.
-        ///
-        /// # Safety
-        /// The crate's rules; the matrices have those sizes; the block is as stated.
-        #[kernel]
-        pub unsafe fn $name(a: &[$t], b: &[$t], c: *mut $t, rows: usize, inner: usize, cols: usize) {
-            let tiles = (shared_array![$t; AREA], shared_array![$t; AREA]);
-            // SAFETY: passed on to the caller.
-            unsafe { multiply(a, b, c, [rows, inner, cols], tiles) }
-        }
-    )*};
-}
-kernels! {
-    matmul_register_tile_f32: f32;
-    matmul_register_tile_f64: f64;
-}
-
-#[inline(always)]
-unsafe fn multiply<T: Real>(
+/// C = A·B.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+///
+/// # Launch
+/// Blocks of [`TILE`] × [`TILE`], each for [`SIDE`] × [`SIDE`] elements; x runs over columns, y over rows. The
+/// grid strides over both.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated.
+#[kernel(
+    instances(f32, f64),
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        [block.x, block.y, block.z, grid.z] == [TILE, TILE, 1, 1]
+    )
+)]
+pub unsafe fn matmul_register_tile<T: Real>(
     a: &[T],
     b: &[T],
     c: *mut T,
-    [rows, inner, cols]: [usize; 3],
-    (tile_a, tile_b): (*mut T, *mut T),
+    rows: usize,
+    inner: usize,
+    cols: usize,
 ) {
+    let (tile_a, tile_b) = (shared_array![T; AREA], shared_array![T; AREA]);
     let (tile, side, depth) = (TILE as usize, SIDE as usize, DEPTH as usize);
     let (x, y) = (
         thread::thread_idx_x() as usize,

@@ -73,11 +73,17 @@ fn nearest(x: f32) -> u32 {
     bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) & 0xFFFF_0000
 }
 
+/// Words of the tiles of an operand with so many rows of A, or columns of B; `None` when they are too many to count.
+pub fn words(side: usize, inner: usize) -> Option<usize> {
+    let tiles = side.div_ceil(SIDE).checked_mul(inner.div_ceil(DEPTH))?;
+    tiles.checked_mul(TILE_WORDS)
+}
+
 /// Splits A and B.
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements.
-/// - `a_tiles`, `b_tiles`: [`TILE_WORDS`] for each tile, aligned to 16 bytes.
+/// - `a_tiles`, `b_tiles`: their [`words`], aligned to 16 bytes.
 /// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set.
 ///
 /// # Launch
@@ -86,7 +92,14 @@ fn nearest(x: f32) -> u32 {
 ///
 /// # Safety
 /// The crate's rules; the matrices have those sizes; the block is as stated, and z has two blocks.
-#[kernel]
+#[kernel(require(
+    rows.checked_mul(inner) == Some(a.len()),
+    inner.checked_mul(cols) == Some(b.len()),
+    words(rows, inner) == Some(a_tiles.len()),
+    words(cols, inner) == Some(b_tiles.len()),
+    ranges.len() == 2 * RANGE_WORDS,
+    [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 2]
+))]
 #[allow(
     clippy::too_many_arguments,
     reason = "two operands, three outputs, three extents"

@@ -29,6 +29,22 @@ pub(super) struct Operands<'a> {
     pub(super) pitch_b: usize,
 }
 
+impl<'a> Operands<'a> {
+    /// Matrices whose rows follow each other without a gap.
+    #[inline(always)]
+    pub(super) fn packed(a: &'a [f32], b: &'a [f32], [rows, inner, cols]: [usize; 3]) -> Self {
+        Operands {
+            a,
+            b,
+            rows,
+            inner,
+            cols,
+            pitch_a: inner,
+            pitch_b: cols,
+        }
+    }
+}
+
 /// One thread's share of the copies for one tile of C.
 pub(super) struct Copies<'a> {
     policy: Policy,

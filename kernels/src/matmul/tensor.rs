@@ -74,7 +74,7 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
 /// C = A·B from split operands, if their ranges allow it.
 ///
 /// # Parameters
-/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them. `ranges`: the ranges of both, A's first.
+/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them. `ranges`: [`RANGE_WORDS`] for A, then for B.
 /// - `c`: C, `rows · cols` elements.
 ///
 /// # Launch
@@ -82,18 +82,31 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
 ///
 /// # Safety
 /// The crate's rules; operands and C have these extents; the block is as stated.
-#[kernel(max_threads = 384, min_blocks = 1)]
+#[kernel(
+    max_threads = 384,
+    min_blocks = 1,
+    require(
+        super::split::words(rows, inner) == Some(a.len()),
+        super::split::words(cols, inner) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        ranges.len() == 2 * RANGE_WORDS,
+        block.x == THREADS,
+        shared_bytes as usize >= SHARED_BYTES,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
 pub unsafe fn matmul_tensor_f32(
     a: *const u32,
     b: *const u32,
-    ranges: *const [[u32; RANGE_WORDS]; 2],
+    ranges: *const u32,
     c: *mut f32,
     rows: usize,
     inner: usize,
     cols: usize,
 ) {
     // SAFETY: there are two ranges.
-    if !fits(unsafe { ranges.read() }, inner) {
+    let ranges = unsafe { ranges.cast::<[[u32; RANGE_WORDS]; 2]>().read() };
+    if !fits(ranges, inner) {
         return;
     }
     let t = thread::thread_idx_x() as usize;

@@ -19,46 +19,34 @@ use crate::number::Real;
 /// Elements of a tile.
 const AREA: usize = (TILE * TILE) as usize;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
-        /// C = A·B.
-        ///
-        /// # Parameters
-        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-        ///
-        /// # Launch
-        /// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE); x runs over columns, y over rows. The grid strides over both.
-        ///
-        /// # Safety
-        /// The crate's rules; the matrices have those sizes; the block is as stated.
-        #[kernel]
-        pub unsafe fn $name(a: &[$t], b: &[$t], c: *mut $t, rows: usize, inner: usize, cols: usize) {
-            let (tile_a, tile_b) = (shared_array![$t; AREA], shared_array![$t; AREA]);
-            // SAFETY: passed on to the caller.
-            unsafe { multiply(a, b, c, rows, inner, cols, tile_a, tile_b) }
-        }
-    )*};
-}
-kernels! {
-    matmul_tiled_f32: f32;
-    matmul_tiled_f64: f64;
-}
-
-#[inline(always)]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the kernel's own parameters and its two shared arrays"
+/// C = A·B.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+///
+/// # Launch
+/// Blocks of [`TILE`] × [`TILE`]; x runs over columns, y over rows. The grid strides over both.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated.
+#[kernel(
+    instances(f32, f64),
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        [block.x, block.y, block.z, grid.z] == [TILE, TILE, 1, 1]
+    )
 )]
-unsafe fn multiply<T: Real>(
+pub unsafe fn matmul_tiled<T: Real>(
     a: &[T],
     b: &[T],
     c: *mut T,
     rows: usize,
     inner: usize,
     cols: usize,
-    tile_a: *mut T,
-    tile_b: *mut T,
 ) {
+    let (tile_a, tile_b) = (shared_array![T; AREA], shared_array![T; AREA]);
     let tile = TILE as usize;
     let (x, y) = (
         thread::thread_idx_x() as usize,

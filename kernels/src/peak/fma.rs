@@ -35,7 +35,10 @@ pub const THREADS: u32 = 256;
 ///
 /// # Safety
 /// The crate's rules; the output has that length.
-#[kernel]
+#[kernel(require(
+    Some(output.len()) == (grid.x as usize).checked_mul(block.x as usize),
+    [grid.y, grid.z, block.y, block.z] == [1; 4]
+))]
 pub unsafe fn peak_fma_f32(output: *mut f32, rounds: usize) {
     let thread = thread::block_idx_x() as usize * thread::block_dim_x() as usize
         + thread::thread_idx_x() as usize;

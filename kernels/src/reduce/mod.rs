@@ -5,15 +5,20 @@
 //! step differs: [`interleaved`] does it in shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers.
 //! Then the first step is made faster, in [`wide`], and the last one done on the device, in [`single`].
 //!
+//! The sum, the minimum and the maximum are instances of one kernel, by an [`Op`]; the dot product is a kernel of its own.
+//!
 //! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without elements contributes those. NaN wins,
 //! as in NumPy.
 
 pub mod interleaved;
+mod op;
 pub mod policy;
 pub mod shuffle;
 pub mod single;
 pub mod tree;
 pub mod wide;
+
+pub use op::{Max, Min, Op, Sum};
 
 use cuda_std::prelude::*;
 
@@ -81,10 +86,10 @@ unsafe fn dot_share<T: Scalar>(a: &[T], b: &[T]) -> T {
 
 /// This thread's share of a fold of `input`.
 #[inline(always)]
-fn share<T: Scalar>(input: &[T], start: T, op: fn(T, T) -> T) -> T {
+fn share<T: Scalar, O: Op>(input: &[T]) -> T {
     // SAFETY: i is below the length.
     let load = |i: usize| unsafe { *input.get_unchecked(i) };
-    grid_stride(input.len(), start, load, op)
+    grid_stride(input.len(), O::identity(), load, O::apply)
 }
 
 /// Thread 0 writes its block's result.
@@ -98,75 +103,3 @@ unsafe fn write_partial<T>(partials: *mut T, value: T) {
         unsafe { partials.add(thread::block_idx_x() as usize).write(value) };
     }
 }
-
-/// The kernels of one way to combine a block: `combine(value, identity, op)` gives thread 0 the block's result.
-macro_rules! reductions {
-    ($combine:ident, $launch:literal; $($t:ident: $dot:ident $sum:ident $min:ident $max:ident;)*) => {$(
-        /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
-        ///
-        /// # Parameters
-        /// - `a`, `b`: n elements each. `partials`: one element for each block.
-        ///
-        /// # Launch
-        #[doc = $launch]
-        ///
-        /// # Safety
-        /// The crate's rules; `b` is as long as `a`; the launch is as stated.
-        #[kernel]
-        pub unsafe fn $dot(a: &[$t], b: &[$t], partials: *mut $t) {
-            // SAFETY: passed on to the caller.
-            unsafe { write_partial(partials, $combine(dot_share(a, b), $t::ZERO, $t::add)) }
-        }
-
-        /// partials\[block\] = the block's share of Σ input\[i\].
-        ///
-        /// # Parameters
-        /// - `input`: n elements. `partials`: one element for each block.
-        ///
-        /// # Launch
-        #[doc = $launch]
-        ///
-        /// # Safety
-        /// The crate's rules; the launch is as stated.
-        #[kernel]
-        pub unsafe fn $sum(input: &[$t], partials: *mut $t) {
-            // SAFETY: passed on to the caller.
-            unsafe { write_partial(partials, $combine(share(input, $t::ZERO, $t::add), $t::ZERO, $t::add)) }
-        }
-
-        /// partials\[block\] = the smallest element of the block's share; NaN if there is one.
-        ///
-        /// # Parameters
-        /// - `input`: n elements. `partials`: one element for each block.
-        ///
-        /// # Launch
-        #[doc = $launch]
-        ///
-        /// # Safety
-        /// The crate's rules; the launch is as stated.
-        #[kernel]
-        pub unsafe fn $min(input: &[$t], partials: *mut $t) {
-            let min = <$t as Scalar>::min;
-            // SAFETY: passed on to the caller.
-            unsafe { write_partial(partials, $combine(share(input, $t::HIGHEST, min), $t::HIGHEST, min)) }
-        }
-
-        /// partials\[block\] = the largest element of the block's share; NaN if there is one.
-        ///
-        /// # Parameters
-        /// - `input`: n elements. `partials`: one element for each block.
-        ///
-        /// # Launch
-        #[doc = $launch]
-        ///
-        /// # Safety
-        /// The crate's rules; the launch is as stated.
-        #[kernel]
-        pub unsafe fn $max(input: &[$t], partials: *mut $t) {
-            let max = <$t as Scalar>::max;
-            // SAFETY: passed on to the caller.
-            unsafe { write_partial(partials, $combine(share(input, $t::LOWEST, max), $t::LOWEST, max)) }
-        }
-    )*};
-}
-use reductions;

@@ -32,14 +32,6 @@ impl InFlight {
             Self::Eight => 8,
         }
     }
-
-    /// What the kernels' names have behind `single`.
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Four => "",
-            Self::Eight => "8",
-        }
-    }
 }
 
 /// A row of the table: the policy for operands of up to so many bytes.

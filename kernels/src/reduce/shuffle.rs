@@ -18,18 +18,59 @@
 
 use cuda_std::prelude::*;
 
-use super::{dot_share, reductions, share, write_partial};
+use super::{Max, Min, Op, Sum, dot_share, share, write_partial};
 use crate::number::Scalar;
 
 /// Lanes of a warp, and the most warps of a block.
 pub(super) const WARP: u32 = 32;
 
-reductions! {
-    shuffle,
-    "One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.";
-    i64: dot_shuffle_i64 sum_shuffle_i64 min_shuffle_i64 max_shuffle_i64;
-    f32: dot_shuffle_f32 sum_shuffle_f32 min_shuffle_f32 max_shuffle_f32;
-    f64: dot_shuffle_f64 sum_shuffle_f64 min_shuffle_f64 max_shuffle_f64;
+/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
+///
+/// # Parameters
+/// - `a`, `b`: n elements each. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+///
+/// # Safety
+/// The crate's rules; `b` is as long as `a`; the launch is as stated.
+#[kernel(
+    instances(i64, f32, f64),
+    require(
+        a.len() == b.len(),
+        partials.len() >= grid.x as usize,
+        block.x % 32 == 0,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn dot_shuffle<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
+    // SAFETY: passed on to the caller.
+    unsafe { write_partial(partials, shuffle::<T, Sum>(dot_share(a, b))) }
+}
+
+/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the largest element. Of the latter NaN,
+/// if there is one.
+///
+/// # Parameters
+/// - `input`: n elements. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+///
+/// # Safety
+/// The crate's rules; the launch is as stated.
+#[kernel(
+    instances((i64 | f32 | f64, Sum | Min | Max)),
+    name = "{O}_shuffle_{T}",
+    require(
+        partials.len() >= grid.x as usize,
+        block.x % 32 == 0,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn fold_shuffle<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
+    // SAFETY: passed on to the caller.
+    unsafe { write_partial(partials, shuffle::<T, O>(share::<T, O>(input))) }
 }
 
 /// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
@@ -37,18 +78,14 @@ reductions! {
 /// # Safety
 /// All threads of the block call it, and they form whole warps. Between two calls stands a barrier.
 #[inline(always)]
-pub(super) unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
-    value: T,
-    identity: T,
-    op: fn(T, T) -> T,
-) -> T {
+pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
     // Words of 64 bits instead of T: a static cannot depend on a type parameter.
     let slots = shared_array![u64; WARP as usize].cast::<T>();
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % WARP, thread / WARP);
     // SAFETY: whole warps are here, so every lane in each mask is.
     unsafe {
-        let value = combine_warp(value, op);
+        let value = combine_warp::<T, O>(value);
         if lane == 0 {
             slots.add(warp as usize).write(value);
         }
@@ -61,9 +98,9 @@ pub(super) unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
         let value = if lane < warps {
             slots.add(lane as usize).read()
         } else {
-            identity
+            O::identity()
         };
-        combine_warp(value, op)
+        combine_warp::<T, O>(value)
     }
 }
 
@@ -72,15 +109,12 @@ pub(super) unsafe fn shuffle<T: Scalar + warp::WarpShuffleValue>(
 /// # Safety
 /// All 32 lanes call it.
 #[inline(always)]
-pub(super) unsafe fn combine_warp<T: Scalar + warp::WarpShuffleValue>(
-    mut value: T,
-    op: fn(T, T) -> T,
-) -> T {
+pub(super) unsafe fn combine_warp<T: Scalar, O: Op>(mut value: T) -> T {
     let mut delta = WARP / 2;
     while delta > 0 {
         // SAFETY: the caller's promise.
         let (other, _) = unsafe { warp::warp_shuffle_down(u32::MAX, value, delta, WARP) };
-        value = op(value, other);
+        value = O::apply(value, other);
         delta /= 2;
     }
     value

@@ -21,23 +21,64 @@
 
 use cuda_std::prelude::*;
 
-use super::{dot_share, reductions, share, write_partial};
+use super::{Max, Min, Op, Sum, dot_share, share, write_partial};
 use crate::number::Scalar;
 
-reductions! {
-    tree,
-    "One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes. Any grid.";
-    i64: dot_tree_i64 sum_tree_i64 min_tree_i64 max_tree_i64;
-    f32: dot_tree_f32 sum_tree_f32 min_tree_f32 max_tree_f32;
-    f64: dot_tree_f64 sum_tree_f64 min_tree_f64 max_tree_f64;
+/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
+///
+/// # Parameters
+/// - `a`, `b`: n elements each. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes. Any grid.
+///
+/// # Safety
+/// The crate's rules; `b` is as long as `a`; the launch is as stated.
+#[kernel(
+    instances(i64, f32, f64),
+    require(
+        a.len() == b.len(),
+        partials.len() >= grid.x as usize,
+        shared_bytes as usize >= block.x as usize * size_of::<T>(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn dot_tree<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
+    // SAFETY: passed on to the caller.
+    unsafe { write_partial(partials, tree::<T, Sum>(dot_share(a, b))) }
 }
 
-/// Combines the values of all threads of the block; thread 0 gets the result, the others `identity`.
+/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the largest element. Of the latter NaN,
+/// if there is one.
+///
+/// # Parameters
+/// - `input`: n elements. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes. Any grid.
+///
+/// # Safety
+/// The crate's rules; the launch is as stated.
+#[kernel(
+    instances((i64 | f32 | f64, Sum | Min | Max)),
+    name = "{O}_tree_{T}",
+    require(
+        partials.len() >= grid.x as usize,
+        shared_bytes as usize >= block.x as usize * size_of::<T>(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn fold_tree<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
+    // SAFETY: passed on to the caller.
+    unsafe { write_partial(partials, tree::<T, O>(share::<T, O>(input))) }
+}
+
+/// Combines the values of all threads of the block; thread 0 gets the result, the others the identity.
 ///
 /// # Safety
 /// All threads of the block call it, with a slot of dynamic shared memory for each; it is called once in a kernel.
 #[inline(always)]
-unsafe fn tree<T: Scalar>(value: T, identity: T, op: fn(T, T) -> T) -> T {
+unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
     let slots = shared::dynamic_shared_mem::<T>();
     let thread = thread::thread_idx_x();
     let mut active = thread::block_dim_x();
@@ -51,11 +92,15 @@ unsafe fn tree<T: Scalar>(value: T, identity: T, op: fn(T, T) -> T) -> T {
             let half = active.div_ceil(2);
             if thread < active - half {
                 // Reads the upper half, which nobody writes in this round, and its own slot.
-                slot.write(op(slot.read(), slot.add(half as usize).read()));
+                slot.write(O::apply(slot.read(), slot.add(half as usize).read()));
             }
             active = half;
         }
         // The last write to slot 0 is thread 0's own: it needs no barrier, any other reader would.
-        if thread == 0 { slots.read() } else { identity }
+        if thread == 0 {
+            slots.read()
+        } else {
+            O::identity()
+        }
     }
 }

@@ -21,104 +21,116 @@ use cuda_std::prelude::*;
 
 use super::policy::InFlight;
 use super::shuffle::shuffle;
-use super::{grid_stride, reductions, write_partial};
+use super::{Max, Min, Op, Sum, grid_stride, write_partial};
 use crate::number::Scalar;
-use crate::pack::{BYTES, Pack, elements_before};
+use crate::pack::{BYTES, Pack, elements_before, lanes};
 use crate::unroll::unrolled;
 
 const IN_FLIGHT: usize = InFlight::Four.packs();
 
-reductions! {
-    shuffle,
-    "One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.";
-    i64: dot_wide_i64 sum_wide_i64 min_wide_i64 max_wide_i64;
-    f32: dot_wide_f32 sum_wide_f32 min_wide_f32 max_wide_f32;
-    f64: dot_wide_f64 sum_wide_f64 min_wide_f64 max_wide_f64;
-}
-
-#[inline(always)]
-unsafe fn dot_share<T: Packed>(a: &[T], b: &[T]) -> T {
+/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
+///
+/// # Parameters
+/// - `a`, `b`: n elements each. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+///
+/// # Safety
+/// The crate's rules; `b` is as long as `a`; the launch is as stated.
+#[kernel(
+    instances(i64, f32, f64),
+    require(
+        a.len() == b.len(),
+        partials.len() >= grid.x as usize,
+        block.x % 32 == 0,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn dot_wide<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
     // SAFETY: passed on to the caller.
-    unsafe { dot_share_by::<T, IN_FLIGHT>(a, b) }
+    unsafe {
+        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
+        write_partial(partials, shuffle::<T, Sum>(sum));
+    }
 }
 
-#[inline(always)]
-fn share<T: Packed>(input: &[T], start: T, op: fn(T, T) -> T) -> T {
-    share_by::<T, IN_FLIGHT>(input, start, op)
+/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the largest element. Of the latter NaN,
+/// if there is one.
+///
+/// # Parameters
+/// - `input`: n elements. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+///
+/// # Safety
+/// The crate's rules; the launch is as stated.
+#[kernel(
+    instances((i64 | f32 | f64, Sum | Min | Max)),
+    name = "{O}_wide_{T}",
+    require(
+        partials.len() >= grid.x as usize,
+        block.x % 32 == 0,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn fold_wide<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input);
+        write_partial(partials, shuffle::<T, O>(value));
+    }
 }
-
-/// A type whose elements fill a pack.
-pub(super) trait Packed: Scalar {
-    /// Folds this thread's share of `0..len`, with so many packs under way; `fold` gets an element of each operand.
-    ///
-    /// # Safety
-    /// Every operand has `len` elements.
-    unsafe fn fold_share<const OPERANDS: usize, const IN_FLIGHT: usize>(
-        operands: [*const Self; OPERANDS],
-        len: usize,
-        start: Self,
-        fold: impl Fn(Self, [Self; OPERANDS]) -> Self,
-        op: fn(Self, Self) -> Self,
-    ) -> Self;
-}
-
-macro_rules! packed {
-    ($($t:ident)*) => {$(
-        impl Packed for $t {
-            #[inline(always)]
-            unsafe fn fold_share<const OPERANDS: usize, const IN_FLIGHT: usize>(
-                operands: [*const Self; OPERANDS],
-                len: usize,
-                start: Self,
-                fold: impl Fn(Self, [Self; OPERANDS]) -> Self,
-                op: fn(Self, Self) -> Self,
-            ) -> Self {
-                const LANES: usize = BYTES / size_of::<$t>();
-                // SAFETY: passed on to the caller.
-                unsafe { fold_packs::<$t, LANES, OPERANDS, IN_FLIGHT>(operands, len, start, fold, op) }
-            }
-        }
-    )*};
-}
-packed!(i64 f32 f64);
 
 /// This thread's share of Σ a\[i\]·b\[i\], with so many packs of each under way.
 ///
 /// # Safety
 /// `b` is at least as long as `a`.
 #[inline(always)]
-pub(super) unsafe fn dot_share_by<T: Packed, const IN_FLIGHT: usize>(a: &[T], b: &[T]) -> T {
+pub(super) unsafe fn dot_share<T: Scalar, const LANES: usize, const IN_FLIGHT: usize>(
+    a: &[T],
+    b: &[T],
+) -> T {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add(y, sum);
     // SAFETY: passed on to the caller.
-    unsafe { T::fold_share::<2, IN_FLIGHT>(operands, a.len(), T::ZERO, fold, T::add) }
+    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold) }
 }
 
 /// This thread's share of a fold of `input`, with so many packs under way.
 #[inline(always)]
-pub(super) fn share_by<T: Packed, const IN_FLIGHT: usize>(
+pub(super) fn share<T: Scalar, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
-    start: T,
-    op: fn(T, T) -> T,
 ) -> T {
-    let fold = |value, [x]: [T; 1]| op(value, x);
+    let fold = |value, [x]: [T; 1]| O::apply(value, x);
     // SAFETY: the operand is as long as it is.
-    unsafe { T::fold_share::<1, IN_FLIGHT>([input.as_ptr()], input.len(), start, fold, op) }
+    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold) }
 }
 
+/// Folds this thread's share of `0..len`, with so many packs under way; `fold` gets an element of each operand.
+///
+/// # Safety
+/// Every operand has `len` elements.
 #[inline(always)]
 unsafe fn fold_packs<
     T: Scalar,
+    O: Op,
     const LANES: usize,
     const OPERANDS: usize,
     const IN_FLIGHT: usize,
 >(
     operands: [*const T; OPERANDS],
     len: usize,
-    start: T,
     fold: impl Fn(T, [T; OPERANDS]) -> T,
-    op: fn(T, T) -> T,
 ) -> T {
+    const {
+        assert!(
+            size_of::<T>() * LANES == BYTES,
+            "no pack has that many lanes"
+        )
+    };
+    let start = O::identity();
     let threads = thread::block_dim_x() as usize;
     let (thread, block) = (
         thread::thread_idx_x() as usize,
@@ -171,6 +183,6 @@ unsafe fn fold_packs<
     if tail + in_grid < len {
         value = fold(value, element(tail + in_grid));
     }
-    unrolled::<LANES>(|lane| value = op(value, lanes[lane]));
+    unrolled::<LANES>(|lane| value = O::apply(value, lanes[lane]));
     value
 }

@@ -19,46 +19,42 @@
 
 use cuda_std::prelude::*;
 
+use crate::number::Word;
 use crate::unroll::unrolled;
 
 /// Elements that a thread moves at once.
 pub const ITEMS: usize = 4;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ident;)*) => {$(
-        /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
-        ///
-        /// # Launch
-        /// One-dimensional, any block. The grid strides over runs of block · [`ITEMS`] elements.
-        ///
-        /// # Safety
-        /// The crate's rules; `output` has n elements.
-        #[kernel]
-        pub unsafe fn $name(input: &[$t], output: *mut $t) {
-            let n = input.len();
-            let threads = thread::block_dim_x() as usize;
-            let mut first = thread::block_idx_x() as usize * threads * ITEMS;
-            while first < n {
-                let at = |i: usize| first + thread::thread_idx_x() as usize + i * threads;
-                let mut moved = [0; ITEMS];
-                unrolled::<ITEMS>(|i| {
-                    if at(i) < n {
-                        // SAFETY: below n.
-                        moved[i] = unsafe { *input.get_unchecked(at(i)) };
-                    }
-                });
-                unrolled::<ITEMS>(|i| {
-                    if at(i) < n {
-                        // SAFETY: below n, and no other thread has this element.
-                        unsafe { output.add(n - 1 - at(i)).write(moved[i]) };
-                    }
-                });
-                first += thread::grid_dim_x() as usize * threads * ITEMS;
+/// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
+///
+/// # Launch
+/// One-dimensional, any block. The grid strides over runs of block · [`ITEMS`] elements.
+///
+/// # Safety
+/// The crate's rules; `output` has n elements.
+#[kernel(
+    instances(u32, u64),
+    require(output.len() == input.len(), [grid.y, grid.z, block.y, block.z] == [1; 4])
+)]
+pub unsafe fn reverse_direct<T: Word>(input: &[T], output: *mut T) {
+    let n = input.len();
+    let threads = thread::block_dim_x() as usize;
+    let mut first = thread::block_idx_x() as usize * threads * ITEMS;
+    while first < n {
+        let at = |i: usize| first + thread::thread_idx_x() as usize + i * threads;
+        let mut moved = [T::default(); ITEMS];
+        unrolled::<ITEMS>(|i| {
+            if at(i) < n {
+                // SAFETY: below n.
+                moved[i] = unsafe { *input.get_unchecked(at(i)) };
             }
-        }
-    )*};
-}
-kernels! {
-    reverse_direct_u32: u32;
-    reverse_direct_u64: u64;
+        });
+        unrolled::<ITEMS>(|i| {
+            if at(i) < n {
+                // SAFETY: below n, and no other thread has this element.
+                unsafe { output.add(n - 1 - at(i)).write(moved[i]) };
+            }
+        });
+        first += thread::grid_dim_x() as usize * threads * ITEMS;
+    }
 }

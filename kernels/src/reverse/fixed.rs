@@ -3,24 +3,24 @@
 use cuda_std::prelude::*;
 
 use super::{THREADS, through_tile};
+use crate::number::Word;
 
-macro_rules! kernels {
-    ($($name:ident: $t:ident;)*) => {$(
-        /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
-        ///
-        /// # Launch
-        /// One-dimensional, blocks of exactly [`THREADS`](super::THREADS) threads. The grid strides over the tiles.
-        ///
-        /// # Safety
-        /// The crate's rules; `output` has n elements; the block is as stated.
-        #[kernel]
-        pub unsafe fn $name(input: &[$t], output: *mut $t) {
-            // SAFETY: the array has a slot for each thread; the rest is the caller's promise.
-            unsafe { through_tile(input, output, shared_array![$t; THREADS as usize]) }
-        }
-    )*};
-}
-kernels! {
-    reverse_static_u32: u32;
-    reverse_static_u64: u64;
+/// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
+///
+/// # Launch
+/// One-dimensional, blocks of exactly [`THREADS`] threads. The grid strides over the tiles.
+///
+/// # Safety
+/// The crate's rules; `output` has n elements; the block is as stated.
+#[kernel(
+    instances(u32, u64),
+    require(
+        output.len() == input.len(),
+        block.x == THREADS,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn reverse_static<T: Word>(input: &[T], output: *mut T) {
+    // SAFETY: the array has a slot for each thread; the rest is the caller's promise.
+    unsafe { through_tile(input, output, shared_array![T; THREADS as usize]) }
 }

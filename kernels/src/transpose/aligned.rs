@@ -27,7 +27,7 @@
 
 use cuda_std::prelude::*;
 
-use super::transposes;
+use crate::number::Word;
 use crate::unroll::unrolled;
 
 /// Rows of a tile.
@@ -66,43 +66,71 @@ impl Tile {
     pub const fn slots<T>(self) -> u32 {
         (ROWS + ALIGN) * (self.cols::<T>() + 1)
     }
+}
 
-    /// What the kernels' names have behind `aligned`.
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Wide => "",
-            Self::Narrow => "_narrow",
-        }
+/// A thread's elements of so many rows of a tile, which has a byte of each row for each thread.
+const fn share<T>(rows: u32) -> usize {
+    rows as usize / size_of::<T>()
+}
+
+/// output\[col, row\] = input\[row, col\].
+///
+/// # Parameters
+/// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
+///
+/// # Launch
+/// One-dimensional blocks of [`Tile::Wide`]'s threads; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × that many
+/// columns. The grid strides over both.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated.
+#[kernel(
+    instances(u32, u64),
+    require(
+        rows.checked_mul(cols) == Some(input.len()),
+        output.len() == input.len(),
+        [block.x, block.y, block.z, grid.z] == [Tile::Wide.threads(), 1, 1, 1]
+    )
+)]
+pub unsafe fn transpose_aligned<T: Word>(input: &[T], output: *mut T, rows: usize, cols: usize) {
+    const COLS: usize = Tile::Wide.cols::<T>() as usize;
+    const THREADS: usize = Tile::Wide.threads() as usize;
+    let tile = shared_array![T; Tile::Wide.slots::<T>() as usize];
+    // SAFETY: passed on to the caller; the tile has its slots.
+    unsafe {
+        through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
+            input, output, rows, cols, tile,
+        )
     }
 }
 
-macro_rules! by_tiles {
-    ($tile:expr, $t:ident, $($argument:ident),*) => {{
-        const THREADS: usize = $tile.threads() as usize;
-        const COLS: usize = $tile.cols::<$t>() as usize;
-        const LOADS: usize = (ROWS + ALIGN) as usize * COLS / THREADS;
-        const STORES: usize = ROWS as usize * COLS / THREADS;
-        let tile = shared_array![$t; $tile.slots::<$t>() as usize];
-        through_multiples::<$t, THREADS, COLS, LOADS, STORES>($($argument,)* tile)
-    }};
-}
-macro_rules! transpose {
-    ($($of:tt)*) => { by_tiles!(Tile::Wide, $($of)*) };
-}
-transposes! {
-    #[kernel]
-    "One-dimensional blocks; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × [`Tile::Wide`]'s columns. The grid strides over both.";
-    transpose_aligned_u32: u32;
-    transpose_aligned_u64: u64;
-}
-macro_rules! transpose {
-    ($($of:tt)*) => { by_tiles!(Tile::Narrow, $($of)*) };
-}
-transposes! {
-    #[kernel]
-    "As for [`transpose_aligned_u32`], with [`Tile::Narrow`].";
-    transpose_aligned_narrow_u32: u32;
-    transpose_aligned_narrow_u64: u64;
+/// As [`transpose_aligned`], with [`Tile::Narrow`].
+///
+/// # Safety
+/// As there.
+#[kernel(
+    instances(u32, u64),
+    require(
+        rows.checked_mul(cols) == Some(input.len()),
+        output.len() == input.len(),
+        [block.x, block.y, block.z, grid.z] == [Tile::Narrow.threads(), 1, 1, 1]
+    )
+)]
+pub unsafe fn transpose_aligned_narrow<T: Word>(
+    input: &[T],
+    output: *mut T,
+    rows: usize,
+    cols: usize,
+) {
+    const COLS: usize = Tile::Narrow.cols::<T>() as usize;
+    const THREADS: usize = Tile::Narrow.threads() as usize;
+    let tile = shared_array![T; Tile::Narrow.slots::<T>() as usize];
+    // SAFETY: passed on to the caller; the tile has its slots.
+    unsafe {
+        through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
+            input, output, rows, cols, tile,
+        )
+    }
 }
 
 /// # Safety
@@ -110,7 +138,7 @@ transposes! {
 /// that a tile loads and of those that it stores.
 #[inline(always)]
 unsafe fn through_multiples<
-    T: Copy + Default,
+    T: Word,
     const THREADS: usize,
     const COLS: usize,
     const LOADS: usize,

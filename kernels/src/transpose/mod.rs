@@ -10,6 +10,7 @@ pub mod tiled;
 
 use cuda_std::prelude::*;
 
+use crate::number::Word;
 use crate::unroll::unrolled;
 
 /// Side of a tile, but for [`aligned`]. One row of a tile is one warp's access.
@@ -44,7 +45,7 @@ fn for_each_tile(rows: usize, cols: usize, mut body: impl FnMut(usize, usize)) {
 /// # Safety
 /// `input` and `output` have `rows · cols` elements, `tile` has `TILE · PITCH` slots in shared memory; a block is TILE × ROWS.
 #[inline(always)]
-unsafe fn through_tile<T: Copy + Default, const PITCH: usize>(
+unsafe fn through_tile<T: Word, const PITCH: usize>(
     input: &[T],
     output: *mut T,
     rows: usize,
@@ -92,32 +93,3 @@ unsafe fn through_tile<T: Copy + Default, const PITCH: usize>(
         thread::sync_threads();
     });
 }
-
-/// The kernels of one way to transpose, one for each width: with blocks of TILE × ROWS, or with the given launch.
-macro_rules! transposes {
-    (#[$kernel:meta] $($name:ident: $t:ident;)*) => {
-        transposes! {
-            #[$kernel]
-            "Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of `input`. The grid strides over both.";
-            $($name: $t;)*
-        }
-    };
-    (#[$kernel:meta] $launch:literal; $($name:ident: $t:ident;)*) => {$(
-        /// output\[col, row\] = input\[row, col\].
-        ///
-        /// # Parameters
-        /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
-        ///
-        /// # Launch
-        #[doc = $launch]
-        ///
-        /// # Safety
-        /// The crate's rules; the matrices have those sizes; the block is as stated.
-        #[$kernel]
-        pub unsafe fn $name(input: &[$t], output: *mut $t, rows: usize, cols: usize) {
-            // SAFETY: passed on to the caller.
-            unsafe { transpose!($t, input, output, rows, cols) }
-        }
-    )*};
-}
-use transposes;

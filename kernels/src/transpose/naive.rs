@@ -5,20 +5,29 @@
 
 use cuda_std::prelude::*;
 
-use super::{EACH, ROWS, for_each_tile, transposes};
+use super::{EACH, ROWS, for_each_tile};
+use crate::number::Word;
 use crate::unroll::unrolled;
 
-macro_rules! transpose {
-    ($t:ident, $($argument:ident),*) => { move_directly::<$t>($($argument),*) };
-}
-transposes! {
-    #[kernel]
-    transpose_naive_u32: u32;
-    transpose_naive_u64: u64;
-}
-
-#[inline(always)]
-unsafe fn move_directly<T: Copy + Default>(input: &[T], output: *mut T, rows: usize, cols: usize) {
+/// output\[col, row\] = input\[row, col\].
+///
+/// # Parameters
+/// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
+///
+/// # Launch
+/// Blocks of [`TILE`](super::TILE) × [`ROWS`]; x runs over columns, y over rows of `input`. The grid strides over both.
+///
+/// # Safety
+/// The crate's rules; the matrices have those sizes; the block is as stated.
+#[kernel(
+    instances(u32, u64),
+    require(
+        rows.checked_mul(cols) == Some(input.len()),
+        output.len() == input.len(),
+        [block.x, block.y, block.z, grid.z] == [super::TILE, ROWS, 1, 1]
+    )
+)]
+pub unsafe fn transpose_naive<T: Word>(input: &[T], output: *mut T, rows: usize, cols: usize) {
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,

@@ -13,24 +13,29 @@
     reason = "the crate's documentation states it once"
 )]
 
+// No module is named like a kernel: its handle would have the same name.
 mod arithmetic;
 mod barriers;
 mod functions;
-mod language;
-mod machine;
+mod indices;
 mod memory;
-mod positions;
+mod of_core;
 mod scopes;
+mod structs;
+mod target;
+mod typed;
 mod warps;
 
 pub use arithmetic::*;
 pub use barriers::*;
 pub use functions::*;
-pub use language::*;
-pub use machine::*;
+pub use indices::*;
 pub use memory::*;
-pub use positions::*;
+pub use of_core::*;
 pub use scopes::*;
+pub use structs::*;
+pub use target::*;
+pub use typed::*;
 pub use warps::*;
 
 /// What `docs/upstream.md` says is here, compiled (see `build.rs`).

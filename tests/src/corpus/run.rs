@@ -1,14 +1,16 @@
 //! Runs a program on a device and compares what two devices made of it.
 
-use blockwise::device::{Arguments, Device, DeviceBuffer, DeviceError, LaunchPlan};
+use blockwise::Device;
 
 use super::Program;
+use crate::Arguments;
+use crate::bench::{POISON, threads};
 
 /// The output of a program.
 ///
 /// # Errors
 /// When the device refuses the program or it faults.
-pub fn run(device: &Device, program: &Program) -> Result<Vec<u8>, DeviceError> {
+pub fn run(device: &Device, program: &Program) -> blockwise::Result<Vec<u8>> {
     let words = |bytes: &[u8]| -> Vec<u32> {
         let word = |bytes: &[u8]| {
             let mut word = [0; 4];
@@ -17,21 +19,15 @@ pub fn run(device: &Device, program: &Program) -> Result<Vec<u8>, DeviceError> {
         };
         bytes.chunks(4).map(word).collect()
     };
-    let input = DeviceBuffer::from_slice(device, &words(&program.input))?;
-    let mut output = DeviceBuffer::<u32>::alloc(device, program.output.div_ceil(4))?;
-    output.poison()?;
-    let plan = LaunchPlan {
-        kernel: program.name.clone(),
-        grid: [1, 1, 1],
-        block: [program.threads, 1, 1],
-        dynamic_shared_bytes: 0,
-    };
-    let module = device.load_ptx(&program.ptx, &program.name)?;
-    let arguments = Arguments::new().value(input.address()).pointer(&mut output);
+    let input = device.upload(&words(&program.input))?;
+    let mut output = device.filled::<u32>(program.output.div_ceil(4), POISON)?;
+    // SAFETY: nothing is launched through a typed handle, which would believe the text's signatures.
+    let module = unsafe { device.load_ptx(&program.ptx, &program.name) }?;
+    let arguments = Arguments::new().address(&input).pointer(&mut output);
     // SAFETY: the kernel takes two addresses; its threads read and write only their own parts of what lies there.
-    unsafe { module.launch(&plan, &arguments) }?;
+    unsafe { arguments.launch(&module, &program.name, threads(program.threads)) }?;
     device.synchronize()?;
-    let mut bytes: Vec<u8> = bytemuck::cast_slice(&output.copy_to_vec()?).to_vec();
+    let mut bytes: Vec<u8> = bytemuck::cast_slice(&output.to_vec()?).to_vec();
     bytes.truncate(program.output);
     Ok(bytes)
 }

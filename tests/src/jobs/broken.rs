@@ -1,6 +1,6 @@
 //! The broken kernels. Numbers are small integers, so that every right result is exact.
 
-use blockwise::device::LaunchPlan;
+use blockwise_ops::LaunchPlan;
 use broken_kernels::{THREADS, TILE};
 use ndarray::Array1;
 
@@ -36,9 +36,9 @@ fn numbers(count: usize, period: usize) -> Vec<f32> {
 }
 
 /// A launch of blocks of one dimension with so many words of dynamic shared memory.
-fn line(kernel: &str, blocks: usize, threads: u32, words: u32) -> LaunchPlan {
+fn line(kernel: &'static str, blocks: usize, threads: u32, words: u32) -> LaunchPlan {
     LaunchPlan {
-        kernel: kernel.to_owned(),
+        kernel,
         grid: [blocks as u32, 1, 1],
         block: [threads, 1, 1],
         dynamic_shared_bytes: 4 * words,
@@ -57,7 +57,7 @@ fn job(plan: LaunchPlan, case: &str, expected: Vec<f32>) -> Job {
 }
 
 /// The Numba document's numbers: 1000 samples, 9 taps, mode same.
-fn convolution(kernel: &str) -> Job {
+fn convolution(kernel: &'static str) -> Job {
     let (n, m) = (1000, 9);
     let (signal, taps) = (numbers(n, 7), numbers(m, 5));
     let offset = (m - 1) / 2;
@@ -81,7 +81,7 @@ fn convolution(kernel: &str) -> Job {
 }
 
 /// 40 rows and 50 columns: neither is a multiple of the tile. `blocks` says how many are launched for so many elements.
-fn matmul(kernel: &str, blocks: impl Fn(u32) -> u32) -> Job {
+fn matmul(kernel: &'static str, blocks: impl Fn(u32) -> u32) -> Job {
     let (rows, inner, cols) = (40, 36, 50);
     let (a, b) = (numbers(rows * inner, 7), numbers(inner * cols, 5));
     let element = |i: usize| {
@@ -91,7 +91,7 @@ fn matmul(kernel: &str, blocks: impl Fn(u32) -> u32) -> Job {
     };
     let expected = (0..rows * cols).map(element).collect();
     let plan = LaunchPlan {
-        kernel: kernel.to_owned(),
+        kernel,
         grid: [blocks(cols as u32), blocks(rows as u32), 1],
         block: [TILE, TILE, 1],
         dynamic_shared_bytes: 0,
@@ -105,7 +105,7 @@ fn matmul(kernel: &str, blocks: impl Fn(u32) -> u32) -> Job {
         .value(cols)
 }
 
-fn reversal(kernel: &str, len: u32, words: u32) -> Job {
+fn reversal(kernel: &'static str, len: u32, words: u32) -> Job {
     let input: Vec<u32> = (0..len).collect();
     let expected = Array1::from_iter((0..len).rev());
     let plan = line(kernel, len.div_ceil(THREADS) as usize, THREADS, words);
@@ -130,7 +130,7 @@ fn dot() -> Job {
 }
 
 /// Three blocks, each of which sums `share` elements.
-fn block_sums(kernel: &str, threads: u32, share: usize) -> Job {
+fn block_sums(kernel: &'static str, threads: u32, share: usize) -> Job {
     let input = numbers(3 * share, 7);
     let expected = input
         .chunks(share)

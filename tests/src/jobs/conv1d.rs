@@ -1,9 +1,9 @@
 //! Convolutions.
 
-use blockwise::device::DeviceProperties;
-use blockwise::launch::conv1d::plan;
-use blockwise::launch::{ConvKernel, ConvMode, ConvOptions};
-use blockwise::oracle::{self, Precision};
+use blockwise::DeviceProperties;
+use blockwise_ops::conv1d::plan;
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions};
 
 use super::{Job, within};
 use crate::data::{Draw, vector};

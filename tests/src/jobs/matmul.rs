@@ -1,10 +1,10 @@
 //! Matrix products.
 
-use blockwise::device::DeviceProperties;
-use blockwise::launch::matmul::{MatmulShape, plan};
-use blockwise::launch::pitched::{self, plan_copy};
-use blockwise::launch::{MatmulKernel, MatmulOptions};
-use blockwise::oracle::{self, Precision};
+use blockwise::DeviceProperties;
+use blockwise_ops::matmul::{MatmulShape, plan};
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::pitched::{self, plan_copy};
+use blockwise_ops::{MatmulKernel, MatmulOptions};
 use kernels::matmul::policy::{self, Tiles};
 use ndarray::{Array1, Array2, s};
 
@@ -217,7 +217,7 @@ fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
                 false => computed(c),
             };
             let case = format!("{rows} x {inner} x {cols}, {tiles:?}, unless {ranges:x?}");
-            let job = Job::new(case, plan.clone(), rows * cols, judge)
+            let job = Job::new(case, plan, rows * cols, judge)
                 .slice(a.as_slice().unwrap_or_default())
                 .slice(b.as_slice().unwrap_or_default())
                 .output();

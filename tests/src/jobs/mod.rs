@@ -9,14 +9,15 @@ mod peak;
 mod reduce;
 mod split;
 
-use blockwise::compare::{self, Comparison, ShapeMismatch, ToNumber};
-use blockwise::device::{
-    Arguments, Device, DeviceBuffer, DeviceError, DeviceProperties, EmulatorLimits, LaunchPlan,
-};
-use blockwise::oracle::{Expected, Precision};
+use blockwise::{Device, DeviceProperties};
+use blockwise_ops::LaunchPlan;
+use blockwise_ops::compare::{self, Comparison, ShapeMismatch, ToNumber};
+use blockwise_ops::oracle::{Expected, Precision};
 use bytemuck::Pod;
 use ndarray::{Array, ArrayView, Dimension};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, LaunchConfig, Limits, Module};
+
+use crate::Arguments;
 
 /// One launch and what must come out of it.
 pub struct Job {
@@ -164,7 +165,7 @@ impl Job {
             block: self.plan.block,
             dynamic_shared_bytes: self.plan.dynamic_shared_bytes,
         };
-        let report = emulator.check(&module, &self.plan.kernel, config, &arguments, options)?;
+        let report = emulator.check(&module, self.plan.kernel, config, &arguments, options)?;
         let mut bytes = vec![0; self.output_bytes];
         emulator.read(output, &mut bytes)?;
         Ok(Outcome {
@@ -180,28 +181,31 @@ impl Job {
     /// What went wrong there.
     ///
     /// # Safety
-    /// As for [`Module::launch`](blockwise::device::Module::launch).
+    /// As for [`Module::launch`](blockwise::Module::launch).
     pub unsafe fn run(
         &self,
         device: &Device,
-        module: &blockwise::device::Module,
-    ) -> Result<Result<(), String>, DeviceError> {
+        module: &blockwise::Module,
+    ) -> blockwise::Result<Result<(), String>> {
         // Every buffer is a whole number of words.
         let words = |bytes: &[u8]| bytemuck::pod_collect_to_vec::<u8, u32>(bytes);
-        let upload = |input: &Vec<u8>| DeviceBuffer::from_slice(device, &words(input));
+        let upload = |input: &Vec<u8>| device.upload(&words(input));
         let inputs = self.inputs.iter().map(upload);
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let mut output = DeviceBuffer::<u32>::alloc(device, self.output_bytes / 4)?;
+        let mut inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let mut output = device.alloc::<u32>(self.output_bytes / 4)?;
         if let Some(value) = self.fill {
             output.copy_from_slice(&words(&vec![value; self.output_bytes]))?;
         }
-        let addresses: Vec<_> = inputs.iter().map(DeviceBuffer::address).collect();
-        let values = self.values(&addresses, output.address());
+        let addresses = inputs.iter().map(|input| input.address().address);
+        let addresses: Vec<_> = addresses.collect();
+        let values = self.values(&addresses, output.address().address);
         let arguments = values.fold(Arguments::new(), Arguments::value);
+        let arguments = inputs.iter_mut().fold(arguments, Arguments::writes);
+        let arguments = arguments.writes(&mut output);
         // SAFETY: passed on to the caller.
-        unsafe { module.launch(&self.plan, &arguments)? };
+        unsafe { arguments.launch(module, self.plan.kernel, self.plan.shape())? };
         device.synchronize()?;
-        let output = output.copy_to_vec()?;
+        let output = output.to_vec()?;
         Ok((self.judge)(bytemuck::cast_slice(&output)))
     }
 
@@ -251,9 +255,7 @@ pub fn broken() -> Vec<Job> {
 }
 
 fn properties() -> DeviceProperties {
-    Device::emulator(EmulatorLimits::default())
-        .properties()
-        .clone()
+    Device::emulator().properties().clone()
 }
 
 /// A judge of floating-point results.

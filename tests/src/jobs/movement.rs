@@ -1,11 +1,11 @@
 //! Transposes and reversals.
 
-use blockwise::compare::ToNumber;
-use blockwise::device::{DeviceProperties, Element};
-use blockwise::launch::{
-    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
+use blockwise::DeviceProperties;
+use blockwise_ops::compare::ToNumber;
+use blockwise_ops::{
+    Element, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, oracle, reverse,
+    transpose,
 };
-use blockwise::oracle;
 
 use kernels::transpose::aligned::Tile;
 

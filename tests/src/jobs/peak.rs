@@ -1,7 +1,7 @@
 //! The kernel of fused multiply-adds.
 
-use blockwise::device::DeviceProperties;
-use blockwise::launch::peak;
+use blockwise::DeviceProperties;
+use blockwise_ops::peak;
 use ndarray::Array1;
 
 use super::{Job, exact};

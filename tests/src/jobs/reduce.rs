@@ -1,10 +1,9 @@
 //! Dot products, sums, minima and maxima. A job's output is the blocks' partial results, folded as the host folds them.
 
-use blockwise::compare::ToNumber;
-use blockwise::device::DeviceProperties;
-use blockwise::launch::reduce::{elements, fold, plan_dot, plan_reduce};
-use blockwise::launch::{Number, ReduceKernel, ReduceOptions, Reduction};
-use blockwise::oracle;
+use blockwise::DeviceProperties;
+use blockwise_ops::compare::ToNumber;
+use blockwise_ops::reduce::{plan_dot, plan_reduce};
+use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
 use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
 
@@ -91,7 +90,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         every_type(&mut jobs, on, 4096, with(kernel, 1024, None), Some(4095));
         let len = 64 * 32 * 16;
         every_type(&mut jobs, on, len, with(kernel, 32, None), Some(len - 1));
-        // The number of tickets lies behind the partial results, and is none of them.
+        // Partial results that are all alike.
         of_constants::<i64>(&mut jobs, on, 20_480, with(kernel, 32, None));
         of_constants::<f32>(&mut jobs, on, 20_480, with(kernel, 32, None));
         of_constants::<f64>(&mut jobs, on, 20_480, with(kernel, 32, None));
@@ -268,13 +267,25 @@ fn job<T: Summed>(
         _ => plan_dot::<T>(len, len, &options, on),
     };
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
-    let elements = elements(&plan, options.kernel);
-    let folded = move |partials: Vec<T>| judge(vec![fold(options.kernel, &partials, reduction)]);
-    let job = Job::new(case, plan, elements, folded);
+    let folded = move |partials: Vec<T>| {
+        let results = match options.kernel {
+            ReduceKernel::Single => 1,
+            _ => partials.len(),
+        };
+        let results = partials[..results].iter().copied();
+        let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
+        judge(folded.into_iter().collect())
+    };
+    let job = Job::new(case, plan, plan.grid[0] as usize, folded);
     let add = |job: Job, (operand, skipped): &(&Array1<T>, usize)| {
         let values = vec![T::HIGHEST; *skipped].into_iter();
         let values: Vec<T> = values.chain(operand.iter().copied()).collect();
         job.slice_from(&values, *skipped)
     };
-    operands.iter().fold(job, add).output()
+    let job = operands.iter().fold(job, add).output();
+    match options.kernel {
+        // The ticket.
+        ReduceKernel::Single => job.pointer(&[0_u32]),
+        _ => job,
+    }
 }

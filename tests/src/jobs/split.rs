@@ -1,8 +1,8 @@
 //! Splits of matrices for the tensor cores.
 
-use blockwise::device::DeviceProperties;
-use blockwise::launch::matmul::MatmulShape;
-use blockwise::launch::tensor::plan_split;
+use blockwise::DeviceProperties;
+use blockwise_ops::matmul::MatmulShape;
+use blockwise_ops::tensor::plan_split;
 use kernels::matmul::split::{DEPTH, RANGE_WORDS, SIDE, TERMS, TILE_WORDS};
 
 use super::Job;

@@ -1,9 +1,9 @@
 //! The project's kernels, at sizes that are tiles and at sizes that are not: those that were recorded.
 
-use blockwise::device::Device;
-use blockwise::launch::{
-    self, ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, ReduceKernel,
-    ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
+use blockwise::Device;
+use blockwise_ops::{
+    ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, ReduceKernel, ReduceOptions,
+    Reduction, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
 };
 
 use crate::data::{matrix, vector};
@@ -22,11 +22,11 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         };
         for (rows, cols) in [(256, 256), (100, 77)] {
             let input = matrix::<f32>(1, rows, cols);
-            launch::transpose(device, input.view(), &options).expect(GOOD);
+            blockwise_ops::transpose(device, input.view(), &options).expect(GOOD);
             launched(&format!("transpose {kernel} f32 {rows}x{cols}"));
         }
         let input = matrix::<f64>(2, 64, 96);
-        launch::transpose(device, input.view(), &options).expect(GOOD);
+        blockwise_ops::transpose(device, input.view(), &options).expect(GOOD);
         launched(&format!("transpose {kernel} f64 64x96"));
     }
     for &kernel in ReduceKernel::ALL {
@@ -35,21 +35,21 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
             ..ReduceOptions::default()
         };
         let input = vector::<f32>(3, 100_000);
-        launch::reduce(device, input.view(), Reduction::Sum, &options).expect(GOOD);
+        blockwise_ops::reduce(device, input.view(), Reduction::Sum, &options).expect(GOOD);
         launched(&format!("sum {kernel} f32 100000"));
         let options = ReduceOptions {
             grid_cap: Some(32),
             ..options
         };
         let input = vector::<i64>(4, 33 * 1024);
-        launch::dot(device, input.view(), input.view(), &options).expect(GOOD);
+        blockwise_ops::dot(device, input.view(), input.view(), &options).expect(GOOD);
         launched(&format!("dot {kernel} i64 33792"));
         let options = ReduceOptions {
             threads: Some(96),
             ..options
         };
         let input = vector::<f64>(5, 5000);
-        launch::reduce(device, input.view(), Reduction::Max, &options).expect(GOOD);
+        blockwise_ops::reduce(device, input.view(), Reduction::Max, &options).expect(GOOD);
         launched(&format!("max {kernel} f64 5000"));
     }
     for kernel in [MatmulKernel::Naive, MatmulKernel::Tiled] {
@@ -59,11 +59,11 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         };
         for (rows, inner, cols) in [(128, 128, 128), (67, 129, 45)] {
             let (a, b) = (matrix::<f32>(6, rows, inner), matrix::<f32>(7, inner, cols));
-            launch::matmul(device, a.view(), b.view(), &options).expect(GOOD);
+            blockwise_ops::matmul(device, a.view(), b.view(), &options).expect(GOOD);
             launched(&format!("matmul {kernel} f32 {rows}x{inner}x{cols}"));
         }
         let (a, b) = (matrix::<f64>(6, 64, 64), matrix::<f64>(7, 64, 64));
-        launch::matmul(device, a.view(), b.view(), &options).expect(GOOD);
+        blockwise_ops::matmul(device, a.view(), b.view(), &options).expect(GOOD);
         launched(&format!("matmul {kernel} f64 64x64x64"));
     }
     for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
@@ -72,7 +72,8 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
             ..ConvOptions::default()
         };
         let (signal, taps) = (vector::<f32>(8, 4096), vector::<f32>(9, 31));
-        launch::convolve(device, signal.view(), taps.view(), ConvMode::Same, &options).expect(GOOD);
+        blockwise_ops::convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)
+            .expect(GOOD);
         launched(&format!("conv {kernel} f32 4096 31"));
     }
     let options = ConvOptions {
@@ -80,7 +81,8 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         ..ConvOptions::default()
     };
     let (signal, taps) = (vector::<f64>(8, 300), vector::<f64>(9, 10));
-    launch::convolve(device, signal.view(), taps.view(), ConvMode::Full, &options).expect(GOOD);
+    blockwise_ops::convolve(device, signal.view(), taps.view(), ConvMode::Full, &options)
+        .expect(GOOD);
     launched("conv block-per-output f64 300 10");
     for &kernel in ReverseKernel::ALL {
         let options = ReverseOptions {
@@ -89,7 +91,7 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         };
         for len in [4096, 1001] {
             let input = vector::<f32>(10, len);
-            launch::reverse(device, input.view(), &options).expect(GOOD);
+            blockwise_ops::reverse(device, input.view(), &options).expect(GOOD);
             launched(&format!("reverse {kernel} f32 {len}"));
         }
     }

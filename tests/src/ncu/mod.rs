@@ -6,7 +6,7 @@
 mod kernels;
 mod probes;
 
-use blockwise::device::Device;
+use blockwise::Device;
 
 /// What ncu is asked for.
 pub const METRICS: &[&str] = &[

@@ -1,7 +1,9 @@
 //! One access by one warp: every width, many patterns of addresses and lanes.
 
-use blockwise::device::{Arguments, Device, DeviceBuffer, LaunchPlan};
+use blockwise::Device;
 
+use crate::Arguments;
+use crate::bench::threads;
 use crate::data::vector;
 
 /// Elements of the memory that a probe accesses; the largest has 16 bytes.
@@ -26,32 +28,27 @@ struct Pattern {
 }
 
 pub(super) fn run(device: &Device, space: &str, mut launched: impl FnMut(&str)) {
-    let module = device
-        .load_ptx(&text(space), "the probes")
-        .expect("good PTX");
-    let mut buffer =
-        DeviceBuffer::from_slice(device, &vec![1_u32; 4 * ELEMENTS as usize]).expect("memory");
-    let mut out = DeviceBuffer::<u32>::alloc(device, 32).expect("memory");
+    // SAFETY: nothing is launched through a typed handle, which would believe the text's signatures.
+    let module = unsafe { device.load_ptx(&text(space), "the probes") }.expect("good PTX");
+    let mut buffer = device
+        .upload(&vec![1_u32; 4 * ELEMENTS as usize])
+        .expect("memory");
+    let mut out = device.alloc::<u32>(32).expect("memory");
     let probes = OPERATIONS
         .iter()
         .flat_map(|operation| FORMS.map(|form| (*operation, form.0, form.4)));
     for (operation, form, bytes) in probes.chain(ATOMICS.map(|operation| (operation, "4", 4))) {
         for pattern in patterns() {
             let offsets = pattern.elements.map(|element| element * bytes);
-            let offsets = DeviceBuffer::from_slice(device, &offsets).expect("memory");
-            let plan = LaunchPlan {
-                kernel: format!("{space}_{operation}_{form}"),
-                grid: [1; 3],
-                block: [32, 1, 1],
-                dynamic_shared_bytes: 0,
-            };
+            let offsets = device.upload(&offsets).expect("memory");
+            let kernel = format!("{space}_{operation}_{form}");
             let arguments = Arguments::new()
                 .slice(&offsets)
                 .value(pattern.lanes)
                 .pointer(&mut buffer)
                 .pointer(&mut out);
             // SAFETY: these are the parameters of the probes; every offset is below the buffer's size.
-            unsafe { module.launch(&plan, &arguments) }.expect("a good launch");
+            unsafe { arguments.launch(&module, &kernel, threads(32)) }.expect("a good launch");
             device.synchronize().expect("a good launch");
             launched(&format!("{operation} {form} {}", pattern.name));
         }

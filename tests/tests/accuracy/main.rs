@@ -9,7 +9,8 @@
 mod functions;
 mod oracle;
 
-use blockwise::device::{Arguments, DeviceBuffer, Element};
+use blockwise_ops::Element;
+use blockwise_tests::Arguments;
 use blockwise_tests::bench::{Bench, benches, blocks};
 use functions::{FUNCTIONS, Function, Oracle};
 use oracle::Big;
@@ -146,8 +147,7 @@ impl<T: Float> Case<T> {
 
     /// Runs the function on one device and returns the greatest distance, with where it was.
     fn worst(&self, bench: &Bench, function: &Function) -> (u64, String) {
-        let buffers = [&self.x, &self.y]
-            .map(|values| DeviceBuffer::from_slice(&bench.device, values).expect("memory"));
+        let buffers = [&self.x, &self.y].map(|values| bench.device.upload(values).expect("memory"));
         let mut passed = Arguments::new().slice(&buffers[0]);
         if matches!(function.oracle, Oracle::Two(..)) {
             passed = passed.slice(&buffers[1]);

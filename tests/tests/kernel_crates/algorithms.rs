@@ -4,12 +4,11 @@ use super::*;
 use blockwise_tests::bench::{blocks, threads};
 
 /// A grid of two dimensions that covers `width` × `height` with blocks of 16×16.
-fn tiles(width: usize, height: usize) -> Launch {
-    Launch {
-        grid: [width.div_ceil(16) as u32, height.div_ceil(16) as u32, 1],
-        block: [16, 16, 1],
-        dynamic_shared_bytes: 0,
-    }
+fn tiles(width: usize, height: usize) -> Shape {
+    Shape::new(
+        [width.div_ceil(16) as u32, height.div_ceil(16) as u32, 1],
+        [16, 16, 1],
+    )
 }
 
 #[test]
@@ -31,7 +30,7 @@ fn histogram() {
         bench
             .launch("byte_histogram", blocks(3, 256), &arguments)
             .unwrap();
-        assert_same(&bins.copy_to_vec().unwrap(), &expected);
+        assert_same(&bins.to_vec().unwrap(), &expected);
     }
 }
 
@@ -222,7 +221,7 @@ fn monte_carlo() {
         bench
             .launch("circle_hits", blocks(count / 64, 64), &arguments)
             .unwrap();
-        assert_same(&hits.copy_to_vec().unwrap(), &[expected]);
+        assert_same(&hits.to_vec().unwrap(), &[expected]);
     }
 }
 
@@ -331,11 +330,7 @@ fn stencil_3d() {
     for bench in kernel_crates() {
         let (there, size) = (upload(bench, &cells), upload(bench, &size));
         let arguments = Arguments::new().address(&there).address(&size);
-        let launch = Launch {
-            grid: [3, 2, 2],
-            block: [4, 4, 2],
-            dynamic_shared_bytes: 0,
-        };
+        let launch = Shape::new([3, 2, 2], [4, 4, 2]);
         let got: Vec<i32> = bench.run("laplacian_3d", launch, arguments, cells.len());
         assert_same(&got, &expected);
     }

@@ -61,27 +61,27 @@ fn many_arguments() {
     for bench in kernel_crates() {
         let mut out = upload(bench, &[f64::NAN; 16]);
         let arguments = Arguments::new()
-            .by_value(&[200])
-            .by_value(&(-100_i8).to_ne_bytes())
-            .by_value(&60_000_u16.to_ne_bytes())
-            .by_value(&(-30_000_i16).to_ne_bytes())
+            .value(200_u8)
+            .value(-100_i8)
+            .value(60_000_u16)
+            .value(-30_000_i16)
             .value(4_000_000_000_u32)
             .value(-2_000_000_000_i32)
             .value(10_000_000_000_000_000_000_u64)
             .value(-9_000_000_000_000_000_000_i64)
             .value(0.1_f32)
             .value(-1e300_f64)
-            .by_value(&[1])
+            .value(1_u8)
             .value('ß' as u32)
             .value(1_000_000_000_000_000_u64)
             .value(-1_000_000_000_000_000_i64)
-            .by_value(&(u128::from(u64::MAX) << 64).to_ne_bytes())
+            .value(u128::from(u64::MAX) << 64)
             .pointer(&mut out)
-            .by_value(&[255]);
+            .value(255_u8);
         bench
             .launch("many_arguments", threads(1), &arguments)
             .unwrap();
-        assert_same(&out.copy_to_vec().unwrap(), &expected);
+        assert_same(&out.to_vec().unwrap(), &expected);
     }
 }
 
@@ -113,13 +113,13 @@ fn slice_arguments() {
                 .launch("moved_points", blocks(2, 32), &arguments)
                 .unwrap();
             let bits: Vec<u32> = there
-                .copy_to_vec()
+                .to_vec()
                 .unwrap()
                 .into_iter()
                 .map(f32::to_bits)
                 .collect();
             assert_same(&bits, &moved);
-            assert_same(&got.copy_to_vec().unwrap(), &names);
+            assert_same(&got.to_vec().unwrap(), &names);
         }
     }
 }
@@ -143,7 +143,7 @@ fn raw_pointers() {
         let arguments = Arguments::new().pointer(&mut there).value(count as u64);
         let got: Vec<u32> = bench.run("unaligned_words", threads(64), arguments, count);
         assert_same(&got, &expected);
-        let left = there.copy_to_vec().unwrap();
+        let left = there.to_vec().unwrap();
         assert_same(bytemuck::cast_slice::<u32, u8>(&left), &after);
     }
 }
@@ -180,7 +180,7 @@ fn copy_types() {
         bench
             .launch("moved_particles", blocks(3, 32), &arguments)
             .unwrap();
-        assert_same(&there.copy_to_vec().unwrap(), &after);
+        assert_same(&there.to_vec().unwrap(), &after);
     }
 }
 

@@ -7,7 +7,7 @@ use blockwise_tests::bench::blocks;
 fn cells_after<T: Element, U: Element>(
     bench: &Bench,
     kernel: &str,
-    launch: Launch,
+    launch: Shape,
     values: &[T],
     cells: &[U],
 ) -> Vec<U> {
@@ -15,7 +15,7 @@ fn cells_after<T: Element, U: Element>(
     let mut cells = upload(bench, cells);
     let arguments = Arguments::new().slice(&values).pointer(&mut cells);
     bench.launch(kernel, launch, &arguments).unwrap();
-    cells.copy_to_vec().unwrap()
+    cells.to_vec().unwrap()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn atomic_u64() {
         let arguments = Arguments::new().slice(&input).pointer(&mut cells);
         let launch = blocks(3, 128);
         let mut tickets: Vec<u32> = bench.run("atomic_squares", launch, arguments, 300);
-        assert_same(&cells.copy_to_vec().unwrap(), &expected);
+        assert_same(&cells.to_vec().unwrap(), &expected);
         tickets.sort_unstable();
         let all: Vec<u32> = (1..=300).collect();
         assert_same(&tickets, &all);
@@ -97,7 +97,7 @@ fn atomic_f64() {
         bench
             .launch("three_sums", blocks(4, 128), &arguments)
             .unwrap();
-        let got = bins.copy_to_vec().unwrap();
+        let got = bins.to_vec().unwrap();
         assert_same(&got[..3], &expected[..3]);
         assert_eq!(got[3].to_bits(), expected[3].to_bits());
     }
@@ -119,8 +119,8 @@ fn atomic_scopes() {
         bench
             .launch("sums_by_scope", blocks(4, 96), &arguments)
             .unwrap();
-        assert_same(&of_block.copy_to_vec().unwrap(), &sums);
-        assert_same(&all.copy_to_vec().unwrap(), &[f64::from(total)]);
+        assert_same(&of_block.to_vec().unwrap(), &sums);
+        assert_same(&all.to_vec().unwrap(), &[f64::from(total)]);
     }
 }
 
@@ -131,7 +131,7 @@ fn atomic_cas() {
         let mut head = upload(bench, &[u32::MAX]);
         let arguments = Arguments::new().value(count).pointer(&mut head);
         let next: Vec<u32> = bench.run("push_all", blocks(3, 128), arguments, count as usize);
-        let mut at = head.copy_to_vec().unwrap()[0];
+        let mut at = head.to_vec().unwrap()[0];
         let mut seen = vec![0; count as usize];
         for _ in 0..count {
             seen[at as usize] += 1;
@@ -151,8 +151,8 @@ fn atomic_exchange() {
         bench
             .launch("locked_sum", blocks(50, 32), &arguments)
             .unwrap();
-        assert_same(&counter.copy_to_vec().unwrap(), &[50 * 51 / 2]);
-        assert_same(&lock.copy_to_vec().unwrap(), &[0]);
+        assert_same(&counter.to_vec().unwrap(), &[50 * 51 / 2]);
+        assert_same(&lock.to_vec().unwrap(), &[0]);
     }
 }
 
@@ -173,9 +173,9 @@ fn core_atomics() {
             .pointer(&mut found);
         let firsts: Vec<u32> = bench.run("core_atomics", blocks(4, 64), arguments, 4);
         assert_same(&firsts, &[1; 4]);
-        assert_same(&sums.copy_to_vec().unwrap(), &[sum]);
-        assert_same(&most.copy_to_vec().unwrap(), &[greatest]);
-        assert_same(&found.copy_to_vec().unwrap(), &[1]);
+        assert_same(&sums.to_vec().unwrap(), &[sum]);
+        assert_same(&most.to_vec().unwrap(), &[greatest]);
+        assert_same(&found.to_vec().unwrap(), &[1]);
     }
 }
 

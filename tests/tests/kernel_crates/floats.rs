@@ -248,7 +248,7 @@ fn half_precision() {
     for bench in kernel_crates() {
         let (x, y) = (upload(bench, &pack(&x)), upload(bench, &pack(&y)));
         let arguments = Arguments::new()
-            .by_value(&a.to_bits().to_ne_bytes())
+            .value(a.to_bits())
             .address(&x)
             .value(202_u64)
             .address(&y)

@@ -138,7 +138,7 @@ fn small_integers() {
             .pointer(&mut got_bytes);
         let got_words: Vec<u32> = bench.run("small_integers", blocks(2, 128), arguments, 128);
         assert_same(bytemuck::cast_slice::<u32, u16>(&got_words), &words);
-        let got_bytes = got_bytes.copy_to_vec().unwrap();
+        let got_bytes = got_bytes.to_vec().unwrap();
         assert_same(bytemuck::cast_slice::<u32, i8>(&got_bytes), &bytes);
     }
 }
@@ -169,7 +169,7 @@ fn bools_and_chars() {
         let arguments = Arguments::new().slice(&input).pointer(&mut got);
         let letters: Vec<u32> = bench.run("characters", blocks(2, 128), arguments, 256);
         assert_same(&letters, &upper);
-        let got = got.copy_to_vec().unwrap();
+        let got = got.to_vec().unwrap();
         assert_same(bytemuck::cast_slice::<u32, u8>(&got), &flags);
     }
 }

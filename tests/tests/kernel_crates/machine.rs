@@ -37,11 +37,7 @@ fn clock() {
 fn kernel_hints() {
     let expected: Vec<u32> = (0..96).map(|i| 3 * i).collect();
     check::<u32, u32>("hinted_1d", blocks(3, 32), &[], &expected);
-    let launch = Launch {
-        grid: [2, 3, 1],
-        block: [4, 2, 1],
-        dynamic_shared_bytes: 0,
-    };
+    let launch = Shape::new([2, 3, 1], [4, 2, 1]);
     let expected: Vec<i32> = (0..48).map(|i| i % 8 - i / 8).collect();
     check::<u32, i32>("hinted_2d", launch, &[], &expected);
 }

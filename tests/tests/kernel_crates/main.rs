@@ -1,4 +1,4 @@
-//! The crates in `examples/kernels`, built for sm_80 and sm_90, on every device that is there: each kernel's results against
+//! The crates in `tests/kernel_crates/crates`, built for sm_80 and sm_90, on every device that is there: each kernel's results against
 //! what is computed here. A test has the name of its crate.
 
 mod algorithms;
@@ -12,11 +12,14 @@ mod positions;
 mod shared;
 mod warps;
 
+use cuda_std::launch::Shape;
 use std::fmt::Debug;
 use std::path::Path;
 
-use blockwise::device::{Arguments, DeviceBuffer, Element};
-use blockwise_tests::bench::{Bench, Launch, kernel_crates, kernel_crates_ptx};
+use blockwise::Buffer;
+use blockwise_ops::Element;
+use blockwise_tests::Arguments;
+use blockwise_tests::bench::{Bench, kernel_crates, kernel_crates_ptx};
 
 /// The text of the files above.
 const SOURCES: [&str; 10] = [
@@ -33,40 +36,40 @@ const SOURCES: [&str; 10] = [
 ];
 
 /// Memory of the bench's device with these values.
-fn upload<T: Element>(bench: &Bench, values: &[T]) -> DeviceBuffer<T> {
-    DeviceBuffer::from_slice(&bench.device, values).unwrap()
+fn upload<T: Element>(bench: &Bench, values: &[T]) -> Buffer<T> {
+    bench.device.upload(values).unwrap()
 }
 
 /// What a kernel writes whose parameters are slices and one pointer for `len` results.
 fn results<T: Element, U: Element>(
     bench: &Bench,
     kernel: &str,
-    launch: Launch,
+    shape: Shape,
     inputs: &[&[T]],
     len: usize,
 ) -> Vec<U> {
     let buffers: Vec<_> = inputs.iter().map(|values| upload(bench, values)).collect();
     let arguments = buffers.iter().fold(Arguments::new(), Arguments::slice);
-    bench.run(kernel, launch, arguments, len)
+    bench.run(kernel, shape, arguments, len)
 }
 
 /// Runs a kernel as in [`results`] on every device; it is to write exactly `expected`.
 #[track_caller]
-fn check<T: Element, U: Element>(kernel: &str, launch: Launch, inputs: &[&[T]], expected: &[U]) {
+fn check<T: Element, U: Element>(kernel: &str, shape: Shape, inputs: &[&[T]], expected: &[U]) {
     for bench in kernel_crates() {
-        let got: Vec<U> = results(bench, kernel, launch, inputs, expected.len());
+        let got: Vec<U> = results(bench, kernel, shape, inputs, expected.len());
         assert_same(&got, expected);
     }
 }
 
 /// Runs a kernel that changes `data`, its only parameter, on every device; it is to leave exactly `expected`.
 #[track_caller]
-fn check_changed<T: Element>(kernel: &str, launch: Launch, data: &[T], expected: &[T]) {
+fn check_changed<T: Element>(kernel: &str, shape: Shape, data: &[T], expected: &[T]) {
     for bench in kernel_crates() {
         let mut buffer = upload(bench, data);
         let arguments = Arguments::new().pointer(&mut buffer);
-        bench.launch(kernel, launch, &arguments).unwrap();
-        assert_same(&buffer.copy_to_vec().unwrap(), expected);
+        bench.launch(kernel, shape, &arguments).unwrap();
+        assert_same(&buffer.to_vec().unwrap(), expected);
     }
 }
 
@@ -92,9 +95,9 @@ fn assert_close<T: Copy + Into<f64>>(
     }
 }
 
-/// The folders in `examples/kernels`, in order.
+/// The folders in `tests/kernel_crates/crates`, in order.
 fn crates() -> Vec<String> {
-    let areas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/kernels");
+    let areas = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel_crates/crates");
     let entries = std::fs::read_dir(&areas).unwrap();
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

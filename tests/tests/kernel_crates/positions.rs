@@ -20,11 +20,7 @@ fn thread_index_1d() {
 #[test]
 fn thread_index_2d() {
     let (width, height) = (37_u32, 19_u32);
-    let launch = Launch {
-        grid: [width.div_ceil(16), height.div_ceil(8), 1],
-        block: [16, 8, 1],
-        dynamic_shared_bytes: 0,
-    };
+    let launch = Shape::new([width.div_ceil(16), height.div_ceil(8), 1], [16, 8, 1]);
     for bench in kernel_crates() {
         let arguments = Arguments::new().value(width).value(height);
         let count = (width * height) as usize;
@@ -40,11 +36,7 @@ fn thread_index_2d() {
 #[test]
 fn thread_index_3d() {
     let (width, height, depth) = (11_u32, 7_u32, 5_u32);
-    let launch = Launch {
-        grid: [3, 4, 2],
-        block: [4, 2, 3],
-        dynamic_shared_bytes: 0,
-    };
+    let launch = Shape::new([3, 4, 2], [4, 2, 3]);
     for bench in kernel_crates() {
         let arguments = Arguments::new().value(width).value(height).value(depth);
         let count = (width * height * depth) as usize;
@@ -78,7 +70,7 @@ fn grid_stride() {
                 .launch("saxpy", blocks(grid, 128), &arguments)
                 .unwrap();
             // One fused operation or two: each rounds a number below 64.
-            let got = y_there.copy_to_vec().unwrap();
+            let got = y_there.to_vec().unwrap();
             assert_close(&got, &expected, |_| 64.0 * f64::from(f32::EPSILON));
         }
     }

@@ -74,12 +74,9 @@ fn dynamic_shared() {
         for bench in kernel_crates() {
             let mut data = upload(bench, &values);
             let arguments = Arguments::new().value(by).pointer(&mut data);
-            let launch = Launch {
-                dynamic_shared_bytes: 4 * block,
-                ..blocks(3, block)
-            };
+            let launch = blocks(3, block).shared(4 * block);
             bench.launch("rotate_blocks", launch, &arguments).unwrap();
-            assert_same(&data.copy_to_vec().unwrap(), &expected);
+            assert_same(&data.to_vec().unwrap(), &expected);
         }
     }
 }
@@ -120,10 +117,7 @@ fn local_arrays() {
 fn shared_sizes() {
     for bytes in [0, 192, 4096] {
         for bench in kernel_crates() {
-            let launch = Launch {
-                dynamic_shared_bytes: bytes,
-                ..threads(32)
-            };
+            let launch = threads(32).shared(bytes);
             let got: Vec<u32> = bench.run("shared_bytes", launch, Arguments::new(), 2);
             assert_same(&got, &[bytes, 1]);
         }

@@ -1,82 +1,45 @@
 //! The broken twins without detectors, on the emulator only: on a GPU they write where they must not.
 
-use blockwise::device::{
-    Arguments, Device, DeviceBuffer, DeviceChoice, DeviceError, LaunchPlan, Module, PtxSource,
-};
-use blockwise_tests::coverage;
+use blockwise::{Buffer, Device, Error, Module};
+use blockwise_ops::LaunchPlan;
+use blockwise_tests::bench::{Bench, blocks, threads};
 use blockwise_tests::data::vector;
-use blockwise_tests::ptx::{entries, files};
+use blockwise_tests::ptx::{entries, file, files, load};
+use blockwise_tests::{Arguments, coverage};
 use broken_kernels::{SLOTS, THREADS, TILE};
+use cuda_std::launch::Shape;
 use ptx_emulator::{Access, Fault, FaultKind, LaunchError, Space};
 
 /// A fresh emulator with the broken kernels.
-struct Bench {
-    device: Device,
-    module: Module,
+fn fresh() -> Bench {
+    Bench::of("broken_kernels", Device::emulator())
 }
 
-impl Bench {
-    fn new() -> Self {
-        let device = Device::connect(DeviceChoice::Emulator).expect("the emulator is always there");
-        let file = PtxSource::of_crate("broken_kernels")
-            .select(device.properties().compute_capability)
-            .unwrap_or_else(|error| panic!("{error}"));
-        let module = device
-            .load_ptx(&file.text, &file.path.display().to_string())
-            .unwrap_or_else(|error| panic!("{error}"));
-        Bench { device, module }
-    }
+fn upload(bench: &Bench, len: usize) -> Buffer<f32> {
+    let values = vector::<f32>(len as u64, len).to_vec();
+    bench.device.upload(&values).expect("memory")
+}
 
-    fn upload(&self, len: usize) -> DeviceBuffer<f32> {
-        let values = vector::<f32>(len as u64, len).to_vec();
-        DeviceBuffer::from_slice(&self.device, &values).expect("memory")
-    }
-
-    fn output(&self, len: usize) -> DeviceBuffer<f32> {
-        let mut buffer = DeviceBuffer::alloc(&self.device, len).expect("memory");
-        buffer.poison().expect("a fill");
-        buffer
-    }
-
-    fn launch(
-        &self,
-        kernel: &str,
-        grid: [u32; 2],
-        block: [u32; 2],
-        dynamic_shared_bytes: u32,
-        arguments: &Arguments<'_>,
-    ) -> Result<(), DeviceError> {
-        let plan = LaunchPlan {
-            kernel: kernel.into(),
-            grid: [grid[0], grid[1], 1],
-            block: [block[0], block[1], 1],
-            dynamic_shared_bytes,
-        };
-        // SAFETY: this is the emulator: it checks every access.
-        unsafe { self.module.launch(&plan, arguments) }?;
-        self.device.synchronize()
-    }
-
-    /// Launches a convolution as the tiled kernel is launched, mode same.
-    fn convolve(&self, kernel: &str, samples: usize, taps: usize) -> Result<(), DeviceError> {
-        let (signal, taps) = (self.upload(samples), self.upload(taps));
-        let mut output = self.output(samples);
-        let offset = (taps.len() - 1) / 2;
-        let shared = (THREADS as usize + taps.len() - 1) * size_of::<f32>();
-        let arguments = Arguments::new()
-            .slice(&signal)
-            .slice(&taps)
-            .pointer(&mut output)
-            .value(samples as u64)
-            .value(offset as u64);
-        let blocks = samples.div_ceil(THREADS as usize) as u32;
-        self.launch(kernel, [blocks, 1], [THREADS, 1], shared as u32, &arguments)
-    }
+/// Launches a convolution as the tiled kernel is launched, mode same.
+fn convolve(kernel: &str, samples: usize, taps: usize) -> blockwise::Result<()> {
+    let bench = fresh();
+    let (signal, taps) = (upload(&bench, samples), upload(&bench, taps));
+    let mut output = bench.poisoned::<f32>(samples);
+    let offset = (taps.len() - 1) / 2;
+    let shared = (THREADS as usize + taps.len() - 1) * size_of::<f32>();
+    let arguments = Arguments::new()
+        .slice(&signal)
+        .slice(&taps)
+        .pointer(&mut output)
+        .value(samples as u64)
+        .value(offset as u64);
+    let shape = blocks(samples.div_ceil(THREADS as usize) as u32, THREADS);
+    bench.launch(kernel, shape.shared(shared as u32), &arguments)
 }
 
 /// The fault in an error; its text names the kernel and the line of `source` that contains `statement`.
 #[track_caller]
-fn fault(error: DeviceError, kernel: &str, source: &str, statement: &str) -> Fault {
+fn fault(error: Error, kernel: &str, source: &str, statement: &str) -> Fault {
     let text = error.to_string();
     let line = 1 + source
         .lines()
@@ -86,20 +49,20 @@ fn fault(error: DeviceError, kernel: &str, source: &str, statement: &str) -> Fau
     assert!(text.contains(&format!("`{kernel}`")), "{text}");
     assert!(text.contains(&place), "no `{place}` in: {text}");
     match error {
-        DeviceError::EmulatorLaunch(LaunchError::Fault(fault)) => *fault,
+        Error::EmulatorLaunch(LaunchError::Fault(fault)) => *fault,
         other => panic!("not a fault of the kernel: {other:?}"),
     }
 }
 
 #[test]
 fn a_shared_array_shorter_than_the_block_is_written_out_of_bounds() {
-    let bench = Bench::new();
-    let input = DeviceBuffer::from_slice(&bench.device, &[7_u32; 256]).expect("memory");
-    let mut output = DeviceBuffer::<u32>::alloc(&bench.device, 256).expect("memory");
+    let bench = fresh();
+    let input = bench.device.upload(&[7_u32; 256]).expect("memory");
+    let mut output = bench.device.alloc::<u32>(256).expect("memory");
     let arguments = Arguments::new().slice(&input).pointer(&mut output);
     let kernel = "reverse_shared_too_small";
     let error = bench
-        .launch(kernel, [1, 1], [THREADS, 1], 0, &arguments)
+        .launch(kernel, threads(THREADS), &arguments)
         .expect_err("half of the threads have no slot");
     let source = include_str!("../../../broken_kernels/src/reverse_shared_too_small.rs");
     let fault = fault(error, kernel, source, ".write(*input.get_unchecked(");
@@ -118,9 +81,7 @@ fn a_shared_array_shorter_than_the_block_is_written_out_of_bounds() {
 #[test]
 fn one_halo_element_too_many_is_written_out_of_bounds() {
     let kernel = "conv1d_halo_off_by_one";
-    let error = Bench::new()
-        .convolve(kernel, 1000, 9)
-        .expect_err("a slot too many");
+    let error = convolve(kernel, 1000, 9).expect_err("a slot too many");
     let source = include_str!("../../../broken_kernels/src/conv1d_halo_off_by_one.rs");
     let fault = fault(error, kernel, source, "tile.add(slot).write(sample)");
     // Slot 264 belongs to the thread that loads 8 and 264.
@@ -143,9 +104,8 @@ fn an_early_return_leaves_the_barrier_divergent() {
     let kernel = "conv1d_early_return";
     // The Numba document's two cases: the last block has 232 and 44 of 256 threads.
     for (samples, taps, block) in [(1000, 9, 3), (300, 65, 1)] {
-        let error = Bench::new()
-            .convolve(kernel, samples, taps)
-            .expect_err("a barrier that not all threads reach");
+        let error =
+            convolve(kernel, samples, taps).expect_err("a barrier that not all threads reach");
         let fault = fault(error, kernel, source, "thread::sync_threads()");
         assert_eq!(fault.block, [block, 0, 0]);
         assert!(
@@ -157,32 +117,31 @@ fn an_early_return_leaves_the_barrier_divergent() {
 
 #[test]
 fn an_early_return_is_right_when_the_blocks_are_full() {
-    Bench::new()
-        .convolve("conv1d_early_return", 1024, 9)
-        .expect("nobody returns early");
+    convolve("conv1d_early_return", 1024, 9).expect("nobody returns early");
 }
 
 #[test]
 fn an_uncovered_grid_leaves_elements_that_nobody_wrote() {
-    let bench = Bench::new();
+    let bench = fresh();
     let (rows, inner, cols) = (40, 5, 50);
-    let (a, b) = (bench.upload(rows * inner), bench.upload(inner * cols));
-    let launched = |kernel: &str, module: &Module, grid: [u32; 2]| {
-        let mut c = bench.output(rows * cols);
+    let (a, b) = (upload(&bench, rows * inner), upload(&bench, inner * cols));
+    let launched = |kernel: &'static str, module: &Module, grid: [u32; 2]| {
+        let mut c = bench.poisoned::<f32>(rows * cols);
         let sizes = [rows, inner, cols].map(|size| size as u64);
         let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut c);
         let arguments = sizes.into_iter().fold(arguments, Arguments::value);
         let plan = LaunchPlan {
-            kernel: kernel.into(),
+            kernel,
             grid: [grid[0], grid[1], 1],
             block: [TILE, TILE, 1],
             dynamic_shared_bytes: 0,
         };
         // SAFETY: this is the emulator: it checks every access.
-        unsafe { module.launch(&plan, &arguments) }.unwrap_or_else(|error| panic!("{error}"));
-        (plan, c.copy_to_vec().expect("a copy"))
+        unsafe { arguments.launch(module, kernel, plan.shape()) }
+            .unwrap_or_else(|error| panic!("{error}"));
+        (plan, c.to_vec().expect("a copy"))
     };
-    let unwritten = |kernel: &str, module: &Module, grid: [u32; 2]| {
+    let unwritten = |kernel: &'static str, module: &Module, grid: [u32; 2]| {
         let (_, c) = launched(kernel, module, grid);
         let poisoned = |at: &usize| c[*at].to_bits() == u32::MAX;
         (0..c.len()).filter(poisoned).collect::<Vec<_>>()
@@ -207,13 +166,7 @@ fn an_uncovered_grid_leaves_elements_that_nobody_wrote() {
         assert!(report.contains(part), "{report}");
     }
 
-    let file = PtxSource::standard()
-        .select((9, 0))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let sound = bench
-        .device
-        .load_ptx(&file.text, "the sound kernels")
-        .expect("good PTX");
+    let sound = load(&file("kernels", (9, 0)), &bench.device).expect("good PTX");
     assert_eq!(unwritten("matmul_naive_f32", &sound, floor), [0; 0]);
 }
 
@@ -240,16 +193,14 @@ fn the_racy_twins_lack_a_barrier_that_the_sound_ones_have() {
 /// Nothing but their order is wrong: no access is out of bounds, so a launch without detectors lets them run.
 #[test]
 fn the_racy_twins_run_without_a_fault() {
-    let bench = Bench::new();
-    let (a, b) = (bench.upload(40 * 40), bench.upload(40 * 40));
-    let mut c = bench.output(40 * 40);
+    let bench = fresh();
+    let (a, b) = (upload(&bench, 40 * 40), upload(&bench, 40 * 40));
+    let mut c = bench.poisoned::<f32>(40 * 40);
     let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut c);
     let arguments = [40_u64; 3].into_iter().fold(arguments, Arguments::value);
     let run = bench.launch(
         "matmul_missing_barrier",
-        [3, 3],
-        [TILE, TILE],
-        0,
+        Shape::new((3, 3), (TILE, TILE)),
         &arguments,
     );
     run.unwrap_or_else(|error| panic!("{error}"));
@@ -257,20 +208,12 @@ fn the_racy_twins_run_without_a_fault() {
     let arguments = Arguments::new().slice(&a).slice(&b).pointer(&mut c);
     let run = bench.launch(
         "dot_missing_barrier",
-        [3, 1],
-        [THREADS, 1],
-        THREADS * 4,
+        blocks(3, THREADS).shared(THREADS * 4),
         &arguments,
     );
     run.unwrap_or_else(|error| panic!("{error}"));
 
     let arguments = Arguments::new().slice(&a).pointer(&mut c);
-    let run = bench.launch(
-        "reverse_missing_barrier",
-        [7, 1],
-        [THREADS, 1],
-        0,
-        &arguments,
-    );
+    let run = bench.launch("reverse_missing_barrier", blocks(7, THREADS), &arguments);
     run.unwrap_or_else(|error| panic!("{error}"));
 }

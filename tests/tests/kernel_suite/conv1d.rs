@@ -1,8 +1,8 @@
 //! Convolution: every kernel, mode and type over lengths, blocks and grids.
 
-use blockwise::device::Device;
-use blockwise::launch::{ConvKernel, ConvMode, ConvOptions, convolve};
-use blockwise::oracle::{self, Precision};
+use blockwise::Device;
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, convolve};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;

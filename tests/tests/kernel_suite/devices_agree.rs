@@ -1,9 +1,9 @@
 //! Where the order of operations is fixed, and it is in every sound kernel, so is every bit of the result: on the emulator with
 //! one worker, on the emulator with all, and on a GPU.
 
-use blockwise::device::{Device, DeviceChoice, Element, EmulatorLimits, PtxSource};
-use blockwise::launch::{
-    ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, Number, ReduceKernel,
+use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
+use blockwise_ops::{
+    ConvKernel, ConvMode, ConvOptions, Element, MatmulKernel, MatmulOptions, Number, ReduceKernel,
     ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
     convolve, dot, matmul, reduce, reverse, transpose,
 };
@@ -90,7 +90,7 @@ fn check_all(left: &Device, right: &Device) {
 
 /// NaN with a sign and a payload, infinities, subnormals: what comes out of them is fixed too. Except which NaN of `f64` comes out
 /// of arithmetic: PTX leaves that open, so there any NaN is as good as another. (For `f32` it is 0x7fffffff.)
-fn not_numbers<T: Number + blockwise::launch::Float + Draw + From<f32>>(
+fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
     pair: (&Device, &Device),
     nan: T,
 ) {
@@ -152,7 +152,7 @@ fn agree<T: Element, D: Dimension>(
     check::same_bits(case, &run(left), &run(right));
 }
 
-fn convolutions<T: blockwise::launch::Float + Draw>(
+fn convolutions<T: blockwise_ops::Float + Draw>(
     pair: (&Device, &Device),
     mode: ConvMode,
     options: ConvOptions,
@@ -201,14 +201,11 @@ fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
 }
 
 fn emulator_with(workers: usize) -> Device {
-    let mut device = Device::emulator(EmulatorLimits {
+    let limits = EmulatorLimits {
         workers: Some(workers),
         ..EmulatorLimits::default()
-    });
-    device
-        .load_kernels(&PtxSource::standard())
-        .unwrap_or_else(|error| panic!("{error}"));
-    device
+    };
+    Device::emulator_with(limits, Watch::Nothing)
 }
 
 #[test]
@@ -222,16 +219,17 @@ fn emulator_and_gpu_give_the_same_bits_on_the_same_ptx() {
         return;
     };
     // By itself the GPU may take PTX that is for its architecture alone.
-    let same = emulator.kernels_file().expect("kernels are loaded");
-    let gpu = Device::open(DeviceChoice::Gpu, &PtxSource::File(same.path.clone()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let same = emulator.kernels_file(&kernels::KERNELS);
+    let gpu = Device::gpu(0).unwrap_or_else(|error| panic!("{error}"));
+    // SAFETY: this PTX is embedded for these kernels.
+    unsafe { gpu.replace_kernels("kernels", same.expect("PTX is embedded")) };
     check_all(emulator, &gpu);
 }
 
 /// The automatic choice and the one by name are the same device.
 #[test]
 fn the_automatic_choice_computes_the_same() {
-    let auto = Device::open(DeviceChoice::Auto, &PtxSource::standard());
+    let auto = Device::open(DeviceChoice::Auto);
     let auto = auto.unwrap_or_else(|error| panic!("{error}"));
     convolutions::<f32>(
         (&auto, &emulator_with(2)),

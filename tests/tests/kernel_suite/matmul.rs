@@ -1,9 +1,9 @@
 //! Matrix product: every kernel and type over shapes and grids.
 
-use blockwise::device::{Device, DeviceBuffer};
-use blockwise::launch::matmul::MatmulShape;
-use blockwise::launch::{MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
-use blockwise::oracle::{self, Precision};
+use blockwise::Device;
+use blockwise_ops::matmul::MatmulShape;
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
@@ -83,14 +83,14 @@ fn every_shape_by_copies_of_the_operands() {
             let (a, b) = (matrix::<f32>(31, rows, inner), matrix(32, inner, cols));
             let upload = |matrix: &Array2<f32>| {
                 let elements: Vec<_> = matrix.iter().copied().collect();
-                DeviceBuffer::from_slice(device, &elements).expect("room")
+                device.upload(&elements).expect("room")
             };
             let mut c = upload(&Array2::from_elem((rows, cols), f32::NAN));
             let shape = MatmulShape::of(a.dim(), b.dim()).expect("they fit");
             PitchedMatmul::new(device, shape)
-                .and_then(|mut product| product.enqueue(&upload(&a), &upload(&b), &mut c))
+                .and_then(|mut product| product.enqueue(None, &upload(&a), &upload(&b), &mut c))
                 .unwrap_or_else(|error| panic!("{shape:?}: {error}"));
-            let c = c.copy_to_vec().expect("the copy");
+            let c = c.to_vec().expect("the copy");
             let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
             let expected = oracle::matmul::<f32>(a.view(), b.view());
             check::close(device, shape, &c, &expected);

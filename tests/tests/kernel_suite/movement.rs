@@ -1,11 +1,11 @@
 //! Transpose and reversal: every kernel and type over shapes, blocks and grids. Results are exact.
 
-use blockwise::compare::ToNumber;
-use blockwise::device::{Device, Element};
-use blockwise::launch::{
-    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
+use blockwise::Device;
+use blockwise_ops::compare::ToNumber;
+use blockwise_ops::{
+    Element, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, oracle, reverse,
+    transpose,
 };
-use blockwise::oracle;
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;

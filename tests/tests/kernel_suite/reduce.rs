@@ -1,8 +1,8 @@
 //! Dot product, sum, minimum and maximum: every kernel and type over lengths, blocks and grids.
 
-use blockwise::device::Device;
-use blockwise::launch::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
-use blockwise::oracle::{self, Precision};
+use blockwise::Device;
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;

@@ -1,8 +1,8 @@
 //! Launches that must not happen: each is an error that says what is wrong, and the device works on.
 
-use blockwise::device::{Device, DeviceBuffer};
-use blockwise::launch::conv1d::convolve_buffers;
-use blockwise::launch::{
+use blockwise::Device;
+use blockwise_ops::conv1d::convolve_buffers;
+use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulOptions, ReduceKernel, ReduceOptions,
     Reduction, ReverseKernel, ReverseOptions, TransposeOptions, convolve, dot, matmul, reduce,
     reverse, transpose,
@@ -31,7 +31,7 @@ fn check<R: std::fmt::Debug>(
     }
 }
 
-fn convolution<T: blockwise::launch::Float + Draw>(
+fn convolution<T: blockwise_ops::Float + Draw>(
     signal: usize,
     taps: usize,
     mode: ConvMode,
@@ -182,9 +182,9 @@ fn operands_that_do_not_fit() {
     );
     check(
         |device| {
-            let signal = DeviceBuffer::from_slice(device, &[1.0_f32; 10])?;
-            let taps = DeviceBuffer::from_slice(device, &[1.0_f32; 3])?;
-            let mut output = DeviceBuffer::alloc(device, 11)?;
+            let signal = device.upload(&[1.0_f32; 10])?;
+            let taps = device.upload(&[1.0_f32; 3])?;
+            let mut output = device.alloc(11)?;
             let options = ConvOptions::default();
             convolve_buffers(
                 device,

@@ -1,8 +1,7 @@
 //! The product on tensor cores, on a GPU that has them. Elsewhere it says that it was not run.
 
-use blockwise::device::Device;
-use blockwise::launch::{LaunchError, MatmulKernel, MatmulOptions, matmul, matmul_tensor};
-use blockwise::oracle;
+use blockwise::Device;
+use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions, matmul, matmul_tensor, oracle};
 use blockwise_tests::check;
 use blockwise_tests::data::matrix;
 use blockwise_tests::devices::devices;

@@ -12,8 +12,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
-
 use crate::error::{CudaBuilderError, io_error};
 use crate::tools::Toolchain;
 use source::without_obsolete;
@@ -54,24 +52,24 @@ impl Copies {
         }
     }
 
-    /// Copies the first file of every crate of the package that asks for something obsolete. Returns the program that cargo is
+    /// Copies those of the libraries' first files that ask for something obsolete. Returns the program that cargo is
     /// to run in the compiler's place, if there is any such crate.
     pub(crate) fn make(
         &self,
         toolchain: &Toolchain,
-        manifest: &Path,
+        libraries: &[PathBuf],
     ) -> Result<Option<PathBuf>, CudaBuilderError> {
         let mut needed = false;
-        for original in libraries(toolchain, manifest) {
-            let Ok(text) = fs::read_to_string(&original) else {
+        for original in libraries {
+            let Ok(text) = fs::read_to_string(original) else {
                 continue; // cargo will say what is wrong with it
             };
             if let Some(text) = without_obsolete(&text, |features| unknown(toolchain, features)) {
-                self.place(&original, &text)?;
+                self.place(original, &text)?;
                 needed = true;
-            } else if self.holds(&original) {
+            } else if self.holds(original) {
                 // An earlier version needed it; the copy goes on as a plain one.
-                self.place(&original, &text)?;
+                self.place(original, &text)?;
             }
         }
         needed.then(|| self.wrapper()).transpose()
@@ -208,41 +206,6 @@ fn link_to(_: &Path, _: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn make_executable(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-/// The first files of the libraries of the package and of all that it depends on. None when cargo cannot tell: building will
-/// then say why.
-fn libraries(toolchain: &Toolchain, manifest: &Path) -> Vec<PathBuf> {
-    let output = toolchain
-        .command()
-        .args([
-            "metadata",
-            "--format-version=1",
-            "--filter-platform",
-            crate::compile::TARGET,
-            "--manifest-path",
-        ])
-        .arg(manifest)
-        .stderr(Stdio::null())
-        .output();
-    let metadata: Value = output
-        .ok()
-        .and_then(|output| serde_json::from_slice(&output.stdout).ok())
-        .unwrap_or_default();
-    let targets = metadata["packages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .flat_map(|package| package["targets"].as_array().into_iter().flatten());
-    targets
-        .filter(|target| {
-            let is_library = |kind: &Value| kind.as_str().is_some_and(|kind| kind.ends_with("lib"));
-            target["kind"]
-                .as_array()
-                .is_some_and(|kinds| kinds.iter().any(is_library))
-        })
-        .filter_map(|target| target["src_path"].as_str().map(PathBuf::from))
-        .collect()
 }
 
 /// Features that every crate of a build is given anyway. Asked for twice, older compilers fail.

@@ -20,7 +20,7 @@ pub(crate) fn workspace(name: &str) -> PathBuf {
     if !folder.exists() {
         start_workspace(&folder);
         // core is there already when the repository's own kernels are.
-        share(&folder, "cuda-builder");
+        share(&folder.join("target"), "cuda-builder");
     }
     folder
 }
@@ -34,7 +34,7 @@ pub(crate) fn start_workspace(folder: &Path) {
     )
     .unwrap();
     copy_lock_file(folder);
-    share(folder, "tools");
+    share(&folder.join("target"), "tools");
 }
 
 /// The repository's lock file: the same versions, nothing to look up.
@@ -42,12 +42,16 @@ pub(crate) fn copy_lock_file(folder: &Path) {
     fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
 }
 
-/// Uses a part of the repository's target folder.
-fn share(workspace: &Path, part: &str) {
+/// Makes a part of the repository's target folder one of another target folder too.
+pub(crate) fn share(target: &Path, part: &str) {
     let folder = repository().join("target").join(part);
-    fs::create_dir_all(&folder).unwrap();
+    for folder in [&folder, target] {
+        fs::create_dir_all(folder).unwrap();
+    }
     #[cfg(unix)]
-    std::os::unix::fs::symlink(folder, workspace.join("target").join(part)).unwrap();
+    if !target.join(part).exists() {
+        std::os::unix::fs::symlink(folder, target.join(part)).unwrap();
+    }
 }
 
 pub(crate) fn repository() -> PathBuf {

@@ -1,6 +1,7 @@
 //! Builds small crates of its own for real. Needs what `cargo xtask doctor` lists.
 
 mod common;
+mod embedding;
 mod foreign;
 mod options;
 mod packages;

@@ -46,10 +46,16 @@ unsafe fn write(report: *mut Report, info: &PanicInfo<'_>) {
         let _ = report.file.write_str(location.file());
         report.line = location.line();
     }
-    // By the fields that glam's vectors and vek's both have.
-    let (block, thread) = (thread::block_idx(), thread::thread_idx());
-    report.block = [block.x, block.y, block.z];
-    report.thread = [thread.x, thread.y, thread.z];
+    report.block = [
+        thread::block_idx_x(),
+        thread::block_idx_y(),
+        thread::block_idx_z(),
+    ];
+    report.thread = [
+        thread::thread_idx_x(),
+        thread::thread_idx_y(),
+        thread::thread_idx_z(),
+    ];
     thread::system_fence();
     // SAFETY: a field of a reference. Volatile and behind the fence: the host reads while the kernel runs.
     unsafe { (&raw mut report.state).write_volatile(Report::WRITTEN) }

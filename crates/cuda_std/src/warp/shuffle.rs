@@ -1,5 +1,6 @@
 //! What shuffles move, and the instruction.
 
+#[cfg(feature = "half")]
 use half::{bf16, f16};
 
 /// Which lane a value is read from.
@@ -64,11 +65,14 @@ impl_shuffle! {
     i8: |value| value as u8 as u32, |bits| bits as i8;
     u16: u32::from, |bits| bits as u16;
     i16: |value| value as u16 as u32, |bits| bits as i16;
-    f16: |value: f16| u32::from(value.to_bits()), |bits| f16::from_bits(bits as u16);
-    bf16: |value: bf16| u32::from(value.to_bits()), |bits| bf16::from_bits(bits as u16);
     u32: core::convert::identity, core::convert::identity;
     i32: i32::cast_unsigned, u32::cast_signed;
     f32: f32::to_bits, f32::from_bits;
+}
+#[cfg(feature = "half")]
+impl_shuffle! {
+    f16: |value: f16| u32::from(value.to_bits()), |bits| f16::from_bits(bits as u16);
+    bf16: |value: bf16| u32::from(value.to_bits()), |bits| bf16::from_bits(bits as u16);
 }
 impl_shuffle! {
     halves

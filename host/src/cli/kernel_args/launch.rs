@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use blockwise::{Device, PtxFile};
 use clap::Args;
 use ptx_emulator::{Emulator, Entry, LaunchConfig, Limits, Module};
 
+use crate::cli::Global;
 use crate::cli::failure::Failure;
-use crate::device::PtxFile;
 
 /// How arguments are written, for the help of each command that takes them.
 pub(in crate::cli) const ARGUMENTS_HELP: &str = "\
@@ -24,9 +25,9 @@ const STEPS: u64 = 100_000_000;
 /// Which kernel, on how many blocks and threads, with what.
 #[derive(Args)]
 pub(in crate::cli) struct Launch {
-    /// The PTX file, from any compiler
+    /// The PTX file, from any compiler; without one the kernels that the other commands run
     #[arg(value_name = "PTX")]
-    file: PathBuf,
+    file: Option<PathBuf>,
     /// The kernel; may be left out when the file has one only
     #[arg(long)]
     kernel: Option<String>,
@@ -48,12 +49,14 @@ pub(in crate::cli) struct Launch {
 }
 
 impl Launch {
-    /// The file, and what it holds.
-    pub(in crate::cli) fn read(&self) -> Result<(PtxFile, Module), Failure> {
-        let ptx = PtxFile::read(&self.file)?;
+    /// The PTX, as text and parsed.
+    pub(in crate::cli) fn read(&self, global: &Global) -> Result<(PtxFile, Module), Failure> {
+        let ptx = match &self.file {
+            Some(file) => PtxFile::read(file)?,
+            None => global.ptx(&global.with_kernels(Device::emulator())?)?,
+        };
         let parsed = Module::parse(&ptx.text);
-        let module =
-            parsed.map_err(|error| Failure::new(format!("{}: {error}", self.file.display())))?;
+        let module = parsed.map_err(|error| Failure::new(format!("{}: {error}", ptx.origin)))?;
         Ok((ptx, module))
     }
 
@@ -61,22 +64,25 @@ impl Launch {
     /// them to `command`.
     pub(in crate::cli) fn kernel<'m>(
         &self,
+        origin: &str,
         module: &'m Module,
         command: &str,
     ) -> Result<&'m Entry, Failure> {
         let kernels: Vec<&Entry> = module.entries().collect();
-        let kernel = self.choose(&kernels)?;
+        let kernel = self.choose(origin, &kernels)?;
         if self.args.is_empty() && !kernel.params().is_empty() {
-            let (origin, name) = (self.file.display(), kernel.name());
-            let command = format!("{command} {origin} --kernel {name} --grid 4 --block 256");
+            let file = self.file.as_ref();
+            let file = file.map_or(String::new(), |file| format!(" {}", file.display()));
+            let name = kernel.name();
+            let command = format!("{command}{file} --kernel {name} --grid 4 --block 256");
             return Err(super::missing(kernel, &command));
         }
         Ok(kernel)
     }
 
-    fn choose<'m>(&self, kernels: &[&'m Entry]) -> Result<&'m Entry, Failure> {
+    fn choose<'m>(&self, origin: &str, kernels: &[&'m Entry]) -> Result<&'m Entry, Failure> {
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
-        let (origin, names) = (self.file.display(), names.join(", "));
+        let names = names.join(", ");
         match (&self.kernel, kernels) {
             (_, []) => Err(Failure::new(format!("{origin} has no kernel"))
                 .hint("a kernel is a function that the PTX calls .entry")),
@@ -107,10 +113,6 @@ impl Launch {
             block: self.block,
             dynamic_shared_bytes: self.shared,
         }
-    }
-
-    pub(in crate::cli) fn file(&self) -> &std::path::Path {
-        &self.file
     }
 }
 

@@ -1,11 +1,11 @@
 //! The types of numbers that kernels take, and the bytes of their values.
 
+use blockwise_ops::named_enum;
 use ndarray::Array1;
 use rand::{RngExt, rngs::StdRng};
 
 use crate::cli::failure::Failure;
 use crate::io::Data;
-use crate::named::named_enum;
 
 named_enum! {
     /// A type of numbers.

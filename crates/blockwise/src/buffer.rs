@@ -1,0 +1,216 @@
+//! Memory on a device.
+
+use std::fmt::{self, Debug};
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use cuda_std::launch::{
+    DevicePointer, Memory, Plain, Pointer, Read, ReadPointer, Write, WritePointer,
+};
+
+use crate::memory::{Allocation, Core};
+use crate::stream::Stream;
+use crate::{Error, Result, View, ViewMut};
+
+/// `len` elements of `T` on a device, freed when dropped. It keeps its device alive.
+///
+/// Launches and copies that use one buffer on several streams are ordered by themselves: a read after the writes before it, a write
+/// after every use before it.
+pub struct Buffer<T: Plain> {
+    pub(crate) memory: Arc<Allocation>,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Plain> Buffer<T> {
+    /// Memory whose contents are undefined.
+    pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
+        let bytes = len
+            .checked_mul(size_of::<T>())
+            .filter(|&bytes| bytes <= isize::MAX as usize)
+            .ok_or(Error::TooLarge {
+                len,
+                element_bytes: size_of::<T>(),
+            })?;
+        let address = match bytes {
+            // An empty slice needs an address too: any that is aligned and not null.
+            0 => align_of::<T>() as u64,
+            bytes => core.backend.alloc(bytes as u64)?,
+        };
+        Ok(Self {
+            // SAFETY: the address came from `alloc` for these bytes.
+            memory: Arc::new(unsafe { Allocation::new(Arc::clone(core), address, bytes) }),
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The address on the device, for `unsafe` kernels and other libraries.
+    pub fn address(&self) -> DevicePointer<T> {
+        DevicePointer::new(self.memory.address)
+    }
+
+    /// Copies `values` to the device.
+    ///
+    /// # Errors
+    /// When the lengths differ or the copy fails.
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
+        self.as_view_mut().copy_from_slice(values)
+    }
+
+    /// Copies the elements from the device, after all launches so far.
+    ///
+    /// # Errors
+    /// When the host has no memory for them, the copy fails, or a launch before it has gone wrong.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.as_view().to_vec()
+    }
+
+    /// Copies the elements of another buffer of the same device, in order with the launches.
+    ///
+    /// # Errors
+    /// When the lengths or the devices differ, or the copy fails.
+    pub fn copy_from_buffer(&mut self, from: &Self) -> Result<()> {
+        self.as_view_mut().copy_from(from.as_view())
+    }
+
+    /// Sets every byte to `value`, in order with the launches. `0xFF` makes elements that a kernel forgets to write visible: NaN
+    /// as floats.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn fill_bytes(&mut self, value: u8) -> Result<()> {
+        self.fill_bytes_on(None, value)
+    }
+
+    /// The same on a stream, or on the device's own with `None`.
+    ///
+    /// # Errors
+    /// When the device fails, or the stream is another device's.
+    pub fn fill_bytes_on(&mut self, stream: Option<&Stream>, value: u8) -> Result<()> {
+        crate::stream::fill(&self.memory, stream, value)
+    }
+
+    /// All elements, to be read.
+    pub fn as_view(&self) -> View<'_, T> {
+        View::new(&self.memory, 0, self.len)
+    }
+
+    /// All elements, to be written.
+    pub fn as_view_mut(&mut self) -> ViewMut<'_, T> {
+        ViewMut::new(&self.memory, 0, self.len)
+    }
+
+    /// The elements of a range, to be read.
+    ///
+    /// # Panics
+    /// When the range is not inside the buffer, as for a slice.
+    pub fn view(&self, range: impl RangeBounds<usize>) -> View<'_, T> {
+        self.as_view().view(range)
+    }
+
+    /// The elements of a range, to be written.
+    ///
+    /// # Panics
+    /// When the range is not inside the buffer, as for a slice.
+    pub fn view_mut(&mut self, range: impl RangeBounds<usize>) -> ViewMut<'_, T> {
+        self.as_view_mut().into_view_mut(range)
+    }
+
+    /// The elements before `middle` and those from it on, both to be written.
+    ///
+    /// # Panics
+    /// When `middle` is beyond the end, as for a slice.
+    pub fn split_at_mut(&mut self, middle: usize) -> (ViewMut<'_, T>, ViewMut<'_, T>) {
+        self.as_view_mut().split_at_mut(middle)
+    }
+}
+
+/// First element and length of a range of `len` elements.
+#[track_caller]
+pub(crate) fn bounds(range: &impl RangeBounds<usize>, len: usize) -> (usize, usize) {
+    let beyond = || -> ! { panic!("the range reaches beyond the {len} elements of the memory") };
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.checked_add(1).unwrap_or_else(|| beyond()),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.checked_add(1).unwrap_or_else(|| beyond()),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => len,
+    };
+    if start > end || end > len {
+        beyond();
+    }
+    (start, end - start)
+}
+
+// SAFETY: the allocation holds `len` elements as long as it lives.
+unsafe impl<'a, T: Plain> Read<'a, [T]> for &'a Buffer<T> {
+    fn pass(self) -> Memory<'a> {
+        Read::pass(self.as_view())
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<'a, T: Plain> Read<'a, [T]> for &'a mut Buffer<T> {
+    fn pass(self) -> Memory<'a> {
+        Read::pass(&*self)
+    }
+}
+
+// SAFETY: as above; the exclusive borrow keeps others away.
+unsafe impl<'a, T: Plain> Write<'a, [T]> for &'a mut Buffer<T> {
+    fn pass(self) -> Memory<'a> {
+        Write::pass(self.as_view_mut())
+    }
+}
+
+impl<'a, T: Plain> ReadPointer<'a, T> for &'a Buffer<T> {
+    fn pass(self) -> Pointer<'a> {
+        Read::pass(self).into()
+    }
+}
+
+impl<'a, T: Plain> ReadPointer<'a, T> for &'a mut Buffer<T> {
+    fn pass(self) -> Pointer<'a> {
+        Read::pass(self).into()
+    }
+}
+
+impl<'a, T: Plain> WritePointer<'a, T> for &'a mut Buffer<T> {
+    fn pass(self) -> Pointer<'a> {
+        Write::pass(self).into()
+    }
+}
+
+impl<'a, T: Plain> From<&'a Buffer<T>> for View<'a, T> {
+    fn from(buffer: &'a Buffer<T>) -> Self {
+        buffer.as_view()
+    }
+}
+
+impl<'a, T: Plain> From<&'a mut Buffer<T>> for ViewMut<'a, T> {
+    fn from(buffer: &'a mut Buffer<T>) -> Self {
+        buffer.as_view_mut()
+    }
+}
+
+impl<T: Plain> Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = self.memory.address;
+        write!(f, "Buffer<{}>({} at {address:#x})", T::NAME, self.len)
+    }
+}

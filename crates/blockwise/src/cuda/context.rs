@@ -1,0 +1,169 @@
+//! A GPU's context, and what all of its queues and programs share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use cust::CudaApiVersion;
+use cust::context::{Context, ContextFlags, CurrentContext, ResourceLimit};
+use cust::device::{Device, DeviceAttribute};
+use cust::error::CudaResult;
+use cust_raw::{CUdevice_attribute, CUresult};
+
+use super::panics::Listener;
+use super::queue::CudaQueue;
+use super::{driver_error, unbound_error, waiting};
+use crate::{DeviceKind, DeviceProperties, Result};
+
+/// A thread's stack in bytes when kernels format, which takes more than the 1 KiB that CUDA has by default.
+const STACK_FOR_FORMATTING: usize = 8 << 10;
+
+pub(super) struct CudaContext {
+    pub(super) context: Context,
+    pub(super) properties: DeviceProperties,
+    /// Why this process cannot use the GPU any more, once it cannot.
+    pub(super) lost: &'static OnceLock<String>,
+    /// The user has chosen the stack's size.
+    stack_is_set: AtomicBool,
+    /// The modules that can panic.
+    listeners: Mutex<Vec<Weak<Listener>>>,
+    /// The queues that are open.
+    queues: Mutex<Vec<Weak<CudaQueue>>>,
+}
+
+impl CudaContext {
+    pub(super) fn open(ordinal: usize) -> Result<Self> {
+        let open = || -> CudaResult<Self> {
+            cust::init(cust::CudaFlags::empty())?;
+            // A number that the driver cannot have is one that it does not have.
+            let device = Device::get_device(u32::try_from(ordinal).unwrap_or(i32::MAX as u32))?;
+            let properties = properties(device)?;
+            let context = Context::new(device)?;
+            // A thread that waits sleeps. A program that has the context already keeps its own choice.
+            let _ = context.set_flags(ContextFlags::SCHED_BLOCKING_SYNC);
+            CurrentContext::set_current(&context)?;
+            Ok(Self {
+                context,
+                properties,
+                lost: waiting::lost(ordinal),
+                stack_is_set: AtomicBool::new(false),
+                listeners: Mutex::default(),
+                queues: Mutex::default(),
+            })
+        };
+        open().map_err(unbound_error(format!("opening GPU {ordinal}")))
+    }
+
+    /// Makes the context current in this thread, as every call needs.
+    pub(super) fn enter(&self) -> Result<()> {
+        waiting::check(self.lost)?;
+        CurrentContext::set_current(&self.context)
+            .map_err(driver_error(self, "entering the GPU's context"))
+    }
+
+    pub(super) fn listen(&self, listener: &Arc<Listener>) {
+        lock(&self.listeners).push(Arc::downgrade(listener));
+    }
+
+    pub(super) fn listeners(&self) -> Vec<Arc<Listener>> {
+        alive(&self.listeners)
+    }
+
+    pub(super) fn opened(&self, queue: &Arc<CudaQueue>) {
+        lock(&self.queues).push(Arc::downgrade(queue));
+    }
+
+    pub(super) fn queues(&self) -> Vec<Arc<CudaQueue>> {
+        alive(&self.queues)
+    }
+
+    pub(super) fn stack_bytes(&self) -> Result<usize> {
+        self.enter()?;
+        CurrentContext::get_resource_limit(ResourceLimit::StackSize)
+            .map_err(driver_error(self, "asking for the stack's size"))
+    }
+
+    pub(super) fn set_stack_bytes(&self, bytes: usize) -> Result<()> {
+        self.enter()?;
+        self.settle_panics()?;
+        self.resize_stack(bytes)?;
+        self.stack_is_set.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(super) fn stack_for_formatting(&self) -> Result<()> {
+        let is_set = self.stack_is_set.load(Ordering::Relaxed);
+        if is_set || self.stack_bytes()? >= STACK_FOR_FORMATTING {
+            return Ok(());
+        }
+        self.resize_stack(STACK_FOR_FORMATTING)
+    }
+
+    fn resize_stack(&self, bytes: usize) -> Result<()> {
+        let doing = format!("asking for a stack of {bytes} bytes a thread");
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, bytes)
+            .map_err(driver_error(self, doing))
+    }
+}
+
+impl Drop for CudaContext {
+    fn drop(&mut self) {
+        let _ = self.enter();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What of the list still lives; the rest is dropped from it.
+fn alive<T>(list: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
+    let mut list = lock(list);
+    list.retain(|entry| entry.strong_count() > 0);
+    list.iter().filter_map(Weak::upgrade).collect()
+}
+
+fn properties(device: Device) -> CudaResult<DeviceProperties> {
+    use DeviceAttribute::*;
+    let number = |attribute| Ok(device.get_attribute(attribute)?.unsigned_abs());
+    let version = CudaApiVersion::get()?;
+    let shared_bytes_per_block = number(MaxSharedMemoryPerBlock)?;
+    Ok(DeviceProperties {
+        name: device.name()?,
+        kind: DeviceKind::Cuda,
+        compute_capability: (
+            number(ComputeCapabilityMajor)?,
+            number(ComputeCapabilityMinor)?,
+        ),
+        multiprocessors: number(MultiprocessorCount)?,
+        warp_size: number(WarpSize)?,
+        max_threads_per_block: number(MaxThreadsPerBlock)?,
+        max_block: [
+            number(MaxBlockDimX)?,
+            number(MaxBlockDimY)?,
+            number(MaxBlockDimZ)?,
+        ],
+        max_grid: [
+            number(MaxGridDimX)?,
+            number(MaxGridDimY)?,
+            number(MaxGridDimZ)?,
+        ],
+        shared_bytes_per_block,
+        shared_bytes_opt_in: shared_opt_in(device).unwrap_or(shared_bytes_per_block),
+        shared_bytes_per_multiprocessor: number(MaxSharedMemoryPerMultiprocessor)?,
+        l2_bytes: number(L2CacheSize)?,
+        memory_bytes: device.total_memory()? as u64,
+        driver: format!("CUDA {}.{}", version.major(), version.minor()),
+    })
+}
+
+/// `cust` does not know this attribute. `None` when the driver does not either.
+fn shared_opt_in(device: Device) -> Option<u32> {
+    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    let mut bytes = 0;
+    // SAFETY: `bytes` is a valid place for the answer, and `device` came from the driver.
+    let result = unsafe { cust_raw::cuDeviceGetAttribute(&mut bytes, attribute, device.as_raw()) };
+    if result != CUresult::CUDA_SUCCESS {
+        return None;
+    }
+    u32::try_from(bytes).ok()
+}

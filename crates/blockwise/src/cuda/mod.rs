@@ -1,0 +1,279 @@
+//! GPUs as devices, through `cust`.
+
+mod codes;
+mod context;
+mod graph;
+mod panics;
+mod program;
+mod queue;
+mod waiting;
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cust::error::CudaError;
+use cust::memory::CopyDestination;
+use cust::memory::{DevicePointer, DeviceSlice, LockedBuffer, cuda_free, cuda_malloc};
+use cust_raw::{CUjit_option, CUresult};
+use libcuda_loader::Failure;
+
+use crate::backend::{Backend, HostMemory, Program, Queue, Replay};
+use crate::device::Started;
+use crate::graph::Node;
+use crate::{DeviceProperties, Error, Result};
+use context::CudaContext;
+use graph::CudaGraph;
+use panics::Listener;
+use program::CudaProgram;
+use queue::CudaQueue;
+
+pub(crate) use codes::hint;
+
+/// Opens a GPU.
+pub(crate) fn connect(ordinal: usize) -> Result<Started> {
+    waiting::usable(ordinal)?;
+    let started = || -> Result<Started> {
+        let context = Arc::new(CudaContext::open(ordinal)?);
+        let queue = CudaQueue::open(&context)?;
+        Ok((
+            Arc::new(CudaDevice {
+                context,
+                queue: Arc::clone(&queue),
+            }),
+            queue,
+        ))
+    };
+    started().map_err(|error| Error::NoGpu {
+        reason: match libcuda_loader::status() {
+            Ok(_) => error.to_string(),
+            Err(missing) => missing.to_string(),
+        },
+    })
+}
+
+/// The number of GPUs; 0 when the driver cannot say.
+pub(crate) fn count() -> usize {
+    let count =
+        cust::init(cust::CudaFlags::empty()).and_then(|()| cust::device::Device::num_devices());
+    count.map_or(0, |count| count as usize)
+}
+
+struct CudaDevice {
+    context: Arc<CudaContext>,
+    /// The device's own queue.
+    queue: Arc<CudaQueue>,
+}
+
+/// What the driver answered to the call that failed. `cust`'s own errors, which come from no call, do not occur here.
+fn failure(error: CudaError) -> Failure {
+    libcuda_loader::last_failure().unwrap_or(Failure {
+        call: "cust",
+        code: error as u32,
+    })
+}
+
+/// Fails with what the driver said.
+fn driver_error(
+    context: &CudaContext,
+    doing: impl Into<String>,
+) -> impl FnOnce(CudaError) -> Error {
+    let lost = context.lost;
+    let doing = doing.into();
+    move |error| {
+        let error = unbound_error(doing)(error);
+        if let Error::Driver { code, .. } = &error
+            && codes::loses_context(*code)
+        {
+            lost.get_or_init(|| error.to_string());
+        }
+        error
+    }
+}
+
+/// The same while there is no context yet.
+fn unbound_error(doing: impl Into<String>) -> impl FnOnce(CudaError) -> Error {
+    move |error| {
+        let failure = failure(error);
+        Error::Driver {
+            doing: doing.into(),
+            code: failure.code,
+            failure: failure.to_string(),
+        }
+    }
+}
+
+/// A driver call's answer.
+fn answer(result: CUresult) -> cust::error::CudaResult<()> {
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(CudaError::UnknownError),
+    }
+}
+
+/// The device memory from `address` on as a slice of bytes.
+///
+/// # Safety
+/// The memory is allocated and has that many bytes; the slice is not used longer than that.
+unsafe fn bytes_at(address: u64, len: usize) -> DeviceSlice<u8> {
+    // SAFETY: the caller's promise.
+    unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), len) }
+}
+
+impl Backend for CudaDevice {
+    fn properties(&self) -> &DeviceProperties {
+        &self.context.properties
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<u64> {
+        self.context.enter()?;
+        // SAFETY: the memory is only read by kernels and copies, for which any bytes are values.
+        match unsafe { cuda_malloc::<u8>(bytes as usize) } {
+            Ok(pointer) => Ok(pointer.as_raw()),
+            Err(CudaError::OutOfMemory) => Err(Error::OutOfMemory {
+                device: self.context.properties.name.clone(),
+                bytes,
+            }),
+            Err(error) => {
+                let doing = format!("allocating {bytes} bytes");
+                Err(driver_error(&self.context, doing)(error))
+            }
+        }
+    }
+
+    unsafe fn free(&self, address: u64) {
+        // The driver waits for all kernels before it frees memory.
+        if self.context.enter().is_ok() && self.context.settle_panics().is_ok() {
+            // SAFETY: the caller's promise.
+            let _ = unsafe { cuda_free(DevicePointer::<u8>::from_raw(address)) };
+        }
+    }
+
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.context.enter()?;
+        self.context.settle_panics()?;
+        // Streams are blocking ones: a copy in the legacy default stream waits for all of them, and they for it.
+        // SAFETY: the caller's promise.
+        unsafe { bytes_at(address, bytes.len()) }
+            .copy_from(bytes)
+            .map_err(driver_error(&self.context, "copying to the GPU"))
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        // The device's own queue first: what went wrong there is reported as what it is.
+        self.queue.synchronize()?;
+        self.context.settle_panics()?;
+        // SAFETY: the caller's promise.
+        unsafe { bytes_at(address, bytes.len()) }
+            .copy_to(bytes)
+            .map_err(driver_error(&self.context, "copying from the GPU"))
+    }
+
+    fn queue(&self) -> Result<Arc<dyn Queue>> {
+        Ok(CudaQueue::open(&self.context)?)
+    }
+
+    fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>> {
+        self.context.enter()?;
+        match LockedBuffer::new(&0_u8, bytes) {
+            Ok(buffer) => Ok(Box::new(Pinned(buffer, Arc::clone(&self.context)))),
+            Err(CudaError::OutOfMemory) => Err(Error::OutOfHostMemory {
+                bytes: bytes as u64,
+            }),
+            Err(error) => Err(driver_error(&self.context, "page-locking memory")(error)),
+        }
+    }
+
+    fn load(&self, ptx: &str, origin: &str) -> Result<Arc<dyn Program>> {
+        self.context.enter()?;
+        let text = CString::new(ptx).map_err(|_| Error::NotPtx {
+            origin: origin.to_owned(),
+            problem: "it holds a zero byte",
+        })?;
+        let module = cust::module::Module::from_ptx_cstr(&text, &[]).map_err(|error| {
+            let failure = failure(error);
+            let log = compiler_log(&text);
+            Error::PtxRejected {
+                device: self.context.properties.name.clone(),
+                origin: origin.to_owned(),
+                reason: format!("{failure}\n{log}").trim_end().to_owned(),
+                code: Some(failure.code),
+            }
+        })?;
+        let module = Arc::new(module);
+        let listener = Listener::attach(&module, ptx)
+            .map_err(driver_error(
+                &self.context,
+                format!("listening to panics of {origin}"),
+            ))?
+            .map(Arc::new);
+        if let Some(listener) = &listener {
+            self.context.listen(listener);
+        }
+        // Calls through pointers, as formatting makes them, leave the compiler unable to count a kernel's stack.
+        if ptx.contains(".callprototype") {
+            self.context.stack_for_formatting()?;
+        }
+        Ok(Arc::new(CudaProgram::new(
+            module,
+            listener,
+            origin.to_owned(),
+            Arc::clone(&self.context),
+        )))
+    }
+
+    fn graph(&self, nodes: Vec<Node>) -> Result<Box<dyn Replay>> {
+        Ok(Box::new(CudaGraph::new(&self.context, &nodes)?))
+    }
+
+    fn stack_bytes(&self) -> Result<usize> {
+        self.context.stack_bytes()
+    }
+
+    fn set_stack_bytes(&self, bytes: usize) -> Result<()> {
+        self.context.set_stack_bytes(bytes)
+    }
+}
+
+/// Page-locked memory, freed in its context.
+struct Pinned(LockedBuffer<u8>, Arc<CudaContext>);
+
+impl HostMemory for Pinned {
+    fn bytes(&mut self) -> &mut [u8] {
+        self.0.as_mut_slice()
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // Freeing, which follows, needs the context. A failure has nobody to be reported to.
+        let _ = self.1.enter();
+    }
+}
+
+/// What the driver's compiler says about a text that it has refused. `cust` has no way to ask.
+fn compiler_log(text: &CString) -> String {
+    let mut log = vec![0_u8; 8192];
+    let mut options = [
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the text ends with a zero; the log's address and size are passed as the driver asks, and `log` outlives
+    // the call.
+    let result = unsafe {
+        cust_raw::cuModuleLoadDataEx(
+            &mut module,
+            text.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if result == CUresult::CUDA_SUCCESS {
+        // SAFETY: the module was loaded just now and nobody else knows it.
+        unsafe { cust_raw::cuModuleUnload(module) };
+    }
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}

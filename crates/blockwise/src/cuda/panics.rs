@@ -1,0 +1,120 @@
+//! Panics of kernels on a GPU: a module that can panic writes the first one into memory that the host sees too. `cuda_std::panic`
+//! says how.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuda_std::panic::{CHANNEL, Channel, Report};
+use cust::error::{CudaError, CudaResult};
+use cust::memory::{CopyDestination, LockedBuffer};
+use cust::module::{Module, Symbol};
+use cust::stream::Stream;
+
+use crate::Error;
+
+/// Hears the panics of one module.
+pub(super) struct Listener {
+    module: Arc<Module>,
+    /// A [`Report`], as words. Behind a lock, for the GPU writes there.
+    report: Mutex<LockedBuffer<u32>>,
+    /// The kernels that nobody has waited for, each with its stream.
+    kernels: Mutex<Vec<(usize, Arc<str>)>>,
+}
+
+/// A [`Channel`], as words.
+type ChannelWords = [u32; size_of::<Channel>() / size_of::<u32>()];
+
+impl Listener {
+    /// Listens to a module of the current context, made of this PTX, from now on. `None` when it cannot panic.
+    pub(super) fn attach(module: &Arc<Module>, ptx: &str) -> CudaResult<Option<Self>> {
+        // To ask the driver for what is not there is an error, which compute-sanitizer would report.
+        if !ptx.contains(CHANNEL) {
+            return Ok(None);
+        }
+        match channel(module) {
+            Ok(_) => {}
+            Err(CudaError::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let words = size_of::<Report>() / size_of::<u32>();
+        let listener = Self {
+            module: Arc::clone(module),
+            report: Mutex::new(LockedBuffer::new(&0, words)?),
+            kernels: Mutex::default(),
+        };
+        listener.listen()?;
+        Ok(Some(listener))
+    }
+
+    /// Empties the report and lets the module write it.
+    pub(super) fn listen(&self) -> CudaResult<()> {
+        let mut report = lock(&self.report);
+        report.fill(0);
+        let address = report.as_ptr() as u64;
+        let words: ChannelWords = [address as u32, (address >> 32) as u32, 0, 0];
+        channel(&self.module)?.copy_from(&words)
+    }
+
+    /// Notes a kernel that is about to start in a stream.
+    pub(super) fn starts(&self, stream: &Stream, kernel: &Arc<str>) {
+        let mut kernels = lock(&self.kernels);
+        let stream = name(stream);
+        let known =
+            |(other, name): &(usize, Arc<str>)| *other == stream && Arc::ptr_eq(name, kernel);
+        if !kernels.iter().any(known) {
+            kernels.push((stream, Arc::clone(kernel)));
+        }
+    }
+
+    /// Whether a kernel has panicked. It may still run.
+    pub(super) fn has_panic(&self) -> bool {
+        self.state() == Report::WRITTEN
+    }
+
+    /// Everything in a stream has ended.
+    pub(super) fn ended(&self, stream: &Stream) {
+        lock(&self.kernels).retain(|(other, _)| *other != name(stream));
+    }
+
+    /// What a kernel has panicked with.
+    pub(super) fn panic(&self) -> Option<Error> {
+        if !self.has_panic() {
+            return None;
+        }
+        let kernels = lock(&self.kernels);
+        let mut names: Vec<&str> = kernels.iter().map(|(_, kernel)| &**kernel).collect();
+        names.sort_unstable();
+        names.dedup();
+        let report = lock(&self.report);
+        // SAFETY: the buffer has a report's size and more than its alignment, any words are one, and its state says that they are all there.
+        let report = unsafe { report.as_ptr().cast::<Report>().read_volatile() };
+        Some(Error::Panicked {
+            kernel: names.join("` or `"),
+            message: report.message.as_str().to_owned(),
+            file: report.file.as_str().to_owned(),
+            line: report.line,
+            block: report.block,
+            thread: report.thread,
+        })
+    }
+
+    fn state(&self) -> u32 {
+        let report = lock(&self.report);
+        // SAFETY: the first word of the buffer. Volatile, for a running kernel may write it.
+        unsafe { report.as_ptr().read_volatile() }
+    }
+}
+
+/// What tells streams apart.
+fn name(stream: &Stream) -> usize {
+    stream.as_inner() as usize
+}
+
+fn channel(module: &Module) -> CudaResult<Symbol<'_, ChannelWords>> {
+    let name = CString::new(CHANNEL).map_err(|_| CudaError::InvalidValue)?;
+    module.get_global(&name)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,127 @@
+//! A stream of a GPU.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use cust::event::{Event, EventFlags};
+use cust::memory::AsyncCopyDestination;
+use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+
+use super::context::CudaContext;
+use super::{bytes_at, driver_error};
+use crate::backend::{Queue, Timestamp};
+use crate::{Error, Result};
+
+/// Fields are dropped in this order: the stream before its context.
+pub(super) struct CudaQueue {
+    pub(super) stream: Stream,
+    pub(super) context: Arc<CudaContext>,
+}
+
+impl CudaQueue {
+    pub(super) fn open(context: &Arc<CudaContext>) -> Result<Arc<Self>> {
+        context.enter()?;
+        // A blocking one: copies of the legacy default stream wait for it, and it for them.
+        let stream = Stream::new(StreamFlags::DEFAULT, None)
+            .map_err(driver_error(context, "making a stream"))?;
+        let queue = Arc::new(Self {
+            stream,
+            context: Arc::clone(context),
+        });
+        context.opened(&queue);
+        Ok(queue)
+    }
+
+    fn event(&self, flags: EventFlags) -> Result<Event> {
+        let event = Event::new(flags).and_then(|event| {
+            event.record(&self.stream)?;
+            Ok(event)
+        });
+        event.map_err(driver_error(&self.context, "recording an event"))
+    }
+}
+
+/// The queue of this kind. `Function::launch` has checked that it is of the same device.
+pub(super) fn of(queue: &dyn Queue) -> Result<&CudaQueue> {
+    let queue: &dyn Any = queue;
+    queue.downcast_ref().ok_or_else(|| Error::ForeignBuffer {
+        what: "a stream's work".to_owned(),
+    })
+}
+
+impl Queue for CudaQueue {
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: the caller leaves the bytes alone until the stream was waited for, and the memory is there.
+        unsafe { bytes_at(address, bytes.len()).async_copy_from(bytes, &self.stream) }
+            .map_err(driver_error(&self.context, "copying to the GPU"))
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: as for `write`.
+        unsafe { bytes_at(address, bytes.len()).async_copy_to(bytes, &self.stream) }
+            .map_err(driver_error(&self.context, "copying from the GPU"))
+    }
+
+    unsafe fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: the memory is there, and any bytes are values.
+        unsafe { bytes_at(address, bytes).set_8_async(value, &self.stream) }
+            .map_err(driver_error(&self.context, "filling memory of the GPU"))
+    }
+
+    unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: the memory is there and does not overlap.
+        unsafe { bytes_at(to, bytes).async_copy_from(&bytes_at(from, bytes), &self.stream) }
+            .map_err(driver_error(&self.context, "copying within the GPU"))
+    }
+
+    fn wait_for(&self, other: &dyn Queue) -> Result<()> {
+        self.context.enter()?;
+        let end = of(other)?.event(EventFlags::DISABLE_TIMING)?;
+        // The driver keeps a destroyed event until nobody waits for it.
+        self.stream
+            .wait_event(end, StreamWaitEventFlags::DEFAULT)
+            .map_err(driver_error(&self.context, "waiting for another stream"))
+    }
+
+    fn record(&self) -> Result<Box<dyn Timestamp>> {
+        self.context.enter()?;
+        let event = self.event(EventFlags::BLOCKING_SYNC)?;
+        Ok(Box::new(Timed(event, Arc::clone(&self.context))))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.context.enter()?;
+        self.context.wait(&self.stream)
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        // The stream, which goes next, needs the context.
+        let _ = self.context.enter();
+    }
+}
+
+/// An event with its context, which it needs longer than itself.
+struct Timed(Event, Arc<CudaContext>);
+
+impl Timestamp for Timed {
+    fn seconds_since(&self, start: &dyn Timestamp) -> Result<f64> {
+        let start: &dyn Any = start;
+        let Some(Timed(start, _)) = start.downcast_ref::<Timed>() else {
+            return Err(Error::ForeignEvent);
+        };
+        let Timed(end, context) = self;
+        context.enter()?;
+        let milliseconds = end
+            .synchronize()
+            .and_then(|()| start.synchronize())
+            .and_then(|()| end.elapsed_time_f32(start));
+        let milliseconds = milliseconds.map_err(driver_error(context, "reading an event"))?;
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+}

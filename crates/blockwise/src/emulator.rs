@@ -1,0 +1,400 @@
+//! The emulator as a device.
+
+use std::any::Any;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use cuda_std::launch::{Argument, Shape};
+use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile};
+use ptx_emulator::report::{Sources, Style, text};
+use ptx_emulator::{
+    Emulator, Fault, FaultKind, InvalidLaunch, LaunchConfig, LaunchError, Limits, LoadedModule,
+    MemoryError, Module,
+};
+
+use crate::backend::{Backend, Callable, HostMemory, Program, Queue, Replay, Timestamp};
+use crate::device::Started;
+use crate::graph::{Node, NodeWork};
+use crate::{DeviceKind, DeviceProperties, Error, Result, Watch};
+
+/// The limits' defaults are an H200's; this is its compute capability.
+const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
+
+/// An H200 keeps 1 KiB of shared memory per block for itself: 227 KiB for one block are 228 of a multiprocessor.
+const RESERVED_SHARED_BYTES: u32 = 1024;
+
+pub(crate) fn start(limits: Limits, watch: Watch) -> Started {
+    let workers = limits
+        .workers
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let properties = DeviceProperties {
+        name: "PTX emulator".into(),
+        kind: DeviceKind::Emulator,
+        compute_capability: COMPUTE_CAPABILITY,
+        multiprocessors: u32::try_from(workers).unwrap_or(u32::MAX),
+        warp_size: 32,
+        max_threads_per_block: limits.threads_per_block,
+        max_block: limits.block_dims,
+        max_grid: limits.grid_dims,
+        shared_bytes_per_block: limits.shared_bytes_per_block,
+        shared_bytes_opt_in: limits.shared_bytes_opt_in,
+        shared_bytes_per_multiprocessor: limits
+            .shared_bytes_opt_in
+            .saturating_add(RESERVED_SHARED_BYTES),
+        l2_bytes: 0,
+        memory_bytes: limits.memory_bytes,
+        driver: format!("blockwise {}", env!("CARGO_PKG_VERSION")),
+    };
+    let machine = Arc::new(Machine {
+        emulator: Emulator::new(limits),
+        properties,
+        watch,
+        profiles: Mutex::default(),
+    });
+    let queue = Arc::new(EmulatorQueue(Arc::clone(&machine)));
+    (Arc::new(EmulatorDevice(machine)), queue)
+}
+
+struct Machine {
+    emulator: Emulator,
+    properties: DeviceProperties,
+    watch: Watch,
+    profiles: Mutex<Vec<Profile>>,
+}
+
+struct EmulatorDevice(Arc<Machine>);
+
+impl Backend for EmulatorDevice {
+    fn properties(&self) -> &DeviceProperties {
+        &self.0.properties
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<u64> {
+        self.0.emulator.alloc(bytes).map_err(|error| match error {
+            MemoryError::OutOfMemory { requested, .. } => Error::OutOfMemory {
+                device: self.0.properties.name.clone(),
+                bytes: requested,
+            },
+            other => other.into(),
+        })
+    }
+
+    unsafe fn free(&self, address: u64) {
+        // Nothing else can go wrong with an address from `alloc`.
+        let _ = self.0.emulator.free(address);
+    }
+
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        Ok(self.0.emulator.write(address, bytes)?)
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        Ok(self.0.emulator.read(address, bytes)?)
+    }
+
+    fn queue(&self) -> Result<Arc<dyn Queue>> {
+        Ok(Arc::new(EmulatorQueue(Arc::clone(&self.0))))
+    }
+
+    fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>> {
+        let chunks = bytes.div_ceil(size_of::<Chunk>());
+        let mut memory = Vec::new();
+        memory
+            .try_reserve_exact(chunks)
+            .map_err(|_| Error::OutOfHostMemory {
+                bytes: bytes as u64,
+            })?;
+        memory.resize(chunks, Chunk([0; 16]));
+        Ok(Box::new(memory))
+    }
+
+    fn load(&self, ptx: &str, origin: &str) -> Result<Arc<dyn Program>> {
+        let rejected = |reason: String| Error::PtxRejected {
+            device: self.0.properties.name.clone(),
+            origin: origin.to_owned(),
+            reason,
+            code: None,
+        };
+        let module = Module::parse(ptx).map_err(|error| rejected(error.to_string()))?;
+        let module = self.0.emulator.load(&module);
+        Ok(Arc::new(EmulatorProgram(Arc::new(Loaded {
+            module: module.map_err(|error| rejected(error.to_string()))?,
+            ptx: ptx.to_owned(),
+            origin: origin.to_owned(),
+            machine: Arc::clone(&self.0),
+        }))))
+    }
+
+    fn graph(&self, nodes: Vec<Node>) -> Result<Box<dyn Replay>> {
+        Ok(Box::new(Recorded(nodes)))
+    }
+
+    fn stack_bytes(&self) -> Result<usize> {
+        Ok(self.0.emulator.limits().local_bytes_per_thread as usize)
+    }
+
+    fn set_stack_bytes(&self, bytes: usize) -> Result<()> {
+        let limit = self.stack_bytes()?;
+        if bytes > limit {
+            return Err(Error::StackTooLarge { bytes, limit });
+        }
+        Ok(())
+    }
+
+    fn take_profiles(&self) -> Vec<Profile> {
+        std::mem::take(&mut lock(&self.0.profiles))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Nothing to wait for: whatever is asked for has ended when the call returns.
+struct EmulatorQueue(Arc<Machine>);
+
+impl Queue for EmulatorQueue {
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        Ok(self.0.emulator.write(address, bytes)?)
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        Ok(self.0.emulator.read(address, bytes)?)
+    }
+
+    unsafe fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<()> {
+        const PIECE: usize = 1 << 16;
+        let piece = [value; PIECE];
+        for start in (0..bytes).step_by(PIECE) {
+            let len = PIECE.min(bytes - start);
+            (self.0.emulator).write(address + start as u64, &piece[..len])?;
+        }
+        Ok(())
+    }
+
+    unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        let mut copied = Vec::new();
+        copied
+            .try_reserve_exact(bytes)
+            .map_err(|_| Error::OutOfHostMemory {
+                bytes: bytes as u64,
+            })?;
+        copied.resize(bytes, 0);
+        self.0.emulator.read(from, &mut copied)?;
+        Ok(self.0.emulator.write(to, &copied)?)
+    }
+
+    fn wait_for(&self, _other: &dyn Queue) -> Result<()> {
+        Ok(())
+    }
+
+    fn record(&self) -> Result<Box<dyn Timestamp>> {
+        Ok(Box::new(Instant::now()))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Ordinary memory with the alignment of page-locked memory.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Chunk([u8; 16]);
+
+impl HostMemory for Vec<Chunk> {
+    fn bytes(&mut self) -> &mut [u8] {
+        let bytes = size_of_val(self.as_slice());
+        // SAFETY: a chunk is 16 bytes and nothing else.
+        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), bytes) }
+    }
+}
+
+impl Timestamp for Instant {
+    fn seconds_since(&self, start: &dyn Timestamp) -> Result<f64> {
+        let start: &dyn Any = start;
+        match start.downcast_ref::<Instant>() {
+            Some(start) => Ok(self.duration_since(*start).as_secs_f64()),
+            None => Err(Error::ForeignEvent),
+        }
+    }
+}
+
+struct Loaded {
+    module: LoadedModule,
+    ptx: String,
+    origin: String,
+    machine: Arc<Machine>,
+}
+
+struct EmulatorProgram(Arc<Loaded>);
+
+impl Program for EmulatorProgram {
+    fn function(&self, name: &str) -> Result<Arc<dyn Callable>> {
+        if self.0.module.module().entry(name).is_none() {
+            return Err(Error::UnknownKernel {
+                kernel: name.to_owned(),
+                origin: self.0.origin.clone(),
+            });
+        }
+        Ok(Arc::new(EmulatorFunction {
+            loaded: Arc::clone(&self.0),
+            name: name.into(),
+        }))
+    }
+}
+
+struct EmulatorFunction {
+    loaded: Arc<Loaded>,
+    name: Box<str>,
+}
+
+impl Callable for EmulatorFunction {
+    unsafe fn launch(
+        &self,
+        _queue: &dyn Queue,
+        shape: Shape,
+        arguments: &[Argument<'_>],
+    ) -> Result<()> {
+        let bytes = |argument: &Argument<'_>| {
+            // SAFETY: an argument's pointer is valid for its bytes. Padding, which only structs of `unsafe` kernels have, is only
+            // copied.
+            let bytes: &[u8] =
+                unsafe { std::slice::from_raw_parts(argument.as_ptr(), argument.bytes()) };
+            bytes.to_vec()
+        };
+        let arguments: Vec<Vec<u8>> = arguments.iter().map(bytes).collect();
+        let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        self.run(shape, &arguments)
+    }
+
+    fn suggested_block(&self, shared_bytes: u32) -> Result<u32> {
+        let most = (self.loaded.machine.properties).max_threads_per_block;
+        let (major, minor) = COMPUTE_CAPABILITY;
+        let Ok(model) = format!("sm_{major}{minor}").parse::<DeviceModel>() else {
+            return Ok(most.min(256));
+        };
+        let warps = |threads: u32| {
+            let demand = Demand {
+                threads,
+                registers: None,
+                shared_bytes,
+            };
+            Occupancy::of(demand, &model).warps
+        };
+        let candidates = || {
+            [256, 128, 512, 1024, 64, 32]
+                .into_iter()
+                .filter(|&n| n <= most)
+        };
+        let best = candidates().map(warps).max();
+        // The first of those that fill the device best.
+        let first = candidates().find(|&threads| Some(warps(threads)) == best);
+        Ok(first.unwrap_or(most))
+    }
+}
+
+impl EmulatorFunction {
+    fn run(&self, shape: Shape, arguments: &[&[u8]]) -> Result<()> {
+        let config = LaunchConfig {
+            grid: shape.grid.into(),
+            block: shape.block.into(),
+            dynamic_shared_bytes: shape.shared_bytes,
+        };
+        let Loaded {
+            module, machine, ..
+        } = &*self.loaded;
+        let emulator = &machine.emulator;
+        let launched = match &machine.watch {
+            Watch::Nothing => emulator
+                .launch(module, &self.name, config, arguments)
+                .map(drop),
+            Watch::Profile => (emulator.profile(module, &self.name, config, arguments))
+                .map(|profile| lock(&machine.profiles).push(profile)),
+            Watch::Check(options) => {
+                let report = emulator.check(module, &self.name, config, arguments, options);
+                match report {
+                    Ok(report) if report.is_clean() => Ok(()),
+                    Ok(report) => return Err(self.findings(report)),
+                    Err(invalid) => Err(LaunchError::Invalid(invalid)),
+                }
+            }
+        };
+        match launched {
+            Ok(()) => Ok(()),
+            Err(LaunchError::Invalid(InvalidLaunch::NoSuchKernel { name, .. })) => {
+                Err(Error::UnknownKernel {
+                    kernel: name,
+                    origin: self.loaded.origin.clone(),
+                })
+            }
+            Err(LaunchError::Fault(fault)) => Err(panic(*fault)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn findings(&self, report: ptx_emulator::CheckReport) -> Error {
+        let Loaded { ptx, origin, .. } = &*self.loaded;
+        let sources = Sources::new().with_ptx(Path::new(origin), ptx);
+        let text = text(std::slice::from_ref(&report), &sources, Style::Plain);
+        Error::Findings {
+            report: Box::new(report),
+            text,
+        }
+    }
+}
+
+/// A recording: the steps, one after the other.
+struct Recorded(Vec<Node>);
+
+impl Replay for Recorded {
+    unsafe fn launch(&self, queue: &dyn Queue) -> Result<()> {
+        for node in &self.0 {
+            match &node.work {
+                NodeWork::Launch {
+                    function,
+                    shape,
+                    arguments,
+                } => {
+                    let arguments: Vec<_> = arguments
+                        .iter()
+                        .map(|bytes| Argument::of_bytes(bytes))
+                        .collect();
+                    // SAFETY: the arguments are the recorded launch's; the caller keeps their memory.
+                    unsafe { function.launch(queue, *shape, &arguments)? };
+                }
+                NodeWork::Fill {
+                    address,
+                    bytes,
+                    value,
+                } => {
+                    // SAFETY: the caller keeps the memory.
+                    unsafe { queue.fill(*address, *bytes, *value)? };
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A panic reads as on a GPU; any other fault is the emulator's own.
+fn panic(fault: Fault) -> Error {
+    match fault.kind {
+        // C's `assert` names its function, a panic does not.
+        FaultKind::Assert {
+            message,
+            file,
+            line,
+            function,
+        } if function.is_empty() => Error::Panicked {
+            kernel: fault.kernel,
+            message,
+            file,
+            line,
+            block: fault.block,
+            thread: fault.thread,
+        },
+        _ => LaunchError::Fault(Box::new(fault)).into(),
+    }
+}

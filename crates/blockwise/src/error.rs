@@ -1,0 +1,385 @@
+//! What can go wrong with a device.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use cuda_std::launch::Refusal;
+
+/// Why a device could not do what it was asked. [`hint`](Self::hint) says what to do about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A GPU was asked for and cannot be used.
+    NoGpu {
+        /// Why not.
+        reason: String,
+    },
+    /// A call of the CUDA driver failed.
+    Driver {
+        /// What the call was for.
+        doing: String,
+        /// The call, and the driver's words for its code.
+        failure: String,
+        /// The driver's code.
+        code: u32,
+    },
+    /// The program was built without the emulator.
+    NoEmulator,
+    /// A launch breaks its kernel's contract.
+    Refused(Refusal),
+    /// A launch's shape is beyond what the device allows.
+    Shape {
+        /// The kernel.
+        kernel: String,
+        /// The extent that does not fit, and the limit.
+        problem: String,
+    },
+    /// A kernel in PTX has another signature than in the program.
+    Signature {
+        /// The kernel.
+        kernel: &'static str,
+        /// Where the PTX comes from.
+        origin: String,
+        /// What the PTX says.
+        ptx: String,
+        /// What the program says.
+        program: String,
+        /// The first parameter that differs.
+        difference: String,
+    },
+    /// What only a running stream can do was asked of one that is being recorded.
+    NotRecordable {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// Memory cannot be read as elements of another type.
+    Cast {
+        /// The elements' type.
+        from: &'static str,
+        /// The type asked for.
+        to: &'static str,
+    },
+    /// Page-locked memory is aligned to 16 bytes.
+    Alignment {
+        /// The elements' type.
+        element: &'static str,
+        /// Its alignment.
+        needed: usize,
+    },
+    /// A launch under check did what a GPU would hide.
+    #[cfg(feature = "emulator")]
+    Findings {
+        /// What was found.
+        report: Box<ptx_emulator::CheckReport>,
+        /// The same as text, with source lines.
+        text: String,
+    },
+    /// A kernel panicked. The device can be used further; what the launch wrote before stays written.
+    Panicked {
+        /// The kernel. Several, when several of one module were started since the last synchronisation on a GPU.
+        kernel: String,
+        /// The panic's message.
+        message: String,
+        /// The Rust source file.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The block's index in the grid.
+        block: [u32; 3],
+        /// The thread's index in the block: the first one that panicked.
+        thread: [u32; 3],
+    },
+    /// A kernel went wrong before in a way that CUDA does not let the process survive.
+    ContextLost {
+        /// The first error.
+        cause: String,
+    },
+    /// The device has not enough memory left.
+    OutOfMemory {
+        /// The device's name.
+        device: String,
+        /// The bytes asked for.
+        bytes: u64,
+    },
+    /// The emulator's threads have less stack than was asked for.
+    StackTooLarge {
+        /// The bytes asked for.
+        bytes: usize,
+        /// What they have.
+        limit: usize,
+    },
+    /// The host has not enough memory for what comes back from the device.
+    OutOfHostMemory {
+        /// The bytes needed.
+        bytes: u64,
+    },
+    /// A number of elements whose size in bytes does not fit in 64 bits.
+    TooLarge {
+        /// The number of elements.
+        len: usize,
+        /// The size of one.
+        element_bytes: usize,
+    },
+    /// A slice and a buffer that should be of one length are not.
+    LengthMismatch {
+        /// The buffer's length.
+        buffer: usize,
+        /// The slice's length.
+        given: usize,
+    },
+    /// A buffer of another device was passed to a launch or a copy.
+    ForeignBuffer {
+        /// The kernel to launch, or the copy.
+        what: String,
+    },
+    /// A time was asked for between events of different kinds of device.
+    ForeignEvent,
+    /// A kernel was launched whose crate embeds no PTX.
+    NoKernels {
+        /// The kernel or crate.
+        what: String,
+    },
+    /// There is PTX, but none that the device can run.
+    NoArchitecture {
+        /// The crate.
+        package: String,
+        /// Where PTX was looked for.
+        origin: String,
+        /// What there is, such as `sm_100, sm_100a`.
+        architectures: String,
+        /// The device's.
+        compute_capability: (u32, u32),
+    },
+    /// A PTX file is for newer devices.
+    PtxTooNew {
+        /// The file.
+        origin: String,
+        /// The architecture that it is for, such as 80.
+        target: u32,
+        /// The device's.
+        compute_capability: (u32, u32),
+    },
+    /// A PTX file or folder cannot be read.
+    PtxUnreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file is not PTX.
+    NotPtx {
+        /// The file.
+        origin: String,
+        /// What is missing or wrong.
+        problem: &'static str,
+    },
+    /// The driver or the emulator does not accept the PTX.
+    PtxRejected {
+        /// The device's name.
+        device: String,
+        /// Where the PTX comes from.
+        origin: String,
+        /// Its answer, with the compiler's log where there is one.
+        reason: String,
+        /// The driver's code, if it was a driver.
+        code: Option<u32>,
+    },
+    /// The module has no kernel of that name.
+    UnknownKernel {
+        /// The name asked for.
+        kernel: String,
+        /// Where the PTX comes from.
+        origin: String,
+    },
+    /// The emulator refused an access from the host.
+    #[cfg(feature = "emulator")]
+    EmulatorMemory(ptx_emulator::MemoryError),
+    /// The emulator refused a launch, or the kernel went wrong in it.
+    #[cfg(feature = "emulator")]
+    EmulatorLaunch(ptx_emulator::LaunchError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGpu { reason } => write!(f, "no CUDA GPU can be used: {reason}"),
+            Self::Driver { doing, failure, .. } => write!(f, "{doing}: {failure}"),
+            Self::NoEmulator => f.write_str(
+                "this program has no emulator: it was built without blockwise's feature `emulator`",
+            ),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Shape { kernel, problem } => {
+                write!(f, "kernel `{kernel}` cannot be launched: {problem}")
+            }
+            Self::Signature {
+                kernel,
+                origin,
+                ptx,
+                program,
+                difference,
+            } => write!(
+                f,
+                "{origin} is not of this program's build: kernel `{kernel}` has ({ptx}) there, but the program was compiled with ({program}): {difference}"
+            ),
+            Self::NotRecordable { what } => write!(
+                f,
+                "{what} cannot be recorded into a graph: only launches and fills can"
+            ),
+            Self::Cast { from, to } => write!(
+                f,
+                "elements of {from} cannot be read as {to}: their sizes differ, or the address is not aligned"
+            ),
+            Self::Alignment { element, needed } => write!(
+                f,
+                "page-locked memory cannot hold {element}: it is aligned to {needed} bytes, the memory to 16"
+            ),
+            #[cfg(feature = "emulator")]
+            Self::Findings { report, text } => {
+                write!(f, "kernel `{}` is not clean\n{text}", report.kernel)
+            }
+            Self::Panicked {
+                kernel,
+                message,
+                file,
+                line,
+                block: [bx, by, bz],
+                thread: [tx, ty, tz],
+            } => write!(
+                f,
+                "kernel `{kernel}` panicked at {file}:{line}, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}): {message}"
+            ),
+            Self::ContextLost { cause } => write!(
+                f,
+                "the GPU's context is lost, and no other can be made in this process: {cause}"
+            ),
+            Self::OutOfMemory { device, bytes } => {
+                write!(f, "{device} has no room for {bytes} more bytes")
+            }
+            Self::StackTooLarge { bytes, limit } => write!(
+                f,
+                "a stack of {bytes} bytes is more than the emulator's threads have: {limit} bytes (EmulatorLimits::local_bytes_per_thread)"
+            ),
+            Self::OutOfHostMemory { bytes } => write!(f, "the host has no room for {bytes} bytes"),
+            Self::TooLarge { len, element_bytes } => write!(
+                f,
+                "{len} elements of {element_bytes} bytes are more than any device can hold"
+            ),
+            Self::LengthMismatch { buffer, given } => {
+                write!(f, "a buffer of {buffer} elements cannot take {given}")
+            }
+            Self::ForeignBuffer { what } => {
+                write!(f, "an argument of {what} lives on another device")
+            }
+            Self::ForeignEvent => f.write_str("the two events come from different devices"),
+            Self::NoKernels { what } => write!(f, "{what} has no PTX: its crate embeds none"),
+            Self::NoArchitecture {
+                package,
+                origin,
+                architectures,
+                compute_capability: (major, minor),
+            } => {
+                let architectures = match architectures.as_str() {
+                    "" => "nothing",
+                    architectures => architectures,
+                };
+                write!(
+                    f,
+                    "{origin} has PTX of `{package}` for {architectures}, but this device is sm_{major}{minor}"
+                )
+            }
+            Self::PtxTooNew {
+                origin,
+                target,
+                compute_capability: (major, minor),
+            } => write!(
+                f,
+                "{origin} is for sm_{target} and newer, but this device is sm_{major}{minor}"
+            ),
+            Self::PtxUnreadable { path, .. } => write!(f, "cannot read {}", path.display()),
+            Self::NotPtx { origin, problem } => write!(f, "{origin} is not PTX: {problem}"),
+            Self::PtxRejected {
+                device,
+                origin,
+                reason,
+                ..
+            } => write!(f, "{device} rejects {origin}: {reason}"),
+            Self::UnknownKernel { kernel, origin } => {
+                write!(f, "{origin} has no kernel `{kernel}`")
+            }
+            #[cfg(feature = "emulator")]
+            Self::EmulatorMemory(error) => write!(f, "emulator: {error}"),
+            #[cfg(feature = "emulator")]
+            Self::EmulatorLaunch(error) => write!(f, "emulator: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::PtxUnreadable { source, .. } => Some(source),
+            #[cfg(feature = "emulator")]
+            Self::EmulatorMemory(error) => Some(error),
+            #[cfg(feature = "emulator")]
+            Self::EmulatorLaunch(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+#[cfg(feature = "emulator")]
+impl From<ptx_emulator::MemoryError> for Error {
+    fn from(error: ptx_emulator::MemoryError) -> Self {
+        Self::EmulatorMemory(error)
+    }
+}
+
+#[cfg(feature = "emulator")]
+impl From<ptx_emulator::LaunchError> for Error {
+    fn from(error: ptx_emulator::LaunchError) -> Self {
+        Self::EmulatorLaunch(error)
+    }
+}
+
+impl Error {
+    /// What to do about it, in one line.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoGpu { .. } => {
+                Some("use --device emulator, or install or update the NVIDIA driver")
+            }
+            Self::NoEmulator => Some("use a GPU, or build with the feature `emulator`"),
+            Self::NoKernels { .. } => Some(
+                "embed the PTX (`cuda_builder::embed()` in build.rs, `cuda_std::embedded_kernels!()` in lib.rs), or load a module",
+            ),
+            Self::Signature { .. } => Some("build the PTX again from the program's sources"),
+            Self::PtxUnreadable { .. } => Some("check the path"),
+            Self::PtxTooNew { .. } | Self::NoArchitecture { .. } => {
+                Some("build for this device: BLOCKWISE_ARCH=sm_XX")
+            }
+            Self::NotPtx { .. } => Some(
+                "name a file of PTX text, as `rustc`, `nvcc --ptx` or `cargo xtask build-ptx` write it",
+            ),
+            Self::UnknownKernel { .. } => Some("build the PTX again from the program's sources"),
+            Self::OutOfMemory { .. } => Some("use smaller input"),
+            Self::ContextLost { .. } => {
+                Some("start the program again; --device emulator shows the line that went wrong")
+            }
+            #[cfg(feature = "cuda")]
+            Self::PtxRejected {
+                code: Some(code), ..
+            }
+            | Self::Driver { code, .. } => crate::cuda::hint(*code),
+            _ => None,
+        }
+    }
+}
+
+/// `Result` with an [`Error`] unless another error is named.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,40 @@
+//! Timestamps of a device's own clock.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Result;
+use crate::backend::{Queue, Timestamp};
+use crate::memory::Core;
+
+/// The time at which all earlier work of a queue has ended. [`Device::record`](crate::Device::record) and
+/// [`Stream::record`](crate::Stream::record) make one.
+#[must_use = "an event is compared with another one"]
+pub struct Event {
+    timestamp: Box<dyn Timestamp>,
+    // After the timestamp, which it keeps alive.
+    _core: Arc<Core>,
+}
+
+impl Event {
+    pub(crate) fn record(queue: &Arc<dyn Queue>, core: &Arc<Core>) -> Result<Self> {
+        Ok(Self {
+            timestamp: queue.record()?,
+            _core: Arc::clone(core),
+        })
+    }
+
+    /// Seconds from `start` to this event. Waits until both have passed.
+    ///
+    /// # Errors
+    /// When the events come from different kinds of device, and what went wrong in the work before this one.
+    pub fn seconds_since(&self, start: &Event) -> Result<f64> {
+        self.timestamp.seconds_since(&*start.timestamp)
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event").finish_non_exhaustive()
+    }
+}

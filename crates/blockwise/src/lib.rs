@@ -1,0 +1,61 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(any(feature = "cuda", feature = "emulator")),
+    allow(dead_code, reason = "without a device nothing runs")
+)]
+
+mod backend;
+mod buffer;
+mod choice;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod device;
+#[cfg(feature = "emulator")]
+mod emulator;
+mod error;
+mod event;
+mod function;
+mod graph;
+mod memory;
+mod module;
+mod properties;
+mod ptx;
+mod shape;
+mod signature;
+mod staged;
+mod stream;
+mod view;
+#[cfg(feature = "emulator")]
+mod watch;
+
+pub use buffer::Buffer;
+pub use choice::{DeviceChoice, UnknownDevice};
+pub use cuda_std::launch::{
+    Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
+};
+pub use device::Device;
+pub use error::{Error, Result};
+pub use event::Event;
+pub use function::Function;
+pub use graph::Graph;
+pub use module::Module;
+pub use properties::{DeviceKind, DeviceProperties};
+pub use ptx::{PtxFile, PtxSource};
+pub use staged::StagedBuffer;
+pub use stream::Stream;
+pub use view::{View, ViewMut};
+#[cfg(feature = "emulator")]
+pub use watch::Watch;
+
+/// The limits of an emulated device, for [`Device::emulator_with`].
+#[cfg(feature = "emulator")]
+pub use ptx_emulator::Limits as EmulatorLimits;
+
+/// What a launch is checked for, for [`Watch::Check`].
+#[cfg(feature = "emulator")]
+pub use ptx_emulator::CheckOptions;
+
+/// What nearly every host program needs: `use blockwise::prelude::*;`
+pub mod prelude {
+    pub use crate::{Buffer, Device, DeviceChoice, Dim, Plain, Shape, Stream};
+}

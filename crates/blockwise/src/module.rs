@@ -1,0 +1,97 @@
+//! PTX that was loaded into a device.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use cuda_std::launch::{Argument, Entry, Function as _, Memory, Shape, Target};
+
+use crate::backend::Program;
+use crate::memory::Core;
+use crate::signature::{self, Parameters};
+use crate::{Error, Function, Result, Stream};
+
+/// PTX that was loaded into a device: a place to launch kernels from, as the device itself is for embedded ones. It keeps the device
+/// alive.
+#[derive(Clone)]
+pub struct Module(Arc<Inner>);
+
+struct Inner {
+    program: Arc<dyn Program>,
+    core: Arc<Core>,
+    origin: String,
+    /// The signatures that the PTX records, by kernel.
+    records: HashMap<String, String>,
+    /// The parameters that the PTX declares, by kernel.
+    parameters: HashMap<String, Parameters>,
+}
+
+impl Module {
+    pub(crate) fn load(core: &Arc<Core>, text: &str, origin: &str) -> Result<Self> {
+        Ok(Self(Arc::new(Inner {
+            program: core.backend.load(text, origin)?,
+            core: Arc::clone(core),
+            origin: origin.to_owned(),
+            records: signature::records(text),
+            parameters: signature::parameters(text),
+        })))
+    }
+
+    /// The kernel of an entry, if its signature is the program's.
+    pub(crate) fn find(&self, entry: &Entry) -> Result<Function> {
+        let Inner {
+            program,
+            core,
+            origin,
+            records,
+            parameters,
+        } = &*self.0;
+        let function = program.function(entry.name)?;
+        let recorded = records.get(entry.name).map(String::as_str);
+        let declared = parameters.get(entry.name);
+        signature::compare(entry, recorded, declared, origin)?;
+        Ok(Function::new(function, core, entry.name))
+    }
+
+    /// Starts a kernel by its name in the PTX: for tools that run PTX without the program that it belongs to. Programs launch kernels
+    /// by their handles.
+    ///
+    /// # Errors
+    /// When there is no such kernel, an argument lives on another device, the device refuses the launch or, on the emulator, the
+    /// kernel goes wrong.
+    ///
+    /// # Safety
+    /// `arguments` are the kernel's parameters in number, order and type, `memory` names all memory that they lead to, and the kernel
+    /// keeps within it: on a GPU nothing checks this.
+    pub unsafe fn launch(
+        &self,
+        stream: Option<&Stream>,
+        kernel: &str,
+        shape: Shape,
+        arguments: &[Argument<'_>],
+        memory: &[Memory<'_>],
+    ) -> Result<()> {
+        let Inner { program, core, .. } = &*self.0;
+        let function = Function::new(program.function(kernel)?, core, kernel);
+        // SAFETY: the caller's promise.
+        unsafe { function.launch(stream, shape, arguments, memory) }
+    }
+}
+
+// SAFETY: `load_ptx`'s caller has promised that the PTX does what its kernels' signatures say, and the signatures are compared.
+// `Function::launch` orders the uses of memory, and a buffer frees its memory after them.
+unsafe impl Target for Module {
+    type Function = Function;
+    type Stream = Stream;
+    type Error = Error;
+
+    fn function(&self, entry: &'static Entry) -> Result<Function> {
+        self.find(entry)
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Module({})", self.0.origin)
+    }
+}

@@ -1,0 +1,89 @@
+//! What a device is and what it allows.
+
+use std::fmt;
+
+/// What sort of device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// An NVIDIA GPU.
+    Cuda,
+    /// The PTX emulator.
+    Emulator,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cuda => "cuda",
+            Self::Emulator => "emulator",
+        })
+    }
+}
+
+/// What a device is and what it allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceProperties {
+    /// The product's name.
+    pub name: String,
+    /// GPU or emulator.
+    pub kind: DeviceKind,
+    /// The compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// The number of streaming multiprocessors; of the emulator, its worker threads.
+    pub multiprocessors: u32,
+    /// Lanes of a warp.
+    pub warp_size: u32,
+    /// Threads of one block, at most.
+    pub max_threads_per_block: u32,
+    /// Threads of one block along x, y and z, at most.
+    pub max_block: [u32; 3],
+    /// Blocks of one launch along x, y and z, at most.
+    pub max_grid: [u32; 3],
+    /// Shared memory that a block can have without asking, in bytes.
+    pub shared_bytes_per_block: u32,
+    /// Shared memory that a block can have when the launch opts in, in bytes.
+    pub shared_bytes_opt_in: u32,
+    /// Shared memory of one multiprocessor, in bytes.
+    pub shared_bytes_per_multiprocessor: u32,
+    /// The cache that all multiprocessors share, in bytes; 0 where there is none.
+    pub l2_bytes: u32,
+    /// Device memory, in bytes.
+    pub memory_bytes: u64,
+    /// The software that drives it, with its version.
+    pub driver: String,
+}
+
+impl DeviceProperties {
+    /// The multiprocessors that a grid should fill. The emulator takes those of an H200, so that its launches, and with them the bits of
+    /// its results, are an H200's.
+    pub fn multiprocessors_to_fill(&self) -> u32 {
+        const H200: u32 = 132;
+        match self.kind {
+            DeviceKind::Cuda => self.multiprocessors,
+            DeviceKind::Emulator => H200,
+        }
+    }
+}
+
+#[cfg(test)]
+impl DeviceProperties {
+    /// A device of no interest.
+    pub(crate) fn for_tests() -> Self {
+        Self {
+            name: "test".into(),
+            kind: DeviceKind::Cuda,
+            compute_capability: (8, 0),
+            multiprocessors: 1,
+            warp_size: 32,
+            max_threads_per_block: 1024,
+            max_block: [1024, 1024, 64],
+            max_grid: [i32::MAX as u32, 65_535, 65_535],
+            shared_bytes_per_block: 48 << 10,
+            shared_bytes_opt_in: 227 << 10,
+            shared_bytes_per_multiprocessor: 228 << 10,
+            l2_bytes: 0,
+            memory_bytes: 1 << 30,
+            driver: String::new(),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! PTX texts, and which of several suits a device.
+
+use std::path::{Path, PathBuf};
+
+use cuda_std::launch::Kernels;
+
+use crate::{DeviceKind, DeviceProperties, Error, Result};
+
+/// Where PTX of a crate lies: a file, or a folder with files called `<crate>.sm_<XX>.ptx`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PtxSource {
+    /// This file.
+    File(PathBuf),
+    /// A folder with one file for each architecture.
+    Folder(PathBuf),
+}
+
+/// A PTX text with its architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtxFile {
+    /// Where it comes from, for messages: the file's path, or what embeds it.
+    pub origin: String,
+    /// The oldest architecture that runs it: 80 for `sm_80`.
+    pub target: u32,
+    /// Its text.
+    pub text: String,
+}
+
+impl PtxSource {
+    /// What a user named: a folder, or one file.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        if path.is_dir() {
+            Self::Folder(path)
+        } else {
+            Self::File(path)
+        }
+    }
+
+    /// Reads the PTX of crate `stem` that suits a device: the newest that it can run; a GPU takes one for its architecture alone
+    /// (`sm_90a`) if it is there.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read, or it is no PTX.
+    pub fn select(&self, stem: &str, device: &DeviceProperties) -> Result<PtxFile> {
+        let folder = match self {
+            Self::File(path) => return PtxFile::read(path)?.fitting(device),
+            Self::Folder(folder) => folder,
+        };
+        let files = files_of(stem, folder)?;
+        let names: Vec<&str> = files.iter().map(|(arch, _)| arch.as_str()).collect();
+        match choose(&names, device) {
+            Some(chosen) => PtxFile::read(&files[chosen].1)?.fitting(device),
+            None => Err(Error::NoArchitecture {
+                package: stem.to_owned(),
+                origin: folder.display().to_string(),
+                architectures: names.join(", "),
+                compute_capability: device.compute_capability,
+            }),
+        }
+    }
+}
+
+/// The PTX files of crate `stem` in `folder`, with the architectures that their names say.
+fn files_of(stem: &str, folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let unreadable = |source| Error::PtxUnreadable {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let arch = name
+            .and_then(|name| {
+                name.strip_prefix(stem)?
+                    .strip_prefix('.')?
+                    .strip_suffix(".ptx")
+            })
+            .filter(|arch| number(arch).is_some());
+        if let Some(arch) = arch {
+            files.push((arch.to_owned(), path));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The number of `sm_80` and of `sm_90a`.
+fn number(arch: &str) -> Option<u32> {
+    let digits = arch.strip_prefix("sm_")?;
+    digits.strip_suffix('a').unwrap_or(digits).parse().ok()
+}
+
+/// The architecture that suits a device best, by its place in the list.
+fn choose(architectures: &[&str], device: &DeviceProperties) -> Option<usize> {
+    let (major, minor) = device.compute_capability;
+    let capability = major * 10 + minor;
+    if device.kind == DeviceKind::Cuda {
+        let own = format!("sm_{capability}a");
+        if let Some(own) = architectures.iter().position(|&arch| arch == own) {
+            return Some(own);
+        }
+    }
+    let newest = |(place, arch): (usize, &&str)| {
+        // What is for one architecture alone runs on no other.
+        let number = number(arch).filter(|_| !arch.ends_with('a'))?;
+        (number <= capability).then_some((number, place))
+    };
+    let fitting = architectures.iter().enumerate().filter_map(newest);
+    fitting.max().map(|(_, place)| place)
+}
+
+impl PtxFile {
+    /// Reads a file and looks for the two directives that every PTX begins with.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no PTX.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::PtxUnreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let origin = path.display().to_string();
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::from_text(text, origin),
+            Err(_) => Err(Error::NotPtx {
+                origin,
+                problem: "it is not text",
+            }),
+        }
+    }
+
+    /// A text that somebody has. `origin` says where it comes from.
+    ///
+    /// # Errors
+    /// When it is no PTX.
+    pub fn from_text(text: impl Into<String>, origin: impl Into<String>) -> Result<Self> {
+        let (text, origin) = (text.into(), origin.into());
+        let not_ptx = |problem| Error::NotPtx {
+            origin: origin.clone(),
+            problem,
+        };
+        if word_after(&text, ".version").is_none() {
+            return Err(not_ptx("it has no .version"));
+        }
+        let target = target_of_text(&text).ok_or_else(|| not_ptx("it has no .target sm_XX"))?;
+        Ok(Self {
+            origin,
+            target,
+            text,
+        })
+    }
+
+    /// The embedded PTX of a crate that suits a device.
+    pub(crate) fn of_embedded(kernels: &Kernels, device: &DeviceProperties) -> Result<Self> {
+        let package = kernels.package;
+        if kernels.files.is_empty() {
+            return Err(Error::NoKernels {
+                what: format!("crate `{package}`"),
+            });
+        }
+        let names: Vec<&str> = kernels.files.iter().map(|file| file.arch).collect();
+        let Some(chosen) = choose(&names, device) else {
+            return Err(Error::NoArchitecture {
+                package: package.to_owned(),
+                origin: "the program".to_owned(),
+                architectures: names.join(", "),
+                compute_capability: device.compute_capability,
+            });
+        };
+        let file = &kernels.files[chosen];
+        let origin = format!("the kernels of `{package}` for {}", file.arch);
+        Self::from_text(file.text, origin)
+    }
+
+    /// Whether it is for one architecture alone, as `sm_90a` is, and may use what only that one has.
+    pub fn is_for_one_architecture(&self) -> bool {
+        word_after(&self.text, ".target").is_some_and(|name| name.ends_with('a'))
+    }
+
+    fn fitting(self, device: &DeviceProperties) -> Result<Self> {
+        let (major, minor) = device.compute_capability;
+        if self.target > major * 10 + minor {
+            return Err(Error::PtxTooNew {
+                origin: self.origin,
+                target: self.target,
+                compute_capability: device.compute_capability,
+            });
+        }
+        Ok(self)
+    }
+}
+
+/// The number in `.target sm_80` or `.target sm_90a, debug`.
+fn target_of_text(text: &str) -> Option<u32> {
+    let digits = word_after(text, ".target")?.strip_prefix("sm_")?;
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+/// The word after the first such directive outside of comments: blanks and lines may be anywhere.
+fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
+    let (mut rest, mut found) = (text, false);
+    loop {
+        rest = rest.trim_start();
+        if rest.starts_with("//") {
+            rest = rest.split_once('\n')?.1;
+        } else if rest.starts_with("/*") {
+            rest = rest.split_once("*/")?.1;
+        } else {
+            let end = rest.find(|c: char| c.is_whitespace() || ",/".contains(c));
+            // A single character that ends a word is passed over.
+            let end = end.unwrap_or(rest.len()).max(1).min(rest.len());
+            let (word, behind) = rest.split_at(end);
+            if found || word.is_empty() {
+                return (!word.is_empty()).then_some(word);
+            }
+            (found, rest) = (word == directive, behind);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(kind: DeviceKind) -> DeviceProperties {
+        DeviceProperties {
+            kind,
+            compute_capability: (9, 0),
+            ..DeviceProperties::for_tests()
+        }
+    }
+
+    #[track_caller]
+    fn chosen(architectures: &[&str], kind: DeviceKind) -> Option<usize> {
+        choose(architectures, &device(kind))
+    }
+
+    #[test]
+    fn the_newest_that_runs_is_taken_and_a_gpu_takes_its_own() {
+        let all = ["sm_80", "sm_100", "sm_90a", "sm_89", "sm_100a"];
+        assert_eq!(chosen(&all, DeviceKind::Cuda), Some(2));
+        assert_eq!(chosen(&all, DeviceKind::Emulator), Some(3));
+        assert_eq!(chosen(&["sm_80", "sm_90"], DeviceKind::Cuda), Some(1));
+        assert_eq!(chosen(&["sm_100", "sm_100a"], DeviceKind::Cuda), None);
+        assert_eq!(chosen(&[], DeviceKind::Cuda), None);
+    }
+
+    fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).expect("a temporary file");
+        }
+        folder
+    }
+
+    const SM_80: &str = "// .target sm_10\n.version 7.0\n.target sm_80\n";
+
+    #[test]
+    fn a_folder_gives_the_file_of_its_crate() {
+        let folder = folder_with(&[
+            ("kernels.sm_80.ptx", SM_80),
+            ("kernels.sm_100.ptx", ".version 8.6 .target sm_100"),
+            ("others.sm_90.ptx", ".version 7.0 .target sm_90"),
+            ("kernels.txt", ""),
+        ]);
+        let source = PtxSource::at(folder.path());
+        let file = source
+            .select("kernels", &device(DeviceKind::Cuda))
+            .expect("there is one");
+        assert_eq!((file.target, file.text.as_str()), (80, SM_80));
+        let error = source
+            .select("none", &device(DeviceKind::Cuda))
+            .expect_err("no file");
+        assert!(matches!(error, Error::NoArchitecture { .. }), "{error}");
+    }
+
+    #[test]
+    fn files_that_are_no_ptx_or_too_new_are_refused() {
+        let folder = folder_with(&[
+            ("empty.ptx", ""),
+            ("no_target.ptx", ".version 7.0"),
+            ("new.ptx", ".version 8.6\n.target sm_100a, debug"),
+        ]);
+        let of = |name: &str| {
+            let source = PtxSource::at(folder.path().join(name));
+            let error = source.select("kernels", &device(DeviceKind::Cuda));
+            error.expect_err("refused").to_string()
+        };
+        assert!(of("empty.ptx").contains("no .version"));
+        assert!(of("no_target.ptx").contains("no .target"));
+        assert!(of("new.ptx").contains("sm_100"));
+        assert!(of("absent.ptx").contains("cannot read"));
+    }
+}

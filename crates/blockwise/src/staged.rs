@@ -1,0 +1,120 @@
+//! Page-locked host memory beside device memory, for copies that overlap with the host's work.
+
+use std::fmt;
+
+use cuda_std::launch::Plain;
+
+use crate::backend::HostMemory;
+use crate::{Buffer, Error, Result, Stream};
+
+/// `len` elements twice: on the device, and page-locked in the host, from where a GPU copies by itself while the host goes on.
+/// Its copies go through one stream.
+pub struct StagedBuffer<T: Plain> {
+    stream: Stream,
+    host: Box<dyn HostMemory>,
+    device: Buffer<T>,
+}
+
+impl<T: Plain> StagedBuffer<T> {
+    /// Allocates both. The elements of the host are zeros, those of the device undefined.
+    ///
+    /// # Errors
+    /// When one of the two has no room for them; a type that is aligned to more than 16 bytes; a stream that is being recorded.
+    pub fn new(stream: &Stream, len: usize) -> Result<Self> {
+        stream.queue("a staged buffer")?;
+        if align_of::<T>() > 16 {
+            return Err(Error::Alignment {
+                element: T::NAME,
+                needed: align_of::<T>(),
+            });
+        }
+        let device = Buffer::<T>::alloc(&stream.core, len)?;
+        let host = stream.core.backend.pin(device.memory.bytes.max(1))?;
+        Ok(Self {
+            stream: stream.clone(),
+            host,
+            device,
+        })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.device.len()
+    }
+
+    /// True when there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.device.is_empty()
+    }
+
+    /// The elements in the host, after everything that was started on the stream.
+    ///
+    /// # Errors
+    /// What went wrong on the stream.
+    pub fn host(&mut self) -> Result<&mut [T]> {
+        self.stream.synchronize()?;
+        let bytes = self.host.bytes();
+        debug_assert!(bytes.len() >= self.device.memory.bytes);
+        // SAFETY: there are bytes for `len` elements, aligned to 16; any bytes are values of a plain type, and the reverse.
+        Ok(unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), self.device.len()) })
+    }
+
+    /// The memory on the device.
+    pub fn device(&self) -> &Buffer<T> {
+        &self.device
+    }
+
+    /// The memory on the device, to be written by a launch.
+    pub fn device_mut(&mut self) -> &mut Buffer<T> {
+        &mut self.device
+    }
+
+    /// Starts copying all elements to the device.
+    ///
+    /// # Errors
+    /// When the copy cannot be started.
+    pub fn upload(&mut self) -> Result<()> {
+        self.copy(true)
+    }
+
+    /// Starts copying all elements from the device, after what was done with them before.
+    ///
+    /// # Errors
+    /// When the copy cannot be started.
+    pub fn download(&mut self) -> Result<()> {
+        self.copy(false)
+    }
+
+    fn copy(&mut self, to_device: bool) -> Result<()> {
+        if self.device.is_empty() {
+            return Ok(());
+        }
+        let memory = &self.device.memory;
+        let bytes = &mut self.host.bytes()[..memory.bytes];
+        let queue = self.stream.queue("a copy")?;
+        let uses = [(&**memory, to_device)];
+        (memory.core).enqueue(queue, uses.into_iter(), |queue| {
+            // SAFETY: the bytes were pinned, as many as the allocation has, and are only reached through `host` and `drop`, which
+            // wait for the stream.
+            unsafe {
+                match to_device {
+                    true => queue.write(memory.address, bytes),
+                    false => queue.read(memory.address, bytes),
+                }
+            }
+        })
+    }
+}
+
+impl<T: Plain> Drop for StagedBuffer<T> {
+    fn drop(&mut self) {
+        // A copy may be in flight. Where even waiting fails, the device does nothing any more.
+        let _ = self.stream.synchronize();
+    }
+}
+
+impl<T: Plain> fmt::Debug for StagedBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StagedBuffer({:?})", self.device)
+    }
+}

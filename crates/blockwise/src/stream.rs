@@ -1,0 +1,103 @@
+//! Streams: queues of work that overlap.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use crate::backend::Queue;
+use crate::graph::{Node, record};
+use crate::memory::{Allocation, Core};
+use crate::{Error, Event, Result};
+
+/// A queue of a device's work beside the device's own: copies and launches of one stream happen in order, those of two streams
+/// overlap where the device can. On the emulator everything has ended when its call returns.
+///
+/// What two streams do with one buffer is ordered by itself: the later one waits.
+#[derive(Clone)]
+pub struct Stream {
+    pub(crate) work: Work,
+    pub(crate) core: Arc<Core>,
+}
+
+/// Where work of a stream goes.
+#[derive(Clone)]
+pub(crate) enum Work {
+    /// To the device.
+    Run(Arc<dyn Queue>),
+    /// Into a graph.
+    Record(Arc<Mutex<Vec<Node>>>),
+}
+
+impl Stream {
+    pub(crate) fn open(core: &Arc<Core>) -> Result<Self> {
+        Ok(Self {
+            work: Work::Run(core.backend.queue()?),
+            core: Arc::clone(core),
+        })
+    }
+
+    /// A stream whose work is recorded.
+    pub(crate) fn recording(core: &Arc<Core>, nodes: &Arc<Mutex<Vec<Node>>>) -> Self {
+        Self {
+            work: Work::Record(Arc::clone(nodes)),
+            core: Arc::clone(core),
+        }
+    }
+
+    /// Waits for everything that was started on this stream. The thread sleeps meanwhile.
+    ///
+    /// # Errors
+    /// What went wrong in it. A stream that is being recorded has nothing to wait for, which is an error too.
+    pub fn synchronize(&self) -> Result<()> {
+        self.queue("waiting")?.synchronize()
+    }
+
+    /// A timestamp when all earlier work of this stream has ended.
+    ///
+    /// # Errors
+    /// When the device fails, and on a stream that is being recorded.
+    pub fn record(&self) -> Result<Event> {
+        Event::record(self.queue("a timestamp")?, &self.core)
+    }
+
+    /// The queue, unless the stream is being recorded.
+    pub(crate) fn queue(&self, what: &'static str) -> Result<&Arc<dyn Queue>> {
+        match &self.work {
+            Work::Run(queue) => Ok(queue),
+            Work::Record(_) => Err(Error::NotRecordable { what }),
+        }
+    }
+}
+
+/// Sets all bytes of an allocation, on a stream or on the device's own queue.
+pub(crate) fn fill(memory: &Arc<Allocation>, stream: Option<&Stream>, value: u8) -> Result<()> {
+    let core = &memory.core;
+    if stream.is_some_and(|stream| !stream.core.is(core)) {
+        return Err(Error::ForeignBuffer {
+            what: "a fill".to_owned(),
+        });
+    }
+    if memory.bytes == 0 {
+        return Ok(());
+    }
+    let queue = match stream.map(|stream| &stream.work) {
+        None => &core.queue,
+        Some(Work::Run(queue)) => queue,
+        Some(Work::Record(nodes)) => {
+            record(nodes, Node::fill(Arc::clone(memory), value));
+            return Ok(());
+        }
+    };
+    core.enqueue(queue, [(&**memory, true)].into_iter(), |queue| {
+        // SAFETY: these are the allocation's bytes.
+        unsafe { queue.fill(memory.address, memory.bytes, value) }
+    })
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let recording = matches!(self.work, Work::Record(_));
+        f.debug_struct("Stream")
+            .field("recording", &recording)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,331 @@
+//! Parts of device memory, borrowed.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use cuda_std::launch::{
+    DevicePointer, Memory, Plain, Pointer, Read, ReadPointer, Write, WritePointer,
+};
+
+use crate::buffer::bounds;
+use crate::memory::Allocation;
+use crate::{Error, Result};
+
+/// Neighbouring elements of a [`Buffer`](crate::Buffer), to be read.
+pub struct View<'a, T: Plain> {
+    span: Span<'a, T>,
+}
+
+/// Neighbouring elements of a [`Buffer`](crate::Buffer), to be written; nobody else reaches them.
+pub struct ViewMut<'a, T: Plain> {
+    span: Span<'a, T>,
+}
+
+/// `len` elements from `address` on. The memory holds them.
+struct Span<'a, T> {
+    memory: &'a Arc<Allocation>,
+    address: u64,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Span<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Span<'_, T> {}
+
+impl<'a, T: Plain> Span<'a, T> {
+    #[track_caller]
+    fn part(self, range: &impl RangeBounds<usize>) -> Self {
+        let (start, len) = bounds(range, self.len);
+        Self {
+            address: self.address + (start * size_of::<T>()) as u64,
+            len,
+            ..self
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    fn cast<U: Plain>(self) -> Result<Span<'a, U>> {
+        if size_of::<T>() != size_of::<U>() || !self.address.is_multiple_of(align_of::<U>() as u64)
+        {
+            return Err(Error::Cast {
+                from: T::NAME,
+                to: U::NAME,
+            });
+        }
+        Ok(Span {
+            memory: self.memory,
+            address: self.address,
+            len: self.len,
+            element: PhantomData,
+        })
+    }
+
+    fn memory(self, written: bool) -> Memory<'a> {
+        Memory {
+            address: self.address,
+            len: self.len as u64,
+            owner: self.memory,
+            written,
+        }
+    }
+
+    fn to_vec(self) -> Result<Vec<T>> {
+        let mut values = Vec::<T>::new();
+        values
+            .try_reserve_exact(self.len)
+            .map_err(|_| Error::OutOfHostMemory {
+                bytes: self.bytes() as u64,
+            })?;
+        let bytes = self.bytes();
+        if bytes > 0 {
+            let start = values.as_mut_ptr().cast::<u8>();
+            // SAFETY: there is room for `len` elements, and zeros are bytes; the device fills them all.
+            let room = unsafe {
+                start.write_bytes(0, bytes);
+                std::slice::from_raw_parts_mut(start, bytes)
+            };
+            // SAFETY: the span lies in its memory.
+            unsafe { self.memory.core.backend.read(self.address, room)? };
+        }
+        // SAFETY: all bytes were written, and any bytes are values of a plain type.
+        unsafe { values.set_len(self.len) };
+        Ok(values)
+    }
+}
+
+impl<'a, T: Plain> View<'a, T> {
+    pub(crate) fn new(memory: &'a Arc<Allocation>, first: usize, len: usize) -> Self {
+        let span = Span {
+            memory,
+            address: memory.address + (first * size_of::<T>()) as u64,
+            len,
+            element: PhantomData,
+        };
+        Self { span }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.span.len
+    }
+
+    /// True when there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The address of the first element.
+    pub fn address(&self) -> DevicePointer<T> {
+        DevicePointer::new(self.span.address)
+    }
+
+    /// The elements of a range.
+    ///
+    /// # Panics
+    /// When the range is not inside the view, as for a slice.
+    #[track_caller]
+    pub fn view(self, range: impl RangeBounds<usize>) -> View<'a, T> {
+        let span = self.span.part(&range);
+        Self { span }
+    }
+
+    /// The same bytes as elements of another type of the same size.
+    ///
+    /// # Errors
+    /// When the sizes differ, or the address is not aligned for `U`.
+    pub fn cast<U: Plain>(self) -> Result<View<'a, U>> {
+        let span = self.span.cast()?;
+        Ok(View { span })
+    }
+
+    /// Copies the elements from the device, after all launches so far.
+    ///
+    /// # Errors
+    /// When the host has no memory for them, the copy fails, or a launch before it has gone wrong.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.span.to_vec()
+    }
+}
+
+impl<'a, T: Plain> ViewMut<'a, T> {
+    pub(crate) fn new(memory: &'a Arc<Allocation>, first: usize, len: usize) -> Self {
+        let span = View::new(memory, first, len).span;
+        Self { span }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.span.len
+    }
+
+    /// True when there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The address of the first element.
+    pub fn address(&self) -> DevicePointer<T> {
+        DevicePointer::new(self.span.address)
+    }
+
+    /// The elements, to be read for a while.
+    pub fn as_view(&self) -> View<'_, T> {
+        View { span: self.span }
+    }
+
+    /// The elements, to be written for a while.
+    pub fn as_view_mut(&mut self) -> ViewMut<'_, T> {
+        ViewMut { span: self.span }
+    }
+
+    /// The elements of a range.
+    ///
+    /// # Panics
+    /// When the range is not inside the view, as for a slice.
+    #[track_caller]
+    pub fn into_view_mut(self, range: impl RangeBounds<usize>) -> ViewMut<'a, T> {
+        let span = self.span.part(&range);
+        Self { span }
+    }
+
+    /// The elements before `middle` and those from it on.
+    ///
+    /// # Panics
+    /// When `middle` is beyond the end, as for a slice.
+    #[track_caller]
+    pub fn split_at_mut(self, middle: usize) -> (ViewMut<'a, T>, ViewMut<'a, T>) {
+        let (before, after) = (self.span.part(&..middle), self.span.part(&(middle..)));
+        (Self { span: before }, Self { span: after })
+    }
+
+    /// The same bytes as elements of another type of the same size.
+    ///
+    /// # Errors
+    /// When the sizes differ, or the address is not aligned for `U`.
+    pub fn cast<U: Plain>(self) -> Result<ViewMut<'a, U>> {
+        let span = self.span.cast()?;
+        Ok(ViewMut { span })
+    }
+
+    /// Copies the elements from the device, after all launches so far.
+    ///
+    /// # Errors
+    /// When the host has no memory for them, the copy fails, or a launch before it has gone wrong.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.span.to_vec()
+    }
+
+    /// Copies `values` to the device, after all launches so far.
+    ///
+    /// # Errors
+    /// When the lengths differ or the copy fails.
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
+        self.check_len(values.len())?;
+        if self.span.bytes() == 0 {
+            return Ok(());
+        }
+        // SAFETY: the values of a plain type have no padding, so all their bytes have values.
+        let bytes =
+            unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
+        // SAFETY: the span lies in its memory.
+        unsafe { (self.span.memory.core.backend).write(self.span.address, bytes) }
+    }
+
+    /// Copies other elements of the same device, in order with the launches.
+    ///
+    /// # Errors
+    /// When the lengths or the devices differ, or the copy fails.
+    pub fn copy_from(&mut self, from: View<'_, T>) -> Result<()> {
+        self.check_len(from.len())?;
+        let (to, from) = (self.span, from.span);
+        let core = &to.memory.core;
+        if !core.is(&from.memory.core) {
+            return Err(Error::ForeignBuffer {
+                what: "a copy".to_owned(),
+            });
+        }
+        if to.bytes() == 0 {
+            return Ok(());
+        }
+        let uses = [(&**to.memory, true), (&**from.memory, false)];
+        core.enqueue(&core.queue, uses.into_iter(), |queue| {
+            // SAFETY: both spans lie in their memory; one of them is borrowed exclusively, so they don't overlap.
+            unsafe { queue.copy(from.address, to.address, to.bytes()) }
+        })
+    }
+
+    fn check_len(&self, given: usize) -> Result<()> {
+        if given != self.len() {
+            return Err(Error::LengthMismatch {
+                buffer: self.len(),
+                given,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<T: Plain> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Plain> Copy for View<'_, T> {}
+
+// SAFETY: the allocation holds the span as long as it lives.
+unsafe impl<'a, T: Plain> Read<'a, [T]> for View<'a, T> {
+    fn pass(self) -> Memory<'a> {
+        self.span.memory(false)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<'a, T: Plain> Read<'a, [T]> for ViewMut<'a, T> {
+    fn pass(self) -> Memory<'a> {
+        self.span.memory(false)
+    }
+}
+
+// SAFETY: as above; a mutable view is the only way to its elements.
+unsafe impl<'a, T: Plain> Write<'a, [T]> for ViewMut<'a, T> {
+    fn pass(self) -> Memory<'a> {
+        self.span.memory(true)
+    }
+}
+
+impl<'a, T: Plain> ReadPointer<'a, T> for View<'a, T> {
+    fn pass(self) -> Pointer<'a> {
+        Read::pass(self).into()
+    }
+}
+
+impl<'a, T: Plain> WritePointer<'a, T> for ViewMut<'a, T> {
+    fn pass(self) -> Pointer<'a> {
+        Write::pass(self).into()
+    }
+}
+
+impl<T: Plain> fmt::Debug for View<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Span { address, len, .. } = self.span;
+        write!(f, "View<{}>({len} at {address:#x})", T::NAME)
+    }
+}
+
+impl<T: Plain> fmt::Debug for ViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Span { address, len, .. } = self.span;
+        write!(f, "ViewMut<{}>({len} at {address:#x})", T::NAME)
+    }
+}

@@ -1,0 +1,162 @@
+//! Ways to a device, and memory on it.
+
+use crate::common::devices;
+use blockwise::{Device, DeviceChoice, DeviceKind, EmulatorLimits, Error, StagedBuffer, Watch};
+
+#[test]
+fn the_automatic_choice_always_opens_and_says_why_it_took_the_emulator() {
+    let device = Device::any().expect("there is the emulator at least");
+    let is_emulator = device.properties().kind == DeviceKind::Emulator;
+    assert_eq!(device.fallback().is_some(), is_emulator);
+    if let Some(reason) = device.fallback() {
+        assert!(
+            !reason.contains('\n') && reason.starts_with("no CUDA GPU can be used: "),
+            "{reason}"
+        );
+        let error = Device::open(DeviceChoice::Gpu(0)).expect_err("there is no GPU");
+        assert_eq!(error.to_string(), reason);
+        let hint = error.hint().expect("what to do");
+        assert!(hint.contains("--device emulator"), "{hint}");
+    }
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_an_error() {
+    for ordinal in [Device::gpu_count(), 1000, usize::MAX] {
+        let error = Device::gpu(ordinal).expect_err("no such GPU");
+        assert!(matches!(error, Error::NoGpu { .. }), "{error}");
+    }
+}
+
+#[test]
+fn the_emulator_is_what_was_asked_for_and_has_an_h200s_limits() {
+    let device = Device::open(DeviceChoice::Emulator).expect("the emulator is always there");
+    assert_eq!(device.fallback(), None);
+    let properties = device.properties();
+    assert_eq!(properties.compute_capability, (9, 0));
+    assert_eq!(properties.shared_bytes_per_block, 48 * 1024);
+    assert_eq!(properties.shared_bytes_opt_in, 227 * 1024);
+    assert_eq!(properties.shared_bytes_per_multiprocessor, 228 * 1024);
+    assert_eq!(properties.max_threads_per_block, 1024);
+}
+
+#[test]
+fn memory_comes_back_as_it_was_sent_for_every_plain_type() {
+    for device in devices() {
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.5).collect();
+        let mut buffer = device.upload(&values).expect("memory");
+        assert_eq!(buffer.to_vec().expect("a copy"), values);
+        buffer.fill_bytes(0xFF).expect("a fill");
+        let filled = buffer.to_vec().expect("a copy");
+        assert!(filled.iter().all(|value| value.to_bits() == u64::MAX));
+        let bytes = device.upload(&[1_u8, 2, 3]).expect("memory");
+        assert_eq!(bytes.to_vec().expect("a copy"), [1, 2, 3]);
+        let wide = device.upload(&[u128::MAX, 7]).expect("memory");
+        assert_eq!(wide.to_vec().expect("a copy"), [u128::MAX, 7]);
+    }
+}
+
+#[test]
+fn nothing_has_a_buffer_too() {
+    for device in devices() {
+        let mut buffer = device.upload::<f32>(&[]).expect("no memory at all");
+        assert_ne!(buffer.address().address, 0);
+        buffer.fill_bytes(1).expect("nothing to do");
+        assert_eq!(buffer.to_vec().expect("nothing to do"), Vec::<f32>::new());
+    }
+}
+
+#[test]
+fn too_much_memory_is_an_error() {
+    for device in devices() {
+        let error = device.alloc::<f64>(usize::MAX).expect_err("too many");
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+        let error = device.alloc::<f64>(isize::MAX as usize / 8);
+        let error = error.expect_err("too many");
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    }
+    let limits = EmulatorLimits {
+        memory_bytes: 1024,
+        ..EmulatorLimits::default()
+    };
+    let small = Device::emulator_with(limits, Watch::Nothing);
+    let error = small.alloc::<f32>(257).expect_err("one element too many");
+    assert_eq!(
+        error.to_string(),
+        "PTX emulator has no room for 1028 more bytes"
+    );
+}
+
+#[test]
+fn a_slice_must_fit_its_buffer() {
+    let device = Device::emulator();
+    let mut buffer = device.alloc::<i64>(3).expect("memory");
+    let error = buffer.copy_from_slice(&[1, 2]).expect_err("one is missing");
+    assert_eq!(error.to_string(), "a buffer of 3 elements cannot take 2");
+    let two = device.upload(&[1_i64, 2]).expect("memory");
+    assert!(buffer.copy_from_buffer(&two).is_err());
+    let foreign = Device::emulator().upload(&[1_i64, 2, 3]).expect("memory");
+    let error = buffer
+        .copy_from_buffer(&foreign)
+        .expect_err("a foreign one");
+    assert!(matches!(error, Error::ForeignBuffer { .. }), "{error}");
+}
+
+#[test]
+fn views_are_the_parts_that_they_name() {
+    for device in devices() {
+        let mut buffer = device.upload(&[1_u32, 2, 3, 4, 5]).expect("memory");
+        assert_eq!(buffer.view(1..=2).to_vec().expect("a copy"), [2, 3]);
+        assert!(buffer.view(5..).to_vec().expect("a copy").is_empty());
+        let floats = buffer.view(..1).cast::<f32>().expect("the same size");
+        assert_eq!(floats.to_vec().expect("a copy"), [f32::from_bits(1)]);
+        let error = buffer.view(..).cast::<u64>().expect_err("another size");
+        assert!(error.to_string().contains("u32"), "{error}");
+        let (mut low, mut high) = buffer.split_at_mut(2);
+        low.copy_from_slice(&[7, 8]).expect("a copy");
+        high.copy_from_slice(&[9, 10, 11]).expect("a copy");
+        high.as_view_mut()
+            .into_view_mut(..2)
+            .copy_from(low.as_view())
+            .expect("a copy");
+        assert_eq!(buffer.to_vec().expect("a copy"), [7, 8, 7, 8, 11]);
+    }
+}
+
+#[test]
+fn a_range_outside_panics_as_a_slices_does() {
+    let device = Device::emulator();
+    let buffer = device.alloc::<u32>(3).expect("memory");
+    for (start, end) in [(0, 4), (4, 4), (2, 1), (0, usize::MAX)] {
+        let view = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            buffer.view(start..end).len()
+        }));
+        assert!(view.is_err(), "{start}..{end}");
+    }
+}
+
+#[test]
+fn staged_memory_goes_there_and_back() {
+    for device in devices() {
+        let stream = device.stream().expect("a stream");
+        let mut staged = StagedBuffer::<u16>::new(&stream, 5).expect("memory");
+        staged
+            .host()
+            .expect("nothing to wait for")
+            .copy_from_slice(&[1, 2, 3, 4, 5]);
+        staged.upload().expect("a copy");
+        staged.host().expect("a copy").fill(0);
+        staged.download().expect("a copy");
+        assert_eq!(staged.host().expect("a copy"), [1, 2, 3, 4, 5]);
+    }
+}
+
+#[test]
+fn times_of_different_devices_are_not_compared() {
+    let device = Device::emulator();
+    let (start, end) = (device.record(), device.record());
+    let seconds = end
+        .expect("an event")
+        .seconds_since(&start.expect("an event"));
+    assert!(seconds.expect("one device") >= 0.0);
+}

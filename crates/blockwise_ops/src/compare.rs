@@ -1,0 +1,313 @@
+//! Compares a result with its reference, element by element.
+
+use ndarray::{ArrayView, Dimension, IntoDimension};
+
+use crate::oracle::{Expected, Precision};
+
+/// How a result differs from its reference.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Comparison {
+    /// Elements compared.
+    pub elements: usize,
+    /// Elements outside their tolerance.
+    pub mismatches: usize,
+    /// Largest |result − reference|. NaN against a number counts as infinite, and so it is written as null in JSON.
+    pub max_absolute_error: f64,
+    /// Largest |result − reference| / |reference| where the reference is not zero.
+    pub max_relative_error: f64,
+    /// √(mean of the squared differences).
+    pub rms_error: f64,
+    /// Largest tolerance of an element.
+    pub max_tolerance: f64,
+    /// The first element outside its tolerance, in row-major order.
+    pub first_mismatch: Option<Mismatch>,
+}
+
+/// An element outside its tolerance.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Mismatch {
+    /// Its index, one number for each dimension.
+    pub index: Vec<usize>,
+    /// What came out.
+    pub result: f64,
+    /// What should have.
+    pub reference: f64,
+    /// By how much they may differ.
+    pub tolerance: f64,
+}
+
+/// The shapes of a result and its reference differ.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the result has shape {result:?}, the reference {reference:?}")]
+pub struct ShapeMismatch {
+    /// Shape of the result.
+    pub result: Vec<usize>,
+    /// Shape of the reference.
+    pub reference: Vec<usize>,
+}
+
+impl Comparison {
+    /// A comparison of nothing yet.
+    pub fn empty() -> Self {
+        Comparison {
+            elements: 0,
+            mismatches: 0,
+            max_absolute_error: 0.0,
+            max_relative_error: 0.0,
+            rms_error: 0.0,
+            max_tolerance: 0.0,
+            first_mismatch: None,
+        }
+    }
+
+    /// Adds the comparison of the rows that follow, the first of which has the index `row` along the first dimension.
+    pub fn append(&mut self, row: usize, next: Comparison) {
+        let squares = |part: &Comparison| part.rms_error.powi(2) * part.elements as f64;
+        let squares = squares(self) + squares(&next);
+        self.elements += next.elements;
+        self.mismatches += next.mismatches;
+        self.rms_error = (squares / self.elements.max(1) as f64).sqrt();
+        self.max_absolute_error = self.max_absolute_error.max(next.max_absolute_error);
+        self.max_relative_error = self.max_relative_error.max(next.max_relative_error);
+        self.max_tolerance = self.max_tolerance.max(next.max_tolerance);
+        if self.first_mismatch.is_none() {
+            self.first_mismatch = next.first_mismatch.map(|mut mismatch| {
+                if let Some(first) = mismatch.index.first_mut() {
+                    *first += row;
+                }
+                mismatch
+            });
+        }
+    }
+
+    /// Whether every element is within its tolerance.
+    pub fn passed(&self) -> bool {
+        self.mismatches == 0
+    }
+}
+
+/// Compares a floating-point result with an oracle's values.
+///
+/// An element passes if its difference is within the tolerance, or if it is exactly what the reference rounds to (so an infinity passes
+/// where the reference is one in this precision), or if both are NaN. NaN against a number never passes.
+///
+/// # Errors
+/// [`ShapeMismatch`].
+pub fn with_oracle<T: Precision, D: Dimension>(
+    result: ArrayView<'_, T, D>,
+    expected: &Expected<D>,
+) -> Result<Comparison, ShapeMismatch> {
+    same_shape(result.shape(), expected.values.shape())?;
+    Ok(summarise(
+        result
+            .indexed_iter()
+            .zip(expected.values.iter().zip(&expected.tolerance))
+            .map(|((index, &value), (&reference, &tolerance))| Pair {
+                index,
+                result: value.into(),
+                reference,
+                tolerance,
+                same: value == T::nearest(reference),
+            }),
+    ))
+}
+
+/// Compares values that must be equal. For floats NaN equals NaN, whichever.
+///
+/// # Errors
+/// [`ShapeMismatch`].
+pub fn exactly<T: PartialEq + Copy + ToNumber, D: Dimension>(
+    result: ArrayView<'_, T, D>,
+    reference: ArrayView<'_, T, D>,
+) -> Result<Comparison, ShapeMismatch> {
+    same_shape(result.shape(), reference.shape())?;
+    Ok(summarise(result.indexed_iter().zip(reference.iter()).map(
+        |((index, &value), &expected)| Pair {
+            index,
+            result: value.to_number(),
+            reference: expected.to_number(),
+            tolerance: 0.0,
+            same: value == expected,
+        },
+    )))
+}
+
+/// A number as float64, for the figures of a report.
+pub trait ToNumber: Copy {
+    /// The nearest float64.
+    fn to_number(self) -> f64;
+}
+
+macro_rules! impl_to_number {
+    ($($t:ty)*) => {$(
+        impl ToNumber for $t {
+            fn to_number(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+impl_to_number!(u32 u64 i64 f32 f64);
+
+fn same_shape(result: &[usize], reference: &[usize]) -> Result<(), ShapeMismatch> {
+    if result == reference {
+        return Ok(());
+    }
+    Err(ShapeMismatch {
+        result: result.to_vec(),
+        reference: reference.to_vec(),
+    })
+}
+
+/// One element and its reference.
+struct Pair<I> {
+    index: I,
+    result: f64,
+    reference: f64,
+    tolerance: f64,
+    /// Equal in the result's own type.
+    same: bool,
+}
+
+fn summarise<I: IntoDimension>(pairs: impl Iterator<Item = Pair<I>>) -> Comparison {
+    let mut comparison = Comparison::empty();
+    let mut squares = 0.0;
+    for pair in pairs {
+        let agrees = pair.same || (pair.result.is_nan() && pair.reference.is_nan());
+        let error = match (pair.result - pair.reference).abs() {
+            _ if agrees && !(pair.result.is_finite() && pair.reference.is_finite()) => 0.0,
+            error if error.is_nan() => f64::INFINITY,
+            error => error,
+        };
+        comparison.elements += 1;
+        squares += error * error;
+        comparison.max_absolute_error = comparison.max_absolute_error.max(error);
+        comparison.max_tolerance = comparison.max_tolerance.max(pair.tolerance);
+        if pair.reference != 0.0 && error > 0.0 {
+            // An infinite error is infinite relatively too, also against an infinite reference.
+            let relative = if error.is_finite() {
+                error / pair.reference.abs()
+            } else {
+                error
+            };
+            comparison.max_relative_error = comparison.max_relative_error.max(relative);
+        }
+        // An infinite error is no difference that a tolerance could cover, not even an infinite one.
+        if !(agrees || (error.is_finite() && error <= pair.tolerance)) {
+            comparison.mismatches += 1;
+            comparison.first_mismatch.get_or_insert_with(|| Mismatch {
+                index: index_of(pair.index),
+                result: pair.result,
+                reference: pair.reference,
+                tolerance: pair.tolerance,
+            });
+        }
+    }
+    comparison.rms_error = (squares / comparison.elements.max(1) as f64).sqrt();
+    comparison
+}
+
+fn index_of(pattern: impl IntoDimension) -> Vec<usize> {
+    pattern.into_dimension().as_array_view().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array, Array1, array};
+
+    fn expected(values: Array1<f64>, tolerance: f64) -> Expected<ndarray::Ix1> {
+        let tolerance = Array::from_elem(values.raw_dim(), tolerance);
+        Expected { values, tolerance }
+    }
+
+    #[test]
+    fn figures_of_a_small_difference() {
+        let result = array![1.0_f64, 2.5, 4.0];
+        let comparison =
+            with_oracle(result.view(), &expected(array![1.0, 2.0, 4.0], 0.25)).unwrap();
+        assert_eq!((comparison.elements, comparison.mismatches), (3, 1));
+        assert_eq!(
+            (comparison.max_absolute_error, comparison.max_relative_error),
+            (0.5, 0.25)
+        );
+        assert_eq!(comparison.rms_error, (0.25_f64 / 3.0).sqrt());
+        let first = comparison.first_mismatch.unwrap();
+        assert_eq!(
+            (first.index, first.result, first.reference),
+            (vec![1], 2.5, 2.0)
+        );
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let result = array![1.0_f64, 2.5, 4.0, 9.0, f64::NAN];
+        let reference = expected(array![1.0, 2.0, 4.0, 5.0, 1.0], 0.75);
+        let whole = with_oracle(result.view(), &reference).unwrap();
+        let mut parts = Comparison::empty();
+        for (row, range) in [(0, 0..2), (2, 2..3), (3, 3..5)] {
+            let part = expected(
+                reference
+                    .values
+                    .slice(ndarray::s![range.clone()])
+                    .to_owned(),
+                0.75,
+            );
+            let result = result.slice(ndarray::s![range]);
+            parts.append(row, with_oracle(result, &part).unwrap());
+        }
+        assert_eq!(parts, whole);
+        assert_eq!(parts.first_mismatch.unwrap().index, [3]);
+    }
+
+    #[track_caller]
+    fn check_element(result: f32, reference: f64, tolerance: f64, passes: bool) {
+        let comparison = with_oracle(
+            array![result].view(),
+            &expected(array![reference], tolerance),
+        )
+        .unwrap();
+        assert_eq!(
+            comparison.passed(),
+            passes,
+            "{result} against {reference}: {comparison:?}"
+        );
+    }
+
+    #[test]
+    fn nan_and_infinity() {
+        check_element(f32::NAN, 1.0, f64::INFINITY, false);
+        check_element(1.0, f64::NAN, 1.0, false);
+        check_element(f32::NAN, f64::NAN, 0.0, true);
+        check_element(f32::INFINITY, f64::INFINITY, 0.0, true);
+        check_element(f32::INFINITY, 1e39, 1.0, true); // what 1e39 rounds to
+        check_element(f32::INFINITY, 1e38, 1e30, false);
+        check_element(f32::NEG_INFINITY, f64::INFINITY, 0.0, false);
+        check_element(1.0, f64::INFINITY, 0.0, false);
+        check_element(1.0, 1.0 + 1e-9, 0.0, true); // the same number in f32
+        check_element(1.0, 1.1, 0.2, true);
+    }
+
+    #[test]
+    fn exact_values_and_indices_in_two_dimensions() {
+        let (result, reference) = (array![[1_i64, 2], [3, 4]], array![[1_i64, 2], [9, 4]]);
+        let comparison = exactly(result.view(), reference.view()).unwrap();
+        assert_eq!(comparison.first_mismatch.unwrap().index, [1, 0]);
+        assert!(
+            exactly(array![f64::NAN].view(), array![f64::NAN].view())
+                .unwrap()
+                .passed()
+        );
+        assert!(
+            exactly(Array1::<u32>::zeros(0).view(), Array1::zeros(0).view())
+                .is_ok_and(|empty| empty.passed())
+        );
+        let error = exactly(array![1_u32].view(), array![1_u32, 2].view()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the result has shape [1], the reference [2]"
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Convolution in one dimension, with the modes of `numpy.convolve`.
+
+mod plan;
+mod routines;
+
+use std::num::NonZeroU32;
+
+use blockwise::{Device, Stream, View, ViewMut};
+use ndarray::{Array1, ArrayView1};
+
+use crate::launch::On;
+use crate::{Execution, Float, LaunchError, LaunchPlan, check_len, named_enum, upload};
+
+pub use plan::{ConvPlan, plan};
+pub(crate) use routines::Convolves;
+
+named_enum! {
+    /// Which outputs of a convolution are computed, for operands of n and m elements.
+    pub enum ConvMode("convolution mode") {
+        /// All n + m − 1 of them.
+        Full = "full",
+        /// The central max(n, m).
+        Same = "same",
+        /// Those for which the operands overlap wholly: max(n, m) − min(n, m) + 1.
+        Valid = "valid",
+    }
+}
+
+named_enum! {
+    /// The kernels that convolve.
+    pub enum ConvKernel("convolution kernel") {
+        /// One block per output and one thread per tap, of `f64` in mode full: the MATLAB document's.
+        BlockPerOutput = "block-per-output",
+        /// Each block loads its span of the signal and a halo into shared memory.
+        Tiled = "tiled",
+        /// No shared memory: each thread reads what it needs.
+        Direct = "direct",
+        /// Outputs and samples in registers, for few taps; each warp copies its next tile while it computes one.
+        Window = "window",
+        /// Outputs and samples in registers, for any number of taps.
+        Blocked = "blocked",
+    }
+}
+
+/// A run of outputs of the full convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConvOutputs {
+    /// The full convolution's index of the first.
+    pub offset: usize,
+    /// How many.
+    pub len: usize,
+}
+
+impl ConvMode {
+    /// The outputs of this mode for operands of these lengths.
+    ///
+    /// # Errors
+    /// When an operand is empty or the length overflows.
+    pub fn outputs(self, signal_len: usize, taps_len: usize) -> Result<ConvOutputs, LaunchError> {
+        for (len, what) in [(signal_len, "the signal"), (taps_len, "the list of taps")] {
+            if len == 0 {
+                return Err(LaunchError::EmptyInput { what });
+            }
+        }
+        let (long, short) = (signal_len.max(taps_len), signal_len.min(taps_len));
+        let (offset, len) = match self {
+            ConvMode::Full => (0, full_len(long, short)?),
+            ConvMode::Same => ((short - 1) / 2, long),
+            ConvMode::Valid => (short - 1, long - short + 1),
+        };
+        Ok(ConvOutputs { offset, len })
+    }
+}
+
+/// How to launch a convolution. The default chooses by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConvOptions {
+    /// The kernel. `None` takes `window` or `blocked`, by the number of taps, for many outputs; for few ones, or when `threads` are given,
+    /// `tiled` if its shared memory fits, else `direct`.
+    pub kernel: Option<ConvKernel>,
+    /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each tap in any case, and `window` and
+    /// `blocked` have blocks of one size.
+    pub threads: Option<u32>,
+    /// Blocks, at most.
+    pub grid_cap: Option<u32>,
+    /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None` takes those of
+    /// [the policy](kernels::conv1d::policy); other kernels have none.
+    pub tiles_each: Option<NonZeroU32>,
+}
+
+fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
+    long.checked_add(short - 1)
+        .ok_or(LaunchError::SizeOverflow {
+            what: "the full convolution",
+        })
+}
+
+/// Starts a convolution of n and m elements. `output` has [`ConvMode::outputs`] elements: n + m − 1 in mode full.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::{ConvMode, ConvOptions, LaunchError, conv1d};
+///
+/// let device = Device::any()?;
+/// let mut signal = device.upload(&[1.0_f32, 2.0, 3.0])?;
+/// let taps = device.upload(&[0.5, 0.5])?;
+/// let mut smooth = device.alloc(4)?;
+/// let graph = device.graph(|stream| {
+///     let (mode, options) = (ConvMode::Full, ConvOptions::default());
+///     conv1d::enqueue(&device, Some(stream), &signal, &taps, &mut smooth, mode, &options).map(drop)
+/// })?;
+/// graph.launch()?;
+/// assert_eq!(smooth.to_vec()?, [0.5, 1.5, 2.5, 1.5]);
+/// signal.copy_from_slice(&[3.0, 2.0, 1.0])?;
+/// graph.launch()?;
+/// assert_eq!(smooth.to_vec()?, [1.5, 2.5, 1.5, 0.5]);
+/// # Ok::<(), LaunchError>(())
+/// ```
+///
+/// # Errors
+/// Those of [`plan`], an output of another length, and what goes wrong on the device.
+pub fn enqueue<'a, T: Float>(
+    device: &Device,
+    stream: Option<&Stream>,
+    signal: impl Into<View<'a, T>>,
+    taps: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, T>>,
+    mode: ConvMode,
+    options: &ConvOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let (signal, taps) = (signal.into(), taps.into());
+    let outputs = mode.outputs(signal.len(), taps.len())?;
+    let output = output.into();
+    enqueue_outputs(device, stream, signal, taps, output, mode, outputs, options)
+}
+
+/// Starts the outputs of `mode`, or a part of them. With [`ConvKernel::BlockPerOutput`] there are no parts.
+#[allow(clippy::too_many_arguments, reason = "`enqueue`'s, and which outputs")]
+pub(crate) fn enqueue_outputs<T: Float>(
+    device: &Device,
+    stream: Option<&Stream>,
+    signal: View<'_, T>,
+    taps: View<'_, T>,
+    output: ViewMut<'_, T>,
+    mode: ConvMode,
+    outputs: ConvOutputs,
+    options: &ConvOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let properties = device.properties();
+    let (plan, launch) =
+        plan::prepare::<T>(signal.len(), taps.len(), mode, outputs, options, properties)?;
+    check_len("output", output.len(), plan.output_len)?;
+    let (signal, taps) = match plan.swapped {
+        true => (taps, signal),
+        false => (signal, taps),
+    };
+    let operands = routines::Operands {
+        signal,
+        taps,
+        output,
+        offset: plan.offset,
+    };
+    let on = On::new(device, stream, &plan.launch);
+    // SAFETY: the plan is the kernel's, for operands and an output of these lengths.
+    unsafe { launch(on, operands)? };
+    Ok(plan.launch)
+}
+
+/// Convolves two operands on the device as [`enqueue`] does, and waits.
+///
+/// # Errors
+/// Those of [`enqueue`].
+pub fn convolve_buffers<'a, T: Float>(
+    device: &Device,
+    signal: impl Into<View<'a, T>>,
+    taps: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, T>>,
+    mode: ConvMode,
+    options: &ConvOptions,
+) -> Result<Execution, LaunchError> {
+    Execution::of(device, || {
+        enqueue(device, None, signal, taps, output, mode, options)
+    })
+}
+
+/// Convolves `signal` with `taps`: y\[i\] = Σ taps\[k\] · signal\[i − k\], as `numpy.convolve` does.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::{ConvMode, ConvOptions, convolve};
+/// use ndarray::array;
+///
+/// let device = Device::any()?;
+/// let (signal, taps) = (array![1.0, 2.0, 3.0], array![0.5, 0.5]);
+/// let smooth = convolve(&device, signal.view(), taps.view(), ConvMode::Full, &ConvOptions::default())?;
+/// assert_eq!(smooth, array![0.5, 1.5, 2.5, 1.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As for [`convolve_buffers`].
+pub fn convolve<T: Float>(
+    device: &Device,
+    signal: ArrayView1<'_, T>,
+    taps: ArrayView1<'_, T>,
+    mode: ConvMode,
+    options: &ConvOptions,
+) -> Result<Array1<T>, LaunchError> {
+    // Refused before anything is copied.
+    let plan = plan::<T>(signal.len(), taps.len(), mode, options, device.properties())?;
+    let signal = upload(device, &signal)?;
+    let taps = upload(device, &taps)?;
+    let mut output = device.alloc(plan.output_len)?;
+    enqueue(device, None, &signal, &taps, &mut output, mode, options)?;
+    Ok(Array1::from_vec(output.to_vec()?))
+}

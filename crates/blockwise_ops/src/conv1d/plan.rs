@@ -1,0 +1,204 @@
+//! Which convolution is launched, and how.
+
+use blockwise::{DeviceProperties, Plain as _};
+use kernels::conv1d::{blocked, policy, window};
+
+use super::routines::ConvLaunch;
+use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs};
+use crate::launch::Ready;
+use crate::limits::{blocks_for, plan_1d};
+use crate::{Float, LaunchError, LaunchPlan};
+
+/// What a convolution launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConvPlan {
+    /// Kernel, grid, block and shared bytes.
+    pub launch: LaunchPlan,
+    /// The kernel's family.
+    pub kernel: ConvKernel,
+    /// The length of the output.
+    pub output_len: usize,
+    /// The full convolution's index of the first output.
+    pub offset: usize,
+    /// True when the second operand is the longer one. Convolution commutes, and the shorter one plays the taps.
+    pub swapped: bool,
+}
+
+/// Plans the convolution of `signal_len` with `taps_len` elements of type `T`.
+///
+/// # Errors
+/// When an operand is empty, a size overflows, the kernel does not have the type or the mode, or a limit is broken.
+pub fn plan<T: Float>(
+    signal_len: usize,
+    taps_len: usize,
+    mode: ConvMode,
+    options: &ConvOptions,
+    properties: &DeviceProperties,
+) -> Result<ConvPlan, LaunchError> {
+    let outputs = mode.outputs(signal_len, taps_len)?;
+    let (plan, _) = prepare::<T>(signal_len, taps_len, mode, outputs, options, properties)?;
+    Ok(plan)
+}
+
+/// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a part of them. With the kernel that
+/// computes them.
+pub(super) fn prepare<T: Float>(
+    signal_len: usize,
+    taps_len: usize,
+    mode: ConvMode,
+    outputs: ConvOutputs,
+    options: &ConvOptions,
+    properties: &DeviceProperties,
+) -> Result<(ConvPlan, ConvLaunch<T>), LaunchError> {
+    let short = signal_len.min(taps_len);
+    let ConvOutputs {
+        offset,
+        len: output_len,
+    } = outputs;
+    let threads = options.threads.unwrap_or(kernels::conv1d::THREADS);
+    let (max_blocks, cap) = (properties.max_grid[0], options.grid_cap);
+    let planned = |kernel: ConvKernel, blocks, threads, shared_bytes| {
+        let routine = T::convolution(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
+        let plan = plan_1d(
+            routine.entry.name,
+            blocks,
+            threads,
+            shared_bytes,
+            properties,
+        )?;
+        let launch = routine.launch;
+        Ok((kernel, Ready { plan, launch }))
+    };
+    let striding = |kernel, shared_bytes| {
+        let blocks = blocks_for(output_len, threads, cap, max_blocks);
+        planned(kernel, blocks, threads, shared_bytes)
+    };
+    let tiled = || striding(ConvKernel::Tiled, span_bytes::<T>(threads, short)?);
+    let direct = || striding(ConvKernel::Direct, 0);
+    // Blocks for tiles of `outputs` outputs, by the number of tiles in the options; else by the policy.
+    let blocks = |outputs: usize, by_policy| match options.tiles_each {
+        Some(each) => output_len.div_ceil(outputs).div_ceil(each.get() as usize),
+        None => by_policy,
+    };
+    // Blocks of the kernel's own size.
+    let fixed = |kernel: ConvKernel, threads, blocks| {
+        check_fixed(kernel, threads, options)?;
+        let blocks = blocks_for(blocks, 1, cap, max_blocks);
+        planned(kernel, blocks, threads, 0)
+    };
+    let window = || {
+        if short > window::MAX_TAPS {
+            return Err(LaunchError::TooManyTaps {
+                kernel: ConvKernel::Window.name(),
+                taps: short,
+                limit: window::MAX_TAPS as u32,
+            });
+        }
+        let of_block = window::WARPS * window::span::<T>();
+        let blocks = blocks(of_block, policy::window_blocks::<T>(output_len, short));
+        fixed(ConvKernel::Window, window::THREADS, blocks)
+    };
+    let blocked = || {
+        let by_policy = policy::blocked_blocks::<T>(output_len);
+        let blocks = blocks(blocked::span::<T>(), by_policy);
+        fixed(ConvKernel::Blocked, blocked::THREADS, blocks)
+    };
+
+    let (kernel, ready) = match options.kernel {
+        Some(ConvKernel::Tiled) => tiled()?,
+        Some(ConvKernel::Direct) => direct()?,
+        Some(ConvKernel::Window) => window()?,
+        Some(ConvKernel::Blocked) => blocked()?,
+        Some(kernel @ ConvKernel::BlockPerOutput) => {
+            let threads = block_per_output_threads::<T>(short, mode, options, properties)?;
+            let blocks = blocks_for(output_len, 1, cap, max_blocks);
+            let shared_bytes = u64::from(threads) * size_of::<T>() as u64;
+            planned(kernel, blocks, threads, shared_bytes)?
+        }
+        None if options.threads.is_none() && output_len >= policy::LARGE => match window() {
+            Err(LaunchError::TooManyTaps { .. }) => blocked()?,
+            planned => planned?,
+        },
+        None => match tiled() {
+            Err(LaunchError::SharedMemory { .. } | LaunchError::SizeOverflow { .. }) => direct()?,
+            planned => planned?,
+        },
+    };
+    let plan = ConvPlan {
+        launch: ready.plan,
+        kernel,
+        output_len,
+        offset,
+        swapped: taps_len > signal_len,
+    };
+    Ok((plan, ready.launch))
+}
+
+/// The shared memory of a tiled block: its span of the signal and the halo.
+fn span_bytes<T: Float>(threads: u32, taps: usize) -> Result<u64, LaunchError> {
+    let elements = (taps as u64 - 1).checked_add(threads.into());
+    elements
+        .and_then(|elements| elements.checked_mul(size_of::<T>() as u64))
+        .ok_or(LaunchError::SizeOverflow {
+            what: "the span of a block with its halo",
+        })
+}
+
+/// One thread per tap, if the kernel can do that at all.
+fn block_per_output_threads<T: Float>(
+    taps: usize,
+    mode: ConvMode,
+    options: &ConvOptions,
+    properties: &DeviceProperties,
+) -> Result<u32, LaunchError> {
+    let kernel = ConvKernel::BlockPerOutput.name();
+    if T::convolution(ConvKernel::BlockPerOutput).is_none() {
+        return Err(unsupported::<T>(ConvKernel::BlockPerOutput));
+    }
+    if mode != ConvMode::Full {
+        return Err(LaunchError::UnsupportedMode {
+            kernel,
+            supported: ConvMode::Full,
+            given: mode,
+        });
+    }
+    let limit = properties
+        .max_threads_per_block
+        .min(properties.max_block[0]);
+    let threads = match u32::try_from(taps) {
+        Ok(threads) if threads <= limit => threads,
+        _ => {
+            return Err(LaunchError::TooManyTaps {
+                kernel,
+                taps,
+                limit,
+            });
+        }
+    };
+    check_fixed(ConvKernel::BlockPerOutput, threads, options)?;
+    Ok(threads)
+}
+
+/// There is one kernel that not every type has.
+fn unsupported<T: Float>(kernel: ConvKernel) -> LaunchError {
+    LaunchError::UnsupportedType {
+        kernel: kernel.name(),
+        supported: f64::NAME,
+        given: T::NAME,
+    }
+}
+
+/// Refuses another block than the kernel's own.
+fn check_fixed(kernel: ConvKernel, needed: u32, options: &ConvOptions) -> Result<(), LaunchError> {
+    match options.threads {
+        Some(given) if given != needed => Err(LaunchError::FixedBlock {
+            kernel: kernel.name(),
+            needed,
+            given,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

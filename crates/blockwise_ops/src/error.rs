@@ -1,0 +1,186 @@
+//! Why a launch was refused or failed.
+
+use crate::ConvMode;
+
+/// Why a launch was refused or failed. [`hint`](Self::hint) says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// An operand that needs at least one element has none.
+    #[error("{what} is empty")]
+    EmptyInput {
+        /// The operand.
+        what: &'static str,
+    },
+    /// The shapes of two operands do not fit together.
+    #[error("{left_name} is {} and {right_name} is {}: {rule}", shape(.left), shape(.right))]
+    ShapeMismatch {
+        /// The first operand.
+        left_name: &'static str,
+        /// Its shape.
+        left: Vec<usize>,
+        /// The second operand.
+        right_name: &'static str,
+        /// Its shape.
+        right: Vec<usize>,
+        /// What would fit.
+        rule: &'static str,
+    },
+    /// A buffer has not the length that the shapes ask for.
+    #[error("the buffer for {what} has {given} elements, {needed} are needed")]
+    BufferLength {
+        /// What the buffer is for.
+        what: &'static str,
+        /// The length that is needed.
+        needed: usize,
+        /// Its length.
+        given: usize,
+    },
+    /// A number of elements that does not fit in 64 bits.
+    #[error("{what} is larger than 64 bits can count")]
+    SizeOverflow {
+        /// What is too large.
+        what: &'static str,
+    },
+    /// A block of no threads was asked for.
+    #[error("a block needs at least one thread along each of x, y and z, {block:?} asked for")]
+    ZeroThreads {
+        /// The block.
+        block: [u32; 3],
+    },
+    /// A block with more threads than the device allows.
+    #[error(
+        "a block of {block:?} threads is over this device's limit of {limit} threads, at most {dims:?}"
+    )]
+    TooManyThreads {
+        /// The block.
+        block: [u32; 3],
+        /// The most threads of a block.
+        limit: u32,
+        /// The most threads along x, y and z.
+        dims: [u32; 3],
+    },
+    /// A kernel that shuffles within warps needs whole warps.
+    #[error("{threads} threads are not a multiple of {warp_size}, which kernel `{kernel}` needs")]
+    NotWholeWarps {
+        /// The threads asked for.
+        threads: u32,
+        /// The lanes of a warp.
+        warp_size: u32,
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// A kernel whose block is given by its static array or its taps, and another block was asked for.
+    #[error("kernel `{kernel}` has blocks of {needed} threads, {given} asked for")]
+    FixedBlock {
+        /// The kernel.
+        kernel: &'static str,
+        /// The threads of its blocks.
+        needed: u32,
+        /// The threads asked for.
+        given: u32,
+    },
+    /// More taps than the kernel has threads or room for.
+    #[error("kernel `{kernel}` takes at most {limit} taps on this device, {taps} given")]
+    TooManyTaps {
+        /// The kernel.
+        kernel: &'static str,
+        /// The taps.
+        taps: usize,
+        /// The most that it takes.
+        limit: u32,
+    },
+    /// A grid of no blocks was asked for.
+    #[error("a grid needs at least one block along each of x, y and z, {grid:?} asked for")]
+    ZeroGrid {
+        /// The grid.
+        grid: [u32; 3],
+    },
+    /// A grid with more blocks than the device allows.
+    #[error("a grid of {grid:?} blocks is over this device's limit of {limit:?}")]
+    TooManyBlocks {
+        /// The grid.
+        grid: [u32; 3],
+        /// The most blocks along x, y and z.
+        limit: [u32; 3],
+    },
+    /// More shared memory than a block can have.
+    #[error(
+        "kernel `{kernel}` needs {needed} bytes of shared memory; this device allows {limit} per block"
+    )]
+    SharedMemory {
+        /// The kernel.
+        kernel: &'static str,
+        /// The bytes that it needs.
+        needed: u64,
+        /// The most bytes of a block, opted in.
+        limit: u32,
+    },
+    /// A kernel that does not exist for this element type.
+    #[error("kernel `{kernel}` works on {supported} only, not on {given}")]
+    UnsupportedType {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it works on.
+        supported: &'static str,
+        /// The type asked for.
+        given: &'static str,
+    },
+    /// The tensor cores' kernel on a device that does not have it.
+    #[error(
+        "the product on tensor cores needs a GPU of compute capability 9.0 and PTX for it, which {device} does not have"
+    )]
+    TensorCores {
+        /// The device's name.
+        device: String,
+    },
+    /// A kernel that does not have this mode.
+    #[error("kernel `{kernel}` computes mode {supported} only, not {given}")]
+    UnsupportedMode {
+        /// The kernel.
+        kernel: &'static str,
+        /// The mode that it has.
+        supported: ConvMode,
+        /// The mode asked for.
+        given: ConvMode,
+    },
+    /// The device failed, or the kernel went wrong on it.
+    #[error(transparent)]
+    Device(#[from] blockwise::Error),
+}
+
+impl LaunchError {
+    /// What to do about it, in one line.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooManyTaps { .. }
+            | Self::UnsupportedMode { .. }
+            | Self::UnsupportedType { .. } => Some("use kernel `tiled`"),
+            Self::SharedMemory { kernel, .. } if kernel.starts_with("conv1d_tiled") => {
+                Some("use fewer threads or taps, or kernel `direct`, which needs no shared memory")
+            }
+            Self::SharedMemory { .. } | Self::TooManyThreads { .. } => {
+                Some("use fewer threads per block")
+            }
+            Self::TensorCores { .. } => Some(
+                "use the product without tensor cores (without `--tensor`); on such a GPU build with BLOCKWISE_ARCH=sm_80,sm_90a",
+            ),
+            Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
+            Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
+            Self::Device(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// `3x4`, or `5 elements` for one dimension.
+fn shape(dims: &[usize]) -> String {
+    match dims {
+        [len] => format!("{len} elements"),
+        _ => dims
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("x"),
+    }
+}

@@ -1,0 +1,127 @@
+//! What all families share on the way from a plan to a launch.
+
+use std::time::{Duration, Instant};
+
+use blockwise::{Device, Shape, Stream};
+use cuda_std::launch::Entry;
+
+use crate::LaunchError;
+
+/// One launch as plain data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchPlan {
+    /// The entry point's name in the PTX.
+    pub kernel: &'static str,
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of the dynamic shared array.
+    pub dynamic_shared_bytes: u32,
+}
+
+impl LaunchPlan {
+    /// Grid, block and shared bytes, as a typed launch takes them.
+    pub fn shape(&self) -> Shape {
+        Shape::new(self.grid, self.block).shared(self.dynamic_shared_bytes)
+    }
+}
+
+/// A launch that has ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// What was launched.
+    pub plan: LaunchPlan,
+    /// Wall-clock time from the launch to the end of the kernel, without copies.
+    pub elapsed: Duration,
+}
+
+impl Execution {
+    /// Waits for what was started before, then starts a launch, waits for its end and takes the time.
+    pub(crate) fn of<P: Planned>(
+        device: &Device,
+        start: impl FnOnce() -> Result<P, LaunchError>,
+    ) -> Result<P::Executed, LaunchError> {
+        device.synchronize()?;
+        let begin = Instant::now();
+        let plan = start()?;
+        device.synchronize()?;
+        Ok(plan.executed(begin.elapsed()))
+    }
+}
+
+/// What `enqueue` returns: the plan, or `None` where there was nothing to launch.
+pub(crate) trait Planned {
+    type Executed;
+    fn executed(self, elapsed: Duration) -> Self::Executed;
+}
+
+impl Planned for LaunchPlan {
+    type Executed = Execution;
+
+    fn executed(self, elapsed: Duration) -> Execution {
+        let plan = self;
+        Execution { plan, elapsed }
+    }
+}
+
+impl<P: Planned> Planned for Option<P> {
+    type Executed = Option<P::Executed>;
+
+    fn executed(self, elapsed: Duration) -> Self::Executed {
+        self.map(|plan| plan.executed(elapsed))
+    }
+}
+
+/// Where a kernel is launched, and in which shape.
+#[derive(Clone, Copy)]
+pub struct On<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) stream: Option<&'a Stream>,
+    pub(crate) shape: Shape,
+}
+
+impl<'a> On<'a> {
+    pub(crate) fn new(device: &'a Device, stream: Option<&'a Stream>, plan: &LaunchPlan) -> Self {
+        Self {
+            device,
+            stream,
+            shape: plan.shape(),
+        }
+    }
+}
+
+/// A plan with the typed launch that it is for.
+pub(crate) struct Ready<L> {
+    pub(crate) plan: LaunchPlan,
+    /// # Safety
+    /// As for the kernel, in the plan's shape.
+    pub(crate) launch: L,
+}
+
+/// An entry point and its typed launch, `L`: an `unsafe fn` of [`On`] and the family's operands.
+pub struct Routine<L> {
+    pub(crate) entry: &'static Entry,
+    /// # Safety
+    /// As for the kernel.
+    pub(crate) launch: L,
+}
+
+/// The [`Routine`] of a kernel's handle: `routine!(handle, |of| (of.input, of.output))`, with the kernel's arguments in their order.
+macro_rules! routine {
+    ($handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
+        $crate::launch::Routine {
+            entry: <$handle as ::blockwise::Instance>::ENTRY,
+            launch: |on, $of| {
+                let launch = <$handle>::on(on.device)?.shape(on.shape);
+                let launch = match on.stream {
+                    Some(stream) => launch.stream(stream),
+                    None => launch,
+                };
+                // SAFETY: the promise of who calls the routine.
+                unsafe { launch.launch($($argument),+) }
+            },
+        }
+    };
+}
+pub(crate) use routine;

@@ -1,0 +1,90 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The levels of an operation
+//!
+//! | level | for whom |
+//! | --- | --- |
+//! | a function on `ndarray` views: [`convolve`], [`dot()`], [`reduce()`], [`matmul()`], [`transpose()`], [`reverse()`] | copies in and out; views of any layout |
+//! | a function on buffers, such as [`conv1d::convolve_buffers`] | operands that are on the device; waits, and gives the kernel's time |
+//! | `enqueue`, such as [`conv1d::enqueue`] | starts the launch and returns; on a [`Stream`](blockwise::Stream) where one is given, and recorded inside [`Device::graph`](blockwise::Device::graph) |
+//! | `plan`, such as [`conv1d::plan`] | kernel, grid, block and shared bytes as plain data; checks every limit, needs no device |
+//!
+//! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An output's contents
+//! before a launch do not matter: every element is written.
+//!
+//! [`pipeline`] does the same for operands of any length, chunk by chunk; [`oracle`] computes the references, and [`compare`] holds
+//! results against them.
+
+pub mod compare;
+pub mod conv1d;
+mod element;
+mod error;
+mod launch;
+pub mod limits;
+pub mod matmul;
+pub mod named;
+pub mod oracle;
+pub mod peak;
+pub mod pipeline;
+pub mod pitched;
+pub mod reduce;
+pub mod reverse;
+pub mod tensor;
+pub mod transpose;
+mod word;
+
+use blockwise::{Buffer, Device};
+use ndarray::{Array2, ArrayView, Dimension};
+
+pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, convolve};
+pub use element::{Element, Float};
+pub use error::LaunchError;
+pub use launch::{Execution, LaunchPlan};
+pub use limits::check;
+pub use matmul::{MatmulKernel, MatmulOptions, MatmulShape, matmul};
+pub use named::UnknownName;
+pub use pitched::PitchedMatmul;
+pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+pub use reverse::{ReverseKernel, ReverseOptions, reverse};
+pub use tensor::{TensorMatmul, matmul_tensor};
+pub use transpose::{TransposeKernel, TransposeOptions, transpose};
+
+/// Checks that the buffer for `what` has the length that the launch needs.
+fn check_len(what: &'static str, given: usize, needed: usize) -> Result<(), LaunchError> {
+    if given != needed {
+        return Err(LaunchError::BufferLength {
+            what,
+            needed,
+            given,
+        });
+    }
+    Ok(())
+}
+
+/// Copies a view to the device in row-major order, whatever its own layout.
+fn upload<T: Element, D: Dimension>(
+    device: &Device,
+    view: &ArrayView<'_, T, D>,
+) -> Result<Buffer<T>, LaunchError> {
+    Ok(match view.as_slice() {
+        Some(contiguous) => device.upload(contiguous)?,
+        None => device.upload(&view.iter().copied().collect::<Vec<_>>())?,
+    })
+}
+
+/// Copies a row-major matrix from the device.
+fn download_matrix<T: Element>(
+    buffer: &Buffer<T>,
+    rows: usize,
+    cols: usize,
+) -> Result<Array2<T>, LaunchError> {
+    let values = buffer.to_vec()?;
+    Array2::from_shape_vec((rows, cols), values)
+        .map_err(|_| LaunchError::SizeOverflow { what: "the matrix" })
+}
+
+/// The number of elements of a matrix.
+fn matrix_len(rows: usize, cols: usize) -> Result<usize, LaunchError> {
+    rows.checked_mul(cols)
+        .ok_or(LaunchError::SizeOverflow { what: "the matrix" })
+}

@@ -1,0 +1,183 @@
+//! The matrix product C = A·B of row-major matrices.
+
+mod plan;
+mod routines;
+
+use blockwise::{Device, Stream, View, ViewMut};
+use kernels::matmul::policy::Tiles;
+use ndarray::{Array2, ArrayView2};
+
+use crate::launch::{On, Ready};
+use crate::{
+    Execution, Float, LaunchError, LaunchPlan, PitchedMatmul, check_len, download_matrix,
+    matrix_len, named_enum, upload,
+};
+
+pub use plan::plan;
+pub(crate) use plan::prepare;
+pub(crate) use routines::Multiplies;
+pub(crate) use routines::{Copied, Operands, Pitched};
+
+named_enum! {
+    /// The kernels that multiply matrices.
+    pub enum MatmulKernel("matrix product kernel") {
+        /// Each thread reads its row and column from global memory.
+        Naive = "naive",
+        /// Blocks share tiles of both operands.
+        Tiled = "tiled",
+        /// Each thread keeps a tile of the output in registers.
+        RegisterTile = "register-tile",
+        /// Copies run ahead of the arithmetic; for f32.
+        Pipelined = "pipelined",
+    }
+}
+
+impl MatmulKernel {
+    /// Whether there is such a kernel for `T`.
+    pub fn takes<T: Float>(self) -> bool {
+        T::product(self, Tiles::Ragged).is_some()
+    }
+}
+
+/// How to launch a matrix product. The default chooses by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatmulOptions {
+    /// The kernel. `None` takes the one that is fastest for the type and the shape.
+    pub kernel: Option<MatmulKernel>,
+    /// Blocks along each of x and y, at most.
+    pub grid_cap: Option<u32>,
+    /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or the operands' alignment, takes the
+    /// fastest that does.
+    pub tiles: Option<Tiles>,
+}
+
+/// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatmulShape {
+    /// Rows of A and C.
+    pub rows: usize,
+    /// Columns of A, rows of B.
+    pub inner: usize,
+    /// Columns of B and C.
+    pub cols: usize,
+}
+
+impl MatmulShape {
+    /// The shape of the product of two matrices, given as (rows, columns).
+    ///
+    /// # Errors
+    /// When the columns of A are not as many as the rows of B.
+    pub fn of(a: (usize, usize), b: (usize, usize)) -> Result<Self, LaunchError> {
+        if a.1 != b.0 {
+            return Err(LaunchError::ShapeMismatch {
+                left_name: "A",
+                left: vec![a.0, a.1],
+                right_name: "B",
+                right: vec![b.0, b.1],
+                rule: "a product needs as many columns in A as rows in B",
+            });
+        }
+        Ok(Self {
+            rows: a.0,
+            inner: a.1,
+            cols: b.1,
+        })
+    }
+}
+
+/// Starts C = A·B of row-major matrices: A has `shape.rows · shape.inner` elements, B `shape.inner · shape.cols`, C
+/// `shape.rows · shape.cols`. `None` when C has no elements, and so nothing was launched.
+///
+/// # Errors
+/// Those of [`plan`], an operand whose length is not its matrix's, and what goes wrong on the device.
+pub fn enqueue<'a, T: Float>(
+    device: &Device,
+    stream: Option<&Stream>,
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    c: impl Into<ViewMut<'a, T>>,
+    shape: MatmulShape,
+    options: &MatmulOptions,
+) -> Result<Option<LaunchPlan>, LaunchError> {
+    let (a, b, c) = (a.into(), b.into(), c.into());
+    check_operands(a, b, &c, shape)?;
+    let aligned = in_vectors(b, &c);
+    let planned = prepare::<T>(shape, aligned, options, device.properties())?;
+    let Some(Ready { plan, launch }) = planned else {
+        return Ok(None);
+    };
+    let unless = None;
+    let operands = Operands {
+        a,
+        b,
+        c,
+        shape,
+        unless,
+    };
+    // SAFETY: the plan is the kernel's, for operands of this shape, with this alignment.
+    unsafe { launch(On::new(device, stream, &plan), operands)? };
+    Ok(Some(plan))
+}
+
+/// Checks that the operands have the lengths of the shape.
+pub(crate) fn check_operands<T: Float>(
+    a: View<'_, T>,
+    b: View<'_, T>,
+    c: &ViewMut<'_, T>,
+    MatmulShape { rows, inner, cols }: MatmulShape,
+) -> Result<(), LaunchError> {
+    check_len("A", a.len(), matrix_len(rows, inner)?)?;
+    check_len("B", b.len(), matrix_len(inner, cols)?)?;
+    check_len("output", c.len(), matrix_len(rows, cols)?)
+}
+
+/// Whether B and C begin where 16 bytes can be moved at a time. Whole buffers do, parts of them need not.
+pub(crate) fn in_vectors<T: Float>(b: View<'_, T>, c: &ViewMut<'_, T>) -> bool {
+    let pack = kernels::pack::BYTES as u64;
+    b.address().address.is_multiple_of(pack) && c.address().address.is_multiple_of(pack)
+}
+
+/// Computes C = A·B as [`enqueue`] does, and waits. `None` when there was nothing to launch.
+///
+/// # Errors
+/// Those of [`enqueue`].
+pub fn matmul_buffers<'a, T: Float>(
+    device: &Device,
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    c: impl Into<ViewMut<'a, T>>,
+    shape: MatmulShape,
+    options: &MatmulOptions,
+) -> Result<Option<Execution>, LaunchError> {
+    Execution::of(device, || enqueue(device, None, a, b, c, shape, options))
+}
+
+/// The matrix product A·B. With no inner extent it is all zeros.
+///
+/// With the default options, large products whose rows begin at any address go through [`PitchedMatmul`], if there is room for it.
+///
+/// # Errors
+/// When the shapes do not fit, and as for [`matmul_buffers`].
+pub fn matmul<T: Float>(
+    device: &Device,
+    a: ArrayView2<'_, T>,
+    b: ArrayView2<'_, T>,
+    options: &MatmulOptions,
+) -> Result<Array2<T>, LaunchError> {
+    let shape = MatmulShape::of(a.dim(), b.dim())?;
+    // Refused before anything is copied.
+    plan::<T>(shape, options, device.properties())?;
+    let (a, b) = (upload(device, &a)?, upload(device, &b)?);
+    let mut c = device.alloc(matrix_len(shape.rows, shape.cols)?)?;
+    let pitched = match *options == MatmulOptions::default() {
+        true => PitchedMatmul::where_it_pays(device, shape)?,
+        false => None,
+    };
+    match pitched {
+        Some(mut product) => product.enqueue(None, &a, &b, &mut c)?,
+        None => {
+            enqueue(device, None, &a, &b, &mut c, shape, options)?;
+        }
+    }
+    download_matrix(&c, shape.rows, shape.cols)
+}

@@ -1,0 +1,125 @@
+//! Plans of matrix products.
+
+use super::*;
+use crate::limits::h200;
+
+fn shape(rows: usize, inner: usize, cols: usize) -> MatmulShape {
+    MatmulShape { rows, inner, cols }
+}
+
+#[test]
+fn the_grid_covers_the_output_with_columns_along_x() {
+    let plan = plan::<f32>(shape(33, 5, 16), &MatmulOptions::default(), &h200());
+    let plan = plan.expect("allowed").expect("there are outputs");
+    assert_eq!(plan.kernel, "matmul_tiled_f32");
+    assert_eq!(
+        (plan.grid, plan.block, plan.dynamic_shared_bytes),
+        ([1, 3, 1], [16, 16, 1], 0)
+    );
+}
+
+#[test]
+fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
+    fn planned<T: Float>(shape: MatmulShape, kernel: Option<MatmulKernel>) -> LaunchPlan {
+        let options = MatmulOptions {
+            kernel,
+            ..MatmulOptions::default()
+        };
+        plan::<T>(shape, &options, &h200())
+            .expect("allowed")
+            .expect("there are outputs")
+    }
+    let large = planned::<f32>(shape(2000, 5, 2000), None);
+    assert_eq!(large.kernel, "matmul_pipelined_f32");
+    assert_eq!((large.grid, large.block), ([128, 1, 1], [256, 1, 1]));
+    assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 256));
+    for small in [shape(500, 5, 500), shape(63, 5, 40_000)] {
+        assert_eq!(planned::<f32>(small, None).kernel, "matmul_tiled_f32");
+    }
+    let doubles = planned::<f64>(shape(1100, 5, 1000), None);
+    assert_eq!(doubles.kernel, "matmul_tiled_f64");
+    let asked = planned::<f64>(shape(300, 5, 129), Some(MatmulKernel::RegisterTile));
+    assert_eq!(asked.kernel, "matmul_register_tile_f64");
+    assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
+}
+
+#[test]
+fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
+    let planned = |tiles, rows, cols| {
+        let options = MatmulOptions {
+            kernel: Some(MatmulKernel::Pipelined),
+            tiles,
+            ..MatmulOptions::default()
+        };
+        let plan = plan::<f32>(shape(rows, 5, cols), &options, &h200());
+        plan.expect("allowed").expect("outputs")
+    };
+    let asked = planned(Some(Tiles::Ragged), 300, 128);
+    assert_eq!(asked.kernel, "matmul_pipelined_ragged_f32");
+    assert_eq!((asked.grid, asked.block), ([6, 1, 1], [128, 1, 1]));
+    assert_eq!(asked.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
+    for tiles in [None, Some(Tiles::Wide), Some(Tiles::Tall)] {
+        let odd = planned(tiles, 4096, 4097);
+        assert_eq!(odd.kernel, "matmul_pipelined_ragged_f32");
+    }
+    // 128, 118 and 133 tiles for 132 multiprocessors.
+    for (rows, cols, kernel) in [
+        (2048, 2048, "matmul_pipelined_f32"),
+        (128, 118 * 256, "matmul_pipelined_tall_f32"),
+        (128, 133 * 256, "matmul_pipelined_tall_f32"),
+    ] {
+        assert_eq!(planned(None, rows, cols).kernel, kernel, "{rows} x {cols}");
+    }
+}
+
+#[test]
+fn a_kernel_without_the_type_says_which_it_has() {
+    let options = MatmulOptions {
+        kernel: Some(MatmulKernel::Pipelined),
+        ..MatmulOptions::default()
+    };
+    let error = plan::<f64>(shape(3, 4, 5), &options, &h200()).expect_err("f32 only");
+    assert!(error.to_string().contains("f32"), "{error}");
+}
+
+#[test]
+fn more_rows_than_a_grid_has_blocks_are_strided_over() {
+    let tall = shape(2_000_000, 1, 1);
+    let plan = plan::<f64>(tall, &MatmulOptions::default(), &h200())
+        .expect("allowed")
+        .expect("outputs");
+    assert_eq!(plan.grid, [1, 65_535, 1]);
+}
+
+#[test]
+fn no_output_is_no_launch_and_no_inner_extent_is_one() {
+    let planned = |shape| plan::<f32>(shape, &MatmulOptions::default(), &h200()).expect("allowed");
+    assert_eq!(planned(shape(0, 3, 4)), None);
+    assert_eq!(planned(shape(4, 3, 0)), None);
+    assert!(planned(shape(4, 0, 4)).is_some());
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_told() {
+    let error = MatmulShape::of((2, 3), (4, 5)).expect_err("3 is not 4");
+    assert!(
+        error.to_string().starts_with("A is 2x3 and B is 4x5: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_output_too_large_to_count_and_an_empty_grid_are_refused() {
+    let options = MatmulOptions::default();
+    let error =
+        plan::<f32>(shape(1 << 33, 0, 1 << 33), &options, &h200()).expect_err("2⁶⁶ outputs");
+    assert!(matches!(error, LaunchError::SizeOverflow { .. }));
+    let none = MatmulOptions {
+        grid_cap: Some(0),
+        ..options
+    };
+    assert!(matches!(
+        plan::<f32>(shape(1, 1, 1), &none, &h200()),
+        Err(LaunchError::ZeroGrid { .. })
+    ));
+}

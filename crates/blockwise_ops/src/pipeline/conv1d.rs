@@ -1,0 +1,216 @@
+//! Convolution of a signal of any length.
+
+use std::ops::Range;
+
+use blockwise::{Buffer, Device, StagedBuffer, Stream};
+
+use super::{Ring, fit};
+use crate::conv1d::{enqueue_outputs, plan};
+use crate::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
+
+/// Convolves a signal that arrives chunk by chunk. Outputs come in order and are those of
+/// [`convolve`](crate::convolve), whatever the chunks.
+///
+/// Each chunk is launched with the samples before it that its outputs need, so a launch sees no sample that is not there, and
+/// adds up what the launch of the whole would.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::pipeline::Convolver;
+/// use blockwise_ops::{ConvMode, ConvOptions, LaunchError};
+///
+/// let device = Device::any()?;
+/// // 6 samples, 4 at a time.
+/// let (mode, options) = (ConvMode::Same, ConvOptions::default());
+/// let mut convolver = Convolver::new(&device, 6, &[0.5_f32, 0.5], mode, &options, 4)?;
+/// let mut samples = (1..=6).map(|i| i as f32);
+/// let mut smooth = Vec::new();
+/// let mut emit = |outputs: &[f32]| -> Result<(), LaunchError> {
+///     smooth.extend_from_slice(outputs);
+///     Ok(())
+/// };
+/// while convolver.next_len() > 0 {
+///     let fill = |chunk: &mut [f32]| {
+///         chunk.fill_with(|| samples.next().unwrap_or_default());
+///         Ok(())
+///     };
+///     convolver.push(fill, &mut emit)?;
+/// }
+/// convolver.finish(&mut emit)?;
+/// assert_eq!(smooth, [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]);
+/// # Ok::<(), LaunchError>(())
+/// ```
+pub struct Convolver<T: Float> {
+    device: Device,
+    taps: Buffer<T>,
+    signal_len: usize,
+    mode: ConvMode,
+    /// The outputs that are wanted, by their index in the full convolution.
+    wanted: Range<usize>,
+    options: ConvOptions,
+    chunk: usize,
+    /// Samples that have arrived.
+    arrived: usize,
+    /// The last of them, which the next chunk's first output needs.
+    halo: Vec<T>,
+    lanes: Ring<Lane<T>>,
+}
+
+/// What one chunk needs.
+struct Lane<T: Float> {
+    stream: Stream,
+    window: Option<StagedBuffer<T>>,
+    output: Option<StagedBuffer<T>>,
+}
+
+impl<T: Float> Convolver<T> {
+    /// Convolves `signal_len` samples with no more taps than that, by chunks of at most `chunk` samples, and at least one sample for
+    /// each tap.
+    ///
+    /// [`ConvKernel::BlockPerOutput`] cannot compute a part of the outputs: its only chunk is the whole signal.
+    ///
+    /// # Errors
+    /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and no room for the taps.
+    pub fn new(
+        device: &Device,
+        signal_len: usize,
+        taps: &[T],
+        mode: ConvMode,
+        options: &ConvOptions,
+        chunk: usize,
+    ) -> Result<Self, LaunchError> {
+        // Every limit is checked here, before any sample is read.
+        let whole = plan::<T>(signal_len, taps.len(), mode, options, device.properties())?;
+        if whole.swapped {
+            return Err(LaunchError::ShapeMismatch {
+                left_name: "the signal",
+                left: vec![signal_len],
+                right_name: "the taps",
+                right: vec![taps.len()],
+                rule: "the longer operand is the one that arrives in chunks",
+            });
+        }
+        let chunk = match options.kernel {
+            Some(ConvKernel::BlockPerOutput) => signal_len,
+            // With fewer samples than taps a launch would exchange the two, and add in another order.
+            _ => chunk.clamp(taps.len(), signal_len),
+        };
+        let lane = |stream| {
+            Ok(Lane {
+                stream,
+                window: None,
+                output: None,
+            })
+        };
+        Ok(Self {
+            device: device.clone(),
+            taps: device.upload(taps)?,
+            signal_len,
+            mode,
+            wanted: whole.offset..whole.offset + whole.output_len,
+            options: *options,
+            chunk,
+            arrived: 0,
+            halo: Vec::new(),
+            lanes: Ring::new(device, lane)?,
+        })
+    }
+
+    /// The number of outputs in all.
+    pub fn output_len(&self) -> usize {
+        self.wanted.len()
+    }
+
+    /// The number of samples that the next [`push`](Self::push) asks for; 0 after the last.
+    pub fn next_len(&self) -> usize {
+        self.chunk.min(self.signal_len - self.arrived)
+    }
+
+    /// Lets `fill` write the next [`next_len`](Self::next_len) samples, and starts their chunk. When all streams are busy it waits for
+    /// the oldest chunk first and hands its outputs to `emit`.
+    ///
+    /// # Errors
+    /// Those of the closures, and what goes wrong on the device. After an error the convolution cannot go on.
+    pub fn push<E: From<LaunchError>>(
+        &mut self,
+        fill: impl FnOnce(&mut [T]) -> Result<(), E>,
+        emit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let len = self.next_len();
+        if len == 0 {
+            return Ok(());
+        }
+        let outputs = self.outputs_of(len);
+        let lane = self.lanes.turn(|lane| lane.finish(emit))?;
+        let window_len = self.halo.len() + len;
+        let window = fit(&mut lane.window, &lane.stream, window_len)?;
+        let samples = window.host().map_err(LaunchError::from)?;
+        samples[..self.halo.len()].copy_from_slice(&self.halo);
+        fill(&mut samples[self.halo.len()..])?;
+
+        let first = self.arrived - self.halo.len();
+        self.arrived += len;
+        // The first output of the next chunk needs one sample less than there are taps before it.
+        self.halo.clear();
+        let kept = window_len.min(self.taps.len() - 1);
+        self.halo.extend_from_slice(&samples[window_len - kept..]);
+
+        let output = fit(&mut lane.output, &lane.stream, outputs.len())?;
+        if !outputs.is_empty() {
+            let part = ConvOutputs {
+                offset: outputs.start - first,
+                len: outputs.len(),
+            };
+            window.upload().map_err(LaunchError::from)?;
+            enqueue_outputs(
+                &self.device,
+                Some(&lane.stream),
+                window.device().as_view(),
+                self.taps.as_view(),
+                output.device_mut().as_view_mut(),
+                self.mode,
+                part,
+                &self.options,
+            )?;
+            output.download().map_err(LaunchError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the chunks that are still in flight and hands their outputs to `emit`.
+    ///
+    /// # Errors
+    /// Those of the closure, and what goes wrong on the device.
+    pub fn finish<E: From<LaunchError>>(
+        mut self,
+        mut emit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.lanes.drain(|lane| lane.finish(&mut emit))
+    }
+
+    /// The outputs that the next `len` samples complete; the last chunk brings those behind the signal too.
+    fn outputs_of(&self, len: usize) -> Range<usize> {
+        let end = match self.arrived + len {
+            end if end == self.signal_len => self.wanted.end,
+            end => end.clamp(self.wanted.start, self.wanted.end),
+        };
+        let start = self.arrived.clamp(self.wanted.start, end);
+        start..end
+    }
+}
+
+impl<T: Float> Lane<T> {
+    /// Waits for the chunk and hands out what it has computed.
+    fn finish<E: From<LaunchError>>(
+        &mut self,
+        mut emit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(output) = &mut self.output {
+            let outputs = output.host().map_err(LaunchError::from)?;
+            if !outputs.is_empty() {
+                emit(outputs)?;
+            }
+        }
+        Ok(())
+    }
+}

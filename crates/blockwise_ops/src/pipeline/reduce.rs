@@ -1,0 +1,225 @@
+//! Reductions of operands of any length.
+
+use blockwise::{Buffer, Device, StagedBuffer, Stream};
+
+use super::{Ring, fit};
+use crate::reduce::{
+    Memory, enqueue_dot_to, enqueue_reduce_to, fold, plan_dot, plan_reduce, ticket,
+};
+use crate::{LaunchError, LaunchPlan, Number, ReduceOptions, Reduction};
+
+/// What is computed of the operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Σ a\[i\]·b\[i\] of two operands.
+    Dot,
+    /// Sum, minimum or maximum of one.
+    Reduce(Reduction),
+}
+
+impl Operation {
+    /// How many operands there are.
+    pub fn operands(self) -> usize {
+        match self {
+            Self::Dot => 2,
+            Self::Reduce(_) => 1,
+        }
+    }
+
+    /// How the results of chunks are folded.
+    fn reduction(self) -> Reduction {
+        match self {
+            Self::Dot => Reduction::Sum,
+            Self::Reduce(reduction) => reduction,
+        }
+    }
+}
+
+/// Reduces operands that arrive chunk by chunk; the chunks' results are folded in their order. With one chunk the result is
+/// that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::pipeline::{Operation, Reducer};
+/// use blockwise_ops::{LaunchError, ReduceOptions, Reduction};
+///
+/// let device = Device::any()?;
+/// let operation = Operation::Reduce(Reduction::Sum);
+/// // 10 numbers, 4 at a time.
+/// let mut sum = Reducer::new(&device, 10, operation, &ReduceOptions::default(), 4)?;
+/// let mut numbers = (1..=10).map(f64::from);
+/// while sum.next_len() > 0 {
+///     sum.push(|_, chunk| {
+///         chunk.fill_with(|| numbers.next().unwrap_or_default());
+///         Ok::<_, LaunchError>(())
+///     })?;
+/// }
+/// assert_eq!(sum.finish()?, 55.0);
+/// # Ok::<(), LaunchError>(())
+/// ```
+pub struct Reducer<T: Number> {
+    device: Device,
+    len: usize,
+    operation: Operation,
+    options: ReduceOptions,
+    chunk: usize,
+    /// Elements of each operand that have arrived.
+    arrived: usize,
+    result: Option<T>,
+    lanes: Ring<Lane<T>>,
+}
+
+/// What one chunk needs.
+struct Lane<T: Number> {
+    stream: Stream,
+    operands: [Option<StagedBuffer<T>>; 2],
+    partials: Option<StagedBuffer<T>>,
+    ticket: Buffer<u32>,
+    /// Partial results that the chunk's launch leaves to be folded.
+    results: usize,
+}
+
+impl<T: Number> Reducer<T> {
+    /// Reduces operands of `len` elements by chunks of at most `chunk`.
+    ///
+    /// # Errors
+    /// Those of [`plan_dot`] and [`plan_reduce`].
+    pub fn new(
+        device: &Device,
+        len: usize,
+        operation: Operation,
+        options: &ReduceOptions,
+        chunk: usize,
+    ) -> Result<Self, LaunchError> {
+        let chunk = chunk.clamp(1, len.max(1));
+        // Every limit is checked here, before any element is read.
+        for len in [len, chunk.min(len)] {
+            plan::<T>(device, len, operation, options)?;
+        }
+        let lane = |stream| {
+            Ok(Lane {
+                stream,
+                operands: [None, None],
+                partials: None,
+                ticket: ticket(device)?,
+                results: 0,
+            })
+        };
+        Ok(Self {
+            device: device.clone(),
+            len,
+            operation,
+            options: *options,
+            chunk,
+            arrived: 0,
+            result: None,
+            lanes: Ring::new(device, lane)?,
+        })
+    }
+
+    /// The number of elements that the next [`push`](Self::push) asks for; 0 after the last.
+    pub fn next_len(&self) -> usize {
+        self.chunk.min(self.len - self.arrived)
+    }
+
+    /// The most roundings that any one element goes through; see [`ReduceOptions::roundings`].
+    pub fn roundings(&self) -> usize {
+        let of_chunk = self.chunk.min(self.len);
+        let chunks = self.len.div_ceil(self.chunk);
+        self.options.roundings(of_chunk, self.device.properties()) + chunks
+    }
+
+    /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, which it gets by its number, and starts their
+    /// chunk. When all streams are busy it waits for the oldest chunk first.
+    ///
+    /// # Errors
+    /// Those of the closure, and what goes wrong on the device. After an error the reduction cannot go on.
+    pub fn push<E: From<LaunchError>>(
+        &mut self,
+        mut fill: impl FnMut(usize, &mut [T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let len = self.next_len();
+        if len == 0 {
+            return Ok(());
+        }
+        let (reduction, result) = (self.operation.reduction(), &mut self.result);
+        let lane = (self.lanes).turn(|lane| lane.finish(reduction, result))?;
+        let operands = lane.operands.iter_mut().take(self.operation.operands());
+        for (number, operand) in operands.enumerate() {
+            let operand = fit(operand, &lane.stream, len)?;
+            fill(number, operand.host().map_err(LaunchError::from)?)?;
+            operand.upload().map_err(LaunchError::from)?;
+        }
+        lane.start(&self.device, len, self.operation, &self.options)?;
+        self.arrived += len;
+        Ok(())
+    }
+
+    /// Waits for the chunks that are still in flight and gives the result.
+    ///
+    /// # Errors
+    /// What goes wrong on the device.
+    pub fn finish(mut self) -> Result<T, LaunchError> {
+        let (reduction, result) = (self.operation.reduction(), &mut self.result);
+        (self.lanes).drain(|lane| lane.finish(reduction, result))?;
+        // Only a sum may be of nothing.
+        Ok(self.result.unwrap_or_default())
+    }
+}
+
+impl<T: Number> Lane<T> {
+    /// Starts the reduction of the operands, whose copies to the device are in flight.
+    fn start(
+        &mut self,
+        device: &Device,
+        len: usize,
+        operation: Operation,
+        options: &ReduceOptions,
+    ) -> Result<(), LaunchError> {
+        let plan = plan::<T>(device, len, operation, options)?;
+        let partials = fit(&mut self.partials, &self.stream, plan.grid[0] as usize)?;
+        let memory = Memory {
+            values: partials.device_mut().as_view_mut(),
+            ticket: self.ticket.as_view_mut(),
+        };
+        let stream = Some(&self.stream);
+        match (operation, &self.operands) {
+            (Operation::Reduce(reduction), [Some(input), _]) => {
+                let input = input.device().as_view();
+                enqueue_reduce_to(device, stream, input, memory, reduction, options)?;
+            }
+            (Operation::Dot, [Some(a), Some(b)]) => {
+                let (a, b) = (a.device().as_view(), b.device().as_view());
+                enqueue_dot_to(device, stream, a, b, memory, options)?;
+            }
+            _ => return Ok(()), // `push` has filled all of them.
+        }
+        self.results = options.kernel.results(&plan);
+        Ok(partials.download()?)
+    }
+
+    /// Waits for the chunk and folds its result into that of the chunks before.
+    fn finish(&mut self, reduction: Reduction, result: &mut Option<T>) -> Result<(), LaunchError> {
+        if let Some(partials) = &mut self.partials {
+            let chunk = fold(&partials.host()?[..self.results], reduction);
+            *result = Some(match *result {
+                None => chunk,
+                Some(sofar) => sofar.fold(chunk, reduction),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn plan<T: Number>(
+    device: &Device,
+    len: usize,
+    operation: Operation,
+    options: &ReduceOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let properties = device.properties();
+    match operation {
+        Operation::Dot => plan_dot::<T>(len, len, options, properties),
+        Operation::Reduce(reduction) => plan_reduce::<T>(len, reduction, options, properties),
+    }
+}

@@ -1,0 +1,214 @@
+//! The matrix product C = A·B of f32 for extents whose rows begin at any address.
+//!
+//! Two launches, in order, without any wait of the host: A and B are copied to rows that begin at whole sectors of memory
+//! ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at a time. The result has the bits of
+//! [`kernels::matmul::pipelined`]'s.
+
+use blockwise::{
+    Buffer, Device, DeviceProperties, Instance as _, Plain as _, Stream, View, ViewMut,
+};
+use kernels::matmul::pitched::{ITEMS, THREADS, matmul_pipelined_pitched_f32, matmul_pitch_f32};
+use kernels::matmul::policy::{PITCHED, PITCHED_FROM, VECTOR, pitch};
+
+use crate::launch::On;
+use crate::limits::{blocks_for, plan_1d, plan_2d};
+use crate::matmul::{Copied, Operands, Pitched, check_operands};
+use crate::{Float, LaunchError, LaunchPlan, MatmulShape, matrix_len};
+
+/// A product of one shape, with the memory for the copies of its operands.
+pub struct PitchedMatmul<T: Float> {
+    device: Device,
+    shape: MatmulShape,
+    routines: Pitched<T>,
+    plan_copy: LaunchPlan,
+    plan: LaunchPlan,
+    a: Buffer<T>,
+    b: Buffer<T>,
+}
+
+impl<T: Float> PitchedMatmul<T> {
+    /// Whether this is the fastest way for the type and the shape.
+    pub fn pays(shape: MatmulShape) -> bool {
+        T::pitched().is_some()
+            && !shape.cols.is_multiple_of(VECTOR)
+            && shape.rows.min(shape.inner).min(shape.cols) >= PITCHED_FROM
+    }
+
+    /// The product, if this is the fastest way to it and there is room.
+    pub(crate) fn where_it_pays(
+        device: &Device,
+        shape: MatmulShape,
+    ) -> Result<Option<Self>, LaunchError> {
+        if !Self::pays(shape) {
+            return Ok(None);
+        }
+        match Self::new(device, shape) {
+            Err(LaunchError::Device(blockwise::Error::OutOfMemory { .. })) => Ok(None),
+            product => product.map(Some),
+        }
+    }
+
+    /// Allocates the memory: that of A and B, up to seven elements more for each row.
+    ///
+    /// # Errors
+    /// When there are no such kernels for the type, when a size overflows, when a limit is broken, and when there is no room.
+    pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
+        let routines = T::pitched().ok_or(LaunchError::UnsupportedType {
+            kernel: "pitched",
+            supported: f32::NAME,
+            given: T::NAME,
+        })?;
+        let room = |rows, cols| -> Result<_, LaunchError> {
+            Ok(device.alloc(matrix_len(rows, pitch(cols))?)?)
+        };
+        let MatmulShape { rows, inner, cols } = shape;
+        matrix_len(rows, cols)?;
+        let properties = device.properties();
+        Ok(Self {
+            device: device.clone(),
+            shape,
+            routines,
+            plan_copy: plan_copy(shape, properties)?,
+            plan: plan(shape, properties)?,
+            a: room(rows, inner)?,
+            b: room(inner, cols)?,
+        })
+    }
+
+    /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to one stream.
+    ///
+    /// # Errors
+    /// An operand whose length is not its matrix's, and what goes wrong on the device.
+    pub fn enqueue<'a>(
+        &mut self,
+        stream: Option<&Stream>,
+        a: impl Into<View<'a, T>>,
+        b: impl Into<View<'a, T>>,
+        c: impl Into<ViewMut<'a, T>>,
+    ) -> Result<(), LaunchError> {
+        let (a, b, c, shape) = (a.into(), b.into(), c.into(), self.shape);
+        check_operands(a, b, &c, shape)?;
+        if c.is_empty() {
+            return Ok(());
+        }
+        let on = |plan| On::new(&self.device, stream, plan);
+        if shape.inner > 0 {
+            let copied = Copied {
+                a,
+                b,
+                of_a: self.a.as_view_mut(),
+                of_b: self.b.as_view_mut(),
+                shape,
+            };
+            // SAFETY: the plan is the kernel's; the operands have this shape, and the copies room for it.
+            unsafe { (self.routines.copy.launch)(on(&self.plan_copy), copied)? };
+        }
+        let operands = Operands {
+            a: self.a.as_view(),
+            b: self.b.as_view(),
+            c,
+            shape,
+            unless: None,
+        };
+        // SAFETY: the plan is the kernel's; the operands were copied for this shape, and C has its length.
+        unsafe { (self.routines.product.launch)(on(&self.plan), operands)? };
+        Ok(())
+    }
+}
+
+/// The launch that copies A and B.
+///
+/// # Errors
+/// When a limit is broken.
+pub fn plan_copy(
+    MatmulShape { rows, inner, cols }: MatmulShape,
+    properties: &DeviceProperties,
+) -> Result<LaunchPlan, LaunchError> {
+    let blocks =
+        |extent, each, axis: usize| blocks_for(extent, each, None, properties.max_grid[axis]);
+    let mut plan = plan_2d(
+        matmul_pitch_f32::ENTRY.name,
+        [
+            blocks(pitch(inner.max(cols)), THREADS * ITEMS as u32, 0),
+            blocks(rows.max(inner), 1, 1),
+        ],
+        [THREADS, 1],
+        properties,
+    )?;
+    plan.grid[2] = 2;
+    Ok(plan)
+}
+
+/// The launch that multiplies the copies.
+///
+/// # Errors
+/// When a limit is broken.
+pub fn plan(shape: MatmulShape, properties: &DeviceProperties) -> Result<LaunchPlan, LaunchError> {
+    plan_1d(
+        matmul_pipelined_pitched_f32::ENTRY.name,
+        blocks_for(
+            PITCHED.tiles(shape.rows, shape.cols),
+            1,
+            None,
+            properties.max_grid[0],
+        ),
+        PITCHED.threads() as u32,
+        PITCHED.shared_bytes() as u64,
+        properties,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::h200;
+
+    fn shape(rows: usize, inner: usize, cols: usize) -> MatmulShape {
+        MatmulShape { rows, inner, cols }
+    }
+
+    #[test]
+    fn it_pays_for_large_products_of_f32_whose_columns_are_no_vectors() {
+        for (shape, pays) in [
+            (shape(512, 512, 513), true),
+            (shape(512, 512, 516), false),
+            (shape(511, 9000, 9001), false),
+            (shape(9000, 511, 9001), false),
+            (shape(9000, 9000, 511), false),
+        ] {
+            assert_eq!(PitchedMatmul::<f32>::pays(shape), pays, "{shape:?}");
+            assert!(!PitchedMatmul::<f64>::pays(shape));
+        }
+    }
+
+    #[test]
+    fn the_copies_cover_whole_rows_and_both_operands() {
+        let planned = plan_copy(shape(3, 70_000, 1017), &h200()).expect("allowed");
+        assert_eq!(
+            (planned.grid, planned.block),
+            ([69, 65_535, 2], [256, 1, 1])
+        );
+        let planned = plan(shape(129, 5, 65), &h200()).expect("allowed");
+        assert_eq!((planned.grid, planned.block), ([4, 1, 1], [128, 1, 1]));
+        assert_eq!(planned.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
+    }
+
+    #[test]
+    fn doubles_and_sizes_beyond_memory_are_refused() {
+        let device = Device::emulator();
+        let refused = PitchedMatmul::<f64>::new(&device, shape(3, 4, 5))
+            .err()
+            .expect("f32 only");
+        assert!(refused.to_string().contains("f32"), "{refused}");
+        for shape in [
+            shape(usize::MAX, 3, 4),
+            shape(3, usize::MAX, 4),
+            shape(3, 4, usize::MAX),
+        ] {
+            assert!(
+                PitchedMatmul::<f32>::new(&device, shape).is_err(),
+                "{shape:?}"
+            );
+        }
+    }
+}

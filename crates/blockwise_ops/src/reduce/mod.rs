@@ -1,0 +1,253 @@
+//! Dot product, sum, minimum and maximum.
+//!
+//! Each block folds its share into one partial result, and the host folds the partials in the order of the blocks; or the last
+//! block does, with [`ReduceKernel::Single`].
+//! With the same threads and blocks the order of all operations is the same on every device, and so is every bit of the result. The
+//! default ones of [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] go by the number of multiprocessors.
+
+mod partials;
+mod plan;
+mod routines;
+
+use blockwise::{Device, Stream, View};
+use kernels::reduce::policy::InFlight;
+use ndarray::ArrayView1;
+
+use self::routines::{Dot, Fold};
+use crate::launch::{On, Ready};
+use crate::{Element, Execution, LaunchError, LaunchPlan, named_enum, upload};
+
+pub use partials::Partials;
+pub(crate) use partials::{Memory, fold, ticket};
+pub use plan::{plan_dot, plan_reduce, same_length};
+pub(crate) use routines::Reduces;
+
+named_enum! {
+    /// What a reduction of one operand computes.
+    pub enum Reduction("reduction") {
+        /// The sum; 0 of nothing. Integers wrap around, as in NumPy.
+        Sum = "sum",
+        /// The smallest element; NaN if there is one.
+        Min = "min",
+        /// The largest element; NaN if there is one.
+        Max = "max",
+    }
+}
+
+named_enum! {
+    /// The kernels that reduce.
+    pub enum ReduceKernel("reduction kernel") {
+        /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number of threads.
+        Interleaved = "interleaved",
+        /// A halving tree in shared memory, for any number of threads.
+        Tree = "tree",
+        /// Warps fold by shuffles; the block is whole warps.
+        Shuffle = "shuffle",
+        /// The same with loads of 16 bytes, several at a time.
+        Wide = "wide",
+        /// The same with the last block folding the blocks' results, instead of the host.
+        Single = "single",
+    }
+}
+
+/// The types that can be reduced.
+pub trait Number: Element + Reduces {
+    /// Folds two partial results into one.
+    fn fold(self, other: Self, reduction: Reduction) -> Self;
+}
+
+impl Number for i64 {
+    fn fold(self, other: Self, reduction: Reduction) -> Self {
+        match reduction {
+            Reduction::Sum => self.wrapping_add(other),
+            Reduction::Min => self.min(other),
+            Reduction::Max => self.max(other),
+        }
+    }
+}
+
+macro_rules! number_of_floats {
+    ($($float:ty),*) => { $(
+        impl Number for $float {
+            fn fold(self, other: Self, reduction: Reduction) -> Self {
+                match reduction {
+                    Reduction::Sum => self + other,
+                    // The standard library's `min` and `max` would lose a NaN.
+                    _ if self.is_nan() => self,
+                    _ if other.is_nan() => other,
+                    Reduction::Min => self.min(other),
+                    Reduction::Max => self.max(other),
+                }
+            }
+        }
+    )* };
+}
+number_of_floats!(f32, f64);
+
+/// Blocks of the first three kernels, unless asked for otherwise.
+pub const DEFAULT_GRID_CAP: u32 = 1024;
+
+/// How to launch a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReduceOptions {
+    /// The kernel.
+    pub kernel: ReduceKernel,
+    /// Threads per block. `None` takes the kernels' own number, or the [policy](kernels::reduce::policy)'s.
+    pub threads: Option<u32>,
+    /// Blocks, at most. `None` takes [`DEFAULT_GRID_CAP`], or the [policy](kernels::reduce::policy)'s.
+    pub grid_cap: Option<u32>,
+    /// Packs of 16 bytes that a thread of [`ReduceKernel::Single`] has in flight. `None` takes the [policy](kernels::reduce::policy)'s.
+    pub in_flight: Option<InFlight>,
+}
+
+impl Default for ReduceOptions {
+    fn default() -> Self {
+        Self {
+            kernel: ReduceKernel::Single,
+            threads: None,
+            grid_cap: None,
+            in_flight: None,
+        }
+    }
+}
+
+/// Starts a dot product of two operands of one length.
+///
+/// # Errors
+/// Those of [`plan_dot`], partials for fewer blocks, and what goes wrong on the device.
+pub fn enqueue_dot<'a, T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    partials: &mut Partials<T>,
+    options: &ReduceOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let (a, b) = (a.into(), b.into());
+    let plan = enqueue_dot_to(device, stream, a, b, partials.memory(), options)?;
+    partials.written(options.kernel, &plan);
+    Ok(plan)
+}
+
+/// The same into memory of any kind.
+pub(crate) fn enqueue_dot_to<T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    a: View<'_, T>,
+    b: View<'_, T>,
+    memory: Memory<'_, T>,
+    options: &ReduceOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let properties = device.properties();
+    let Ready { plan, launch } = plan::prepare_dot::<T>(a.len(), b.len(), options, properties)?;
+    memory.check(&plan)?;
+    // SAFETY: the plan is the kernel's, for operands of this length; there is a partial result for each block, and a ticket.
+    unsafe { launch(On::new(device, stream, &plan), Dot { a, b, memory })? };
+    Ok(plan)
+}
+
+/// Starts a sum, minimum or maximum.
+///
+/// # Errors
+/// Those of [`plan_reduce`], partials for fewer blocks, and what goes wrong on the device.
+pub fn enqueue_reduce<'a, T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    input: impl Into<View<'a, T>>,
+    partials: &mut Partials<T>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let memory = partials.memory();
+    let plan = enqueue_reduce_to(device, stream, input.into(), memory, reduction, options)?;
+    partials.written(options.kernel, &plan);
+    Ok(plan)
+}
+
+/// The same into memory of any kind.
+pub(crate) fn enqueue_reduce_to<T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    input: View<'_, T>,
+    memory: Memory<'_, T>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<LaunchPlan, LaunchError> {
+    let properties = device.properties();
+    let Ready { plan, launch } =
+        plan::prepare_reduce::<T>(input.len(), reduction, options, properties)?;
+    memory.check(&plan)?;
+    // SAFETY: the plan is the kernel's, for an operand of this length; there is a partial result for each block, and a ticket.
+    unsafe { launch(On::new(device, stream, &plan), Fold { input, memory })? };
+    Ok(plan)
+}
+
+/// The dot product of two operands on the device.
+///
+/// # Errors
+/// Those of [`plan_dot`], and what goes wrong on the device.
+pub fn dot_buffers<'a, T: Number>(
+    device: &Device,
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    options: &ReduceOptions,
+) -> Result<(T, Execution), LaunchError> {
+    let (a, b) = (a.into(), b.into());
+    let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan)?;
+    let execution = Execution::of(device, || {
+        enqueue_dot(device, None, a, b, &mut partials, options)
+    })?;
+    Ok((partials.fold(Reduction::Sum)?, execution))
+}
+
+/// Sum, minimum or maximum of an operand on the device.
+///
+/// # Errors
+/// Those of [`plan_reduce`], and what goes wrong on the device.
+pub fn reduce_buffer<'a, T: Number>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<(T, Execution), LaunchError> {
+    let input = input.into();
+    let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan)?;
+    let execution = Execution::of(device, || {
+        enqueue_reduce(device, None, input, &mut partials, reduction, options)
+    })?;
+    Ok((partials.fold(reduction)?, execution))
+}
+
+/// The dot product Σ a\[i\] · b\[i\]; 0 of nothing.
+///
+/// # Errors
+/// As for [`dot_buffers`].
+pub fn dot<T: Number>(
+    device: &Device,
+    a: ArrayView1<'_, T>,
+    b: ArrayView1<'_, T>,
+    options: &ReduceOptions,
+) -> Result<T, LaunchError> {
+    // Refused before anything is copied.
+    plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
+    let (a, b) = (upload(device, &a)?, upload(device, &b)?);
+    Ok(dot_buffers(device, &a, &b, options)?.0)
+}
+
+/// Sum, minimum or maximum of the elements.
+///
+/// # Errors
+/// As for [`reduce_buffer`].
+pub fn reduce<T: Number>(
+    device: &Device,
+    input: ArrayView1<'_, T>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<T, LaunchError> {
+    // Refused before anything is copied.
+    plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
+    let input = upload(device, &input)?;
+    Ok(reduce_buffer(device, &input, reduction, options)?.0)
+}

@@ -1,0 +1,133 @@
+//! The blocks' results.
+
+use blockwise::{Buffer, Device, ViewMut};
+
+use super::{Number, ReduceKernel, Reduction};
+use crate::{Element, LaunchError, LaunchPlan};
+
+/// Memory for what reductions write: a partial result for each block. With [`ReduceKernel::Single`] the first one becomes the result.
+///
+/// It can be used for any number of launches, one after the other, that have no more blocks than the plan it was made for.
+pub struct Partials<T: Number> {
+    values: Buffer<T>,
+    /// The number of blocks that have ended in a launch; 0 between launches.
+    ticket: Buffer<u32>,
+    /// Values that the last launch left to be folded.
+    results: usize,
+}
+
+impl<T: Number> Partials<T> {
+    /// Memory for the launch of a plan.
+    ///
+    /// # Errors
+    /// When the device has no room for it.
+    pub fn alloc(device: &Device, plan: &LaunchPlan) -> Result<Self, LaunchError> {
+        Ok(Self {
+            values: device.alloc(plan.grid[0] as usize)?,
+            ticket: ticket(device)?,
+            results: 0,
+        })
+    }
+
+    /// Forgets earlier launches. Needed after one that went wrong halfway: its blocks were counted, and the count did not end.
+    ///
+    /// Fills the memory with bytes of 0xFF, so that an earlier result cannot pass for a later one's.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn reset(&mut self) -> Result<(), LaunchError> {
+        self.values.fill_bytes(0xFF)?;
+        self.ticket.fill_bytes(0)?;
+        self.results = 0;
+        Ok(())
+    }
+
+    /// The result of the last launch, after its end. The partial results are folded in the order of the blocks.
+    ///
+    /// # Errors
+    /// When nothing was launched, and what goes wrong on the device.
+    pub fn fold(&self, reduction: Reduction) -> Result<T, LaunchError> {
+        if self.results == 0 {
+            return Err(LaunchError::EmptyInput {
+                what: "the list of partial results (nothing was launched)",
+            });
+        }
+        let results = self.values.view(..self.results).to_vec()?;
+        Ok(fold(&results, reduction))
+    }
+
+    /// The memory, for a launch.
+    pub(super) fn memory(&mut self) -> Memory<'_, T> {
+        Memory {
+            values: self.values.as_view_mut(),
+            ticket: self.ticket.as_view_mut(),
+        }
+    }
+
+    /// Notes a launch.
+    pub(super) fn written(&mut self, kernel: ReduceKernel, plan: &LaunchPlan) {
+        self.results = kernel.results(plan);
+    }
+}
+
+/// A ticket for [`Memory`]: none is taken.
+pub(crate) fn ticket(device: &Device) -> Result<Buffer<u32>, LaunchError> {
+    Ok(device.filled(1, 0)?)
+}
+
+/// What a launch writes.
+pub(crate) struct Memory<'a, T: Element> {
+    /// One for each block, or more.
+    pub(crate) values: ViewMut<'a, T>,
+    /// 0 before and after each launch.
+    pub(crate) ticket: ViewMut<'a, u32>,
+}
+
+impl<T: Element> Memory<'_, T> {
+    /// Checks that there is a value for each block.
+    pub(super) fn check(&self, plan: &LaunchPlan) -> Result<(), LaunchError> {
+        let (needed, given) = (plan.grid[0] as usize, self.values.len());
+        if given < needed {
+            return Err(LaunchError::BufferLength {
+                what: "the partial results",
+                needed,
+                given,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl ReduceKernel {
+    /// Values that a launch leaves to be folded, from the first on.
+    pub(crate) fn results(self, plan: &LaunchPlan) -> usize {
+        match self {
+            Self::Single => 1,
+            _ => plan.grid[0] as usize,
+        }
+    }
+}
+
+/// Folds the values that a launch has left.
+pub(crate) fn fold<T: Number>(results: &[T], reduction: Reduction) -> T {
+    let folded = results.iter().copied();
+    let folded = folded.reduce(|sofar, next| sofar.fold(next, reduction));
+    // There is at least one block.
+    folded.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_results_fold_as_numpy_does() {
+        assert_eq!(i64::MAX.fold(1, Reduction::Sum), i64::MIN);
+        assert_eq!(3.fold(-4, Reduction::Min), -4);
+        assert_eq!(3.fold(-4, Reduction::Max), 3);
+        for reduction in [Reduction::Min, Reduction::Max] {
+            assert!(f32::NAN.fold(1.0, reduction).is_nan());
+            assert!(1.0.fold(f64::NAN, reduction).is_nan());
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! What only callers with operands on the device can do: record launches, work on parts of buffers, keep memory for the next launch.
+
+mod common;
+
+use blockwise::Device;
+use blockwise_ops::conv1d::{self, convolve_buffers};
+use blockwise_ops::matmul::{self, matmul_buffers};
+use blockwise_ops::reduce::{dot_buffers, enqueue_dot, enqueue_reduce, plan_reduce};
+use blockwise_ops::{
+    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulKernel, MatmulOptions, MatmulShape,
+    Partials, PitchedMatmul, ReduceKernel, ReduceOptions, Reduction, ReverseOptions, TensorMatmul,
+    TransposeOptions, reverse, transpose,
+};
+
+fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
+    common::devices().iter().try_for_each(test)
+}
+
+/// Whole numbers, so that any order of additions gives the same sum.
+fn numbers(len: usize) -> Vec<f32> {
+    (0..len).map(|i| (i * 7 % 23) as f32 - 11.0).collect()
+}
+
+fn sum(values: &[f32]) -> f32 {
+    values.iter().sum()
+}
+
+#[test]
+fn a_recorded_sequence_sees_the_inputs_of_each_replay() -> Result<(), LaunchError> {
+    on_each(recorded_sequence_on)
+}
+
+fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
+    let (rows, cols) = (5, 67);
+    let len = rows * cols;
+    let mut input = device.upload(&numbers(len))?;
+    let mut turned = device.alloc::<f32>(len)?;
+    let mut backwards = device.alloc::<f32>(len)?;
+    let options = ReduceOptions::default();
+    let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan)?;
+    let graph = device.graph(|stream| {
+        let stream = Some(stream);
+        let movement = TransposeOptions::default();
+        transpose::enqueue(device, stream, &input, &mut turned, rows, cols, &movement)?;
+        reverse::enqueue(
+            device,
+            stream,
+            &turned,
+            &mut backwards,
+            &ReverseOptions::default(),
+        )?;
+        enqueue_dot(device, stream, &input, &input, &mut partials, &options)?;
+        enqueue_reduce(
+            device,
+            stream,
+            &backwards,
+            &mut partials,
+            Reduction::Sum,
+            &options,
+        )?;
+        Ok::<_, LaunchError>(())
+    })?;
+    for offset in [0.0, 3.0] {
+        let values: Vec<_> = numbers(len).into_iter().map(|x| x + offset).collect();
+        input.copy_from_slice(&values)?;
+        graph.launch()?;
+        let mut expected: Vec<_> = (0..len)
+            .map(|i| values[i % rows * cols + i / rows])
+            .collect();
+        expected.reverse();
+        assert_eq!(backwards.to_vec()?, expected);
+        assert_eq!(partials.fold(Reduction::Sum)?, sum(&values));
+    }
+    Ok(())
+}
+
+#[test]
+fn products_are_recorded_too() -> Result<(), LaunchError> {
+    on_each(recorded_products_on)
+}
+
+fn recorded_products_on(device: &Device) -> Result<(), LaunchError> {
+    let shape = MatmulShape {
+        rows: 3,
+        inner: 4,
+        cols: 5,
+    };
+    let (a, b) = (device.upload(&numbers(12))?, device.upload(&numbers(20))?);
+    let mut copied = device.filled::<f32>(15, 0xFF)?;
+    let mut plain = device.filled::<f32>(15, 0xFF)?;
+    let mut product = PitchedMatmul::new(device, shape)?;
+    let graph = device.graph(|stream| {
+        product.enqueue(Some(stream), &a, &b, &mut copied)?;
+        let options = MatmulOptions::default();
+        matmul::enqueue(device, Some(stream), &a, &b, &mut plain, shape, &options).map(drop)
+    })?;
+    assert!(
+        plain.to_vec()?.iter().all(|x| x.is_nan()),
+        "nothing ran yet"
+    );
+    graph.launch()?;
+    assert_eq!(copied.to_vec()?, plain.to_vec()?);
+    Ok(())
+}
+
+#[test]
+fn parts_of_buffers_begin_anywhere() -> Result<(), LaunchError> {
+    on_each(parts_on)
+}
+
+fn parts_on(device: &Device) -> Result<(), LaunchError> {
+    let values = numbers(400);
+    let all = device.upload(&values)?;
+    for from in 0..5 {
+        let part = &values[from..from + 130];
+        let mut output = device.filled::<f32>(300, 0xFF)?;
+        for &kernel in ConvKernel::ALL
+            .iter()
+            .filter(|&&k| k != ConvKernel::BlockPerOutput)
+        {
+            let options = ConvOptions {
+                kernel: Some(kernel),
+                ..ConvOptions::default()
+            };
+            let (signal, taps) = (all.view(from..from + 130), all.view(200..203));
+            let to = output.view_mut(from..from + 128);
+            convolve_buffers(device, signal, taps, to, ConvMode::Valid, &options)?;
+            let expected: Vec<f32> = (0..128)
+                .map(|i| (0..3).map(|k| values[200 + k] * part[i + 2 - k]).sum())
+                .collect();
+            let written = output.to_vec()?;
+            assert_eq!(written[from..from + 128], expected, "{kernel} from {from}");
+            let others = written[..from].iter().chain(&written[from + 128..]);
+            assert!(others.copied().all(f32::is_nan), "{kernel} from {from}");
+        }
+        for &kernel in ReduceKernel::ALL {
+            let options = ReduceOptions {
+                kernel,
+                ..ReduceOptions::default()
+            };
+            let (a, b) = (all.view(from..from + 130), all.view(1..131));
+            let (result, _) = dot_buffers(device, a, b, &options)?;
+            let products: Vec<_> = (0..130).map(|i| part[i] * values[1 + i]).collect();
+            assert_eq!(result, sum(&products), "{kernel} from {from}");
+        }
+        let mut output = device.filled::<f32>(140, 0xFF)?;
+        let to = output.view_mut(from..from + 130);
+        let options = TransposeOptions::default();
+        transpose::enqueue(
+            device,
+            None,
+            all.view(from..from + 130),
+            to,
+            13,
+            10,
+            &options,
+        )?;
+        let expected: Vec<_> = (0..130).map(|i| part[i % 13 * 10 + i / 13]).collect();
+        assert_eq!(output.view(from..from + 130).to_vec()?, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_product_of_unaligned_parts_takes_a_kernel_that_can() -> Result<(), LaunchError> {
+    on_each(unaligned_product_on)
+}
+
+fn unaligned_product_on(device: &Device) -> Result<(), LaunchError> {
+    let shape = MatmulShape {
+        rows: 9,
+        inner: 6,
+        cols: 8,
+    };
+    let options = MatmulOptions {
+        kernel: Some(MatmulKernel::Pipelined),
+        ..MatmulOptions::default()
+    };
+    let values = device.upload(&numbers(200))?;
+    let (a, b) = (values.view(..54), |from: usize| {
+        values.view(from..from + 48)
+    });
+    for from in [100, 101] {
+        let mut c = device.filled::<f32>(72, 0xFF)?;
+        let plan = matmul_buffers(device, a, b(from), &mut c, shape, &options)?;
+        let ragged = plan.is_some_and(|done| done.plan.kernel.contains("ragged"));
+        assert_eq!(ragged, from == 101);
+        let (left, right) = (a.to_vec()?, b(from).to_vec()?);
+        let expected: Vec<f32> = (0..72)
+            .map(|at| {
+                (0..6)
+                    .map(|k| left[at / 8 * 6 + k] * right[k * 8 + at % 8])
+                    .sum()
+            })
+            .collect();
+        assert_eq!(c.to_vec()?, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn partials_serve_any_launch_with_no_more_blocks() -> Result<(), LaunchError> {
+    on_each(partials_on)
+}
+
+fn partials_on(device: &Device) -> Result<(), LaunchError> {
+    let options = |kernel, grid_cap| ReduceOptions {
+        kernel,
+        threads: Some(32),
+        grid_cap: Some(grid_cap),
+        in_flight: None,
+    };
+    let values = numbers(5000);
+    let input = device.upload(&values)?;
+    let most = options(ReduceKernel::Tree, 7);
+    let plan = plan_reduce::<f32>(5000, Reduction::Sum, &most, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan)?;
+    let nothing = partials
+        .fold(Reduction::Sum)
+        .expect_err("nothing was launched");
+    assert!(
+        matches!(nothing, LaunchError::EmptyInput { .. }),
+        "{nothing}"
+    );
+    for (kernel, blocks) in [
+        (ReduceKernel::Single, 5),
+        (ReduceKernel::Tree, 7),
+        (ReduceKernel::Single, 2),
+        (ReduceKernel::Shuffle, 3),
+    ] {
+        let options = options(kernel, blocks);
+        enqueue_reduce(
+            device,
+            None,
+            &input,
+            &mut partials,
+            Reduction::Sum,
+            &options,
+        )?;
+        assert_eq!(partials.fold(Reduction::Sum)?, sum(&values), "{kernel}");
+    }
+    let options = options(ReduceKernel::Wide, 8);
+    let error = enqueue_reduce(
+        device,
+        None,
+        &input,
+        &mut partials,
+        Reduction::Sum,
+        &options,
+    );
+    let error = error.expect_err("eight blocks, room for seven");
+    assert!(
+        matches!(
+            error,
+            LaunchError::BufferLength {
+                needed: 8,
+                given: 7,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    partials.reset()?;
+    assert!(partials.fold(Reduction::Sum).is_err());
+    Ok(())
+}
+
+#[test]
+fn lengths_that_do_not_fit_are_refused() -> Result<(), LaunchError> {
+    on_each(wrong_lengths_on)
+}
+
+fn wrong_lengths_on(device: &Device) -> Result<(), LaunchError> {
+    let input = device.upload(&numbers(12))?;
+    let mut output = device.alloc::<f32>(11)?;
+    let convolution = ConvOptions::default();
+    let mode = ConvMode::Same;
+    for error in [
+        conv1d::enqueue(
+            device,
+            None,
+            &input,
+            &input,
+            &mut output,
+            mode,
+            &convolution,
+        )
+        .map(drop),
+        reverse::enqueue(
+            device,
+            None,
+            &input,
+            &mut output,
+            &ReverseOptions::default(),
+        )
+        .map(drop),
+        transpose::enqueue(
+            device,
+            None,
+            &input,
+            &mut output,
+            3,
+            4,
+            &TransposeOptions::default(),
+        )
+        .map(drop),
+    ] {
+        let error = error.expect_err("11 elements for 12");
+        assert!(
+            matches!(
+                error,
+                LaunchError::BufferLength {
+                    needed: 12,
+                    given: 11,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_product_on_tensor_cores_is_recorded_with_its_ranges() -> Result<(), LaunchError> {
+    on_each(tensor_cores_on)
+}
+
+fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
+    let shape = MatmulShape {
+        rows: 5,
+        inner: 3,
+        cols: 7,
+    };
+    let mut product = match TensorMatmul::new(device, shape) {
+        Err(error @ LaunchError::TensorCores { .. }) => {
+            println!("skipped: {error}");
+            return Ok(());
+        }
+        product => product?,
+    };
+    let (mut a, b) = (device.upload(&numbers(15))?, device.upload(&numbers(21))?);
+    let (mut c, mut plain) = (device.filled(35, 0xFF)?, device.alloc(35)?);
+    let graph = device.graph(|stream| product.enqueue(Some(stream), &a, &b, &mut c))?;
+    // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay begins with new ranges.
+    for first in [1.0, f32::INFINITY, 2.0] {
+        let mut values = numbers(15);
+        values[0] = first;
+        a.copy_from_slice(&values)?;
+        graph.launch()?;
+        let options = MatmulOptions::default();
+        matmul::enqueue(device, None, &a, &b, &mut plain, shape, &options)?;
+        let (c, plain) = (c.to_vec()?, plain.to_vec()?);
+        let same = |(x, y): (&f32, &f32)| x == y || x.is_nan() && y.is_nan();
+        assert!(c.iter().zip(&plain).all(same), "{first}: {c:?}, {plain:?}");
+    }
+    Ok(())
+}

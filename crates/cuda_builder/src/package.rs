@@ -1,0 +1,318 @@
+//! What cargo knows about the crate to build and the crates that it needs.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::CudaBuilder;
+use crate::compile::TARGET;
+use crate::error::CudaBuilderError;
+use crate::tools::Toolchain;
+
+/// The crate to build.
+pub(crate) struct Package {
+    pub(crate) folder: PathBuf,
+    /// The crate's name as its library's file has it.
+    pub(crate) library: String,
+    /// Where cargo builds it for this architecture.
+    pub(crate) target_folder: PathBuf,
+    /// Where fetched tools lie, for every build of the workspace.
+    pub(crate) tools_folder: PathBuf,
+}
+
+impl Package {
+    pub(crate) fn find(
+        builder: &CudaBuilder,
+        toolchain: &Toolchain,
+    ) -> Result<Self, CudaBuilderError> {
+        let no_crate = |reason: String| CudaBuilderError::NoCrate {
+            path: builder.path.clone(),
+            reason,
+        };
+        let folder = builder
+            .path
+            .canonicalize()
+            .map_err(|error| no_crate(error.to_string()))?;
+        let manifest = folder.join("Cargo.toml");
+        if !manifest.is_file() {
+            let reason = if folder.is_file() {
+                "it is a file; give the folder that the crate's Cargo.toml lies in"
+            } else {
+                "it holds no Cargo.toml"
+            };
+            return Err(no_crate(reason.to_owned()));
+        }
+        let output = toolchain
+            .command()
+            .args([
+                "metadata",
+                "--no-deps",
+                "--format-version=1",
+                "--manifest-path",
+            ])
+            .arg(&manifest)
+            .output()
+            .map_err(|source| CudaBuilderError::Start {
+                tool: toolchain.cargo.clone(),
+                source,
+            })?;
+        if !output.status.success() {
+            return Err(no_crate(
+                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            ));
+        }
+        let metadata: Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| no_crate(error.to_string()))?;
+        let package = elements(&metadata["packages"])
+            .find(|package| {
+                package["manifest_path"].as_str().is_some_and(|path| {
+                    Path::new(path).canonicalize().ok() == manifest.canonicalize().ok()
+                })
+            })
+            .ok_or_else(|| no_crate("it is a workspace without a package of its own".to_owned()))?;
+        let library = library_of(package)
+            .and_then(|target| target["name"].as_str())
+            .ok_or_else(|| no_crate("it has no library target (src/lib.rs)".to_owned()))?;
+        // A build script runs while the outer cargo holds the locks of its target folder's profiles: use a folder beside them.
+        let target_folder = std::env::var_os("OUT_DIR").map_or_else(
+            || PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
+            |out| target_folder_of(Path::new(&out)),
+        );
+        Ok(Package {
+            folder,
+            library: library.replace('-', "_"),
+            tools_folder: target_folder.join("tools"),
+            // One for each architecture: cargo lets only one build at a time work in a folder.
+            target_folder: target_folder
+                .join("cuda-builder")
+                .join(builder.arch.target_cpu()),
+        })
+    }
+}
+
+/// The target folder of a build script's `OUT_DIR`, so that `core` is compiled once for all crates, profiles and features. The
+/// `OUT_DIR` itself when cargo lays it out in a way that is not known.
+fn target_folder_of(out: &Path) -> PathBuf {
+    let name = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    let triple = std::env::var("TARGET").unwrap_or_default();
+    target_folder(out, &name, &triple).map_or(out.to_owned(), Path::to_owned)
+}
+
+fn target_folder<'a>(out: &'a Path, package: &str, triple: &str) -> Option<&'a Path> {
+    let above = |levels: usize| out.ancestors().nth(levels);
+    let is = |levels, name: &str| above(levels).and_then(Path::file_name) == Some(OsStr::new(name));
+    // `<target>/<profile>/build/<package>/<hash>/out`, cargo's newer layout, or `<target>/<profile>/build/<package>-<hash>/out`.
+    let build = if is(3, "build") && is(2, package) {
+        3
+    } else if is(2, "build") {
+        2
+    } else {
+        return None;
+    };
+    // With `--target` there is a folder of its name above the profile.
+    let folder = above(build + if is(build + 2, triple) { 3 } else { 2 })?;
+    (!folder.as_os_str().is_empty()).then_some(folder)
+}
+
+/// What the crate needs, as far as cargo can tell: if it cannot, building will say why.
+#[derive(Default)]
+pub(crate) struct Graph {
+    /// The first files of all libraries.
+    pub(crate) libraries: Vec<PathBuf>,
+    /// The `links` names of packages whose build script embeds their own kernels. It has nothing to do for the device, so cargo is
+    /// told its output, and then neither compiles the script nor runs it.
+    pub(crate) embedding: Vec<String>,
+    /// The manifests of local packages, and what else decides versions and features.
+    pub(crate) manifests: Vec<PathBuf>,
+    /// Folders of local packages that only build scripts use.
+    pub(crate) host_only: Vec<PathBuf>,
+}
+
+impl Graph {
+    pub(crate) fn read(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) -> Self {
+        let output = toolchain
+            .command()
+            .args(["metadata", "--format-version=1", "--filter-platform"])
+            .arg(TARGET)
+            .arg("--manifest-path")
+            .arg(package.folder.join("Cargo.toml"))
+            .args(features(&builder.build_args))
+            .output();
+        let metadata: Option<Value> = output
+            .ok()
+            .and_then(|output| serde_json::from_slice(&output.stdout).ok());
+        metadata.as_ref().map(Self::of).unwrap_or_default()
+    }
+
+    fn of(metadata: &Value) -> Self {
+        let needed = needed(&metadata["resolve"]);
+        let mut graph = Self::default();
+        if let Some(root) = metadata["workspace_root"].as_str().map(Path::new) {
+            graph.manifests = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
+        }
+        for package in elements(&metadata["packages"]) {
+            let library = library_of(package).and_then(|target| target["src_path"].as_str());
+            graph.libraries.extend(library.map(PathBuf::from));
+            let embeds = elements(&package["dependencies"]).any(|dependency| {
+                dependency["name"] == "cuda_builder" && dependency["kind"] == "build"
+            });
+            let links = package["links"].as_str().filter(|_| embeds);
+            graph.embedding.extend(links.map(str::to_owned));
+            let is_local = package["source"].is_null();
+            let manifest = package["manifest_path"].as_str().map(PathBuf::from);
+            let is_needed = package["id"].as_str().is_some_and(|id| needed.contains(id));
+            if let Some(manifest) = manifest.filter(|_| is_local) {
+                if is_needed {
+                    graph.manifests.push(manifest);
+                } else {
+                    let folder = manifest.parent().map(Path::to_owned);
+                    graph.host_only.extend(folder);
+                }
+            }
+        }
+        let (host_only, manifests) = (&mut graph.host_only, &graph.manifests);
+        // The folder of one package may hold another one's.
+        host_only.retain(|folder| {
+            !manifests
+                .iter()
+                .any(|manifest| manifest.starts_with(folder))
+        });
+        graph
+    }
+}
+
+/// The packages that the root's library is made of, build scripts' and tests' own not counted.
+fn needed(resolve: &Value) -> BTreeSet<&str> {
+    let mut needed = BTreeSet::new();
+    let mut next: Vec<&str> = resolve["root"].as_str().into_iter().collect();
+    while let Some(id) = next.pop() {
+        if !needed.insert(id) {
+            continue;
+        }
+        let node = elements(&resolve["nodes"]).find(|node| node["id"] == id);
+        let dependencies = elements(node.map_or(&Value::Null, |node| &node["deps"]));
+        let normal = dependencies.filter(|dependency| {
+            elements(&dependency["dep_kinds"]).any(|kind| kind["kind"].is_null())
+        });
+        next.extend(normal.filter_map(|dependency| dependency["pkg"].as_str()));
+    }
+    needed
+}
+
+/// Of cargo's arguments, those that choose features.
+fn features(arguments: &[String]) -> Vec<&str> {
+    let mut chosen = Vec::new();
+    let mut arguments = arguments.iter().map(String::as_str);
+    while let Some(argument) = arguments.next().filter(|argument| *argument != "--") {
+        match argument {
+            "--features" | "-F" => {
+                chosen.push(argument);
+                chosen.extend(arguments.next());
+            }
+            "--no-default-features" | "--all-features" | "--offline" | "--locked" | "--frozen" => {
+                chosen.push(argument);
+            }
+            _ if argument.starts_with("--features=") || argument.starts_with("-F") => {
+                chosen.push(argument);
+            }
+            _ => {}
+        }
+    }
+    chosen
+}
+
+fn library_of(package: &Value) -> Option<&Value> {
+    elements(&package["targets"]).find(|target| {
+        let is_library = |kind: &Value| {
+            kind.as_str()
+                .is_some_and(|kind| ["lib", "rlib", "cdylib", "dylib", "staticlib"].contains(&kind))
+        };
+        elements(&target["kind"]).any(is_library)
+    })
+}
+
+fn elements(array: &Value) -> impl Iterator<Item = &Value> {
+    array.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_folder(out: &str, expected: Option<&str>) {
+        let found = target_folder(Path::new(out), "mine", "x86_64-unknown-linux-gnu");
+        assert_eq!(found, expected.map(Path::new), "{out}");
+    }
+
+    #[test]
+    fn a_build_scripts_target_folder_is_found_in_every_layout() {
+        check_folder("/t/debug/build/mine-0a1b/out", Some("/t"));
+        check_folder("/t/debug/build/mine/0a1b/out", Some("/t"));
+        check_folder("/build/release/build/mine-0a1b/out", Some("/build"));
+        check_folder(
+            "/t/x86_64-unknown-linux-gnu/debug/build/mine-0a1b/out",
+            Some("/t"),
+        );
+        check_folder(
+            "/t/x86_64-unknown-linux-gnu/debug/build/mine/0a1b/out",
+            Some("/t"),
+        );
+        check_folder("/somewhere/else/out", None);
+        check_folder("out", None);
+    }
+
+    #[test]
+    fn arguments_for_features_are_picked_out() {
+        let arguments = [
+            "--features",
+            "a b",
+            "-Fc",
+            "--timings",
+            "--offline",
+            "--",
+            "--features=d",
+        ];
+        let arguments = arguments.map(str::to_owned);
+        assert_eq!(
+            features(&arguments),
+            ["--features", "a b", "-Fc", "--offline"]
+        );
+    }
+
+    #[test]
+    fn what_only_build_scripts_use_is_the_hosts() {
+        let metadata = serde_json::json!({
+            "workspace_root": "/w",
+            "packages": [
+                {"id": "k", "source": null, "manifest_path": "/w/k/Cargo.toml", "links": "k_kernels",
+                 "dependencies": [{"name": "cuda_builder", "kind": "build"}],
+                 "targets": [{"kind": ["bin"], "src_path": "/w/k/main.rs"}, {"kind": ["lib"], "src_path": "/w/k/lib.rs"}]},
+                {"id": "std", "source": null, "manifest_path": "/w/std/Cargo.toml", "links": "zlib", "dependencies": [], "targets": []},
+                {"id": "builder", "source": null, "manifest_path": "/w/builder/Cargo.toml", "dependencies": [], "targets": []},
+                {"id": "serde", "source": "registry", "manifest_path": "/r/serde/Cargo.toml", "dependencies": [], "targets": []},
+            ],
+            "resolve": {"root": "k", "nodes": [
+                {"id": "k", "deps": [
+                    {"pkg": "std", "dep_kinds": [{"kind": null}, {"kind": "dev"}]},
+                    {"pkg": "builder", "dep_kinds": [{"kind": "build"}]},
+                ]},
+                {"id": "std", "deps": [{"pkg": "k", "dep_kinds": [{"kind": null}]}]},
+                {"id": "builder", "deps": [{"pkg": "serde", "dep_kinds": [{"kind": null}]}]},
+            ]},
+        });
+        let graph = Graph::of(&metadata);
+        assert_eq!(graph.libraries, [Path::new("/w/k/lib.rs")]);
+        assert_eq!(graph.embedding, ["k_kernels"]);
+        let manifests = [
+            "/w/Cargo.toml",
+            "/w/Cargo.lock",
+            "/w/k/Cargo.toml",
+            "/w/std/Cargo.toml",
+        ];
+        assert_eq!(graph.manifests, manifests.map(Path::new));
+        assert_eq!(graph.host_only, [Path::new("/w/builder")]);
+    }
+}

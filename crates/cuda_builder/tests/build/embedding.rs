@@ -1,0 +1,257 @@
+//! One crate for host and device: its build script embeds its own kernels. Builds projects as a user has them, outside the workspace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use cuda_builder::tools::Toolchain;
+
+use crate::common::{assert_success, copy_lock_file, repository, share};
+
+const LIBRARY: &str = "//! A library with a kernel.
+#![warn(missing_docs)]
+#![cfg_attr(target_arch = \"nvptx64\", no_std)]
+#![cfg_attr(feature = \"slow\", allow(unused))]
+use cuda_std::prelude::*;
+
+/// Host only: the device build must not see it.
+#[cfg(not(target_arch = \"nvptx64\"))]
+pub mod host;
+
+cuda_std::embedded_kernels!();
+
+/// What the host reads of the build script's environment.
+pub const CONNECTED: bool = option_env!(\"CUDA_STD_KERNELS\").is_some();
+
+/// Mirrors.
+#[kernel]
+pub unsafe fn mirror(input: &[f32], output: *mut f32) {
+    let tile = shared_array![f32; 256];
+    let thread = thread::thread_idx_x() as usize;
+    unsafe {
+        tile.add(thread).write(*input.get_unchecked(thread));
+        thread::sync_threads();
+        output.add(thread).write(*tile.add(255 - thread));
+    }
+}
+
+/// With the feature.
+#[cfg(feature = \"fast\")]
+#[kernel]
+pub unsafe fn fast(output: *mut f32) { unsafe { *output = 1.0 } }
+
+/// On one architecture.
+#[cfg(target_feature = \"compute_90a\")]
+#[kernel]
+pub unsafe fn newest(output: *mut f32) { unsafe { *output = 1.0 } }
+";
+
+const MAIN: &str = "
+fn main() {
+    for file in mine::KERNELS.files {
+        let entries = file.text.lines().filter_map(|line| line.strip_prefix(\".visible .entry \"));
+        let names: Vec<_> = entries.map(|line| line.trim_end_matches('(')).collect();
+        println!(\"{} {}: {} {}\", mine::KERNELS.package, file.arch, names.join(\" \"), file.text.contains(\".loc\"));
+    }
+    println!(\"{} {}\", mine::CONNECTED, mine::host::ANSWER);
+}
+";
+
+/// A project of its own, in a folder that the next run finds again: then all but the project itself is compiled already.
+struct Project {
+    folder: PathBuf,
+}
+
+impl Project {
+    fn new(name: &str, links: &str) -> Self {
+        // A blank in the path, so that every test is one with such a path.
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects of mine");
+        let project = Project {
+            folder: folder.join(name),
+        };
+        fs::create_dir_all(project.folder.join("src")).unwrap();
+        copy_lock_file(&project.folder);
+        let [cuda_std, cuda_builder] =
+            ["cuda_std", "cuda_builder"].map(|name| repository().join("crates").join(name));
+        project.write(
+            "Cargo.toml",
+            &format!(
+                "[workspace]\n[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{links}\n\
+                 [lib]\nname = \"mine\"\n[features]\ndefault = [\"fast\"]\nfast = []\nslow = []\n\
+                 [dependencies]\ncuda_std = {{ path = {cuda_std:?}, default-features = false }}\n\
+                 [build-dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\n\
+                 [profile.dev]\ndebug = \"line-tables-only\"\n[profile.dev.package.cuda_builder]\nopt-level = 3\n"
+            ),
+        );
+        project.write(
+            "build.rs",
+            "fn main() { cuda_builder::embed().finish(); }\n",
+        );
+        project.write("src/lib.rs", LIBRARY);
+        project.write(
+            "src/host.rs",
+            "//! Host.\n/// Host.\npub const ANSWER: u32 = 42;\n",
+        );
+        project.write("src/main.rs", MAIN);
+        share(&project.target(), "cuda-builder");
+        project
+    }
+
+    /// Of all projects. `core` is there already when the repository's own kernels are.
+    fn target(&self) -> PathBuf {
+        self.folder.with_file_name("target")
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        fs::write(self.folder.join(file), text).unwrap();
+    }
+
+    fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        let toolchain = Toolchain::find().unwrap();
+        let mut command: Command = toolchain.command();
+        command
+            .current_dir(&self.folder)
+            .args(arguments)
+            .args(["--offline", "--target-dir"])
+            .arg(self.target())
+            .env_remove("DOCS_RS")
+            .env_remove("BLOCKWISE_ARCH")
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap()
+    }
+
+    /// What the program prints, and what cargo says.
+    #[track_caller]
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
+        let output = self.cargo(&[&["run"], arguments].concat(), variables);
+        let printed = assert_success(&output);
+        (
+            printed,
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    }
+
+    /// The messages of a build that fails.
+    #[track_caller]
+    fn failing_check(&self, variables: &[(&str, &str)]) -> String {
+        let output = self.cargo(&["check"], variables);
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+}
+
+#[test]
+fn a_crates_own_kernels_are_in_its_program() {
+    let project = Project::new("embeds_its_own", "links = \"embeds_its_own_kernels\"");
+    let (printed, messages) = project.run(&[], &[]);
+    assert_eq!(printed, "embeds_its_own sm_80: fast mirror true\ntrue 42\n");
+    assert!(!messages.contains("warning"), "{messages}");
+
+    // Where every other crate's device build lies, which shares `core` with it.
+    let ptx = repository().join("target/cuda-builder/sm_80/ptx/mine.ptx");
+    assert!(ptx.is_file() && !project.folder.join("target").exists());
+
+    // Nothing changed: nothing is done. A file of the host: no kernel is built.
+    let verbose = |variables: &[(&str, &str)]| project.run(&["--verbose"], variables).1;
+    let messages = verbose(&[]);
+    assert!(
+        messages.contains("Fresh embeds_its_own") && messages.matches("Running `").count() == 1,
+        "{messages}"
+    );
+    project.write(
+        "src/host.rs",
+        "//! Host.\n/// Host.\npub const ANSWER: u32 = 43;\n",
+    );
+    let messages = verbose(&[]);
+    assert!(
+        messages.contains("--crate-name mine") && !messages.contains("build-script-build"),
+        "{messages}"
+    );
+
+    // The host's features are the device's.
+    let (printed, _) = project.run(&["--no-default-features", "--features=slow"], &[]);
+    assert_eq!(printed, "embeds_its_own sm_80: mirror true\ntrue 43\n");
+
+    let (printed, _) = project.run(&[], &[("BLOCKWISE_ARCH", "sm_80,sm_90a")]);
+    assert_eq!(
+        printed,
+        "embeds_its_own sm_80: fast mirror true\nembeds_its_own sm_90a: fast mirror newest true\ntrue 43\n"
+    );
+    // As on docs.rs.
+    let (printed, _) = project.run(&[], &[("DOCS_RS", "1")]);
+    assert_eq!(printed, "true 43\n");
+}
+
+#[test]
+fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
+    let project = Project::new("embeds_wrongly", "links = \"embeds_wrongly_kernels\"");
+    let device =
+        "#[cfg(target_arch = \"nvptx64\")]\nfn wrong() -> u32 { \"text\" }\nfn unused() {}\n";
+    let host = "#[cfg(not(target_arch = \"nvptx64\"))]\nfn also_wrong() -> u32 { 1.5 }\n";
+    project.write("src/lib.rs", &format!("{LIBRARY}{device}{host}"));
+    let messages = project.failing_check(&[]);
+    let line = LIBRARY.lines().count() + 2;
+    for part in [
+        "error: the kernels of `embeds_wrongly` do not compile for the device (sm_80):",
+        &format!("src/lib.rs:{line}:"),
+        &format!("src/lib.rs:{}:", line + 3),
+        "expected `u32`, found `&str`",
+        "expected `u32`, found floating-point number",
+    ] {
+        assert!(messages.contains(part), "{part}\n{messages}");
+    }
+    assert_eq!(
+        messages.matches("warning: function `unused`").count(),
+        0,
+        "{messages}"
+    );
+
+    // A tool that is missing is an error that says what to do; once it is there, the next build needs no other change.
+    project.write("src/lib.rs", LIBRARY);
+    let missing = [("BLOCKWISE_LLVM_BIN", "/no/such/folder")];
+    let messages = project.failing_check(&missing);
+    assert!(
+        messages.contains("cannot be built for sm_80: no toolchain here can build PTX")
+            && messages.contains("BLOCKWISE_LLVM_BIN=/no/such/folder does not exist")
+            && messages.contains("fix: correct or unset the variable"),
+        "{messages}"
+    );
+    let messages = project.failing_check(&[("BLOCKWISE_ARCH", "sm_12")]);
+    assert!(
+        messages.contains("BLOCKWISE_ARCH=sm_12: unknown architecture `sm_12`"),
+        "{messages}"
+    );
+    let (printed, _) = project.run(&[], &[]);
+    assert!(printed.contains("fast mirror"), "{printed}");
+}
+
+/// Without `links` the device build runs the build script, which then does nothing; with one that generates code, that is needed.
+#[test]
+fn a_build_script_may_have_more_to_do() {
+    let project = Project::new("embeds_and_generates", "");
+    project.write(
+        "build.rs",
+        "fn main() {
+            let out = std::path::PathBuf::from(std::env::var(\"OUT_DIR\").unwrap());
+            std::fs::write(out.join(\"table.rs\"), \"[1.0_f32, 2.0, 3.0]\").unwrap();
+            cuda_builder::embed().finish();
+        }\n",
+    );
+    let table = "/// Of the script.\npub static TABLE: [f32; 3] = include!(concat!(env!(\"OUT_DIR\"), \"/table.rs\"));\n";
+    let source = LIBRARY.replace(
+        "*tile.add(255 - thread)",
+        "*tile.add(255 - thread) + TABLE[thread % 3]",
+    );
+    project.write("src/lib.rs", &format!("{source}{table}"));
+    let (printed, _) = project.run(&[], &[]);
+    assert_eq!(
+        printed,
+        "embeds_and_generates sm_80: fast mirror true\ntrue 42\n"
+    );
+    let (_, messages) = project.run(&["--verbose"], &[]);
+    assert!(
+        messages.contains("Fresh embeds_and_generates"),
+        "{messages}"
+    );
+}

@@ -1,0 +1,74 @@
+//! What a kernel asks of a launch beside the types of its arguments.
+
+use std::fmt;
+
+use super::{Memory, Shape};
+
+/// A launch that breaks its kernel's contract. Nothing was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// What it asks for, such as `x.len() == y.len()`.
+    pub rule: &'static str,
+    /// What it was given, such as `x.len() = 3, y.len() = 2, grid 1 x 1 x 1, block 32 x 1 x 1`.
+    pub given: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kernel,
+            rule,
+            given,
+        } = self;
+        write!(
+            f,
+            "kernel `{kernel}` needs {rule}, but was launched with {given}"
+        )
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// In a kernel's contract, a slice stands for its length.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent(u64);
+
+impl Extent {
+    /// Of this memory.
+    pub fn of(memory: &Memory<'_>) -> Self {
+        Self(memory.len)
+    }
+
+    /// The number of elements.
+    #[allow(clippy::len_without_is_empty, reason = "there is one")]
+    pub fn len(&self) -> usize {
+        self.0 as usize
+    }
+
+    /// No elements.
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// What a refused launch was given: `x.len() = 3, n = 2, grid 1 x 1 x 1, block 32 x 1 x 1`.
+#[doc(hidden)]
+#[cold]
+pub fn given(values: &[(&str, &dyn fmt::Debug)], shape: Shape) -> String {
+    let Shape {
+        grid,
+        block,
+        shared_bytes,
+    } = shape;
+    let mut given = String::new();
+    for (name, value) in values {
+        given += &format!("{name} = {value:?}, ");
+    }
+    given += &format!("grid {grid}, block {block}");
+    if shared_bytes > 0 {
+        given += &format!(", {shared_bytes} shared bytes");
+    }
+    given
+}

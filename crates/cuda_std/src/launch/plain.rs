@@ -1,0 +1,84 @@
+//! Types that host and device lay out alike.
+
+use core::marker::PhantomData;
+
+use super::record::{Decimal, length, text};
+
+/// A type whose values are bytes that both sides read alike: an element of a buffer, or a kernel's parameter.
+///
+/// Numbers are; for a `#[repr(C)]` struct of such fields, `#[derive(Plain)]` checks it.
+///
+/// # Safety
+/// Every pattern of bits is a value; there is no padding, no pointer and no reference; size and alignment are the same on
+/// host and device. `NAME` tells the layout: two types of one name can stand for each other.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a kernel's element or value: it is not `Plain`",
+    note = "numbers are, and arrays of them; for a `#[repr(C)]` struct use `#[derive(Plain)]`"
+)]
+pub unsafe trait Plain: Copy + Send + Sync + 'static {
+    /// The type's name in a kernel's signature, such as `f32` or `Affine{gain:f32,bias:f32}`.
+    const NAME: &'static str;
+}
+
+macro_rules! plain {
+    ($($t:ident)*) => {$(
+        // SAFETY: a number without padding, whose every pattern of bits is a value.
+        unsafe impl Plain for $t {
+            const NAME: &'static str = stringify!($t);
+        }
+    )*};
+}
+plain!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+
+#[cfg(feature = "half")]
+// SAFETY: as for the numbers.
+unsafe impl Plain for half::f16 {
+    const NAME: &'static str = "f16";
+}
+
+#[cfg(feature = "half")]
+// SAFETY: as for the numbers.
+unsafe impl Plain for half::bf16 {
+    const NAME: &'static str = "bf16";
+}
+
+/// Compiles for plain types only.
+#[doc(hidden)]
+pub const fn is_plain<T: Plain>() {}
+
+// SAFETY: elements without padding have none between them. The name says how many.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
+    const NAME: &'static str = text(
+        ArrayName::<T, N>::BYTES
+            .0
+            .split_at(ArrayName::<T, N>::BYTES.1)
+            .0,
+    );
+}
+
+/// `[f32;4]`, in a buffer, for a constant of a generic type can't choose its own length.
+struct ArrayName<T, const N: usize>(PhantomData<T>);
+
+impl<T: Plain, const N: usize> ArrayName<T, N> {
+    const BYTES: ([u8; MOST], usize) = {
+        let parts = ["[", T::NAME, ";", Decimal::<N>::TEXT, "]"];
+        assert!(
+            length(&parts) <= MOST,
+            "the name of an array's element is too long: name the array by a struct of its own"
+        );
+        let (mut bytes, mut at, mut part) = ([0; MOST], 0, 0);
+        while part < parts.len() {
+            let from = parts[part].as_bytes();
+            let mut byte = 0;
+            while byte < from.len() {
+                bytes[at] = from[byte];
+                (at, byte) = (at + 1, byte + 1);
+            }
+            part += 1;
+        }
+        (bytes, at)
+    };
+}
+
+/// The longest name of an array.
+const MOST: usize = 512;

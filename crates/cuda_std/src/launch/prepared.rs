@@ -1,0 +1,177 @@
+//! A function with the shape of its launch: what a kernel's handle holds.
+
+use std::ptr;
+
+use super::{Argument, Dim, Entry, Function, Memory, Refusal, Shape, Target};
+
+/// The most blocks along x.
+const MAX_BLOCKS: u64 = i32::MAX as u64;
+
+/// A function of a device with the shape of its launch. Kernels' handles hold it and have its methods.
+#[derive(Clone, Debug)]
+pub struct Prepared<'s, F: Function> {
+    // Private: a handle that holds another kernel's function would launch it with its own arguments.
+    entry: &'static Entry,
+    function: F,
+    stream: Option<&'s F::Stream>,
+    grid: Option<Dim>,
+    block: Option<Dim>,
+    shared_bytes: u32,
+}
+
+impl<'s, F: Function> Prepared<'s, F> {
+    /// Finds the function.
+    ///
+    /// # Errors
+    /// As [`Target::function`].
+    pub fn new<D: Target<Function = F>>(
+        target: &D,
+        entry: &'static Entry,
+    ) -> Result<Self, D::Error> {
+        Ok(Self {
+            entry,
+            function: target.function(entry)?,
+            stream: None,
+            grid: None,
+            block: None,
+            shared_bytes: 0,
+        })
+    }
+
+    /// The entry point that the function was found for.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// The function.
+    pub fn function(&self) -> &F {
+        &self.function
+    }
+
+    /// The same with so many blocks.
+    #[must_use]
+    pub fn grid(self, grid: impl Into<Dim>) -> Self {
+        let grid = Some(grid.into());
+        Self { grid, ..self }
+    }
+
+    /// The same with blocks of so many threads.
+    #[must_use]
+    pub fn block(self, block: impl Into<Dim>) -> Self {
+        let block = Some(block.into());
+        Self { block, ..self }
+    }
+
+    /// The same with so many bytes of dynamic shared memory.
+    #[must_use]
+    pub fn shared_bytes(self, shared_bytes: u32) -> Self {
+        Self {
+            shared_bytes,
+            ..self
+        }
+    }
+
+    /// The same with this grid, block and dynamic shared memory.
+    #[must_use]
+    pub fn with_shape(self, shape: Shape) -> Self {
+        Self {
+            grid: Some(shape.grid),
+            block: Some(shape.block),
+            shared_bytes: shape.shared_bytes,
+            ..self
+        }
+    }
+
+    /// The same on this stream instead of the device's own.
+    #[must_use]
+    pub fn stream(self, stream: &'s F::Stream) -> Self {
+        let stream = Some(stream);
+        Self { stream, ..self }
+    }
+
+    /// The same with at least `threads` threads along x: in blocks of a size that suits the device, unless a block was given.
+    ///
+    /// # Errors
+    /// When the device cannot suggest a block, or the grid would have too many blocks.
+    pub fn covering(self, threads: usize) -> Result<Self, F::Error> {
+        let block = match self.block {
+            Some(block) => block,
+            None => Dim::from(self.function.suggested_block(self.shared_bytes)?),
+        };
+        // A grid without blocks cannot be launched; a kernel that covers nothing does nothing in one.
+        let blocks = (threads as u64).div_ceil(u64::from(block.x.max(1))).max(1);
+        if blocks > MAX_BLOCKS {
+            return Err(F::Error::from(Refusal {
+                kernel: self.entry.name,
+                rule: "a grid of at most 2147483647 blocks",
+                given: format!("{threads} threads to cover in blocks of {block}"),
+            }));
+        }
+        Ok(Self {
+            grid: Some(Dim::from(blocks as u32)),
+            block: Some(block),
+            ..self
+        })
+    }
+
+    /// The shape of the launch.
+    ///
+    /// # Errors
+    /// A grid or a block that was not given.
+    pub fn shape(&self) -> Result<Shape, Refusal> {
+        let missing = |rule| Refusal {
+            kernel: self.entry.name,
+            rule,
+            given: "none".to_owned(),
+        };
+        let grid = || missing("a grid: `.grid(..)`, `.covering(..)` or `.shape(..)`");
+        let block = || missing("a block: `.block(..)`, `.covering(..)` or `.shape(..)`");
+        Ok(Shape {
+            grid: self.grid.ok_or_else(grid)?,
+            block: self.block.ok_or_else(block)?,
+            shared_bytes: self.shared_bytes,
+        })
+    }
+
+    /// Starts the kernel. Arguments without bytes have no parameter in the PTX and are left out.
+    ///
+    /// # Errors
+    /// When the function was found for another entry point than `entry`, and as [`Function::launch`].
+    ///
+    /// # Safety
+    /// As [`Function::launch`], for `entry`.
+    #[doc(hidden)]
+    pub unsafe fn launch<const ARGUMENTS: usize, const MEMORY: usize>(
+        &self,
+        entry: &'static Entry,
+        shape: Shape,
+        mut arguments: [Argument<'_>; ARGUMENTS],
+        memory: [Option<Memory<'_>>; MEMORY],
+    ) -> Result<(), F::Error> {
+        if !ptr::eq(entry, self.entry) {
+            return Err(F::Error::from(Refusal {
+                kernel: entry.name,
+                rule: "a function of its own",
+                given: format!("the function of `{}`", self.entry.name),
+            }));
+        }
+        let mut passed = 0;
+        for at in 0..ARGUMENTS {
+            if arguments[at].bytes() > 0 {
+                arguments[passed] = arguments[at];
+                passed += 1;
+            }
+        }
+        let mut named = [Memory::NONE; MEMORY];
+        let mut count = 0;
+        for memory in memory.into_iter().flatten() {
+            named[count] = memory;
+            count += 1;
+        }
+        // SAFETY: the caller's promise, and the function is the entry's.
+        unsafe {
+            self.function
+                .launch(self.stream, shape, &arguments[..passed], &named[..count])
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The record of a signature: text that is put together at compile time, from the same parts on both sides.
+
+use core::marker::PhantomData;
+
+use super::Plain;
+
+/// What follows an entry point's name in the name of its record.
+pub const RECORD_SUFFIX: &str = "__signature";
+
+/// The bytes of all parts.
+pub const fn length(parts: &[&str]) -> usize {
+    let (mut total, mut part) = (0, 0);
+    while part < parts.len() {
+        total += parts[part].len();
+        part += 1;
+    }
+    total
+}
+
+/// All parts behind each other; `N` is their [`length`].
+pub const fn join<const N: usize>(parts: &[&str]) -> [u8; N] {
+    let (mut joined, mut at, mut part) = ([0; N], 0, 0);
+    while part < parts.len() {
+        let bytes = parts[part].as_bytes();
+        let mut byte = 0;
+        while byte < bytes.len() {
+            joined[at] = bytes[byte];
+            (at, byte) = (at + 1, byte + 1);
+        }
+        part += 1;
+    }
+    joined
+}
+
+/// Joined parts as text.
+pub const fn text(bytes: &[u8]) -> &str {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("the parts of a signature are text"),
+    }
+}
+
+/// The name of a plain type, `None` of others: `NameOf::<T>::NAME`, for a `T` that is known.
+///
+/// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
+#[doc(hidden)]
+pub struct NameOf<T: ?Sized>(PhantomData<T>);
+
+impl<T: Plain> NameOf<T> {
+    /// Its name.
+    pub const NAME: Option<&'static str> = Some(T::NAME);
+}
+
+/// What [`NameOf`] falls back to.
+#[doc(hidden)]
+pub trait Unnamed {
+    /// None.
+    const NAME: Option<&'static str> = None;
+}
+
+impl<T: ?Sized> Unnamed for NameOf<T> {}
+
+/// One of the three parts that stand for a type: the first is the plain type's name, the others are then empty.
+#[doc(hidden)]
+pub const fn otherwise(
+    name: Option<&'static str>,
+    first: bool,
+    part: &'static str,
+) -> &'static str {
+    match name {
+        Some(name) if first => name,
+        Some(_) => "",
+        None => part,
+    }
+}
+
+/// A number's digits.
+#[doc(hidden)]
+pub struct Decimal<const N: usize>;
+
+impl<const N: usize> Decimal<N> {
+    const DIGITS: ([u8; 20], usize) = {
+        let (mut digits, mut start, mut rest) = ([b'0'; 20], 20, N);
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break (digits, start);
+            }
+        }
+    };
+    /// As text.
+    pub const TEXT: &'static str = text(Self::DIGITS.0.split_at(Self::DIGITS.1).1);
+}
+
+/// The sizes without the zeros, which have no parameter in PTX, and how many there are.
+#[doc(hidden)]
+pub const fn present<const N: usize>(sizes: &[usize]) -> ([usize; N], usize) {
+    let (mut present, mut count, mut at) = ([0; N], 0, 0);
+    while at < N {
+        if sizes[at] > 0 {
+            present[count] = sizes[at];
+            count += 1;
+        }
+        at += 1;
+    }
+    (present, count)
+}
+
+/// The slice of a safe kernel, for as long as the borrow of `launch`: a free lifetime could be `'static`.
+///
+/// # Safety
+/// As [`core::slice::from_raw_parts`].
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn borrowed<S, T>(launch: &S, first: *const T, len: usize) -> &[T] {
+    let _ = launch;
+    // SAFETY: the caller's promise.
+    unsafe { core::slice::from_raw_parts(first, len) }
+}

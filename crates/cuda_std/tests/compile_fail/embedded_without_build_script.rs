@@ -1,0 +1,3 @@
+cuda_std::embedded_kernels!();
+
+fn main() {}

@@ -1,0 +1,24 @@
+#[path = "../support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+
+use cuda_std::prelude::*;
+use support::{Buffer, Device, Error};
+
+/// # Safety
+/// `y` is as long as `x`.
+#[kernel]
+pub unsafe fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
+    let _ = (a, x, y);
+}
+
+#[deny(unused_must_use)]
+fn main() -> Result<(), Error> {
+    let device = Device::default();
+    let (x, mut y) = (Buffer::<f32>::new(0, 1), Buffer::<f32>::new(0, 1));
+    let saxpy = saxpy::on(&device)?.grid(1);
+    unsafe { saxpy.launch(2.0, &x, &mut y) };
+    saxpy.block(32);
+    saxpy::launch(&saxpy);
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The names and the records of entry points.
+
+use cuda_std::launch::Plain;
+
+use crate::kernels::{
+    Affine, Aligned, Min, Padded, Sum, Wrapped, absent, everything, fold_tree, letters, renamed,
+    safe, saxpy, words,
+};
+use crate::support::{Device, Error};
+
+#[test]
+fn names_are_the_kernels_or_those_of_a_pattern() {
+    assert_eq!(saxpy::<f64>::entry().name, "saxpy_f64");
+    assert_eq!(safe::entry().name, "safe");
+    assert_eq!(renamed::entry().name, "other_name");
+    assert_eq!(fold_tree::<f32, Sum, -4>::entry().name, "summ4_tree_f32");
+    assert_eq!(fold_tree::<f64, Min, 8>::entry().name, "min8_tree_f64");
+    assert_eq!(words::<u32, 4>::entry().name, "words_u32_LANES");
+    assert_eq!(words::<[f32; 2], 8>::entry().name, "words_f32_2_LANES_2");
+    assert_eq!(words::<(u8, [i8; 3]), 3>::entry().name, "words_u8_i8_3_3");
+    assert_eq!(letters::<u8, u16, u32>::entry().name, "letters_u8_u16_u32");
+}
+
+#[test]
+fn records_say_every_parameter() {
+    assert_eq!(
+        saxpy::<f64>::entry().signature,
+        "a: f64, x: &[f64], y: &mut [f64]"
+    );
+    assert_eq!(saxpy::<f64>::entry().parameter_bytes, [8; 5]);
+    assert_eq!(saxpy::<f32>::entry().parameter_bytes, [4, 8, 8, 8, 8]);
+    assert_eq!(
+        fold_tree::<f32, Sum, -4>::entry().signature,
+        "input: &[f32], partials: *mut f64"
+    );
+    assert_eq!(
+        words::<u32, 4>::entry().signature,
+        "value: u32, all: &[[u8;4]]"
+    );
+    assert_eq!(
+        words::<(u8, [i8; 3]), 3>::entry().signature,
+        "value: (u8,[i8;3])(4), all: &[[u8;3]]"
+    );
+    assert_eq!(absent::entry().signature, "");
+    assert_eq!(
+        safe::entry().signature,
+        "n: u32, x: &[f32], y: Out<Affine{gain:f32,bias:[i16;2]}>"
+    );
+    assert_eq!(
+        everything::entry().signature,
+        "parameter_0: (f32,f32)(8), padded: Padded(16), nothing: ()(0), affine: Affine{gain:f32,bias:[i16;2]}, option: Option<&u32>(8), \
+         reference: &[u32;3], text: &str, raw: *const [u8], raw_mut: *mut [u16], pointer: *const i64, pointer_mut: *mut [f32;2], \
+         function: fn(u32,&u8)->u32(8), atomic: &AtomicU32(4), flag: bool(1), type: u8"
+    );
+    assert!(
+        everything::entry().kernels.is_none(),
+        "this package embeds none"
+    );
+}
+
+#[test]
+fn names_of_plain_types_say_their_layout() {
+    assert_eq!(Affine::NAME, "Affine{gain:f32,bias:[i16;2]}");
+    assert_eq!(
+        Aligned::NAME,
+        "Aligned{0:Affine{gain:f32,bias:[i16;2]},1:u64}@16"
+    );
+    assert_eq!(Wrapped::NAME, "Wrapped{0:u64}");
+    assert_eq!(<[[u8; 10]; 1024]>::NAME, "[[u8;10];1024]");
+    assert_eq!(<[Wrapped; 0]>::NAME, "[Wrapped{0:u64};0]");
+    assert_eq!(size_of::<Padded>(), 16);
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_the_targets_error() {
+    let device = Device::default();
+    assert_eq!(absent::on(&device).map(|_| ()).unwrap_err(), Error::Missing);
+}

@@ -1,0 +1,178 @@
+//! How the crate that is compiled names cuda_std.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::Ident;
+
+/// The path, `None` where the crate does not depend on it itself.
+pub(crate) fn path() -> Option<TokenStream> {
+    // Its own tests and examples.
+    if std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == "cuda_std") {
+        return Some(quote! { ::cuda_std });
+    }
+    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+    let name = dependency(&manifest, || workspace_of(&folder))?;
+    let name = Ident::new(&name.replace('-', "_"), Span::call_site());
+    Some(quote! { ::#name })
+}
+
+/// Whether the package's build script embedded its PTX, and the crate root has it. An example of the documentation is a crate of
+/// its own, without.
+pub(crate) fn has_embedded_kernels() -> bool {
+    std::env::var_os("CUDA_STD_KERNELS").is_some()
+        && std::env::var_os("UNSTABLE_RUSTDOC_TEST_PATH").is_none()
+}
+
+/// The text of the manifest of the workspace, the package's own or one above it.
+fn workspace_of(folder: &Path) -> Option<String> {
+    folder.ancestors().find_map(|folder| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+        (manifest.lines())
+            .any(|line| line.trim_start().starts_with("[workspace"))
+            .then_some(manifest)
+    })
+}
+
+/// The name under which the manifest has cuda_std.
+fn dependency(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Option<String> {
+    let own = dependencies(manifest, &["dependencies", "dev-dependencies"]);
+    let is_cuda_std = |dependency: &&Dependency| match &dependency.package {
+        Some(package) => package == "cuda_std",
+        None => dependency.name == "cuda_std",
+    };
+    if let Some(found) = own.iter().find(is_cuda_std) {
+        return Some(found.name.clone());
+    }
+    // The workspace's manifest may have renamed it.
+    let inherited: Vec<_> = own
+        .iter()
+        .filter(|dependency| dependency.inherited)
+        .collect();
+    if inherited.is_empty() {
+        return None;
+    }
+    let shared = workspace()?;
+    let shared = dependencies(&shared, &["dependencies"]);
+    let renamed = shared
+        .iter()
+        .filter(is_cuda_std)
+        .map(|dependency| &dependency.name);
+    let names: Vec<_> = renamed.collect();
+    let found = inherited
+        .iter()
+        .find(|dependency| names.contains(&&dependency.name))?;
+    Some(found.name.clone())
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Dependency {
+    name: String,
+    /// `package = ".."`.
+    package: Option<String>,
+    /// `workspace = true`.
+    inherited: bool,
+}
+
+/// The dependencies in tables whose last or next to last word is one of `tables`, as far as a manifest's usual forms go:
+/// `name = ".."`, `name = { .. }`, `name.key = ..` and `[dependencies.name]`.
+fn dependencies(manifest: &str, tables: &[&str]) -> Vec<Dependency> {
+    let mut found: Vec<Dependency> = Vec::new();
+    let mut table: Vec<String> = Vec::new();
+    for line in manifest.lines() {
+        let line = without_comment(line).trim();
+        if let Some(header) = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
+            table = words(header, '.');
+            continue;
+        }
+        let is_table = |word: Option<&String>| word.is_some_and(|word| tables.contains(&&**word));
+        let inside = match &table[..] {
+            [.., last] if is_table(Some(last)) => None,
+            [.., before, name] if is_table(Some(before)) => Some(name.clone()),
+            _ => continue,
+        };
+        let Some((key, value)) = split_once(line, '=') else {
+            continue;
+        };
+        let mut key = words(key, '.').into_iter();
+        let Some(name) = inside.or_else(|| key.next()) else {
+            continue;
+        };
+        if !found.iter().any(|dependency| dependency.name == name) {
+            let name = name.clone();
+            found.push(Dependency {
+                name,
+                ..Dependency::default()
+            });
+        }
+        let Some(dependency) = found.iter_mut().find(|dependency| dependency.name == name) else {
+            continue;
+        };
+        let value = value.trim();
+        match key.next() {
+            Some(key) => dependency.set(&key, value),
+            None => {
+                let list = value
+                    .strip_prefix('{')
+                    .unwrap_or_default()
+                    .trim_end_matches('}');
+                for pair in words(list, ',') {
+                    if let Some((key, value)) = split_once(&pair, '=') {
+                        dependency.set(key.trim(), value.trim());
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+impl Dependency {
+    fn set(&mut self, key: &str, value: &str) {
+        match key {
+            "package" => self.package = Some(value.trim_matches(['"', '\'']).to_owned()),
+            "workspace" => self.inherited = value == "true",
+            _ => {}
+        }
+    }
+}
+
+/// The parts between separators that stand outside of strings and brackets; of a key, without quotes.
+fn words(text: &str, separator: char) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some((word, after)) = split_once(rest, separator) {
+        words.push(word.trim().trim_matches(['"', '\'']).to_owned());
+        rest = after;
+    }
+    words.push(rest.trim().trim_matches(['"', '\'']).to_owned());
+    words
+}
+
+/// At the first separator outside of strings and brackets.
+fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
+    let (mut quote, mut depth) = (None, 0_i32);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), _) => quote = (open != c).then_some(open),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, _) if c == separator && depth == 0 => {
+                return Some((&text[..at], &text[at + c.len_utf8()..]));
+            }
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn without_comment(line: &str) -> &str {
+    split_once(line, '#').map_or(line, |(before, _)| before)
+}

@@ -1,0 +1,203 @@
+//! The entry points in the device's build.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Ident, ItemFn};
+
+use super::Kernel;
+use super::instances::Instance;
+use super::parameter::{Kind, Parameter};
+
+impl Kernel<'_> {
+    /// The entry point, and the record of its signature.
+    pub(super) fn on_device(&self, instance: &Instance) -> TokenStream {
+        let ItemFn {
+            attrs, vis, sig, ..
+        } = self.function;
+        let (name, lifetimes, predicates) =
+            (&sig.ident, self.lifetimes(), self.lifetime_predicates());
+        let (inputs, body) = (self.entry_inputs(), self.entry_body());
+        let entry = &instance.entry;
+        let exported = if !self.is_generic() && self.options.name.is_none() {
+            quote! { no_mangle }
+        } else {
+            quote! { export_name = #entry }
+        };
+        let bounds = self.launch_bounds();
+        let conditions = self.conditions();
+        let record = self.record(instance);
+        let vis = (!self.is_generic()).then_some(vis);
+        // The body stays a function of its own, with the signature as written: slices are slices in it, and what it may
+        // not do (return a value, say) the compiler checks.
+        let function = quote! {
+            #(#attrs)*
+            #[cfg(target_arch = "nvptx64")]
+            #[unsafe(#exported)]
+            #bounds
+            #[allow(improper_ctypes_definitions)]
+            #vis unsafe extern "ptx-kernel" fn #name #lifetimes (#(#inputs),*) #predicates { #body }
+        };
+        if !self.is_generic() {
+            let record = record.map(|record| {
+                quote! {
+                    #(#conditions)*
+                    #[cfg(target_arch = "nvptx64")]
+                    const _: () = { #record };
+                }
+            });
+            return quote! { #function #record };
+        }
+        let (aliases, checks) = (&instance.aliases, self.checks());
+        let asserted = self.assert_bounds(instance);
+        quote! {
+            #(#conditions)*
+            #[cfg(target_arch = "nvptx64")]
+            const _: () = {
+                #asserted
+                const _: () = {
+                    #aliases
+                    #function
+                    #checks
+                    const _: () = { #record };
+                };
+            };
+        }
+    }
+
+    fn entry_inputs(&self) -> impl Iterator<Item = TokenStream> {
+        self.parameters.iter().map(|parameter| {
+            let (name, ty) = (&parameter.name, parameter.ty);
+            if !parameter.kind.is_pair() {
+                return quote! { #name: #ty };
+            }
+            let (pointer, length) = pair(name);
+            let kind = parameter.kind.pointer();
+            quote! { #pointer: #kind, #length: usize }
+        })
+    }
+
+    fn entry_body(&self) -> TokenStream {
+        let ItemFn { sig, block, .. } = self.function;
+        let (unsafety, inputs) = (&sig.unsafety, &sig.inputs);
+        let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
+        let launch = launch_scope();
+        let no_hidden_slices = no_hidden_slices(&self.parameters);
+        let pairs = self
+            .parameters
+            .iter()
+            .map(|parameter| self.assemble(parameter));
+        let passed = self.parameters.iter().map(|parameter| &parameter.name);
+        let call = if self.is_safe() {
+            quote! { kernel_body(#(#passed),*) }
+        } else {
+            quote! { unsafe { kernel_body(#(#passed),*) } }
+        };
+        quote! {
+            #[inline(always)]
+            #unsafety fn kernel_body #lifetimes (#inputs) #predicates #block
+            #no_hidden_slices
+            // What safe code is given lives no longer than this.
+            #[allow(unused_variables)]
+            let #launch = ();
+            #(#pairs)*
+            #call
+        }
+    }
+
+    /// The whole, from its two parts.
+    fn assemble(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
+        let name = &parameter.name;
+        let (pointer, length) = pair(name);
+        let (path, launch) = (&self.cuda_std, launch_scope());
+        let whole = match &parameter.kind {
+            // In safe code the slice's lifetime must not be free.
+            Kind::Slice { mutable: false, .. } if self.is_safe() => {
+                quote! { unsafe { #path::launch::borrowed(&#launch, #pointer, #length) } }
+            }
+            Kind::Slice { mutable: true, .. } => {
+                quote! { unsafe { ::core::slice::from_raw_parts_mut(#pointer, #length) } }
+            }
+            Kind::Slice { mutable: false, .. } => {
+                quote! { unsafe { ::core::slice::from_raw_parts(#pointer, #length) } }
+            }
+            Kind::RawSlice { mutable: true, .. } => {
+                quote! { ::core::ptr::slice_from_raw_parts_mut(#pointer, #length) }
+            }
+            Kind::RawSlice { mutable: false, .. } => {
+                quote! { ::core::ptr::slice_from_raw_parts(#pointer, #length) }
+            }
+            Kind::Text => quote! {
+                unsafe {
+                    ::core::str::from_utf8_unchecked(::core::slice::from_raw_parts(#pointer, #length))
+                }
+            },
+            Kind::Out { .. } => {
+                quote! { unsafe { #path::Out::new(&#launch, #pointer, #length) } }
+            }
+            Kind::Reference { .. } | Kind::Pointer { .. } | Kind::Value => return None,
+        };
+        Some(quote! { let #name = #whole; })
+    }
+
+    /// The section that tells cuda_builder the bounds of the launches, when there are any.
+    fn launch_bounds(&self) -> Option<TokenStream> {
+        let (threads, blocks) = (self.options.max_threads?, self.options.min_blocks?);
+        let section = format!("cuda_std.launch_bounds.{threads}.{blocks}");
+        Some(quote! { #[unsafe(link_section = #section)] })
+    }
+}
+
+/// The entry's two parameters, under names that no parameter of the kernel has.
+fn pair(name: &Ident) -> (Ident, Ident) {
+    let own = |suffix| format_ident!("{name}_{suffix}", span = Span::mixed_site());
+    (own("pointer"), own("length"))
+}
+
+/// What lives for as long as the entry point.
+fn launch_scope() -> Ident {
+    Ident::new("launch", Span::mixed_site())
+}
+
+/// Fails to compile for the device where an alias hides a slice: the host passes two parameters for one, and the entry would take one.
+///
+/// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
+fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
+    let checks = parameters
+        .iter()
+        .filter(|parameter| !parameter.kind.is_pair())
+        .map(|parameter| {
+            let ty = parameter.ty;
+            let message = format!(
+                "the type of the kernel's parameter `{}` is another name of a slice: write the slice itself (`&[T]`, `*const [T]`), \
+                 for `#[kernel]` makes two parameters of it, pointer and length",
+                parameter.name
+            );
+            quote! { const { ::core::assert!(!KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
+        });
+    quote! {
+        #[allow(dead_code)]
+        struct KernelParameterKind<T>(::core::marker::PhantomData<T>);
+        #[allow(dead_code)]
+        trait KernelParameterIsNoSlice {
+            const IS_SLICE: bool = false;
+        }
+        impl<T> KernelParameterIsNoSlice for KernelParameterKind<T> {}
+        #[allow(dead_code)]
+        impl<T> KernelParameterKind<&[T]> {
+            const IS_SLICE: bool = true;
+        }
+        #[allow(dead_code)]
+        impl<T> KernelParameterKind<*const [T]> {
+            const IS_SLICE: bool = true;
+        }
+        #[allow(dead_code)]
+        impl<T> KernelParameterKind<*mut [T]> {
+            const IS_SLICE: bool = true;
+        }
+        #[allow(dead_code)]
+        impl KernelParameterKind<&str> {
+            const IS_SLICE: bool = true;
+        }
+        #(#checks)*
+    }
+}

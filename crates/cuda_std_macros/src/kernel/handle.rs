@@ -1,0 +1,360 @@
+//! The handle: a type of the kernel's name, whose `launch` has the kernel's signature.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Expr, ExprLit, GenericParam, Ident, Lit, Meta, Result};
+
+use super::parameter::{Kind, Parameter};
+use super::{ImplGenerics, Kernel, fresh, instances, lifetime, of_the_macro};
+
+impl Kernel<'_> {
+    /// Nothing where cuda_std has no known name.
+    pub(super) fn handle(&self) -> Result<Option<TokenStream>> {
+        let Some(path) = &self.cuda_std else {
+            return Ok(None);
+        };
+        let function = self.function;
+        let name = &function.sig.ident;
+        let handle = of_the_macro(name);
+        let ImplGenerics {
+            lifetimes,
+            others,
+            predicates,
+        } = ImplGenerics::of(function);
+        let taken = self.taken_names();
+        let names = |wanted: &str| format_ident!("{}", fresh(wanted, &taken));
+        let (l, f, d) = (names("L"), names("F"), names("D"));
+        let s = lifetime(&fresh("s", &taken));
+
+        let declared = others.iter().map(without_bounds);
+        let arguments: Vec<Ident> = others.iter().map(ident_of).collect();
+        let types = others.iter().filter_map(|parameter| match parameter {
+            GenericParam::Type(parameter) => Some(&parameter.ident),
+            _ => None,
+        });
+        let is_instance = self.is_generic().then(|| {
+            quote! { #handle<#(#arguments),*>: #path::launch::Instance }
+        });
+        let entry = quote! { <#handle<#(#arguments),*> as #path::launch::Instance>::ENTRY };
+        let prepared = |function: TokenStream| {
+            quote! { #handle<#(#arguments,)* #path::launch::Prepared<#s, #function>> }
+        };
+        let (found, own) = (prepared(quote! { #d::Function }), prepared(quote! { #f }));
+
+        let (vis, conditions) = (&function.vis, self.conditions());
+        let documents = self.documents();
+        let usage = self.usage();
+        let launch = self.launch(&entry, &f, is_instance.as_ref());
+        let with = |call: TokenStream| quote! { #handle { prepared: self.prepared.#call, instance: self.instance } };
+        let (grid, block) = (with(quote! { grid(grid) }), with(quote! { block(block) }));
+        let shared_bytes = with(quote! { shared_bytes(shared_bytes) });
+        let (shape, stream) = (
+            with(quote! { with_shape(shape) }),
+            with(quote! { stream(stream) }),
+        );
+        let covering = with(quote! { covering(threads)? });
+        Ok(Some(quote! {
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            #(#documents)*
+            #[doc = #usage]
+            #[must_use = "a kernel starts with `launch`"]
+            #vis struct #handle<#(#declared,)* #l = ()> {
+                prepared: #l,
+                instance: ::core::marker::PhantomData<fn() -> (#(#types,)*)>,
+            }
+
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl<#(#lifetimes,)* #(#others),*> #handle<#(#arguments),*> where #(#predicates,)* {
+                /// Finds the kernel in the device's or the module's PTX, to be launched.
+                ///
+                /// # Errors
+                /// When the PTX has no such kernel, or one with another signature.
+                pub fn on<#s, #d: #path::launch::Target>(target: &#d) -> ::core::result::Result<#found, #d::Error>
+                where #is_instance
+                {
+                    let prepared = #path::launch::Prepared::new(target, #entry)?;
+                    ::core::result::Result::Ok(#handle { prepared, instance: ::core::marker::PhantomData })
+                }
+
+                /// The entry point: its name and its signature.
+                pub fn entry() -> &'static #path::launch::Entry where #is_instance {
+                    #entry
+                }
+            }
+
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #own where #(#predicates,)* {
+                /// The blocks of the launch.
+                #[must_use = "it returns the launch with the grid"]
+                pub fn grid(self, grid: impl ::core::convert::Into<#path::launch::Dim>) -> Self {
+                    #grid
+                }
+
+                /// The threads of a block.
+                #[must_use = "it returns the launch with the block"]
+                pub fn block(self, block: impl ::core::convert::Into<#path::launch::Dim>) -> Self {
+                    #block
+                }
+
+                /// The bytes of dynamic shared memory of a block.
+                #[must_use = "it returns the launch with the shared memory"]
+                pub fn shared_bytes(self, shared_bytes: u32) -> Self {
+                    #shared_bytes
+                }
+
+                /// Grid, block and dynamic shared memory.
+                #[must_use = "it returns the launch with the shape"]
+                pub fn shape(self, shape: #path::launch::Shape) -> Self {
+                    #shape
+                }
+
+                /// The stream of the launch, instead of the device's own.
+                #[must_use = "it returns the launch with the stream"]
+                pub fn stream(self, stream: &#s #f::Stream) -> Self {
+                    #stream
+                }
+
+                /// At least `threads` threads along x, in blocks of a size that suits the device, unless a block was given.
+                ///
+                /// # Errors
+                /// When the device cannot suggest a block, or the grid would have too many.
+                pub fn covering(self, threads: usize) -> ::core::result::Result<Self, #f::Error> {
+                    ::core::result::Result::Ok(#covering)
+                }
+
+                #launch
+            }
+        }))
+    }
+
+    /// The method that starts the kernel.
+    fn launch(
+        &self,
+        entry: &TokenStream,
+        f: &Ident,
+        is_instance: Option<&TokenStream>,
+    ) -> TokenStream {
+        let path = &self.cuda_std;
+        let unsafety = &self.function.sig.unsafety;
+        let shape = Ident::new("shape", Span::mixed_site());
+        let inputs = self
+            .parameters
+            .iter()
+            .map(|parameter| self.input(parameter));
+        let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
+        let contract = self.contract(entry, &quote! { #f::Error }, &shape);
+        let arguments = self.parameters.iter().map(|parameter| {
+            let name = &parameter.name;
+            match parameter.kind {
+                Kind::Value => quote! { #path::launch::Argument::of_value(&#name) },
+                Kind::Reference { .. } | Kind::Pointer { .. } => {
+                    quote! { #path::launch::Argument::of_value(&#name.address) }
+                }
+                _ => quote! {
+                    #path::launch::Argument::of_value(&#name.address),
+                    #path::launch::Argument::of_value(&#name.len)
+                },
+            }
+        });
+        let memory = self.parameters.iter().filter_map(|parameter| {
+            let name = &parameter.name;
+            match parameter.kind {
+                Kind::Value => None,
+                Kind::Pointer { .. } => Some(quote! { #name.memory }),
+                _ => Some(quote! { ::core::option::Option::Some(#name) }),
+            }
+        });
+        let documents = self.launch_documents();
+        let a = self.lifetime_of_memory();
+        quote! {
+            #(#[doc = #documents])*
+            pub #unsafety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
+            where #is_instance
+            {
+                let #shape = self.prepared.shape()?;
+                #(#passed)*
+                #contract
+                // SAFETY: the arguments are the signature's; what they must be beside their types, the caller promises or was checked.
+                unsafe { self.prepared.launch(#entry, #shape, [#(#arguments),*], [#(#memory),*]) }
+            }
+        }
+    }
+
+    /// A parameter of `launch`.
+    fn input(&self, parameter: &Parameter<'_>) -> TokenStream {
+        let path = &self.cuda_std;
+        let (name, ty, span) = (&parameter.name, parameter.ty, parameter.type_span());
+        let a = self.lifetime_of_memory();
+        let trait_of = |mutable: bool| {
+            if mutable {
+                quote! { Write }
+            } else {
+                quote! { Read }
+            }
+        };
+        match &parameter.kind {
+            Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
+                let kind = trait_of(*mutable);
+                quote_spanned! { span => #name: impl #path::launch::#kind<#a, [#element]> }
+            }
+            Kind::Out { element } => {
+                quote_spanned! { span => #name: impl #path::launch::Write<#a, [#element]> }
+            }
+            Kind::Text => quote_spanned! { span => #name: impl #path::launch::Read<#a, [u8]> },
+            Kind::Reference { element } => {
+                quote_spanned! { span => #name: impl #path::launch::Read<#a, [#element]> }
+            }
+            Kind::Pointer { element, mutable } => {
+                let kind = format_ident!("{}Pointer", trait_of(*mutable).to_string());
+                quote_spanned! { span => #name: impl #path::launch::#kind<#a, #element> }
+            }
+            Kind::Value => quote! { #name: #ty },
+        }
+    }
+
+    /// The statement that makes memory of an argument.
+    fn pass(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
+        let (path, name) = (&self.cuda_std, &parameter.name);
+        let (function, of) = match &parameter.kind {
+            Kind::Value => return None,
+            Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => (
+                if *mutable { "write" } else { "read" },
+                quote! { [#element] },
+            ),
+            Kind::Out { element } => ("write", quote! { [#element] }),
+            Kind::Reference { element } => ("read", quote! { [#element] }),
+            Kind::Text => ("read", quote! { [u8] }),
+            Kind::Pointer { element, mutable } => (
+                if *mutable {
+                    "write_pointer"
+                } else {
+                    "read_pointer"
+                },
+                element.to_token_stream(),
+            ),
+        };
+        let function = format_ident!("{function}");
+        Some(quote! { let #name = #path::launch::#function::<#of>(#name); })
+    }
+
+    /// The lifetime for which a launch borrows its memory.
+    fn lifetime_of_memory(&self) -> syn::Lifetime {
+        lifetime(&fresh("a", &self.taken_names()))
+    }
+
+    /// All names that the kernel's generics have.
+    fn taken_names(&self) -> Vec<String> {
+        let generics = &self.function.sig.generics;
+        let lifetimes = generics
+            .lifetimes()
+            .map(|parameter| parameter.lifetime.ident.to_string());
+        let others =
+            instances::parameters(generics).map(|parameter| ident_of(parameter).to_string());
+        lifetimes.chain(others).collect()
+    }
+
+    /// The kernel's own documentation.
+    fn documents(&self) -> impl Iterator<Item = &syn::Attribute> {
+        let attributes = self.function.attrs.iter();
+        attributes.filter(|attribute| {
+            ["doc", "deprecated"]
+                .iter()
+                .any(|name| attribute.path().is_ident(name))
+        })
+    }
+
+    /// The lines of the kernel's documentation.
+    fn lines(&self) -> Vec<String> {
+        let text = |attribute: &syn::Attribute| match &attribute.meta {
+            Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+                Expr::Lit(ExprLit {
+                    lit: Lit::Str(text),
+                    ..
+                }) => Some(text.value()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let texts = self.function.attrs.iter().filter_map(text);
+        texts
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// How the handle is used.
+    fn usage(&self) -> String {
+        let (name, sig) = (&self.function.sig.ident, &self.function.sig);
+        let arguments: Vec<_> = (instances::parameters(&sig.generics))
+            .map(|parameter| ident_of(parameter).to_string())
+            .collect();
+        let turbofish = if arguments.is_empty() {
+            String::new()
+        } else {
+            format!("::<{}>", arguments.join(", "))
+        };
+        let names: Vec<_> = (self.parameters.iter())
+            .map(|parameter| parameter.name.to_string())
+            .collect();
+        let entries: Vec<_> = (self.instances.iter())
+            .map(|instance| format!("`{}`", instance.entry))
+            .collect();
+        format!(
+            "\n\n`{name}{turbofish}::on(&device)?.grid(..).block(..).launch({})` launches it. In the PTX: {}.",
+            names.join(", "),
+            entries.join(", "),
+        )
+    }
+
+    /// The documentation of `launch`.
+    fn launch_documents(&self) -> Vec<String> {
+        let mut documents = vec![
+            format!(
+                " Starts [`{}`](self) and does not wait for it.",
+                self.function.sig.ident
+            ),
+            String::new(),
+            " # Errors".to_owned(),
+            " Without a grid or a block, and when the device refuses the launch.".to_owned(),
+        ];
+        for rule in &self.options.require {
+            documents.push(format!(" Unless `{}`.", rule.text));
+        }
+        if !self.is_safe() {
+            documents.extend([String::new(), " # Safety".to_owned()]);
+            let lines = self.lines();
+            let mut safety: Vec<_> = (lines.iter())
+                .skip_while(|line| line.trim() != "# Safety")
+                .skip(1)
+                .take_while(|line| !line.trim_start().starts_with("# "))
+                .cloned()
+                .collect();
+            if safety.is_empty() {
+                safety.push(" What the kernel asks of its launch and its arguments holds until it has ended.".to_owned());
+            }
+            documents.extend(safety);
+        }
+        documents
+    }
+}
+
+fn ident_of(parameter: &GenericParam) -> Ident {
+    match parameter {
+        GenericParam::Type(parameter) => parameter.ident.clone(),
+        GenericParam::Const(parameter) => parameter.ident.clone(),
+        GenericParam::Lifetime(parameter) => parameter.lifetime.ident.clone(),
+    }
+}
+
+/// `T` and `const N: usize`.
+fn without_bounds(parameter: &GenericParam) -> TokenStream {
+    match parameter {
+        GenericParam::Const(parameter) => {
+            let (ident, ty) = (&parameter.ident, &parameter.ty);
+            quote! { const #ident: #ty }
+        }
+        other => ident_of(other).to_token_stream(),
+    }
+}

@@ -1,0 +1,254 @@
+//! `#[kernel]`: checks the rules of a kernel, and writes its entry points, their records and the handle that launches them.
+
+mod check;
+mod contract;
+mod device;
+mod handle;
+mod instances;
+mod options;
+mod parameter;
+mod record;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{
+    Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, Result, WherePredicate,
+};
+
+use crate::cuda_std;
+use instances::Instance;
+use options::Options;
+use parameter::{Kind, Parameter};
+
+pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let options = Options::parse(arguments)?;
+    let function: ItemFn = syn::parse2(item.clone())
+        .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
+    Kernel::new(&function, options)?.expand()
+}
+
+/// A kernel that keeps the rules.
+struct Kernel<'a> {
+    function: &'a ItemFn,
+    options: Options,
+    parameters: Vec<Parameter<'a>>,
+    instances: Vec<Instance>,
+    /// How the crate names cuda_std. `None` where it has it through another crate and did not say so.
+    cuda_std: Option<TokenStream>,
+}
+
+impl<'a> Kernel<'a> {
+    fn new(function: &'a ItemFn, options: Options) -> Result<Self> {
+        let sig = &function.sig;
+        check::signature(sig)?;
+        let parameters = (sig.inputs.iter().enumerate())
+            .map(|(index, argument)| Parameter::new(index, argument))
+            .collect::<Result<Vec<_>>>()?;
+        if sig.unsafety.is_none() {
+            check::safe(&parameters)?;
+        }
+        let instances = instances::all(sig, &options)?;
+        let cuda_std = match &options.path {
+            Some(path) => Some(path.to_token_stream()),
+            None => cuda_std::path(),
+        };
+        if cuda_std.is_none() && (sig.unsafety.is_none() || !options.require.is_empty()) {
+            return Err(Error::new_spanned(
+                &sig.ident,
+                "this crate has cuda_std through another one: say how it is named, as in `#[kernel(crate = other::cuda_std)]`",
+            ));
+        }
+        Ok(Self {
+            function,
+            options,
+            parameters,
+            instances,
+            cuda_std,
+        })
+    }
+
+    fn expand(&self) -> Result<TokenStream> {
+        let program_of_optix = check::program_of_optix(&self.function.sig.ident);
+        let entries = self.instances.iter().map(|instance| {
+            let (on_host, on_device) = (self.on_host(instance), self.on_device(instance));
+            quote! { #on_host #on_device }
+        });
+        let handle = self.handle()?;
+        Ok(quote! { #program_of_optix #(#entries)* #handle })
+    }
+
+    fn is_generic(&self) -> bool {
+        instances::parameters(&self.function.sig.generics)
+            .next()
+            .is_some()
+    }
+
+    fn is_safe(&self) -> bool {
+        self.function.sig.unsafety.is_none()
+    }
+
+    /// The conditions of the function, which go for all that is made of it.
+    fn conditions(&self) -> Vec<&Attribute> {
+        let attributes = self.function.attrs.iter();
+        attributes
+            .filter(|attribute| attribute.path().is_ident("cfg"))
+            .collect()
+    }
+
+    /// `<'a, 'b: 'a>`.
+    fn lifetimes(&self) -> TokenStream {
+        let lifetimes: Vec<_> = self.function.sig.generics.lifetimes().collect();
+        if lifetimes.is_empty() {
+            return TokenStream::new();
+        }
+        quote! { <#(#lifetimes),*> }
+    }
+
+    /// The conditions on lifetimes alone.
+    fn lifetime_predicates(&self) -> TokenStream {
+        let clause = &self.function.sig.generics.where_clause;
+        let predicates: Vec<_> = (clause.iter().flat_map(|clause| &clause.predicates))
+            .filter(|predicate| matches!(predicate, WherePredicate::Lifetime(_)))
+            .collect();
+        if predicates.is_empty() {
+            return TokenStream::new();
+        }
+        quote! { where #(#predicates),* }
+    }
+
+    /// The tokens of a type where the kernel's lifetimes are unknown: they are `'static` there.
+    fn without_lifetimes(&self, tokens: impl ToTokens) -> TokenStream {
+        let generics = &self.function.sig.generics;
+        crate::tokens::replace(tokens.to_token_stream(), &|is_lifetime, word| {
+            let own = |parameter: &LifetimeParam| parameter.lifetime.ident == *word;
+            (is_lifetime && generics.lifetimes().any(own))
+                .then(|| Ident::new("static", word.span()).to_token_stream())
+        })
+    }
+
+    /// On the host: the function itself; of a generic kernel's instance a copy that is only checked. And the entry's description.
+    fn on_host(&self, instance: &Instance) -> TokenStream {
+        let ItemFn {
+            attrs,
+            vis,
+            sig,
+            block,
+        } = self.function;
+        let (unsafety, name, inputs) = (&sig.unsafety, &sig.ident, &sig.inputs);
+        let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
+        let conditions = self.conditions();
+        let checks = self.checks();
+        let entry = self.entry(instance);
+        if !self.is_generic() {
+            return quote! {
+                #(#attrs)*
+                #[cfg(not(target_arch = "nvptx64"))]
+                #vis #unsafety fn #name #lifetimes (#inputs) #predicates #block
+
+                #(#conditions)*
+                const _: () = { #checks #entry };
+            };
+        }
+        let aliases = &instance.aliases;
+        let bounds = self.assert_bounds(instance);
+        quote! {
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            const _: () = {
+                #bounds
+                const _: () = {
+                    #aliases
+                    #(#attrs)*
+                    #unsafety fn #name #lifetimes (#inputs) #predicates #block
+                    // Used, so that the compiler looks for unused code in its body only.
+                    const _: () = { let _ = #name; };
+                    #checks
+                    #entry
+                };
+            };
+        }
+    }
+
+    /// Fails to compile unless the instance's arguments keep the kernel's bounds.
+    fn assert_bounds(&self, instance: &Instance) -> TokenStream {
+        let generics = &self.function.sig.generics;
+        let (parameters, clause) = (&generics.params, &generics.where_clause);
+        let arguments = &instance.arguments;
+        quote! {
+            fn kernel_bounds<#parameters>() #clause {}
+            const _: () = { let _ = kernel_bounds::<#(#arguments),*>; };
+        }
+    }
+
+    /// Fails to compile, pointing at the type, unless it may be copied byte by byte into the launch. A slice's pointer and length
+    /// always may. In a safe kernel, values and elements must be plain.
+    fn checks(&self) -> TokenStream {
+        let lifetimes = self.lifetimes();
+        let copies = (self.parameters.iter())
+            .filter(|parameter| !parameter.kind.is_pair())
+            .map(|parameter| {
+                let (ty, span) = (parameter.ty, parameter.type_span());
+                quote_spanned! { span => kernel_parameter::<#ty>(); }
+            });
+        let plain = (self.parameters.iter())
+            .filter(|_| self.is_safe())
+            .map(|parameter| {
+                let (path, span) = (&self.cuda_std, parameter.type_span());
+                let ty = match &parameter.kind {
+                    Kind::Slice { element, .. } | Kind::Out { element } => element,
+                    _ => parameter.ty,
+                };
+                quote_spanned! { span => #path::launch::is_plain::<#ty>(); }
+            });
+        quote! {
+            fn kernel_parameter<T: ::core::marker::Copy>() {}
+            fn parameters_are_copy #lifetimes () { #(#copies)* #(#plain)* }
+        }
+    }
+}
+
+/// The parameters of an `impl`: lifetimes, and the others with their bounds.
+struct ImplGenerics<'a> {
+    lifetimes: Vec<LifetimeParam>,
+    others: Vec<GenericParam>,
+    predicates: Vec<&'a WherePredicate>,
+}
+
+impl<'a> ImplGenerics<'a> {
+    fn of(function: &'a ItemFn) -> Self {
+        let generics = &function.sig.generics;
+        // Of the macro, for an `impl` may not use all.
+        let own = |parameter: &LifetimeParam| {
+            let mut parameter = parameter.clone();
+            parameter.lifetime.ident = of_the_macro(&parameter.lifetime.ident);
+            parameter
+        };
+        Self {
+            lifetimes: generics.lifetimes().map(own).collect(),
+            others: instances::parameters(generics).cloned().collect(),
+            predicates: (generics.where_clause.iter())
+                .flat_map(|clause| &clause.predicates)
+                .collect(),
+        }
+    }
+}
+
+/// The same name where it was written, but of the macro: lints look at what the user wrote only.
+fn of_the_macro(name: &Ident) -> Ident {
+    let mut name = name.clone();
+    name.set_span(name.span().resolved_at(Span::call_site()));
+    name
+}
+
+/// A lifetime or an identifier that none of the names is.
+fn fresh(wanted: &str, taken: &[String]) -> String {
+    let mut name = wanted.to_owned();
+    while taken.contains(&name) {
+        name += "_";
+    }
+    name
+}
+
+fn lifetime(name: &str) -> Lifetime {
+    Lifetime::new(&format!("'{name}"), Span::call_site())
+}

@@ -1,0 +1,173 @@
+//! What stands in the brackets of `#[kernel(..)]`.
+
+use proc_macro2::TokenStream;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{
+    Error, Expr, Ident, Lit, LitInt, LitStr, Path, Result, Token, Type, parenthesized, token,
+};
+
+use crate::tokens;
+
+const EXPECTED: &str = "`#[kernel]` takes no arguments but `grid_dim` and `block_dim`, each `1d`, `2d` or `3d`, `max_threads` with `min_blocks`, \
+     each a number of at least 1, `instances(..)`, `name = \"..\"`, `require(..)` and `crate = path`";
+
+#[derive(Default)]
+pub(super) struct Options {
+    pub(super) max_threads: Option<u32>,
+    pub(super) min_blocks: Option<u32>,
+    /// Products of columns, each a list of alternatives. `None` without the option.
+    pub(super) instances: Option<Vec<Vec<Vec<Argument>>>>,
+    pub(super) name: Option<LitStr>,
+    pub(super) require: Vec<Rule>,
+    pub(super) path: Option<Path>,
+}
+
+/// A type or constant argument as written: a path may be either.
+#[derive(Clone)]
+pub(super) enum Argument {
+    Type(Type),
+    Const(Expr),
+}
+
+/// One requirement of the kernel's contract.
+pub(super) struct Rule {
+    pub(super) condition: Expr,
+    pub(super) text: String,
+}
+
+impl Options {
+    pub(super) fn parse(arguments: TokenStream) -> Result<Self> {
+        let all = arguments.clone();
+        let options = Self::parse_list.parse2(arguments)?;
+        if options.max_threads.is_some() != options.min_blocks.is_some() {
+            return Err(Error::new_spanned(all, EXPECTED));
+        }
+        Ok(options)
+    }
+
+    fn parse_list(input: ParseStream<'_>) -> Result<Self> {
+        let mut options = Self::default();
+        let mut seen: Vec<Ident> = Vec::new();
+        while !input.is_empty() {
+            let word =
+                Ident::parse_any(input).map_err(|error| Error::new(error.span(), EXPECTED))?;
+            if seen.contains(&word) {
+                return Err(Error::new(word.span(), format!("`{word}` is given twice")));
+            }
+            options.parse_one(&word, input)?;
+            seen.push(word);
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(options)
+    }
+
+    fn parse_one(&mut self, word: &Ident, input: ParseStream<'_>) -> Result<()> {
+        match &*word.to_string().to_ascii_lowercase() {
+            // rust-cuda's hints on the dimensions change nothing, there and here.
+            "grid_dim" | "block_dim" => {
+                input.parse::<Token![=]>()?;
+                let value: Lit = input.parse()?;
+                let text = quote::quote!(#value).to_string().to_ascii_lowercase();
+                if !["1d", "2d", "3d"].contains(&&*text) {
+                    return Err(Error::new(value.span(), EXPECTED));
+                }
+            }
+            "max_threads" => self.max_threads = Some(number(input)?),
+            "min_blocks" => self.min_blocks = Some(number(input)?),
+            "instances" => {
+                let list;
+                parenthesized!(list in input);
+                let instances = Punctuated::<_, Token![,]>::parse_terminated_with(&list, instance)?;
+                if instances.is_empty() {
+                    return Err(Error::new(
+                        word.span(),
+                        "`instances(..)` names at least one",
+                    ));
+                }
+                self.instances = Some(instances.into_iter().collect());
+            }
+            "name" => {
+                input.parse::<Token![=]>()?;
+                self.name = Some(input.parse()?);
+            }
+            "require" => {
+                let list;
+                parenthesized!(list in input);
+                let rules = Punctuated::<Rule, Token![,]>::parse_terminated(&list)?;
+                self.require = rules.into_iter().collect();
+            }
+            "crate" => {
+                input.parse::<Token![=]>()?;
+                self.path = Some(path(input)?);
+            }
+            _ => return Err(Error::new(word.span(), EXPECTED)),
+        }
+        Ok(())
+    }
+}
+
+/// `= 256`, at least 1.
+fn number(input: ParseStream<'_>) -> Result<u32> {
+    input.parse::<Token![=]>()?;
+    let refuse = |span| Error::new(span, EXPECTED);
+    let literal: LitInt = input.parse().map_err(|error| refuse(error.span()))?;
+    match literal.base10_parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(refuse(literal.span())),
+    }
+}
+
+/// Not a text.
+fn path(input: ParseStream<'_>) -> Result<Path> {
+    let message = "`crate` is followed by a path, as in `crate = other::cuda_std`";
+    (input.call(Path::parse_mod_style)).map_err(|error| Error::new(error.span(), message))
+}
+
+/// `f32`, `f32 | f64` or `(f32 | f64, 4 | 8)`.
+fn instance(input: ParseStream<'_>) -> Result<Vec<Vec<Argument>>> {
+    if !input.peek(token::Paren) {
+        return Ok(vec![alternatives(input)?]);
+    }
+    let columns;
+    parenthesized!(columns in input);
+    let columns = Punctuated::<_, Token![,]>::parse_terminated_with(&columns, alternatives)?;
+    Ok(columns.into_iter().collect())
+}
+
+fn alternatives(input: ParseStream<'_>) -> Result<Vec<Argument>> {
+    Ok(
+        Punctuated::<Argument, Token![|]>::parse_separated_nonempty(input)?
+            .into_iter()
+            .collect(),
+    )
+}
+
+impl Parse for Argument {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let constant = input.peek(Lit) || input.peek(Token![-]) || input.peek(token::Brace);
+        if !constant {
+            return Ok(Argument::Type(input.parse()?));
+        }
+        if let Some(minus) = input.parse::<Option<Token![-]>>()? {
+            let value: Lit = input.parse()?;
+            return Ok(Argument::Const(syn::parse_quote!(#minus #value)));
+        }
+        if input.peek(Lit) {
+            let value: Lit = input.parse()?;
+            return Ok(Argument::Const(syn::parse_quote!(#value)));
+        }
+        Ok(Argument::Const(Expr::Block(input.parse()?)))
+    }
+}
+
+impl Parse for Rule {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let condition: Expr = input.parse()?;
+        let text = tokens::expression(quote::quote!(#condition));
+        Ok(Self { condition, text })
+    }
+}

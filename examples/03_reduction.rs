@@ -1,0 +1,148 @@
+//! A reduction: the sum of a vector.
+//!
+//! Threads fold many values into one in three steps:
+//!
+//! - Each thread sums its share: elements index, index + grid threads, … Neighbouring threads read
+//!   neighbouring elements.
+//! - The block folds its threads' sums in shared memory by a tree: of `active` values the upper
+//!   half is added to the lower one, until one is left. Rounding the half up makes that right for
+//!   every thread count. A barrier at the head of each round.
+//! - The block writes one partial sum. A second launch, of one block, sums the partial sums.
+//!   Launches of one queue run in order, so nobody waits in between.
+//!
+//! The shared array is dynamic: the launch says how many bytes it has, and `require` checks that
+//! they are enough.
+
+use cuda_std::prelude::*;
+
+/// partials\[block\] = the sum of what the block's threads have read.
+///
+/// # Safety
+/// Nobody else writes `partials`. The rest is checked.
+#[kernel(require(
+    partials.len() >= grid.x as usize,
+    shared_bytes as usize >= block.x as usize * size_of::<f32>(),
+    [grid.y, grid.z, block.y, block.z] == [1; 4]
+))]
+pub unsafe fn sum(x: &[f32], partials: *mut f32) {
+    let slots = shared::dynamic_shared_mem::<f32>();
+    let thread = thread::thread_idx_x() as usize;
+    let block = thread::block_dim_x() as usize;
+
+    let threads = thread::grid_dim_x() as usize * block;
+    let mut i = thread::block_idx_x() as usize * block + thread;
+    let mut share = 0.0;
+    while i < x.len() {
+        share += x[i];
+        i += threads;
+    }
+
+    let mut active = block;
+    // SAFETY: a slot for each thread; between two barriers a slot is touched by one thread only.
+    unsafe {
+        slots.add(thread).write(share);
+        while active > 1 {
+            // The writes of the round before come before this round's reads of the upper half.
+            thread::sync_threads();
+            let half = active.div_ceil(2);
+            if thread + half < active {
+                *slots.add(thread) += *slots.add(thread + half);
+            }
+            active = half;
+        }
+        // Slot 0 was last written by thread 0 itself: no barrier.
+        if thread == 0 {
+            partials.add(thread::block_idx_x() as usize).write(*slots);
+        }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::*;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod host {
+    use blockwise::{Device, Result};
+
+    use super::sum;
+    use crate::near::is_near;
+
+    /// Blocks of the first launch.
+    pub const BLOCKS: u32 = 16;
+
+    /// The sum of `x`, in blocks of `threads`.
+    pub fn sum_on(device: &Device, x: &[f32], threads: u32) -> Result<f32> {
+        let x = device.upload(x)?;
+        let mut partials = device.alloc::<f32>(BLOCKS as usize)?;
+        let mut total = device.alloc::<f32>(1)?;
+        let kernel = |blocks: u32| -> Result<_> {
+            let kernel = sum::on(device)?.grid(blocks).block(threads);
+            Ok(kernel.shared_bytes(4 * threads))
+        };
+        // SAFETY: the outputs are borrowed mutably.
+        unsafe {
+            kernel(BLOCKS)?.launch(&x, &mut partials)?;
+            kernel(1)?.launch(&partials, &mut total)?;
+        }
+        Ok(total.to_vec()?[0])
+    }
+
+    /// Compares with the sum in `f64`.
+    pub(super) fn check(x: &[f32], got: f32, threads: u32) {
+        let exact = x.iter().map(|x| f64::from(*x)).sum();
+        let magnitude = x.iter().map(|x| f64::from(x.abs())).sum();
+        // The longest way of an element: its thread's share, then the tree, and both again for the
+        // partial sums.
+        let share = |len: usize, threads: u32| len.div_ceil(threads as usize);
+        let tree = threads.next_power_of_two().ilog2() as usize;
+        let roundings =
+            share(x.len(), BLOCKS * threads) + share(BLOCKS as usize, threads) + 2 * tree;
+        assert!(
+            is_near(got, exact, magnitude, roundings),
+            "{got} for {exact}, {} elements",
+            x.len()
+        );
+    }
+
+    /// Runs the example.
+    pub fn run(device: &Device) -> Result<()> {
+        let x: Vec<f32> = (0..100_000)
+            .map(|i| (0.37 * i as f32).sin() + 0.5)
+            .collect();
+        let sum = sum_on(device, &x, 256)?;
+        check(&x, sum, 256);
+        println!("the sum of {} elements is {sum}", x.len());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blockwise::{Device, Result};
+
+    use super::{BLOCKS, check, sum_on};
+    use crate::test_devices::on_every_device;
+
+    #[test]
+    fn sums_are_right_for_every_length_and_block() -> Result<()> {
+        on_every_device(|device| {
+            for threads in [1, 32, 100, 256] {
+                let grid = (BLOCKS * threads) as usize;
+                let block = threads as usize;
+                for len in [0, 1, block - 1, block, block + 1, 997, grid, 2 * grid + 1] {
+                    let x: Vec<f32> = (0..len).map(|i| (0.37 * i as f32).sin() + 0.5).collect();
+                    check(&x, sum_on(device, &x, threads)?, threads);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_nan_is_not_lost() -> Result<()> {
+        let mut x = [1.0; 300];
+        x[299] = f32::NAN;
+        assert!(sum_on(&Device::checked(), &x, 256)?.is_nan());
+        Ok(())
+    }
+}

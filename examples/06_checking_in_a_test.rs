@@ -1,0 +1,162 @@
+//! Checking in a test: what a GPU does not say.
+//!
+//! [`Device::checked()`](blockwise::Device::checked) is the emulator with every detector on. A
+//! launch there fails on a race, a read of memory that nobody wrote, an access out of bounds, a
+//! barrier that only some threads reach; the error names the kernel's Rust line. A test needs no
+//! GPU for it: `cargo test` is the check.
+//!
+//! Here: a kernel that reverses each block's elements through shared memory, and its twin without
+//! the barrier. On a GPU the twin is often right, and sometimes not.
+
+use cuda_std::prelude::*;
+
+/// Threads of a block, and elements that one block reverses.
+pub const THREADS: usize = 256;
+
+/// Reverses the elements of each block: the last block may have fewer.
+///
+/// # Safety
+/// Nobody else writes `y`. The rest is checked.
+#[kernel(require(
+    x.len() == y.len(),
+    block.x as usize == THREADS,
+    grid.x as usize * THREADS >= x.len(),
+    [grid.y, grid.z, block.y, block.z] == [1; 4]
+))]
+pub unsafe fn reverse_blocks(x: &[u32], y: *mut u32) {
+    let tile = shared_array![u32; THREADS];
+    let thread = thread::thread_idx_x() as usize;
+    let first = thread::block_idx_x() as usize * THREADS;
+    let count = x.len().saturating_sub(first).min(THREADS);
+    if thread < count {
+        // SAFETY: a slot for each thread.
+        unsafe { tile.add(thread).write(x[first + thread]) };
+    }
+    // Every thread's write of its slot comes before the read of that slot by the thread at the
+    // other end.
+    thread::sync_threads();
+    if thread < count {
+        // SAFETY: the slot was written before the barrier; only this thread has this element.
+        unsafe { y.add(first + thread).write(*tile.add(count - 1 - thread)) };
+    }
+}
+
+/// The mistake.
+pub mod broken {
+    use super::*;
+
+    /// [`reverse_blocks`](super::reverse_blocks()) with races, for whole blocks.
+    ///
+    /// # Safety
+    /// None: that is the point.
+    #[kernel(require(
+        x.len() == y.len(),
+        block.x as usize == THREADS,
+        grid.x as usize * THREADS == x.len(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    ))]
+    pub unsafe fn reverse_without_barrier(x: &[u32], y: *mut u32) {
+        let tile = shared_array![u32; THREADS];
+        let thread = thread::thread_idx_x() as usize;
+        let first = thread::block_idx_x() as usize * THREADS;
+        // SAFETY: a slot for each thread.
+        unsafe { tile.add(thread).write(x[first + thread]) }; // the write
+        // The mistake: no barrier here.
+        // SAFETY: none. Another thread writes that slot, earlier or later.
+        unsafe { y.add(first + thread).write(*tile.add(THREADS - 1 - thread)) }; // the read
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::*;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod host {
+    use blockwise::{Device, Result};
+
+    use super::broken::reverse_without_barrier;
+    use super::{THREADS, reverse_blocks};
+
+    /// Reverses the elements of each block.
+    pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
+        let (x, mut y) = (device.upload(x)?, device.alloc::<u32>(x.len())?);
+        let kernel = reverse_blocks::on(device)?
+            .block(THREADS as u32)
+            .covering(x.len())?;
+        // SAFETY: `y` is borrowed mutably.
+        unsafe { kernel.launch(&x, &mut y)? };
+        y.to_vec()
+    }
+
+    /// The same on the host.
+    pub(super) fn reference(x: &[u32]) -> Vec<u32> {
+        let blocks = x.chunks(THREADS);
+        blocks
+            .flat_map(|block| block.iter().rev().copied())
+            .collect()
+    }
+
+    /// Launches the twin without the barrier under all detectors.
+    ///
+    /// # Errors
+    /// The race.
+    pub fn reverse_with_races() -> Result<()> {
+        let device = Device::checked();
+        let (x, mut y) = (device.upload(&[7; THREADS])?, device.alloc::<u32>(THREADS)?);
+        let kernel = reverse_without_barrier::on(&device)?
+            .grid(1)
+            .block(THREADS as u32);
+        // SAFETY: on the emulator a race harms nothing but its result.
+        unsafe { kernel.launch(&x, &mut y) }
+    }
+
+    /// Runs the example.
+    pub fn run(device: &Device) -> Result<()> {
+        let x: Vec<u32> = (0..1_000).collect();
+        assert_eq!(reverse_on(device, &x)?, reference(&x));
+        println!(
+            "with the barrier: {} elements reversed in blocks of {THREADS}",
+            x.len()
+        );
+
+        println!("without it, under the detectors:");
+        let race = reverse_with_races().expect_err("a race").to_string();
+        // What and where; the whole report shows both sides of each race in the source.
+        let short = |line: &&str| line.contains("Error: ") || line.contains("-->");
+        race.lines()
+            .filter(short)
+            .for_each(|line| println!("{line}"));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blockwise::Result;
+
+    use super::{THREADS, reference, reverse_on, reverse_with_races};
+    use crate::test_devices::on_every_device;
+
+    #[test]
+    fn each_block_is_reversed() -> Result<()> {
+        on_every_device(|device| {
+            for len in [0, 1, THREADS - 1, THREADS, THREADS + 1, 997, 5 * THREADS] {
+                let x: Vec<u32> = (0..len as u32).collect();
+                assert_eq!(reverse_on(device, &x)?, reference(&x), "{len} elements");
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn the_missing_barrier_is_reported_with_its_lines() {
+        let report = reverse_with_races().unwrap_err().to_string();
+        assert!(report.contains("race"), "{report}");
+        let source = include_str!("06_checking_in_a_test.rs");
+        for mark in ["// the write", "// the read"] {
+            let line = source.lines().position(|line| line.ends_with(mark));
+            let place = format!("06_checking_in_a_test.rs:{}", 1 + line.unwrap());
+            assert!(report.contains(&place), "{place} is not in:\n{report}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Builds this crate for the device, and embeds the PTX.
+
+fn main() {
+    cuda_builder::embed().finish();
+}

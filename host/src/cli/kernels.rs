@@ -1,0 +1,44 @@
+//! The PTX of this project's kernels: embedded in the program, or the user's own in its place.
+
+use std::path::PathBuf;
+
+use blockwise::{Device, PtxFile, PtxSource};
+use kernels::KERNELS;
+
+use super::failure::Failure;
+use super::{Global, report};
+
+/// The file or folder with the user's own PTX, where `--ptx` names none.
+const VARIABLE: &str = "BLOCKWISE_PTX_DIR";
+
+impl Global {
+    /// Where the user's own PTX is, if there is any.
+    fn replacement(&self) -> Option<PtxSource> {
+        let from_environment = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
+        let path = (self.ptx.clone()).or_else(|| from_environment().map(PathBuf::from))?;
+        Some(PtxSource::at(path))
+    }
+
+    /// The device, with the user's own kernels instead of the embedded ones, if there are any.
+    pub(super) fn with_kernels(&self, device: Device) -> Result<Device, Failure> {
+        if let Some(source) = self.replacement() {
+            let file = source.select(KERNELS.package, device.properties())?;
+            report::note(&format!("kernels from {}", file.origin));
+            // SAFETY: whoever runs the program named this PTX, and so vouches that it is the kernels'. Signatures are compared.
+            unsafe { device.replace_kernels(KERNELS.package, file) };
+        }
+        Ok(device)
+    }
+
+    /// The kernels' PTX that a device of [`with_kernels`](Self::with_kernels) runs, for tools that read it.
+    pub(super) fn ptx(&self, device: &Device) -> Result<PtxFile, Failure> {
+        let file = device.kernels_file(&KERNELS)?;
+        Ok(match self.replacement() {
+            Some(_) => file,
+            None => PtxFile {
+                origin: format!("embedded:{}.sm_{}.ptx", KERNELS.package, file.target),
+                ..file
+            },
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! `blockwise init`: kernels in a project that exists.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+use serde_json::json;
+use toml_edit::DocumentMut;
+
+use super::checkout::Checkout;
+use super::{BUILD_SCRIPT, Failure, KERNELS, Report, TESTS, create, filled, items, manifest};
+
+#[derive(Args)]
+pub(in crate::cli) struct Arguments {
+    /// The folder of the package, which must have a library
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// The Blockwise checkout that the project uses; the one that this command was built from, when it is not given
+    #[arg(long, value_name = "CHECKOUT")]
+    source: Option<PathBuf>,
+}
+
+/// What is to be written; nothing is until all of it is known.
+struct Plan {
+    /// New contents of files that are there.
+    changed: Vec<(PathBuf, String)>,
+    created: Vec<(PathBuf, String)>,
+    /// For the user, a line each.
+    changes: Vec<String>,
+}
+
+pub(in crate::cli) fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    let checkout = Checkout::find(arguments.source.as_deref())?;
+    let folder = &arguments.folder;
+    let plan = Plan::of(folder, &checkout)?;
+    for (path, text) in &plan.created {
+        create(path, text)?;
+    }
+    for (path, text) in &plan.changed {
+        fs::write(path, text)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+    }
+    let mut text = plan.changes.join("\n");
+    text += "\n\ncargo test     runs the new kernel under the emulator's detectors";
+    text.extend(super::missing_tools());
+    Ok(Report::new(
+        text,
+        json!({ "folder": folder, "blockwise": checkout.path(), "changes": plan.changes }),
+    ))
+}
+
+impl Plan {
+    fn of(folder: &Path, checkout: &Checkout) -> Result<Self, Failure> {
+        let path = folder.join("Cargo.toml");
+        let mut package = read(&path)?;
+        let entry = |table: &str, key: &str| {
+            let value = package.get(table)?.get(key)?.as_str()?;
+            Some(value.to_owned())
+        };
+        let name = entry("package", "name");
+        let name = name.ok_or_else(|| {
+            Failure::new(format!("{} is no package's manifest", path.display()))
+                .hint("name the folder of the package that the kernels go into")
+        })?;
+        let library = folder.join(entry("lib", "path").unwrap_or("src/lib.rs".to_owned()));
+        let crate_name = entry("lib", "name").unwrap_or(name.clone());
+        refuse_build_script(folder, entry("package", "build"))?;
+        let kernels = library.with_file_name("kernels.rs");
+        let test = folder.join("tests/kernels.rs");
+        for file in [&kernels, &kernels.with_extension("").join("mod.rs")] {
+            if file.exists() {
+                return Err(Failure::new(format!("{} is there already", file.display()))
+                    .hint("the example kernel would be in its place; move it"));
+            }
+        }
+
+        let change = |document: &mut DocumentMut, edit: Edit, path: &Path| {
+            edit(document, &name, checkout)
+                .map_err(|problem| Failure::new(format!("{}: {problem}", path.display())))
+        };
+        let mut plan = Plan {
+            changed: Vec::new(),
+            created: Vec::new(),
+            changes: Vec::new(),
+        };
+        let root = workspace_root(&path)?;
+        let mut changes = change(&mut package, manifest::add_kernels, &path)?;
+        if same(&root, &path) {
+            changes.extend(change(&mut package, add_to_root, &path)?);
+        } else {
+            let mut document = read(&root)?;
+            let changes = change(&mut document, add_to_root, &root)?;
+            plan.note(&root, &changes);
+            plan.changed.push((root, document.to_string()));
+        }
+        plan.note(&path, &changes);
+        plan.changed.push((path, package.to_string()));
+
+        plan.edit_library(&library)?;
+        plan.create(folder.join("build.rs"), BUILD_SCRIPT.to_owned());
+        plan.create(kernels, KERNELS.to_owned());
+        if !test.exists() {
+            plan.create(test, filled(TESTS, &crate_name, checkout));
+        }
+        Ok(plan)
+    }
+
+    fn edit_library(&mut self, path: &Path) -> Result<(), Failure> {
+        let text = fs::read_to_string(path).map_err(|error| {
+            Failure::new(format!("{}: {error}", path.display()))
+                .hint("kernels belong to a library: the device's build has no `main`")
+        })?;
+        let Some((changed, host_only)) = items::with_kernels(&text) else {
+            self.changes.push(format!(
+                "{}: not changed, add by hand\n  #![cfg_attr(target_arch = \"nvptx64\", no_std)]\n  pub mod kernels;\n  \
+                 cuda_std::embedded_kernels!();\n  and #[cfg(not(target_arch = \"nvptx64\"))] in front of every other item",
+                path.display()
+            ));
+            return Ok(());
+        };
+        let mut changes = vec![
+            "#![cfg_attr(target_arch = \"nvptx64\", no_std)]".to_owned(),
+            "pub mod kernels;".to_owned(),
+            "cuda_std::embedded_kernels!();".to_owned(),
+        ];
+        if host_only > 0 {
+            changes.push(format!(
+                "#[cfg(not(target_arch = \"nvptx64\"))] in front of what was there, {host_only} times: it is for the host"
+            ));
+        }
+        self.note(path, &changes);
+        self.changed.push((path.to_owned(), changed));
+        Ok(())
+    }
+
+    fn create(&mut self, path: PathBuf, text: String) {
+        self.changes.push(format!("{}: new", path.display()));
+        self.created.push((path, text));
+    }
+
+    fn note(&mut self, path: &Path, changes: &[String]) {
+        if !changes.is_empty() {
+            let lines: String = changes
+                .iter()
+                .map(|change| format!("\n  {change}"))
+                .collect();
+            self.changes.push(format!("{}:{lines}", path.display()));
+        }
+    }
+}
+
+type Edit = fn(&mut DocumentMut, &str, &Checkout) -> Result<Vec<String>, String>;
+
+fn add_to_root(
+    document: &mut DocumentMut,
+    _: &str,
+    checkout: &Checkout,
+) -> Result<Vec<String>, String> {
+    manifest::add_to_root(document, checkout)
+}
+
+fn read(path: &Path) -> Result<DocumentMut, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::new(format!("{}: {error}", path.display()))
+            .hint("`blockwise new DIR` makes a project")
+    })?;
+    text.parse()
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// What one build script does cannot be put into another one by a program.
+fn refuse_build_script(folder: &Path, named: Option<String>) -> Result<(), Failure> {
+    let script = folder.join(named.as_deref().unwrap_or("build.rs"));
+    if named.is_none() && !script.exists() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{} is there already", script.display())).hint(
+        "add to it `cuda_builder::embed().finish();`, to Cargo.toml `[build-dependencies] cuda_builder`, `[dependencies] cuda_std` and, \
+         for the host, `blockwise`, to the library `cuda_std::embedded_kernels!();` as in a project that `blockwise new` makes. \
+         `links` only if the script does nothing for the device",
+    ))
+}
+
+/// The manifest of the workspace that the package belongs to: its own, if it is in none.
+fn workspace_root(manifest: &Path) -> Result<PathBuf, Failure> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "locate-project",
+            "--workspace",
+            "--message-format=plain",
+            "--manifest-path",
+        ])
+        .arg(manifest)
+        .output()
+        .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::new(message.trim().trim_start_matches("error: ")));
+    }
+    Ok(PathBuf::from(
+        String::from_utf8_lossy(&output.stdout).trim(),
+    ))
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok() == other.canonicalize().ok()
+}

@@ -1,0 +1,238 @@
+//! Changes of manifests that leave everything else as it is: comments, blank lines, order.
+
+use toml_edit::{DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
+
+use super::checkout::Checkout;
+
+/// The key of what only the host uses, as it stands in a manifest.
+const HOST: &str = "'cfg(not(target_arch = \"nvptx64\"))'";
+
+/// Why a manifest cannot be changed.
+type Obstacle = String;
+
+/// Adds what a package with kernels of its own needs. Returns what was changed, a line each.
+pub(super) fn add_kernels(
+    manifest: &mut DocumentMut,
+    name: &str,
+    checkout: &Checkout,
+) -> Result<Vec<String>, Obstacle> {
+    let mut changes = Vec::new();
+    let package = table(manifest, &["package"])?;
+    if !package.contains_key("links") {
+        let links = format!("{}_kernels", super::name::in_code(name));
+        changes.push(format!(
+            "[package] links = \"{links}\": by this name the device's build passes over build.rs"
+        ));
+        package.insert("links", value(links));
+    }
+    let moved = move_dependencies(manifest)?;
+    if !moved.is_empty() {
+        changes.push(format!(
+            "[dependencies] is [target.{HOST}.dependencies] now ({}): a dependency of the device's build must need no `std`",
+            moved.join(", ")
+        ));
+    }
+    let mut std = dependency(checkout, "cuda_std");
+    std.insert("default-features", false.into());
+    let mut runtime = dependency(checkout, "blockwise");
+    runtime.insert("features", Value::from_iter(["cuda", "emulator"]));
+    let builder = dependency(checkout, "cuda_builder");
+    let host = ["target", HOST, "dependencies"];
+    for (path, name, dependency) in [
+        (&["dependencies"][..], "cuda_std", std),
+        (&host, "blockwise", runtime),
+        (&["build-dependencies"], "cuda_builder", builder),
+    ] {
+        let table = table(manifest, path)?;
+        if !table.contains_key(name) {
+            table.insert(name, value(dependency));
+            changes.push(format!("[{}] {name}", path.join(".")));
+        }
+    }
+    Ok(changes)
+}
+
+/// Adds what only the root manifest of a workspace can say.
+pub(super) fn add_to_root(
+    root: &mut DocumentMut,
+    checkout: &Checkout,
+) -> Result<Vec<String>, Obstacle> {
+    let mut changes = Vec::new();
+    for (package, settings) in [
+        (
+            "ptx_emulator",
+            &[("opt-level", 2), ("codegen-units", 1)][..],
+        ),
+        ("cuda_builder", &[("opt-level", 2)]),
+    ] {
+        let path = ["profile", "dev", "package", package];
+        let table = table(root, &path)?;
+        if table.is_empty() {
+            for (key, number) in settings {
+                table.insert(key, value(*number));
+            }
+            changes.push(format!(
+                "[{}]: optimised, so that tests are quick",
+                path.join(".")
+            ));
+        }
+    }
+    let patch = table(root, &["patch", "crates-io"])?;
+    let name = "find_cuda_helper";
+    if !patch.contains_key(name) {
+        patch.insert(name, value(dependency(checkout, name)));
+        changes.push(format!(
+            "[patch.crates-io] {name}: GPUs are used without a CUDA toolkit"
+        ));
+    }
+    Ok(changes)
+}
+
+/// Makes all dependencies those of the host; their comments go with them. Returns their names.
+fn move_dependencies(manifest: &mut DocumentMut) -> Result<Vec<String>, Obstacle> {
+    let names = |table: &dyn TableLike| -> Vec<String> {
+        table.iter().map(|(name, _)| name.to_owned()).collect()
+    };
+    let own = |name: &String| name == "cuda_std";
+    let old = manifest.get("dependencies").and_then(Item::as_table_like);
+    let moved = old.map(names).unwrap_or_default();
+    if moved.iter().all(own) {
+        return Ok(Vec::new());
+    }
+    let Some(old) = manifest.remove("dependencies") else {
+        return Ok(Vec::new());
+    };
+    let path = ["target", HOST];
+    let parent = table_or_parent(manifest, &path, path.len() + 1)?;
+    let entries = match parent.get_mut("dependencies") {
+        None => {
+            parent.insert("dependencies", old);
+            return Ok(moved);
+        }
+        Some(entries) => entries,
+    };
+    let (Some(entries), Ok(old)) = (entries.as_table_like_mut(), old.into_table()) else {
+        return Err(obstacle(&["target", HOST, "dependencies"]));
+    };
+    for (name, dependency) in old {
+        entries.insert(&name, dependency);
+    }
+    Ok(moved)
+}
+
+fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
+    let mut table = InlineTable::new();
+    let path = format!("{}/crates/{name}", checkout.path());
+    table.insert("path", path.into());
+    table
+}
+
+/// The table at this place; it is made if need be, with a blank line before it.
+fn table<'a>(
+    document: &'a mut DocumentMut,
+    path: &[&str],
+) -> Result<&'a mut dyn TableLike, Obstacle> {
+    table_or_parent(document, path, path.len())
+}
+
+/// As [`table`]; of the new tables, those from this depth on have a header of their own.
+fn table_or_parent<'a>(
+    document: &'a mut DocumentMut,
+    path: &[&str],
+    headers: usize,
+) -> Result<&'a mut dyn TableLike, Obstacle> {
+    // Tables are written in the order of their positions, which count the headers. What has none follows its neighbour: the new
+    // `[dependencies]` those that were there.
+    let end = document.to_string().lines().count();
+    let position = isize::try_from(end)
+        .ok()
+        .filter(|_| path != ["dependencies"]);
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for (at, name) in path.iter().enumerate() {
+        let key: Key = name.parse().map_err(|_| obstacle(path))?;
+        let item = table.entry_format(&key).or_insert_with(|| {
+            let mut new = Table::new();
+            new.set_implicit(at + 1 < headers);
+            new.set_position(position);
+            new.decor_mut().set_prefix("\n");
+            Item::Table(new)
+        });
+        table = item.as_table_like_mut().ok_or_else(|| obstacle(path))?;
+    }
+    Ok(table)
+}
+
+fn obstacle(path: &[&str]) -> Obstacle {
+    format!("`{}` is no table", path.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn edited(text: &str) -> (String, Vec<String>) {
+        let mut manifest: DocumentMut = text.parse().unwrap();
+        let checkout = Checkout::find(None).unwrap();
+        let mut changes = add_kernels(&mut manifest, "wave-tool", &checkout).unwrap();
+        changes.extend(add_to_root(&mut manifest, &checkout).unwrap());
+        let text = manifest.to_string().replace(checkout.path(), "…");
+        (text, changes)
+    }
+
+    #[test]
+    fn comments_and_blank_lines_stay() {
+        let (text, changes) = edited(
+            "# A tool.\n[package]\nname = \"wave-tool\" # its name\n\n# Its version.\nversion = \"0.1.0\"\n\n\
+             # What it uses.\n[dependencies]\n# For input.\nserde = \"1\" # any\n\n[dependencies.rand]\nversion = \"0.9\"\n\n\n\
+             # Builds.\n[build-dependencies]\ncc = \"1\"\n\n[profile.dev.package.ptx_emulator]\nopt-level = 3\n\n# The end.\n",
+        );
+        assert_eq!(
+            text,
+            "# A tool.\n[package]\nname = \"wave-tool\" # its name\n\n# Its version.\nversion = \"0.1.0\"\nlinks = \"wave_tool_kernels\"\n\n\
+             # What it uses.\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n# For input.\nserde = \"1\" # any\n\
+             blockwise = { path = \"…/crates/blockwise\", features = [\"cuda\", \"emulator\"] }\n\n\
+             [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies.rand]\nversion = \"0.9\"\n\n\
+             [dependencies]\ncuda_std = { path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
+             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { path = \"…/crates/cuda_builder\" }\n\n\
+             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.cuda_builder]\nopt-level = 2\n\n\
+             [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
+        );
+        assert_eq!(changes.len(), 7, "{changes:#?}");
+        // A second time there is nothing left to do.
+        assert_eq!(
+            edited(&text.replace('…', "/checkout")).1,
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn what_is_there_already_is_used() {
+        let (text, changes) = edited(
+            "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlinks = \"mine\"\n[dependencies]\nlibc = \"1\"\n\
+             [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\nlog = \"1\"\n[patch.crates-io]\nlog = { path = \"x\" }\n",
+        );
+        assert!(
+            text.contains("links = \"mine\"") && !text.contains("wave_tool"),
+            "{text}"
+        );
+        assert!(
+            text.contains(".dependencies]\nlog = \"1\"\nlibc = \"1\"\nblockwise = "),
+            "{text}"
+        );
+        assert!(
+            text.contains("log = { path = \"x\" }\nfind_cuda_helper = "),
+            "{text}"
+        );
+        assert!(
+            changes.iter().any(|change| change.contains("(libc)")),
+            "{changes:#?}"
+        );
+        let mut odd: DocumentMut = "package = 3".parse().unwrap();
+        let checkout = Checkout::find(None).unwrap();
+        assert_eq!(
+            add_kernels(&mut odd, "a", &checkout),
+            Err("`package` is no table".to_owned())
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! Compiles the kernels and embeds their PTX in the program.
+
+fn main() {
+    cuda_builder::embed().finish();
+}

@@ -1,0 +1,33 @@
+//! Launches by kernels' handles, on every device that is there: signatures are compared, buffers on several streams stay in order,
+//! graphs replay, views keep to themselves, and what cannot be right is refused.
+
+mod checked;
+mod foreign;
+mod graphs;
+mod signatures;
+mod streams;
+mod structs;
+mod views;
+
+use blockwise::{Device, DeviceKind, Module};
+use blockwise_tests::devices::devices;
+use blockwise_tests::ptx::{file, load};
+
+/// Every device, with the kernels of `device_api`.
+fn benches() -> Vec<(&'static Device, Module)> {
+    let with_kernels = |device| (device, kernels_of("device_api", device));
+    devices().iter().map(with_kernels).collect()
+}
+
+fn kernels_of(stem: &str, device: &Device) -> Module {
+    let file = file(stem, device.properties().compute_capability);
+    load(&file, device).unwrap()
+}
+
+/// So many on a GPU, where what is wrong depends on time; fewer on the emulator, where it does not.
+fn rounds(device: &Device, on_gpu: u32) -> u32 {
+    match device.properties().kind {
+        DeviceKind::Cuda => on_gpu,
+        _ => on_gpu.min(20),
+    }
+}

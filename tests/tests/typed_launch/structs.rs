@@ -1,0 +1,80 @@
+//! Structs by `#[derive(Plain)]`: by value, and as elements.
+
+use blockwise::{Error, Plain};
+use device_api::{Particle, Step, Vec3, moved};
+
+use super::benches;
+
+fn particles(count: u16) -> Vec<Particle> {
+    let particle = |i: u16| Particle {
+        position: Vec3 {
+            x: f32::from(i),
+            y: -0.5 * f32::from(i),
+            z: 1e3,
+        },
+        kind: i % 3,
+        charge: i as i16 - 40,
+        moves: u64::from(i) << 40 | 7,
+    };
+    (0..count).map(particle).collect()
+}
+
+const STEP: Step = Step {
+    by: Vec3 {
+        x: 0.25,
+        y: 1.0,
+        z: -2.0,
+    },
+    kind: 2,
+};
+
+#[test]
+fn structs_are_parameters_and_elements() {
+    for (device, module) in benches() {
+        for count in [1, 100, 1000] {
+            let before = particles(count);
+            let input = device.upload(&before).unwrap();
+            let mut output = device.filled::<Particle>(before.len(), 0xFF).unwrap();
+            let kernel = moved::on(&module).unwrap().grid(3).block(40);
+            kernel.launch(STEP, &input, &mut output).unwrap();
+            let expected: Vec<_> = before.iter().map(|&before| STEP.of(before)).collect();
+            assert_eq!(output.to_vec().unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn a_struct_is_known_by_its_fields() {
+    let vector = "Vec3{x:f32,y:f32,z:f32}";
+    assert_eq!(Vec3::NAME, vector);
+    assert_eq!(Step::NAME, format!("Step{{by:{vector},kind:u32}}"));
+    assert_eq!(
+        moved::entry().signature,
+        format!(
+            "step: {}, before: &[{element}], after: Out<{element}>",
+            Step::NAME,
+            element = Particle::NAME
+        )
+    );
+    assert_eq!(moved::entry().parameter_bytes, [16, 8, 8, 8, 8]);
+}
+
+/// Another order of a struct's fields is another signature, though all sizes are the same.
+#[test]
+fn a_struct_with_other_fields_is_refused() {
+    let text = blockwise_tests::ptx::file("device_api", (8, 0)).text;
+    let bytes = |text: &str| {
+        let bytes: Vec<_> = text.bytes().map(|byte| byte.to_string()).collect();
+        bytes.join(", ")
+    };
+    let (own, other) = (bytes("kind:u16,charge:i16"), bytes("charge:i16,kind:u16"));
+    let changed = text.replace(&own, &other);
+    assert_ne!(changed, text);
+    for (device, _) in benches() {
+        // SAFETY: nothing is launched.
+        let module = unsafe { device.load_ptx(&changed, "other fields") }.unwrap();
+        let error = moved::on(&module).err().expect("another signature");
+        assert!(matches!(error, Error::Signature { .. }), "{error}");
+        assert!(error.to_string().contains("parameter 2"), "{error}");
+    }
+}
