@@ -23,7 +23,7 @@ pub const LANES: usize = 32;
 #[kernel(require(
     x.len() == y.len(),
     partials.len() * LANES == grid.x as usize * block.x as usize,
-    block.x as usize % LANES == 0,
+    block.x.is_multiple_of(LANES as u32),
     [grid.y, grid.z, block.y, block.z] == [1; 4]
 ))]
 pub unsafe fn dot(x: &[f32], y: &[f32], partials: *mut f32) {
@@ -131,7 +131,7 @@ mod tests {
         let kernel = dot::on(&device)?.grid(2).block(48);
         // SAFETY: `partials` is borrowed mutably.
         let error = unsafe { kernel.launch(&x, &x, &mut partials) }.unwrap_err();
-        assert!(error.to_string().contains("% LANES == 0"), "{error}");
+        assert!(error.to_string().contains("is_multiple_of"), "{error}");
         Ok(())
     }
 }

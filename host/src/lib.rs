@@ -3,7 +3,7 @@
 //! - [`cli`] parses the command line; one file a command. Everything else is free of it:
 //! - [`io`] reads and writes arrays and recordings.
 //! - [`demo`] runs the tutorials' experiments, [`plot`] draws them.
-//! - [`bench`] times kernels on a GPU and searches faster policies, [`profile`] counts on the emulator what they cost.
+//! - [`mod@bench`] times kernels on a GPU and searches faster policies, [`profile`] counts on the emulator what they cost.
 
 pub mod bench;
 pub mod cli;

@@ -16,6 +16,7 @@ mod check;
 mod demo;
 mod doctor;
 mod gpu;
+mod new;
 mod pitfalls;
 mod proof;
 mod setup;
@@ -51,6 +52,8 @@ enum Command {
         )]
         arch: Vec<NvvmArch>,
     },
+    /// Make a project of your own that uses this checkout
+    New(blockwise_new::New),
     /// Install what is missing on this machine
     Setup,
     /// Show the tools found, what is missing, and the commands that fix it
@@ -99,6 +102,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::BuildPtx { arch } => build_ptx::run(&arch),
+        Command::New(arguments) => new::run(&arguments),
         Command::Setup => setup::run(),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),

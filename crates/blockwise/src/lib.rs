@@ -55,6 +55,10 @@ pub use ptx_emulator::Limits as EmulatorLimits;
 #[cfg(feature = "emulator")]
 pub use ptx_emulator::CheckOptions;
 
+/// What a launch costs: [`Device::take_profiles`].
+#[cfg(feature = "emulator")]
+pub use ptx_emulator::metrics::Profile;
+
 /// What nearly every host program needs: `use blockwise::prelude::*;`
 pub mod prelude {
     pub use crate::{Buffer, Device, DeviceChoice, Dim, Plain, Shape, Stream};

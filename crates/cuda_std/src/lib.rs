@@ -21,6 +21,27 @@
 //! }
 //! ```
 //!
+//! The kernel's signature is its launch: on the host, `add::on(&device)?.grid(4).block(256).launch(&a, &b, &mut c)` takes buffers of
+//! those types in that order, on any runtime that implements [`launch::Target`] (the crate `blockwise` does).
+//!
+//! A kernel that needs no `unsafe` writes through [`Out`]. A generic kernel lists its instances:
+//!
+//! ```
+//! use core::ops::{Add, Mul};
+//! use cuda_std::prelude::*;
+//!
+//! /// y = a x + y
+//! #[kernel(instances(f32, f64), require(x.len() == y.len()))]
+//! pub fn saxpy<T: Plain + Add<Output = T> + Mul<Output = T>>(a: T, x: &[T], mut y: Out<T>) {
+//!     for (i, y) in y.mine() {
+//!         *y = a * x[i] + *y;
+//!     }
+//! }
+//! # fn main() {
+//! # assert_eq!(saxpy::<f64>::entry().name, "saxpy_f64");
+//! # }
+//! ```
+//!
 //! The crate also builds for the host, for documentation, editors and shared constants. There every device function
 //! panics when called and says so; arithmetic ([`GpuFloat`]) and atomics work on both.
 

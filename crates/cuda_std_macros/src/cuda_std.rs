@@ -176,3 +176,82 @@ fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
 fn without_comment(line: &str) -> &str {
     split_once(line, '#').map_or(line, |(before, _)| before)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::dependency;
+
+    #[track_caller]
+    fn check(manifest: &str, expected: Option<&str>) {
+        let workspace = || {
+            Some("[workspace.dependencies]\ngpu = { package = \"cuda_std\", version = \"0.2\" }\ncuda_std = \"0.2\"".to_owned())
+        };
+        assert_eq!(dependency(manifest, workspace).as_deref(), expected);
+    }
+
+    #[test]
+    fn a_dependency_is_found_in_every_usual_form() {
+        check("[dependencies]\ncuda_std = \"0.2\"", Some("cuda_std"));
+        check(
+            "[dependencies]\ncuda_std.workspace = true",
+            Some("cuda_std"),
+        );
+        check(
+            "[dependencies]\n cuda_std = { path = \"..\" } # the device's",
+            Some("cuda_std"),
+        );
+        check(
+            "[dependencies.cuda_std]\nversion = \"0.2\"",
+            Some("cuda_std"),
+        );
+        check("[dev-dependencies]\ncuda_std = \"0.2\"", Some("cuda_std"));
+        check(
+            "[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\ncuda_std = \"0.2\"",
+            Some("cuda_std"),
+        );
+        check(
+            "[target.x.dependencies.cuda_std]\nversion = \"0.2\"",
+            Some("cuda_std"),
+        );
+    }
+
+    #[test]
+    fn a_renamed_dependency_is_found() {
+        check(
+            "[dependencies]\ndevice = { version = \"0.2\", package = \"cuda_std\" }",
+            Some("device"),
+        );
+        check(
+            "[dependencies]\nmy-gpu = { features = [\"a\", \"b\"], package = 'cuda_std' }",
+            Some("my-gpu"),
+        );
+        check(
+            "[dependencies.device]\npackage = \"cuda_std\"",
+            Some("device"),
+        );
+        check(
+            "[dependencies]\ndevice.package = \"cuda_std\"\ndevice.path = \"..\"",
+            Some("device"),
+        );
+        check("[dependencies]\ngpu.workspace = true", Some("gpu"));
+        check(
+            "[dependencies]\nother = \"1\"\ngpu = { workspace = true }",
+            Some("gpu"),
+        );
+    }
+
+    #[test]
+    fn what_is_something_else_is_not_found() {
+        check("[dependencies]\nserde = \"1\"", None);
+        check("[dependencies]\nserde.workspace = true", None);
+        check("[dependencies]\n# cuda_std = \"0.2\"", None);
+        check("[build-dependencies]\ncuda_std = \"0.2\"", None);
+        check("[package]\nname = \"cuda_std\"", None);
+        check("[features]\ncuda_std = []", None);
+        check("[dependencies]\ncuda_std = { package = \"another\" }", None);
+        check(
+            "[dependencies]\nserde = { version = \"1\", features = [\"cuda_std\"] }",
+            None,
+        );
+    }
+}

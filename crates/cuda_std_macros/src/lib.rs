@@ -1,10 +1,11 @@
-//! Attribute macros of `cuda_std`: [`kernel`], [`address_space`], [`gpu_only`] and [`externally_visible`]. Use them through that crate.
+//! Macros of `cuda_std`: [`kernel`], [`Plain`], [`address_space`], [`gpu_only`] and [`externally_visible`]. Use them through that crate.
 
 mod address_space;
 mod cuda_std;
 mod externally_visible;
 mod gpu_only;
 mod kernel;
+mod paste;
 mod plain;
 mod tokens;
 
@@ -12,15 +13,36 @@ use proc_macro::TokenStream;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
-/// On the device the function gets PTX's calling convention and its own name as the entry's name; a slice parameter
-/// `&[T]` or `&mut [T]` becomes two entry parameters, pointer and length in elements, as `cust::launch!` passes them. On the
-/// host it stays an ordinary function.
+/// On the device the function gets PTX's calling convention; a slice becomes two parameters, pointer and length in elements. On the
+/// host it stays an ordinary function, and a type of the same name launches it: `saxpy::on(&device)?.grid(4).block(256).launch(..)`.
+/// The launch has the kernel's signature and is `unsafe` if the kernel is. No other type, module or trait beside the kernel can have
+/// its name.
 ///
-/// A kernel is an `unsafe fn` (a launch can't be checked by the compiler), returns nothing, is no method, has no generics, and its
-/// parameters are slices or `Copy` types. Each rule broken is a compile error that says so.
+/// | parameter | argument of `launch` |
+/// | --- | --- |
+/// | `&[T]`, `*const [T]`; `&T`, which needs one element; `&str` | memory to read: `&buffer`, a view |
+/// | `&mut [T]`, `*mut [T]`, `Out<T>` | memory to write: `&mut buffer`, a mutable view |
+/// | `*const T`, `*mut T` | the same, or a `DevicePointer` |
+/// | anything else, which is `Copy` | the value |
 ///
-/// `#[kernel(max_threads = 256, min_blocks = 2)]` is CUDA's `__launch_bounds__(256, 2)`: a launch has at most that many threads in a
-/// block, and the assembler leaves registers for that many blocks on a multiprocessor. A larger block is refused by the driver.
+/// A kernel returns nothing and is no method. Each broken rule is a compile error that says so.
+///
+/// # Safe kernels
+/// A kernel without `unsafe` takes slices `&[T]`, outputs `Out<T>` and values, all of plain types (`Plain`). Its launch is safe.
+///
+/// # Options, separated by commas
+/// - `instances(f32, f64)`: the entry points of a generic kernel, here `saxpy_f32` and `saxpy_f64`. Several parameters take
+///   `instances((f32, 4), (f64, 8))`; `(f32 | f64, Sum | Min)` is all four pairs. The body is compiled for each instance on its own, with
+///   `T` a plain alias: `shared_array![T; N]` works in it, and an associated type is written `<T as Trait>::Name`.
+/// - `name = "{O}_tree_{T}"`: names by a pattern. A parameter stands for the last segment of its argument, a type's in lower case.
+/// - `require(x.len() == y.len(), block.x % 32 == 0)`: what a launch must keep beside the types; a launch that does not is an error that
+///   says so. Slices and pointers have `.len()`; values are themselves; `grid` and `block` have `.x`, `.y` and `.z`; `shared_bytes` is the
+///   dynamic shared memory. A rule on a bare `DevicePointer` is not checked.
+/// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most that many threads in a block, and the
+///   assembler leaves registers for that many blocks on a multiprocessor. The driver refuses a larger block.
+/// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A renamed dependency is found. Without
+///   either there is no launch, only the kernel.
+/// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(arguments.into(), item.into())
@@ -30,8 +52,8 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Places a static in an address space of the GPU: `#[address_space(shared)]` or `#[address_space(constant)]`.
 ///
-/// `shared`: one copy for each running block, never initialised whatever the initialiser says. `constant`: read-only for
-/// kernels; the host may set it between launches.
+/// `shared`: one copy for each running block, never initialised whatever the initialiser says. So it is a `static mut`, or of
+/// `MaybeUninit`. `constant`: read-only for kernels; the host may set it between launches.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(arguments.into(), item.into())
@@ -64,4 +86,11 @@ pub fn plain(item: TokenStream) -> TokenStream {
     plain::expand(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
+}
+
+/// Makes one identifier of each `[<part part>]`: for cuda_std's own functions, whose names are operation, ordering, type and scope.
+#[doc(hidden)]
+#[proc_macro]
+pub fn paste(tokens: TokenStream) -> TokenStream {
+    paste::expand(tokens.into()).into()
 }

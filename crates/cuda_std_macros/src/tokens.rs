@@ -13,7 +13,7 @@ pub(crate) fn expression(tokens: TokenStream) -> String {
 pub(crate) fn of_type(tokens: TokenStream) -> String {
     let mut writer = Writer::new("");
     writer.write(tokens);
-    writer.text
+    writer.text.replace("for<>", "").replace("<>", "")
 }
 
 struct Writer {
@@ -58,8 +58,11 @@ impl Writer {
                     let mut operator = String::from(punct.as_char());
                     let mut spacing = punct.spacing();
                     if operator == "'" {
-                        // A lifetime.
+                        // A lifetime, and the comma of a list.
                         tokens.next();
+                        tokens.next_if(
+                            |next| matches!(next, TokenTree::Punct(next) if next.as_char() == ','),
+                        );
                         continue;
                     }
                     while spacing == Spacing::Joint
@@ -71,7 +74,15 @@ impl Writer {
                         spacing = next.spacing();
                         tokens.next();
                     }
-                    self.operator(&operator);
+                    let of_macro = operator == "!"
+                        && self.last == Last::Operand
+                        && matches!(tokens.peek(), Some(TokenTree::Group(_)));
+                    if of_macro {
+                        self.text += "!";
+                        self.last = Last::Prefix;
+                    } else {
+                        self.operator(&operator);
+                    }
                 }
             }
         }
@@ -89,12 +100,19 @@ impl Writer {
         {
             self.text += self.space;
         }
+        let inner = if delimiter == Delimiter::Brace {
+            self.space
+        } else {
+            ""
+        };
         self.text += open;
+        self.text += inner;
         let generics = std::mem::take(&mut self.generics);
         self.last = Last::Nothing;
         self.write(content);
         self.generics = generics;
         self.last = Last::Operand;
+        self.text += inner;
         self.text += close;
     }
 
@@ -112,10 +130,9 @@ impl Writer {
             Last::Nothing | Last::Prefix => {}
         }
         self.text += word;
-        self.last = if matches!(word, "mut" | "const" | "dyn") && self.space.is_empty() {
-            Last::Operand
-        } else {
-            Last::Operand
+        self.last = match word {
+            "if" | "else" | "match" | "in" | "as" => Last::Operator,
+            _ => Last::Operand,
         };
     }
 
@@ -235,4 +252,74 @@ pub(crate) fn find(tokens: TokenStream, name: &str) -> Option<Span> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{expression, find, of_type, replace, static_lifetime};
+    use proc_macro2::TokenStream;
+
+    fn tokens(text: &str) -> TokenStream {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn expressions_are_spaced_as_a_person_writes_them() {
+        for text in [
+            "x.len() == y.len()",
+            "block.x % 32 == 0",
+            "!x.is_empty() && n > -1",
+            "(a + b) * 2 <= c",
+            "a as usize * N == x.len()",
+            "fits(&x, n, *p)",
+            "[1, 2].contains(&n)",
+            "core::mem::size_of::<f32>() == 4",
+            "Policy::of::<T, 4>().rows == 1",
+            "matches!(n, 1 | 2)",
+            "(1..=4).contains(&n)",
+            "a && !b || c",
+            "x >> 2 != y << 1",
+            "if a { b } else { c }",
+        ] {
+            assert_eq!(expression(tokens(&text.replace(' ', "  "))), text);
+        }
+    }
+
+    #[test]
+    fn types_have_no_spaces_and_no_lifetimes() {
+        for (text, expected) in [
+            ("Option < & 'a u32 >", "Option<&u32>"),
+            ("Pair<'a, T>", "Pair<T>"),
+            ("Borrowed<'_>", "Borrowed"),
+            ("for<'a> fn(&'a u8)", "fn(&u8)"),
+            ("(f32, f32)", "(f32,f32)"),
+            ("& mut [f32; 2 * N]", "&mut[f32;2*N]"),
+            ("* const T", "*const T"),
+            ("fn(u32, & u8) -> u32", "fn(u32,&u8)->u32"),
+            ("a::B<C, { N + 1 }>", "a::B<C,{N+1}>"),
+            ("Vec<Vec<f32>>", "Vec<Vec<f32>>"),
+            ("&dyn Shape", "&dyn Shape"),
+        ] {
+            assert_eq!(of_type(tokens(text)), expected);
+        }
+    }
+
+    #[test]
+    fn words_are_found_unless_they_are_fields() {
+        assert!(find(tokens("grid.x > 1"), "grid").is_some());
+        assert!(find(tokens("f(&[grid.x])"), "grid").is_some());
+        assert!(find(tokens("x.grid > 1"), "grid").is_none());
+        assert!(find(tokens("n > 1"), "grid").is_none());
+    }
+
+    #[test]
+    fn lifetimes_are_told_from_words() {
+        assert!(static_lifetime(tokens("Out<'static, f32>")).is_some());
+        assert!(static_lifetime(tokens("Out<'a, f32>")).is_none());
+        let replaced = replace(tokens("Pair<'a, a>"), &|is_lifetime, word| {
+            (is_lifetime && word == "a").then(|| tokens("b"))
+        });
+        assert_eq!(of_type(replaced.clone()), "Pair<a>");
+        assert!(replaced.to_string().contains("'b"));
+    }
 }

@@ -100,7 +100,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             .collect();
         Search {
             work: work([rows, inner, cols], &ways),
-            place: "crates/blockwise_ops/src/matmul.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
+            place: "crates/blockwise_ops/src/matmul/plan.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
         }
     };
     shapes(sizes).into_iter().map(search).collect()

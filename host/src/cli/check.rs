@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// What to look for; bad accesses (mem) and bad barriers (sync) are always looked for
     #[arg(long, value_delimiter = ',', default_value = "race,init,mem,sync")]
     tool: Vec<Tool>,
-    /// Run so many other orders of the threads too
+    /// Run in N other orders of the threads too
     #[arg(long, value_name = "N", default_value_t = 0)]
     schedules: u32,
     /// The first order's seed; the others count up from it

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Which outputs, as in numpy.convolve
     #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
     mode: ConvMode,
-    /// The kernel; without it, what is fastest for so many samples and taps
+    /// The kernel; without it, the fastest for these numbers of samples and taps
     #[arg(long, value_parser = names(ConvKernel::ALL))]
     kernel: Option<ConvKernel>,
     #[command(flatten)]

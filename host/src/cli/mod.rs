@@ -84,9 +84,9 @@ enum Command {
     /// Time other kernels, threads, blocks and tiles on a GPU, and say which would be faster there
     Tune(tune::Arguments),
     /// Make a project of one's own: one crate for host and device, with a kernel, its test and its bench
-    New(new::Arguments),
+    New(blockwise_new::New),
     /// Add a kernel, its build and its test to a project that exists
-    Init(new::InitArguments),
+    Init(blockwise_new::Init),
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure

@@ -39,7 +39,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The particle after the step: what [`moved`](moved()) does with each, and what the host expects.
+    /// The particle after the step: what [`moved`] does with each, and what the host expects.
     pub fn of(self, mut particle: Particle) -> Particle {
         if u32::from(particle.kind) == self.kind {
             particle.position.x += self.by.x;

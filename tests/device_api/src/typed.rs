@@ -1,5 +1,7 @@
 //! Kernels with safe launches.
 
+use core::ops::{AddAssign, Mul};
+
 use cuda_std::prelude::*;
 
 /// `out[i] = value`; any launch.
@@ -18,14 +20,10 @@ pub fn count_other_than(input: &[u32], expected: u32, mut wrong: Out<'_, u32>) {
     }
 }
 
-/// `y[i] = a · x[i] + y[i]`; any launch.
+/// `y[i] += a · x[i]`; any launch.
 #[kernel(instances(f32, f64), require(x.len() == y.len()))]
-pub fn axpy<T: Plain + core::ops::Mul<Output = T> + core::ops::Add<Output = T>>(
-    a: T,
-    x: &[T],
-    mut y: Out<'_, T>,
-) {
+pub fn axpy<T: Plain + Mul<Output = T> + AddAssign>(a: T, x: &[T], mut y: Out<'_, T>) {
     for (i, y) in y.mine() {
-        *y = a * x[i] + *y;
+        *y += a * x[i];
     }
 }

@@ -8,7 +8,7 @@ use cuda_std::launch::KernelsFile;
 /// Environment variable with the one folder to look for PTX in.
 pub const FOLDER_VARIABLE: &str = "BLOCKWISE_PTX_DIR";
 
-/// Loads what [`file`] found into a device.
+/// Loads what [`file()`] found into a device.
 ///
 /// # Errors
 /// When the device refuses it.

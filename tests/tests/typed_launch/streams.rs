@@ -5,9 +5,13 @@ use device_api::{axpy, count_other_than, stamped};
 
 use super::{benches, rounds};
 
-/// Enough for a launch to last while the next one is started, and for less on the emulator.
+/// Blocks so few that launches of several streams fit on a GPU side by side: only their order keeps them apart.
+const GRID: u32 = 4;
+const BLOCK: u32 = 256;
+
+/// Elements for many rounds of each thread on a GPU, and for one on the emulator.
 fn len(device: &Device) -> usize {
-    rounds(device, 1 << 20) as usize * 4
+    rounds(device, 1 << 12) as usize * 50
 }
 
 #[test]
@@ -46,7 +50,6 @@ fn two_readers_and_a_writer_by_turns() {
             for (wrong, other) in wrong.iter_mut().zip([1, 2]) {
                 let read = count_other_than::on(&module).unwrap();
                 let read = read.stream(&streams[(turn + other) % 3]);
-                let read = read.covering(len).unwrap();
                 read.launch(&data, round, wrong).unwrap();
             }
         }
@@ -97,10 +100,32 @@ fn memory_is_freed_behind_its_last_use() {
                 .launch(round, &mut data)
                 .unwrap();
             let read = count_other_than::on(&module).unwrap().stream(reading);
-            let read = read.covering(len).unwrap();
             read.launch(&data, round, &mut wrong).unwrap();
         }
         none(&wrong);
+    }
+}
+
+#[test]
+fn several_host_threads_launch_with_one_input() {
+    for (device, module) in benches() {
+        let len = len(device);
+        let x = device.upload(&vec![1.0_f64; len]).unwrap();
+        let repeated = || {
+            let stream = device.stream().unwrap();
+            let mut y = device.upload(&vec![0.0_f64; len]).unwrap();
+            let kernel = axpy::<f64>::on(&module).unwrap().stream(&stream);
+            for _ in 0..rounds(device, 500) {
+                kernel.launch(2.0, &x, &mut y).unwrap();
+            }
+            let expected = 2.0 * f64::from(rounds(device, 500));
+            assert!(y.to_vec().unwrap().iter().all(|&y| y == expected));
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(repeated);
+            }
+        });
     }
 }
 

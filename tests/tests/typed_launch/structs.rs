@@ -73,7 +73,7 @@ fn a_struct_with_other_fields_is_refused() {
     for (device, _) in benches() {
         // SAFETY: nothing is launched.
         let module = unsafe { device.load_ptx(&changed, "other fields") }.unwrap();
-        let error = moved::on(&module).err().expect("another signature");
+        let error = moved::on(&module).expect_err("another signature");
         assert!(matches!(error, Error::Signature { .. }), "{error}");
         assert!(error.to_string().contains("parameter 2"), "{error}");
     }

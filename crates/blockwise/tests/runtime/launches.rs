@@ -267,7 +267,7 @@ fn a_suggested_block_can_be_launched() {
         let threads = function.suggested_block(0).expect("an answer");
         let most = device.properties().max_threads_per_block;
         assert!(
-            threads % 32 == 0 && (32..=most).contains(&threads),
+            threads.is_multiple_of(32) && (32..=most).contains(&threads),
             "{threads}"
         );
     }

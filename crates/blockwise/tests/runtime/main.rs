@@ -3,3 +3,4 @@
 mod common;
 mod device;
 mod launches;
+mod light;

@@ -19,7 +19,7 @@
     allow(unused_variables, reason = "nothing is done there")
 )]
 
-use pastey::paste;
+use cuda_std_macros::paste;
 
 #[cfg(target_arch = "nvptx64")]
 use super::word::Word;

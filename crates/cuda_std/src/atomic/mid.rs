@@ -12,7 +12,7 @@
 
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use pastey::paste;
+use cuda_std_macros::paste;
 
 use super::intrinsics;
 

@@ -12,7 +12,7 @@ use core::cell::UnsafeCell;
 pub use core::sync::atomic::Ordering;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use pastey::paste;
+use cuda_std_macros::paste;
 
 macro_rules! atomic_float {
     ($name:ident, $t:ident, $width:literal, $atomic:ident, $scope:ident $(, $unsafe:ident)?) => { paste! {

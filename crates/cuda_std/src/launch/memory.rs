@@ -18,7 +18,7 @@ pub struct Memory<'a> {
 }
 
 impl Memory<'static> {
-    /// A place holder.
+    /// A placeholder.
     pub(super) const NONE: Self = Self {
         address: 0,
         len: 0,

@@ -1,5 +1,6 @@
 //! A function with the shape of its launch: what a kernel's handle holds.
 
+use std::fmt;
 use std::ptr;
 
 use super::{Argument, Dim, Entry, Function, Memory, Refusal, Shape, Target};
@@ -8,7 +9,6 @@ use super::{Argument, Dim, Entry, Function, Memory, Refusal, Shape, Target};
 const MAX_BLOCKS: u64 = i32::MAX as u64;
 
 /// A function of a device with the shape of its launch. Kernels' handles hold it and have its methods.
-#[derive(Clone, Debug)]
 pub struct Prepared<'s, F: Function> {
     // Private: a handle that holds another kernel's function would launch it with its own arguments.
     entry: &'static Entry,
@@ -48,21 +48,21 @@ impl<'s, F: Function> Prepared<'s, F> {
         &self.function
     }
 
-    /// The same with so many blocks.
+    /// Sets the blocks.
     #[must_use]
     pub fn grid(self, grid: impl Into<Dim>) -> Self {
         let grid = Some(grid.into());
         Self { grid, ..self }
     }
 
-    /// The same with blocks of so many threads.
+    /// Sets the threads of a block.
     #[must_use]
     pub fn block(self, block: impl Into<Dim>) -> Self {
         let block = Some(block.into());
         Self { block, ..self }
     }
 
-    /// The same with so many bytes of dynamic shared memory.
+    /// Sets the bytes of dynamic shared memory of a block.
     #[must_use]
     pub fn shared_bytes(self, shared_bytes: u32) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl<'s, F: Function> Prepared<'s, F> {
         }
     }
 
-    /// The same with this grid, block and dynamic shared memory.
+    /// Sets grid, block and dynamic shared memory.
     #[must_use]
     pub fn with_shape(self, shape: Shape) -> Self {
         Self {
@@ -82,14 +82,14 @@ impl<'s, F: Function> Prepared<'s, F> {
         }
     }
 
-    /// The same on this stream instead of the device's own.
+    /// Sets the stream, instead of the device's own.
     #[must_use]
     pub fn stream(self, stream: &'s F::Stream) -> Self {
         let stream = Some(stream);
         Self { stream, ..self }
     }
 
-    /// The same with at least `threads` threads along x: in blocks of a size that suits the device, unless a block was given.
+    /// Sets a grid of at least `threads` threads along x, in blocks of a size that suits the device unless a block was set.
     ///
     /// # Errors
     /// When the device cannot suggest a block, or the grid would have too many blocks.
@@ -98,7 +98,7 @@ impl<'s, F: Function> Prepared<'s, F> {
             Some(block) => block,
             None => Dim::from(self.function.suggested_block(self.shared_bytes)?),
         };
-        // A grid without blocks cannot be launched; a kernel that covers nothing does nothing in one.
+        // A grid without blocks cannot be launched. To cover no thread, one block does nothing.
         let blocks = (threads as u64).div_ceil(u64::from(block.x.max(1))).max(1);
         if blocks > MAX_BLOCKS {
             return Err(F::Error::from(Refusal {
@@ -117,7 +117,7 @@ impl<'s, F: Function> Prepared<'s, F> {
     /// The shape of the launch.
     ///
     /// # Errors
-    /// A grid or a block that was not given.
+    /// When the grid or the block was not set.
     pub fn shape(&self) -> Result<Shape, Refusal> {
         let missing = |rule| Refusal {
             kernel: self.entry.name,
@@ -173,5 +173,25 @@ impl<'s, F: Function> Prepared<'s, F> {
             self.function
                 .launch(self.stream, shape, &arguments[..passed], &named[..count])
         }
+    }
+}
+
+impl<F: Function> Clone for Prepared<'_, F> {
+    fn clone(&self) -> Self {
+        Self {
+            function: self.function.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<F: Function> fmt::Debug for Prepared<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch")
+            .field("kernel", &self.entry.name)
+            .field("grid", &self.grid)
+            .field("block", &self.block)
+            .field("shared_bytes", &self.shared_bytes)
+            .finish_non_exhaustive()
     }
 }

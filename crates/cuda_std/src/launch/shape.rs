@@ -31,6 +31,26 @@ impl From<(u32, u32, u32)> for Dim {
     }
 }
 
+/// `block == 256`: along x, and 1 along y and z.
+impl PartialEq<u32> for Dim {
+    fn eq(&self, x: &u32) -> bool {
+        *self == Self::from(*x)
+    }
+}
+
+/// `block == (16, 16)`: along x and y, and 1 along z.
+impl PartialEq<(u32, u32)> for Dim {
+    fn eq(&self, extents: &(u32, u32)) -> bool {
+        *self == Self::from(*extents)
+    }
+}
+
+impl PartialEq<(u32, u32, u32)> for Dim {
+    fn eq(&self, extents: &(u32, u32, u32)) -> bool {
+        *self == Self::from(*extents)
+    }
+}
+
 impl From<[u32; 3]> for Dim {
     fn from([x, y, z]: [u32; 3]) -> Self {
         Self { x, y, z }
@@ -70,7 +90,7 @@ impl Shape {
         }
     }
 
-    /// The same with so many bytes of dynamic shared memory.
+    /// The same shape with this many bytes of dynamic shared memory.
     #[must_use]
     pub fn shared(self, shared_bytes: u32) -> Self {
         Self {

@@ -50,7 +50,7 @@ pub unsafe trait Instance {
 ///
 /// # Safety
 /// [`function`](Self::function) finds an entry point whose parameters have the entry's sizes, in PTX that does what the kernel
-/// says; [`launch`](Self::launch) keeps every memory alive, and its uses in order, until the kernel has ended.
+/// says; [`Function::launch`] keeps every memory alive, and its uses in order, until the kernel has ended.
 pub unsafe trait Target {
     /// A function of the device, ready to be launched.
     type Function: Function<Stream = Self::Stream, Error = Self::Error>;

@@ -81,7 +81,28 @@ pub unsafe fn lifetimes<'a>(x: &'a [f32], y: Option<&'a u32>) {
     let _ = (x, y);
 }
 
+/// Old.
+#[kernel(instances(f32), require(x.len() > 1))]
+#[deprecated]
+pub fn old<T: Plain>(x: &[T]) {
+    let _ = x;
+}
+
+/// Old, too.
+#[kernel]
+#[deprecated]
+pub fn older(x: &[f32]) {
+    let _ = x;
+}
+
 fn main() {
+    /// In a function.
+    #[kernel(instances((f32, 4)))]
+    fn inner<T: Plain, const N: usize>(x: &[[T; N]]) {
+        let _ = x;
+    }
+    let _ = inner::<f32, 4>::entry();
+
     let _ = (private::copy::<f32>::entry(), private::numbers::<f32>::entry());
     let _ = private::Pair { x: 1.0, y: 2.0 };
 }

@@ -29,7 +29,7 @@ fn values_and_slices() {
     ];
     assert_eq!(seen.arguments, bytes(&expected));
     assert_eq!(seen.memory, [(0x100, 3, false), (0x200, 3, true)]);
-    // A buffer that may be written may be read.
+    // SAFETY: nothing runs. A buffer that may be written may be read.
     unsafe { launch.launch(2.5, &mut y, &mut Buffer::new(0x300, 3)) }.unwrap();
     assert_eq!(device.last().memory, [(0x200, 3, false), (0x300, 3, true)]);
 }

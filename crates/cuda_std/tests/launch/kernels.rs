@@ -33,7 +33,7 @@ impl Op for Min {}
 pub unsafe fn saxpy<T: Number>(a: T, x: &[T], y: &mut [T]) {
     let i = thread::index_1d() as usize;
     if i < x.len() {
-        y[i] = a * x[i] + y[i];
+        y[i] = y[i] + a * x[i] + y[i];
     }
 }
 

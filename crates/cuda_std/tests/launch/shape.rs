@@ -14,6 +14,8 @@ fn dimensions_come_from_numbers_pairs_triples_and_arrays() {
     assert_eq!(Dim::from([4, 3, 2]), dim(4, 3, 2));
     assert_eq!(<[u32; 3]>::from(dim(4, 3, 2)), [4, 3, 2]);
     assert_eq!(dim(4, 3, 2).to_string(), "4 x 3 x 2");
+    assert!(dim(4, 1, 1) == 4 && dim(4, 3, 1) == (4, 3) && dim(4, 3, 2) == (4, 3, 2));
+    assert!(dim(4, 2, 1) != 4 && dim(4, 1, 2) != 4 && dim(4, 3, 2) != (4, 3));
 }
 
 #[test]
@@ -80,10 +82,8 @@ fn covering_rounds_up() {
         shape(found().block(1).covering(i32::MAX as usize)),
         Shape::new(i32::MAX as u32, 1)
     );
-    let refused = found()
-        .block(1)
+    let refused = (found().block(1))
         .covering(i32::MAX as usize + 1)
-        .map(|_| ())
         .unwrap_err();
     assert!(
         matches!(refused, Error::Refused(refusal) if refusal.to_string().contains("at most 2147483647 blocks"))
@@ -102,4 +102,18 @@ fn the_stream_arrives() {
     // SAFETY: nothing runs.
     unsafe { launch.launch() }.unwrap();
     assert_eq!(device.last().stream, Some(7));
+}
+
+#[test]
+fn a_launch_can_be_copied_and_printed() {
+    let device = Device::default();
+    let launch = kernel::on(&device).unwrap().grid((2, 3));
+    let other = launch.clone().block(4);
+    // SAFETY: nothing runs.
+    unsafe { other.launch() }.unwrap();
+    assert_eq!(device.last().shape, Shape::new((2, 3), 4));
+    assert_eq!(
+        format!("{launch:?}"),
+        "Launch { kernel: \"absent_twin\", grid: Some(Dim { x: 2, y: 3, z: 1 }), block: None, shared_bytes: 0, .. }"
+    );
 }

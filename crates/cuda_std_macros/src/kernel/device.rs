@@ -4,9 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Ident, ItemFn};
 
-use super::Kernel;
 use super::instances::Instance;
 use super::parameter::{Kind, Parameter};
+use super::{Kernel, fresh};
 
 impl Kernel<'_> {
     /// The entry point, and the record of its signature.
@@ -81,6 +81,11 @@ impl Kernel<'_> {
         let (unsafety, inputs) = (&sig.unsafety, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let launch = launch_scope();
+        // A function would stand in the way of a parameter of its name.
+        let taken: Vec<_> = (self.parameters.iter())
+            .map(|parameter| parameter.name.to_string())
+            .collect();
+        let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
         let no_hidden_slices = no_hidden_slices(&self.parameters);
         let pairs = self
             .parameters
@@ -88,13 +93,13 @@ impl Kernel<'_> {
             .map(|parameter| self.assemble(parameter));
         let passed = self.parameters.iter().map(|parameter| &parameter.name);
         let call = if self.is_safe() {
-            quote! { kernel_body(#(#passed),*) }
+            quote! { #kernel_body(#(#passed),*) }
         } else {
-            quote! { unsafe { kernel_body(#(#passed),*) } }
+            quote! { unsafe { #kernel_body(#(#passed),*) } }
         };
         quote! {
             #[inline(always)]
-            #unsafety fn kernel_body #lifetimes (#inputs) #predicates #block
+            #unsafety fn #kernel_body #lifetimes (#inputs) #predicates #block
             #no_hidden_slices
             // What safe code is given lives no longer than this.
             #[allow(unused_variables)]

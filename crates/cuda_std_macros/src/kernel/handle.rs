@@ -42,7 +42,9 @@ impl Kernel<'_> {
         let (found, own) = (prepared(quote! { #d::Function }), prepared(quote! { #f }));
 
         let (vis, conditions) = (&function.vis, self.conditions());
-        let documents = self.documents();
+        let documents = self.attributes("doc");
+        // Said where the handle is made, for the code here uses the handle too.
+        let deprecated = self.attributes("deprecated");
         let usage = self.usage();
         let launch = self.launch(&entry, &f, is_instance.as_ref());
         let with = |call: TokenStream| quote! { #handle { prepared: self.prepared.#call, instance: self.instance } };
@@ -71,6 +73,7 @@ impl Kernel<'_> {
                 ///
                 /// # Errors
                 /// When the PTX has no such kernel, or one with another signature.
+                #(#deprecated)*
                 pub fn on<#s, #d: #path::launch::Target>(target: &#d) -> ::core::result::Result<#found, #d::Error>
                 where #is_instance
                 {
@@ -117,7 +120,7 @@ impl Kernel<'_> {
                     #stream
                 }
 
-                /// At least `threads` threads along x, in blocks of a size that suits the device, unless a block was given.
+                /// A grid of at least `threads` threads along x, in blocks of a size that suits the device unless a block was set.
                 ///
                 /// # Errors
                 /// When the device cannot suggest a block, or the grid would have too many.
@@ -126,6 +129,22 @@ impl Kernel<'_> {
                 }
 
                 #launch
+            }
+
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> ::core::clone::Clone for #own where #(#predicates,)* {
+                fn clone(&self) -> Self {
+                    #handle { prepared: ::core::clone::Clone::clone(&self.prepared), instance: self.instance }
+                }
+            }
+
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> ::core::fmt::Debug for #own where #(#predicates,)* {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Debug::fmt(&self.prepared, f)
+                }
             }
         }))
     }
@@ -169,8 +188,12 @@ impl Kernel<'_> {
         });
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
+        // The handle itself is one. Only where it matters, for some crates forbid to allow.
+        let many =
+            (self.parameters.len() > 6).then(|| quote! { #[allow(clippy::too_many_arguments)] });
         quote! {
             #(#[doc = #documents])*
+            #many
             pub #unsafety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
             where #is_instance
             {
@@ -256,14 +279,10 @@ impl Kernel<'_> {
         lifetimes.chain(others).collect()
     }
 
-    /// The kernel's own documentation.
-    fn documents(&self) -> impl Iterator<Item = &syn::Attribute> {
+    /// The kernel's own attributes of a name.
+    fn attributes(&self, name: &str) -> impl Iterator<Item = &syn::Attribute> {
         let attributes = self.function.attrs.iter();
-        attributes.filter(|attribute| {
-            ["doc", "deprecated"]
-                .iter()
-                .any(|name| attribute.path().is_ident(name))
-        })
+        attributes.filter(move |attribute| attribute.path().is_ident(name))
     }
 
     /// The lines of the kernel's documentation.
@@ -278,7 +297,7 @@ impl Kernel<'_> {
             },
             _ => None,
         };
-        let texts = self.function.attrs.iter().filter_map(text);
+        let texts = self.attributes("doc").filter_map(text);
         texts
             .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
             .collect()
@@ -312,7 +331,7 @@ impl Kernel<'_> {
     fn launch_documents(&self) -> Vec<String> {
         let mut documents = vec![
             format!(
-                " Starts [`{}`](self) and does not wait for it.",
+                " Starts [`{0}`] and does not wait for it.",
                 self.function.sig.ident
             ),
             String::new(),

@@ -140,9 +140,11 @@ impl<'a> Kernel<'a> {
         let checks = self.checks();
         let entry = self.entry(instance);
         if !self.is_generic() {
+            // In the documentation the handle stands for both: links to the kernel would be ambiguous, its examples run twice.
+            let documented = self.cuda_std.is_none().then(|| quote! { doc, });
             return quote! {
                 #(#attrs)*
-                #[cfg(not(target_arch = "nvptx64"))]
+                #[cfg(all(not(target_arch = "nvptx64"), any(#documented not(doc))))]
                 #vis #unsafety fn #name #lifetimes (#inputs) #predicates #block
 
                 #(#conditions)*
@@ -151,6 +153,7 @@ impl<'a> Kernel<'a> {
         }
         let aliases = &instance.aliases;
         let bounds = self.assert_bounds(instance);
+        let attrs = (attrs.iter()).filter(|attribute| !attribute.path().is_ident("deprecated"));
         quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]

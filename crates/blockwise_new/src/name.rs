@@ -1,7 +1,7 @@
 //! Names that a package can have.
 
 /// Why the package cannot have the name.
-pub(super) fn check(name: &str) -> Result<(), String> {
+pub(crate) fn check(name: &str) -> Result<(), String> {
     let mut letters = name.chars();
     if !letters
         .next()
@@ -31,7 +31,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
 }
 
 /// The package's name in Rust.
-pub(super) fn in_code(name: &str) -> String {
+pub(crate) fn in_code(name: &str) -> String {
     name.replace('-', "_")
 }
 

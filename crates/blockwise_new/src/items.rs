@@ -7,7 +7,7 @@ const MODULE: &str = "pub mod kernels;\n\ncuda_std::embedded_kernels!();\n";
 
 /// The library's root with the module `kernels`, and how many items are for the host only now. `None` when the text cannot be
 /// followed, or has a module of that name.
-pub(super) fn with_kernels(text: &str) -> Option<(String, usize)> {
+pub(crate) fn with_kernels(text: &str) -> Option<(String, usize)> {
     let root = Root::read(text)?;
     let is_ours = |item: &usize| {
         let rest = text[*item..].trim_start_matches("pub ");
@@ -94,14 +94,14 @@ impl Root {
 
 /// How many tokens the first item has.
 fn end_of_item(tokens: &[Token<'_>]) -> Option<usize> {
-    let mut words = tokens
+    let words = tokens
         .iter()
         .enumerate()
         .filter(|(_, token)| token.depth == 0 && !token.is_comment());
     let mut until_semicolon = false;
     // Attributes and visibility.
     let mut decided = false;
-    while let Some((at, token)) = words.next() {
+    for (at, token) in words {
         if !decided {
             match token.text {
                 "#" | "[" | "]" | "pub" | "(" | ")" => continue,

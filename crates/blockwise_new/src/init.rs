@@ -5,24 +5,59 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-use serde_json::json;
 use toml_edit::DocumentMut;
 
-use super::checkout::Checkout;
-use super::{BUILD_SCRIPT, Failure, KERNELS, Report, TESTS, create, filled, items, manifest};
+use crate::checkout::Checkout;
+use crate::{
+    BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, filled, items, manifest, missing_tools,
+};
 
-#[derive(Args)]
-pub(in crate::cli) struct Arguments {
+/// Adds a kernel, its build and its test to a package that exists.
+///
+/// What the package's library holds becomes the host's, and so do its dependencies; nothing else changes in its files.
+#[derive(Args, Clone, Debug)]
+pub struct Init {
     /// The folder of the package, which must have a library
     #[arg(value_name = "DIR", default_value = ".")]
-    folder: PathBuf,
-    /// The Blockwise checkout that the project uses; the one that this command was built from, when it is not given
+    pub folder: PathBuf,
+    /// The Blockwise checkout that the project uses; the one that this program was built from, when it is not given
     #[arg(long, value_name = "CHECKOUT")]
-    source: Option<PathBuf>,
+    pub source: Option<PathBuf>,
+}
+
+impl Init {
+    /// Adds it, all or nothing as far as can be known before.
+    ///
+    /// # Errors
+    /// No package with a library there, a build script or a module `kernels` that is there already, no checkout, or a file that cannot
+    /// be written.
+    pub fn run(&self) -> Result<Outcome, Error> {
+        let checkout = Checkout::find(self.source.as_deref())?;
+        let plan = Plan::of(&self.folder, &checkout)?;
+        for (path, text) in &plan.created {
+            create(path, text)?;
+        }
+        for (path, text) in &plan.changed {
+            fs::write(path, text).map_err(|error| Error::io("cannot write", path, error))?;
+        }
+        let mut text = plan.changes.join("\n");
+        text += "\n\ncargo test     runs the new kernel under the emulator's detectors";
+        text.extend(missing_tools());
+        let files = plan.created.into_iter().chain(plan.changed);
+        Ok(Outcome {
+            text,
+            folder: self.folder.clone(),
+            package: plan.package,
+            blockwise: checkout.path().into(),
+            files: files.map(|(path, _)| path).collect(),
+        })
+    }
 }
 
 /// What is to be written; nothing is until all of it is known.
 struct Plan {
+    /// The package's name.
+    package: String,
     /// New contents of files that are there.
     changed: Vec<(PathBuf, String)>,
     created: Vec<(PathBuf, String)>,
@@ -30,28 +65,8 @@ struct Plan {
     changes: Vec<String>,
 }
 
-pub(in crate::cli) fn run(arguments: &Arguments) -> Result<Report, Failure> {
-    let checkout = Checkout::find(arguments.source.as_deref())?;
-    let folder = &arguments.folder;
-    let plan = Plan::of(folder, &checkout)?;
-    for (path, text) in &plan.created {
-        create(path, text)?;
-    }
-    for (path, text) in &plan.changed {
-        fs::write(path, text)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
-    }
-    let mut text = plan.changes.join("\n");
-    text += "\n\ncargo test     runs the new kernel under the emulator's detectors";
-    text.extend(super::missing_tools());
-    Ok(Report::new(
-        text,
-        json!({ "folder": folder, "blockwise": checkout.path(), "changes": plan.changes }),
-    ))
-}
-
 impl Plan {
-    fn of(folder: &Path, checkout: &Checkout) -> Result<Self, Failure> {
+    fn of(folder: &Path, checkout: &Checkout) -> Result<Self, Error> {
         let path = folder.join("Cargo.toml");
         let mut package = read(&path)?;
         let entry = |table: &str, key: &str| {
@@ -60,8 +75,8 @@ impl Plan {
         };
         let name = entry("package", "name");
         let name = name.ok_or_else(|| {
-            Failure::new(format!("{} is no package's manifest", path.display()))
-                .hint("name the folder of the package that the kernels go into")
+            Error::new(format!("{} is no package's manifest", path.display()))
+                .with_hint("name the folder of the package that the kernels go into")
         })?;
         let library = folder.join(entry("lib", "path").unwrap_or("src/lib.rs".to_owned()));
         let crate_name = entry("lib", "name").unwrap_or(name.clone());
@@ -70,16 +85,17 @@ impl Plan {
         let test = folder.join("tests/kernels.rs");
         for file in [&kernels, &kernels.with_extension("").join("mod.rs")] {
             if file.exists() {
-                return Err(Failure::new(format!("{} is there already", file.display()))
-                    .hint("the example kernel would be in its place; move it"));
+                return Err(Error::new(format!("{} is there already", file.display()))
+                    .with_hint("the example kernel would be in its place; move it"));
             }
         }
 
         let change = |document: &mut DocumentMut, edit: Edit, path: &Path| {
             edit(document, &name, checkout)
-                .map_err(|problem| Failure::new(format!("{}: {problem}", path.display())))
+                .map_err(|problem| Error::new(format!("{}: {problem}", path.display())))
         };
         let mut plan = Plan {
+            package: name.clone(),
             changed: Vec::new(),
             created: Vec::new(),
             changes: Vec::new(),
@@ -106,10 +122,10 @@ impl Plan {
         Ok(plan)
     }
 
-    fn edit_library(&mut self, path: &Path) -> Result<(), Failure> {
+    fn edit_library(&mut self, path: &Path) -> Result<(), Error> {
         let text = fs::read_to_string(path).map_err(|error| {
-            Failure::new(format!("{}: {error}", path.display()))
-                .hint("kernels belong to a library: the device's build has no `main`")
+            Error::io("cannot read", path, error)
+                .with_hint("kernels belong to a library: the device's build has no `main`")
         })?;
         let Some((changed, host_only)) = items::with_kernels(&text) else {
             self.changes.push(format!(
@@ -160,22 +176,21 @@ fn add_to_root(
     manifest::add_to_root(document, checkout)
 }
 
-fn read(path: &Path) -> Result<DocumentMut, Failure> {
+fn read(path: &Path) -> Result<DocumentMut, Error> {
     let text = fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("{}: {error}", path.display()))
-            .hint("`blockwise new DIR` makes a project")
+        Error::io("cannot read", path, error).with_hint("`blockwise new DIR` makes a project")
     })?;
     text.parse()
-        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+        .map_err(|error| Error::new(format!("{}: {error}", path.display())))
 }
 
 /// What one build script does cannot be put into another one by a program.
-fn refuse_build_script(folder: &Path, named: Option<String>) -> Result<(), Failure> {
+fn refuse_build_script(folder: &Path, named: Option<String>) -> Result<(), Error> {
     let script = folder.join(named.as_deref().unwrap_or("build.rs"));
     if named.is_none() && !script.exists() {
         return Ok(());
     }
-    Err(Failure::new(format!("{} is there already", script.display())).hint(
+    Err(Error::new(format!("{} is there already", script.display())).with_hint(
         "add to it `cuda_builder::embed().finish();`, to Cargo.toml `[build-dependencies] cuda_builder`, `[dependencies] cuda_std` and, \
          for the host, `blockwise`, to the library `cuda_std::embedded_kernels!();` as in a project that `blockwise new` makes. \
          `links` only if the script does nothing for the device",
@@ -183,7 +198,7 @@ fn refuse_build_script(folder: &Path, named: Option<String>) -> Result<(), Failu
 }
 
 /// The manifest of the workspace that the package belongs to: its own, if it is in none.
-fn workspace_root(manifest: &Path) -> Result<PathBuf, Failure> {
+fn workspace_root(manifest: &Path) -> Result<PathBuf, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args([
@@ -194,10 +209,10 @@ fn workspace_root(manifest: &Path) -> Result<PathBuf, Failure> {
         ])
         .arg(manifest)
         .output()
-        .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+        .map_err(|error| Error::new(format!("cannot run cargo: {error}")))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::new(message.trim().trim_start_matches("error: ")));
+        return Err(Error::new(message.trim().trim_start_matches("error: ")));
     }
     Ok(PathBuf::from(
         String::from_utf8_lossy(&output.stdout).trim(),

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use super::Failure;
+use crate::Error;
 
 /// The crates that a project's manifests name.
 const CRATES: [&str; 4] = ["blockwise", "cuda_builder", "cuda_std", "find_cuda_helper"];
 
 /// A checkout of Blockwise.
-pub(super) struct Checkout(String);
+pub(crate) struct Checkout(String);
 
 impl Checkout {
-    /// The one given, or the one that this command was built from.
-    pub(super) fn find(given: Option<&Path>) -> Result<Self, Failure> {
-        let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    /// The one given, or the one that this program was built from.
+    pub(crate) fn find(given: Option<&Path>) -> Result<Self, Error> {
+        let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
         let folder = given.or(built_from).unwrap_or(Path::new(""));
         let missing = CRATES
             .iter()
@@ -23,31 +23,31 @@ impl Checkout {
             let what = match given {
                 Some(given) => format!("{} is no checkout of Blockwise", given.display()),
                 None => format!(
-                    "the checkout of Blockwise that this command was built from is gone: {}",
+                    "the checkout of Blockwise that this program was built from is gone: {}",
                     folder.display()
                 ),
             };
-            let failure = Failure::new(format!("{what}: {} is not there", missing.display()));
-            return Err(failure.hint("name the folder of a checkout: `--source CHECKOUT`"));
+            let failure = Error::new(format!("{what}: {} is not there", missing.display()));
+            return Err(failure.with_hint("name the folder of a checkout: `--source CHECKOUT`"));
         }
         let path = folder
             .canonicalize()
-            .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+            .map_err(|error| Error::io("cannot find", folder, error))?;
         // It goes between quotes, into TOML and YAML.
         match path.to_str() {
             Some(path) if !path.contains(['"', '\\']) && !path.contains(char::is_control) => {
                 Ok(Self(path.to_owned()))
             }
-            _ => Err(Failure::new(format!(
+            _ => Err(Error::new(format!(
                 "{} cannot be written into a manifest",
                 path.display()
             ))
-            .hint("move the checkout to a folder without quotes and backslashes in its path")),
+            .with_hint("move the checkout to a folder without quotes and backslashes in its path")),
         }
     }
 
     /// Its absolute path.
-    pub(super) fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.0
     }
 }

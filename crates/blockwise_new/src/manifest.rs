@@ -2,7 +2,7 @@
 
 use toml_edit::{DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
 
-use super::checkout::Checkout;
+use crate::checkout::Checkout;
 
 /// The key of what only the host uses, as it stands in a manifest.
 const HOST: &str = "'cfg(not(target_arch = \"nvptx64\"))'";
@@ -11,7 +11,7 @@ const HOST: &str = "'cfg(not(target_arch = \"nvptx64\"))'";
 type Obstacle = String;
 
 /// Adds what a package with kernels of its own needs. Returns what was changed, a line each.
-pub(super) fn add_kernels(
+pub(crate) fn add_kernels(
     manifest: &mut DocumentMut,
     name: &str,
     checkout: &Checkout,
@@ -19,7 +19,7 @@ pub(super) fn add_kernels(
     let mut changes = Vec::new();
     let package = table(manifest, &["package"])?;
     if !package.contains_key("links") {
-        let links = format!("{}_kernels", super::name::in_code(name));
+        let links = format!("{}_kernels", crate::name::in_code(name));
         changes.push(format!(
             "[package] links = \"{links}\": by this name the device's build passes over build.rs"
         ));
@@ -53,7 +53,7 @@ pub(super) fn add_kernels(
 }
 
 /// Adds what only the root manifest of a workspace can say.
-pub(super) fn add_to_root(
+pub(crate) fn add_to_root(
     root: &mut DocumentMut,
     checkout: &Checkout,
 ) -> Result<Vec<String>, Obstacle> {

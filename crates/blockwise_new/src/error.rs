@@ -1,0 +1,36 @@
+//! Why nothing was made.
+
+use std::io;
+use std::path::Path;
+
+/// Why a project could not be made or changed. Nothing was overwritten.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn io(doing: &str, path: &Path, error: io::Error) -> Self {
+        Self::new(format!("{doing} {}: {error}", path.display()))
+    }
+
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}

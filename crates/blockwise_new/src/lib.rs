@@ -1,0 +1,66 @@
+//! Projects of one's own: [`New`] makes one, [`Init`] adds a kernel to one that exists.
+//!
+//! Both are the arguments of a command line too: of `blockwise new`, `blockwise init` and `cargo xtask new`, which is the quick way
+//! from a fresh checkout. A project is one crate for host and device. Its files lie in `template/`, as they are written but for
+//! `my-project`, `my_project` and `CHECKOUT`.
+
+mod checkout;
+mod error;
+mod init;
+mod items;
+mod manifest;
+mod name;
+mod new;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use checkout::Checkout;
+use cuda_builder::tools::Toolchain;
+pub use error::Error;
+pub use init::Init;
+pub use new::New;
+
+const BUILD_SCRIPT: &str = include_str!("../template/build.rs");
+const KERNELS: &str = include_str!("../template/src/kernels.rs");
+const TESTS: &str = include_str!("../template/tests/kernels.rs");
+
+/// What was done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// For the user: what was done, and what to do next.
+    pub text: String,
+    /// The package's folder.
+    pub folder: PathBuf,
+    /// The package's name.
+    pub package: String,
+    /// The Blockwise checkout that it uses.
+    pub blockwise: PathBuf,
+    /// Files that are new, or were changed.
+    pub files: Vec<PathBuf>,
+}
+
+/// A template with the names in their places.
+fn filled(template: &str, name: &str, checkout: &Checkout) -> String {
+    template
+        .replace("my-project", name)
+        .replace("my_project", &name::in_code(name))
+        .replace("CHECKOUT", checkout.path())
+}
+
+/// Writes a file that is not there yet.
+fn create(path: &Path, text: &str) -> Result<(), Error> {
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::File::create_new(path))
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Error::io("cannot write", path, error))
+}
+
+/// What the machine lacks to compile kernels, with the commands that install it.
+fn missing_tools() -> Option<String> {
+    let error = Toolchain::find().err()?;
+    Some(format!("\n\nbefore the first build: {error}"))
+}

@@ -1,0 +1,146 @@
+//! `blockwise new`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::checkout::Checkout;
+use crate::{BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, filled, missing_tools, name};
+
+/// The project's files.
+const FILES: [(&str, &str); 11] = [
+    ("Cargo.toml", include_str!("../template/Cargo.toml")),
+    ("build.rs", BUILD_SCRIPT),
+    ("src/lib.rs", include_str!("../template/src/lib.rs")),
+    ("src/kernels.rs", KERNELS),
+    ("src/main.rs", include_str!("../template/src/main.rs")),
+    ("tests/kernels.rs", TESTS),
+    (
+        "benches/smooth.rs",
+        include_str!("../template/benches/smooth.rs"),
+    ),
+    ("README.md", include_str!("../template/README.md")),
+    (".gitignore", include_str!("../template/.gitignore")),
+    (
+        ".vscode/settings.json",
+        include_str!("../template/.vscode/settings.json"),
+    ),
+    (
+        ".github/workflows/ci.yml",
+        include_str!("../template/.github/workflows/ci.yml"),
+    ),
+];
+
+/// Files of the checkout that are the project's too: the compiler and the versions that Blockwise is tested with. Cargo takes out of
+/// the lock file what the project does not need.
+const COPIED: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
+
+/// Makes a project in a folder that is new or empty.
+#[derive(Args, Clone, Debug)]
+pub struct New {
+    /// The project's folder: a new or an empty one
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The package's name; the folder's, when it is not given
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The Blockwise checkout that the project uses; the one that this program was built from, when it is not given
+    #[arg(long, value_name = "CHECKOUT")]
+    pub source: Option<PathBuf>,
+}
+
+impl New {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// A folder that holds something, a name that no package can have, no checkout, or a file that cannot be written.
+    pub fn run(&self) -> Result<Outcome, Error> {
+        let folder = std::path::absolute(&self.folder)
+            .map_err(|error| Error::io("cannot find", &self.folder, error))?;
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => name_of(&folder)?,
+        };
+        name::check(&name).map_err(|reason| {
+            Error::new(format!("`{name}` cannot be the package's name: {reason}"))
+                .with_hint("give another one: `--name NAME`")
+        })?;
+        let checkout = Checkout::find(self.source.as_deref())?;
+        refuse_contents(&folder)?;
+        let mut files = Vec::new();
+        for (file, template) in FILES {
+            files.push(folder.join(file));
+            create(&folder.join(file), &filled(template, &name, &checkout))?;
+        }
+        for file in COPIED {
+            // A checkout may lack them; then cargo chooses.
+            if let Ok(text) = fs::read_to_string(Path::new(checkout.path()).join(file)) {
+                files.push(folder.join(file));
+                create(&folder.join(file), &text)?;
+            }
+        }
+        let shown = self.folder.display();
+        let mut text = format!(
+            "{shown}: package `{name}`, with a kernel, its test and its bench\n\n  cd {shown}\n  \
+             cargo test     the kernel under the emulator's detectors, and on the GPU if there is one; the first build takes minutes\n  \
+             cargo run      on the GPU, else on the emulator\n  cargo bench    its times"
+        );
+        text.extend(missing_tools());
+        Ok(Outcome {
+            text,
+            folder,
+            package: name,
+            blockwise: checkout.path().into(),
+            files,
+        })
+    }
+}
+
+fn name_of(folder: &Path) -> Result<String, Error> {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.map(str::to_owned).ok_or_else(|| {
+        Error::new(format!(
+            "{} has no name that a package could have",
+            folder.display()
+        ))
+        .with_hint("give one: `--name NAME`")
+    })
+}
+
+/// Nothing is ever overwritten.
+fn refuse_contents(folder: &Path) -> Result<(), Error> {
+    let shown = folder.display();
+    match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) if folder.join("Cargo.toml").is_file() => {
+            Err(Error::new(format!("{shown} is a project already"))
+                .with_hint(format!("`blockwise init {shown}` adds a kernel to it")))
+        }
+        Ok(false) => Err(Error::new(format!("{shown} is not empty"))
+            .with_hint("name a folder that does not exist yet")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io("cannot read", folder, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_template_is_left() {
+        let checkout = Checkout::find(None).unwrap();
+        for (file, template) in FILES {
+            let text = filled(template, "wave-tool", &checkout);
+            for left in ["my-project", "my_project", "CHECKOUT"] {
+                assert!(!text.contains(left), "{file}: {left}");
+            }
+        }
+        let manifest = filled(FILES[0].1, "wave-tool", &checkout);
+        assert!(
+            manifest.contains("links = \"wave_tool_kernels\""),
+            "{manifest}"
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! Projects as a user gets them: their files, and that their own tests pass. Needs what `cargo xtask doctor` lists.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use blockwise_new::{Init, New};
+
+fn new(folder: &Path) -> New {
+    New {
+        folder: folder.to_owned(),
+        name: None,
+        source: None,
+    }
+}
+
+fn init(folder: &Path) -> Init {
+    Init {
+        folder: folder.to_owned(),
+        source: None,
+    }
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+/// A library with a dependency, as one member of a workspace.
+fn library(folder: &Path) -> PathBuf {
+    let member = folder.join("signal-tools");
+    fs::create_dir_all(member.join("src")).unwrap();
+    let write = |file: &str, text: &str| fs::write(folder.join(file), text).unwrap();
+    write(
+        "Cargo.toml",
+        "# All of it.\n[workspace]\nmembers = [\"signal-tools\"]\nresolver = \"3\"\n",
+    );
+    write(
+        "signal-tools/Cargo.toml",
+        "[package]\nname = \"signal-tools\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n# What it needs.\n[dependencies]\n\
+         # For reports.\nserde_json = \"1\"\n",
+    );
+    write(
+        "signal-tools/src/lib.rs",
+        "//! Tools for signals.\n\nuse std::collections::BTreeMap;\n\n/// A report.\npub fn report(values: &BTreeMap<String, f64>) -> String {\n    \
+         serde_json::to_string(values).unwrap_or_default()\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn reports() {\n        \
+         assert_eq!(super::report(&Default::default()), \"{}\");\n    }\n}\n",
+    );
+    fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    member
+}
+
+fn repository() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.join("../..").canonicalize().unwrap()
+}
+
+#[test]
+fn what_is_there_is_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("deep/wave-tool");
+    let outcome = new(&project).run().unwrap();
+    assert_eq!(
+        (outcome.package.as_str(), outcome.blockwise),
+        ("wave-tool", repository())
+    );
+    assert!(outcome.text.contains("cargo test"), "{}", outcome.text);
+    assert!(outcome.files.iter().all(|file| file.is_file()));
+    fs::write(project.join("src/lib.rs"), "mine").unwrap();
+    let error = new(&project).run().unwrap_err();
+    assert!(
+        error.to_string().ends_with("is a project already"),
+        "{error}"
+    );
+    assert!(error.hint().unwrap().contains("blockwise init"));
+    let error = new(&project.join("src")).run().unwrap_err();
+    assert!(error.to_string().ends_with("is not empty"), "{error}");
+    let error = init(&project).run().unwrap_err();
+    assert!(
+        error.to_string().ends_with("build.rs is there already"),
+        "{error}"
+    );
+    assert!(
+        error
+            .hint()
+            .unwrap()
+            .contains("cuda_builder::embed().finish();")
+    );
+    assert_eq!(read(project.join("src/lib.rs")), "mine");
+
+    // An empty folder will do, a file will not.
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    new(&folder.path().join("empty")).run().unwrap();
+    let file = new(&project.join("LICENSE"));
+    fs::write(&file.folder, "").unwrap();
+    let error = file.run().unwrap_err();
+    assert!(error.to_string().contains("LICENSE: "), "{error}");
+}
+
+#[test]
+fn what_cannot_be_made_is_said_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("blockwise");
+    let error = new(&project).run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`blockwise` cannot be the package's name: a dependency of the project has this name"
+    );
+    assert_eq!(error.hint(), Some("give another one: `--name NAME`"));
+    let named = |source: Option<&str>| New {
+        folder: project.clone(),
+        name: Some("waves".to_owned()),
+        source: source.map(PathBuf::from),
+    };
+    let error = named(Some("/no/such/checkout")).run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "/no/such/checkout is no checkout of Blockwise: /no/such/checkout/crates/blockwise/Cargo.toml is not there"
+    );
+    assert!(!project.exists());
+    named(None).run().unwrap();
+    assert!(read(project.join("Cargo.toml")).contains("name = \"waves\""));
+
+    const PACKAGE: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[workspace]\n";
+    for (files, message) in [
+        (&[][..], "cannot read"),
+        (&[("Cargo.toml", "[package")], "TOML parse error"),
+        (
+            &[("Cargo.toml", "[workspace]\n")],
+            "is no package's manifest",
+        ),
+        (
+            &[("Cargo.toml", PACKAGE), ("src/main.rs", "fn main() {}")],
+            "src/lib.rs: No such file",
+        ),
+        (
+            &[
+                ("Cargo.toml", PACKAGE),
+                ("src/lib.rs", ""),
+                ("src/kernels.rs", ""),
+            ],
+            "src/kernels.rs is there already",
+        ),
+    ] {
+        let there = tempfile::tempdir().unwrap();
+        fs::create_dir(there.path().join("src")).unwrap();
+        for (file, text) in files {
+            fs::write(there.path().join(file), text).unwrap();
+        }
+        let error = init(there.path()).run().unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(!there.path().join("build.rs").exists(), "{message}");
+        for (file, text) in files {
+            assert_eq!(read(there.path().join(file)), *text, "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_is_added_to_a_library_of_a_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let member = library(folder.path());
+    let outcome = init(&member).run().unwrap();
+    let root = read(folder.path().join("Cargo.toml"));
+    assert!(
+        root.starts_with("# All of it.\n[workspace]\nmembers"),
+        "{root}"
+    );
+    assert!(
+        root.contains("\n[patch.crates-io]\nfind_cuda_helper = "),
+        "{root}"
+    );
+    let manifest = read(member.join("Cargo.toml"));
+    assert!(
+        manifest
+            .contains("links = \"signal_tools_kernels\"\n\n# What it needs.\n[target.'cfg(not("),
+        "{manifest}"
+    );
+    assert!(
+        manifest.contains("# For reports.\nserde_json = \"1\"\nblockwise = "),
+        "{manifest}"
+    );
+    assert!(
+        !manifest.contains("[patch") && !manifest.contains("[profile"),
+        "{manifest}"
+    );
+    let library = read(member.join("src/lib.rs"));
+    assert!(
+        library.starts_with(
+            "//! Tools for signals.\n\n#![cfg_attr(target_arch = \"nvptx64\", no_std)]\n\npub mod kernels;\n\n\
+             cuda_std::embedded_kernels!();\n\n#[cfg(not(target_arch = \"nvptx64\"))]\nuse std::"
+        ),
+        "{library}"
+    );
+    assert!(read(member.join("tests/kernels.rs")).contains("use signal_tools::kernels::"));
+    for said in [
+        "Cargo.toml:\n  [profile.dev",
+        "links = ",
+        "serde_json",
+        "src/lib.rs:\n  #![cfg_attr",
+        "3 times",
+        "build.rs: new",
+    ] {
+        assert!(outcome.text.contains(said), "{said}\n{}", outcome.text);
+    }
+}
+
+/// A folder that the next run finds again: then only the projects themselves are compiled.
+struct Place {
+    folder: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own projects");
+        let place = Place { folder };
+        for project in ["wave-tool", "workspace"] {
+            let _ = fs::remove_dir_all(place.folder.join(project));
+        }
+        // `core` is there already when the repository's own kernels are.
+        let shared = repository().join("target/cuda-builder");
+        let link = place.folder.join("target/cuda-builder");
+        fs::create_dir_all(&shared).unwrap();
+        fs::create_dir_all(place.folder.join("target")).unwrap();
+        #[cfg(unix)]
+        if !link.exists() {
+            std::os::unix::fs::symlink(shared, link).unwrap();
+        }
+        place
+    }
+
+    fn cargo(&self, project: &Path, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO"));
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("CUDA_") || name.starts_with("BLOCKWISE_") {
+                command.env_remove(&*name);
+            }
+        }
+        command.current_dir(project).args(arguments);
+        if arguments[0] != "fmt" {
+            command.env("CARGO_NET_OFFLINE", "true");
+            command.env("CARGO_TARGET_DIR", self.folder.join("target"));
+        }
+        command.output().unwrap()
+    }
+
+    /// All that cargo says.
+    #[track_caller]
+    fn passes(&self, project: &Path, arguments: &[&str]) -> String {
+        let output = self.cargo(project, arguments);
+        let text = text(&output);
+        assert!(output.status.success(), "cargo {arguments:?}\n{text}");
+        assert!(!text.contains("warning"), "cargo {arguments:?}\n{text}");
+        text
+    }
+}
+
+fn text(output: &Output) -> String {
+    let parts = [&output.stdout, &output.stderr].map(|part| String::from_utf8_lossy(part));
+    parts.join("\n")
+}
+
+/// The only slow test: the first time it compiles the runtime and the emulator.
+#[test]
+fn a_projects_own_tests_pass_and_see_a_missing_barrier() {
+    let place = Place::new();
+    let project = place.folder.join("wave-tool");
+    new(&project).run().unwrap();
+    place.passes(&project, &["fmt", "--check"]);
+    let said = place.passes(&project, &["test"]);
+    assert!(
+        said.contains("test smooth_is_right_and_clean ... ok"),
+        "{said}"
+    );
+    let said = place.passes(&project, &["run"]);
+    assert!(
+        said.contains("[0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 3.0, 2.0]"),
+        "{said}"
+    );
+    place.passes(&project, &["check", "--all-targets"]);
+    place.passes(&project, &["doc", "--no-deps"]);
+
+    let kernels = project.join("src/kernels.rs");
+    let source = read(&kernels);
+    let line = |part: &str| 1 + source.lines().position(|line| line.contains(part)).unwrap();
+    fs::write(&kernels, source.replace("thread::sync_threads();", "")).unwrap();
+    let output = place.cargo(&project, &["test", "--test", "kernels"]);
+    let said = text(&output);
+    assert!(!output.status.success(), "{said}");
+    for part in [
+        "kernel `smooth` is not clean".to_owned(),
+        format!(
+            "src/kernels.rs:{}:",
+            line("*tile.add(thread + 1) = load(i)")
+        ),
+        format!("src/kernels.rs:{}:", line("*y = ")),
+    ] {
+        assert!(said.contains(&part), "{part}\n{said}");
+    }
+
+    // The same in a workspace that was there before.
+    let folder = place.folder.join("workspace");
+    let member = library(&folder);
+    init(&member).run().unwrap();
+    place.passes(&folder, &["fmt", "--package", "signal-tools", "--check"]);
+    let said = place.passes(&folder, &["test"]);
+    for test in ["smooth_is_right_and_clean", "tests::reports"] {
+        assert!(said.contains(&format!("test {test} ... ok")), "{said}");
+    }
+}
