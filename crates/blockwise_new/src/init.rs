@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, TomlError};
 
 use crate::checkout::Checkout;
 use crate::{
@@ -180,8 +180,13 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     let text = fs::read_to_string(path).map_err(|error| {
         Error::io("cannot read", path, error).with_hint("`blockwise new DIR` makes a project")
     })?;
-    text.parse()
-        .map_err(|error| Error::new(format!("{}: {error}", path.display())))
+    text.parse().map_err(|error: TomlError| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = 1 + text[..start].matches('\n').count();
+        // What follows the first line says the same at more length.
+        let message = error.message().lines().next().unwrap_or_default();
+        Error::new(format!("{}:{line}: {message}", path.display()))
+    })
 }
 
 /// What one build script does cannot be put into another one by a program.
@@ -212,7 +217,10 @@ fn workspace_root(manifest: &Path) -> Result<PathBuf, Error> {
         .map_err(|error| Error::new(format!("cannot run cargo: {error}")))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::new(message.trim().trim_start_matches("error: ")));
+        let line = message.lines().next().unwrap_or_default();
+        return Err(
+            Error::new(line.trim_start_matches("error: ")).with_hint("`cargo metadata` says more")
+        );
     }
     Ok(PathBuf::from(
         String::from_utf8_lossy(&output.stdout).trim(),

@@ -123,7 +123,7 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
     const PACKAGE: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[workspace]\n";
     for (files, message) in [
         (&[][..], "cannot read"),
-        (&[("Cargo.toml", "[package")], "TOML parse error"),
+        (&[("Cargo.toml", "[package")], "Cargo.toml:1: "),
         (
             &[("Cargo.toml", "[workspace]\n")],
             "is no package's manifest",

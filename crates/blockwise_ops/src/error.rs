@@ -1,6 +1,7 @@
 //! Why a launch was refused or failed.
 
 use crate::ConvMode;
+use kernels::conv1d::tiled::conv1d_tiled;
 
 /// Why a launch was refused or failed. [`hint`](Self::hint) says what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +157,7 @@ impl LaunchError {
             Self::TooManyTaps { .. }
             | Self::UnsupportedMode { .. }
             | Self::UnsupportedType { .. } => Some("use kernel `tiled`"),
-            Self::SharedMemory { kernel, .. } if kernel.starts_with("conv1d_tiled") => {
+            Self::SharedMemory { kernel, .. } if is_tiled_convolution(kernel) => {
                 Some("use fewer threads or taps, or kernel `direct`, which needs no shared memory")
             }
             Self::SharedMemory { .. } | Self::TooManyThreads { .. } => {
@@ -183,4 +184,9 @@ fn shape(dims: &[usize]) -> String {
             .collect::<Vec<_>>()
             .join("x"),
     }
+}
+
+fn is_tiled_convolution(kernel: &str) -> bool {
+    let tiled = [conv1d_tiled::<f32>::entry(), conv1d_tiled::<f64>::entry()];
+    tiled.iter().any(|entry| entry.name == kernel)
 }

@@ -1,22 +1,73 @@
-//! PTX as it goes into a program: without LLVM's comments, a quarter of the text.
+//! PTX as it goes into a program, a fifth of what LLVM prints: the line table says each place once.
 
-/// The same code without comments and empty lines. What stands behind a `.loc` stays: it is LLVM's chain of inlined calls.
+use std::collections::HashMap;
+
+/// The same code without comments, empty lines and repeated `.loc`.
+///
+/// What stands after a `.loc` is LLVM's chain of inlined calls, `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. Each place with what it is
+/// inlined into gets a number where it is first met, `// 2=a.rs:1:2 @ 1=b.rs:3:4 @ 0=c.rs:5:6`, and is that number from then on:
+/// `// 3=d.rs:7:8 @ 1`, `// 2`. The emulator reads both forms.
 pub(crate) fn compact(ptx: &str) -> String {
-    let mut compact = String::with_capacity(ptx.len());
+    let mut compact = String::with_capacity(ptx.len() / 4);
+    let mut chains = Chains::default();
+    let mut last = None;
     for line in ptx.lines() {
         let (code, comment) = line.split_at(comment_start(line));
         let code = code.trim_end();
-        if code.is_empty() {
+        if !code.trim_start().starts_with(".loc") {
+            if code == "{" {
+                last = None;
+            }
+            if !code.is_empty() {
+                compact.push_str(code);
+                compact.push('\n');
+            }
             continue;
         }
+        // A place holds until the next one.
+        if last == Some((code, comment)) {
+            continue;
+        }
+        last = Some((code, comment));
         compact.push_str(code);
-        if code.trim_start().starts_with(".loc") && !comment.is_empty() {
-            compact.push(' ');
-            compact.push_str(comment.trim_end());
+        let chain = comment.trim_start_matches("//").trim();
+        if !chain.is_empty() {
+            compact.push_str(" // ");
+            chains.write(chain, &mut compact);
         }
         compact.push('\n');
     }
     compact
+}
+
+/// The numbers of chains.
+#[derive(Default)]
+struct Chains<'a>(HashMap<&'a str, usize>);
+
+impl<'a> Chains<'a> {
+    fn write(&mut self, chain: &'a str, text: &mut String) {
+        let mut rest = chain.trim_end_matches([' ', ']']);
+        // A path with the mark in it, which nobody has, would be two.
+        if rest.contains(" @ ") {
+            text.push_str(chain);
+            return;
+        }
+        loop {
+            if let Some(number) = self.0.get(rest) {
+                text.push_str(&number.to_string());
+                return;
+            }
+            let number = self.0.len();
+            self.0.insert(rest, number);
+            let (place, outer) = rest.split_once(" @[ ").unwrap_or((rest, ""));
+            text.push_str(&format!("{number}={place}"));
+            if outer.is_empty() {
+                return;
+            }
+            text.push_str(" @ ");
+            rest = outer;
+        }
+    }
 }
 
 /// Where `//` begins that is not inside quotes, or the line ends.
@@ -38,12 +89,23 @@ mod tests {
 
     #[test]
     fn only_what_says_nothing_goes() {
-        let ptx = "//\n// Generated\n\n.version 7.0\n.visible .entry k(\n\t.param .u64 p // first\n)\n{\n\t.loc\t1 3 5          // lib.rs:3:5 @[ a.rs:1:2 ]\n\
+        let ptx = "//\n// Generated\n\n.version 7.0\n.visible .entry k(\n\t.param .u64 p // first\n)\n{\n\t.loc\t1 3 5\n\
                    $L__BB0_2:                              // %exit\n                                        // -- End\n}\n\t.file\t1 \"/a//b.rs\" // c\n";
         assert_eq!(
             compact(ptx),
-            ".version 7.0\n.visible .entry k(\n\t.param .u64 p\n)\n{\n\t.loc\t1 3 5 // lib.rs:3:5 @[ a.rs:1:2 ]\n\
-             $L__BB0_2:\n}\n\t.file\t1 \"/a//b.rs\"\n"
+            ".version 7.0\n.visible .entry k(\n\t.param .u64 p\n)\n{\n\t.loc\t1 3 5\n$L__BB0_2:\n}\n\t.file\t1 \"/a//b.rs\"\n"
+        );
+    }
+
+    #[test]
+    fn each_place_is_written_once() {
+        let ptx = "{\n\t.loc\t1 1 2    // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\tret;\n\t.loc\t1 1 2    // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\
+                   \tret;\n\t.loc\t1 7 8  // a.rs:7:8 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\tret;\n\t.loc\t1 1 2 // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n}\n\
+                   {\n\t.loc\t1 1 2 // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\t.loc\t1 1 2 // x @ y:1:2\n}\n";
+        assert_eq!(
+            compact(ptx),
+            "{\n\t.loc\t1 1 2 // 0=a.rs:1:2 @ 1=b b.rs:3:4 @ 2=c.rs:5:6\n\tret;\n\tret;\n\t.loc\t1 7 8 // 3=a.rs:7:8 @ 1\n\tret;\n\t.loc\t1 1 2 // 0\n}\n\
+             {\n\t.loc\t1 1 2 // 0\n\t.loc\t1 1 2 // x @ y:1:2\n}\n"
         );
     }
 }

@@ -128,7 +128,8 @@ fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
         - (kernels::conv1d::THREADS as usize - 1);
     let opt_in = properties.shared_bytes_opt_in as usize / size_of::<f32>()
         - (kernels::conv1d::THREADS as usize - 1);
-    outcome.remarks.push(format!("conv1d_tiled_f32 takes at most {limit} taps in this device's plain shared memory, {opt_in} with opt-in"));
+    let tiled = kernels::conv1d::tiled::conv1d_tiled::<f32>::entry().name;
+    outcome.remarks.push(format!("{tiled} takes at most {limit} taps in this device's plain shared memory, {opt_in} with opt-in"));
     Ok(())
 }
 

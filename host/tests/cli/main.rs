@@ -7,5 +7,6 @@ mod chunks;
 mod command;
 mod devices;
 mod files;
+mod new;
 mod profile;
 mod references;

@@ -1,13 +1,14 @@
 //! Streams that share buffers: their uses are in the order of the calls.
 
-use blockwise::{Buffer, Device};
+use blockwise::{Buffer, Device, Shape};
 use device_api::{axpy, count_other_than, stamped};
 
 use super::{benches, rounds};
 
-/// Blocks so few that launches of several streams fit on a GPU side by side: only their order keeps them apart.
-const GRID: u32 = 4;
-const BLOCK: u32 = 256;
+/// Blocks so few that launches of several streams run on a GPU side by side, unless they are kept in order.
+fn few() -> Shape {
+    Shape::new(4, 256)
+}
 
 /// Elements for many rounds of each thread on a GPU, and for one on the emulator.
 fn len(device: &Device) -> usize {
@@ -21,10 +22,14 @@ fn a_reader_sees_what_the_writer_on_another_stream_wrote() {
         let (writing, reading) = (device.stream().unwrap(), device.stream().unwrap());
         let mut data = device.alloc::<u32>(len).unwrap();
         let mut wrong = device.upload(&vec![0_u32; len]).unwrap();
-        let write = stamped::<u32>::on(&module).unwrap().stream(&writing);
-        let write = write.covering(len).unwrap();
-        let read = count_other_than::on(&module).unwrap().stream(&reading);
-        let read = read.covering(len).unwrap();
+        let write = stamped::<u32>::on(&module)
+            .unwrap()
+            .shape(few())
+            .stream(&writing);
+        let read = count_other_than::on(&module)
+            .unwrap()
+            .shape(few())
+            .stream(&reading);
         for round in 0..rounds(device, 10_000) {
             write.launch(round, &mut data).unwrap();
             // Behind the write, and before the next one.
@@ -45,10 +50,10 @@ fn two_readers_and_a_writer_by_turns() {
             // Each stream writes in its turn, and the two others read.
             let turn = round as usize % 3;
             let write = stamped::<u32>::on(&module).unwrap();
-            let write = write.stream(&streams[turn]).covering(len).unwrap();
+            let write = write.shape(few()).stream(&streams[turn]);
             write.launch(round, &mut data).unwrap();
             for (wrong, other) in wrong.iter_mut().zip([1, 2]) {
-                let read = count_other_than::on(&module).unwrap();
+                let read = count_other_than::on(&module).unwrap().shape(few());
                 let read = read.stream(&streams[(turn + other) % 3]);
                 read.launch(&data, round, wrong).unwrap();
             }
@@ -66,9 +71,11 @@ fn the_devices_own_queue_and_copies_are_in_order_too() {
         let ones = vec![1.0_f32; len];
         let mut x = device.upload(&ones).unwrap();
         let mut y = device.upload(&vec![0.0_f32; len]).unwrap();
-        let own = axpy::<f32>::on(&module).unwrap().covering(len).unwrap();
-        let other = axpy::<f32>::on(&module).unwrap().stream(&stream);
-        let other = other.covering(len).unwrap();
+        let own = axpy::<f32>::on(&module).unwrap().shape(few());
+        let other = axpy::<f32>::on(&module)
+            .unwrap()
+            .shape(few())
+            .stream(&stream);
         for round in 0..rounds(device, 200) {
             own.launch(2.0, &x, &mut y).unwrap();
             other.launch(1.0, &x, &mut y).unwrap();
@@ -93,13 +100,15 @@ fn memory_is_freed_behind_its_last_use() {
         for round in 0..rounds(device, 500) {
             let [writing, reading] = &streams;
             let mut data = device.alloc::<u32>(len).unwrap();
-            let write = stamped::<u32>::on(&module).unwrap().stream(writing);
-            write
-                .covering(len)
+            let write = stamped::<u32>::on(&module)
                 .unwrap()
-                .launch(round, &mut data)
-                .unwrap();
-            let read = count_other_than::on(&module).unwrap().stream(reading);
+                .shape(few())
+                .stream(writing);
+            write.launch(round, &mut data).unwrap();
+            let read = count_other_than::on(&module)
+                .unwrap()
+                .shape(few())
+                .stream(reading);
             read.launch(&data, round, &mut wrong).unwrap();
         }
         none(&wrong);
@@ -114,7 +123,10 @@ fn several_host_threads_launch_with_one_input() {
         let repeated = || {
             let stream = device.stream().unwrap();
             let mut y = device.upload(&vec![0.0_f64; len]).unwrap();
-            let kernel = axpy::<f64>::on(&module).unwrap().stream(&stream);
+            let kernel = axpy::<f64>::on(&module)
+                .unwrap()
+                .shape(few())
+                .stream(&stream);
             for _ in 0..rounds(device, 500) {
                 kernel.launch(2.0, &x, &mut y).unwrap();
             }

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// How long the rest of a launch may go on after one of its threads has panicked: some may wait for that thread for ever.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How long a wait for kernels that may panic looks again and again before it sleeps in between.
+/// How long a wait looks again and again before it sleeps in between.
 const ATTENTIVE: Duration = Duration::from_micros(50);
 
 /// The longest sleep between two looks.
@@ -77,8 +77,7 @@ impl CudaContext {
         }
         let end = Event::new(EventFlags::DISABLE_TIMING).map_err(waiting())?;
         end.record(stream).map_err(waiting())?;
-        let start = Instant::now();
-        let mut sleep = Duration::from_micros(10);
+        let mut pause = Pause::new();
         let mut panicked: Option<Instant> = None;
         while end.query().map_err(waiting())? == EventStatus::NotReady {
             if listeners.iter().any(|listener| listener.has_panic())
@@ -87,10 +86,7 @@ impl CudaContext {
                 let panic = listeners.iter().find_map(|listener| listener.panic());
                 return Err(self.give_up(panic));
             }
-            if start.elapsed() > ATTENTIVE {
-                std::thread::sleep(sleep);
-                sleep = (sleep * 2).min(LONGEST_SLEEP);
-            }
+            pause.take();
         }
         Ok(())
     }
@@ -116,6 +112,37 @@ impl CudaContext {
         self.lost.get_or_init(|| cause.clone());
         end_all_kernels(&self.context);
         Error::ContextLost { cause }
+    }
+}
+
+/// Waits for an event that no interrupt follows.
+pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
+    let mut pause = Pause::new();
+    while event.query()? == EventStatus::NotReady {
+        pause.take();
+    }
+    Ok(())
+}
+
+/// Pauses between looks at something that the driver does not wake a thread for: none at first, then longer and longer ones.
+struct Pause {
+    start: Instant,
+    next: Duration,
+}
+
+impl Pause {
+    fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            next: Duration::from_micros(10),
+        }
+    }
+
+    fn take(&mut self) {
+        if self.start.elapsed() > ATTENTIVE {
+            std::thread::sleep(self.next);
+            self.next = (self.next * 2).min(LONGEST_SLEEP);
+        }
     }
 }
 

@@ -179,7 +179,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         variables: Vec::new(),
     };
     let mut entries = Vec::new();
-    let locations = Locations::new(&tree.files);
+    let locations = Locations::new(&tree.files, comments(tree));
     for definition in definitions {
         let start = program.code.len();
         let (function, info) = function(definition, &mut names, &mut program, &locations)?;
@@ -199,6 +199,17 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     }
     program.variables = names.variables;
     Ok((program, entries))
+}
+
+/// What stands after each `.loc`, in the order of the text.
+fn comments<'a>(tree: &Tree<'a>) -> impl Iterator<Item = &'a str> {
+    let statements = tree.functions.iter().flat_map(|function| &function.body);
+    statements
+        .flatten()
+        .filter_map(|statement| match statement.kind {
+            StatementKind::Location { comment, .. } => Some(comment),
+            _ => None,
+        })
 }
 
 /// Module variables by name; an `.extern` declaration and the definition are one variable.
