@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use cuda_std::launch::Refusal;
 
 /// Why a device could not do what it was asked. [`hint`](Self::hint) says what to do about it.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A GPU was asked for and cannot be used.
@@ -310,6 +309,17 @@ impl fmt::Display for Error {
             Self::EmulatorMemory(error) => write!(f, "emulator: {error}"),
             #[cfg(feature = "emulator")]
             Self::EmulatorLaunch(error) => write!(f, "emulator: {error}"),
+        }
+    }
+}
+
+/// What `main` and `unwrap` print: the message, and what to do about it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        match self.hint() {
+            Some(hint) => write!(f, "\n  help: {hint}"),
+            None => Ok(()),
         }
     }
 }

@@ -42,7 +42,8 @@ impl Options {
         let all = arguments.clone();
         let options = Self::parse_list.parse2(arguments)?;
         if options.max_threads.is_some() != options.min_blocks.is_some() {
-            return Err(Error::new_spanned(all, EXPECTED));
+            let message = "`max_threads` and `min_blocks` belong together, as in `max_threads = 256, min_blocks = 1`";
+            return Err(Error::new_spanned(all, message));
         }
         Ok(options)
     }
