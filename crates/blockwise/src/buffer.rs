@@ -26,6 +26,7 @@ pub struct Buffer<T: Plain> {
 impl<T: Plain> Buffer<T> {
     /// Memory whose contents are undefined.
     pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
+        check_alignment::<T>(ALIGNMENT)?;
         let bytes = len
             .checked_mul(size_of::<T>())
             .filter(|&bytes| bytes <= isize::MAX as usize)
@@ -135,6 +136,22 @@ impl<T: Plain> Buffer<T> {
     pub fn split_at_mut(&mut self, middle: usize) -> (ViewMut<'_, T>, ViewMut<'_, T>) {
         self.as_view_mut().split_at_mut(middle)
     }
+}
+
+/// The alignment in bytes of what both devices allocate.
+const ALIGNMENT: usize = 256;
+
+/// Refuses elements that memory of this alignment cannot hold.
+pub(crate) fn check_alignment<T: Plain>(given: usize) -> Result<()> {
+    let needed = align_of::<T>();
+    if needed > given {
+        return Err(Error::Alignment {
+            element: T::NAME,
+            needed,
+            given,
+        });
+    }
+    Ok(())
 }
 
 /// First element and length of a range of `len` elements.

@@ -58,12 +58,14 @@ pub enum Error {
         /// The type asked for.
         to: &'static str,
     },
-    /// Page-locked memory is aligned to 16 bytes.
+    /// Elements are aligned to more than memory is.
     Alignment {
         /// The elements' type.
         element: &'static str,
-        /// Its alignment.
+        /// Its alignment in bytes.
         needed: usize,
+        /// The memory's.
+        given: usize,
     },
     /// A launch under check did what a GPU would hide.
     #[cfg(feature = "emulator")]
@@ -228,9 +230,13 @@ impl fmt::Display for Error {
                 f,
                 "elements of {from} cannot be read as {to}: their sizes differ, or the address is not aligned"
             ),
-            Self::Alignment { element, needed } => write!(
+            Self::Alignment {
+                element,
+                needed,
+                given,
+            } => write!(
                 f,
-                "page-locked memory cannot hold {element}: it is aligned to {needed} bytes, the memory to 16"
+                "memory cannot hold {element}: it is aligned to {needed} bytes, the memory to {given}"
             ),
             #[cfg(feature = "emulator")]
             Self::Findings { report, text } => {

@@ -5,7 +5,8 @@ use std::fmt;
 use cuda_std::launch::Plain;
 
 use crate::backend::HostMemory;
-use crate::{Buffer, Error, Result, Stream};
+use crate::buffer::check_alignment;
+use crate::{Buffer, Result, Stream};
 
 /// `len` elements twice: on the device, and page-locked in the host, from where a GPU copies by itself while the host goes on.
 /// Its copies go through one stream.
@@ -22,12 +23,7 @@ impl<T: Plain> StagedBuffer<T> {
     /// When one of the two has no room for them; a type that is aligned to more than 16 bytes; a stream that is being recorded.
     pub fn new(stream: &Stream, len: usize) -> Result<Self> {
         stream.queue("a staged buffer")?;
-        if align_of::<T>() > 16 {
-            return Err(Error::Alignment {
-                element: T::NAME,
-                needed: align_of::<T>(),
-            });
-        }
+        check_alignment::<T>(16)?;
         let device = Buffer::<T>::alloc(&stream.core, len)?;
         let host = stream.core.backend.pin(device.memory.bytes.max(1))?;
         Ok(Self {

@@ -160,3 +160,22 @@ fn times_of_different_devices_are_not_compared() {
         .seconds_since(&start.expect("an event"));
     assert!(seconds.expect("one device") >= 0.0);
 }
+
+#[test]
+fn elements_that_memory_cannot_align_are_refused() {
+    #[derive(Clone, Copy)]
+    #[repr(C, align(512))]
+    struct Wide([u8; 512]);
+    // SAFETY: bytes, without padding.
+    unsafe impl blockwise::Plain for Wide {
+        const NAME: &'static str = "Wide";
+    }
+    for device in devices() {
+        let error = device.alloc::<Wide>(1).expect_err("no such alignment");
+        assert!(error.to_string().contains("512 bytes"), "{error}");
+        let stream = device.stream().expect("a stream");
+        let error = StagedBuffer::<Wide>::new(&stream, 1).expect_err("no such alignment");
+        assert!(matches!(error, Error::Alignment { .. }), "{error}");
+        assert_eq!(Wide([7; 512]).0[511], 7);
+    }
+}

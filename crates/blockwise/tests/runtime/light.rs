@@ -6,7 +6,7 @@ use std::process::Command;
 fn packages(features: &str) -> usize {
     let tree = Command::new(env!("CARGO"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["tree", "--offline", "--edges", "normal", "--prefix", "none"])
+        .args(["tree", "--locked", "--edges", "normal", "--prefix", "none"])
         .args(["--no-default-features", "--features", features])
         .output()
         .expect("cargo runs");
