@@ -11,7 +11,8 @@
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
-//! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic) |
+//! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
+//! | [`raw`] | seven of these in rust-cuda's form: `shared_array!`, `sync_threads`, raw pointers |
 //!
 //! A kernel for several types is generic, with an entry point for each instance: `conv1d_tiled::<f32>` is `conv1d_tiled_f32` in
 //! the PTX, `fold_tree::<i64, Sum>` is `sum_tree_i64`. The host launches it by its handle, a type of the same name, which refuses
@@ -37,10 +38,10 @@ pub mod matmul;
 pub mod number;
 pub mod pack;
 pub mod peak;
+pub mod raw;
 pub mod reduce;
 pub mod reverse;
 pub mod transpose;
-mod unroll;
 
 cuda_std::embedded_kernels!();
 

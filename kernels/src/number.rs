@@ -1,10 +1,10 @@
 //! What the kernels ask of an element type.
 
-use cuda_std::GpuFloat;
 use cuda_std::warp::WarpShuffleValue;
+use cuda_std::{GpuFloat, Plain};
 
 /// A floating-point type of the convolutions and matrix products.
-pub trait Real: GpuFloat {
+pub trait Real: GpuFloat + Plain + Default {
     /// 0.
     const ZERO: Self;
 }
@@ -18,13 +18,13 @@ impl Real for f64 {
 }
 
 /// A type of the kernels that only move elements: any type of its width moves as it does.
-pub trait Word: Copy + Default + sealed::Sealed {}
+pub trait Word: Plain + Default + sealed::Sealed {}
 
 impl Word for u32 {}
 impl Word for u64 {}
 
 /// A type of the reductions. Integers wrap, as NumPy's do.
-pub trait Scalar: Copy + WarpShuffleValue + sealed::Sealed {
+pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
     /// 0.
     const ZERO: Self;
     /// Above or equal to every value: the minimum of nothing.

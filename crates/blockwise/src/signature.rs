@@ -183,6 +183,7 @@ mod tests {
         Entry {
             name: "first",
             signature,
+            block: [0; 3],
             parameter_bytes,
             kernels: None,
         }

@@ -94,32 +94,45 @@ impl<'a> On<'a> {
 /// A plan with the typed launch that it is for.
 pub(crate) struct Ready<L> {
     pub(crate) plan: LaunchPlan,
-    /// # Safety
-    /// As for the kernel, in the plan's shape.
     pub(crate) launch: L,
 }
 
-/// An entry point and its typed launch, `L`: an `unsafe fn` of [`On`] and the family's operands.
+/// An entry point and its typed launch, `L`: a `fn` of [`On`] and the family's operands.
 pub struct Routine<L> {
     pub(crate) entry: &'static Entry,
-    /// # Safety
-    /// As for the kernel.
     pub(crate) launch: L,
 }
 
-/// The [`Routine`] of a kernel's handle: `routine!(handle, |of| (of.input, of.output))`, with the kernel's arguments in their order.
+/// The [`Routine`] of a kernel's handle: `routine!(handle, |of| (of.input, of.output))`, with the
+/// kernel's arguments in their order. `routine!(unsafe handle, ..)` is for an `unsafe` kernel.
 macro_rules! routine {
-    ($handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
+    (unsafe $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
         $crate::launch::Routine {
             entry: <$handle as ::blockwise::Instance>::ENTRY,
-            launch: |on, $of| {
+            launch: |on: $crate::launch::On<'_>, $of| {
                 let launch = <$handle>::on(on.device)?.shape(on.shape);
                 let launch = match on.stream {
                     Some(stream) => launch.stream(stream),
                     None => launch,
                 };
-                // SAFETY: the promise of who calls the routine.
+                // SAFETY: the operands are borrowed, the outputs mutably. The kernel's `require`
+                // checks lengths and shape; what it cannot see, the plan and its operands keep.
                 unsafe { launch.launch($($argument),+) }
+            },
+        }
+    };
+    ($handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
+        $crate::launch::Routine {
+            entry: <$handle as ::blockwise::Instance>::ENTRY,
+            launch: |on: $crate::launch::On<'_>, $of| {
+                let launch = <$handle>::on(on.device)?;
+                // The launch computes the shared memory itself.
+                let launch = launch.grid(on.shape.grid).block(on.shape.block);
+                let launch = match on.stream {
+                    Some(stream) => launch.stream(stream),
+                    None => launch,
+                };
+                launch.launch($($argument),+)
             },
         }
     };

@@ -100,8 +100,7 @@ impl<T: Float> PitchedMatmul<T> {
                 of_b: self.b.as_view_mut(),
                 shape,
             };
-            // SAFETY: the plan is the kernel's; the operands have this shape, and the copies room for it.
-            unsafe { (self.routines.copy.launch)(on(&self.plan_copy), copied)? };
+            (self.routines.copy.launch)(on(&self.plan_copy), copied)?;
         }
         let operands = Operands {
             a: self.a.as_view(),
@@ -110,8 +109,7 @@ impl<T: Float> PitchedMatmul<T> {
             shape,
             unless: None,
         };
-        // SAFETY: the plan is the kernel's; the operands were copied for this shape, and C has its length.
-        unsafe { (self.routines.product.launch)(on(&self.plan), operands)? };
+        (self.routines.product.launch)(on(&self.plan), operands)?;
         Ok(())
     }
 }

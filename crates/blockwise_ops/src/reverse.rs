@@ -15,8 +15,12 @@ named_enum! {
     pub enum ReverseKernel("reversal kernel") {
         /// A shared array whose length is fixed in the kernel.
         Static = "static",
+        /// The same in rust-cuda's form.
+        StaticRaw = "static-raw",
         /// A shared array whose length the launch gives.
         Dynamic = "dynamic",
+        /// The same in rust-cuda's form.
+        DynamicRaw = "dynamic-raw",
         /// No shared memory, several loads in flight in each thread: the fastest.
         Direct = "direct",
     }
@@ -27,7 +31,8 @@ named_enum! {
 pub struct ReverseOptions {
     /// The kernel.
     pub kernel: ReverseKernel,
-    /// Threads per block. `None` takes the kernels' own number, the only one that `static` has.
+    /// Threads per block. `None` takes the kernels' own number, the only one that `static` and
+    /// `static-raw` have.
     pub threads: Option<u32>,
     /// Blocks, at most.
     pub grid_cap: Option<u32>,
@@ -65,19 +70,21 @@ fn prepare<T: Element>(
     let own = kernels::reverse::THREADS;
     let threads = options.threads.unwrap_or(own);
     let shared_bytes = match options.kernel {
-        ReverseKernel::Static if threads != own => {
+        ReverseKernel::Static | ReverseKernel::StaticRaw if threads != own => {
             return Err(LaunchError::FixedBlock {
                 kernel: options.kernel.name(),
                 needed: own,
                 given: threads,
             });
         }
-        ReverseKernel::Static | ReverseKernel::Direct => 0,
-        ReverseKernel::Dynamic => u64::from(threads) * size_of::<T>() as u64,
+        ReverseKernel::Static | ReverseKernel::StaticRaw | ReverseKernel::Direct => 0,
+        ReverseKernel::Dynamic | ReverseKernel::DynamicRaw => {
+            u64::from(threads) * size_of::<T>() as u64
+        }
     };
     let items = match options.kernel {
-        ReverseKernel::Static | ReverseKernel::Dynamic => 1,
         ReverseKernel::Direct => ITEMS,
+        _ => 1,
     };
     let blocks = blocks_for(
         len.div_ceil(items),
@@ -113,8 +120,7 @@ pub fn enqueue<'a, T: Element>(
         input: input.cast()?,
         output: output.cast()?,
     };
-    // SAFETY: both have the same length, and the plan is the kernel's.
-    unsafe { launch(On::new(device, stream, &plan), words)? };
+    launch(On::new(device, stream, &plan), words)?;
     Ok(Some(plan))
 }
 

@@ -21,6 +21,8 @@ named_enum! {
         Tiled = "tiled",
         /// The same with padded tiles, whose columns lie in different banks.
         Padded = "padded",
+        /// The same in rust-cuda's form.
+        PaddedRaw = "padded-raw",
         /// Larger tiles, of which each row of the output begins with a sector of memory, whatever the matrix's extents.
         Aligned = "aligned",
     }
@@ -118,8 +120,7 @@ pub fn enqueue<'a, T: Element>(
         rows,
         cols,
     };
-    // SAFETY: both have rows × cols elements, and the plan is the kernel's.
-    unsafe { launch(On::new(device, stream, &plan), words)? };
+    launch(On::new(device, stream, &plan), words)?;
     Ok(Some(plan))
 }
 

@@ -1,6 +1,7 @@
 //! The words that kernels which only move data take elements for.
 
 use blockwise::{View, ViewMut};
+use kernels::raw;
 use kernels::reverse::{direct, dynamic, fixed};
 use kernels::transpose::aligned::{self, Tile};
 use kernels::transpose::{naive, padded, tiled};
@@ -23,9 +24,9 @@ pub struct Reversed<'a, W: Element> {
 }
 
 pub(crate) type TransposeLaunch<W> =
-    for<'a> unsafe fn(On<'a>, Transposed<'a, W>) -> Result<(), blockwise::Error>;
+    for<'a> fn(On<'a>, Transposed<'a, W>) -> Result<(), blockwise::Error>;
 pub(crate) type ReverseLaunch<W> =
-    for<'a> unsafe fn(On<'a>, Reversed<'a, W>) -> Result<(), blockwise::Error>;
+    for<'a> fn(On<'a>, Reversed<'a, W>) -> Result<(), blockwise::Error>;
 
 /// `u32` or `u64`.
 pub trait Word: Element<Word = Self> {
@@ -36,12 +37,21 @@ pub trait Word: Element<Word = Self> {
 }
 
 macro_rules! transpose {
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.input, of.output, of.rows, of.cols))
+    };
     ($handle:ty) => {
-        routine!($handle, |of| (of.input, of.output, of.rows, of.cols))
+        routine!($handle, |of| (
+            (of.input, of.rows, of.cols),
+            (of.output, of.rows, of.cols)
+        ))
     };
 }
 
 macro_rules! reverse {
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.input, of.output))
+    };
     ($handle:ty) => {
         routine!($handle, |of| (of.input, of.output))
     };
@@ -55,11 +65,14 @@ macro_rules! words {
                     (TransposeKernel::Naive, _) => transpose!(naive::transpose_naive<$t>),
                     (TransposeKernel::Tiled, _) => transpose!(tiled::transpose_tiled<$t>),
                     (TransposeKernel::Padded, _) => transpose!(padded::transpose_padded<$t>),
+                    (TransposeKernel::PaddedRaw, _) => {
+                        transpose!(unsafe raw::transpose::transpose_padded_raw<$t>)
+                    }
                     (TransposeKernel::Aligned, Tile::Wide) => {
-                        transpose!(aligned::transpose_aligned<$t>)
+                        transpose!(unsafe aligned::transpose_aligned<$t>)
                     }
                     (TransposeKernel::Aligned, Tile::Narrow) => {
-                        transpose!(aligned::transpose_aligned_narrow<$t>)
+                        transpose!(unsafe aligned::transpose_aligned_narrow<$t>)
                     }
                 }
             }
@@ -67,7 +80,13 @@ macro_rules! words {
             fn reverse(kernel: ReverseKernel) -> Routine<ReverseLaunch<Self>> {
                 match kernel {
                     ReverseKernel::Static => reverse!(fixed::reverse_static<$t>),
+                    ReverseKernel::StaticRaw => {
+                        reverse!(unsafe raw::reverse::reverse_static_raw<$t>)
+                    }
                     ReverseKernel::Dynamic => reverse!(dynamic::reverse_dynamic<$t>),
+                    ReverseKernel::DynamicRaw => {
+                        reverse!(unsafe raw::reverse::reverse_dynamic_raw<$t>)
+                    }
                     ReverseKernel::Direct => reverse!(direct::reverse_direct<$t>),
                 }
             }

@@ -28,7 +28,7 @@ fn convolutions_on(device: &Device) -> Result<(), LaunchError> {
             ..ConvOptions::default()
         };
         let modes = match kernel {
-            ConvKernel::BlockPerOutput => &[ConvMode::Full],
+            kernel if kernel.is_block_per_output() => &[ConvMode::Full],
             _ => ConvMode::ALL,
         };
         for &mode in modes {

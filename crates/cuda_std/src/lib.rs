@@ -63,6 +63,7 @@ pub extern crate alloc;
 
 pub mod async_copy;
 pub mod atomic;
+pub mod block;
 pub mod cfg;
 pub mod float;
 pub mod intrinsics;
@@ -71,12 +72,14 @@ pub mod launch;
 pub mod mem;
 pub mod misc;
 mod nvvm;
-mod out;
+mod opaque;
 pub mod panic;
 pub mod prelude;
 pub mod ptr;
 pub mod shared;
 pub mod thread;
+pub mod uniform;
+pub mod unroll;
 pub mod warp;
 
 pub use cuda_std_macros::{Plain, address_space, externally_visible, gpu_only, kernel};
@@ -86,7 +89,7 @@ pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use launch::Plain;
-pub use out::{Mine, Out};
+pub use block::{Mine, Out};
 #[cfg(feature = "vek")]
 pub use vek;
 

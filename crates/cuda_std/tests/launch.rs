@@ -10,6 +10,8 @@ pub mod kernels;
 
 #[path = "launch/arguments.rs"]
 mod arguments;
+#[path = "launch/blocks.rs"]
+pub mod blocks;
 #[path = "launch/contract.rs"]
 mod contract;
 #[path = "launch/entries.rs"]

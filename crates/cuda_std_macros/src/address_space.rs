@@ -5,9 +5,12 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, ItemStatic, Result, StaticMutability};
 
+use crate::tokens;
+
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let space: Ident = syn::parse2(arguments.clone()).map_err(|_| unknown_space(&arguments))?;
-    // The section's name is the mark: nothing else of a static survives to LLVM's IR unchanged on the stock compiler.
+    // The section's name is the mark: nothing else of a static survives to LLVM's IR unchanged on
+    // the stock compiler.
     let section = match space.to_string().as_str() {
         "shared" => Some("cuda_std.shared"),
         "constant" => Some("cuda_std.constant"),
@@ -25,22 +28,28 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     let Some(section) = section else {
         return Ok(quote! { #item });
     };
-    let initialised = (space == "shared").then(|| never_initialised(&item));
+    let check = match item.mutability {
+        StaticMutability::None if space == "shared" => never_initialised(&item),
+        StaticMutability::None => never_written(&item)?,
+        // Which safe code cannot use.
+        _ => TokenStream::new(),
+    };
     Ok(quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
         #item
-        #initialised
+        #check
     })
 }
 
-/// Fails to compile unless safe code can see that the shared static has no value at first. A `static mut` is `unsafe` to read.
-fn never_initialised(item: &ItemStatic) -> Option<TokenStream> {
-    if !matches!(item.mutability, StaticMutability::None) {
-        return None;
-    }
-    let ty = &item.ty;
-    let check = quote_spanned! { ty.span() => may_be_uninitialised::<#ty>(); };
-    Some(quote! {
+/// Fails to compile unless the type says that the shared static has no value at first.
+///
+/// It goes by the static's name: its type can hold items, which would find the trait here.
+fn never_initialised(item: &ItemStatic) -> TokenStream {
+    // What is wrong is the type.
+    let mut name = item.ident.clone();
+    name.set_span(name.span().located_at(item.ty.span()));
+    let place = quote_spanned! { item.ty.span() => &#name };
+    quote! {
         const _: () = {
             #[diagnostic::on_unimplemented(
                 message = "a shared static of `{Self}` would be read before anything was written to it",
@@ -51,10 +60,25 @@ fn never_initialised(item: &ItemStatic) -> Option<TokenStream> {
             trait MayBeUninitialised {}
             impl<T> MayBeUninitialised for ::core::mem::MaybeUninit<T> {}
             impl<T: MayBeUninitialised, const N: usize> MayBeUninitialised for [T; N] {}
-            const fn may_be_uninitialised<T: MayBeUninitialised>() {}
-            #check
+            fn may_be_uninitialised<T: MayBeUninitialised>(_: &T) {}
+            fn check() { may_be_uninitialised(#place); }
         };
-    })
+    }
+}
+
+/// Fails to compile where safe code could write the constant static: the memory is read-only for
+/// kernels.
+fn never_written(item: &ItemStatic) -> Result<TokenStream> {
+    let (ty, value) = (&item.ty, &item.expr);
+    let is_atomic = |word: &Ident| word.to_string().starts_with("Atomic");
+    if let Some(atomic) = tokens::find_word(quote! { #ty }, &is_atomic) {
+        return Err(Error::new(
+            atomic,
+            "constant memory is read-only for kernels: an atomic belongs in global memory, `#[address_space(global)]`",
+        ));
+    }
+    // The compiler refuses a constant that leads to what changes inside any other type.
+    Ok(quote! { const _: &#ty = &#value; })
 }
 
 fn unknown_space(arguments: &TokenStream) -> Error {

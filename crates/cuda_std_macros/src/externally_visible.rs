@@ -4,6 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Error, Item, Path, Result};
 
+use crate::symbols;
+
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if !arguments.is_empty() {
         return Err(Error::new_spanned(
@@ -12,6 +14,15 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         ));
     }
     let parsed: Item = syn::parse2(item.clone()).map_err(|_| misplaced(item.clone()))?;
+    let own = match &parsed {
+        Item::Fn(function) if function.sig.unsafety.is_some() => None,
+        Item::Fn(function) => Some(&function.sig.ident),
+        Item::Static(variable) => Some(&variable.ident),
+        _ => None,
+    };
+    if let Some(name) = own {
+        symbols::refuse_reserved(&name.to_string(), name.span())?;
+    }
     // rust-cuda's attribute asks for a `#[no_mangle]` beside it; one is enough.
     let attributes = match &parsed {
         Item::Fn(function) => &function.attrs,

@@ -7,41 +7,67 @@ mod gpu_only;
 mod kernel;
 mod paste;
 mod plain;
+mod symbols;
 mod tokens;
 
 use proc_macro::TokenStream;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
-/// On the device the function gets PTX's calling convention; a slice becomes two parameters, pointer and length in elements. On the
-/// host it stays an ordinary function, and a type of the same name launches it: `saxpy::on(&device)?.grid(4).block(256).launch(..)`.
-/// The launch has the kernel's signature and is `unsafe` if the kernel is. No other type, module or trait beside the kernel can have
-/// its name.
+/// On the device the function gets PTX's calling convention; a slice becomes two parameters,
+/// pointer and length in elements. On the host it stays an ordinary function, and a type of the
+/// same name launches it: `saxpy::on(&device)?.grid(4).block(256).launch(..)`. The launch has the
+/// kernel's signature and is `unsafe` if the kernel is. No other type, module or trait beside the
+/// kernel can have its name.
 ///
 /// | parameter | argument of `launch` |
 /// | --- | --- |
 /// | `&[T]`, `*const [T]`; `&T`, which needs one element; `&str` | memory to read: `&buffer`, a view |
-/// | `&mut [T]`, `*mut [T]`, `Out<T>` | memory to write: `&mut buffer`, a mutable view |
-/// | `*const T`, `*mut T` | the same, or a `DevicePointer` |
+/// | `&mut [T]`, `*mut [T]`, `Out<T>`, `Out<T, Map>`, `Atomics<T>` | memory to write: `&mut buffer`, a mutable view |
+/// | `Matrix<T>` | memory to read and its size: `(&buffer, rows, cols)` |
+/// | `OutMatrix<T, R, C>` | memory to write and its size: `(&mut buffer, rows, cols)` |
+/// | `*const T`, `*mut T` | the same memory, or a `DevicePointer` |
+/// | `&mut Block<X, Y, Z>`, `Shared<A>`, `Ring<A, N>`, `Scratch<T>` | none: the launch makes it |
 /// | anything else, which is `Copy` | the value |
 ///
 /// A kernel returns nothing and is no method. Each broken rule is a compile error that says so.
 ///
 /// # Safe kernels
-/// A kernel without `unsafe` takes slices `&[T]`, outputs `Out<T>` and values, all of plain types (`Plain`). Its launch is safe.
+/// A kernel without `unsafe` takes what stands above but raw pointers and `&mut` slices. Elements
+/// and values are of plain types (`Plain`). Its launch is safe, and its crate may be under
+/// `#![forbid(unsafe_code)]`; `cuda_std::launch` shows one.
+///
+/// - `&mut Block<16, 16>` is written for blocks of 16 x 16: the launch has that block already, and
+///   refuses another. An extent `ANY` is the launch's choice; plain `Block` is one-dimensional.
+/// - `Shared<[T; N]>` and `Shared<Tile<..>>` are static arrays. `Shared<[T]>` is dynamic:
+///   `shared(..)` says its length, and the launch computes the bytes.
+/// - A matrix has `rows * cols` elements in memory. `Out<T>` beside `&mut Block` needs a grid of
+///   one dimension, `OutMatrix` one of at most two, `Out<T, PerBlock>` an element for each block.
+/// - Every barrier is reached by all threads of the block, or the build fails.
+///
+/// `unsafe` kernels may take these parameters too.
 ///
 /// # Options, separated by commas
-/// - `instances(f32, f64)`: the entry points of a generic kernel, here `saxpy_f32` and `saxpy_f64`. Several parameters take
-///   `instances((f32, 4), (f64, 8))`; `(f32 | f64, Sum | Min)` is all four pairs. The body is compiled for each instance on its own, with
-///   `T` a plain alias: `shared_array![T; N]` works in it, and an associated type is written `<T as Trait>::Name`.
-/// - `name = "{O}_tree_{T}"`: names by a pattern. A parameter stands for the last segment of its argument, a type's in lower case.
-/// - `require(x.len() == y.len(), block.x % 32 == 0)`: what a launch must keep beside the types; a launch that does not is an error that
-///   says so. Slices and pointers have `.len()`; values are themselves; `grid` and `block` have `.x`, `.y` and `.z`; `shared_bytes` is the
-///   dynamic shared memory. A rule on a bare `DevicePointer` is not checked.
-/// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most that many threads in a block, and the
-///   assembler leaves registers for that many blocks on a multiprocessor. The driver refuses a larger block.
-/// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A renamed dependency is found. Without
-///   either there is no launch, only the kernel.
+/// - `instances(f32, f64)`: the entry points of a generic kernel, here `saxpy_f32` and `saxpy_f64`.
+///   Several parameters take `instances((f32, 4), (f64, 8))`; `(f32 | f64, Sum | Min)` is all four
+///   pairs. The body is compiled for each instance on its own, with `T` a plain alias:
+///   `shared_array![T; N]` works in it, and an associated type is written `<T as Trait>::Name`.
+/// - `name = "{O}_tree_{T}"`: names by a pattern. A parameter stands for the last segment of its
+///   argument, a type's in lower case.
+/// - `require(x.len() == y.len(), block.x % 32 == 0)`: what a launch must keep beside the types; a
+///   launch that does not is an error that says so. Slices and pointers have `.len()`, matrices
+///   `.rows()` and `.cols()` too; values are themselves; `grid` and `block` have `.x`, `.y` and
+///   `.z`, `grid.blocks()` and `block.threads()` are their products; `shared_bytes` is the dynamic
+///   shared memory. A rule on a bare `DevicePointer` is not checked.
+/// - `shared(tile = block.threads() + 2)`: the length of each dynamic shared array, a `usize` by
+///   the same words. `+ - * / %` are checked: a launch for which there is no result is refused.
+/// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most
+///   that many threads in a block, and the assembler leaves registers for that many blocks on a
+///   multiprocessor. The driver refuses a larger block.
+/// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, which
+///   the build else refuses.
+/// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A
+///   renamed dependency is found. Without either there is no launch, only the kernel.
 /// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {

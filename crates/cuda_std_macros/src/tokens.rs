@@ -189,12 +189,21 @@ fn is_operator(operator: &str, next: char) -> bool {
 
 /// Where `'static` stands, if it does.
 pub(crate) fn static_lifetime(tokens: TokenStream) -> Option<Span> {
+    lifetime(tokens, &|name| name == "static")
+}
+
+/// Where a lifetime with a name stands, if one does.
+pub(crate) fn named_lifetime(tokens: TokenStream) -> Option<Span> {
+    lifetime(tokens, &|name| name != "_")
+}
+
+fn lifetime(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -> Option<Span> {
     let mut quote = false;
     for token in tokens {
         match token {
-            TokenTree::Ident(word) if quote && word == "static" => return Some(word.span()),
+            TokenTree::Ident(word) if quote && wanted(&word) => return Some(word.span()),
             TokenTree::Group(group) => {
-                if let Some(span) = static_lifetime(group.stream()) {
+                if let Some(span) = lifetime(group.stream(), wanted) {
                     return Some(span);
                 }
                 quote = false;
@@ -234,6 +243,15 @@ pub(crate) fn replace(
     replaced
 }
 
+/// Where an identifier that is wanted stands first, if one does.
+pub(crate) fn find_word(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -> Option<Span> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(word) => wanted(&word).then(|| word.span()),
+        TokenTree::Group(group) => find_word(group.stream(), wanted),
+        _ => None,
+    })
+}
+
 /// Whether the identifier stands in the tokens, and where first.
 pub(crate) fn find(tokens: TokenStream, name: &str) -> Option<Span> {
     let mut field = false;
@@ -256,7 +274,7 @@ pub(crate) fn find(tokens: TokenStream, name: &str) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use super::{expression, find, of_type, replace, static_lifetime};
+    use super::{expression, find, named_lifetime, of_type, replace, static_lifetime};
     use proc_macro2::TokenStream;
 
     fn tokens(text: &str) -> TokenStream {
@@ -316,6 +334,8 @@ mod tests {
     fn lifetimes_are_told_from_words() {
         assert!(static_lifetime(tokens("Out<'static, f32>")).is_some());
         assert!(static_lifetime(tokens("Out<'a, f32>")).is_none());
+        assert!(named_lifetime(tokens("Shared<'a, [f32]>")).is_some());
+        assert!(named_lifetime(tokens("Shared<'_, [f32]>")).is_none());
         let replaced = replace(tokens("Pair<'a, a>"), &|is_lifetime, word| {
             (is_lifetime && word == "a").then(|| tokens("b"))
         });

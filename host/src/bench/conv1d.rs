@@ -37,8 +37,8 @@ fn full(sizes: &Sizes) -> Vec<[usize; 2]> {
 
 /// The launcher's choice, and the kernels that can do it on some device.
 fn every_kernel([len, taps]: [usize; 2], block_per_output: bool) -> Vec<Way<ConvOptions>> {
-    let able = ConvKernel::ALL.iter().filter(|kernel| match kernel {
-        ConvKernel::BlockPerOutput => block_per_output,
+    let able = ConvKernel::ALL.iter().filter(|&&kernel| match kernel {
+        kernel if kernel.is_block_per_output() => block_per_output,
         ConvKernel::Window => taps.min(len) <= MAX_TAPS,
         _ => true,
     });

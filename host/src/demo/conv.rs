@@ -50,7 +50,9 @@ fn two_tones(
     let size = format!("{SAMPLES} * {TAPS} taps");
     for kernel in [
         ConvKernel::BlockPerOutput,
+        ConvKernel::BlockPerOutputRaw,
         ConvKernel::Tiled,
+        ConvKernel::TiledRaw,
         ConvKernel::Direct,
     ] {
         let (filtered, times) = convolve(device, &signal, &taps, ConvMode::Full, kernel)?;
@@ -106,7 +108,11 @@ fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
         let signal = Array1::from_shape_fn(samples, |_| random.random_range(-1.0_f32..1.0));
         let taps = Array1::from_shape_fn(taps, |_| random.random_range(-1.0_f32..1.0));
         let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Same);
-        for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+        for kernel in [
+            ConvKernel::Tiled,
+            ConvKernel::TiledRaw,
+            ConvKernel::Direct,
+        ] {
             let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
             let comparison = compare::with_oracle(output.view(), &oracle)?;
             outcome.rows.push(Row::compared(

@@ -25,7 +25,7 @@ use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums
 use super::steps::add_taps;
 use crate::number::Real;
 use crate::pack::{Pack, lanes};
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;

@@ -28,7 +28,7 @@ pub const THREADS: u32 = 256;
 ///
 /// The sums run over these only, instead of multiplying with zeros outside the signal: zero times an infinite tap would be NaN.
 #[inline(always)]
-fn taps_inside(centre: usize, samples: usize, taps: usize) -> Range<usize> {
+pub(crate) fn taps_inside(centre: usize, samples: usize, taps: usize) -> Range<usize> {
     let from = (centre + 1).saturating_sub(samples);
     let to = if taps < centre + 1 { taps } else { centre + 1 };
     from..to

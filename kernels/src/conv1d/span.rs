@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 use super::direct::convolve_one;
 use crate::number::Real;
 use crate::pack::{self, Pack};
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// The tiles of `span` outputs that are whole, and for which there are all samples from `below` below the one that the first output meets
 /// with tap 0 up to `above` above the last output's: they need no guard. None unless the output begins a pack.

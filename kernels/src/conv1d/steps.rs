@@ -24,7 +24,7 @@ use core::ops::Range;
 
 use crate::number::Real;
 use crate::pack::Pack;
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Adds `count` taps to the sums, in their order. With LAST_TWICE the last step is there for either place of the samples, so that they need no
 /// moves before it: 2 % faster in `window` with 63 taps, 3 % slower in `blocked`.

@@ -1,9 +1,11 @@
 //! Matrix product without shared memory: the version to compare with.
 //!
-//! C\[row, col\] = Σₖ A\[row, k\] · B\[k, col\], one thread for each element of C, summed in the order of k.
+//! C\[row, col\] = Σₖ A\[row, k\] · B\[k, col\], one thread for each element of C, summed in the order
+//! of k.
 //!
-//! In a warp, lanes with neighbouring columns read neighbouring elements of B (coalesced) and the same element of A. Each element of
-//! A is read by `cols` threads and each of B by `rows`: 2·inner global reads per element of C.
+//! In a warp, lanes with neighbouring columns read neighbouring elements of B (coalesced) and the
+//! same element of A. Each element of A is read by `cols` threads and each of B by `rows`: 2·inner
+//! global reads per element of C.
 //!
 //! | H200, ms | 2048³ | 4096³ | 4093 × 4099 × 4111 |
 //! | --- | --- | --- | --- |
@@ -11,66 +13,38 @@
 //! | **in groups of 16** | 3.23 | 34.2 | 34.1 |
 //! | the same in CUDA C++ | 3.47 | 46.1 | 46.7 |
 
+#![forbid(unsafe_code)]
+
 use cuda_std::prelude::*;
+use cuda_std::unroll::fold_groups;
 
 use super::TILE;
 use crate::number::Real;
-use crate::unroll::in_groups;
 
-/// Elements of the inner dimension whose loads are under way together.
+const SIDE: usize = TILE as usize;
+/// Elements of the inner dimension whose loads are in flight together.
 const GROUP: usize = 16;
 
 /// C = A·B.
 ///
-/// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-///
 /// # Launch
 /// Blocks of [`TILE`] × [`TILE`]; x runs over columns, y over rows. The grid strides over both.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated.
 #[kernel(
     instances(f32, f64),
-    require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
-        [block.x, block.y, block.z, grid.z] == [TILE, TILE, 1, 1]
-    )
+    require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
-pub unsafe fn matmul_naive<T: Real>(
-    a: &[T],
-    b: &[T],
-    c: *mut T,
-    rows: usize,
-    inner: usize,
-    cols: usize,
+pub fn matmul_naive<T: Real>(
+    block: &mut Block<SIDE, SIDE>,
+    a: Matrix<T>,
+    b: Matrix<T>,
+    mut c: OutMatrix<T, SIDE, SIDE>,
 ) {
-    let tile = TILE as usize;
-    let (x, y) = (
-        thread::thread_idx_x() as usize,
-        thread::thread_idx_y() as usize,
-    );
-    let mut row = thread::block_idx_y() as usize * tile + y;
-    while row < rows {
-        let mut col = thread::block_idx_x() as usize * tile + x;
-        while col < cols {
-            let mut sum = T::ZERO;
-            in_groups::<GROUP>(0..inner, |k| {
-                // SAFETY: row < rows, k < inner, col < cols.
-                let (a, b) = unsafe {
-                    (
-                        *a.get_unchecked(row * inner + k),
-                        *b.get_unchecked(k * cols + col),
-                    )
-                };
-                sum = a.mul_add(b, sum);
+    for top in block.tiles_y::<SIDE>(c.rows()) {
+        for left in block.tiles_x::<SIDE>(c.cols()) {
+            c.store(block, top, left, |own| {
+                let (row, col) = (a.row(top.start() + own.row), b.col(left.start() + own.col));
+                fold_groups::<GROUP, _, _>((row, col), .., T::ZERO, |sum, (a, b)| a.mul_add(b, sum))
             });
-            // SAFETY: likewise, and only this thread has this row and column.
-            unsafe { c.add(row * cols + col).write(sum) };
-            col += thread::grid_dim_x() as usize * tile;
         }
-        row += thread::grid_dim_y() as usize * tile;
     }
 }

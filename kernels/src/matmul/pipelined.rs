@@ -26,7 +26,7 @@ use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
 use crate::pack::Pack;
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Rows of C that a thread owns.
 const ROWS: usize = 8;

@@ -14,7 +14,7 @@ use cuda_std::prelude::*;
 use super::pipelined::{ahead, columns, multiply, vectors};
 use super::policy::{PITCHED, pitch};
 use super::stage::Operands;
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use cuda_std::prelude::*;
 
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Rows of A, or columns of B, in a tile.
 pub const SIDE: usize = 128;

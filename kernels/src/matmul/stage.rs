@@ -11,7 +11,7 @@ use cuda_std::prelude::*;
 
 use super::asm;
 use super::policy::Policy;
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// The most copies of one thread from A, and from B, in a stage.
 const MOST: usize = 16;

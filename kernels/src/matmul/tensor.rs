@@ -35,7 +35,7 @@ use cuda_std::prelude::*;
 use super::policy::Policy;
 use super::split::{DEPTH, RANGE_WORDS, SIDE, TILE_WORDS, fits};
 use super::{asm, hopper};
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// What the kernel is built with.
 pub const TENSOR: Policy = Policy {

@@ -16,6 +16,7 @@ pub mod policy;
 pub mod shuffle;
 pub mod single;
 pub mod tree;
+mod warps;
 pub mod wide;
 
 pub use op::{Max, Min, Op, Sum};
@@ -23,7 +24,7 @@ pub use op::{Max, Min, Op, Sum};
 use cuda_std::prelude::*;
 
 use crate::number::Scalar;
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Threads of a block, unless the launch chooses otherwise.
 pub const THREADS: u32 = 256;
@@ -35,7 +36,7 @@ pub const THREADS: u32 = 256;
 /// way a thread needs at most 32 registers, and a multiprocessor holds as many threads as it can. The order of the folds is that of the
 /// plain loop.
 #[inline(always)]
-fn grid_stride<T: Copy, E: Copy>(
+pub(crate) fn grid_stride<T: Copy, E: Copy>(
     len: usize,
     start: T,
     load: impl Fn(usize) -> E,
@@ -74,22 +75,15 @@ fn grid_stride_by<const AHEAD: usize, T: Copy, E: Copy>(
 }
 
 /// This thread's share of Σ a\[i\]·b\[i\].
-///
-/// # Safety
-/// `b` is at least as long as `a`.
 #[inline(always)]
-unsafe fn dot_share<T: Scalar>(a: &[T], b: &[T]) -> T {
-    // SAFETY: i is below a's length.
-    let load = |i: usize| unsafe { (*a.get_unchecked(i), *b.get_unchecked(i)) };
-    grid_stride(a.len(), T::ZERO, load, |sum, (a, b)| a.mul_add(b, sum))
+fn dot_share<T: Scalar>(block: &Block, a: &[T], b: &[T]) -> T {
+    block.fold_strided((a, b), T::ZERO, |sum, (a, b)| a.mul_add(b, sum))
 }
 
 /// This thread's share of a fold of `input`.
 #[inline(always)]
-fn share<T: Scalar, O: Op>(input: &[T]) -> T {
-    // SAFETY: i is below the length.
-    let load = |i: usize| unsafe { *input.get_unchecked(i) };
-    grid_stride(input.len(), O::identity(), load, O::apply)
+fn share<T: Scalar, O: Op>(block: &Block, input: &[T]) -> T {
+    block.fold_strided(input, O::identity(), O::apply)
 }
 
 /// Thread 0 writes its block's result.
@@ -97,7 +91,7 @@ fn share<T: Scalar, O: Op>(input: &[T]) -> T {
 /// # Safety
 /// `partials` has an element for each block.
 #[inline(always)]
-unsafe fn write_partial<T>(partials: *mut T, value: T) {
+pub(crate) unsafe fn write_partial<T>(partials: *mut T, value: T) {
     if thread::thread_idx_x() == 0 {
         // SAFETY: the caller's promise; only this thread of the grid writes this element.
         unsafe { partials.add(thread::block_idx_x() as usize).write(value) };

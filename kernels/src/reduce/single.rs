@@ -25,7 +25,7 @@ use cuda_std::atomic::intrinsics::atomic_fetch_add_acqrel_u32_device;
 use cuda_std::prelude::*;
 
 use super::policy::InFlight;
-use super::shuffle::{WARP, combine_warp, shuffle};
+use super::warps::{WARP, combine_warp, shuffle};
 use super::wide::{dot_share, share};
 use super::{Max, Min, Op, Sum};
 use crate::number::Scalar;

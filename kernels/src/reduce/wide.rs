@@ -20,11 +20,11 @@
 use cuda_std::prelude::*;
 
 use super::policy::InFlight;
-use super::shuffle::shuffle;
+use super::warps::shuffle;
 use super::{Max, Min, Op, Sum, grid_stride, write_partial};
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack, elements_before, lanes};
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 const IN_FLIGHT: usize = InFlight::Four.packs();
 

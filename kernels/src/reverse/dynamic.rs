@@ -1,26 +1,36 @@
-//! Reversal with the dynamic shared array: its size comes with the launch.
+//! Reverse with a dynamic shared array: the launch computes its size.
+//!
+//! Change from [`fixed`](super::fixed): a tile is as long as the block that the launch chooses.
+
+#![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
-use super::through_tile;
 use crate::number::Word;
 
 /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
 ///
 /// # Launch
-/// One-dimensional, any block; dynamic shared memory of `block · size_of` bytes. The grid strides over the tiles.
-///
-/// # Safety
-/// The crate's rules; `output` has n elements; the shared memory has that size.
+/// Blocks of one dimension and any size. The grid strides over the tiles.
 #[kernel(
     instances(u32, u64),
-    require(
-        output.len() == input.len(),
-        shared_bytes as usize >= block.x as usize * size_of::<T>(),
-        [grid.y, grid.z, block.y, block.z] == [1; 4]
-    )
+    shared(tile = block.threads()),
+    require(input.len() == output.len())
 )]
-pub unsafe fn reverse_dynamic<T: Word>(input: &[T], output: *mut T) {
-    // SAFETY: the caller's promise.
-    unsafe { through_tile(input, output, shared::dynamic_shared_mem::<T>()) }
+pub fn reverse_dynamic<T: Word>(
+    block: &mut Block,
+    tile: Shared<[T]>,
+    input: &[T],
+    mut output: Out<T, FromEnd>,
+) {
+    // The launch's rule, for the compiler: it spares each element a check, and the fill a loop.
+    if tile.len() != block.threads() {
+        return;
+    }
+    let mut tile = tile.refill();
+    for place in block.tiles(output.len()) {
+        let at = |i: usize| input.get(place.start() + i).copied().unwrap_or_default();
+        let loaded = tile.fill(block, at);
+        output.store(block, place, |rest| loaded[rest]);
+    }
 }

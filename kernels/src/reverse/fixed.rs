@@ -1,26 +1,36 @@
-//! Reversal with a static shared array: its size is in the kernel.
+//! Reverse with a static shared array: its size is in the kernel's signature.
+//!
+//! - Loads: thread t puts input\[start + t\] into slot t, for the tile that begins at `start`.
+//! - Stores: the tile lands at the mirrored place, counted from the output's end ([`FromEnd`]);
+//!   thread t writes the t-th element there, which is the one with `rest` elements after it. Both
+//!   walks are coalesced; a warp reads its slots backwards, one in each bank.
+//! - `fill` has two barriers: every thread's reads of the last tile come before the writes of this
+//!   one, and these before its reads.
+
+#![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
-use super::{THREADS, through_tile};
+use super::THREADS;
 use crate::number::Word;
+
+const SIZE: usize = THREADS as usize;
 
 /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
 ///
 /// # Launch
-/// One-dimensional, blocks of exactly [`THREADS`] threads. The grid strides over the tiles.
-///
-/// # Safety
-/// The crate's rules; `output` has n elements; the block is as stated.
-#[kernel(
-    instances(u32, u64),
-    require(
-        output.len() == input.len(),
-        block.x == THREADS,
-        [grid.y, grid.z, block.y, block.z] == [1; 4]
-    )
-)]
-pub unsafe fn reverse_static<T: Word>(input: &[T], output: *mut T) {
-    // SAFETY: the array has a slot for each thread; the rest is the caller's promise.
-    unsafe { through_tile(input, output, shared_array![T; THREADS as usize]) }
+/// Blocks of exactly [`THREADS`] threads. The grid strides over the tiles.
+#[kernel(instances(u32, u64), require(input.len() == output.len()))]
+pub fn reverse_static<T: Word>(
+    block: &mut Block<SIZE>,
+    tile: Shared<[T; SIZE]>,
+    input: &[T],
+    mut output: Out<T, FromEnd>,
+) {
+    let mut tile = tile.refill();
+    for place in block.tiles(output.len()) {
+        let at = |i: usize| input.get(place.start() + i).copied().unwrap_or_default();
+        let loaded = tile.fill(block, at);
+        output.store(block, place, |rest| loaded[rest]);
+    }
 }

@@ -28,7 +28,7 @@
 use cuda_std::prelude::*;
 
 use crate::number::Word;
-use crate::unroll::unrolled;
+use cuda_std::unroll::unrolled;
 
 /// Rows of a tile.
 pub const ROWS: u32 = 64;

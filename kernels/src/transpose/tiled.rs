@@ -1,38 +1,61 @@
 //! Transpose through a tile in shared memory.
 //!
-//! Change from [`naive`](super::naive): the turn happens in shared memory, so global memory is read and written by rows. The weakness
-//! that is left: a warp reads a column of the tile, whose 32 slots are 32 words apart and so lie in one bank: a 32-way conflict.
+//! Change from [`naive`](super::naive): the turn happens in shared memory, so global memory is read
+//! and written by rows. The weakness that is left: a warp reads a column of the tile, whose 32 slots
+//! are 32 words apart and so lie in one bank: a 32-way conflict.
+//!
+//! - Loads: thread (x, y) loads input\[top + j, left + x\] into slot (j, x), for j = y, y + ROWS, …: a
+//!   warp reads a row (coalesced).
+//! - Stores: thread (x, y) stores slot (x, j) to output\[left + j, top + x\]: a warp writes a row
+//!   (coalesced) and reads a column of the tile.
+//! - `fill` has two barriers: every thread's reads of the last tile come before the loads of this
+//!   one, and these before its reads.
 //!
 //! 16384² `f32` on an H200: 1.26 ms, where `naive` takes 3.88.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::prelude::*;
 
-use super::{TILE, through_tile};
+use super::{HEIGHT, SIDE};
 use crate::number::Word;
-
-/// Slots from one row of the tile to the next.
-const PITCH: usize = TILE as usize;
 
 /// output\[col, row\] = input\[row, col\].
 ///
 /// # Parameters
-/// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
+/// - `input`: row-major. `output`: the same matrix, column after column.
 ///
 /// # Launch
-/// Blocks of [`TILE`] × [`ROWS`](super::ROWS); x runs over columns, y over rows of `input`. The grid strides over both.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated.
+/// Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of
+/// `input`. The grid strides over both.
 #[kernel(
     instances(u32, u64),
-    require(
-        rows.checked_mul(cols) == Some(input.len()),
-        output.len() == input.len(),
-        [block.x, block.y, block.z, grid.z] == [TILE, super::ROWS, 1, 1]
-    )
+    require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
-pub unsafe fn transpose_tiled<T: Word>(input: &[T], output: *mut T, rows: usize, cols: usize) {
-    let tile = shared_array![T; TILE as usize * PITCH];
-    // SAFETY: passed on to the caller; the tile has its slots.
-    unsafe { through_tile::<T, PITCH>(input, output, rows, cols, tile) }
+pub fn transpose_tiled<T: Word>(
+    block: &mut Block<SIDE, HEIGHT>,
+    tile: Shared<Tile<T, SIDE, SIDE>>,
+    input: Matrix<T>,
+    mut output: OutMatrix<T, SIDE, SIDE, ColMajor>,
+) {
+    through_tile(block, tile, input, &mut output);
+}
+
+/// Moves the block's tiles through a shared one whose rows are `PITCH` slots apart.
+#[inline(always)]
+pub(super) fn through_tile<T: Word, const PITCH: usize>(
+    block: &mut Block<SIDE, HEIGHT>,
+    tile: Shared<Tile<T, SIDE, SIDE, PITCH>>,
+    input: Matrix<T>,
+    output: &mut OutMatrix<T, SIDE, SIDE, ColMajor>,
+) {
+    let mut tile = tile.refill();
+    for top in block.tiles_y::<SIDE>(input.rows()) {
+        for left in block.tiles_x::<SIDE>(input.cols()) {
+            let loaded = tile.fill(block, |(row, col)| {
+                input.or_default(top.start() + row, left.start() + col)
+            });
+            output.store(block, top, left, |own| loaded[own.row][own.col]);
+        }
+    }
 }

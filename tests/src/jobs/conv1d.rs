@@ -10,9 +10,20 @@ use crate::data::{Draw, vector};
 
 type Lengths = (usize, usize);
 
+/// The kernels that take any block.
+const OF_ANY_BLOCK: [ConvKernel; 3] = [
+    ConvKernel::Tiled,
+    ConvKernel::TiledRaw,
+    ConvKernel::Direct,
+];
+
+/// The kernels with a block per output.
+const BLOCK_PER_OUTPUT: [ConvKernel; 2] =
+    [ConvKernel::BlockPerOutput, ConvKernel::BlockPerOutputRaw];
+
 pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let mut jobs = Vec::new();
-    for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+    for kernel in OF_ANY_BLOCK {
         let mut add = |lengths, mode, cap, spare| {
             let options = with(kernel, Some(32), cap);
             let both = [
@@ -35,12 +46,14 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.push(longer::<f64>(on, (20, 4), 40, options));
     }
     jobs.extend(in_registers(on));
-    let options = with(ConvKernel::BlockPerOutput, None, Some(5));
-    jobs.push(job::<f64>(on, (20, 37), ConvMode::Full, options));
-    let options = with(ConvKernel::BlockPerOutput, None, None);
-    // The kernel adds eight products at a time: none, two rounds, and a rest.
-    for taps in [5, 16, 19] {
-        jobs.push(job::<f64>(on, (40, taps), ConvMode::Full, options).with_spare_blocks(1));
+    for kernel in BLOCK_PER_OUTPUT {
+        let options = with(kernel, None, Some(5));
+        jobs.push(job::<f64>(on, (20, 37), ConvMode::Full, options));
+        let options = with(kernel, None, None);
+        // The kernel adds eight products at a time: none, two rounds, and a rest.
+        for taps in [5, 16, 19] {
+            jobs.push(job::<f64>(on, (40, taps), ConvMode::Full, options).with_spare_blocks(1));
+        }
     }
     jobs
 }
@@ -121,14 +134,16 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     for lengths in lengths {
         for cap in [None, Some(1)] {
             for &mode in ConvMode::ALL {
-                for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+                for kernel in OF_ANY_BLOCK {
                     jobs.push(job::<f32>(on, lengths, mode, with(kernel, None, cap)));
                     jobs.push(job::<f64>(on, lengths, mode, with(kernel, Some(96), cap)));
                 }
             }
         }
-        let options = with(ConvKernel::BlockPerOutput, None, Some(7));
-        jobs.push(job::<f64>(on, lengths, ConvMode::Full, options));
+        for kernel in BLOCK_PER_OUTPUT {
+            let options = with(kernel, None, Some(7));
+            jobs.push(job::<f64>(on, lengths, ConvMode::Full, options));
+        }
     }
     for (kernel, span) in [(ConvKernel::Window, 640), (ConvKernel::Blocked, 2560)] {
         for lengths in [
@@ -208,12 +223,17 @@ fn extended<T: Precision + Draw>(
     } else {
         (signal, taps)
     };
-    let job = Job::new(case, planned.launch, output_len, within::<T, _>(expected))
+    let job = Job::new(case, planned.launch, output_len, within::<T, _>(expected));
+    let job = match planned.kernel {
+        ConvKernel::Tiled | ConvKernel::BlockPerOutput => job.shared::<T>(),
+        _ => job,
+    };
+    let job = job
         .slice(long.as_slice().unwrap_or_default())
-        .slice(short.as_slice().unwrap_or_default())
-        .output();
+        .slice(short.as_slice().unwrap_or_default());
     match planned.kernel {
-        ConvKernel::BlockPerOutput => job,
-        _ => job.value(output_len).value(planned.offset),
+        ConvKernel::BlockPerOutput => job.out_matrix([1, output_len]),
+        ConvKernel::BlockPerOutputRaw => job.output(),
+        _ => job.out(output_len).value(planned.offset),
     }
 }

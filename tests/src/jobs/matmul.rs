@@ -130,14 +130,22 @@ fn job<T: Precision + Draw>(
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
     let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
     let expected = oracle::matmul::<T>(a.view(), b.view());
-    let job = Job::new(case, plan, rows * cols, within::<T, _>(expected))
-        .slice(a.as_slice().unwrap_or_default())
-        .slice(b.as_slice().unwrap_or_default())
-        .output();
-    let job = job.value(rows).value(inner).value(cols);
+    let job = Job::new(case, plan, rows * cols, within::<T, _>(expected));
+    let (a, b) = (
+        a.as_slice().unwrap_or_default(),
+        b.as_slice().unwrap_or_default(),
+    );
+    let raw = |job: Job| {
+        let job = job.slice(a).slice(b).output();
+        job.value(rows).value(inner).value(cols)
+    };
     Some(match kernel {
-        MatmulKernel::Pipelined => job.value(0),
-        _ => job,
+        MatmulKernel::Pipelined => raw(job).value(0),
+        MatmulKernel::TiledRaw => raw(job),
+        _ => job
+            .matrix(a, [rows, inner])
+            .matrix(b, [inner, cols])
+            .out_matrix([rows, cols]),
     })
 }
 

@@ -95,6 +95,31 @@ impl Job {
         self.value(values.len() - skipped)
     }
 
+    /// Adds a parameter `Matrix<T>`.
+    #[must_use]
+    pub fn matrix<T: Pod>(self, values: &[T], [rows, cols]: [usize; 2]) -> Self {
+        self.pointer(values).value(rows).value(cols)
+    }
+
+    /// Adds a parameter `Shared<[T]>`: all of the launch's dynamic shared memory.
+    #[must_use]
+    pub fn shared<T>(self) -> Self {
+        let len = self.plan.dynamic_shared_bytes as usize / size_of::<T>();
+        self.value(len)
+    }
+
+    /// Adds a parameter `Out<T>` or `*mut [T]`: the output, of `len` elements.
+    #[must_use]
+    pub fn out(self, len: usize) -> Self {
+        self.output().value(len)
+    }
+
+    /// Adds a parameter `OutMatrix<T>`: the output.
+    #[must_use]
+    pub fn out_matrix(self, [rows, cols]: [usize; 2]) -> Self {
+        self.output().value(rows).value(cols)
+    }
+
     /// Adds a parameter `*mut T`: the output.
     #[must_use]
     pub fn output(self) -> Self {

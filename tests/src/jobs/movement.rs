@@ -117,18 +117,25 @@ fn transposed<T: Element + Draw + ToNumber>(
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
     let input = matrix::<T>(41, rows, cols);
     let expected = oracle::transpose(input.view());
-    let job = Job::new(case, plan, rows * cols, exact(expected))
-        .slice(input.as_slice().unwrap_or_default())
-        .output();
-    Some(job.value(rows).value(cols))
+    let job = Job::new(case, plan, rows * cols, exact(expected));
+    let input = input.as_slice().unwrap_or_default();
+    Some(match options.kernel {
+        TransposeKernel::PaddedRaw | TransposeKernel::Aligned => {
+            job.slice(input).output().value(rows).value(cols)
+        }
+        _ => job.matrix(input, [rows, cols]).out_matrix([rows, cols]),
+    })
 }
 
-/// Length, threads and blocks. The kernel with a fixed block takes its own number of threads only.
+/// The kernels whose block is fixed.
+const FIXED_BLOCK: [ReverseKernel; 2] = [ReverseKernel::Static, ReverseKernel::StaticRaw];
+
+/// Length, threads and blocks. The kernels with a fixed block take their own number of threads only.
 fn reversals(on: &DeviceProperties, cases: &[(usize, Option<u32>, Option<u32>)]) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &(len, threads, grid_cap) in cases {
         for &kernel in ReverseKernel::ALL {
-            if kernel == ReverseKernel::Static && threads.is_some() {
+            if FIXED_BLOCK.contains(&kernel) && threads.is_some() {
                 continue;
             }
             let options = ReverseOptions {
@@ -155,5 +162,13 @@ fn reversed<T: Element + Draw + ToNumber>(
     let input = vector::<T>(42, len);
     let expected = oracle::reverse(input.view());
     let job = Job::new(case, plan, len, exact(expected));
-    Some(job.slice(input.as_slice().unwrap_or_default()).output())
+    let job = match options.kernel {
+        ReverseKernel::Dynamic => job.shared::<T>(),
+        _ => job,
+    };
+    let job = job.slice(input.as_slice().unwrap_or_default());
+    Some(match options.kernel {
+        ReverseKernel::StaticRaw | ReverseKernel::DynamicRaw => job.output(),
+        _ => job.out(len),
+    })
 }

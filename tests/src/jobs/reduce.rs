@@ -56,6 +56,13 @@ impl Summed for i64 {
     }
 }
 
+/// Kernels that take blocks of any size.
+const OF_ANY_BLOCK: [ReduceKernel; 3] = [
+    ReduceKernel::Tree,
+    ReduceKernel::TreeRaw,
+    ReduceKernel::Shuffle,
+];
+
 pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &kernel in ReduceKernel::ALL {
@@ -108,10 +115,10 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let options = eight(64, Some(2));
     every_type(&mut jobs, on, 7000, options, Some(6999));
     behind::<f32>(&mut jobs, on, 2701, options, None, [1, 1]);
-    // The tree takes blocks of any size.
-    let options = with(ReduceKernel::Tree, 50, Some(2));
-    every_type(&mut jobs, on, 233, options, None);
-    every_type(&mut jobs, on, 3, with(ReduceKernel::Tree, 1, Some(2)), None);
+    for kernel in OF_ANY_BLOCK {
+        every_type(&mut jobs, on, 233, with(kernel, 50, Some(2)), None);
+        every_type(&mut jobs, on, 3, with(kernel, 1, Some(2)), None);
+    }
     jobs
 }
 
@@ -122,7 +129,9 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             for &kernel in ReduceKernel::ALL {
                 every_type(&mut jobs, on, len, with(kernel, 256, cap), None);
             }
-            every_type(&mut jobs, on, len, with(ReduceKernel::Tree, 100, cap), None);
+            for kernel in OF_ANY_BLOCK {
+                every_type(&mut jobs, on, len, with(kernel, 100, cap), None);
+            }
             every_type(
                 &mut jobs,
                 on,
@@ -282,10 +291,17 @@ fn job<T: Summed>(
         let values: Vec<T> = values.chain(operand.iter().copied()).collect();
         job.slice_from(&values, *skipped)
     };
-    let job = operands.iter().fold(job, add).output();
-    match options.kernel {
-        // The ticket.
-        ReduceKernel::Single => job.pointer(&[0_u32]),
+    let job = match options.kernel {
+        ReduceKernel::Interleaved | ReduceKernel::Tree => job.shared::<T>(),
         _ => job,
+    };
+    let job = operands.iter().fold(job, add);
+    match options.kernel {
+        ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::Shuffle => {
+            job.out(plan.grid[0] as usize)
+        }
+        ReduceKernel::TreeRaw | ReduceKernel::Wide => job.output(),
+        // The ticket.
+        ReduceKernel::Single => job.output().pointer(&[0_u32]),
     }
 }

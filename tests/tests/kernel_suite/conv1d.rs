@@ -9,6 +9,13 @@ use blockwise_tests::devices::devices;
 use ndarray::{Array1, array, s};
 use proptest::prelude::*;
 
+/// The kernels that take any block.
+const OF_ANY_BLOCK: [ConvKernel; 3] = [
+    ConvKernel::Tiled,
+    ConvKernel::TiledRaw,
+    ConvKernel::Direct,
+];
+
 /// The lengths of signals and taps: around the tile of 256, primes, and more taps than samples.
 const LENGTHS: [(usize, usize); 15] = [
     (1, 1),
@@ -68,7 +75,7 @@ fn every_length_and_mode() {
     for device in devices() {
         for lengths in LENGTHS {
             for &mode in ConvMode::ALL {
-                for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+                for kernel in OF_ANY_BLOCK {
                     check::<f32>(device, lengths, mode, with(kernel, None, None));
                     check::<f64>(device, lengths, mode, with(kernel, None, None));
                 }
@@ -82,7 +89,7 @@ fn any_block_and_a_grid_that_must_stride() {
     for device in devices() {
         for threads in [1, 2, 31, 32, 33, 100, 255, 1000, 1024] {
             for grid_cap in [None, Some(1), Some(3)] {
-                for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+                for kernel in OF_ANY_BLOCK {
                     let options = with(kernel, Some(threads), grid_cap);
                     check::<f32>(device, (701, 18), ConvMode::Same, options);
                     check::<f64>(device, (64, 127), ConvMode::Valid, options);
@@ -157,8 +164,10 @@ fn one_block_per_output_for_any_number_of_taps() {
             (1030, 1024),
         ] {
             for grid_cap in [None, Some(1), Some(7)] {
-                let options = with(ConvKernel::BlockPerOutput, None, grid_cap);
-                check::<f64>(device, lengths, ConvMode::Full, options);
+                for kernel in [ConvKernel::BlockPerOutput, ConvKernel::BlockPerOutputRaw] {
+                    let options = with(kernel, None, grid_cap);
+                    check::<f64>(device, lengths, ConvMode::Full, options);
+                }
             }
         }
     }
@@ -194,7 +203,7 @@ fn infinities_and_nan_reach_exactly_the_outputs_that_they_touch() {
     for device in devices() {
         for &mode in ConvMode::ALL {
             for &kernel in ConvKernel::ALL {
-                if kernel == ConvKernel::BlockPerOutput && mode != ConvMode::Full {
+                if kernel.is_block_per_output() && mode != ConvMode::Full {
                     continue;
                 }
                 let options = with(kernel, None, None);
@@ -238,6 +247,7 @@ fn all_add_in_the_same_order() {
         };
         let direct = run(ConvKernel::Direct, 256);
         check::same_bits("tiled", &direct, &run(ConvKernel::Tiled, 256));
+        check::same_bits("tiled-raw", &direct, &run(ConvKernel::TiledRaw, 256));
         check::same_bits("window", &direct, &run(ConvKernel::Window, 128));
         check::same_bits("tiled by 33", &direct, &run(ConvKernel::Tiled, 33));
         check::same_bits("blocked", &direct, &run(ConvKernel::Blocked, 128));
@@ -254,9 +264,8 @@ proptest! {
         threads in 1..=1024_u32,
         grid_cap in proptest::option::of(1..9_u32),
         mode in proptest::sample::select(ConvMode::ALL),
-        tiled in any::<bool>(),
+        kernel in proptest::sample::select(&OF_ANY_BLOCK),
     ) {
-        let kernel = if tiled { ConvKernel::Tiled } else { ConvKernel::Direct };
         for device in devices() {
             check::<f32>(device, (signal, taps), mode, with(kernel, Some(threads), grid_cap));
         }

@@ -16,7 +16,11 @@ use ndarray::{Array, Dimension, arr0};
 fn check_all(left: &Device, right: &Device) {
     let pair = (left, right);
     for &mode in ConvMode::ALL {
-        for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
+        for kernel in [
+            ConvKernel::Tiled,
+            ConvKernel::TiledRaw,
+            ConvKernel::Direct,
+        ] {
             let options = ConvOptions {
                 kernel: Some(kernel),
                 threads: Some(100),
@@ -43,11 +47,13 @@ fn check_all(left: &Device, right: &Device) {
             });
         }
     }
-    let options = ConvOptions {
-        kernel: Some(ConvKernel::BlockPerOutput),
-        ..ConvOptions::default()
-    };
-    convolutions::<f64>(pair, ConvMode::Full, options);
+    for kernel in [ConvKernel::BlockPerOutput, ConvKernel::BlockPerOutputRaw] {
+        let options = ConvOptions {
+            kernel: Some(kernel),
+            ..ConvOptions::default()
+        };
+        convolutions::<f64>(pair, ConvMode::Full, options);
+    }
 
     for &kernel in ReduceKernel::ALL {
         for grid_cap in [1, 6] {

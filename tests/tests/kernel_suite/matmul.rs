@@ -218,7 +218,11 @@ fn kernels_that_add_in_the_order_of_k_agree_to_the_bit() {
             matmul(device, a.view(), b.view(), &options).expect("a launch")
         };
         let naive = run(MatmulKernel::Naive);
-        for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
+        for kernel in [
+            MatmulKernel::Tiled,
+            MatmulKernel::TiledRaw,
+            MatmulKernel::RegisterTile,
+        ] {
             check::same_bits(("naive and", kernel), &naive, &run(kernel));
         }
     }

@@ -110,7 +110,11 @@ fn a_transpose_of_a_view_that_is_not_contiguous() {
 const LENGTHS: [usize; 12] = [0, 1, 2, 3, 32, 255, 256, 257, 511, 512, 1009, 5000];
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ReverseKernel; 2] = [ReverseKernel::Dynamic, ReverseKernel::Direct];
+const OF_ANY_BLOCK: [ReverseKernel; 3] = [
+    ReverseKernel::Dynamic,
+    ReverseKernel::DynamicRaw,
+    ReverseKernel::Direct,
+];
 
 fn by(kernel: ReverseKernel, threads: u32, grid_cap: Option<u32>) -> ReverseOptions {
     ReverseOptions {

@@ -12,7 +12,7 @@ use kernels::{reverse, transpose};
 /// What an entry point is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Expected {
-    /// Parameters, all of 64 bits: a slice is two.
+    /// Parameters, all of 64 bits: a slice is two, a matrix three.
     params: usize,
     /// Barriers in the source, of the block and of a warp.
     barriers: usize,
@@ -52,11 +52,19 @@ fn table() -> BTreeMap<String, Expected> {
 
     add(
         "conv1d_block_per_output_f64".into(),
+        Expected::new(8, 2).dynamic(),
+    );
+    add(
+        "conv1d_block_per_output_raw_f64".into(),
         Expected::new(5, 2).dynamic(),
     );
     add("peak_fma_f32".into(), Expected::new(2, 0));
     for (t, bytes) in [("f32", 4), ("f64", 8)] {
-        add(format!("conv1d_tiled_{t}"), Expected::new(7, 2).dynamic());
+        add(format!("conv1d_tiled_{t}"), Expected::new(8, 2).dynamic());
+        add(
+            format!("conv1d_tiled_raw_{t}"),
+            Expected::new(7, 2).dynamic(),
+        );
         add(format!("conv1d_direct_{t}"), Expected::new(7, 0));
         let of = |bytes_of: [usize; 2]| bytes_of[bytes as usize / 8] as u32;
         let window = [window::shared_bytes::<f32>(), window::shared_bytes::<f64>()];
@@ -72,16 +80,20 @@ fn table() -> BTreeMap<String, Expected> {
             format!("conv1d_blocked_{t}"),
             Expected::new(7, 4).fixed(of(blocked)),
         );
-        add(format!("matmul_naive_{t}"), Expected::new(8, 0));
+        add(format!("matmul_naive_{t}"), Expected::new(9, 0));
         let tiles = 2 * matmul::TILE * matmul::TILE * bytes;
         add(
             format!("matmul_tiled_{t}"),
+            Expected::new(9, 2).fixed(tiles),
+        );
+        add(
+            format!("matmul_tiled_raw_{t}"),
             Expected::new(8, 2).fixed(tiles),
         );
         let tiles = 2 * register_tile::DEPTH * (register_tile::SIDE + 1) * bytes;
         add(
             format!("matmul_register_tile_{t}"),
-            Expected::new(8, 2).fixed(tiles),
+            Expected::new(9, 2).fixed(tiles),
         );
     }
     for (tiles, params) in [("", 9), ("_tall", 9), ("_ragged", 9), ("_pitched", 8)] {
@@ -90,17 +102,18 @@ fn table() -> BTreeMap<String, Expected> {
     }
     add("matmul_pitch_f32".into(), Expected::new(9, 0));
     add("matmul_split_f32".into(), Expected::new(10, 0));
-    for t in ["i64", "f32", "f64"] {
+    for (t, bytes) in [("i64", 8), ("f32", 4), ("f64", 8)] {
         for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
-            for kernel in ["interleaved", "tree"] {
+            // The slots and the partial results have lengths.
+            for (kernel, more) in [("interleaved", 2), ("tree", 2), ("tree_raw", 0)] {
                 add(
                     format!("{operation}_{kernel}_{t}"),
-                    Expected::new(params, 1).dynamic(),
+                    Expected::new(params + more, 1).dynamic(),
                 );
             }
             add(
                 format!("{operation}_shuffle_{t}"),
-                Expected::new(params, 1).fixed(32 * 8),
+                Expected::new(params + 1, 1).fixed(2 * 32 * bytes),
             );
             // `single` has a ticket.
             for (kernel, barriers, more) in [("wide", 1, 0), ("single", 2, 1), ("single8", 2, 1)] {
@@ -114,15 +127,17 @@ fn table() -> BTreeMap<String, Expected> {
     for (t, bytes) in [("u32", 4), ("u64", 8)] {
         let tile = transpose::TILE * transpose::TILE * bytes;
         let padding = transpose::TILE * bytes;
-        add(format!("transpose_naive_{t}"), Expected::new(5, 0));
+        add(format!("transpose_naive_{t}"), Expected::new(6, 0));
         add(
             format!("transpose_tiled_{t}"),
-            Expected::new(5, 2).fixed(tile),
+            Expected::new(6, 2).fixed(tile),
         );
-        add(
-            format!("transpose_padded_{t}"),
-            Expected::new(5, 2).fixed(tile + padding),
-        );
+        for (kernel, params) in [("padded", 6), ("padded_raw", 5)] {
+            add(
+                format!("transpose_{kernel}_{t}"),
+                Expected::new(params, 2).fixed(tile + padding),
+            );
+        }
         for (tile, name) in [(Tile::Wide, ""), (Tile::Narrow, "_narrow")] {
             let slots = [tile.slots::<u32>(), tile.slots::<u64>()][bytes as usize / 8];
             add(
@@ -130,15 +145,19 @@ fn table() -> BTreeMap<String, Expected> {
                 Expected::new(5, 2).fixed(slots * bytes),
             );
         }
-        add(
-            format!("reverse_static_{t}"),
-            Expected::new(3, 2).fixed(reverse::THREADS * bytes),
-        );
-        add(
-            format!("reverse_dynamic_{t}"),
-            Expected::new(3, 2).dynamic(),
-        );
-        add(format!("reverse_direct_{t}"), Expected::new(3, 0));
+        for (kernel, params) in [("static", 4), ("static_raw", 3)] {
+            add(
+                format!("reverse_{kernel}_{t}"),
+                Expected::new(params, 2).fixed(reverse::THREADS * bytes),
+            );
+        }
+        for (kernel, params) in [("dynamic", 5), ("dynamic_raw", 3)] {
+            add(
+                format!("reverse_{kernel}_{t}"),
+                Expected::new(params, 2).dynamic(),
+            );
+        }
+        add(format!("reverse_direct_{t}"), Expected::new(4, 0));
     }
     table
 }
@@ -157,7 +176,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 110);
+    assert_eq!(expected.len(), 133);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

@@ -13,12 +13,16 @@ const LENGTHS: [usize; 14] = [
     1, 2, 3, 31, 32, 33, 127, 255, 256, 257, 511, 1009, 4096, 10_007,
 ];
 
-/// The kernels whose blocks are whole warps.
-const SHUFFLES: [ReduceKernel; 3] = [
+/// The kernels that take any block.
+const OF_ANY_BLOCK: [ReduceKernel; 4] = [
+    ReduceKernel::Interleaved,
+    ReduceKernel::Tree,
+    ReduceKernel::TreeRaw,
     ReduceKernel::Shuffle,
-    ReduceKernel::Wide,
-    ReduceKernel::Single,
 ];
+
+/// The kernels whose blocks are whole warps.
+const OF_WHOLE_WARPS: [ReduceKernel; 2] = [ReduceKernel::Wide, ReduceKernel::Single];
 
 pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
     ReduceOptions {
@@ -127,7 +131,7 @@ fn every_length() {
 
 /// The tree of the Julia document drops elements unless the threads are a power of two.
 #[test]
-fn the_trees_take_any_block_and_any_grid() {
+fn trees_and_shuffles_take_any_block_and_any_grid() {
     let small = 1..=20;
     let others = [
         31, 32, 33, 63, 65, 100, 127, 255, 257, 511, 768, 1000, 1023, 1024,
@@ -135,7 +139,7 @@ fn the_trees_take_any_block_and_any_grid() {
     for device in devices() {
         for threads in small.clone().chain(others) {
             for grid_cap in [Some(1), Some(3), None] {
-                for kernel in [ReduceKernel::Interleaved, ReduceKernel::Tree] {
+                for kernel in OF_ANY_BLOCK {
                     let options = with(kernel, threads, grid_cap);
                     i64::check(device, 1537, options);
                     f32::check(device, 1537, options);
@@ -146,11 +150,11 @@ fn the_trees_take_any_block_and_any_grid() {
 }
 
 #[test]
-fn shuffles_take_any_number_of_warps_and_any_grid() {
+fn wide_loads_take_any_number_of_warps_and_any_grid() {
     for device in devices() {
         for warps in [1, 2, 3, 5, 8, 31, 32] {
             for grid_cap in [Some(1), Some(3), None] {
-                for kernel in SHUFFLES {
+                for kernel in OF_WHOLE_WARPS {
                     check_all_types(device, 1537, with(kernel, warps * 32, grid_cap));
                 }
             }
@@ -230,11 +234,11 @@ proptest! {
     #[test]
     fn any_length_block_and_grid(n in 1..3000_usize, threads in 1..=1024_u32, grid_cap in 1..20_u32) {
         for device in devices() {
-            for kernel in [ReduceKernel::Interleaved, ReduceKernel::Tree] {
+            for kernel in OF_ANY_BLOCK {
                 check_all_types(device, n, with(kernel, threads, Some(grid_cap)));
             }
             let whole_warps = threads.next_multiple_of(32);
-            for kernel in SHUFFLES {
+            for kernel in OF_WHOLE_WARPS {
                 check_all_types(device, n, with(kernel, whole_warps, Some(grid_cap)));
             }
         }

@@ -142,14 +142,14 @@ fn blocks_that_do_not_fit_the_kernel() {
         &["static", "256", "128"],
     );
     let half_a_warp = ReduceOptions {
-        kernel: ReduceKernel::Shuffle,
+        kernel: ReduceKernel::Wide,
         threads: Some(48),
         ..ReduceOptions::default()
     };
     check(
         |device| reduce(device, array![1.0_f32].view(), Reduction::Max, &half_a_warp),
         |error| matches!(error, LaunchError::NotWholeWarps { threads: 48, .. }),
-        &["shuffle", "48", "32"],
+        &["wide", "48", "32"],
     );
 }
 

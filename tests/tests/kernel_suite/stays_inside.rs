@@ -1,5 +1,5 @@
-//! Every sound kernel, launched by its plain parameters, fills its output and touches nothing beside it: on a GPU nobody else would
-//! notice a write into the same allocation.
+//! Every sound kernel, launched by its plain parameters, fills its output and touches nothing beside
+//! it: on a GPU nobody else would notice a write into the same allocation.
 
 use blockwise_ops::Element;
 use blockwise_tests::Arguments;
@@ -8,14 +8,36 @@ use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;
 use cuda_std::launch::Shape;
 
-/// Elements before and behind the output that must keep their poison.
+use Parameter::{Matrix, Out, OutMatrix, Output, Shared, Slice, Ticket, Value};
+
+/// Elements before and after the output that must keep their poison.
 const MARGIN: usize = 64;
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy)]
+enum Parameter {
+    /// `Shared<[T]>`: elements of the dynamic shared memory.
+    Shared(usize),
+    /// `&[T]`: the elements.
+    Slice(usize),
+    /// `Matrix<T>`: rows and columns.
+    Matrix(usize, usize),
+    /// `*mut T`: the output.
+    Output,
+    /// `Out<T>` or `*mut [T]`: the output, of this many elements.
+    Out(usize),
+    /// `OutMatrix<T>`: the output, of these rows and columns.
+    OutMatrix(usize, usize),
+    /// `*mut u32`: a word that is 0 before and after.
+    Ticket,
+    /// A number.
+    Value(usize),
+}
 
 /// A launch by numbers.
 struct Launch {
     kernel: String,
     shape: Shape,
-    ticket: bool,
 }
 
 impl Launch {
@@ -23,51 +45,56 @@ impl Launch {
         Launch {
             kernel: format!("{kernel}_{}", T::NAME),
             shape: Shape::new((grid[0], grid[1]), (block[0], block[1])),
-            ticket: false,
         }
     }
 
+    /// With room for this many elements of dynamic shared memory.
     fn shared<T>(self, slots: usize) -> Self {
         let shape = self.shape.shared((slots * size_of::<T>()) as u32);
         Launch { shape, ..self }
     }
 
-    /// With a ticket behind the output: a word that is 0 before and after.
-    fn ticket(self) -> Self {
-        Launch {
-            ticket: true,
-            ..self
-        }
-    }
-
-    /// Launches with slices of these lengths, the output, and these values.
+    /// Launches with these parameters and an output of `outputs` elements.
     #[track_caller]
-    fn check<T: Element + Draw>(
-        self,
-        bench: &Bench,
-        inputs: &[usize],
-        outputs: usize,
-        values: &[usize],
-    ) {
+    fn check<T: Element + Draw>(self, bench: &Bench, parameters: &[Parameter], outputs: usize) {
+        let elements = |parameter: &Parameter| match *parameter {
+            Slice(len) => Some(len),
+            Matrix(rows, cols) => Some(rows * cols),
+            _ => None,
+        };
+        let lengths = parameters.iter().filter_map(elements);
         let inputs: Vec<_> = (50..)
-            .zip(inputs)
-            .map(|(seed, &len)| {
+            .zip(lengths)
+            .map(|(seed, len)| {
                 let values = vector::<T>(seed, len).to_vec();
                 bench.device.upload(&values).expect("memory")
             })
             .collect();
         let mut buffer = bench.poisoned::<T>(outputs + 2 * MARGIN);
         let mut ticket = bench.device.upload(&[0_u32]).expect("memory");
-        let output = buffer.view(MARGIN..).address().address;
-        let arguments = inputs.iter().fold(Arguments::new(), Arguments::slice);
-        let mut arguments = arguments.writes(&mut buffer).value(output);
-        if self.ticket {
-            arguments = arguments.pointer(&mut ticket);
-        }
-        let arguments = values
+        let (output, word) = (
+            buffer.view(MARGIN..).address().address,
+            ticket.address().address,
+        );
+        let arguments = Arguments::new().writes(&mut buffer).writes(&mut ticket);
+        let mut inputs = inputs.iter();
+        let mut input = || inputs.next().expect("an input for each slice and matrix");
+        let add = |all: Arguments<'_>, values: &[usize]| {
+            let values = values.iter();
+            values.fold(all, |all, &value| all.value(value as u64))
+        };
+        let arguments = parameters
             .iter()
-            .fold(arguments, |all, &value| all.value(value as u64));
-        let Launch { kernel, shape, .. } = &self;
+            .fold(arguments, |all, &parameter| match parameter {
+                Shared(len) | Value(len) => add(all, &[len]),
+                Slice(_) => all.slice(input()),
+                Matrix(rows, cols) => add(all.address(input()), &[rows, cols]),
+                Output => all.value(output),
+                Out(len) => add(all.value(output), &[len]),
+                OutMatrix(rows, cols) => add(all.value(output), &[rows, cols]),
+                Ticket => all.value(word),
+            });
+        let Launch { kernel, shape } = &self;
         bench
             .launch(kernel, *shape, &arguments)
             .unwrap_or_else(|error| panic!("{error}"));
@@ -92,10 +119,17 @@ impl Launch {
 
 fn convolutions<T: Element + Draw>(bench: &Bench) {
     for (n, m, outputs, offset) in [(300, 7, 306, 0), (300, 7, 300, 3), (300, 7, 294, 6)] {
-        for kernel in ["conv1d_tiled", "conv1d_direct"] {
+        let slots = 96 + m - 1;
+        let plain = [Slice(n), Slice(m), Out(outputs), Value(offset)];
+        let with_tile = [&[Shared(slots)], &plain[..]].concat();
+        for (kernel, parameters) in [
+            ("conv1d_tiled", &with_tile[..]),
+            ("conv1d_tiled_raw", &plain),
+            ("conv1d_direct", &plain),
+        ] {
             Launch::new::<T>(kernel, [2, 1], [96, 1])
-                .shared::<T>(96 + m - 1)
-                .check::<T>(bench, &[n, m], outputs, &[outputs, offset]);
+                .shared::<T>(slots)
+                .check::<T>(bench, parameters, outputs);
         }
     }
     // Whole tiles with ends on both sides.
@@ -104,13 +138,10 @@ fn convolutions<T: Element + Draw>(bench: &Bench) {
         (6000, 41, 6000, 20),
         (6000, 7, 5994, 6),
     ] {
+        let parameters = [Slice(n), Slice(m), Out(outputs), Value(offset)];
         for kernel in ["conv1d_window", "conv1d_blocked"] {
-            Launch::new::<T>(kernel, [2, 1], [128, 1]).check::<T>(
-                bench,
-                &[n, m],
-                outputs,
-                &[outputs, offset],
-            );
+            let launch = Launch::new::<T>(kernel, [2, 1], [128, 1]);
+            launch.check::<T>(bench, &parameters, outputs);
         }
     }
 }
@@ -118,77 +149,113 @@ fn convolutions<T: Element + Draw>(bench: &Bench) {
 fn reductions<T: Element + Draw>(bench: &Bench) {
     for (operation, operands) in [("dot", 2), ("sum", 1), ("min", 1), ("max", 1)] {
         // Four blocks, of which the last has no element at all in its first share.
-        let inputs = &[280, 280][..operands];
-        for kernel in ["interleaved", "tree"] {
-            Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1])
-                .shared::<T>(96)
-                .check::<T>(bench, inputs, 4, &[]);
-        }
-        for kernel in ["shuffle", "wide", "single", "single8"] {
+        let inputs = &[Slice(280), Slice(280)][..operands];
+        for kernel in [
+            "interleaved",
+            "tree",
+            "tree_raw",
+            "shuffle",
+            "wide",
+            "single",
+            "single8",
+        ] {
             let launch = Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1]);
-            let launch = match kernel.starts_with("single") {
-                true => launch.ticket(),
-                false => launch,
+            let (launch, slots) = match kernel {
+                "interleaved" | "tree" => (launch.shared::<T>(96), &[Shared(96)][..]),
+                "tree_raw" => (launch.shared::<T>(96), &[][..]),
+                _ => (launch, &[][..]),
             };
-            launch.check::<T>(bench, inputs, 4, &[]);
+            let output = match kernel {
+                "interleaved" | "tree" | "shuffle" => &[Out(4)][..],
+                "single" | "single8" => &[Output, Ticket],
+                _ => &[Output],
+            };
+            launch.check::<T>(bench, &[slots, inputs, output].concat(), 4);
         }
     }
 }
 
 fn matrix_products<T: Element + Draw>(bench: &Bench) {
+    let (rows, inner, cols) = (37, 20, 45);
+    let plain = [
+        Slice(rows * inner),
+        Slice(inner * cols),
+        Output,
+        Value(rows),
+        Value(inner),
+        Value(cols),
+    ];
+    let matrices = [
+        Matrix(rows, inner),
+        Matrix(inner, cols),
+        OutMatrix(rows, cols),
+    ];
     for grid in [[1, 1], [3, 3], [5, 4]] {
-        for kernel in ["matmul_naive", "matmul_tiled"] {
-            Launch::new::<T>(kernel, grid, [16, 16]).check::<T>(
-                bench,
-                &[37 * 20, 20 * 45],
-                37 * 45,
-                &[37, 20, 45],
-            );
+        for (kernel, parameters) in [
+            ("matmul_naive", &matrices[..]),
+            ("matmul_tiled", &matrices),
+            ("matmul_tiled_raw", &plain),
+            ("matmul_register_tile", &matrices),
+        ] {
+            let launch = Launch::new::<T>(kernel, grid, [16, 16]);
+            launch.check::<T>(bench, parameters, rows * cols);
         }
-        Launch::new::<T>("matmul_register_tile", grid, [16, 16]).check::<T>(
-            bench,
-            &[37 * 20, 20 * 45],
-            37 * 45,
-            &[37, 20, 45],
-        );
     }
 }
 
 fn movements<T: Element + Draw>(bench: &Bench) {
+    let plain = |rows: usize, cols: usize| [Slice(rows * cols), Output, Value(rows), Value(cols)];
     for grid in [[1, 1], [2, 3], [4, 4]] {
-        for kernel in ["transpose_naive", "transpose_tiled", "transpose_padded"] {
-            Launch::new::<T>(kernel, grid, [32, 8]).check::<T>(
-                bench,
-                &[70 * 45],
-                70 * 45,
-                &[70, 45],
-            );
+        let (rows, cols) = (70, 45);
+        let matrices = [Matrix(rows, cols), OutMatrix(rows, cols)];
+        for (kernel, parameters) in [
+            ("transpose_naive", &matrices[..]),
+            ("transpose_tiled", &matrices),
+            ("transpose_padded", &matrices),
+            ("transpose_padded_raw", &plain(rows, cols)),
+        ] {
+            let launch = Launch::new::<T>(kernel, grid, [32, 8]);
+            launch.check::<T>(bench, parameters, rows * cols);
         }
     }
     for grid in [[1, 1], [2, 2], [4, 1]] {
         // Tiles at each edge, and one inside.
-        for [rows, cols] in [[70, 45], [203, 150]] {
-            Launch::new::<T>("transpose_aligned", grid, [512, 1]).check::<T>(
-                bench,
-                &[rows * cols],
-                rows * cols,
-                &[rows, cols],
-            );
+        for (rows, cols) in [(70, 45), (203, 150)] {
+            let launch = Launch::new::<T>("transpose_aligned", grid, [512, 1]);
+            launch.check::<T>(bench, &plain(rows, cols), rows * cols);
         }
     }
-    Launch::new::<T>("reverse_static", [2, 1], [256, 1]).check::<T>(bench, &[1000], 1000, &[]);
-    Launch::new::<T>("reverse_dynamic", [2, 1], [90, 1])
-        .shared::<T>(90)
-        .check::<T>(bench, &[1000], 1000, &[]);
+    for (kernel, threads, parameters) in [
+        ("reverse_static", 256, &[Slice(1000), Out(1000)][..]),
+        ("reverse_static_raw", 256, &[Slice(1000), Output]),
+        ("reverse_dynamic", 90, &[Shared(90), Slice(1000), Out(1000)]),
+        ("reverse_dynamic_raw", 90, &[Slice(1000), Output]),
+        ("reverse_direct", 90, &[Slice(1000), Out(1000)]),
+    ] {
+        Launch::new::<T>(kernel, [2, 1], [threads, 1])
+            .shared::<T>(90)
+            .check::<T>(bench, parameters, 1000);
+    }
 }
 
 #[test]
 fn small_outputs_are_written_whole_and_nothing_else() {
     for device in devices() {
         let bench = &Bench::of("kernels", device.clone());
-        Launch::new::<f64>("conv1d_block_per_output", [6, 1], [9, 1])
-            .shared::<f64>(9)
-            .check::<f64>(bench, &[40, 9], 48, &[]);
+        for (kernel, parameters) in [
+            (
+                "conv1d_block_per_output",
+                &[Shared(9), Slice(40), Slice(9), OutMatrix(1, 48)][..],
+            ),
+            (
+                "conv1d_block_per_output_raw",
+                &[Slice(40), Slice(9), Output],
+            ),
+        ] {
+            Launch::new::<f64>(kernel, [6, 1], [9, 1])
+                .shared::<f64>(9)
+                .check::<f64>(bench, parameters, 48);
+        }
         convolutions::<f32>(bench);
         convolutions::<f64>(bench);
         reductions::<i64>(bench);

@@ -114,6 +114,7 @@ fn buffers_and_streams_of_another_device_are_refused_at_the_launch() {
 static STEP_ENTRY: Entry = Entry {
     name: "step",
     signature: "data: &mut [u32], rounds: u32",
+    block: [0; 3],
     parameter_bytes: &[8, 8, 4],
     kernels: None,
 };

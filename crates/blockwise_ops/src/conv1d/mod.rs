@@ -31,14 +31,25 @@ named_enum! {
     pub enum ConvKernel("convolution kernel") {
         /// One block per output and one thread per tap, of `f64` in mode full: the MATLAB document's.
         BlockPerOutput = "block-per-output",
+        /// The same in rust-cuda's form.
+        BlockPerOutputRaw = "block-per-output-raw",
         /// Each block loads its span of the signal and a halo into shared memory.
         Tiled = "tiled",
+        /// The same in rust-cuda's form.
+        TiledRaw = "tiled-raw",
         /// No shared memory: each thread reads what it needs.
         Direct = "direct",
         /// Outputs and samples in registers, for few taps; each warp copies its next tile while it computes one.
         Window = "window",
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
+    }
+}
+
+impl ConvKernel {
+    /// Whether it is one of the two with a block per output, which compute `f64` in mode full only.
+    pub const fn is_block_per_output(self) -> bool {
+        matches!(self, Self::BlockPerOutput | Self::BlockPerOutputRaw)
     }
 }
 
@@ -134,7 +145,7 @@ pub fn enqueue<'a, T: Float>(
     enqueue_outputs(device, stream, signal, taps, output, mode, outputs, options)
 }
 
-/// Starts the outputs of `mode`, or a part of them. With [`ConvKernel::BlockPerOutput`] there are no parts.
+/// Starts the outputs of `mode`, or a part of them. With a block per output there are no parts.
 #[allow(clippy::too_many_arguments, reason = "`enqueue`'s, and which outputs")]
 pub(crate) fn enqueue_outputs<T: Float>(
     device: &Device,
@@ -161,8 +172,7 @@ pub(crate) fn enqueue_outputs<T: Float>(
         offset: plan.offset,
     };
     let on = On::new(device, stream, &plan.launch);
-    // SAFETY: the plan is the kernel's, for operands and an output of these lengths.
-    unsafe { launch(on, operands)? };
+    launch(on, operands)?;
     Ok(plan.launch)
 }
 

@@ -73,7 +73,7 @@ pub(super) fn prepare<T: Float>(
         let blocks = blocks_for(output_len, threads, cap, max_blocks);
         planned(kernel, blocks, threads, shared_bytes)
     };
-    let tiled = || striding(ConvKernel::Tiled, span_bytes::<T>(threads, short)?);
+    let tiled = |kernel| striding(kernel, span_bytes::<T>(threads, short)?);
     let direct = || striding(ConvKernel::Direct, 0);
     // Blocks for tiles of `outputs` outputs, by the number of tiles in the options; else by the policy.
     let blocks = |outputs: usize, by_policy| match options.tiles_each {
@@ -105,12 +105,12 @@ pub(super) fn prepare<T: Float>(
     };
 
     let (kernel, ready) = match options.kernel {
-        Some(ConvKernel::Tiled) => tiled()?,
+        Some(kernel @ (ConvKernel::Tiled | ConvKernel::TiledRaw)) => tiled(kernel)?,
         Some(ConvKernel::Direct) => direct()?,
         Some(ConvKernel::Window) => window()?,
         Some(ConvKernel::Blocked) => blocked()?,
-        Some(kernel @ ConvKernel::BlockPerOutput) => {
-            let threads = block_per_output_threads::<T>(short, mode, options, properties)?;
+        Some(kernel @ (ConvKernel::BlockPerOutput | ConvKernel::BlockPerOutputRaw)) => {
+            let threads = block_per_output_threads::<T>(kernel, short, mode, options, properties)?;
             let blocks = blocks_for(output_len, 1, cap, max_blocks);
             let shared_bytes = u64::from(threads) * size_of::<T>() as u64;
             planned(kernel, blocks, threads, shared_bytes)?
@@ -119,7 +119,7 @@ pub(super) fn prepare<T: Float>(
             Err(LaunchError::TooManyTaps { .. }) => blocked()?,
             planned => planned?,
         },
-        None => match tiled() {
+        None => match tiled(ConvKernel::Tiled) {
             Err(LaunchError::SharedMemory { .. } | LaunchError::SizeOverflow { .. }) => direct()?,
             planned => planned?,
         },
@@ -146,18 +146,18 @@ fn span_bytes<T: Float>(threads: u32, taps: usize) -> Result<u64, LaunchError> {
 
 /// One thread per tap, if the kernel can do that at all.
 fn block_per_output_threads<T: Float>(
+    kernel: ConvKernel,
     taps: usize,
     mode: ConvMode,
     options: &ConvOptions,
     properties: &DeviceProperties,
 ) -> Result<u32, LaunchError> {
-    let kernel = ConvKernel::BlockPerOutput.name();
-    if T::convolution(ConvKernel::BlockPerOutput).is_none() {
-        return Err(unsupported::<T>(ConvKernel::BlockPerOutput));
+    if T::convolution(kernel).is_none() {
+        return Err(unsupported::<T>(kernel));
     }
     if mode != ConvMode::Full {
         return Err(LaunchError::UnsupportedMode {
-            kernel,
+            kernel: kernel.name(),
             supported: ConvMode::Full,
             given: mode,
         });
@@ -169,17 +169,17 @@ fn block_per_output_threads<T: Float>(
         Ok(threads) if threads <= limit => threads,
         _ => {
             return Err(LaunchError::TooManyTaps {
-                kernel,
+                kernel: kernel.name(),
                 taps,
                 limit,
             });
         }
     };
-    check_fixed(ConvKernel::BlockPerOutput, threads, options)?;
+    check_fixed(kernel, threads, options)?;
     Ok(threads)
 }
 
-/// There is one kernel that not every type has.
+/// Only the kernels with a block per output lack a type.
 fn unsupported<T: Float>(kernel: ConvKernel) -> LaunchError {
     LaunchError::UnsupportedType {
         kernel: kernel.name(),

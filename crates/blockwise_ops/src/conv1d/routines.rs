@@ -2,6 +2,7 @@
 
 use blockwise::{View, ViewMut};
 use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
+use kernels::raw;
 
 use super::ConvKernel;
 use crate::Element;
@@ -16,8 +17,15 @@ pub struct Operands<'a, T: Element> {
     pub(super) offset: usize,
 }
 
-pub(crate) type ConvLaunch<T> =
-    for<'a> unsafe fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
+impl<'a, T: Element> Operands<'a, T> {
+    /// The output as a matrix of one row.
+    fn row(self) -> (ViewMut<'a, T>, usize, usize) {
+        let len = self.output.len();
+        (self.output, 1, len)
+    }
+}
+
+pub(crate) type ConvLaunch<T> = for<'a> fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
 
 /// A type with kernels that convolve.
 pub trait Convolves: Element {
@@ -26,15 +34,19 @@ pub trait Convolves: Element {
 }
 
 macro_rules! convolves {
-    ($t:ident, block_per_output: $block_per_output:expr) => {
+    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?]) => {
         impl Convolves for $t {
             fn convolution(kernel: ConvKernel) -> Option<Routine<ConvLaunch<Self>>> {
                 Some(match kernel {
                     ConvKernel::BlockPerOutput => return $block_per_output,
+                    ConvKernel::BlockPerOutputRaw => return $raw,
                     ConvKernel::Tiled => some_outputs!(tiled::conv1d_tiled<$t>),
+                    ConvKernel::TiledRaw => {
+                        some_outputs!(unsafe raw::conv1d::conv1d_tiled_raw<$t>)
+                    }
                     ConvKernel::Direct => some_outputs!(direct::conv1d_direct<$t>),
-                    ConvKernel::Window => some_outputs!(window::conv1d_window<$t>),
-                    ConvKernel::Blocked => some_outputs!(blocked::conv1d_blocked<$t>),
+                    ConvKernel::Window => some_outputs!(unsafe window::conv1d_window<$t>),
+                    ConvKernel::Blocked => some_outputs!(unsafe blocked::conv1d_blocked<$t>),
                 })
             }
         }
@@ -42,13 +54,22 @@ macro_rules! convolves {
 }
 
 macro_rules! some_outputs {
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.signal, of.taps, of.output, of.offset))
+    };
     ($handle:ty) => {
         routine!($handle, |of| (of.signal, of.taps, of.output, of.offset))
     };
 }
 
-convolves!(f32, block_per_output: None);
-convolves!(f64, block_per_output: Some(routine!(
-    block_per_output::conv1d_block_per_output_f64,
-    |of| (of.signal, of.taps, of.output)
-)));
+convolves!(f32, block_per_output: [None, None]);
+convolves!(f64, block_per_output: [
+    Some(routine!(
+        block_per_output::conv1d_block_per_output_f64,
+        |of| (of.signal, of.taps, of.row())
+    )),
+    Some(routine!(
+        unsafe raw::conv1d::conv1d_block_per_output_raw_f64,
+        |of| (of.signal, of.taps, of.output)
+    )),
+]);

@@ -25,6 +25,8 @@ named_enum! {
         Naive = "naive",
         /// Blocks share tiles of both operands.
         Tiled = "tiled",
+        /// The same in rust-cuda's form.
+        TiledRaw = "tiled-raw",
         /// Each thread keeps a tile of the output in registers.
         RegisterTile = "register-tile",
         /// Copies run ahead of the arithmetic; for f32.
@@ -114,8 +116,7 @@ pub fn enqueue<'a, T: Float>(
         shape,
         unless,
     };
-    // SAFETY: the plan is the kernel's, for operands of this shape, with this alignment.
-    unsafe { launch(On::new(device, stream, &plan), operands)? };
+    launch(On::new(device, stream, &plan), operands)?;
     Ok(Some(plan))
 }
 

@@ -41,7 +41,9 @@ pub(crate) fn prepare<T: Float>(
     let name = routine.entry.name;
     let by_tile = |side| plan_by_tile(name, side, shape, options, properties);
     let plan = match kernel {
-        MatmulKernel::Naive | MatmulKernel::Tiled => by_tile(matmul::TILE)?,
+        MatmulKernel::Naive | MatmulKernel::Tiled | MatmulKernel::TiledRaw => {
+            by_tile(matmul::TILE)?
+        }
         MatmulKernel::RegisterTile => by_tile(register_tile::SIDE)?,
         MatmulKernel::Pipelined => {
             plan_by_policy(name, &tiles.policy(), shape, options, properties)?

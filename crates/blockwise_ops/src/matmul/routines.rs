@@ -4,6 +4,7 @@ use blockwise::{View, ViewMut};
 use cuda_std::launch::{DevicePointer, Pointer, ReadPointer};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::{naive, pipelined, pitched, register_tile, tiled};
+use kernels::raw;
 
 use super::{MatmulKernel, MatmulShape};
 use crate::Element;
@@ -29,9 +30,8 @@ pub(crate) struct Copied<'a, T: Element> {
 }
 
 pub(crate) type MatmulLaunch<T> =
-    for<'a> unsafe fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
-pub(crate) type CopyLaunch<T> =
-    for<'a> unsafe fn(On<'a>, Copied<'a, T>) -> Result<(), blockwise::Error>;
+    for<'a> fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type CopyLaunch<T> = for<'a> fn(On<'a>, Copied<'a, T>) -> Result<(), blockwise::Error>;
 
 /// The two kernels of a [`PitchedMatmul`](crate::PitchedMatmul).
 pub struct Pitched<T: Element> {
@@ -48,8 +48,8 @@ pub trait Multiplies: Element {
 }
 
 macro_rules! product {
-    ($handle:ty) => {
-        routine!($handle, |of| (
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (
             of.a,
             of.b,
             of.c,
@@ -58,11 +58,18 @@ macro_rules! product {
             of.shape.cols
         ))
     };
+    ($handle:ty) => {
+        routine!($handle, |of| (
+            (of.a, of.shape.rows, of.shape.inner),
+            (of.b, of.shape.inner, of.shape.cols),
+            (of.c, of.shape.rows, of.shape.cols)
+        ))
+    };
 }
 
 macro_rules! pipelined {
     ($handle:ty) => {
-        routine!($handle, |of| (
+        routine!(unsafe $handle, |of| (
             of.a,
             of.b,
             of.c,
@@ -94,6 +101,7 @@ macro_rules! multiplies {
                 Some(match kernel {
                     MatmulKernel::Naive => product!(naive::matmul_naive<$t>),
                     MatmulKernel::Tiled => product!(tiled::matmul_tiled<$t>),
+                    MatmulKernel::TiledRaw => product!(unsafe raw::matmul::matmul_tiled_raw<$t>),
                     MatmulKernel::RegisterTile => product!(register_tile::matmul_register_tile<$t>),
                     MatmulKernel::Pipelined => return pipelined(tiles),
                 })
@@ -115,10 +123,10 @@ multiplies!(
     }),
     pitched: Some(Pitched {
         copy: routine!(
-            pitched::matmul_pitch_f32,
+            unsafe pitched::matmul_pitch_f32,
             |of| (of.a, of.b, of.of_a, of.of_b, of.shape.rows, of.shape.inner, of.shape.cols)
         ),
-        product: product!(pitched::matmul_pipelined_pitched_f32),
+        product: product!(unsafe pitched::matmul_pipelined_pitched_f32),
     })
 );
 multiplies!(f64, pipelined: |_| None, pitched: None);

@@ -6,7 +6,7 @@ use blockwise::{Buffer, Device, StagedBuffer, Stream};
 
 use super::{Ring, fit};
 use crate::conv1d::{enqueue_outputs, plan};
-use crate::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
+use crate::{ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
 
 /// Convolves a signal that arrives chunk by chunk. Outputs come in order and are those of
 /// [`convolve`](crate::convolve), whatever the chunks.
@@ -67,7 +67,8 @@ impl<T: Float> Convolver<T> {
     /// Convolves `signal_len` samples with no more taps than that, by chunks of at most `chunk` samples, and at least one sample for
     /// each tap.
     ///
-    /// [`ConvKernel::BlockPerOutput`] cannot compute a part of the outputs: its only chunk is the whole signal.
+    /// The kernels with a block per output cannot compute a part of the outputs: their only chunk is
+    /// the whole signal.
     ///
     /// # Errors
     /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and no room for the taps.
@@ -91,7 +92,7 @@ impl<T: Float> Convolver<T> {
             });
         }
         let chunk = match options.kernel {
-            Some(ConvKernel::BlockPerOutput) => signal_len,
+            Some(kernel) if kernel.is_block_per_output() => signal_len,
             // With fewer samples than taps a launch would exchange the two, and add in another order.
             _ => chunk.clamp(taps.len(), signal_len),
         };

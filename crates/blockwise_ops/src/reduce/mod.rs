@@ -41,7 +41,9 @@ named_enum! {
         Interleaved = "interleaved",
         /// A halving tree in shared memory, for any number of threads.
         Tree = "tree",
-        /// Warps fold by shuffles; the block is whole warps.
+        /// The same in rust-cuda's form.
+        TreeRaw = "tree-raw",
+        /// Warps fold by shuffles, for any number of threads.
         Shuffle = "shuffle",
         /// The same with loads of 16 bytes, several at a time.
         Wide = "wide",
@@ -141,8 +143,7 @@ pub(crate) fn enqueue_dot_to<T: Number>(
     let properties = device.properties();
     let Ready { plan, launch } = plan::prepare_dot::<T>(a.len(), b.len(), options, properties)?;
     memory.check(&plan)?;
-    // SAFETY: the plan is the kernel's, for operands of this length; there is a partial result for each block, and a ticket.
-    unsafe { launch(On::new(device, stream, &plan), Dot { a, b, memory })? };
+    launch(On::new(device, stream, &plan), Dot { a, b, memory })?;
     Ok(plan)
 }
 
@@ -177,8 +178,7 @@ pub(crate) fn enqueue_reduce_to<T: Number>(
     let Ready { plan, launch } =
         plan::prepare_reduce::<T>(input.len(), reduction, options, properties)?;
     memory.check(&plan)?;
-    // SAFETY: the plan is the kernel's, for an operand of this length; there is a partial result for each block, and a ticket.
-    unsafe { launch(On::new(device, stream, &plan), Fold { input, memory })? };
+    launch(On::new(device, stream, &plan), Fold { input, memory })?;
     Ok(plan)
 }
 

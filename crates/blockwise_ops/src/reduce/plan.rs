@@ -97,9 +97,10 @@ fn plan<T: Number>(
     let (threads, blocks) = options.shape(len, size_of::<T>(), properties);
     let blocks = blocks.min(properties.max_grid[0]);
     let shared_bytes = match options.kernel {
-        ReduceKernel::Interleaved | ReduceKernel::Tree => {
+        ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => {
             u64::from(threads) * size_of::<T>() as u64
         }
+        ReduceKernel::Shuffle => 0,
         _ if !threads.is_multiple_of(properties.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
                 threads,
@@ -107,7 +108,7 @@ fn plan<T: Number>(
                 kernel: options.kernel.name(),
             });
         }
-        ReduceKernel::Shuffle | ReduceKernel::Wide | ReduceKernel::Single => 0,
+        ReduceKernel::Wide | ReduceKernel::Single => 0,
     };
     plan_1d(name, blocks, threads, shared_bytes, properties)
 }
@@ -124,8 +125,13 @@ impl ReduceOptions {
             ReduceKernel::Wide | ReduceKernel::Single => 4 * self.in_flight(len, 4).packs(),
             _ => 0,
         };
-        // A block has at most 1024 threads: ten levels, by tree or by shuffles.
-        1 + share + uneven + 10 + many.max(1) as usize
+        // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then
+        // its 32 warps one after the other.
+        let levels = match self.kernel {
+            ReduceKernel::Shuffle => 5 + 31,
+            _ => 10,
+        };
+        1 + share + uneven + levels + many.max(1) as usize
     }
 
     /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the device.

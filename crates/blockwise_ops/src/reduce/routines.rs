@@ -1,6 +1,7 @@
 //! The reductions' kernels by type.
 
 use blockwise::View;
+use kernels::raw;
 use kernels::reduce::policy::InFlight;
 use kernels::reduce::{Max, Min, Sum, interleaved, shuffle, single, tree, wide};
 
@@ -22,10 +23,8 @@ pub struct Fold<'a, T: Element> {
     pub(super) memory: Memory<'a, T>,
 }
 
-pub(crate) type DotLaunch<T> =
-    for<'a> unsafe fn(On<'a>, Dot<'a, T>) -> Result<(), blockwise::Error>;
-pub(crate) type FoldLaunch<T> =
-    for<'a> unsafe fn(On<'a>, Fold<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type DotLaunch<T> = for<'a> fn(On<'a>, Dot<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type FoldLaunch<T> = for<'a> fn(On<'a>, Fold<'a, T>) -> Result<(), blockwise::Error>;
 
 /// A type with kernels that reduce.
 pub trait Reduces: Element {
@@ -40,25 +39,35 @@ pub trait Reduces: Element {
 }
 
 macro_rules! dot {
-    ($handle:ty) => {
-        routine!($handle, |of| (of.a, of.b, of.memory.values))
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.a, of.b, of.memory.values))
     };
-    ($handle:ty, ticket) => {
-        routine!($handle, |of| (
+    (unsafe $handle:ty, ticket) => {
+        routine!(unsafe $handle, |of| (
             of.a,
             of.b,
             of.memory.values,
             of.memory.ticket
         ))
     };
+    ($handle:ty) => {
+        routine!($handle, |of| (of.a, of.b, of.memory.values))
+    };
 }
 
 macro_rules! fold {
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.input, of.memory.values))
+    };
+    (unsafe $handle:ty, ticket) => {
+        routine!(unsafe $handle, |of| (
+            of.input,
+            of.memory.values,
+            of.memory.ticket
+        ))
+    };
     ($handle:ty) => {
         routine!($handle, |of| (of.input, of.memory.values))
-    };
-    ($handle:ty, ticket) => {
-        routine!($handle, |of| (of.input, of.memory.values, of.memory.ticket))
     };
 }
 
@@ -67,10 +76,11 @@ macro_rules! fold_by {
         match ($kernel, $in_flight) {
             (ReduceKernel::Interleaved, _) => fold!(interleaved::fold_interleaved<$t, $Op>),
             (ReduceKernel::Tree, _) => fold!(tree::fold_tree<$t, $Op>),
+            (ReduceKernel::TreeRaw, _) => fold!(unsafe raw::reduce::fold_tree_raw<$t, $Op>),
             (ReduceKernel::Shuffle, _) => fold!(shuffle::fold_shuffle<$t, $Op>),
-            (ReduceKernel::Wide, _) => fold!(wide::fold_wide<$t, $Op>),
-            (ReduceKernel::Single, InFlight::Four) => fold!(single::fold_single<$t, $Op>, ticket),
-            (ReduceKernel::Single, InFlight::Eight) => fold!(single::fold_single8<$t, $Op>, ticket),
+            (ReduceKernel::Wide, _) => fold!(unsafe wide::fold_wide<$t, $Op>),
+            (ReduceKernel::Single, InFlight::Four) => fold!(unsafe single::fold_single<$t, $Op>, ticket),
+            (ReduceKernel::Single, InFlight::Eight) => fold!(unsafe single::fold_single8<$t, $Op>, ticket),
         }
     };
 }
@@ -82,13 +92,14 @@ macro_rules! reduces {
                 match (kernel, in_flight) {
                     (ReduceKernel::Interleaved, _) => dot!(interleaved::dot_interleaved<$t>),
                     (ReduceKernel::Tree, _) => dot!(tree::dot_tree<$t>),
+                    (ReduceKernel::TreeRaw, _) => dot!(unsafe raw::reduce::dot_tree_raw<$t>),
                     (ReduceKernel::Shuffle, _) => dot!(shuffle::dot_shuffle<$t>),
-                    (ReduceKernel::Wide, _) => dot!(wide::dot_wide<$t>),
+                    (ReduceKernel::Wide, _) => dot!(unsafe wide::dot_wide<$t>),
                     (ReduceKernel::Single, InFlight::Four) => {
-                        dot!(single::dot_single<$t>, ticket)
+                        dot!(unsafe single::dot_single<$t>, ticket)
                     }
                     (ReduceKernel::Single, InFlight::Eight) => {
-                        dot!(single::dot_single8<$t>, ticket)
+                        dot!(unsafe single::dot_single8<$t>, ticket)
                     }
                 }
             }

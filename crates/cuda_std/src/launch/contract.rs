@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Memory, Shape};
+use super::{MatrixMemory, Memory, Shape};
 
 /// A launch that breaks its kernel's contract. Nothing was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,42 @@ impl Extent {
     /// No elements.
     pub fn is_empty(&self) -> bool {
         self.0 == 0
+    }
+}
+
+/// In a kernel's contract, a matrix stands for its size.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixExtent {
+    rows: usize,
+    cols: usize,
+}
+
+impl MatrixExtent {
+    /// Of this matrix.
+    pub fn of(matrix: &MatrixMemory<'_>) -> Self {
+        let (rows, cols) = (matrix.rows, matrix.cols);
+        Self { rows, cols }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        // The launch found as many in memory.
+        self.rows * self.cols
+    }
+
+    /// No elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

@@ -29,7 +29,8 @@ impl Memory<'static> {
 
 impl Memory<'_> {
     fn of_reference(self, written: bool) -> Self {
-        // A reference is never null, and a buffer without elements may have no address. Every type's alignment divides this one.
+        // A reference is never null, and a buffer without elements may have no address. Every
+        // type's alignment divides this one.
         let address = if self.address == 0 {
             1 << 29
         } else {
@@ -43,10 +44,36 @@ impl Memory<'_> {
     }
 }
 
+/// Device memory that a launch takes for a matrix.
+#[derive(Clone, Copy)]
+pub struct MatrixMemory<'a> {
+    /// The elements.
+    pub memory: Memory<'a>,
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+}
+
+impl MatrixMemory<'_> {
+    /// Whether the memory has an element for each row and column, and no more.
+    pub fn is_whole(&self) -> bool {
+        let elements = (self.rows as u64).checked_mul(self.cols as u64);
+        elements == Some(self.memory.len)
+    }
+
+    /// Whether a kernel can count rows and columns without an overflow. A matrix of no elements may
+    /// have any number of one of them.
+    pub fn is_addressable(&self) -> bool {
+        self.rows.max(self.cols) <= isize::MAX as usize
+    }
+}
+
 /// `Self` can be given for a kernel's parameter `&P`.
 ///
 /// # Safety
-/// The memory holds `len` elements of `P`'s element type, initialised and aligned, for as long as its owner lives.
+/// The memory holds `len` elements of `P`'s element type, initialised and aligned, for as long as
+/// its owner lives.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `&{P}` cannot be given `{Self}`",
     label = "expected device memory for `&{P}`",
@@ -71,7 +98,8 @@ pub unsafe trait Write<'a, P: ?Sized> {
     fn pass(self) -> Memory<'a>;
 }
 
-/// `Self` can be given for a raw pointer `*const T` of an `unsafe` kernel: readable memory, or a [`DevicePointer`].
+/// `Self` can be given for a raw pointer `*const T` of an `unsafe` kernel: readable memory, or a
+/// [`DevicePointer`].
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `*const {T}` cannot be given `{Self}`",
     note = "pass `&buffer`, `buffer.view(a..b)` or a `DevicePointer`"
@@ -81,7 +109,8 @@ pub trait ReadPointer<'a, T> {
     fn pass(self) -> Pointer<'a>;
 }
 
-/// `Self` can be given for a raw pointer `*mut T` of an `unsafe` kernel: writable memory, or a [`DevicePointer`].
+/// `Self` can be given for a raw pointer `*mut T` of an `unsafe` kernel: writable memory, or a
+/// [`DevicePointer`].
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `*mut {T}` cannot be given `{Self}`",
     note = "pass `&mut buffer`, `buffer.view_mut(a..b)` or a `DevicePointer`"
@@ -169,6 +198,24 @@ pub fn read<'a, P: ?Sized>(memory: impl Read<'a, P>) -> Memory<'a> {
 #[doc(hidden)]
 pub fn write<'a, P: ?Sized>(memory: impl Write<'a, P>) -> Memory<'a> {
     memory.pass().of_reference(true)
+}
+
+/// The memory of a parameter `Matrix<T>`, `P` being `[T]`.
+#[doc(hidden)]
+pub fn read_matrix<'a, P: ?Sized>(
+    (memory, rows, cols): (impl Read<'a, P>, usize, usize),
+) -> MatrixMemory<'a> {
+    let memory = read(memory);
+    MatrixMemory { memory, rows, cols }
+}
+
+/// The memory of a parameter `OutMatrix<T, ..>`, `P` being `[T]`.
+#[doc(hidden)]
+pub fn write_matrix<'a, P: ?Sized>(
+    (memory, rows, cols): (impl Write<'a, P>, usize, usize),
+) -> MatrixMemory<'a> {
+    let memory = write(memory);
+    MatrixMemory { memory, rows, cols }
 }
 
 /// What is passed for a parameter `*const T`.

@@ -1,9 +1,45 @@
-//! What a kernel and its launch agree on: parameter types that both sides lay out alike, and the record of a kernel's
-//! signature that travels inside the PTX.
+//! What a kernel and its launch agree on: parameter types that both sides lay out alike, and the
+//! record of a kernel's signature that travels inside the PTX.
 //!
-//! `#[kernel]` writes code against this module; on the host a runtime implements [`Target`] and its memory [`Read`] and [`Write`].
-//! The module knows no runtime.
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// Each output is the sum of `taps.len()` samples, times the taps.
+//! #[kernel(shared(tile = block.threads() + taps.len() - 1), require(!taps.is_empty()))]
+//! pub fn filter(
+//!     block: &mut Block,
+//!     tile: Shared<[f32]>,
+//!     signal: &[f32],
+//!     taps: &[f32],
+//!     mut output: Out<f32>,
+//! ) {
+//!     let mut tile = tile.refill();
+//!     for place in block.tiles(output.len()) {
+//!         // Between two barriers, all threads of the block load the samples that they share.
+//!         let span = tile.fill(block, |i| signal.get(place.start() + i).copied().unwrap_or(0.0));
+//!         output.store(block, place, |at| {
+//!             let first = at - place.start();
+//!             (0..taps.len()).map(|k| taps[k] * span[first + k]).sum()
+//!         });
+//!     }
+//! }
+//!
+//! // On the host: `filter::on(&device)?.grid(64).block(256).launch(&signal, &taps, &mut output)?`.
+//! assert_eq!(
+//!     filter::entry().signature,
+//!     "block: &mut Block<0,1,1>, tile: Shared<[f32]>, signal: &[f32], taps: &[f32], \
+//!      output: Out<f32>"
+//! );
+//! ```
+//!
+//! A launch checks, before anything starts: the block against the kernel's `&mut Block<..>`, the
+//! sizes of matrices, what the types of the outputs ask of the grid, the kernel's `require(..)`,
+//! and that its dynamic shared arrays have a size. What fails is a [`Refusal`].
+//!
+//! `#[kernel]` writes code against this module; on the host a runtime implements [`Target`] and its
+//! memory [`Read`] and [`Write`]. The module knows no runtime.
 
+mod dynamic;
 mod plain;
 mod record;
 
@@ -22,9 +58,11 @@ mod target;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use self::{argument::*, contract::*, memory::*, prepared::*, shape::*, target::*};
+#[doc(hidden)]
+pub use dynamic::DynamicShared;
 pub use plain::{Plain, is_plain};
 #[doc(hidden)]
 pub use record::borrowed;
 #[doc(hidden)]
-pub use record::{Decimal, NameOf, Unnamed, otherwise, present};
+pub use record::{Decimal, NameOf, Unnamed, block_of, otherwise, present};
 pub use record::{RECORD_SUFFIX, join, length, text};

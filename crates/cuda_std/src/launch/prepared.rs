@@ -28,12 +28,13 @@ impl<'s, F: Function> Prepared<'s, F> {
         target: &D,
         entry: &'static Entry,
     ) -> Result<Self, D::Error> {
+        let is_fixed = !entry.block.contains(&0);
         Ok(Self {
             entry,
             function: target.function(entry)?,
             stream: None,
             grid: None,
-            block: None,
+            block: is_fixed.then(|| entry.block.into()),
             shared_bytes: 0,
         })
     }
@@ -117,7 +118,7 @@ impl<'s, F: Function> Prepared<'s, F> {
     /// The shape of the launch.
     ///
     /// # Errors
-    /// When the grid or the block was not set.
+    /// When the grid or the block was not set, or the kernel is written for another block.
     pub fn shape(&self) -> Result<Shape, Refusal> {
         let missing = |rule| Refusal {
             kernel: self.entry.name,
@@ -126,11 +127,30 @@ impl<'s, F: Function> Prepared<'s, F> {
         };
         let grid = || missing("a grid: `.grid(..)`, `.covering(..)` or `.shape(..)`");
         let block = || missing("a block: `.block(..)`, `.covering(..)` or `.shape(..)`");
+        let (grid, block) = (self.grid.ok_or_else(grid)?, self.block.ok_or_else(block)?);
+        let is_other = |(given, own): (u32, u32)| own != 0 && given != own;
+        let mut extents = <[u32; 3]>::from(block).into_iter().zip(self.entry.block);
+        if extents.any(is_other) {
+            return Err(self.another_block(block));
+        }
         Ok(Shape {
-            grid: self.grid.ok_or_else(grid)?,
-            block: self.block.ok_or_else(block)?,
+            grid,
+            block,
             shared_bytes: self.shared_bytes,
         })
+    }
+
+    #[cold]
+    fn another_block(&self, block: Dim) -> Refusal {
+        let [x, y, z] = self.entry.block.map(|extent| match extent {
+            0 => "any".to_owned(),
+            extent => extent.to_string(),
+        });
+        Refusal {
+            kernel: self.entry.name,
+            rule: "the block of its `&mut Block<..>`",
+            given: format!("block {block} in place of {x} x {y} x {z}"),
+        }
     }
 
     /// Starts the kernel. Arguments without bytes have no parameter in the PTX and are left out.

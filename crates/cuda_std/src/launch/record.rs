@@ -108,6 +108,20 @@ pub const fn present<const N: usize>(sizes: &[usize]) -> ([usize; N], usize) {
     (present, count)
 }
 
+/// The extents of a kernel's block, 0 where the launch decides.
+#[doc(hidden)]
+pub const fn block_of([x, y, z]: [usize; 3]) -> [u32; 3] {
+    assert!(
+        x <= 1024 && y <= 1024 && z <= 64 && at_least_1(x) * at_least_1(y) * at_least_1(z) <= 1024,
+        "a block has at most 1024 threads, and 64 along z"
+    );
+    [x as u32, y as u32, z as u32]
+}
+
+const fn at_least_1(extent: usize) -> usize {
+    if extent == 0 { 1 } else { extent }
+}
+
 /// The slice of a safe kernel, for as long as the borrow of `launch`: a free lifetime could be `'static`.
 ///
 /// # Safety

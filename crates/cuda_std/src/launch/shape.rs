@@ -13,6 +13,24 @@ pub struct Dim {
     pub z: u32,
 }
 
+impl Dim {
+    /// The threads of a block of these extents.
+    pub fn threads(self) -> usize {
+        self.volume()
+    }
+
+    /// The blocks of a grid of these extents.
+    pub fn blocks(self) -> usize {
+        self.volume()
+    }
+
+    fn volume(self) -> usize {
+        (self.x as usize)
+            .saturating_mul(self.y as usize)
+            .saturating_mul(self.z as usize)
+    }
+}
+
 impl From<u32> for Dim {
     fn from(x: u32) -> Self {
         Self { x, y: 1, z: 1 }

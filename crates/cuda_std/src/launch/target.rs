@@ -9,9 +9,13 @@ pub struct Entry {
     pub name: &'static str,
     /// Its signature, such as `a: f32, x: &[f32], y: &mut [f32]`.
     pub signature: &'static str,
+    /// The threads of a block that the kernel is written for, 0 along an axis where the launch
+    /// decides.
+    pub block: [u32; 3],
     /// The bytes of each parameter of the PTX; a slice is two of 8.
     pub parameter_bytes: &'static [usize],
-    /// The PTX that the crate's build script embedded. `None` when it has none: then a module must be loaded.
+    /// The PTX that the crate's build script embedded. `None` when it has none: then a module must
+    /// be loaded.
     pub kernels: Option<&'static Kernels>,
 }
 
@@ -49,8 +53,9 @@ pub unsafe trait Instance {
 /// Where kernels can be launched: a device, or a module that was loaded into one.
 ///
 /// # Safety
-/// [`function`](Self::function) finds an entry point whose parameters have the entry's sizes, in PTX that does what the kernel
-/// says; [`Function::launch`] keeps every memory alive, and its uses in order, until the kernel has ended.
+/// [`function`](Self::function) finds an entry point whose parameters have the entry's sizes, in
+/// PTX that does what the kernel says; [`Function::launch`] keeps every memory alive, and its uses
+/// in order, until the kernel has ended.
 pub unsafe trait Target {
     /// A function of the device, ready to be launched.
     type Function: Function<Stream = Self::Stream, Error = Self::Error>;
@@ -79,7 +84,8 @@ pub trait Function: Clone {
     /// When the device refuses the launch, before it or, where a launch ends at once, in it.
     ///
     /// # Safety
-    /// `arguments` are what the entry point's parameters are, and `memory` names all memory that they lead to.
+    /// `arguments` are what the entry point's parameters are, and `memory` names all memory that
+    /// they lead to.
     unsafe fn launch(
         &self,
         stream: Option<&Self::Stream>,
@@ -88,7 +94,8 @@ pub trait Function: Clone {
         memory: &[Memory<'_>],
     ) -> Result<(), Self::Error>;
 
-    /// A good number of threads for a block, for blocks of any size, and of blocks to fill the device.
+    /// A good number of threads for a block, for blocks of any size, and of blocks to fill the
+    /// device.
     ///
     /// # Errors
     /// When the device cannot say.

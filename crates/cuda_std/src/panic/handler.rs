@@ -6,11 +6,13 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Channel, MESSAGE_BYTES, Report, Text};
 use crate::io::__assertfail;
-use crate::{externally_visible, thread};
+use crate::thread;
 
 /// The name is [`CHANNEL`](super::CHANNEL). It goes away with the last panic that a kernel can reach: hence the linkage.
 #[linkage = "linkonce_odr"]
-#[externally_visible]
+// As `#[externally_visible]` does, which leaves names like this one to cuda_std.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "cuda_std.externally_visible")]
 static mut cuda_std_panic_channel: Channel = Channel {
     report: 0,
     panicked: 0,

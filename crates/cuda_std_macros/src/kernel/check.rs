@@ -4,7 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::{Error, Ident, Result, ReturnType, Signature, Type};
 
-use super::parameter::{Kind, Parameter};
+use super::kind::{self, Kind};
+use super::options::Options;
+use super::parameter::Parameter;
 use crate::tokens;
 
 pub(super) fn signature(sig: &Signature) -> Result<()> {
@@ -47,11 +49,20 @@ pub(super) fn signature(sig: &Signature) -> Result<()> {
 pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
     for parameter in parameters {
         let message = match &parameter.kind {
-            Kind::Value if matches!(parameter.ty, Type::Reference(_)) => SHARED,
-            Kind::Slice { mutable: true, .. } => SHARED,
+            Kind::Value | Kind::Reference { .. } if is_reference_to_own(parameter.ty) => BY_VALUE,
+            Kind::Value if names(parameter.ty, &["Block"]) => BLOCK,
+            Kind::Value if names(parameter.ty, &LATER) => FIRST,
+            Kind::Reference { element } if names(element, &["Block"]) => BLOCK,
+            Kind::Value if matches!(parameter.ty, Type::Reference(_)) => EXCLUSIVE,
+            Kind::Slice { mutable: true, .. } => EXCLUSIVE,
             Kind::Pointer { .. } | Kind::RawSlice { .. } => RAW,
             Kind::Reference { .. } | Kind::Text => REFERENCE,
-            Kind::Slice { .. } | Kind::Out { .. } | Kind::Value => continue,
+            Kind::Slice { .. }
+            | Kind::View { .. }
+            | Kind::Block { .. }
+            | Kind::Static { .. }
+            | Kind::Dynamic { .. }
+            | Kind::Value => continue,
         };
         return Err(Error::new_spanned(parameter.ty, message));
     }
@@ -66,10 +77,114 @@ pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
     Ok(())
 }
 
-const SHARED: &str = "all threads of a launch would have the same `&mut`: a safe kernel takes `Out<T>` for its output, of which a thread reaches \
-     its own elements only; or write `unsafe fn`";
-const RAW: &str = "a safe kernel takes no raw pointers: take `&[T]` for an input and `Out<T>` for an output, or write `unsafe fn`";
-const REFERENCE: &str = "a safe kernel takes values, slices `&[T]` and outputs `Out<T>`: take one of them, or write `unsafe fn`";
+/// What goes for the block and its shared arrays in any kernel.
+pub(super) fn shared(parameters: &[Parameter<'_>], options: &Options) -> Result<()> {
+    let mut blocks =
+        (parameters.iter()).filter(|parameter| matches!(parameter.kind, Kind::Block { .. }));
+    let block = blocks.next();
+    if let Some(second) = blocks.next() {
+        return Err(Error::new_spanned(second.ty, ONE_BLOCK));
+    }
+    for parameter in parameters {
+        let (Kind::Static { .. } | Kind::Dynamic { .. }) = &parameter.kind else {
+            continue;
+        };
+        if block.is_none() {
+            return Err(Error::new_spanned(parameter.ty, NO_BLOCK));
+        }
+        if let Some(lifetime) = tokens::named_lifetime(parameter.ty.to_token_stream()) {
+            return Err(Error::new(lifetime, OWN_LIFETIME));
+        }
+        let name = &parameter.name;
+        let is_sized = options.shared.iter().any(|size| size.name == *name);
+        if matches!(parameter.kind, Kind::Dynamic { .. }) && !is_sized {
+            let message = format!(
+                "the launch does not know the length of `{name}`: say it, as in `#[kernel(shared({name} = block.threads()))]`, \
+                 or give the array a length of its own, `Shared<[T; 256]>`"
+            );
+            return Err(Error::new_spanned(parameter.ty, message));
+        }
+    }
+    for (index, size) in options.shared.iter().enumerate() {
+        let name = &size.name;
+        if options.shared[..index]
+            .iter()
+            .any(|other| other.name == *name)
+        {
+            return Err(Error::new(
+                name.span(),
+                format!("`{name}` has a length already"),
+            ));
+        }
+        let is_dynamic = |parameter: &&Parameter<'_>| {
+            parameter.name == *name && matches!(parameter.kind, Kind::Dynamic { .. })
+        };
+        if parameters.iter().find(is_dynamic).is_none() {
+            let message = format!(
+                "the kernel has no parameter `{name}: Shared<[T]>`, whose length this could be"
+            );
+            return Err(Error::new(name.span(), message));
+        }
+    }
+    for rule in &options.require {
+        let span = tokens::find(rule.condition.to_token_stream(), "shared_bytes");
+        if let (Some(span), false) = (span, options.shared.is_empty()) {
+            return Err(Error::new(span, COMPUTED));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the last word of the type's path is one of these.
+fn names(ty: &Type, words: &[&str]) -> bool {
+    kind::named(ty).is_some_and(|(name, _)| words.iter().any(|word| name == word))
+}
+
+/// `&Matrix<T>`, `&mut Shared<A>` and the like.
+fn is_reference_to_own(ty: &Type) -> bool {
+    const OWN: [&str; 7] = [
+        "Shared",
+        "Ring",
+        "Scratch",
+        "Matrix",
+        "OutMatrix",
+        "Out",
+        "Atomics",
+    ];
+    matches!(ty, Type::Reference(reference) if names(&reference.elem, &OWN))
+}
+
+/// What becomes of the parameters in a kernel.
+const LATER: [&str; 9] = [
+    "Written",
+    "Published",
+    "Refill",
+    "Slots",
+    "Zeroed",
+    "Counting",
+    "Warp",
+    "TileRange",
+    "Tiles",
+];
+
+const FIRST: &str = "the kernel makes this itself: an array begins as `Shared<..>`, a warp and tiles come from `&mut Block`";
+const EXCLUSIVE: &str = "all threads of a launch would have the same `&mut`: a safe kernel takes `Out<T>` or `OutMatrix<T, R, C>` for its output, \
+     of which a thread reaches its own elements only, and `Atomics<T>` for counters; or write `unsafe fn`";
+const RAW: &str = "a safe kernel takes no raw pointers: take `&[T]` or `Matrix<T>` for an input and `Out<T>` or `OutMatrix<T, R, C>` for an \
+     output, or write `unsafe fn`";
+const REFERENCE: &str = "a safe kernel takes values, slices `&[T]`, matrices `Matrix<T>`, outputs `Out<T>`, shared arrays `Shared<A>` and its \
+     block `&mut Block`: take one of them, or write `unsafe fn`";
+const BY_VALUE: &str =
+    "this is a handle that the launch makes for each thread: take it by value, without `&`";
+const BLOCK: &str =
+    "barriers need the whole block: take `&mut Block`, or `&mut Block<256>` of a size";
+const ONE_BLOCK: &str = "a thread is in one block: the kernel has its `&mut Block` already";
+const NO_BLOCK: &str = "the threads of a block share this array, and only a barrier tells that it is written: add a parameter \
+     `block: &mut Block`, or `block: &mut Block<256>` of a size";
+const OWN_LIFETIME: &str = "each shared array has a lifetime that nothing else has, so that no two are exchanged: leave it out";
+pub(super) const SAFE_DIVERGENCE: &str =
+    "a safe kernel's barriers are for all threads of the block: an exception needs `unsafe fn`";
+const COMPUTED: &str = "the launch computes `shared_bytes` from `shared(..)`: leave the rule out";
 
 /// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here could launch it.
 pub(super) fn program_of_optix(name: &Ident) -> Option<TokenStream> {

@@ -5,7 +5,9 @@ use quote::{format_ident, quote};
 use syn::{Ident, ItemFn};
 
 use super::instances::Instance;
-use super::parameter::{Kind, Parameter};
+use super::kind::Kind;
+use super::options::Options;
+use super::parameter::Parameter;
 use super::{Kernel, fresh};
 
 impl Kernel<'_> {
@@ -23,7 +25,7 @@ impl Kernel<'_> {
         } else {
             quote! { export_name = #entry }
         };
-        let bounds = self.launch_bounds();
+        let flags = self.flags();
         let conditions = self.conditions();
         let record = self.record(instance);
         let vis = (!self.is_generic()).then_some(vis);
@@ -33,7 +35,7 @@ impl Kernel<'_> {
             #(#attrs)*
             #[cfg(target_arch = "nvptx64")]
             #[unsafe(#exported)]
-            #bounds
+            #flags
             #[allow(improper_ctypes_definitions)]
             #vis unsafe extern "ptx-kernel" fn #name #lifetimes (#(#inputs),*) #predicates { #body }
         };
@@ -65,14 +67,16 @@ impl Kernel<'_> {
     }
 
     fn entry_inputs(&self) -> impl Iterator<Item = TokenStream> {
-        self.parameters.iter().map(|parameter| {
+        self.parameters.iter().flat_map(|parameter| {
             let (name, ty) = (&parameter.name, parameter.ty);
-            if !parameter.kind.is_pair() {
-                return quote! { #name: #ty };
-            }
-            let (pointer, length) = pair(name);
-            let kind = parameter.kind.pointer();
-            quote! { #pointer: #kind, #length: usize }
+            let Some(parts) = parameter.kind.parts() else {
+                return vec![quote! { #name: #ty }];
+            };
+            let input = |&part| {
+                let (name, ty) = (parameter.part(part), parameter.kind.type_of(part));
+                quote! { #name: #ty }
+            };
+            parts.iter().map(input).collect()
         })
     }
 
@@ -87,7 +91,7 @@ impl Kernel<'_> {
             .collect();
         let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
         let no_hidden_slices = no_hidden_slices(&self.parameters);
-        let pairs = self
+        let whole = self
             .parameters
             .iter()
             .map(|parameter| self.assemble(parameter));
@@ -97,6 +101,7 @@ impl Kernel<'_> {
         } else {
             quote! { unsafe { #kernel_body(#(#passed),*) } }
         };
+        let call = self.with_shared_memory(call);
         quote! {
             #[inline(always)]
             #unsafety fn #kernel_body #lifetimes (#inputs) #predicates #block
@@ -104,58 +109,75 @@ impl Kernel<'_> {
             // What safe code is given lives no longer than this.
             #[allow(unused_variables)]
             let #launch = ();
-            #(#pairs)*
+            #(#whole)*
             #call
         }
     }
 
-    /// The whole, from its two parts.
+    /// The whole, from its parts.
     fn assemble(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let name = &parameter.name;
-        let (pointer, length) = pair(name);
         let (path, launch) = (&self.cuda_std, launch_scope());
+        let parts = parameter.kind.parts().unwrap_or_default();
+        let parts: Vec<_> = parts.iter().map(|&part| parameter.part(part)).collect();
         let whole = match &parameter.kind {
             // In safe code the slice's lifetime must not be free.
             Kind::Slice { mutable: false, .. } if self.is_safe() => {
-                quote! { unsafe { #path::launch::borrowed(&#launch, #pointer, #length) } }
+                quote! { unsafe { #path::launch::borrowed(&#launch, #(#parts),*) } }
             }
             Kind::Slice { mutable: true, .. } => {
-                quote! { unsafe { ::core::slice::from_raw_parts_mut(#pointer, #length) } }
+                quote! { unsafe { ::core::slice::from_raw_parts_mut(#(#parts),*) } }
             }
             Kind::Slice { mutable: false, .. } => {
-                quote! { unsafe { ::core::slice::from_raw_parts(#pointer, #length) } }
+                quote! { unsafe { ::core::slice::from_raw_parts(#(#parts),*) } }
             }
             Kind::RawSlice { mutable: true, .. } => {
-                quote! { ::core::ptr::slice_from_raw_parts_mut(#pointer, #length) }
+                quote! { ::core::ptr::slice_from_raw_parts_mut(#(#parts),*) }
             }
             Kind::RawSlice { mutable: false, .. } => {
-                quote! { ::core::ptr::slice_from_raw_parts(#pointer, #length) }
+                quote! { ::core::ptr::slice_from_raw_parts(#(#parts),*) }
             }
             Kind::Text => quote! {
                 unsafe {
-                    ::core::str::from_utf8_unchecked(::core::slice::from_raw_parts(#pointer, #length))
+                    ::core::str::from_utf8_unchecked(::core::slice::from_raw_parts(#(#parts),*))
                 }
             },
-            Kind::Out { .. } => {
-                quote! { unsafe { #path::Out::new(&#launch, #pointer, #length) } }
+            Kind::View { view, .. } => {
+                let view = view.name();
+                quote! { unsafe { #path::block::#view::new(&#launch, #(#parts),*) } }
             }
-            Kind::Reference { .. } | Kind::Pointer { .. } | Kind::Value => return None,
+            Kind::Block { .. } => quote! { &mut unsafe { #path::block::Block::new() } },
+            Kind::Static { .. }
+            | Kind::Dynamic { .. }
+            | Kind::Reference { .. }
+            | Kind::Pointer { .. }
+            | Kind::Value => return None,
         };
         Some(quote! { let #name = #whole; })
     }
 
-    /// The section that tells cuda_builder the bounds of the launches, when there are any.
-    fn launch_bounds(&self) -> Option<TokenStream> {
-        let (threads, blocks) = (self.options.max_threads?, self.options.min_blocks?);
-        let section = format!("cuda_std.launch_bounds.{threads}.{blocks}");
-        Some(quote! { #[unsafe(link_section = #section)] })
+    /// The section that tells cuda_builder what the kernel asks of it, when there is anything.
+    fn flags(&self) -> Option<TokenStream> {
+        let Options {
+            max_threads,
+            min_blocks,
+            allow_divergence,
+            ..
+        } = &self.options;
+        let mut section = "cuda_std.kernel".to_owned();
+        if let Some(threads) = max_threads {
+            section += &format!(".max_threads={threads}");
+        }
+        if let Some(blocks) = min_blocks {
+            section += &format!(".min_blocks={blocks}");
+        }
+        if self.is_safe() {
+            section += ".uniform=error";
+        } else if allow_divergence.is_some() {
+            section += ".uniform=allow";
+        }
+        (section.contains('=')).then(|| quote! { #[unsafe(link_section = #section)] })
     }
-}
-
-/// The entry's two parameters, under names that no parameter of the kernel has.
-fn pair(name: &Ident) -> (Ident, Ident) {
-    let own = |suffix| format_ident!("{name}_{suffix}", span = Span::mixed_site());
-    (own("pointer"), own("length"))
 }
 
 /// What lives for as long as the entry point.
@@ -169,7 +191,7 @@ fn launch_scope() -> Ident {
 fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
     let checks = parameters
         .iter()
-        .filter(|parameter| !parameter.kind.is_pair())
+        .filter(|parameter| parameter.kind.parts().is_none())
         .map(|parameter| {
             let ty = parameter.ty;
             let message = format!(
@@ -204,5 +226,40 @@ fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
             const IS_SLICE: bool = true;
         }
         #(#checks)*
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::TokenStream;
+
+    /// The section of the entry point, if it has one.
+    fn section(arguments: &str, kernel: &str) -> Option<String> {
+        let tokens = |text: &str| -> TokenStream { text.parse().unwrap() };
+        let arguments = tokens(&format!("crate = cuda_std, {arguments}"));
+        let expanded = crate::kernel::expand(arguments, tokens(kernel)).unwrap();
+        let text = expanded.to_string();
+        let (_, rest) = text.split_once("\"cuda_std.kernel.")?;
+        rest.split_once('"').map(|(parts, _)| parts.to_owned())
+    }
+
+    #[test]
+    fn the_section_says_what_the_build_has_to_know() {
+        let (safe, raw) = ("fn k(n: u32) {}", "unsafe fn k(n: u32) {}");
+        let bounds = "max_threads = 256, min_blocks = 2";
+        assert_eq!(section("", raw), None);
+        assert_eq!(
+            section(bounds, raw).unwrap(),
+            "max_threads=256.min_blocks=2"
+        );
+        assert_eq!(section("", safe).unwrap(), "uniform=error");
+        assert_eq!(
+            section(bounds, safe).unwrap(),
+            "max_threads=256.min_blocks=2.uniform=error"
+        );
+        assert_eq!(
+            section("allow_divergence = \"whole warps\"", raw).unwrap(),
+            "uniform=allow"
+        );
     }
 }

@@ -1,10 +1,9 @@
 //! The handle: a type of the kernel's name, whose `launch` has the kernel's signature.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, ExprLit, GenericParam, Ident, Lit, Meta, Result};
 
-use super::parameter::{Kind, Parameter};
 use super::{ImplGenerics, Kernel, fresh, instances, lifetime, of_the_macro};
 
 impl Kernel<'_> {
@@ -50,6 +49,16 @@ impl Kernel<'_> {
         let with = |call: TokenStream| quote! { #handle { prepared: self.prepared.#call, instance: self.instance } };
         let (grid, block) = (with(quote! { grid(grid) }), with(quote! { block(block) }));
         let shared_bytes = with(quote! { shared_bytes(shared_bytes) });
+        // Of a kernel with dynamic arrays the launch computes them.
+        let shared_bytes = (!self.has_dynamic_arrays()).then(|| {
+            quote! {
+                /// The bytes of dynamic shared memory of a block.
+                #[must_use = "it returns the launch with the shared memory"]
+                pub fn shared_bytes(self, shared_bytes: u32) -> Self {
+                    #shared_bytes
+                }
+            }
+        });
         let (shape, stream) = (
             with(quote! { with_shape(shape) }),
             with(quote! { stream(stream) }),
@@ -102,11 +111,7 @@ impl Kernel<'_> {
                     #block
                 }
 
-                /// The bytes of dynamic shared memory of a block.
-                #[must_use = "it returns the launch with the shared memory"]
-                pub fn shared_bytes(self, shared_bytes: u32) -> Self {
-                    #shared_bytes
-                }
+                #shared_bytes
 
                 /// Grid, block and dynamic shared memory.
                 #[must_use = "it returns the launch with the shape"]
@@ -149,127 +154,8 @@ impl Kernel<'_> {
         }))
     }
 
-    /// The method that starts the kernel.
-    fn launch(
-        &self,
-        entry: &TokenStream,
-        f: &Ident,
-        is_instance: Option<&TokenStream>,
-    ) -> TokenStream {
-        let path = &self.cuda_std;
-        let unsafety = &self.function.sig.unsafety;
-        let shape = Ident::new("shape", Span::mixed_site());
-        let inputs = self
-            .parameters
-            .iter()
-            .map(|parameter| self.input(parameter));
-        let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
-        let contract = self.contract(entry, &quote! { #f::Error }, &shape);
-        let arguments = self.parameters.iter().map(|parameter| {
-            let name = &parameter.name;
-            match parameter.kind {
-                Kind::Value => quote! { #path::launch::Argument::of_value(&#name) },
-                Kind::Reference { .. } | Kind::Pointer { .. } => {
-                    quote! { #path::launch::Argument::of_value(&#name.address) }
-                }
-                _ => quote! {
-                    #path::launch::Argument::of_value(&#name.address),
-                    #path::launch::Argument::of_value(&#name.len)
-                },
-            }
-        });
-        let memory = self.parameters.iter().filter_map(|parameter| {
-            let name = &parameter.name;
-            match parameter.kind {
-                Kind::Value => None,
-                Kind::Pointer { .. } => Some(quote! { #name.memory }),
-                _ => Some(quote! { ::core::option::Option::Some(#name) }),
-            }
-        });
-        let documents = self.launch_documents();
-        let a = self.lifetime_of_memory();
-        // The handle itself is one. Only where it matters, for some crates forbid to allow.
-        let many =
-            (self.parameters.len() > 6).then(|| quote! { #[allow(clippy::too_many_arguments)] });
-        quote! {
-            #(#[doc = #documents])*
-            #many
-            pub #unsafety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
-            where #is_instance
-            {
-                let #shape = self.prepared.shape()?;
-                #(#passed)*
-                #contract
-                // SAFETY: the arguments are the signature's; what they must be beside their types, the caller promises or was checked.
-                unsafe { self.prepared.launch(#entry, #shape, [#(#arguments),*], [#(#memory),*]) }
-            }
-        }
-    }
-
-    /// A parameter of `launch`.
-    fn input(&self, parameter: &Parameter<'_>) -> TokenStream {
-        let path = &self.cuda_std;
-        let (name, ty, span) = (&parameter.name, parameter.ty, parameter.type_span());
-        let a = self.lifetime_of_memory();
-        let trait_of = |mutable: bool| {
-            if mutable {
-                quote! { Write }
-            } else {
-                quote! { Read }
-            }
-        };
-        match &parameter.kind {
-            Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
-                let kind = trait_of(*mutable);
-                quote_spanned! { span => #name: impl #path::launch::#kind<#a, [#element]> }
-            }
-            Kind::Out { element } => {
-                quote_spanned! { span => #name: impl #path::launch::Write<#a, [#element]> }
-            }
-            Kind::Text => quote_spanned! { span => #name: impl #path::launch::Read<#a, [u8]> },
-            Kind::Reference { element } => {
-                quote_spanned! { span => #name: impl #path::launch::Read<#a, [#element]> }
-            }
-            Kind::Pointer { element, mutable } => {
-                let kind = format_ident!("{}Pointer", trait_of(*mutable).to_string());
-                quote_spanned! { span => #name: impl #path::launch::#kind<#a, #element> }
-            }
-            Kind::Value => quote! { #name: #ty },
-        }
-    }
-
-    /// The statement that makes memory of an argument.
-    fn pass(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
-        let (path, name) = (&self.cuda_std, &parameter.name);
-        let (function, of) = match &parameter.kind {
-            Kind::Value => return None,
-            Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => (
-                if *mutable { "write" } else { "read" },
-                quote! { [#element] },
-            ),
-            Kind::Out { element } => ("write", quote! { [#element] }),
-            Kind::Reference { element } => ("read", quote! { [#element] }),
-            Kind::Text => ("read", quote! { [u8] }),
-            Kind::Pointer { element, mutable } => (
-                if *mutable {
-                    "write_pointer"
-                } else {
-                    "read_pointer"
-                },
-                element.to_token_stream(),
-            ),
-        };
-        let function = format_ident!("{function}");
-        Some(quote! { let #name = #path::launch::#function::<#of>(#name); })
-    }
-
-    /// The lifetime for which a launch borrows its memory.
-    fn lifetime_of_memory(&self) -> syn::Lifetime {
-        lifetime(&fresh("a", &self.taken_names()))
-    }
-
     /// All names that the kernel's generics have.
-    fn taken_names(&self) -> Vec<String> {
+    pub(super) fn taken_names(&self) -> Vec<String> {
         let generics = &self.function.sig.generics;
         let lifetimes = generics
             .lifetimes()
@@ -286,7 +172,7 @@ impl Kernel<'_> {
     }
 
     /// The lines of the kernel's documentation.
-    fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         let text = |attribute: &syn::Attribute| match &attribute.meta {
             Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
                 Expr::Lit(ExprLit {
@@ -314,48 +200,19 @@ impl Kernel<'_> {
         } else {
             format!("::<{}>", arguments.join(", "))
         };
-        let names: Vec<_> = (self.parameters.iter())
-            .map(|parameter| parameter.name.to_string())
-            .collect();
         let entries: Vec<_> = (self.instances.iter())
             .map(|instance| format!("`{}`", instance.entry))
             .collect();
         format!(
-            "\n\n`{name}{turbofish}::on(&device)?.grid(..).block(..).launch({})` launches it. In the PTX: {}.",
-            names.join(", "),
+            "\n\n`{name}{turbofish}::on(&device)?.grid(..){}.launch({})` launches it. In the PTX: {}.",
+            if self.has_fixed_block() {
+                ""
+            } else {
+                ".block(..)"
+            },
+            self.texts_of_arguments().join(", "),
             entries.join(", "),
         )
-    }
-
-    /// The documentation of `launch`.
-    fn launch_documents(&self) -> Vec<String> {
-        let mut documents = vec![
-            format!(
-                " Starts [`{0}`] and does not wait for it.",
-                self.function.sig.ident
-            ),
-            String::new(),
-            " # Errors".to_owned(),
-            " Without a grid or a block, and when the device refuses the launch.".to_owned(),
-        ];
-        for rule in &self.options.require {
-            documents.push(format!(" Unless `{}`.", rule.text));
-        }
-        if !self.is_safe() {
-            documents.extend([String::new(), " # Safety".to_owned()]);
-            let lines = self.lines();
-            let mut safety: Vec<_> = (lines.iter())
-                .skip_while(|line| line.trim() != "# Safety")
-                .skip(1)
-                .take_while(|line| !line.trim_start().starts_with("# "))
-                .cloned()
-                .collect();
-            if safety.is_empty() {
-                safety.push(" What the kernel asks of its launch and its arguments holds until it has ended.".to_owned());
-            }
-            documents.extend(safety);
-        }
-        documents
     }
 }
 

@@ -5,20 +5,25 @@ mod contract;
 mod device;
 mod handle;
 mod instances;
+mod kind;
+mod launch;
 mod options;
 mod parameter;
 mod record;
+mod shared;
+mod types;
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, Result, WherePredicate,
+    Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result,
+    WherePredicate,
 };
 
-use crate::cuda_std;
+use crate::{cuda_std, symbols};
 use instances::Instance;
 use options::Options;
-use parameter::{Kind, Parameter};
+use parameter::Parameter;
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
@@ -46,13 +51,28 @@ impl<'a> Kernel<'a> {
             .collect::<Result<Vec<_>>>()?;
         if sig.unsafety.is_none() {
             check::safe(&parameters)?;
+            if let Some(reason) = &options.allow_divergence {
+                return Err(Error::new(reason.span(), check::SAFE_DIVERGENCE));
+            }
         }
+        check::shared(&parameters, &options)?;
         let instances = instances::all(sig, &options)?;
+        if sig.unsafety.is_none() {
+            let span = (options.name.as_ref()).map_or(sig.ident.span(), LitStr::span);
+            for instance in &instances {
+                symbols::refuse_reserved(&instance.entry, span)?;
+            }
+        }
         let cuda_std = match &options.path {
             Some(path) => Some(path.to_token_stream()),
             None => cuda_std::path(),
         };
-        if cuda_std.is_none() && (sig.unsafety.is_none() || !options.require.is_empty()) {
+        let needs_cuda_std = sig.unsafety.is_none()
+            || !options.require.is_empty()
+            || parameters
+                .iter()
+                .any(|parameter| parameter.kind.is_of_cuda_std());
+        if cuda_std.is_none() && needs_cuda_std {
             return Err(Error::new_spanned(
                 &sig.ident,
                 "this crate has cuda_std through another one: say how it is named, as in `#[kernel(crate = other::cuda_std)]`",
@@ -169,43 +189,6 @@ impl<'a> Kernel<'a> {
                     #entry
                 };
             };
-        }
-    }
-
-    /// Fails to compile unless the instance's arguments keep the kernel's bounds.
-    fn assert_bounds(&self, instance: &Instance) -> TokenStream {
-        let generics = &self.function.sig.generics;
-        let (parameters, clause) = (&generics.params, &generics.where_clause);
-        let arguments = &instance.arguments;
-        quote! {
-            fn kernel_bounds<#parameters>() #clause {}
-            const _: () = { let _ = kernel_bounds::<#(#arguments),*>; };
-        }
-    }
-
-    /// Fails to compile, pointing at the type, unless it may be copied byte by byte into the launch. A slice's pointer and length
-    /// always may. In a safe kernel, values and elements must be plain.
-    fn checks(&self) -> TokenStream {
-        let lifetimes = self.lifetimes();
-        let copies = (self.parameters.iter())
-            .filter(|parameter| !parameter.kind.is_pair())
-            .map(|parameter| {
-                let (ty, span) = (parameter.ty, parameter.type_span());
-                quote_spanned! { span => kernel_parameter::<#ty>(); }
-            });
-        let plain = (self.parameters.iter())
-            .filter(|_| self.is_safe())
-            .map(|parameter| {
-                let (path, span) = (&self.cuda_std, parameter.type_span());
-                let ty = match &parameter.kind {
-                    Kind::Slice { element, .. } | Kind::Out { element } => element,
-                    _ => parameter.ty,
-                };
-                quote_spanned! { span => #path::launch::is_plain::<#ty>(); }
-            });
-        quote! {
-            fn kernel_parameter<T: ::core::marker::Copy>() {}
-            fn parameters_are_copy #lifetimes () { #(#copies)* #(#plain)* }
         }
     }
 }

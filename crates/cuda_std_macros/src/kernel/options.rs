@@ -11,7 +11,11 @@ use syn::{
 use crate::tokens;
 
 const EXPECTED: &str = "`#[kernel]` takes no arguments but `grid_dim` and `block_dim`, each `1d`, `2d` or `3d`, `max_threads` with `min_blocks`, \
-     each a number of at least 1, `instances(..)`, `name = \"..\"`, `require(..)` and `crate = path`";
+     each a number of at least 1, `instances(..)`, `name = \"..\"`, `require(..)`, `shared(..)`, `allow_divergence = \"..\"` and \
+     `crate = path`";
+
+const NO_REASON: &str = "say why every thread that a barrier waits for arrives at it, as in \
+     `allow_divergence = \"only whole warps branch\"`";
 
 #[derive(Default)]
 pub(super) struct Options {
@@ -21,6 +25,10 @@ pub(super) struct Options {
     pub(super) instances: Option<Vec<Vec<Vec<Argument>>>>,
     pub(super) name: Option<LitStr>,
     pub(super) require: Vec<Rule>,
+    /// The lengths of dynamic shared arrays.
+    pub(super) shared: Vec<Size>,
+    /// Why some threads may miss a barrier.
+    pub(super) allow_divergence: Option<LitStr>,
     pub(super) path: Option<Path>,
 }
 
@@ -34,6 +42,13 @@ pub(super) enum Argument {
 /// One requirement of the kernel's contract.
 pub(super) struct Rule {
     pub(super) condition: Expr,
+    pub(super) text: String,
+}
+
+/// `tile = block.threads() + 2`.
+pub(super) struct Size {
+    pub(super) name: Ident,
+    pub(super) length: Expr,
     pub(super) text: String,
 }
 
@@ -101,6 +116,16 @@ impl Options {
                 let rules = Punctuated::<Rule, Token![,]>::parse_terminated(&list)?;
                 self.require = rules.into_iter().collect();
             }
+            "shared" => {
+                let list;
+                parenthesized!(list in input);
+                let sizes = Punctuated::<Size, Token![,]>::parse_terminated(&list)?;
+                self.shared = sizes.into_iter().collect();
+            }
+            "allow_divergence" => {
+                let reason = reason(input).ok_or_else(|| Error::new(word.span(), NO_REASON))?;
+                self.allow_divergence = Some(reason);
+            }
             "crate" => {
                 input.parse::<Token![=]>()?;
                 self.path = Some(path(input)?);
@@ -120,6 +145,13 @@ fn number(input: ParseStream<'_>) -> Result<u32> {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(refuse(literal.span())),
     }
+}
+
+/// `= "why"`.
+fn reason(input: ParseStream<'_>) -> Option<LitStr> {
+    input.parse::<Token![=]>().ok()?;
+    let reason: LitStr = input.parse().ok()?;
+    (!reason.value().trim().is_empty()).then_some(reason)
 }
 
 /// Not a text.
@@ -170,5 +202,19 @@ impl Parse for Rule {
         let condition: Expr = input.parse()?;
         let text = tokens::expression(quote::quote!(#condition));
         Ok(Self { condition, text })
+    }
+}
+
+impl Parse for Size {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let refuse = |error: Error| {
+            let message = "each dynamic array has its length here, as in `shared(tile = block.threads() + 2)`";
+            Error::new(error.span(), message)
+        };
+        let name = input.parse().map_err(refuse)?;
+        input.parse::<Token![=]>().map_err(refuse)?;
+        let length: Expr = input.parse()?;
+        let text = format!("{name} = {}", tokens::expression(quote::quote!(#length)));
+        Ok(Self { name, length, text })
     }
 }

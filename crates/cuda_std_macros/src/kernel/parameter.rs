@@ -1,12 +1,11 @@
-//! The kernel's parameters: what each is on the device, in the launch and in the record.
+//! The kernel's parameters: their names, and what of each stands in the PTX.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{
-    Error, FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, Result, Type, TypePtr,
-    TypeReference,
-};
+use syn::{Error, FnArg, Ident, Pat, PatType, Result, Type};
+
+use super::kind::Kind;
 
 /// One parameter of the kernel.
 pub(super) struct Parameter<'a> {
@@ -16,21 +15,13 @@ pub(super) struct Parameter<'a> {
     pub(super) kind: Kind<'a>,
 }
 
-pub(super) enum Kind<'a> {
-    /// `&[T]`, or `&mut [T]`.
-    Slice { element: &'a Type, mutable: bool },
-    /// `*const [T]`, or `*mut [T]`.
-    RawSlice { element: &'a Type, mutable: bool },
-    /// `&str`.
-    Text,
-    /// `Out<T>`.
-    Out { element: &'a Type },
-    /// `&T`.
-    Reference { element: &'a Type },
-    /// `*const T`, or `*mut T`.
-    Pointer { element: &'a Type, mutable: bool },
-    /// Anything else is copied.
-    Value,
+/// One of the parameters of the PTX that stand for a kernel's parameter.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Pointer,
+    Length,
+    Rows,
+    Cols,
 }
 
 impl<'a> Parameter<'a> {
@@ -54,87 +45,52 @@ impl<'a> Parameter<'a> {
     pub(super) fn type_span(&self) -> Span {
         self.ty.span().resolved_at(Span::mixed_site())
     }
+
+    /// The entry point's parameter for a part, under a name that no parameter of the kernel has.
+    pub(super) fn part(&self, part: Part) -> Ident {
+        let suffix = match part {
+            Part::Pointer => "pointer",
+            Part::Length => "length",
+            Part::Rows => "rows",
+            Part::Cols => "cols",
+        };
+        format_ident!("{}_{suffix}", self.name, span = Span::mixed_site())
+    }
 }
 
-impl<'a> Kind<'a> {
-    fn of(ty: &'a Type) -> Self {
-        match ty {
-            Type::Reference(TypeReference {
-                elem, mutability, ..
-            }) => match (&**elem, mutability.is_some()) {
-                (Type::Slice(slice), mutable) => Kind::Slice {
-                    element: &slice.elem,
-                    mutable,
-                },
-                (Type::Path(path), false) if path.path.is_ident("str") => Kind::Text,
-                (_, false) => Kind::Reference { element: elem },
-                // Which is not `Copy`, and the compiler says so.
-                (_, true) => Kind::Value,
-            },
-            Type::Ptr(TypePtr {
-                elem, mutability, ..
-            }) => match &**elem {
-                Type::Slice(slice) => Kind::RawSlice {
-                    element: &slice.elem,
-                    mutable: mutability.is_some(),
-                },
-                _ => Kind::Pointer {
-                    element: elem,
-                    mutable: mutability.is_some(),
-                },
-            },
-            Type::Path(_) => match element_of_out(ty) {
-                Some(element) => Kind::Out { element },
-                None => Kind::Value,
-            },
-            Type::Paren(inner) => Kind::of(&inner.elem),
-            Type::Group(inner) => Kind::of(&inner.elem),
-            _ => Kind::Value,
-        }
-    }
-
-    /// Whether the entry point has a pointer and a length for it.
-    pub(super) fn is_pair(&self) -> bool {
-        matches!(
-            self,
-            Kind::Slice { .. } | Kind::RawSlice { .. } | Kind::Text | Kind::Out { .. }
-        )
-    }
-
-    /// The type of the pointer to the first element of a pair.
-    pub(super) fn pointer(&self) -> TokenStream {
+impl Kind<'_> {
+    /// What the entry point takes for it. `None`: the parameter itself.
+    pub(super) fn parts(&self) -> Option<&'static [Part]> {
         match self {
-            Kind::Slice {
-                element,
-                mutable: true,
+            Kind::Slice { .. } | Kind::RawSlice { .. } | Kind::Text => {
+                Some(&[Part::Pointer, Part::Length])
             }
-            | Kind::RawSlice {
-                element,
-                mutable: true,
+            Kind::View { view, .. } if view.is_matrix() => {
+                Some(&[Part::Pointer, Part::Rows, Part::Cols])
             }
-            | Kind::Out { element } => quote! { *mut #element },
-            Kind::Slice { element, .. } | Kind::RawSlice { element, .. } => {
-                quote! { *const #element }
-            }
-            _ => quote! { *const u8 },
+            Kind::View { .. } => Some(&[Part::Pointer, Part::Length]),
+            Kind::Dynamic { .. } => Some(&[Part::Length]),
+            Kind::Block { .. } | Kind::Static { .. } => Some(&[]),
+            Kind::Reference { .. } | Kind::Pointer { .. } | Kind::Value => None,
         }
     }
-}
 
-/// The `T` of `Out<T>`, `Out<'a, T>` or `cuda_std::Out<'_, T>`.
-fn element_of_out(ty: &Type) -> Option<&Type> {
-    let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last()?;
-    let PathArguments::AngleBracketed(list) = &last.arguments else {
-        return None;
-    };
-    let mut types = list.args.iter().filter_map(|argument| match argument {
-        GenericArgument::Lifetime(_) => None,
-        GenericArgument::Type(ty) => Some(Some(ty)),
-        _ => Some(None),
-    });
-    match (last.ident == "Out", types.next(), types.next()) {
-        (true, Some(element), None) => element,
-        _ => None,
+    /// The type of one of the parts.
+    pub(super) fn type_of(&self, part: Part) -> TokenStream {
+        let Part::Pointer = part else {
+            return quote! { usize };
+        };
+        let (element, mutable) = match self {
+            Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
+                (element, *mutable)
+            }
+            Kind::View { view, element, .. } => (element, view.is_written()),
+            _ => return quote! { *const u8 },
+        };
+        if mutable {
+            quote! { *mut #element }
+        } else {
+            quote! { *const #element }
+        }
     }
 }

@@ -6,7 +6,7 @@ use syn::Type;
 
 use super::Kernel;
 use super::instances::Instance;
-use super::parameter::{Kind, Parameter};
+use super::kind::Kind;
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -27,7 +27,7 @@ impl Kernel<'_> {
     /// On the host: the entry as the launch knows it.
     pub(super) fn entry(&self, instance: &Instance) -> Option<TokenStream> {
         let path = self.cuda_std.as_ref()?;
-        let (parts, sizes) = (self.parts(instance)?, self.sizes());
+        let (parts, sizes, block) = (self.parts(instance)?, self.sizes(), self.block());
         let (kernel, arguments) = (&self.function.sig.ident, &instance.arguments);
         let entry = &instance.entry;
         let kernels = if crate::cuda_std::has_embedded_kernels() {
@@ -45,6 +45,7 @@ impl Kernel<'_> {
                 static KERNEL_ENTRY: #path::launch::Entry = #path::launch::Entry {
                     name: #entry,
                     signature: #path::launch::text(&KERNEL_SIGNATURE),
+                    block: #block,
                     parameter_bytes: KERNEL_PARAMETERS.0.split_at(KERNEL_PARAMETERS.1).0,
                     kernels: #kernels,
                 };
@@ -62,29 +63,29 @@ impl Kernel<'_> {
         let parts = self
             .parameters
             .iter()
+            .filter(|parameter| !matches!(parameter.kind, Kind::Static { .. }))
             .enumerate()
             .map(|(index, parameter)| {
                 let comma = if index == 0 { "" } else { ", " };
                 let name = parameter.name.to_string();
-                let (before, ty, after) = around(parameter);
+                let Text {
+                    before,
+                    middle,
+                    after,
+                } = Text::of(&parameter.kind, parameter.ty);
                 let head = format!("{comma}{}: {before}", name.trim_start_matches("r#"));
-                let Some(ty) = ty else {
-                    return quote! { #head };
+                let middle = match middle {
+                    Middle::Nothing => return quote! { #head },
+                    Middle::Type(ty) => self.name_of(instance, ty),
+                    Middle::Extents([x, y, z]) => {
+                        let decimal = |extent: &TokenStream| {
+                            quote! { #path::launch::Decimal::<#extent>::TEXT }
+                        };
+                        let (x, y, z) = (decimal(x), decimal(y), decimal(z));
+                        quote! { #x, ",", #y, ",", #z }
+                    }
                 };
-                let text = tokens::of_type(instance.substitute(ty.to_token_stream()));
-                let opened = format!("{text}(");
-                let ty = self.without_lifetimes(ty);
-                quote! {
-                    #head,
-                    #path::launch::otherwise(#path::launch::NameOf::<#ty>::NAME, true, #opened),
-                    #path::launch::otherwise(
-                        #path::launch::NameOf::<#ty>::NAME,
-                        false,
-                        #path::launch::Decimal::<{ ::core::mem::size_of::<#ty>() }>::TEXT
-                    ),
-                    #path::launch::otherwise(#path::launch::NameOf::<#ty>::NAME, false, ")"),
-                    #after
-                }
+                quote! { #head, #middle, #after }
             });
         Some(quote! {
             use #path::launch::Unnamed as _;
@@ -92,39 +93,99 @@ impl Kernel<'_> {
         })
     }
 
+    /// The parts that tell a type: a plain type's name, or how it is written and its size.
+    fn name_of(&self, instance: &Instance, ty: &Type) -> TokenStream {
+        let path = &self.cuda_std;
+        let text = tokens::of_type(instance.substitute(ty.to_token_stream()));
+        let opened = format!("{text}(");
+        let ty = self.without_lifetimes(ty);
+        quote! {
+            #path::launch::otherwise(#path::launch::NameOf::<#ty>::NAME, true, #opened),
+            #path::launch::otherwise(
+                #path::launch::NameOf::<#ty>::NAME,
+                false,
+                #path::launch::Decimal::<{ ::core::mem::size_of::<#ty>() }>::TEXT
+            ),
+            #path::launch::otherwise(#path::launch::NameOf::<#ty>::NAME, false, ")")
+        }
+    }
+
     /// The bytes of the parameters of the PTX.
     fn sizes(&self) -> impl Iterator<Item = TokenStream> {
-        self.parameters
+        self.parameters.iter().flat_map(|parameter| {
+            if let Some(parts) = parameter.kind.parts() {
+                return vec![quote! { 8 }; parts.len()];
+            }
+            if matches!(
+                parameter.kind,
+                Kind::Reference { .. } | Kind::Pointer { .. }
+            ) {
+                return vec![quote! { 8 }];
+            }
+            let ty = self.without_lifetimes(parameter.ty);
+            vec![quote! { ::core::mem::size_of::<#ty>() }]
+        })
+    }
+
+    /// The threads of a block that the kernel is written for.
+    fn block(&self) -> TokenStream {
+        let path = &self.cuda_std;
+        let extents = self
+            .parameters
             .iter()
-            .map(|parameter| match &parameter.kind {
-                kind if kind.is_pair() => quote! { 8, 8 },
-                Kind::Reference { .. } | Kind::Pointer { .. } => quote! { 8 },
-                _ => {
-                    let ty = self.without_lifetimes(parameter.ty);
-                    quote! { ::core::mem::size_of::<#ty>() }
-                }
-            })
+            .find_map(|parameter| match &parameter.kind {
+                Kind::Block { extents } => Some(extents),
+                _ => None,
+            });
+        match extents {
+            Some(extents) => quote! { #path::launch::block_of([#(#extents),*]) },
+            None => quote! { [0; 3] },
+        }
     }
 }
 
-/// What stands before and after the type that the parameter is made of.
-fn around<'a>(parameter: &Parameter<'a>) -> (&'static str, Option<&'a Type>, &'static str) {
-    match parameter.kind {
-        Kind::Slice { element, mutable } => {
-            (if mutable { "&mut [" } else { "&[" }, Some(element), "]")
+/// How a parameter stands in the record: the type that it is made of, between two texts.
+struct Text<'k> {
+    before: String,
+    middle: Middle<'k>,
+    after: &'static str,
+}
+
+enum Middle<'k> {
+    Nothing,
+    Type(&'k Type),
+    Extents(&'k [TokenStream; 3]),
+}
+
+impl<'k> Text<'k> {
+    fn of(kind: &'k Kind<'k>, ty: &'k Type) -> Self {
+        let (before, middle, after) = match kind {
+            Kind::Slice { element, mutable } => {
+                let before = if *mutable { "&mut [" } else { "&[" };
+                (before.to_owned(), Middle::Type(element), "]")
+            }
+            Kind::RawSlice { element, mutable } => {
+                let before = if *mutable { "*mut [" } else { "*const [" };
+                (before.to_owned(), Middle::Type(element), "]")
+            }
+            Kind::Text => ("&str".to_owned(), Middle::Nothing, ""),
+            Kind::Reference { element } => ("&".to_owned(), Middle::Type(element), ""),
+            Kind::Pointer { element, mutable } => {
+                let before = if *mutable { "*mut " } else { "*const " };
+                (before.to_owned(), Middle::Type(element), "")
+            }
+            Kind::Block { extents } => ("&mut Block<".to_owned(), Middle::Extents(extents), ">"),
+            Kind::View { view, element, .. } => {
+                (format!("{}<", view.name()), Middle::Type(element), ">")
+            }
+            Kind::Dynamic { element } => ("Shared<[".to_owned(), Middle::Type(element), "]>"),
+            Kind::Value | Kind::Static { .. } => (String::new(), Middle::Type(ty), ""),
+        };
+        Self {
+            before,
+            middle,
+            after,
         }
-        Kind::RawSlice { element, mutable } => (
-            if mutable { "*mut [" } else { "*const [" },
-            Some(element),
-            "]",
-        ),
-        Kind::Text => ("&str", None, ""),
-        Kind::Out { element } => ("Out<", Some(element), ">"),
-        Kind::Reference { element } => ("&", Some(element), ""),
-        Kind::Pointer { element, mutable } => {
-            (if mutable { "*mut " } else { "*const " }, Some(element), "")
-        }
-        Kind::Value => ("", Some(parameter.ty), ""),
     }
 }
 

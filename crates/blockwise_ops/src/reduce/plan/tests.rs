@@ -25,7 +25,7 @@ fn the_julia_documents_launch_comes_out() {
 }
 
 #[test]
-fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
+fn wide_loads_take_whole_warps_and_shuffles_no_dynamic_shared_memory() {
     let plan = plan_reduce::<f32>(
         1000,
         Reduction::Max,
@@ -36,15 +36,17 @@ fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
     assert_eq!(plan.kernel, "max_shuffle_f32");
     assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([4, 1, 1], 0));
     for threads in [1, 31, 33] {
-        let shuffle = options(ReduceKernel::Shuffle, threads, 1);
+        let wide = options(ReduceKernel::Wide, threads, 1);
         let error =
-            plan_reduce::<f32>(9, Reduction::Sum, &shuffle, &h200()).expect_err("no whole warp");
+            plan_reduce::<f32>(9, Reduction::Sum, &wide, &h200()).expect_err("no whole warp");
         assert!(
             matches!(error, LaunchError::NotWholeWarps { warp_size: 32, .. }),
             "{error}"
         );
-        let tree = options(ReduceKernel::Tree, threads, 1);
-        assert!(plan_reduce::<f32>(9, Reduction::Sum, &tree, &h200()).is_ok());
+        for kernel in [ReduceKernel::Tree, ReduceKernel::Shuffle] {
+            let options = options(kernel, threads, 1);
+            assert!(plan_reduce::<f32>(9, Reduction::Sum, &options, &h200()).is_ok());
+        }
         let interleaved = options(ReduceKernel::Interleaved, threads, 1);
         let plan = plan_reduce::<f32>(9, Reduction::Sum, &interleaved, &h200());
         assert_eq!(plan.expect("allowed").dynamic_shared_bytes, 4 * threads);
@@ -89,6 +91,10 @@ fn roundings_are_counted_for_refused_launches_too() {
     assert_eq!(
         options(ReduceKernel::Tree, 0, 0).roundings(5, &h200()),
         1 + 5 + 10 + 1
+    );
+    assert_eq!(
+        options(ReduceKernel::Shuffle, 256, 32).roundings(33 * 1024, &h200()),
+        1 + 5 + 36 + 32
     );
 }
 

@@ -1,0 +1,118 @@
+//! [`Atomics`]: elements that all threads change.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::number::{Counter, Number};
+
+/// An array in global memory of which every thread reaches every element, by atomic operations
+/// only: a parameter, for which the launch passes `&mut buffer`.
+///
+/// Operations are relaxed: they order nothing else. Their scope is the device. An index past the
+/// end changes nothing and gives `None`.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// Counts the bytes of a text by value.
+/// #[kernel(require(counts.len() == 256))]
+/// pub fn byte_counts(block: &mut Block, text: &[u8], counts: Atomics<u32>) {
+///     for tile in block.tiles(text.len()) {
+///         if let Some(&byte) = text.get(tile.start() + block.thread()) {
+///             counts.add(usize::from(byte), 1);
+///         }
+///     }
+/// }
+/// ```
+pub struct Atomics<'a, T: Number> {
+    first: *mut T,
+    len: usize,
+    memory: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T: Number> Atomics<'a, T> {
+    /// The array, for as long as the borrow of `launch`.
+    ///
+    /// # Safety
+    /// `first` leads to `len` initialised elements that nothing but this launch's `Atomics` of them
+    /// use meanwhile.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn new<S>(launch: &'a S, first: *mut T, len: usize) -> Self {
+        let _ = launch;
+        Self {
+            first,
+            len,
+            memory: PhantomData,
+        }
+    }
+
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No elements.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first element, for kernels that are `unsafe` inside.
+    #[inline(always)]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.first
+    }
+
+    #[inline(always)]
+    fn element(&self, index: usize) -> Option<*mut T> {
+        // SAFETY: below the length.
+        (index < self.len).then(|| unsafe { self.first.add(index) })
+    }
+
+    /// The value now.
+    #[inline(always)]
+    pub fn load(&self, index: usize) -> Option<T> {
+        // SAFETY: an element, which everybody uses atomically.
+        self.element(index)
+            .map(|element| unsafe { T::load(element) })
+    }
+
+    /// Adds `value`, wrapping, and returns what was there before. Floats round, and the order of
+    /// threads is not fixed: sums of floats differ between runs.
+    #[inline(always)]
+    pub fn add(&self, index: usize, value: T) -> Option<T> {
+        // SAFETY: as in `load`.
+        self.element(index)
+            .map(|element| unsafe { T::add(element, value) })
+    }
+
+    /// Replaces the value by the smaller of it and `value`, and returns what was there before.
+    #[inline(always)]
+    pub fn min(&self, index: usize, value: T) -> Option<T>
+    where
+        T: Counter,
+    {
+        // SAFETY: as in `load`.
+        self.element(index)
+            .map(|element| unsafe { T::min(element, value) })
+    }
+
+    /// Replaces the value by the larger of it and `value`, and returns what was there before.
+    #[inline(always)]
+    pub fn max(&self, index: usize, value: T) -> Option<T>
+    where
+        T: Counter,
+    {
+        // SAFETY: as in `load`.
+        self.element(index)
+            .map(|element| unsafe { T::max(element, value) })
+    }
+}
+
+impl<T: Number> fmt::Debug for Atomics<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Atomics").field("len", &self.len).finish()
+    }
+}

@@ -1,0 +1,119 @@
+//! [`Elements`]: what folds read, by number and without a check for each element.
+
+use crate::Plain;
+
+/// Elements that a fold reads in any order: slices, [`Reversed`] ones, columns of a matrix, and
+/// pairs of those, as long as the shorter one.
+///
+/// # Safety
+/// `get` reads no memory but that of its element, for every index below `len`, which never changes.
+#[allow(
+    clippy::len_without_is_empty,
+    reason = "a fold of nothing needs no case of its own"
+)]
+pub unsafe trait Elements: Copy {
+    /// An element.
+    type Item: Copy;
+
+    /// The number of elements.
+    fn len(&self) -> usize;
+
+    /// An element.
+    ///
+    /// # Safety
+    /// `index` is below the length.
+    unsafe fn get(&self, index: usize) -> Self::Item;
+}
+
+// SAFETY: the slice's own elements.
+unsafe impl<T: Copy> Elements for &[T] {
+    type Item = T;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, index: usize) -> T {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.get_unchecked(index) }
+    }
+}
+
+// SAFETY: an index below the shorter length is below both.
+unsafe impl<A: Elements, B: Elements> Elements for (A, B) {
+    type Item = (A::Item, B::Item);
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        let (a, b) = (self.0.len(), self.1.len());
+        if a < b { a } else { b }
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, index: usize) -> Self::Item {
+        // SAFETY: passed on to the caller.
+        unsafe { (self.0.get(index), self.1.get(index)) }
+    }
+}
+
+/// The same elements, the last one first: the window of a convolution, beside its taps.
+#[derive(Clone, Copy, Debug)]
+pub struct Reversed<E>(pub E);
+
+// SAFETY: len − 1 − index is below the length as index is.
+unsafe impl<E: Elements> Elements for Reversed<E> {
+    type Item = E::Item;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, index: usize) -> E::Item {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.get(self.0.len() - 1 - index) }
+    }
+}
+
+/// A column of a [`Matrix`](super::Matrix), from the top: [`Matrix::col`](super::Matrix::col).
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a, T> {
+    /// From the column's first element to the matrix's last one.
+    elements: &'a [T],
+    rows: usize,
+    cols: usize,
+}
+
+impl<'a, T: Plain> Column<'a, T> {
+    /// Every `cols`-th of `elements`, `rows` of them.
+    ///
+    /// # Safety
+    /// There are that many.
+    #[inline(always)]
+    pub(super) unsafe fn new(elements: &'a [T], rows: usize, cols: usize) -> Self {
+        Self {
+            elements,
+            rows,
+            cols,
+        }
+    }
+}
+
+// SAFETY: the promise of `new`.
+unsafe impl<T: Plain> Elements for Column<'_, T> {
+    type Item = T;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.rows
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, index: usize) -> T {
+        // SAFETY: passed on to the caller.
+        unsafe { *self.elements.get_unchecked(index * self.cols) }
+    }
+}

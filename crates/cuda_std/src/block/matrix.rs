@@ -1,0 +1,133 @@
+//! [`Matrix`]: a row-major matrix to read.
+
+use core::marker::PhantomData;
+
+use super::Column;
+use crate::Plain;
+
+/// A row-major matrix that a kernel reads: a parameter, for which the launch passes `(&buffer,
+/// rows, cols)`.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// sums\[r\] = the sum of row r
+/// #[kernel(require(sums.len() == a.rows()))]
+/// pub fn row_sums(a: Matrix<f32>, mut sums: Out<f32>) {
+///     for (r, sum) in sums.mine() {
+///         *sum = a.row(r).iter().sum();
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a, T: Plain> {
+    first: *const T,
+    rows: usize,
+    cols: usize,
+    elements: PhantomData<&'a [T]>,
+}
+
+/// The most rows, and the most columns: `tiles_x` and `tiles_y` need no other bound then.
+pub(super) const MOST: usize = isize::MAX as usize;
+
+impl<'a, T: Plain> Matrix<'a, T> {
+    /// The matrix, for as long as the borrow of `launch`.
+    ///
+    /// # Safety
+    /// `first` leads to `rows · cols` initialised elements, a number that does not overflow, which
+    /// nothing writes meanwhile. Neither `rows` nor `cols` is above `isize::MAX`, even where the
+    /// other one is 0.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn new<S>(launch: &'a S, first: *const T, rows: usize, cols: usize) -> Self {
+        let _ = launch;
+        // SAFETY: the caller's promise.
+        unsafe { core::hint::assert_unchecked(rows <= MOST && cols <= MOST) };
+        Self {
+            first,
+            rows,
+            cols,
+            elements: PhantomData,
+        }
+    }
+
+    /// The number of rows.
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    #[inline(always)]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// An element, if there is one.
+    #[inline(always)]
+    pub fn get(&self, row: usize, col: usize) -> Option<&'a T> {
+        if row < self.rows && col < self.cols {
+            // SAFETY: just compared; the product is below `rows · cols`.
+            Some(unsafe { &*self.first.add(row * self.cols + col) })
+        } else {
+            None
+        }
+    }
+
+    /// An element, or the default (zero) outside the matrix.
+    #[inline(always)]
+    pub fn or_default(&self, row: usize, col: usize) -> T
+    where
+        T: Default,
+    {
+        // One condition, so that the load is one predicated instruction.
+        if (row < self.rows) & (col < self.cols) {
+            // SAFETY: as in `get`.
+            unsafe { self.first.add(row * self.cols + col).read() }
+        } else {
+            T::default()
+        }
+    }
+
+    /// A row; of a row that is not there, nothing.
+    #[inline(always)]
+    pub fn row(&self, row: usize) -> &'a [T] {
+        if row < self.rows {
+            // SAFETY: just compared; the row lies in the matrix.
+            unsafe { core::slice::from_raw_parts(self.first.add(row * self.cols), self.cols) }
+        } else {
+            &[]
+        }
+    }
+
+    /// A column; of a column that is not there, nothing.
+    #[inline(always)]
+    pub fn col(&self, col: usize) -> Column<'a, T> {
+        let rows = if col < self.cols { self.rows } else { 0 };
+        // Elements from the column's first one on; there is none without rows.
+        let (skipped, len) = if rows > 0 {
+            (col, rows * self.cols)
+        } else {
+            (0, 0)
+        };
+        // SAFETY: inside the matrix, and element i of the column is i · cols past its first, for i
+        // below `rows`.
+        unsafe {
+            let elements = core::slice::from_raw_parts(self.first.add(skipped), len - skipped);
+            Column::new(elements, rows, self.cols)
+        }
+    }
+
+    /// All elements, row after row.
+    #[inline(always)]
+    pub fn as_slice(&self) -> &'a [T] {
+        // SAFETY: the promise of `new`.
+        unsafe { core::slice::from_raw_parts(self.first, self.rows * self.cols) }
+    }
+
+    /// The first element, for kernels that are `unsafe` inside.
+    #[inline(always)]
+    pub fn as_ptr(&self) -> *const T {
+        self.first
+    }
+}

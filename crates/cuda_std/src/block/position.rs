@@ -1,0 +1,102 @@
+//! Where a thread stands, for the ownership maps: the one place of this folder that reads the
+//! hardware's registers.
+
+use core::hint::assert_unchecked;
+
+use super::ANY;
+
+/// The position registers along x, y and z.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers {
+    /// The thread in its block.
+    pub(super) thread: [u32; 3],
+    /// Threads of the block.
+    pub(super) block: [u32; 3],
+    /// The block in the grid.
+    pub(super) at: [u32; 3],
+    /// Blocks of the grid.
+    pub(super) grid: [u32; 3],
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+pub(super) fn registers() -> Registers {
+    use crate::thread::*;
+    Registers {
+        thread: [thread_idx_x(), thread_idx_y(), thread_idx_z()],
+        block: [block_dim_x(), block_dim_y(), block_dim_z()],
+        at: [block_idx_x(), block_idx_y(), block_idx_z()],
+        grid: [grid_dim_x(), grid_dim_y(), grid_dim_z()],
+    }
+}
+
+#[cfg(test)]
+pub(super) use super::testing::registers;
+
+/// An extent of the block: the constant of its type, or what the launch chose.
+#[inline(always)]
+pub(super) fn extent<const N: usize>(launched: u32) -> usize {
+    if N != ANY {
+        return N;
+    }
+    // SAFETY: no GPU has blocks without threads or of more than 1024.
+    unsafe {
+        assert_unchecked(launched >= 1);
+        assert_unchecked(launched <= 1024);
+    }
+    launched as usize
+}
+
+/// The number of this block in the grid, x fastest, and the number of blocks: below 2⁶³, for a grid
+/// has at most 2³¹−1 × 65535 × 65535.
+#[inline(always)]
+pub(super) fn block_of_grid() -> (usize, usize) {
+    let Registers { at, grid, .. } = registers();
+    let [[x, y, z], [width, height, depth]] = [at, grid].map(|axes| axes.map(|axis| axis as usize));
+    (x + width * (y + height * z), width * height * depth)
+}
+
+/// The first index of this block, and how far its next ones lie, where the blocks along x take
+/// turns with runs of `run` indices, at most 2¹⁵. Neither reaches 2⁴⁶.
+///
+/// Blocks that differ along y or z alone have the same ones. So a launch with an
+/// [`Out`](super::Out) beside a `Block` has a grid of one dimension: with a case for others each
+/// such kernel would take more registers.
+#[inline(always)]
+pub(super) fn runs_of_grid(run: usize) -> (usize, usize) {
+    let Registers { at, grid, .. } = registers();
+    (at[0] as usize * run, grid[0] as usize * run)
+}
+
+/// The number of this thread in the grid, x fastest, and the number of threads. Two threads never
+/// have the same number below the largest that an element can have; numbers that do not fit become
+/// that one, where no array has an element.
+///
+/// In a grid of one dimension that is the first index of the block's first run, and its thread.
+#[inline(always)]
+pub(super) fn thread_of_grid() -> (usize, usize) {
+    let Registers {
+        thread,
+        block,
+        at,
+        grid,
+    } = registers();
+    // Usual launches have one dimension, where nothing overflows.
+    if (grid[1] | grid[2] | block[1] | block[2]) == 1 {
+        let (block, thread) = (extent::<ANY>(block[0]), thread[0] as usize);
+        return (at[0] as usize * block + thread, grid[0] as usize * block);
+    }
+    let [x, y, z] = thread.map(|index| index as usize);
+    let [width, height, depth] = block.map(extent::<ANY>);
+    let (threads, thread) = (width * height * depth, x + width * (y + height * z));
+    let (block, blocks) = block_of_grid();
+    let fitting = |number: usize| {
+        let last = isize::MAX as usize;
+        if number < last { number } else { last }
+    };
+    let before = block.saturating_mul(threads);
+    (
+        fitting(before.saturating_add(thread)),
+        fitting(blocks.saturating_mul(threads)),
+    )
+}

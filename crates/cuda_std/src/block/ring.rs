@@ -1,0 +1,77 @@
+//! [`Ring`]: several shared arrays in turn, with one barrier a step.
+
+use core::marker::PhantomData;
+
+use super::array::write_own;
+use super::shared::Brand;
+use super::{Array, Block};
+
+/// `N` shared arrays, at least two, of which one is read while the next one is written: a kernel's
+/// parameter.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// output\[i\] = input\[i\] + its neighbour's in the tile
+/// #[kernel(require(input.len() == output.len()))]
+/// pub fn neighbours(block: &mut Block<64>, mut tiles: Ring<[u32; 64], 2>, input: &[u32], mut output: Out<u32>) {
+///     for place in block.tiles(input.len()) {
+///         let tile = tiles.next(block, |i| input.get(place.start() + i).copied().unwrap_or(0));
+///         output.store(block, place, |i| tile[i % 64].wrapping_add(tile[(i + 1) % 64]));
+///     }
+/// }
+/// ```
+#[must_use = "nothing is written until `next` is called"]
+pub struct Ring<'s, A: Array, const N: usize> {
+    arrays: *mut [A; N],
+    /// The array that is read.
+    at: usize,
+    brand: Brand<'s>,
+}
+
+/// Calls `body` with the ring, under a lifetime of its own.
+///
+/// # Safety
+/// As for [`with_shared`](super::with_shared).
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn with_ring<A: Array, const N: usize, R>(
+    memory: *mut [A; N],
+    body: impl for<'s> FnOnce(Ring<'s, A, N>) -> R,
+) -> R {
+    const {
+        assert!(
+            N >= 2,
+            "a ring of one array would be written while it is read"
+        )
+    };
+    body(Ring {
+        arrays: memory,
+        at: N - 1,
+        brand: PhantomData,
+    })
+}
+
+impl<A: Array, const N: usize> Ring<'_, A, N> {
+    /// Writes every element of the next array, as [`Shared::write`](super::Shared::write) does; the
+    /// result is read until the next call.
+    #[inline(always)]
+    pub fn next<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: impl FnMut(A::Index) -> A::Element,
+    ) -> &A {
+        self.at = if self.at + 1 == N { 0 } else { self.at + 1 };
+        let array = self.arrays.cast::<A>().wrapping_add(self.at);
+        // SAFETY: `at` is below N. This array was read after the N-th last call and before the one
+        // that followed it, for the borrow ended there. That one had a barrier, which this thread
+        // passed, as N ≥ 2: so nobody reads any more. Nobody else has these elements.
+        unsafe { write_own(array, block, value) };
+        // Every thread's writes come before any thread's reads, and the reads of the last array
+        // before the writes of the call after next.
+        block.sync_threads(());
+        // SAFETY: every element is written, and the next writes to this array come after the borrow
+        // and a barrier.
+        unsafe { &*array }
+    }
+}

@@ -1,0 +1,196 @@
+//! [`Scratch`]: what a whole block computes together.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ops::Range;
+
+use super::Block;
+use super::shared::Brand;
+use super::warp::{LANES, Warp};
+use crate::Plain;
+use crate::unroll::in_groups;
+
+/// Shared memory for reductions, scans and broadcasts of a whole block: a kernel's parameter.
+///
+/// Blocks of any size and shape. The order of operations depends on the block alone, so that
+/// results are the same in every run. One barrier each.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// output\[i\] = input\[i\] over the largest element of the tile
+/// #[kernel(require(input.len() == output.len()))]
+/// pub fn normalize(block: &mut Block<256>, mut scratch: Scratch<f32>, input: &[f32], mut output: Out<f32>) {
+///     for tile in block.tiles(input.len()) {
+///         let mine = input.get(tile.start() + block.thread()).copied().unwrap_or(0.0);
+///         let largest = scratch.reduce(block, mine, |a, b| if a > b { a } else { b });
+///         output.store(block, tile, |_| mine / largest);
+///     }
+/// }
+/// ```
+pub struct Scratch<'s, T: Plain> {
+    memory: *mut ScratchMemory<T>,
+    /// The half that the next operation writes.
+    half: usize,
+    brand: Brand<'s>,
+}
+
+/// A slot for each warp, twice: one half is written while the other one may still be read.
+#[doc(hidden)]
+pub struct ScratchMemory<T>([[MaybeUninit<T>; LANES]; 2]);
+
+/// Calls `body` with the scratch memory, under a lifetime of its own.
+///
+/// # Safety
+/// As for [`with_shared`](super::with_shared).
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn with_scratch<T: Plain, R>(
+    memory: *mut ScratchMemory<T>,
+    body: impl for<'s> FnOnce(Scratch<'s, T>) -> R,
+) -> R {
+    const {
+        assert!(
+            size_of::<T>() > 0,
+            "values without bytes have nothing to exchange"
+        )
+    };
+    body(Scratch {
+        memory,
+        half: 0,
+        brand: PhantomData,
+    })
+}
+
+impl<T: Plain> Scratch<'_, T> {
+    /// Puts the value of the one thread of each warp whose `writes` is true into the warp's slot.
+    /// After the barrier everybody may read the slots until the next call.
+    #[inline(always)]
+    fn exchange<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        writes: bool,
+    ) -> OfWarps<'_, T> {
+        let first = self.memory.cast::<T>().wrapping_add(self.half * LANES);
+        self.half = 1 - self.half;
+        if writes {
+            let warp = Warp::of(block).index();
+            // SAFETY: a block has at most 32 warps, and one thread of each writes. The last reads
+            // of this half came before the last call's barrier, which this thread has passed.
+            unsafe { first.add(warp).write(value) };
+        }
+        // Every warp's write comes before any thread's reads.
+        block.sync_threads(());
+        OfWarps {
+            first,
+            calls: PhantomData,
+        }
+    }
+
+    /// `op` over the values of all threads, for every thread: of each warp as [`Warp::fold`] does,
+    /// then over the warps. Of two arguments the first comes from lower threads.
+    #[inline(always)]
+    pub fn reduce<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        op: impl Fn(T, T) -> T,
+    ) -> T {
+        let warp = Warp::of(block);
+        let (of_warp, first) = (warp.fold_to_first(value, &op), warp.lane() == 0);
+        let warps = block.threads().div_ceil(LANES);
+        let slots = self.exchange(block, of_warp, first);
+        // SAFETY: each warp has written its slot.
+        unsafe { slots.fold(1..warps, slots.of(0), op) }
+    }
+
+    /// `op` over the values of this thread and all lower ones. Of two arguments the first comes
+    /// from lower threads.
+    #[inline(always)]
+    pub fn inclusive_scan<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        op: impl Fn(T, T) -> T,
+    ) -> T {
+        let warp = Warp::of(block);
+        let scanned = warp.inclusive_scan(value, &op);
+        let (index, last) = (warp.index(), warp.lane() + 1 == warp.lanes());
+        let slots = self.exchange(block, scanned, last);
+        if index == 0 {
+            return scanned;
+        }
+        // SAFETY: each warp has written its slot.
+        let before = unsafe { slots.fold(1..index, slots.of(0), &op) };
+        op(before, scanned)
+    }
+
+    /// `op` over `identity` and the values of all lower threads: for thread 0, `identity`. Of two
+    /// arguments the first comes from lower threads.
+    #[inline(always)]
+    pub fn exclusive_scan<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        identity: T,
+        op: impl Fn(T, T) -> T,
+    ) -> T {
+        let warp = Warp::of(block);
+        let scanned = warp.inclusive_scan(value, &op);
+        let below = warp.shuffle_up(scanned, 1);
+        let (lane, index, last) = (warp.lane(), warp.index(), warp.lane() + 1 == warp.lanes());
+        let slots = self.exchange(block, scanned, last);
+        // SAFETY: each warp has written its slot.
+        let before = unsafe { slots.fold(0..index, identity, &op) };
+        if lane == 0 { before } else { op(before, below) }
+    }
+
+    /// The value of thread `from` (of the last thread, if there is no such one), for every thread.
+    /// All threads name the same one; otherwise each gets the value of some thread.
+    #[inline(always)]
+    pub fn broadcast<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        from: usize,
+    ) -> T {
+        let last = block.threads() - 1;
+        let from = if from < last { from } else { last };
+        let warp = Warp::of(block);
+        // Each warp does this, for who writes a slot must not depend on `from`.
+        let (of_lane, first) = (warp.shuffle(value, from % LANES), warp.lane() == 0);
+        let slots = self.exchange(block, of_lane, first);
+        // SAFETY: each warp has written its slot.
+        unsafe { slots.of(from / LANES) }
+    }
+}
+
+/// The slots of a block's warps, between two calls of a [`Scratch`].
+struct OfWarps<'c, T> {
+    first: *const T,
+    calls: PhantomData<&'c T>,
+}
+
+impl<T: Plain> OfWarps<'_, T> {
+    /// A warp's value.
+    ///
+    /// # Safety
+    /// The block has this warp.
+    #[inline(always)]
+    unsafe fn of(&self, warp: usize) -> T {
+        // SAFETY: the warp has written it.
+        unsafe { self.first.add(warp).read() }
+    }
+
+    /// Folds the values of several warps, in their order.
+    ///
+    /// # Safety
+    /// The block has these warps.
+    #[inline(always)]
+    unsafe fn fold(&self, warps: Range<usize>, mut value: T, op: impl Fn(T, T) -> T) -> T {
+        // SAFETY: the caller's promise.
+        in_groups::<4>(warps, |warp| value = op(value, unsafe { self.of(warp) }));
+        value
+    }
+}

@@ -1,0 +1,16 @@
+//! Waiting takes the token for itself.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+fn wait(block: &Block<256>) {
+    block.sync_threads(());
+}
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, tile: Shared<[u32; 256]>) {
+    wait(block);
+    let _ = tile;
+}
+
+fn main() {}

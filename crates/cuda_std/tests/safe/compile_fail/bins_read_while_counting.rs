@@ -1,0 +1,13 @@
+//! The counts are read after the barrier that follows the last one.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, tile: Shared<[u32; 256]>) {
+    let mut bins = block.sync_threads(tile.zeroed(block));
+    bins.add(3, 1);
+    let _ = bins[3];
+}
+
+fn main() {}

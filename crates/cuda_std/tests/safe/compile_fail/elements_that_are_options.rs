@@ -1,0 +1,11 @@
+//! An enum has bits that are no value.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, tile: Shared<[Option<u32>; 256]>) {
+    let _ = (block, tile);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! The second round writes while others still read the first one.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, tile: Shared<[u32; 256]>, input: &[u32], mut output: Out<u32>) {
+    for place in block.tiles(output.len()) {
+        let published = block.sync_threads(tile.write(block, |i| input[place.start() + i]));
+        output.store(block, place, |_| published[0]);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+//! Who owns an element is the library's to say.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+struct Backwards;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, mut output: Out<u32, Backwards>) {
+    for place in block.tiles(output.len()) {
+        output.store(block, place, |_| 1);
+    }
+}
+
+fn main() {}

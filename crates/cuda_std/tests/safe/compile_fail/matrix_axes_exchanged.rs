@@ -1,0 +1,15 @@
+//! Rows come from y, columns from x.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<16, 16>, mut c: OutMatrix<f32, 16, 16>) {
+    for top in block.tiles_y::<16>(c.rows()) {
+        for left in block.tiles_x::<16>(c.cols()) {
+            c.store(block, left, top, |_| 0.0);
+        }
+    }
+}
+
+fn main() {}

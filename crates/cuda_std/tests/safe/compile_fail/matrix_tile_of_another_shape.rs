@@ -1,0 +1,15 @@
+//! The output's tiles are 16 by 16.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<16, 16>, mut c: OutMatrix<f32, 16, 16>) {
+    for top in block.tiles_y::<16>(c.rows()) {
+        for left in block.tiles_x::<32>(c.cols()) {
+            c.store(block, top, left, |_| 0.0);
+        }
+    }
+}
+
+fn main() {}

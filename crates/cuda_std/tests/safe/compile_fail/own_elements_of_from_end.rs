@@ -1,0 +1,14 @@
+//! The elements have another owner when they are counted from the end.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, mut output: Out<u32, FromEnd>) {
+    for (_, element) in output.mine() {
+        *element = 1;
+    }
+    let _ = block;
+}
+
+fn main() {}

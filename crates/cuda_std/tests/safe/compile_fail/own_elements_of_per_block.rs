@@ -1,0 +1,14 @@
+//! Or one for each block.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, mut output: Out<u32, PerBlock>) {
+    for (_, element) in output.mine() {
+        *element = 1;
+    }
+    let _ = block;
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! A handle is its thread's: another has other elements.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+fn sent(_: impl Send) {}
+
+pub fn wrong(handle: Ring<'_, [u32; 256], 2>) {
+    sent(handle);
+}
+
+fn main() {}

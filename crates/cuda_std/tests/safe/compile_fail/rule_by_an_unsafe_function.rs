@@ -1,0 +1,11 @@
+//! So is one in a rule.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel(require(core::hint::unreachable_unchecked()))]
+pub fn wrong(block: &mut Block, output: Out<f32>) {
+    let _ = (block, output);
+}
+
+fn main() {}

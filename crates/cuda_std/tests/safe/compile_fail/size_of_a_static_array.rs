@@ -1,0 +1,11 @@
+//! The type says the size already.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel(shared(tile = 256))]
+pub fn wrong(block: &mut Block, tile: Shared<[f32; 256]>) {
+    let _ = (block, tile);
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! An output with one element for each block has no tiles.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, mut output: Out<u32, PerBlock>) {
+    for place in block.tiles(output.len()) {
+        output.store(block, place, |_| 1);
+    }
+}
+
+fn main() {}

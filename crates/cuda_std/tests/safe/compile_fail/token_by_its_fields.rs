@@ -1,0 +1,13 @@
+//! There is no other way to one.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: &mut Block<256>, tile: Shared<[u32; 256]>) {
+    let mut mine: Block<256> = Block(core::marker::PhantomData);
+    mine.sync_threads(());
+    let _ = (block, tile);
+}
+
+fn main() {}

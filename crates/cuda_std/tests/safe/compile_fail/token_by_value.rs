@@ -1,0 +1,11 @@
+//! The token is lent to the kernel.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn wrong(block: Block<256>) {
+    let _ = block;
+}
+
+fn main() {}

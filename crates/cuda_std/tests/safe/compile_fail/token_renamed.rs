@@ -1,0 +1,13 @@
+//! A type of another meaning under the library's name.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+type Block<const N: usize> = cuda_std::prelude::Block<32, N>;
+
+#[kernel]
+pub fn wrong(block: &mut Block<16>, tile: Shared<[u32; 512]>) {
+    let _ = (block, tile);
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! The token is this thread's.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+fn sent(_: impl Send) {}
+
+pub fn wrong(block: &mut Block<256>) {
+    sent(block);
+}
+
+fn main() {}

@@ -1,0 +1,233 @@
+//! The handle's `launch`: the kernel's signature, its contract, and the arguments in the order of
+//! the PTX.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::Ident;
+
+use super::kind::Kind;
+use super::parameter::{Parameter, Part};
+use super::{Kernel, fresh, lifetime};
+
+/// What `launch` is given for a parameter.
+enum Given {
+    /// Memory of `[T]`.
+    Memory { mutable: bool, of: TokenStream },
+    /// Memory of `[T]`, its rows and its columns.
+    Matrix { mutable: bool, of: TokenStream },
+    /// An address of `T`.
+    Pointer { mutable: bool, of: TokenStream },
+    /// The value itself.
+    Value,
+    /// The launch makes it.
+    Nothing,
+}
+
+impl Given {
+    fn is_matrix(&self) -> bool {
+        matches!(self, Given::Matrix { .. })
+    }
+
+    fn of(kind: &Kind<'_>) -> Self {
+        match kind {
+            Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
+                let (mutable, of) = (*mutable, quote! { [#element] });
+                Given::Memory { mutable, of }
+            }
+            Kind::Reference { element } => {
+                let of = quote! { [#element] };
+                Given::Memory { mutable: false, of }
+            }
+            Kind::Text => {
+                let of = quote! { [u8] };
+                Given::Memory { mutable: false, of }
+            }
+            Kind::View { view, element, .. } => {
+                let (mutable, of) = (view.is_written(), quote! { [#element] });
+                if view.is_matrix() {
+                    Given::Matrix { mutable, of }
+                } else {
+                    Given::Memory { mutable, of }
+                }
+            }
+            Kind::Pointer { element, mutable } => {
+                let (mutable, of) = (*mutable, element.to_token_stream());
+                Given::Pointer { mutable, of }
+            }
+            Kind::Value => Given::Value,
+            Kind::Block { .. } | Kind::Static { .. } | Kind::Dynamic { .. } => Given::Nothing,
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// The method that starts the kernel.
+    pub(super) fn launch(
+        &self,
+        entry: &TokenStream,
+        f: &Ident,
+        is_instance: Option<&TokenStream>,
+    ) -> TokenStream {
+        let path = &self.cuda_std;
+        let unsafety = &self.function.sig.unsafety;
+        let shape = Ident::new("shape", Span::mixed_site());
+        let inputs: Vec<_> = (self.parameters.iter())
+            .filter_map(|parameter| self.input(parameter))
+            .collect();
+        let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
+        let contract = self.contract(entry, &quote! { #f::Error }, &shape);
+        let arguments = self.parameters.iter().flat_map(copied);
+        let memory = self.parameters.iter().filter_map(memory);
+        let documents = self.launch_documents();
+        let a = self.lifetime_of_memory();
+        // The handle itself is one. Only where it matters, for some crates forbid to allow.
+        let many = (inputs.len() > 6).then(|| quote! { #[allow(clippy::too_many_arguments)] });
+        quote! {
+            #(#[doc = #documents])*
+            #many
+            pub #unsafety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
+            where #is_instance
+            {
+                let #shape = self.prepared.shape()?;
+                #(#passed)*
+                #contract
+                // SAFETY: the arguments are the signature's; what they must be beside their types,
+                // the caller promises or was checked.
+                unsafe { self.prepared.launch(#entry, #shape, [#(#path::launch::Argument::of_value(&#arguments)),*], [#(#memory),*]) }
+            }
+        }
+    }
+
+    /// A parameter of `launch`.
+    fn input(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
+        let path = &self.cuda_std;
+        let (name, ty, span) = (&parameter.name, parameter.ty, parameter.type_span());
+        let a = self.lifetime_of_memory();
+        let kind = |mutable, pointer| {
+            let access = if mutable { "Write" } else { "Read" };
+            format_ident!("{access}{pointer}")
+        };
+        Some(match Given::of(&parameter.kind) {
+            Given::Nothing => return None,
+            Given::Value => quote! { #name: #ty },
+            Given::Memory { mutable, of } => {
+                let kind = kind(mutable, "");
+                quote_spanned! { span => #name: impl #path::launch::#kind<#a, #of> }
+            }
+            Given::Matrix { mutable, of } => {
+                let kind = kind(mutable, "");
+                quote_spanned! { span => #name: (impl #path::launch::#kind<#a, #of>, usize, usize) }
+            }
+            Given::Pointer { mutable, of } => {
+                let kind = kind(mutable, "Pointer");
+                quote_spanned! { span => #name: impl #path::launch::#kind<#a, #of> }
+            }
+        })
+    }
+
+    /// The statement that makes memory of an argument.
+    fn pass(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
+        let (path, name) = (&self.cuda_std, &parameter.name);
+        let (what, mutable, of) = match Given::of(&parameter.kind) {
+            Given::Nothing | Given::Value => return None,
+            Given::Memory { mutable, of } => ("", mutable, of),
+            Given::Matrix { mutable, of } => ("_matrix", mutable, of),
+            Given::Pointer { mutable, of } => ("_pointer", mutable, of),
+        };
+        let function = format_ident!("{}{what}", if mutable { "write" } else { "read" });
+        Some(quote! { let #name = #path::launch::#function::<#of>(#name); })
+    }
+
+    /// The arguments as a user writes them.
+    pub(super) fn texts_of_arguments(&self) -> Vec<String> {
+        let text = |parameter: &Parameter<'_>| {
+            let name = &parameter.name;
+            match Given::of(&parameter.kind) {
+                Given::Nothing => None,
+                Given::Matrix { .. } => Some(format!("({name}, rows, cols)")),
+                _ => Some(name.to_string()),
+            }
+        };
+        self.parameters.iter().filter_map(text).collect()
+    }
+
+    /// Whether the kernel's type says the whole block, as far as its words tell.
+    pub(super) fn has_fixed_block(&self) -> bool {
+        let is_any = |extent: &TokenStream| {
+            let text = extent.to_string();
+            text == "0" || text.ends_with("ANY")
+        };
+        self.parameters.iter().any(|parameter| {
+            matches!(&parameter.kind, Kind::Block { extents } if !extents.iter().any(is_any))
+        })
+    }
+
+    /// The lifetime for which a launch borrows its memory.
+    fn lifetime_of_memory(&self) -> syn::Lifetime {
+        lifetime(&fresh("a", &self.taken_names()))
+    }
+
+    /// The documentation of `launch`.
+    fn launch_documents(&self) -> Vec<String> {
+        let mut documents = vec![
+            format!(
+                " Starts [`{0}`] and does not wait for it.",
+                self.function.sig.ident
+            ),
+            String::new(),
+            " # Errors".to_owned(),
+            " Without a grid or a block, and when the device refuses the launch.".to_owned(),
+        ];
+        for rule in &self.options.require {
+            documents.push(format!(" Unless `{}`.", rule.text));
+        }
+        if !self.is_safe() {
+            documents.extend([String::new(), " # Safety".to_owned()]);
+            let lines = self.lines();
+            let mut safety: Vec<_> = (lines.iter())
+                .skip_while(|line| line.trim() != "# Safety")
+                .skip(1)
+                .take_while(|line| !line.trim_start().starts_with("# "))
+                .cloned()
+                .collect();
+            if safety.is_empty() {
+                safety.push(" What the kernel asks of its launch and its arguments holds until it has ended.".to_owned());
+            }
+            documents.extend(safety);
+        }
+        documents
+    }
+}
+
+/// What is copied into the launch, in the order of the PTX.
+fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
+    let name = &parameter.name;
+    let part = |&part| match part {
+        Part::Pointer if Given::of(&parameter.kind).is_matrix() => quote! { #name.memory.address },
+        Part::Pointer => quote! { #name.address },
+        Part::Rows => quote! { #name.rows },
+        Part::Cols => quote! { #name.cols },
+        // Of a dynamic array the contract computed it.
+        Part::Length if matches!(parameter.kind, Kind::Dynamic { .. }) => {
+            parameter.part(Part::Length).to_token_stream()
+        }
+        Part::Length => quote! { #name.len },
+    };
+    match (parameter.kind.parts(), &parameter.kind) {
+        (Some(parts), _) => parts.iter().map(part).collect(),
+        (None, Kind::Value) => vec![quote! { #name }],
+        (None, _) => vec![quote! { #name.address }],
+    }
+}
+
+/// The memory that an argument leads to, if any.
+fn memory(parameter: &Parameter<'_>) -> Option<TokenStream> {
+    let name = &parameter.name;
+    let some = quote! { ::core::option::Option::Some };
+    match Given::of(&parameter.kind) {
+        Given::Nothing | Given::Value => None,
+        Given::Pointer { .. } => Some(quote! { #name.memory }),
+        Given::Matrix { .. } => Some(quote! { #some(#name.memory) }),
+        Given::Memory { .. } => Some(quote! { #some(#name) }),
+    }
+}

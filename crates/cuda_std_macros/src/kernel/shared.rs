@@ -1,0 +1,170 @@
+//! Shared memory as a parameter: a static array for each, or its place in the dynamic shared
+//! memory.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{BinOp, Expr, ExprClosure, GenericArgument, Ident, Type, parse_quote_spanned};
+
+use super::Kernel;
+use super::contract::local;
+use super::kind::{Kind, Static};
+use super::options::Size;
+use super::parameter::{Parameter, Part};
+
+const COMPUTED: &str = "no other shared bytes than `shared(..)` computes";
+
+impl Kernel<'_> {
+    /// The call with a handle for each shared array, whose lifetime no other handle has.
+    pub(super) fn with_shared_memory(&self, call: TokenStream) -> TokenStream {
+        let path = &self.cuda_std;
+        let dynamic = local("dynamic");
+        let statements = self
+            .parameters
+            .iter()
+            .filter_map(|parameter| self.memory(parameter, &dynamic));
+        let call = (self.parameters.iter().rev()).fold(call, |call, parameter| {
+            let with = match &parameter.kind {
+                Kind::Static { array, .. } => {
+                    format_ident!("with_{}", array.name().to_string().to_lowercase())
+                }
+                Kind::Dynamic { .. } => format_ident!("with_shared"),
+                _ => return call,
+            };
+            let (name, memory) = (&parameter.name, memory(parameter));
+            quote! { unsafe { #path::block::#with(#memory, |#name| #call) } }
+        });
+        let first = self.has_dynamic_arrays().then(|| {
+            quote! { let mut #dynamic = #path::launch::DynamicShared::new(); }
+        });
+        quote! { #first #(#statements)* #call }
+    }
+
+    pub(super) fn has_dynamic_arrays(&self) -> bool {
+        let is_dynamic = |parameter: &Parameter<'_>| matches!(parameter.kind, Kind::Dynamic { .. });
+        self.parameters.iter().any(is_dynamic)
+    }
+
+    /// On the host, the statements that compute each dynamic array's length, and the shared memory
+    /// of all.
+    pub(super) fn sizes_of_arrays(&self, refused: &Ident, shape: &Ident) -> Vec<TokenStream> {
+        if !self.has_dynamic_arrays() {
+            return Vec::new();
+        }
+        let (path, dynamic) = (&self.cuda_std, local("dynamic"));
+        let mut statements = vec![quote! {
+            let mut #dynamic = #path::launch::DynamicShared::new();
+        }];
+        for parameter in &self.parameters {
+            let Kind::Dynamic { element } = &parameter.kind else {
+                continue;
+            };
+            let sizes = self.options.shared.iter();
+            // `check::shared` saw that there is one.
+            for Size { length, text, .. } in sizes.filter(|size| size.name == parameter.name) {
+                let tokens = length.to_token_stream();
+                let words = self.words(&tokens, shape);
+                let pointers: Vec<_> = self.pointers_in(&tokens).collect();
+                let (name, size) = (parameter.part(Part::Length), local("size"));
+                let (checked, text) = (
+                    checked(length),
+                    format!("a size from 0 to 4 GiB for {text}"),
+                );
+                statements.push(quote! {
+                    let mut #size = || -> ::core::option::Option<usize> {
+                        #(let #pointers = #pointers.memory?;)*
+                        #words
+                        let #size: usize = #checked;
+                        #dynamic.place::<#element>(#size)?;
+                        ::core::option::Option::Some(#size)
+                    };
+                    let ::core::option::Option::Some(#name) = #size() else {
+                        return ::core::result::Result::Err(#refused(#text));
+                    };
+                });
+            }
+        }
+        statements.push(quote! {
+            if #shape.shared_bytes != 0 && #shape.shared_bytes != #dynamic.bytes() {
+                return ::core::result::Result::Err(#refused(#COMPUTED));
+            }
+            let #shape = #path::launch::Shape { shared_bytes: #dynamic.bytes(), ..#shape };
+        });
+        statements
+    }
+
+    /// The statement that finds the array's memory. No token of the user's stands in an `unsafe`
+    /// block.
+    fn memory(&self, parameter: &Parameter<'_>, dynamic: &Ident) -> Option<TokenStream> {
+        let (path, memory) = (&self.cuda_std, memory(parameter));
+        match &parameter.kind {
+            Kind::Static {
+                array,
+                first,
+                arguments,
+            } => {
+                let count = arguments.get(1);
+                let ty = match array {
+                    Static::Shared => quote! { #first },
+                    Static::Ring => quote! { [#first; #count] },
+                    Static::Scratch => quote! { #path::block::ScratchMemory<#first> },
+                };
+                Some(quote! { let #memory: *mut #ty = #path::shared_array![#ty; 1]; })
+            }
+            Kind::Dynamic { element } => {
+                let length = parameter.part(Part::Length);
+                Some(quote! {
+                    let #memory: *mut [#element] = unsafe { #dynamic.array(#length) };
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The variable that points to the array.
+fn memory(parameter: &Parameter<'_>) -> Ident {
+    format_ident!("{}_memory", parameter.name, span = Span::mixed_site())
+}
+
+/// The expression with checked arithmetic, which returns `None` where a result is no `usize`.
+fn checked(length: &Expr) -> Expr {
+    let mut length = length.clone();
+    Checked.visit_expr_mut(&mut length);
+    length
+}
+
+struct Checked;
+
+impl VisitMut for Checked {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        visit_mut::visit_expr_mut(self, expression);
+        let binary = match expression {
+            Expr::Binary(binary) => binary,
+            // A call needs none.
+            Expr::Paren(inner) if matches!(*inner.expr, Expr::Try(_)) => {
+                *expression = (*inner.expr).clone();
+                return;
+            }
+            _ => return,
+        };
+        let function = match binary.op {
+            BinOp::Add(_) => "checked_add",
+            BinOp::Sub(_) => "checked_sub",
+            BinOp::Mul(_) => "checked_mul",
+            BinOp::Div(_) => "checked_div",
+            BinOp::Rem(_) => "checked_rem",
+            _ => return,
+        };
+        let span = binary.span().resolved_at(Span::mixed_site());
+        let (function, left, right) = (Ident::new(function, span), &binary.left, &binary.right);
+        *expression =
+            parse_quote_spanned! { span => ::core::primitive::usize::#function(#left, #right)? };
+    }
+
+    // A `?` in these would not return from here.
+    fn visit_expr_closure_mut(&mut self, _: &mut ExprClosure) {}
+    fn visit_type_mut(&mut self, _: &mut Type) {}
+    fn visit_generic_argument_mut(&mut self, _: &mut GenericArgument) {}
+}

@@ -1,0 +1,78 @@
+//! What the compiler checks of a kernel's types beside the code that uses them.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::Ident;
+
+use super::Kernel;
+use super::instances::Instance;
+use super::kind::{Kind, View};
+
+impl Kernel<'_> {
+    /// Fails to compile unless the instance's arguments keep the kernel's bounds.
+    pub(super) fn assert_bounds(&self, instance: &Instance) -> TokenStream {
+        let generics = &self.function.sig.generics;
+        let (parameters, clause) = (&generics.params, &generics.where_clause);
+        let arguments = &instance.arguments;
+        quote! {
+            fn kernel_bounds<#parameters>() #clause {}
+            const _: () = { let _ = kernel_bounds::<#(#arguments),*>; };
+        }
+    }
+
+    /// Fails to compile, pointing at the type, unless it may be copied byte by byte into the
+    /// launch. What a slice or one of cuda_std's types is made of always may. In a safe kernel,
+    /// values and elements must be plain; all of cuda_std's types but `Out` ask for that
+    /// themselves.
+    pub(super) fn checks(&self) -> TokenStream {
+        let (path, lifetimes) = (&self.cuda_std, self.lifetimes());
+        let checks = self.parameters.iter().map(|parameter| {
+            let (ty, span) = (parameter.ty, parameter.type_span());
+            let copied = (parameter.kind.parts().is_none())
+                .then(|| quote_spanned! { span => kernel_parameter::<#ty>(); });
+            let plain = match &parameter.kind {
+                Kind::Slice { element, .. } => Some(*element),
+                Kind::View {
+                    view: View::Out,
+                    element,
+                    ..
+                } => Some(*element),
+                kind if kind.is_of_cuda_std() => None,
+                _ => Some(ty),
+            };
+            let plain = plain
+                .filter(|_| self.is_safe())
+                .map(|plain| quote_spanned! { span => #path::launch::is_plain::<#plain>(); });
+            let same = self.taken_for(&parameter.kind).map(|expected| {
+                let value = Ident::new("parameter", span);
+                quote! { let _ = |#value: #ty| { let _: #expected = #value; }; }
+            });
+            quote! { #copied #plain #same }
+        });
+        quote! {
+            fn kernel_parameter<T: ::core::marker::Copy>() {}
+            fn parameters_are_copy #lifetimes () { #(#checks)* }
+        }
+    }
+
+    /// The type that the launch takes the parameter for, where an alias could hide another block or
+    /// another map.
+    ///
+    /// What else is only named like one of cuda_std's types does not compile for the device, whose
+    /// entry point makes the right one.
+    fn taken_for(&self, kind: &Kind<'_>) -> Option<TokenStream> {
+        let path = &self.cuda_std;
+        match kind {
+            Kind::Block { extents } => Some(quote! { &mut #path::block::Block<#(#extents),*> }),
+            Kind::View {
+                view: View::Out,
+                arguments,
+                ..
+            } => {
+                let map = &arguments[1..];
+                Some(quote! { #path::block::Out<'_, _ #(, #map)*> })
+            }
+            _ => None,
+        }
+    }
+}

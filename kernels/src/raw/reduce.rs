@@ -1,0 +1,99 @@
+//! Reductions with a halving tree in shared memory.
+
+use cuda_std::prelude::*;
+
+use crate::number::Scalar;
+use crate::reduce::{Max, Min, Op, Sum, grid_stride, write_partial};
+
+/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
+///
+/// # Parameters
+/// - `a`, `b`: n elements each. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of`
+/// bytes. Any grid.
+///
+/// # Safety
+/// The crate's rules; `b` is as long as `a`; the launch is as stated.
+#[kernel(
+    instances(i64, f32, f64),
+    require(
+        a.len() == b.len(),
+        partials.len() >= grid.x as usize,
+        shared_bytes as usize >= block.x as usize * size_of::<T>(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn dot_tree_raw<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
+    // SAFETY: i is below the length of both.
+    let load = |i: usize| unsafe { (*a.get_unchecked(i), *b.get_unchecked(i)) };
+    let share = grid_stride(a.len(), T::ZERO, load, |sum, (a, b)| a.mul_add(b, sum));
+    // SAFETY: passed on to the caller.
+    unsafe { write_partial(partials, tree::<T, Sum>(share)) }
+}
+
+/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the
+/// largest element. Of the latter NaN, if there is one.
+///
+/// # Parameters
+/// - `input`: n elements. `partials`: one element for each block.
+///
+/// # Launch
+/// One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of`
+/// bytes. Any grid.
+///
+/// # Safety
+/// The crate's rules; the launch is as stated.
+#[kernel(
+    instances((i64 | f32 | f64, Sum | Min | Max)),
+    name = "{O}_tree_raw_{T}",
+    require(
+        partials.len() >= grid.x as usize,
+        shared_bytes as usize >= block.x as usize * size_of::<T>(),
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+pub unsafe fn fold_tree_raw<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
+    // SAFETY: i is below the length.
+    let load = |i: usize| unsafe { *input.get_unchecked(i) };
+    let share = grid_stride(input.len(), O::identity(), load, O::apply);
+    // SAFETY: passed on to the caller.
+    unsafe { write_partial(partials, tree::<T, O>(share)) }
+}
+
+/// Combines the values of all threads of the block; thread 0 gets the result, the others the
+/// identity.
+///
+/// # Safety
+/// All threads of the block call it, with a slot of dynamic shared memory for each; it is called
+/// once in a kernel.
+#[inline(always)]
+unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
+    let slots = shared::dynamic_shared_mem::<T>();
+    let thread = thread::thread_idx_x();
+    let mut active = thread::block_dim_x();
+    // SAFETY: one slot for each thread; which slots a thread touches between two barriers is said
+    // below.
+    unsafe {
+        let slot = slots.add(thread as usize);
+        slot.write(value);
+        while active > 1 {
+            // What the round before wrote into the slots below `active` comes before this round's
+            // reads of the upper half.
+            thread::sync_threads();
+            let half = active.div_ceil(2);
+            if thread < active - half {
+                // Reads the upper half, which nobody writes in this round, and its own slot.
+                slot.write(O::apply(slot.read(), slot.add(half as usize).read()));
+            }
+            active = half;
+        }
+        // The last write to slot 0 is thread 0's own: it needs no barrier, any other reader would.
+        if thread == 0 {
+            slots.read()
+        } else {
+            O::identity()
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What [`wide`](super::wide) and [`single`](super::single) do after their threads' shares: the block's
+//! combination by shuffles, as in [`shuffle`](super::shuffle).
+
+use cuda_std::prelude::*;
+
+use super::Op;
+use crate::number::Scalar;
+
+/// Lanes of a warp, and the most warps of a block.
+pub(super) const WARP: u32 = 32;
+
+/// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
+///
+/// # Safety
+/// All threads of the block call it, and they form whole warps. Between two calls stands a barrier.
+#[inline(always)]
+pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
+    // Words of 64 bits instead of T: a static cannot depend on a type parameter.
+    let slots = shared_array![u64; WARP as usize].cast::<T>();
+    let thread = thread::thread_idx_x();
+    let (lane, warp) = (thread % WARP, thread / WARP);
+    // SAFETY: whole warps are here, so every lane in each mask is.
+    unsafe {
+        let value = combine_warp::<T, O>(value);
+        if lane == 0 {
+            slots.add(warp as usize).write(value);
+        }
+        // Every warp's value comes before the first warp's reads.
+        thread::sync_threads();
+        if warp != 0 {
+            return value;
+        }
+        let warps = thread::block_dim_x() / WARP;
+        let value = if lane < warps {
+            slots.add(lane as usize).read()
+        } else {
+            O::identity()
+        };
+        combine_warp::<T, O>(value)
+    }
+}
+
+/// Combines the values of a warp's lanes in five rounds; lane 0 gets the result.
+///
+/// # Safety
+/// All 32 lanes call it.
+#[inline(always)]
+pub(super) unsafe fn combine_warp<T: Scalar, O: Op>(mut value: T) -> T {
+    let mut delta = WARP / 2;
+    while delta > 0 {
+        // SAFETY: the caller's promise.
+        let (other, _) = unsafe { warp::warp_shuffle_down(u32::MAX, value, delta, WARP) };
+        value = O::apply(value, other);
+        delta /= 2;
+    }
+    value
+}

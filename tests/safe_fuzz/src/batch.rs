@@ -1,0 +1,147 @@
+//! Many kernels built as one crate: what the compiler and the builder say of each.
+
+use crate::generate::{Kernel, Style};
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Where the generated files lie.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    folder: PathBuf,
+}
+
+/// What became of a batch of kernels.
+#[derive(Clone, Debug, Default)]
+pub struct Built {
+    /// The PTX of those that were built.
+    pub ptx: String,
+    /// Those that were built.
+    pub kernels: Vec<Kernel>,
+    /// Those that the builder's checks refused, each with the report.
+    pub refused: Vec<(Kernel, String)>,
+    /// Those that are no Rust, each with what the compiler says.
+    pub wrong: Vec<(Kernel, String)>,
+}
+
+/// Why a build failed.
+#[derive(Debug)]
+enum Failure {
+    /// The builder's checks name kernels.
+    Refused(String),
+    /// The compiler names lines.
+    Wrong(String),
+}
+
+impl Workshop {
+    /// A folder of this name in the workspace's target folder.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn new(name: &str) -> Self {
+        let folder = root().join("target/safe_fuzz").join(name);
+        std::fs::create_dir_all(&folder)
+            .unwrap_or_else(|error| panic!("cannot make {}: {error}", folder.display()));
+        Self { folder }
+    }
+
+    /// Builds kernels. What is refused or wrong is left out, and the rest built again.
+    ///
+    /// # Panics
+    /// When a build fails for a reason that no kernel is named for, such as a missing tool.
+    pub fn build(&self, mut kernels: Vec<Kernel>, style: Style) -> Built {
+        let mut built = Built::default();
+        while !kernels.is_empty() {
+            let (text, lines) = source(&kernels, style);
+            let failure = match self.compile(&text, style) {
+                Ok(ptx) => {
+                    built.ptx = ptx;
+                    break;
+                }
+                Err(failure) => failure,
+            };
+            let into = match failure {
+                Failure::Refused(_) => &mut built.refused,
+                Failure::Wrong(_) => &mut built.wrong,
+            };
+            let mut kept = Vec::new();
+            let before = kernels.len();
+            for (kernel, lines) in kernels.into_iter().zip(lines) {
+                let said = about(&failure, &kernel, &lines);
+                if said.is_empty() {
+                    kept.push(kernel);
+                } else {
+                    into.push((kernel, said));
+                }
+            }
+            assert!(kept.len() < before, "the build fails for no kernel: {failure:?}");
+            kernels = kept;
+        }
+        built.kernels = kernels;
+        built
+    }
+
+    fn compile(&self, text: &str, style: Style) -> Result<String, Failure> {
+        let (file, ptx) = (self.folder.join("kernels.rs"), self.folder.join("kernels.ptx"));
+        write(&file, text);
+        let feature = match style {
+            Style::Safe => "generated",
+            Style::Unchecked => "unchecked",
+        };
+        let variable = format!("env.SAFE_FUZZ_KERNELS={:?}", file.display().to_string());
+        let result = CudaBuilder::new(root().join("tests/safe_fuzz/kernels"))
+            .build_args(&["--features", feature, "--config", &variable])
+            .copy_to(&ptx)
+            .build();
+        match result {
+            Ok(ptx) => Ok(std::fs::read_to_string(&ptx)
+                .unwrap_or_else(|error| panic!("cannot read {}: {error}", ptx.display()))),
+            Err(CudaBuilderError::Compile { message, .. }) => Err(Failure::Wrong(message)),
+            Err(error) => Err(Failure::Refused(error.to_string())),
+        }
+    }
+}
+
+/// The kernels as one file, and each one's lines in it, counted from 1.
+fn source(kernels: &[Kernel], style: Style) -> (String, Vec<Range<usize>>) {
+    let (mut text, mut lines, mut at) = (String::new(), Vec::new(), 1);
+    for kernel in kernels {
+        let source = kernel.source(style);
+        let end = at + source.lines().count();
+        lines.push(at..end);
+        at = end;
+        text.push_str(&source);
+    }
+    (text, lines)
+}
+
+/// What a failure says of a kernel: of the builder's lines those that name it, of the compiler's paragraphs those about its lines.
+fn about(failure: &Failure, kernel: &Kernel, lines: &Range<usize>) -> String {
+    let said: Vec<_> = match failure {
+        Failure::Refused(report) => {
+            let named = format!("`{}`", kernel.name);
+            report.lines().filter(|line| line.contains(&named)).collect()
+        }
+        Failure::Wrong(report) => {
+            let is_own = |paragraph: &&str| places(paragraph).any(|line| lines.contains(&line));
+            report.split("\n\n").filter(is_own).collect()
+        }
+    };
+    said.join("\n")
+}
+
+/// The lines of the generated file that a message of the compiler points at.
+fn places(message: &str) -> impl Iterator<Item = usize> {
+    let after = message.split("kernels.rs:").skip(1);
+    after.filter_map(|text| text.split(':').next()?.parse().ok())
+}
+
+/// The workspace's folder.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text)
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+}

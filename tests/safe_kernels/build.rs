@@ -1,0 +1,5 @@
+//! Builds the crate for the device and embeds the PTX.
+
+fn main() {
+    cuda_builder::embed().finish();
+}

@@ -1,0 +1,18 @@
+//! A safe kernel for each part of `cuda_std::block`. `tests/tests/safe_kernels` launches them under
+//! all detectors.
+//!
+//! Most are generic in the extents of the block, with an instance for blocks of every kind; 0 is
+//! `ANY`. All are right for any grid.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+
+pub mod arrays;
+pub mod atomics;
+pub mod outputs;
+pub mod positions;
+pub mod scratch;
+pub mod slots;
+pub mod warps;
+
+cuda_std::embedded_kernels!();
