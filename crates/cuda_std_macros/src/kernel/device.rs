@@ -147,7 +147,7 @@ impl Kernel<'_> {
     /// The section that tells cuda_builder the bounds of the launches, when there are any.
     fn launch_bounds(&self) -> Option<TokenStream> {
         let (threads, blocks) = (self.options.max_threads?, self.options.min_blocks?);
-        let section = format!("cuda_std.launch_bounds.{threads}.{blocks}");
+        let section = format!("cuda_std.kernel.max_threads={threads}.min_blocks={blocks}");
         Some(quote! { #[unsafe(link_section = #section)] })
     }
 }
