@@ -1,5 +1,7 @@
 //! Builds the crate for the device and embeds the PTX.
 
 fn main() {
-    cuda_builder::embed().finish();
+    cuda_builder::embed()
+        .options(|builder| builder.deny_divergence(true))
+        .finish();
 }

@@ -8,6 +8,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 use blockwise::{Buffer, Device, Error};
 use blockwise_tests::Arguments;
 use blockwise_tests::bench::{Bench, benches_of, blocks, threads};
+use cuda_std::panic::MESSAGE_BYTES;
 use device_heap::failing::{CASES, fail};
 
 const CRATE: &str = "device_heap";
@@ -77,10 +78,8 @@ fn every_panic_says_what_it_says_on_the_host() {
     for bench in devices().iter() {
         for case in 0..CASES {
             let mut expected = on_the_host(case, 7);
-            if expected.message.len() > 500 {
-                // 511 bytes, or one less where a character of two does not fit.
-                expected.message.truncate(511);
-            }
+            let fits = expected.message.floor_char_boundary(MESSAGE_BYTES);
+            expected.message.truncate(fits);
             let (result, _) = launch(bench, case, 95);
             let error = result.unwrap_err();
             let Error::Panicked {
@@ -146,6 +145,35 @@ fn the_next_launch_works_and_the_next_panic_is_told() {
             )
             .unwrap();
         assert_eq!(two.to_vec().unwrap(), [1, 1]);
+    }
+}
+
+/// Each launch, whichever worker was the fastest.
+#[test]
+fn of_many_panics_the_emulator_names_one_of_the_first_block() {
+    let bench = Bench::of(CRATE, Device::emulator());
+    for _ in 0..20 {
+        let error = launch(&bench, 2, u32::MAX).0.unwrap_err();
+        assert!(
+            matches!(error, Error::Panicked { block: [0, 0, 0], .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_panic_is_the_only_finding_of_a_check() {
+    let bench = Bench::of(CRATE, Device::checked());
+    for case in [0, 1, 2, 5, 7] {
+        let error = launch(&bench, case, u32::MAX).0.unwrap_err();
+        let Error::Findings { report, .. } = &error else {
+            panic!("case {case}: {error}");
+        };
+        let [finding] = report.findings.as_slice() else {
+            panic!("case {case}: {error}");
+        };
+        let said = on_the_host(case, 7);
+        assert!(finding.message.contains(&said.message), "{error}");
     }
 }
 

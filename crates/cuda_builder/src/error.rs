@@ -116,15 +116,21 @@ pub enum CudaBuilderError {
         /// How many there are now.
         copies: usize,
     },
+    /// Some threads may miss a barrier, or lanes an operation of the warp.
+    #[error("{}", reports.join("\n"))]
+    Divergence {
+        /// One text for each place: the kernel, the line of the barrier, the line of the branch.
+        reports: Vec<String>,
+    },
     /// LLVM's IR is not of the form that the lowering knows.
     #[error(
-        "unexpected LLVM IR for `{symbol}`: {reason}; is the LLVM newer than the ones this crate was tested with (22)?"
+        "unexpected LLVM IR: {reason} in `{text}`; is the LLVM newer than the ones this crate was tested with (22)?"
     )]
     UnexpectedIr {
-        /// The symbol concerned.
-        symbol: String,
         /// What was not understood.
         reason: String,
+        /// The text that holds it.
+        text: String,
     },
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]

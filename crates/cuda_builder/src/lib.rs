@@ -39,6 +39,8 @@ mod obsolete;
 mod output;
 mod package;
 pub mod tools;
+mod uniformity;
+mod warnings;
 
 use std::path::{Path, PathBuf};
 
@@ -107,6 +109,8 @@ pub struct CudaBuilder {
     pub use_constant_memory_space: bool,
     /// See [`CudaBuilder::debug`].
     pub debug: DebugInfo,
+    /// See [`CudaBuilder::deny_divergence`].
+    pub deny_divergence: bool,
     /// See [`CudaBuilder::build_args`].
     pub build_args: Vec<String>,
     /// See [`CudaBuilder::final_module_path`].
@@ -134,6 +138,7 @@ impl CudaBuilder {
             override_libm: true,
             use_constant_memory_space: false,
             debug: DebugInfo::None,
+            deny_divergence: false,
             build_args: Vec::new(),
             final_module_path: None,
         }
@@ -244,6 +249,14 @@ impl CudaBuilder {
         self
     }
 
+    /// Whether `unsafe` kernels with a barrier that some threads of the block may miss, or a shuffle or vote of the whole warp that
+    /// some lanes may miss, are refused. Default: they are warnings. In safe kernels they are errors always, and
+    /// `#[kernel(allow_divergence = "reason")]` on an `unsafe` one says that the check is wrong there.
+    pub fn deny_divergence(mut self, deny_divergence: bool) -> Self {
+        self.deny_divergence = deny_divergence;
+        self
+    }
+
     /// More arguments for `cargo rustc`: features (`--features=…`), `--offline`, and, behind `--`, rustc's own.
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
         self.build_args
@@ -258,7 +271,7 @@ impl CudaBuilder {
     ///
     /// # Errors
     /// [`CudaBuilderError`]: an option is refused; a tool is missing; the crate does not compile; it holds no kernel; a shared variable is accessed
-    /// through the generic space or a barrier was duplicated; a file cannot be written.
+    /// through the generic space, a barrier was duplicated, or threads may miss one; a file cannot be written.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         self.build_with(str::to_owned)
     }
@@ -282,6 +295,7 @@ impl CudaBuilder {
             llvm::emit_ptx(&self, &toolchain, &bitcode, &folder)?;
             folder.finish(&fingerprint)?;
         }
+        warnings::show(&llvm::read(&folder.warnings())?);
         if let Some(path) = &self.final_module_path {
             output::copy_if_different(&folder.optimised_ir(), path, str::to_owned)?;
         }
@@ -319,4 +333,11 @@ impl CudaBuilder {
     fn keeps_ir(&self) -> bool {
         self.emit == Some(EmitOption::LlvmIr) || self.final_module_path.is_some()
     }
+}
+
+/// Any text through the parser of LLVM's IR and all passes, for the fuzz target.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn fuzz_ir(text: &str) {
+    ir::digest(text);
 }

@@ -6,15 +6,13 @@ use std::process::Command;
 
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
-use crate::ir::{
-    address_space, atomic, barrier, contract, convergent, extension, flush, formatting, functions,
-    generic_access, grid_stride, inline, launch_bounds, libm, library_files, remainder, visible,
-    wide,
-};
+use crate::ir::module::Module;
+use crate::ir::{self, Stage, calls, public};
 use crate::labels;
 use crate::nvvm;
 use crate::output::Folder;
 use crate::tools::{Toolchain, libdevice};
+use crate::uniformity::{Reports, Suspects};
 use crate::{CudaBuilder, EmitOption, NvvmArch};
 
 /// Turns the archives into the folder's PTX file.
@@ -25,29 +23,31 @@ pub(crate) fn emit_ptx(
     folder: &Folder,
 ) -> Result<(), CudaBuilderError> {
     let linked = link(toolchain, bitcode, folder)?;
-    let mut linked = wide::lower(&remainder::lower(&linked));
-    if builder.override_libm {
-        linked = libm::forward(&linked);
+    let mut module = Module::parse(&linked)?;
+    ir::rewrite(Stage::Crates, &mut module, builder)?;
+    let whole = link_libdevice(toolchain, bitcode, folder, &module)?;
+    if let Some(whole) = &whole {
+        module = Module::parse(whole)?;
     }
-    if builder.fma_contraction {
-        linked = contract::mark(&linked);
-    }
-    let linked = library_files::name(&link_libdevice(toolchain, bitcode, folder, linked)?);
-    let public = public(&linked);
-    barrier::check(&linked)?;
-    let lowered = address_space::lower(&linked, builder.use_constant_memory_space)?;
-    let lowered = launch_bounds::mark(&visible::unmark(&lowered));
-    let lowered = atomic::order(&convergent::mark(&lowered));
-    let mut lowered = inline::formatting_apart(&formatting::shrink(&lowered));
-    if builder.ftz {
-        lowered = flush::mark(&lowered);
-    }
-    let passes = passes(builder, &public);
-    let optimised = optimise(builder, toolchain, folder, lowered, &passes)?;
-    nvvm::check(&optimised, &nvvm::launch_parameters(&bitcode.sources())?)?;
-    generic_access::check(&optimised)?;
-    let guarded = extension::guard(&optimised);
-    write(&folder.optimised_ir(), &grid_stride::hide(&guarded))?;
+    let passes = passes(builder, &public(&module));
+    ir::rewrite(Stage::Program, &mut module, builder)?;
+    let suspects = Suspects::of(&module)?;
+    ir::rewrite(Stage::Checked, &mut module, builder)?;
+    // Side by side, for each leaves a core idle.
+    let (optimised, reports) = std::thread::scope(|scope| {
+        let reports = scope.spawn(|| check(suspects, builder, toolchain, folder));
+        let optimised = optimise(builder, toolchain, folder, module, &passes);
+        let reports = reports
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (optimised, reports)
+    });
+    refuse(reports?, builder, folder)?;
+    let optimised = optimised?;
+    let mut module = Module::parse(&optimised)?;
+    nvvm::check(&module, &nvvm::launch_parameters(&bitcode.sources())?)?;
+    ir::rewrite(Stage::Optimised, &mut module, builder)?;
+    write(&folder.optimised_ir(), &module.to_string())?;
 
     run(Command::new(&toolchain.llc)
         .arg(format!("-mcpu={}", builder.arch))
@@ -82,17 +82,56 @@ pub(crate) fn emit_ptx(
     Ok(())
 }
 
+/// Looks for barriers that threads may miss.
+fn check(
+    suspects: Suspects,
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    folder: &Folder,
+) -> Result<Reports, CudaBuilderError> {
+    let [copy, readable] = ["copy.ll", "readable.ll"].map(|part| folder.file(part));
+    suspects.check(|text, passes, settings| {
+        write(&copy, text)?;
+        run(Command::new(&toolchain.opt)
+            .arg(format!("-mcpu={}", builder.arch))
+            .arg(format!("-passes={passes}"))
+            .args(settings)
+            .arg("-S")
+            .arg(&copy)
+            .arg("-o")
+            .arg(&readable))?;
+        take(&[copy], &readable)
+    })
+}
+
+/// Fails for what is reported of safe kernels, or of any if that is asked for; keeps the rest as warnings.
+fn refuse(
+    mut reports: Reports,
+    builder: &CudaBuilder,
+    folder: &Folder,
+) -> Result<(), CudaBuilderError> {
+    if builder.deny_divergence {
+        reports.errors.append(&mut reports.warnings);
+    }
+    if !reports.errors.is_empty() {
+        return Err(CudaBuilderError::Divergence {
+            reports: reports.errors,
+        });
+    }
+    write(&folder.warnings(), &reports.warnings.join("\n"))
+}
+
 /// Runs LLVM's optimiser; again, as long as there are functions whose inlining would tell it that a pointer is a shared one.
 fn optimise(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
     folder: &Folder,
-    mut lowered: String,
+    mut program: Module<'_>,
     passes: &str,
 ) -> Result<String, CudaBuilderError> {
     let mut inlined = BTreeSet::new();
     loop {
-        write(&folder.lowered_ir(), &lowered)?;
+        write(&folder.lowered_ir(), &program.to_string())?;
         run(Command::new(&toolchain.opt)
             .arg(format!("-mcpu={}", builder.arch))
             .arg(format!("-passes={passes}"))
@@ -103,11 +142,11 @@ fn optimise(
             .arg("-o")
             .arg(folder.optimised_ir()))?;
         let optimised = read(&folder.optimised_ir())?;
-        let in_the_way = &generic_access::in_the_way(&optimised) - &inlined;
+        let in_the_way = &ir::in_the_way(&Module::parse(&optimised)?)? - &inlined;
         if in_the_way.is_empty() {
             return Ok(optimised);
         }
-        lowered = inline::always(&lowered, &in_the_way);
+        ir::inline_always(&mut program, &in_the_way)?;
         inlined.extend(in_the_way);
     }
 }
@@ -141,8 +180,9 @@ fn link(
         .args(&bitcode.standard_library)
         .arg("-o")
         .arg(&linked))?;
-    let module = read(&linked)?;
-    if functions::kernels(&module).next().is_none() {
+    let text = read(&linked)?;
+    let module = Module::outline(&text)?;
+    if calls::kernels(&module).next().is_none() {
         return Err(CudaBuilderError::NoKernels {
             path: bitcode.crate_folder.clone(),
         });
@@ -159,27 +199,27 @@ fn link(
     take(&[crates, linked], &used)
 }
 
-/// Adds the functions of libdevice that the module calls. A module that calls none does not need the library to exist; calls that
+/// The module with the functions of libdevice that it calls. `None` if it calls none: it does not need the library to exist; calls that
 /// no kernel reaches go away with the functions that hold them.
 fn link_libdevice(
     toolchain: &Toolchain,
     bitcode: &Bitcode,
     folder: &Folder,
-    module: String,
-) -> Result<String, CudaBuilderError> {
-    if !functions::uses(&module, &public(&module), "__nv_") {
-        return Ok(module);
+    module: &Module<'_>,
+) -> Result<Option<String>, CudaBuilderError> {
+    if !calls::uses(module, &public(module), "__nv_") {
+        return Ok(None);
     }
     let library = libdevice::find_or_fetch(&bitcode.tools_folder)?;
     let (calling, linked) = (folder.file("calling.ll"), folder.file("linked.ll"));
-    write(&calling, &module)?;
+    write(&calling, &module.to_string())?;
     run(Command::new(&toolchain.llvm_link)
         .args(["--only-needed", "--internalize", "-S"])
         .arg(&calling)
         .arg(&library)
         .arg("-o")
         .arg(&linked))?;
-    take(&[calling], &linked)
+    take(&[calling], &linked).map(Some)
 }
 
 /// What libdevice asks of its compiler by `__nvvm_reflect`; the architecture LLVM answers by itself. Whatever is not answered
@@ -201,16 +241,8 @@ fn take(inputs: &[PathBuf], output: &Path) -> Result<String, CudaBuilderError> {
     Ok(text)
 }
 
-/// What must keep its name: kernels, which the host launches, constants with a public name, which it may set, and what is marked.
-fn public(ir: &str) -> Vec<&str> {
-    functions::kernels(ir)
-        .chain(visible::names(ir))
-        .chain(address_space::public_constants(ir))
-        .collect()
-}
-
 /// The pass that makes everything else the module's own, so that what is not used may go.
-fn internalize(public: &[&str]) -> String {
+fn internalize(public: &[String]) -> String {
     let kept: Vec<_> = public
         .iter()
         .map(|name| format!("preserve-gv={name}"))
@@ -218,7 +250,7 @@ fn internalize(public: &[&str]) -> String {
     format!("internalize<{}>", kept.join(";"))
 }
 
-fn passes(builder: &CudaBuilder, public: &[&str]) -> String {
+fn passes(builder: &CudaBuilder, public: &[String]) -> String {
     let level = if builder.nvvm_opts { "O3" } else { "O1" };
     format!(
         "{},default<{level}>,infer-address-spaces",
@@ -242,7 +274,7 @@ fn run(command: &mut Command) -> Result<(), CudaBuilderError> {
     })
 }
 
-fn read(path: &Path) -> Result<String, CudaBuilderError> {
+pub(crate) fn read(path: &Path) -> Result<String, CudaBuilderError> {
     std::fs::read_to_string(path).map_err(io_error("read", path))
 }
 

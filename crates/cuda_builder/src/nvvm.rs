@@ -1,14 +1,17 @@
-//! What only OptiX or rust-cuda's own compiler backend (on libNVVM) can mean: found, and said in plain words.
+//! What only OptiX or rust-cuda's own compiler backend (on libNVVM) can mean: found, and said in
+//! plain words.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::CudaBuilderError;
-use crate::ir::functions::{Function, functions, kernels_of, reached_from};
-use crate::ir::symbol::symbols;
+use crate::ir::calls::kernels_of;
+use crate::ir::module::{Callee, Function, Module};
 
-/// The names of extern statics on which an attribute of that backend stands: OptiX's launch parameters.
+/// The names of extern statics on which an attribute of that backend stands: OptiX's launch
+/// parameters.
 ///
-/// The attributes are names to the compiler (see `compile`), so that a crate may carry them where they are never used.
+/// The attributes are names to the compiler (see `compile`), so that a crate may carry them where
+/// they are never used.
 ///
 /// # Errors
 /// Where such an attribute would have had an effect that it has not here.
@@ -72,12 +75,14 @@ fn item_of(text: &str) -> &str {
 }
 
 /// Fails if the optimised module still needs what nobody but OptiX or that backend supplies.
-pub(crate) fn check(ir: &str, launch_parameters: &[String]) -> Result<(), CudaBuilderError> {
-    let functions = functions(ir);
-    for function in &functions {
-        if let Some((symbol, owner)) = supplied_elsewhere(function, launch_parameters) {
+pub(crate) fn check(
+    module: &Module<'_>,
+    launch_parameters: &[String],
+) -> Result<(), CudaBuilderError> {
+    for function in module.functions() {
+        if let Some((symbol, owner)) = supplied_elsewhere(function, launch_parameters)? {
             return Err(CudaBuilderError::SuppliedElsewhere {
-                kernel: kernels_of(&reached_from(&functions), function.name),
+                kernel: kernels_of(module, function.name()),
                 symbol,
                 owner,
             });
@@ -89,30 +94,31 @@ pub(crate) fn check(ir: &str, launch_parameters: &[String]) -> Result<(), CudaBu
 fn supplied_elsewhere(
     function: &Function<'_>,
     launch_parameters: &[String],
-) -> Option<(String, &'static str)> {
+) -> Result<Option<(String, &'static str)>, CudaBuilderError> {
     const OPTIX: &str = "OptiX supplies it, to programs that OptiX compiles";
-    for line in &function.body {
+    for instruction in function.instructions() {
         // optix_device calls OptiX in assembly.
-        if let Some(at) = line.find("_optix_").filter(|_| line.contains(" asm ")) {
-            let name: String = line[at..]
+        let callee = instruction.call()?.map(|call| call.callee);
+        if let Some(Callee::Assembly { template, .. }) = callee
+            && let Some(at) = template.find("_optix_")
+        {
+            let name = template[at..]
                 .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            return Some((name, OPTIX));
+                .take_while(|c| c.is_alphanumeric() || *c == '_');
+            return Ok(Some((name.collect(), OPTIX)));
         }
-        for symbol in symbols(line) {
-            let name = symbol.name;
+        for name in instruction.globals() {
             if name.starts_with("_optix_") || launch_parameters.iter().any(|other| other == name) {
-                return Some((name.to_owned(), OPTIX));
+                return Ok(Some((name.to_owned(), OPTIX)));
             }
             if name.starts_with("__nvvm_") {
                 let owner =
                     "rust-cuda's compiler backend supplies it; `cuda_std` has a function for each";
-                return Some((name.to_owned(), owner));
+                return Ok(Some((name.to_owned(), owner)));
             }
         }
     }
-    None
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -180,16 +186,14 @@ mod tests {
             ),
             ("%1 = load i32, ptr @PARAMS, align 4", "PARAMS"),
         ] {
-            let error = check(&module(line), &["PARAMS".to_owned()]).unwrap_err();
+            let ir = module(line);
+            let error = check(&Module::parse(&ir).unwrap(), &["PARAMS".to_owned()]).unwrap_err();
             assert!(
                 matches!(&error, CudaBuilderError::SuppliedElsewhere { kernel, symbol: s, .. } if kernel == "k" && s == symbol),
                 "{error}"
             );
         }
-        check(
-            &module("%1 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"),
-            &[],
-        )
-        .unwrap();
+        let ir = module("%1 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()");
+        check(&Module::parse(&ir).unwrap(), &[]).unwrap();
     }
 }

@@ -87,7 +87,7 @@ pub enum FaultKind {
     Trap,
     /// The `brkpt` instruction.
     Breakpoint,
-    /// A failed assertion, or a panic in Rust: a call of `__assertfail`.
+    /// A failed assertion, which is a call of `__assertfail`, or a panic in Rust.
     Assert {
         /// What was asserted, or the panic's message.
         message: String,

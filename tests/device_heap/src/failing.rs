@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
 /// How many cases [`fail`] knows.
-pub const CASES: u32 = 27;
+pub const CASES: u32 = 30;
 
 /// Panics, each case in its own way. `n` is 7; the compiler must not know it.
 pub fn fail(case: u32, n: usize) {
@@ -49,6 +49,9 @@ pub fn fail(case: u32, n: usize) {
         24 => cuda_std::assert_eq!(n, 8),
         25 => cuda_std::assert_ne!(n, 7, "both are {n}"),
         26 => drop(black_box(vec![1_u8; n << 61])),
+        27 => black_box(&mut [0; 4][..]).copy_from_slice(values),
+        28 => drop(black_box(&values[..=n])),
+        29 => drop(black_box(values.split_at(n))),
         _ => {}
     }
 }

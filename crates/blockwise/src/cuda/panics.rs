@@ -2,6 +2,7 @@
 //! says how.
 
 use std::ffi::CString;
+use std::mem::offset_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_std::panic::{CHANNEL, Channel, Report};
@@ -23,6 +24,10 @@ pub(super) struct Listener {
 
 /// A [`Channel`], as words.
 type ChannelWords = [u32; size_of::<Channel>() / size_of::<u32>()];
+
+/// Words of a report.
+const STATE: usize = offset_of!(Report, state) / size_of::<u32>();
+const IS_HEARD: usize = offset_of!(Report, is_heard) / size_of::<u32>();
 
 impl Listener {
     /// Listens to a module of the current context, made of this PTX, from now on. `None` when it cannot panic.
@@ -50,6 +55,7 @@ impl Listener {
     pub(super) fn listen(&self) -> CudaResult<()> {
         let mut report = lock(&self.report);
         report.fill(0);
+        report[IS_HEARD] = 1;
         let address = report.as_ptr() as u64;
         let words: ChannelWords = [address as u32, (address >> 32) as u32, 0, 0];
         channel(&self.module)?.copy_from(&words)
@@ -68,7 +74,10 @@ impl Listener {
 
     /// Whether a kernel has panicked. It may still run.
     pub(super) fn has_panic(&self) -> bool {
-        self.state() == Report::WRITTEN
+        let report = lock(&self.report);
+        // SAFETY: a word of the buffer. Volatile, for a running kernel may write it.
+        let state = unsafe { report.as_ptr().add(STATE).read_volatile() };
+        state == Report::WRITTEN
     }
 
     /// Everything in a stream has ended.
@@ -90,18 +99,12 @@ impl Listener {
         let report = unsafe { report.as_ptr().cast::<Report>().read_volatile() };
         Some(Error::Panicked {
             kernel: names.join("` or `"),
-            message: report.message.as_str().to_owned(),
+            message: report.message(),
             file: report.file.as_str().to_owned(),
             line: report.line,
             block: report.block,
             thread: report.thread,
         })
-    }
-
-    fn state(&self) -> u32 {
-        let report = lock(&self.report);
-        // SAFETY: the first word of the buffer. Volatile, for a running kernel may write it.
-        unsafe { report.as_ptr().read_volatile() }
     }
 }
 

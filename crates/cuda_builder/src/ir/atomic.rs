@@ -1,71 +1,130 @@
 //! Keeps the memory ordering of read-modify-write atomics.
 //!
-//! LLVM 22's NVPTX backend prints every `atomicrmw` as relaxed, whatever it asks for (fences, loads, stores and `cmpxchg` keep
-//! their ordering). So an ordered one becomes a relaxed one between fences, which is how the PTX memory model builds the others
-//! anyway.
+//! LLVM 22's NVPTX backend prints every `atomicrmw` as relaxed, whatever it asks for (fences,
+//! loads, stores and `cmpxchg` keep their ordering). So an ordered one becomes a relaxed one
+//! between fences, which is how the PTX memory model builds the others anyway.
 //!
-//! A fence of one thread (`compiler_fence`) is none of the GPU's, and the backend stops at it: it becomes empty assembly, over which
-//! LLVM moves no access to memory either.
+//! A fence of one thread (`compiler_fence`) is none of the GPU's, and the backend stops at it: it
+//! becomes empty assembly, over which LLVM moves no access to memory either.
+
+use super::module::{Instruction, Lexer, Module, ORDERINGS, Opcode, Token, unexpected};
+use crate::error::CudaBuilderError;
 
 /// What a `compiler_fence` becomes.
-const ONE_THREAD: &str = "  call void asm sideeffect \"\", \"~{memory}\"()";
+const ONE_THREAD: &str = "call void asm sideeffect \"\", \"~{memory}\"()";
 
 /// Rewrites every ordered `atomicrmw`, and every fence of one thread.
-pub(crate) fn order(ir: &str) -> String {
-    let mut ordered = String::with_capacity(ir.len() + 256);
-    for line in ir.lines() {
-        if let Some((_, rest)) = line.split_once("  fence syncscope(\"singlethread\") ") {
-            ordered.push_str(ONE_THREAD);
-            ordered.push_str(rest.find(", !dbg").map_or("", |at| &rest[at..]));
-            ordered.push('\n');
-            continue;
-        }
-        match split(line) {
-            None => ordered.push_str(line),
-            Some((before, ordering, after)) => {
-                let scope = before.find("syncscope(").map_or("", |at| &before[at..]);
-                let mut fence = |kind: &str| ordered.push_str(&format!("  fence {scope}{kind}\n"));
-                match ordering {
-                    "release" | "acq_rel" => fence("release"),
-                    "seq_cst" => fence("seq_cst"),
-                    _ => {}
-                }
-                ordered.push_str(&format!("{before}monotonic{after}"));
-                if ordering != "release" {
-                    ordered.push_str(&format!("\n  fence {scope}acquire"));
-                }
+pub(crate) fn order(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+    for function in module.functions_mut() {
+        function.expand(|instruction| match instruction.opcode() {
+            Opcode::Fence if Atomic::of(instruction)?.is_of_one_thread() => {
+                let text = format!("{ONE_THREAD}{}", instruction.position_text());
+                Ok(Some(vec![Instruction::new(&text)?]))
             }
-        }
-        ordered.push('\n');
+            Opcode::AtomicRmw => fenced(instruction),
+            _ => Ok(None),
+        })?;
     }
-    ordered
+    Ok(())
 }
 
-/// `… atomicrmw … acq_rel, align 4` as (`… atomicrmw … `, `acq_rel`, `, align 4`); a relaxed one is left alone.
-fn split(line: &str) -> Option<(&str, &str, &str)> {
-    if !line.starts_with("  ") || !line.contains("atomicrmw ") {
-        return None;
+/// Fails if an atomic is left whose ordering LLVM would drop.
+pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
+    for instruction in module
+        .functions()
+        .flat_map(|function| function.instructions())
+    {
+        let would_be_lost = match instruction.opcode() {
+            Opcode::AtomicRmw => Atomic::of(instruction)?.ordering != "monotonic",
+            Opcode::Fence => Atomic::of(instruction)?.is_of_one_thread(),
+            _ => false,
+        };
+        if would_be_lost {
+            return Err(unexpected(
+                "an ordering that would be lost",
+                instruction.text(),
+            ));
+        }
     }
-    ["acquire", "release", "acq_rel", "seq_cst"]
-        .into_iter()
-        .find_map(|ordering| {
-            let at = line.find(&format!(" {ordering}, align "))? + 1;
-            Some((
-                &line[..at],
-                &line[at..at + ordering.len()],
-                &line[at + ordering.len()..],
-            ))
-        })
+    Ok(())
+}
+
+/// The relaxed form of an ordered `atomicrmw` between its fences; a relaxed one is left alone.
+fn fenced<'a>(
+    instruction: &Instruction<'a>,
+) -> Result<Option<Vec<Instruction<'a>>>, CudaBuilderError> {
+    let Atomic {
+        before,
+        scope,
+        ordering,
+        after,
+    } = Atomic::of(instruction)?;
+    if ordering == "monotonic" {
+        return Ok(None);
+    }
+    let fence = |kind: &str| Instruction::new(&format!("fence {scope}{kind}"));
+    let mut list = Vec::new();
+    match ordering {
+        "release" | "acq_rel" => list.push(fence("release")?),
+        "seq_cst" => list.push(fence("seq_cst")?),
+        _ => {}
+    }
+    let mut relaxed = instruction.clone();
+    relaxed.set_operands(&format!("{before}{scope}monotonic{after}"))?;
+    list.push(relaxed);
+    if ordering != "release" {
+        list.push(fence("acquire")?);
+    }
+    Ok(Some(list))
+}
+
+/// The operands of an `atomicrmw` or a fence.
+struct Atomic<'i> {
+    /// What stands before scope and ordering: ` add ptr %p, i32 1 `.
+    before: &'i str,
+    /// `syncscope("block") `, or nothing.
+    scope: &'i str,
+    ordering: &'i str,
+    /// What stands after it: `, align 4`.
+    after: &'i str,
+}
+
+impl<'i> Atomic<'i> {
+    fn of(instruction: &'i Instruction<'_>) -> Result<Self, CudaBuilderError> {
+        let operands = instruction.operands();
+        let mut scope = None;
+        for spanned in Lexer::new(operands).filter(|spanned| spanned.depth == 0) {
+            match spanned.token {
+                Token::Word("syncscope") => scope = Some(spanned.span.start),
+                Token::Word(ordering) if ORDERINGS.contains(&ordering) => {
+                    let scope = scope.unwrap_or(spanned.span.start);
+                    let after = &operands[spanned.span.end..];
+                    if !after.is_empty() && !after.starts_with(", align ") {
+                        break;
+                    }
+                    return Ok(Atomic {
+                        before: &operands[..scope],
+                        scope: &operands[scope..spanned.span.start],
+                        ordering,
+                        after,
+                    });
+                }
+                _ => {}
+            }
+        }
+        Err(unexpected("an atomic of another form", instruction.text()))
+    }
+
+    fn is_of_one_thread(&self) -> bool {
+        self.scope.contains("\"singlethread\"")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ONE_THREAD, order};
-
-    #[track_caller]
-    fn check(ir: &str, expected: &str) {
-        assert_eq!(order(ir), expected);
-    }
+    use super::{ONE_THREAD, check, order};
+    use crate::ir::module::Module;
+    use crate::ir::testing::{check_body, function};
 
     #[test]
     fn each_ordering_gets_its_fences() {
@@ -73,32 +132,62 @@ mod tests {
             format!("  %1 = atomicrmw add ptr %p, i32 1 {ordering}, align 4, !dbg !3\n")
         };
         let relaxed = line("monotonic");
-        check(&relaxed, &relaxed);
-        check(&line("acquire"), &format!("{relaxed}  fence acquire\n"));
-        check(&line("release"), &format!("  fence release\n{relaxed}"));
-        check(
-            &line("acq_rel"),
-            &format!("  fence release\n{relaxed}  fence acquire\n"),
-        );
-        check(
-            &line("seq_cst"),
-            &format!("  fence seq_cst\n{relaxed}  fence acquire\n"),
-        );
+        for (ordering, expected) in [
+            ("monotonic", relaxed.clone()),
+            ("acquire", format!("{relaxed}  fence acquire\n")),
+            ("release", format!("  fence release\n{relaxed}")),
+            (
+                "acq_rel",
+                format!("  fence release\n{relaxed}  fence acquire\n"),
+            ),
+            (
+                "seq_cst",
+                format!("  fence seq_cst\n{relaxed}  fence acquire\n"),
+            ),
+        ] {
+            check_body(order, &line(ordering), &expected);
+        }
     }
 
     #[test]
     fn the_scope_is_kept() {
-        check(
-            "  %1 = atomicrmw fadd ptr %p, float 1.0 syncscope(\"block\") acq_rel, align 4\n",
-            "  fence syncscope(\"block\") release\n  %1 = atomicrmw fadd ptr %p, float 1.0 syncscope(\"block\") monotonic, align 4\n  fence syncscope(\"block\") acquire\n",
+        check_body(
+            order,
+            "  %1 = atomicrmw volatile fadd ptr %p, float 1.0 syncscope(\"block\") acq_rel, align 4\n",
+            "  fence syncscope(\"block\") release\n  %1 = atomicrmw volatile fadd ptr %p, float 1.0 syncscope(\"block\") monotonic, align 4\n  \
+             fence syncscope(\"block\") acquire\n",
         );
     }
 
     #[test]
     fn a_fence_of_one_thread_is_for_the_compiler() {
-        check(
+        check_body(
+            order,
             "  fence syncscope(\"singlethread\") seq_cst, !dbg !5\n  fence seq_cst\n",
-            &format!("{ONE_THREAD}, !dbg !5\n  fence seq_cst\n"),
+            &format!("  {ONE_THREAD}, !dbg !5\n  fence seq_cst\n"),
         );
+    }
+
+    #[test]
+    fn an_ordering_that_is_not_known_is_an_error() {
+        for line in [
+            "%1 = atomicrmw add ptr %p, i32 1 stronger, align 4",
+            "%1 = atomicrmw add ptr %p, i32 1 acquire elsewhere, align 4",
+            "fence syncscope(\"singlethread\")",
+        ] {
+            let ir = function(&format!("  {line}\n"));
+            let mut module = Module::parse(&ir).unwrap();
+            let error = order(&mut module).unwrap_err();
+            assert!(error.to_string().contains(line), "{error}");
+            check(&module).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_is_ordered_after_all_is_found() {
+        let check = |line: &str| check(&Module::parse(&function(line)).unwrap());
+        check("  %1 = atomicrmw add ptr %p, i32 1 acquire, align 4\n").unwrap_err();
+        check("  fence syncscope(\"singlethread\") seq_cst\n").unwrap_err();
+        check("  %1 = atomicrmw add ptr %p, i32 1 monotonic, align 4\n  fence acquire\n").unwrap();
     }
 }

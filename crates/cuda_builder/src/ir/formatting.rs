@@ -1,46 +1,61 @@
 //! Formatting is small code rather than fast code.
 //!
-//! LLVM inlines for a GPU as if calls cost a fortune. In `core::fmt` that only makes code: three times as much PTX for a kernel
-//! that prints, and the driver compiles everything that could be formatted once for each kernel.
+//! LLVM inlines for a GPU as if calls cost a fortune. In `core::fmt` that only makes code: three
+//! times as much PTX for a kernel that prints, and the driver compiles everything that could be
+//! formatted once for each kernel.
 
-/// Parts of mangled names: the modules `fmt` and `flt2dec`, `core::panicking`, the panic handler.
-const FORMATTING: &[&str] = &["3fmt", "7flt2dec", "9panicking", "rust_begin_unwind"];
+use super::module::Module;
+use super::names::{demangle, home};
+use crate::error::CudaBuilderError;
+
+/// The modules `fmt` and `flt2dec`, `core::panicking`, the panic handler.
+const FORMATTING: [&str; 4] = ["fmt", "flt2dec", "panicking", "rust_begin_unwind"];
 
 /// Asks for small code in every function that formats or panics.
-pub(crate) fn shrink(ir: &str) -> String {
-    let mut shrunk = String::with_capacity(ir.len() + 4096);
-    for line in ir.lines() {
-        match attributes(line) {
-            Some(at) => {
-                shrunk.push_str(&line[..at]);
-                shrunk.push_str(" minsize");
-                shrunk.push_str(&line[at..]);
-            }
-            None => shrunk.push_str(line),
+pub(crate) fn shrink(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+    for function in module.functions_mut() {
+        if formats(function.name()) {
+            function.head.add_attribute("minsize")?;
         }
-        shrunk.push('\n');
     }
-    shrunk
+    Ok(())
 }
 
-/// Where the attributes of a function that formats begin: ` #7` behind its parameters.
-fn attributes(line: &str) -> Option<usize> {
-    let head = line.strip_prefix("define ")?;
-    let name = &head[head.find('@')?..];
-    let name = &name[..name.find('(')?];
-    let formats = FORMATTING.iter().any(|part| name.contains(part));
-    formats.then(|| line.rfind(" #"))?
+/// Whether a path in the name leads through one of these modules.
+fn formats(name: &str) -> bool {
+    [demangle(name), home(name)].iter().any(|path| {
+        path.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .any(|word| FORMATTING.contains(&word))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::shrink;
+    use crate::ir::testing::rewritten;
 
     #[test]
     fn only_what_formats_is_asked_to_be_small() {
-        let ir = "define i1 @_RNvXs_4core3fmt3num3imp(ptr %0) unnamed_addr #3 !dbg !7 {\n\
-                  define void @kernel3f(ptr %0) #3 {\n  call i1 @_RNvXs_4core3fmt3num3imp(ptr %0) #3\n\
-                  declare void @_RNv4core9panicking5panic(ptr) #4\n";
-        assert_eq!(shrink(ir), ir.replacen(" #3 !dbg", " minsize #3 !dbg", 1));
+        let function = |name: &str| {
+            format!("define void @{name}(ptr %0) unnamed_addr #3 !dbg !7 {{\n  ret void\n}}\n")
+        };
+        for (name, is_small) in [
+            ("_RNvXs_NtNtCs0_4core3fmt3nummNtB6_7Display3fmt", true),
+            ("_RNvMNtNtCs0_4core3fmt3numm4_fmt", true),
+            ("_RNvNtCs0_4core9panicking5panic", true),
+            ("_RNvCs0_7___rustc17rust_begin_unwind", true),
+            ("kernel3f", false),
+            // `kernels::fmt_everything`
+            ("_RNvCs0_7kernels14fmt_everything", false),
+            ("_RNvCs0_7kernels13fmt_a_matrix_", false),
+        ] {
+            let ir = function(name);
+            let expected = if is_small {
+                ir.replace("#3", "minsize #3")
+            } else {
+                ir.clone()
+            };
+            assert_eq!(rewritten(&ir, shrink), expected);
+        }
     }
 }

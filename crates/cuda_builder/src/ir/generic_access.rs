@@ -1,120 +1,127 @@
 //! Finds accesses to shared memory that are still generic after the optimiser.
 //!
-//! Such an access is slower, and relies on a chain of passes to be right (rust-cuda#402 is a store that came out wrong). A
-//! kernel that keeps its shared pointers in inlined code has none.
+//! Such an access is slower, and relies on a chain of passes to be right (rust-cuda#402 is a store
+//! that came out wrong). A kernel that keeps its shared pointers in inlined code has none.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::functions::{Function, callee, functions, kernels_of, reached_from};
-use super::symbol::{demangle, symbols};
+use super::calls::kernels_of;
+use super::module::{Callee, Function, Instruction, Lexer, Module, Opcode, Token, local, value};
+use super::names::{demangle, home, is_in};
 use crate::error::CudaBuilderError;
 
 /// Fails if any function reads or writes memory through a generic pointer made from a shared one.
-pub(crate) fn check(ir: &str) -> Result<(), CudaBuilderError> {
-    let functions = functions(ir);
-    for function in &functions {
-        if let Some(access) = accesses(function).into_iter().next() {
+pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
+    for function in module.functions() {
+        if let Some(access) = accesses(function)?.into_iter().next() {
             return Err(CudaBuilderError::GenericSharedAccess {
-                kernel: kernels_of(&reached_from(&functions), function.name),
+                kernel: kernels_of(module, function.name()),
                 variable: access.variable,
-                function: demangle(function.name),
-                access: access.opcode.to_owned(),
+                function: demangle(function.name()),
+                access: access.instruction.opcode().word().to_owned(),
             });
         }
     }
     Ok(())
 }
 
-/// The functions without which there would be fewer such accesses: those that are given a shared pointer, by itself or in a
-/// structure of their caller's, and those that hand one out.
-pub(crate) fn in_the_way(ir: &str) -> BTreeSet<String> {
-    let functions = functions(ir);
-    let callable: HashSet<&str> = functions
-        .iter()
-        .filter(|function| !function.is_kernel)
-        .map(|function| function.name)
+/// The functions without which there would be fewer such accesses: those that are given a shared
+/// pointer, by itself or in a structure of their caller's, and those that hand one out.
+pub(crate) fn in_the_way(module: &Module<'_>) -> Result<BTreeSet<String>, CudaBuilderError> {
+    let callable: HashSet<&str> = module
+        .functions()
+        .filter(|function| !function.is_kernel())
+        .map(Function::name)
         .collect();
     let mut names = BTreeSet::new();
-    for function in &functions {
-        for access in accesses(function) {
-            match access.opcode {
-                "call" => names.extend(callee(access.line)),
-                "ret" => names.extend([function.name]),
-                "store" => names.extend(sharers(function, access.line)),
+    for function in module.functions() {
+        for access in accesses(function)? {
+            let instruction = access.instruction;
+            match instruction.opcode() {
+                Opcode::Call => names.extend(callee(instruction)?),
+                Opcode::Ret => names.extend([function.name()]),
+                Opcode::Store => names.extend(sharers(function, instruction)?),
                 _ => {}
             }
         }
     }
     names.retain(|name| callable.contains(name) && !formats(name));
-    names.into_iter().map(str::to_owned).collect()
+    Ok(names.into_iter().map(str::to_owned).collect())
 }
 
 /// An instruction that uses a generic pointer to shared memory.
-struct Access<'a> {
+struct Access<'m> {
     variable: String,
-    opcode: &'a str,
-    line: &'a str,
+    instruction: &'m Instruction<'m>,
 }
 
 /// The instructions that use such pointers.
-fn accesses<'a>(function: &Function<'a>) -> Vec<Access<'a>> {
-    // Generic pointers to shared memory: register name -> variable. A phi may come before its operand's definition, so go
-    // round until nothing new is found.
-    let mut tainted: HashMap<&str, String> = HashMap::new();
-    if formats(function.name) {
-        return Vec::new();
+fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuilderError> {
+    if formats(function.name()) {
+        return Ok(Vec::new());
     }
+    // Generic pointers to shared memory: register -> variable. A phi may come before its operand's
+    // definition, so go round until nothing new is found.
+    let mut tainted: HashMap<&str, String> = HashMap::new();
     loop {
         let known = tainted.len();
         let mut accesses = Vec::new();
-        for line in &function.body {
-            let Some(variable) = shared_operand(line, &tainted) else {
+        for instruction in function.instructions() {
+            let Some(variable) = shared_operand(instruction, &tainted) else {
                 continue;
             };
-            let (result, instruction) = split_result(line);
-            let opcode = instruction
-                .split(' ')
-                .find(|word| !matches!(*word, "tail" | "musttail" | "notail"))
-                .unwrap_or("");
-            match (opcode, result) {
-                (
-                    "getelementptr" | "phi" | "select" | "freeze" | "addrspacecast" | "inttoptr"
-                    | "insertvalue" | "extractvalue",
-                    Some(result),
-                ) => {
-                    tainted.insert(result, variable);
+            let is_harmless = match instruction.opcode() {
+                Opcode::GetElementPtr
+                | Opcode::Phi
+                | Opcode::Select
+                | Opcode::Freeze
+                | Opcode::AddrSpaceCast
+                | Opcode::IntToPtr
+                | Opcode::InsertValue
+                | Opcode::ExtractValue => {
+                    tainted.extend(instruction.result().map(|result| (result, variable)));
+                    continue;
                 }
-                // The address itself, as a number or compared, touches no memory; nor does what a debugger is told.
-                ("ptrtoint" | "icmp", _) => {}
-                _ if opcode.starts_with("#dbg_") => {}
-                // Assembly says itself which space it accesses: `isspacep`, `cvta`, `cp.async` take generic addresses.
-                ("call", _) if instruction.contains(" asm ") => {}
-                ("call", _) if callee(line).is_some_and(formats) => {}
-                ("store", _) if is_for_text(function, line) => {}
-                _ => accesses.push(Access {
+                // The address itself, as a number or compared, touches no memory; nor does what a
+                // debugger is told.
+                Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::ICmp | Opcode::DebugRecord => true,
+                // Assembly says itself which space it accesses: `isspacep`, `cvta`, `cp.async` take
+                // generic addresses.
+                Opcode::Call => match instruction.call()?.map(|call| call.callee) {
+                    Some(Callee::Assembly { .. }) => true,
+                    Some(Callee::Direct(name)) => formats(name),
+                    _ => false,
+                },
+                Opcode::Store => is_for_text(function, instruction)?,
+                _ => false,
+            };
+            if !is_harmless {
+                accesses.push(Access {
                     variable,
-                    opcode,
-                    line,
-                }),
+                    instruction,
+                });
             }
         }
         if tainted.len() == known {
-            return accesses;
+            return Ok(accesses);
         }
     }
 }
 
-/// Who else sees the place where the line stores a pointer: functions that are given its address, or the function's own caller.
-fn sharers<'a>(function: &Function<'a>, store: &'a str) -> Vec<&'a str> {
+/// Who else sees the place where an instruction stores a pointer: functions that are given its
+/// address, or the function's own caller.
+fn sharers<'m>(
+    function: &'m Function<'m>,
+    store: &'m Instruction<'m>,
+) -> Result<Vec<&'m str>, CudaBuilderError> {
     let bases = bases(function);
-    let base = |register: &'a str| bases.get(register).copied().unwrap_or(register);
+    let base = |register: &'m str| bases.get(register).copied().unwrap_or(register);
     let Some((_, place)) = stored(store) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let is_local = |place: &str| {
-        function.body.iter().any(|line| {
-            let (result, instruction) = split_result(line);
-            result == Some(place) && instruction.starts_with("alloca ")
+        function.instructions().any(|instruction| {
+            instruction.opcode() == Opcode::Alloca && instruction.result() == Some(place)
         })
     };
     // Where its address is stored in turn counts too.
@@ -122,99 +129,105 @@ fn sharers<'a>(function: &Function<'a>, store: &'a str) -> Vec<&'a str> {
     let mut next = 0;
     while let Some(&place) = places.get(next) {
         if !is_local(place) {
-            return vec![function.name];
+            return Ok(vec![function.name()]);
         }
-        for (value, to) in function.body.iter().filter_map(|line| stored(line)) {
-            if base(value) == place && !places.contains(&base(to)) {
+        for (value, to) in function.instructions().filter_map(stored) {
+            if value.is_some_and(|value| base(value) == place) && !places.contains(&base(to)) {
                 places.push(base(to));
             }
         }
         next += 1;
     }
-    function
-        .body
-        .iter()
-        .filter(|line| registers(line).any(|register| places.contains(&base(register))))
-        .filter_map(|line| callee(line))
-        .filter(|name| !name.starts_with("llvm."))
-        .collect()
+    let mut sharers = Vec::new();
+    for instruction in function.instructions() {
+        if instruction
+            .locals()
+            .any(|register| places.contains(&base(register)))
+        {
+            sharers.extend(callee(instruction)?.filter(|name| !name.starts_with("llvm.")));
+        }
+    }
+    Ok(sharers)
 }
 
 /// Whether a pointer is stored for functions that format text, and for nobody else.
-fn is_for_text<'a>(function: &Function<'a>, store: &'a str) -> bool {
-    let sharers = sharers(function, store);
-    !sharers.is_empty() && sharers.into_iter().all(formats)
+fn is_for_text<'m>(
+    function: &'m Function<'m>,
+    store: &'m Instruction<'m>,
+) -> Result<bool, CudaBuilderError> {
+    let sharers = sharers(function, store)?;
+    Ok(!sharers.is_empty() && sharers.into_iter().all(formats))
 }
 
-/// The registers of a store, or empty text for a constant: what, and where to.
-fn stored(line: &str) -> Option<(&str, &str)> {
-    let (value, place) = line
-        .trim_start()
-        .strip_prefix("store ")?
-        .rsplit_once(", ptr ")?;
-    Some((
-        registers(value).next().unwrap_or(""),
-        registers(place).next()?,
-    ))
+/// The registers of a store: what, if it is no constant, and where to.
+fn stored<'m>(instruction: &'m Instruction<'_>) -> Option<(Option<&'m str>, &'m str)> {
+    if instruction.opcode() != Opcode::Store {
+        return None;
+    }
+    let mut operands = instruction.pieces().map(value).map(local);
+    let (stored, place) = (operands.next()?, operands.next()?);
+    Some((stored, place?))
 }
 
-/// Whether the function formats text. A reference to a shared value may be given to it: it takes all by reference, reads it a
-/// few times at most, and a generic address is as right as another.
+/// The function that an instruction calls by name.
+fn callee<'m>(instruction: &'m Instruction<'_>) -> Result<Option<&'m str>, CudaBuilderError> {
+    Ok(instruction.call()?.and_then(|call| call.function()))
+}
+
+/// Whether the function formats text. A reference to a shared value may be given to it: it takes
+/// all by reference, reads it a few times at most, and a generic address is as right as another.
+/// What a user's own `impl Display` does is another matter.
 fn formats(name: &str) -> bool {
-    let path = demangle(name);
-    ["core::fmt::", "core::panicking::", "cuda_std::io::"]
+    let home = home(name);
+    let is_library = ["core", "alloc"]
         .iter()
-        .any(|module| path.contains(module))
+        .any(|library| is_in(&home, library));
+    ["core::fmt", "core::panicking", "cuda_std::io"]
+        .iter()
+        .any(|module| is_in(&home, module))
+        || (is_library && demangle(name).contains(" as core::fmt::"))
 }
 
 /// For each register that is an address inside of something, the register of the whole.
-fn bases<'a>(function: &Function<'a>) -> HashMap<&'a str, &'a str> {
+fn bases<'m>(function: &'m Function<'m>) -> HashMap<&'m str, &'m str> {
     let mut bases = HashMap::new();
-    for line in &function.body {
-        let (Some(result), instruction) = split_result(line) else {
-            continue;
+    for instruction in function.instructions() {
+        let pointer = match instruction.opcode() {
+            Opcode::GetElementPtr => instruction.pieces().nth(1),
+            Opcode::AddrSpaceCast => instruction.pieces().next(),
+            _ => None,
         };
-        let is_address = ["getelementptr ", "addrspacecast "]
-            .iter()
-            .any(|opcode| instruction.starts_with(opcode));
-        let whole = registers(instruction).next().filter(|_| is_address);
-        if let Some(whole) = whole {
+        let whole = pointer.and_then(|pointer| local(value(pointer)));
+        if let (Some(result), Some(whole)) = (instruction.result(), whole) {
             bases.insert(result, bases.get(whole).copied().unwrap_or(whole));
         }
     }
     bases
 }
 
-/// The words of a line that may be registers.
-fn registers(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !(c.is_ascii_alphanumeric() || "%-$._".contains(c)))
-        .filter(|word| word.starts_with('%'))
-}
-
-/// The shared variable behind a generic pointer among the line's operands.
-fn shared_operand(line: &str, tainted: &HashMap<&str, String>) -> Option<String> {
-    let (_, instruction) = split_result(line);
-    if let Some((_, cast)) = instruction.split_once("addrspacecast (ptr addrspace(3)") {
-        return Some(
-            symbols(cast)
-                .next()
-                .map_or_else(|| "?".to_owned(), |symbol| demangle(symbol.name)),
-        );
+/// The shared variable behind a generic pointer among the operands.
+fn shared_operand(
+    instruction: &Instruction<'_>,
+    tainted: &HashMap<&str, String>,
+) -> Option<String> {
+    const SHARED: &str = "ptr addrspace(3)";
+    let operands = instruction.operands();
+    if let Some((_, cast)) = operands.split_once(&format!("addrspacecast ({SHARED}")) {
+        let variable = Lexer::new(cast).find_map(|spanned| match spanned.token {
+            Token::Global(name) => Some(demangle(name)),
+            _ => None,
+        });
+        return Some(variable.unwrap_or_else(|| "?".to_owned()));
     }
-    if let Some(source) = instruction.strip_prefix("addrspacecast ptr addrspace(3) ") {
-        let pointer = source.split(' ').next().unwrap_or("?");
-        return Some(format!("{pointer} (a shared pointer)"));
+    if instruction.opcode() == Opcode::AddrSpaceCast && operands.trim_start().starts_with(SHARED) {
+        return Some(format!("{} (a shared pointer)", value(operands)));
     }
-    registers(instruction).find_map(|word| tainted.get(word).cloned())
-}
-
-/// `  %1 = load …` as (`%1`, `load …`).
-fn split_result(line: &str) -> (Option<&str>, &str) {
-    let line = line.trim_start();
-    match line.split_once(" = ") {
-        Some((result, instruction)) if result.starts_with('%') => (Some(result), instruction),
-        _ => (None, line),
+    if tainted.is_empty() {
+        return None;
     }
+    instruction
+        .locals()
+        .find_map(|register| tainted.get(register).cloned())
 }
 
 #[cfg(test)]
@@ -225,8 +238,8 @@ mod tests {
 
     #[track_caller]
     fn check_body(body: &str, expected: Result<(), &str>) {
-        let ir = format!("define ptx_kernel void @k(ptr %0) {{\n{body}}}\n");
-        match (check(&ir), expected) {
+        let ir = format!("define ptx_kernel void @k(ptr %0) {{\nb:\n{body}  ret void\n}}\n");
+        match (check(&Module::parse(&ir).unwrap()), expected) {
             (Ok(()), Ok(())) => {}
             (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
             (result, _) => panic!("{result:?}"),
@@ -288,7 +301,8 @@ mod tests {
              define void @holds(ptr %0) {{\n  ret void\n}}\ndefine void @given(ptr %0) {{\n  ret void\n}}\n\
              define void @other(ptr %0) {{\n  ret void\n}}\n"
         );
-        let names: Vec<_> = in_the_way(&ir).into_iter().collect();
+        let module = Module::parse(&ir).unwrap();
+        let names: Vec<_> = in_the_way(&module).unwrap().into_iter().collect();
         assert_eq!(names, ["fills", "given", "holds", "returns"]);
     }
 
@@ -303,5 +317,20 @@ mod tests {
         check_body(&body.replace(format, "keep"), Err("(store)"));
         check_body(&format!("  call void @{format}(ptr {CAST})\n"), Ok(()));
         check_body(&body.replace("ptr %b)", "ptr %0)"), Err("(store)"));
+    }
+
+    #[test]
+    fn a_users_own_formatting_is_no_exception() {
+        let call = |name: &str| format!("  %1 = call i1 @{name}(ptr {CAST})\n");
+        // <u32 as core::fmt::Display>::fmt, <core::option::Option<u32> as core::fmt::Debug>::fmt
+        for name in [
+            "_RNvXs_NtNtCs0_4core3fmt3nummNtB6_7Display3fmt",
+            "_RNvXs_NtCs0_4core6optionINtB4_6OptionmENtNtB6_3fmt5Debug3fmt",
+        ] {
+            check_body(&call(name), Ok(()));
+        }
+        // <kernels::Tile as core::fmt::Display>::fmt
+        let user = "_RNvXs_Cs1_7kernelsNtB4_4TileNtNtCs0_4core3fmt7Display3fmt";
+        check_body(&call(user), Err("(call)"));
     }
 }

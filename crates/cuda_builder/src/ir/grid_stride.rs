@@ -1,123 +1,167 @@
 //! Loops that stride by the grid.
 //!
-//! Most launches have a thread for each piece of work, so such a loop makes one round. LLVM's loop strength reduction, which `llc`
-//! runs, takes every loop for a hot one: it makes an induction variable of each address in the body, sets all of them up
-//! before the first round and steps them after it. A kernel that moves four elements a thread then issues half as many instructions again, in
-//! half as many registers again (a transpose through a padded tile on an H200: 0.80 of the speed of the same C++, 1.06 without).
+//! Most launches have a thread for each piece of work, so such a loop makes one round. LLVM's loop
+//! strength reduction, which `llc` runs, takes every loop for a hot one: it makes an induction
+//! variable of each address in the body, sets all of them up before the first round and steps them
+//! after it. A kernel that moves four elements a thread then issues half as many instructions
+//! again, in half as many registers again (a transpose through a padded tile on an H200: 0.80 of
+//! the speed of the same C++, 1.06 without).
 
 use std::collections::{HashMap, HashSet};
 
-/// Hides from that pass how such a loop goes on. It costs no instruction, and loops inside keep their induction variables.
-pub(crate) fn hide(ir: &str) -> String {
-    let mut hidden = String::with_capacity(ir.len() + 4096);
+use super::module::{Function, Instruction, Module, Opcode, local, typed, value};
+use crate::error::CudaBuilderError;
+
+/// Hides from that pass how such a loop goes on. It costs no instruction, and loops inside keep
+/// their induction variables.
+pub(crate) fn hide(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
-    let mut body = None;
-    for line in ir.lines() {
-        match &mut body {
-            None if line.starts_with("define ") => body = Some(vec![line]),
-            None => push(&mut hidden, line),
-            Some(lines) => {
-                lines.push(line);
-                if line == "}" {
-                    hide_in(lines, &mut count, &mut hidden);
-                    body = None;
-                }
-            }
-        }
+    for function in module.functions_mut() {
+        hide_in(function, &mut count)?;
     }
-    for line in body.into_iter().flatten() {
-        push(&mut hidden, line);
-    }
-    hidden
+    Ok(())
 }
 
 /// One function.
-fn hide_in(lines: &[&str], count: &mut usize, hidden: &mut String) {
-    let values: Vec<_> = lines.iter().filter_map(|line| value(line)).collect();
-    let sums = sums(&values, &strides(&values));
-    // What a loop's variable is after a round, by its name then: the type, and the name without a past.
-    let mut nexts = HashMap::new();
-    for (variable, operation) in &values {
-        for next in incoming(operation) {
-            if steps(next, variable, &sums) {
-                nexts.entry(next).or_insert_with(|| {
-                    *count += 1;
-                    (sums[next].0, format!("%grid.stride.{}", *count - 1))
-                });
-            }
-        }
+fn hide_in(function: &mut Function<'_>, count: &mut usize) -> Result<(), CudaBuilderError> {
+    let nexts = nexts(function, count)?;
+    if nexts.is_empty() {
+        return Ok(());
     }
-    for line in lines {
-        let Some((name, operation)) = value(line) else {
-            push(hidden, line);
+    function.expand(|instruction| {
+        if instruction.opcode() == Opcode::Phi {
+            let Some(variable) = instruction.result() else {
+                return Ok(None);
+            };
+            let mut text = instruction.operands().to_owned();
+            for incoming in instruction.incoming()? {
+                let next = local(incoming.value).and_then(|name| nexts.get(name));
+                if let Some(next) = next.filter(|next| next.variables.contains(variable)) {
+                    let [old, new] = [incoming.value, &next.fresh].map(|name| format!("[ {name},"));
+                    text = text.replace(&old, &new);
+                }
+            }
+            let mut phi = instruction.clone();
+            phi.set_operands(&text)?;
+            return Ok(Some(vec![phi]));
+        }
+        let Some(next) = instruction.result().and_then(|name| nexts.get(name)) else {
+            return Ok(None);
+        };
+        let symbol = instruction.result_text().trim_end_matches(" = ");
+        let freeze = format!("{} = freeze {} {symbol}", next.fresh, next.ty);
+        Ok(Some(vec![instruction.clone(), Instruction::new(&freeze)?]))
+    })
+}
+
+/// What a loop's variables are after a round.
+struct Next {
+    ty: String,
+    /// The name without a past.
+    fresh: String,
+    variables: HashSet<String>,
+}
+
+/// The sums by which loops of a function stride by the grid, by name.
+fn nexts(
+    function: &Function<'_>,
+    count: &mut usize,
+) -> Result<HashMap<String, Next>, CudaBuilderError> {
+    let strides = strides(function)?;
+    let mut nexts = HashMap::new();
+    if strides.is_empty() {
+        return Ok(nexts);
+    }
+    let sums = sums(function, &strides);
+    for phi in function
+        .instructions()
+        .filter(|phi| phi.opcode() == Opcode::Phi)
+    {
+        let Some(variable) = phi.result() else {
             continue;
         };
-        let mut line = (*line).to_owned();
-        for next in incoming(operation).filter(|next| steps(next, name, &sums)) {
-            line = line.replace(&format!("[ {next},"), &format!("[ {},", nexts[next].1));
-        }
-        push(hidden, &line);
-        if let Some((ty, fresh)) = nexts.get(name) {
-            push(hidden, &format!("  {fresh} = freeze {ty} {name}"));
+        for incoming in phi.incoming()? {
+            let Some(next) = local(incoming.value).filter(|next| steps(next, variable, &sums))
+            else {
+                continue;
+            };
+            let next = nexts.entry(next.to_owned()).or_insert_with(|| {
+                *count += 1;
+                Next {
+                    ty: sums[next].0.to_owned(),
+                    fresh: format!("%grid.stride.{}", *count - 1),
+                    variables: HashSet::new(),
+                }
+            });
+            next.variables.insert(variable.to_owned());
         }
     }
-}
-
-fn push(text: &mut String, line: &str) {
-    text.push_str(line);
-    text.push('\n');
-}
-
-/// `  %3 = add i64 %1, %2` as (`%3`, `add i64 %1, %2`).
-fn value(line: &str) -> Option<(&str, &str)> {
-    let line = line
-        .strip_prefix("  ")
-        .filter(|line| line.starts_with('%'))?;
-    line.split_once(" = ")
+    Ok(nexts)
 }
 
 /// The grid's extents, and what is made of them by widening and multiplication.
-fn strides<'a>(values: &[(&'a str, &'a str)]) -> HashSet<&'a str> {
+fn strides<'m>(function: &'m Function<'_>) -> Result<HashSet<&'m str>, CudaBuilderError> {
     let mut strides = HashSet::new();
+    let mut made = Vec::new();
+    for instruction in function.instructions() {
+        let Some(result) = instruction.result() else {
+            continue;
+        };
+        match instruction.opcode() {
+            Opcode::ZExt | Opcode::SExt | Opcode::Trunc | Opcode::Mul | Opcode::Shl => {
+                made.push((result, instruction));
+            }
+            Opcode::Call => {
+                let function = instruction.call()?.and_then(|call| call.function());
+                if function.is_some_and(|name| name.starts_with("llvm.nvvm.read.ptx.sreg.nctaid."))
+                {
+                    strides.insert(result);
+                }
+            }
+            _ => {}
+        }
+    }
+    // Blocks may be printed before those that they depend on.
     loop {
         let before = strides.len();
-        for (name, operation) in values {
-            let made = match operation.split(' ').next() {
-                Some("zext" | "sext" | "trunc" | "mul" | "shl") => {
-                    operands(operation).any(|operand| strides.contains(operand))
-                }
-                _ => operation.contains("@llvm.nvvm.read.ptx.sreg.nctaid."),
-            };
-            if made {
-                strides.insert(*name);
+        for (result, instruction) in &made {
+            if instruction
+                .locals()
+                .any(|operand| strides.contains(operand))
+            {
+                strides.insert(*result);
             }
         }
-        // Blocks may be printed before those that they depend on.
-        if strides.len() == before {
-            return strides;
+        if strides.len() == before || before == 0 {
+            return Ok(strides);
         }
     }
 }
 
 /// Sums of something and a stride, by name: the type, and the something.
-fn sums<'a>(
-    values: &[(&'a str, &'a str)],
+fn sums<'m>(
+    function: &'m Function<'_>,
     strides: &HashSet<&str>,
-) -> HashMap<&'a str, (&'a str, &'a str)> {
-    let sum = |&(name, operation): &(&'a str, &'a str)| {
-        let (words, last) = operation.strip_prefix("add ")?.split_once(", ")?;
-        let mut words = words.rsplit(' ');
-        let (first, ty) = (words.next()?, words.next()?);
-        let last = last.split(',').next()?;
-        // Of one number: `<2 x i64>` ends in something else.
+) -> HashMap<&'m str, (&'m str, &'m str)> {
+    let sum = |instruction: &'m Instruction<'_>| {
+        let mut operands = instruction.pieces();
+        let (ty, first) = typed(operands.next()?);
+        // Of one number: vectors stay.
         ty.strip_prefix('i')?.parse::<u32>().ok()?;
-        match (strides.contains(first), strides.contains(last)) {
-            (_, true) => Some((name, (ty, first))),
-            (true, false) => Some((name, (ty, last))),
-            (false, false) => None,
-        }
+        let (first, last) = (local(first), local(value(operands.next()?)));
+        let is_stride = |operand: Option<&str>| operand.is_some_and(|name| strides.contains(name));
+        let something = match (is_stride(first), is_stride(last)) {
+            (_, true) => first?,
+            (true, false) => last?,
+            (false, false) => return None,
+        };
+        Some((instruction.result()?, (ty, something)))
     };
-    values.iter().filter_map(sum).collect()
+    function
+        .instructions()
+        .filter(|instruction| instruction.opcode() == Opcode::Add)
+        .filter_map(sum)
+        .collect()
 }
 
 /// Whether `next` is `variable` and one or more strides: more in a loop that LLVM has unrolled.
@@ -136,25 +180,13 @@ fn steps(next: &str, variable: &str, sums: &HashMap<&str, (&str, &str)>) -> bool
     false
 }
 
-/// The values that a phi takes: `%1` and `0` of `phi i64 [ %1, %bb ], [ 0, %start ]`.
-fn incoming(operation: &str) -> impl Iterator<Item = &str> {
-    let values = operation.strip_prefix("phi ").unwrap_or_default();
-    values
-        .split("[ ")
-        .skip(1)
-        .filter_map(|pair| Some(pair.split_once(',')?.0))
-}
-
-/// The operands of a conversion, multiplication or shift.
-fn operands(operation: &str) -> impl Iterator<Item = &str> {
-    operation
-        .split([' ', ','])
-        .filter(|word| word.starts_with('%'))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::hide;
+    use crate::ir::testing::rewritten;
+
+    fn hide(ir: &str) -> String {
+        rewritten(ir, super::hide)
+    }
 
     const LOOP: &str = "\
 define ptx_kernel void @k(i64 %0) {
@@ -170,6 +202,9 @@ define ptx_kernel void @k(i64 %0) {
   %down = add i64 %row, 1
   %6 = icmp ult i64 %next, %0
   br i1 %6, label %3, label %7
+
+7:
+  ret void
 }
 ";
 

@@ -1,9 +1,13 @@
 //! Replaces functions of the crate `libm` by libdevice's.
 //!
-//! no_std crates take their mathematical functions from `libm`, whose code is made for CPUs. Each of its functions that libdevice
-//! has too keeps its name and gets one call for a body.
+//! no_std crates take their mathematical functions from `libm`, whose code is made for CPUs. Each
+//! of its functions that libdevice has too keeps its name and gets one call for a body.
 
-use super::symbol::{demangle, symbols};
+use std::collections::BTreeMap;
+
+use super::module::{Head, Item, Module, unexpected, value};
+use super::names::demangle;
+use crate::error::CudaBuilderError;
 
 /// libm's functions from numbers to a number that libdevice has under the same name.
 const FUNCTIONS: [&str; 68] = [
@@ -78,94 +82,61 @@ const FUNCTIONS: [&str; 68] = [
 ];
 
 /// Gives each of these functions that the module defines its new body.
-pub(crate) fn forward(ir: &str) -> String {
-    let mut forwarded = String::with_capacity(ir.len());
-    let mut declarations = Vec::new();
-    let mut lines = ir.lines();
-    while let Some(line) = lines.next() {
-        let Some(function) = Function::parse(line) else {
-            forwarded.push_str(line);
-            forwarded.push('\n');
+pub(crate) fn forward(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+    let mut used = BTreeMap::new();
+    for item in &mut module.items {
+        let Item::Function(function) = item else {
             continue;
         };
-        let Function {
-            header,
-            ty,
-            name,
-            parameters,
-        } = function;
-        let arguments: Vec<_> = parameters
-            .iter()
-            .map(|(ty, register)| format!("{ty} {register}"))
-            .collect();
-        let types: Vec<_> = parameters.iter().map(|(ty, _)| *ty).collect();
-        forwarded.push_str(&format!(
+        let Some(name) = replaced(&demangle(function.name())) else {
+            continue;
+        };
+        let (body, declaration) = forwarding(&function.head, name)?;
+        *item = Module::item(&body)?;
+        used.insert(format!("__nv_{name}"), declaration);
+    }
+    for (name, declaration) in used {
+        module.declare(&name, &declaration)?;
+    }
+    Ok(())
+}
+
+/// The function of libdevice that takes the place of one with this path.
+fn replaced(path: &str) -> Option<&'static str> {
+    let name = path.strip_prefix("libm::math::")?.rsplit("::").next()?;
+    let known = FUNCTIONS.into_iter().find(|&known| known == name)?;
+    (!path.contains("::generic::")).then_some(known)
+}
+
+/// The definition with its new body, and the declaration of what that calls.
+fn forwarding(head: &Head<'_>, name: &str) -> Result<(String, String), CudaBuilderError> {
+    let malformed = || unexpected("a function of `libm` of another form", head.text());
+    let ty = ["float", "double"]
+        .into_iter()
+        .find(|ty| head.before().ends_with(ty))
+        .ok_or_else(malformed)?;
+    let parameters = head.parameters().map(|parameter| {
+        let ty = parameter.split(' ').next()?;
+        Some((ty, format!("{ty} {}", value(parameter))))
+    });
+    let parameters: Vec<_> = parameters.collect::<Option<_>>().ok_or_else(malformed)?;
+    let (types, arguments): (Vec<_>, Vec<_>) = parameters.into_iter().unzip();
+    // Without debug information: the new body has no positions.
+    let header = head.text().trim_end_matches('{').trim_end();
+    let header = header.split(" !dbg ").next().unwrap_or(header);
+    Ok((
+        format!(
             "{header} {{\n  %value = call {ty} @__nv_{name}({})\n  ret {ty} %value\n}}\n",
             arguments.join(", ")
-        ));
-        declarations.push(format!("declare {ty} @__nv_{name}({})\n", types.join(", ")));
-        lines.by_ref().find(|line| *line == "}");
-    }
-    declarations.sort();
-    declarations.dedup();
-    for declaration in declarations {
-        // With the parenthesis: `cosh` begins with `cos`.
-        let symbol = declaration.find('@').zip(declaration.find('('));
-        let symbol = symbol.map_or(&*declaration, |(at, end)| &declaration[at..=end]);
-        if !ir
-            .lines()
-            .any(|line| line.starts_with("declare ") && line.contains(symbol))
-        {
-            forwarded.push_str(&declaration);
-        }
-    }
-    forwarded
-}
-
-/// A definition to replace.
-struct Function<'a> {
-    /// The line up to the brace, without debug information: the new body has no positions.
-    header: &'a str,
-    ty: &'static str,
-    name: String,
-    /// Type and register of each.
-    parameters: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Function<'a> {
-    fn parse(line: &'a str) -> Option<Self> {
-        let symbol = symbols(line.strip_prefix("define ").map(|_| line)?).next()?;
-        let path = demangle(symbol.name);
-        let name = path.strip_prefix("libm::math::")?.rsplit("::").next()?;
-        if path.contains("::generic::") || !FUNCTIONS.contains(&name) {
-            return None;
-        }
-        let before = line[..symbol.span.start].trim_end();
-        let ty = ["float", "double"]
-            .into_iter()
-            .find(|ty| before.ends_with(ty))?;
-        let (parameters, _) = line[symbol.span.end..].strip_prefix('(')?.split_once(')')?;
-        let parameters = parameters
-            .split(", ")
-            .map(|parameter| Some((parameter.split(' ').next()?, parameter.rsplit(' ').next()?)))
-            .collect::<Option<Vec<_>>>()?;
-        let header = line
-            .split(" !dbg ")
-            .next()?
-            .trim_end_matches('{')
-            .trim_end();
-        Some(Function {
-            header,
-            ty,
-            name: name.to_owned(),
-            parameters,
-        })
-    }
+        ),
+        format!("declare {ty} @__nv_{name}({})\n", types.join(", ")),
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::forward;
+    use crate::ir::testing::rewritten;
 
     #[test]
     fn a_body_becomes_a_call_and_other_functions_stay() {
@@ -175,18 +146,12 @@ mod tests {
                         %value = call float @__nv_powf(float %x, float %y)\n  ret float %value\n}\n\
                         define float @_ZN4mine4math4sinf4sinf17h0123456789abcdefE(float %x) {\n  ret float %x\n}\n\
                         declare float @__nv_powf(float, float)\n";
-        assert_eq!(forward(ir), expected);
+        assert_eq!(rewritten(ir, forward), expected);
         // Twice the same is declared once, also when it was declared before.
-        assert_eq!(
-            forward(&format!("{ir}declare float @__nv_powf(float, float)\n"))
-                .matches("declare")
-                .count(),
-            1
-        );
+        let declared = format!("{ir}declare float @__nv_powf(float, float)\n");
+        assert_eq!(rewritten(&declared, forward).matches("declare").count(), 1);
         // A longer name that begins with it is another function.
-        assert!(
-            forward(&format!("{ir}declare float @__nv_powfast(float, float)\n"))
-                .contains("declare float @__nv_powf(float, float)")
-        );
+        let longer = format!("{ir}declare float @__nv_powfast(float, float)\n");
+        assert!(rewritten(&longer, forward).contains("declare float @__nv_powf(float, float)"));
     }
 }

@@ -1,25 +1,32 @@
 //! Names of the standard library's source files.
 //!
-//! With rustup's toolchain cargo compiles `core` and `alloc` from within their own folders, and rustc then notes their files as `src/ptr/mod.rs`, with
-//! the folder beside it. PTX's comments show the name alone, and who reads them takes it for a file of the user's crate. Here it becomes
-//! `library/core/src/ptr/mod.rs`; the whole path stays the same. Debian's toolchain notes whole paths.
+//! With rustup's toolchain cargo compiles `core` and `alloc` from within their own folders, and
+//! rustc then notes their files as `src/ptr/mod.rs`, with the folder beside it. PTX's comments show
+//! the name alone, and who reads them takes it for a file of the user's crate. Here it becomes
+//! `library/core/src/ptr/mod.rs`; the whole path stays the same. Debian's toolchain notes whole
+//! paths.
+
+use super::module::{Item, Module};
+use crate::error::CudaBuilderError;
 
 /// The crates of the library that kernels are made of.
 const CRATES: [&str; 3] = ["core", "alloc", "compiler-builtins"];
 
 /// Moves the library's folder from the directory of a file to its name.
-pub(crate) fn name(ir: &str) -> String {
-    let mut named = String::with_capacity(ir.len());
-    for line in ir.lines() {
-        named.push_str(&of_library(line).unwrap_or_else(|| line.to_owned()));
-        named.push('\n');
+pub(crate) fn name(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+    for item in &mut module.items {
+        if let Item::Metadata(node) = item
+            && let Some(named) = of_library(node.node())
+        {
+            node.replace(&named);
+        }
     }
-    named
+    Ok(())
 }
 
-/// The line for a file of the library with the longer name. `None` for any other line.
-fn of_library(line: &str) -> Option<String> {
-    let (start, rest) = line.split_once("!DIFile(filename: \"")?;
+/// The node for a file of the library with the longer name. `None` for any other node.
+fn of_library(node: &str) -> Option<String> {
+    let rest = node.strip_prefix("!DIFile(filename: \"")?;
     let (file, rest) = rest.split_once("\", directory: \"")?;
     let (directory, rest) = rest.split_once('"')?;
     let (source, folder) = directory.rsplit_once("/library/")?;
@@ -28,15 +35,14 @@ fn of_library(line: &str) -> Option<String> {
         .next()
         .is_some_and(|name| CRATES.contains(&name));
     (of_library && !file.starts_with('/')).then(|| {
-        format!(
-            "{start}!DIFile(filename: \"library/{folder}/{file}\", directory: \"{source}\"{rest}"
-        )
+        format!("!DIFile(filename: \"library/{folder}/{file}\", directory: \"{source}\"{rest}")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::name;
+    use crate::ir::testing::rewritten;
 
     #[track_caller]
     fn check(file: &str, directory: &str, expected: Option<(&str, &str)>) {
@@ -46,7 +52,7 @@ mod tests {
             )
         };
         let given = line((file, directory));
-        assert_eq!(name(&given), expected.map_or(given, line));
+        assert_eq!(rewritten(&given, name), expected.map_or(given, line));
     }
 
     #[test]
@@ -73,6 +79,5 @@ mod tests {
         check("kernels/src/lib.rs", "/home/me/project", None);
         check("library/core/src/lib.rs", "/usr/src/rustc-1.96.0", None);
         check("/rust/library/core/src/lib.rs", "/rust/library/core", None);
-        assert_eq!(name("ret void, !dbg !7\n"), "ret void, !dbg !7\n");
     }
 }

@@ -1,47 +1,54 @@
 //! Functions and statics that stay in the PTX although no kernel uses them.
 
-use super::symbol::symbols;
+use super::module::Module;
+use crate::error::CudaBuilderError;
 
-/// The section that `#[externally_visible]` writes, as LLVM prints it.
-const MARK: &str = " section \"cuda_std.externally_visible\"";
+/// The section that `#[externally_visible]` writes.
+const MARK: &str = "cuda_std.externally_visible";
 
 /// The names of the marked definitions.
-pub(crate) fn names(ir: &str) -> impl Iterator<Item = &str> {
-    ir.lines()
-        .filter(|line| is_marked(line))
-        .filter_map(|line| symbols(line).next().map(|symbol| symbol.name))
+pub(crate) fn names<'m>(module: &'m Module<'_>) -> impl Iterator<Item = &'m str> {
+    let globals = module
+        .globals()
+        .filter(|global| global.section() == Some(MARK));
+    let functions = (module.functions()).filter(|function| function.head.section() == Some(MARK));
+    globals
+        .map(|global| global.name())
+        .chain(functions.map(|function| function.name()))
 }
 
 /// Takes the sections off again: PTX has none.
-pub(crate) fn unmark(ir: &str) -> String {
-    let mut unmarked = String::with_capacity(ir.len());
-    for line in ir.lines() {
-        if is_marked(line) {
-            unmarked.push_str(&line.replace(&format!(",{MARK}"), "").replace(MARK, ""));
-        } else {
-            unmarked.push_str(line);
+pub(crate) fn unmark(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+    for global in module.globals_mut() {
+        if global.section() == Some(MARK) {
+            let without = (global.text()).replacen(&format!(", section \"{MARK}\""), "", 1);
+            global.replace(&without)?;
         }
-        unmarked.push('\n');
     }
-    unmarked
-}
-
-fn is_marked(line: &str) -> bool {
-    (line.starts_with("define ") || line.starts_with('@')) && line.contains(MARK)
+    for function in module.functions_mut() {
+        if function.head.section() == Some(MARK) {
+            function.head.remove_section()?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::{names, unmark};
+    use crate::ir::module::Module;
+    use crate::ir::testing::rewritten;
 
     #[test]
     fn marked_functions_and_statics_are_named_and_lose_the_mark() {
         let ir = "@COUNT = global i32 0, section \"cuda_std.externally_visible\", align 4\n@other = global i32 0, align 4\n\
-                  define i32 @help(i32 %0) unnamed_addr #0 section \"cuda_std.externally_visible\" !dbg !5 {\n";
-        assert_eq!(names(ir).collect::<Vec<_>>(), ["COUNT", "help"]);
+                  define i32 @help(i32 %0) unnamed_addr #0 section \"cuda_std.externally_visible\" !dbg !5 {\n  ret i32 0\n}\n";
+        let module = Module::parse(ir).unwrap();
+        assert_eq!(names(&module).collect::<Vec<_>>(), ["COUNT", "help"]);
         assert_eq!(
-            unmark(ir),
-            "@COUNT = global i32 0, align 4\n@other = global i32 0, align 4\ndefine i32 @help(i32 %0) unnamed_addr #0 !dbg !5 {\n"
+            rewritten(ir, unmark),
+            "@COUNT = global i32 0, align 4\n@other = global i32 0, align 4\n\
+             define i32 @help(i32 %0) unnamed_addr #0 !dbg !5 {\n  ret i32 0\n}\n"
         );
     }
 }

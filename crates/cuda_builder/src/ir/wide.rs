@@ -1,48 +1,45 @@
 //! Conversions between floats and 128-bit integers.
 //!
-//! PTX converts up to 64 bits, and LLVM's code generator stops at more ("unsupported library call"). Each conversion becomes a call of a
-//! function made of narrower ones, which is appended to the module: halves of 64 bits, put together exactly, so that the one rounding is
-//! the hardware's.
+//! PTX converts up to 64 bits, and LLVM's code generator stops at more ("unsupported library
+//! call"). Each conversion becomes a call of a function made of narrower ones, which is appended to
+//! the module: halves of 64 bits, put together exactly, so that the one rounding is the hardware's.
 
-/// Rewrites every conversion of scalars.
-pub(crate) fn lower(ir: &str) -> String {
-    let mut lowered = String::with_capacity(ir.len() + 128);
+use super::module::{Instruction, Module, Opcode, typed, unexpected, value};
+use crate::error::CudaBuilderError;
+
+/// Rewrites every conversion.
+pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut used = Vec::new();
-    for line in ir.lines() {
-        match Conversion::of(line) {
-            Some((_, "", _)) => continue, // a declaration of what is defined below
-            Some((conversion, result, operand)) => {
-                let Conversion { from, to, .. } = conversion;
-                let function = conversion.function();
-                lowered.push_str(&format!(
-                    "{result} = call {to} @{function}({from} {operand})"
-                ));
-                if let Some((_, position)) = line.split_once(", !dbg ") {
-                    lowered.push_str(&format!(", !dbg {position}"));
-                }
-                if !used.contains(&conversion) {
-                    used.push(conversion);
-                }
-            }
-            None => lowered.push_str(line),
+    for instruction in module.instructions_mut() {
+        let Some((conversion, operand)) = Conversion::of(instruction)? else {
+            continue;
+        };
+        let Conversion { from, to, .. } = conversion;
+        let text = format!(
+            "{}call {to} @{}({from} {operand}){}",
+            instruction.result_text(),
+            conversion.function(),
+            instruction.position_text()
+        );
+        instruction.replace(&text)?;
+        if !used.contains(&conversion) {
+            used.push(conversion);
         }
-        lowered.push('\n');
     }
-    let mut declared = ir.to_owned();
     for conversion in used {
         let function = conversion.definition();
         for (intrinsic, declaration) in INTRINSICS {
-            if function.contains(intrinsic) && !declared.contains(intrinsic) {
-                declared.push_str(intrinsic);
-                lowered.push_str(declaration);
+            if function.contains(intrinsic) {
+                module.declare(intrinsic, declaration)?;
             }
         }
-        lowered.push_str(&function);
+        module.append(&function)?;
     }
-    lowered
+    Ok(())
 }
 
-/// Integers are signed or not; what does not fit becomes the nearest integer, and NaN 0, as `as` has it.
+/// Integers are signed or not; what does not fit becomes the nearest integer, and NaN 0, as `as`
+/// has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Conversion {
     signed: bool,
@@ -51,51 +48,70 @@ struct Conversion {
 }
 
 const INTRINSICS: [(&str, &str); 2] = [
+    ("llvm.ctlz.i128", "declare i128 @llvm.ctlz.i128(i128, i1)\n"),
     (
-        "@llvm.ctlz.i128(",
-        "declare i128 @llvm.ctlz.i128(i128, i1)\n",
-    ),
-    (
-        "@llvm.fptoui.sat.i64.f64(",
+        "llvm.fptoui.sat.i64.f64",
         "declare i64 @llvm.fptoui.sat.i64.f64(double)\n",
     ),
 ];
 
 impl Conversion {
-    /// The conversion in a line, with the register of its result and its operand: `  %2 = uitofp i128 %1 to double, !dbg !7`, or
-    /// `  %2 = call i128 @llvm.fptosi.sat.i128.f32(float %1)`. A declaration of such a function has an empty result.
-    fn of(line: &str) -> Option<(Self, &str, &str)> {
-        let line = line.split(", !dbg ").next()?;
-        for (float, suffix) in [("float", "f32"), ("double", "f64")] {
-            for (signed, sign) in [(false, 'u'), (true, 's')] {
-                let conversion = |from, to| Self { signed, from, to };
-                if let Some((result, operation)) = line.split_once(&format!(" = {sign}itofp ")) {
-                    // A flag may stand before the type, a vector's bracket may not.
-                    let (before, operand) = operation.split_once("i128 ")?;
-                    let operand = operand.strip_suffix(&format!(" to {float}"));
-                    if let (true, Some(operand)) = (!before.contains('<'), operand) {
-                        return Some((conversion("i128", float), result, operand));
-                    }
-                }
-                if let Some((result, operation)) =
-                    line.split_once(&format!(" = fpto{sign}i {float} "))
-                    && let Some(operand) = operation.strip_suffix(" to i128")
-                {
-                    return Some((conversion(float, "i128"), result, operand));
-                }
-                let saturating = format!("@llvm.fpto{sign}i.sat.i128.{suffix}({float}");
-                if let Some((before, operand)) = line.split_once(&saturating) {
-                    if before.starts_with("declare ") {
-                        return Some((conversion(float, "i128"), "", ""));
-                    }
-                    let (result, _) = before.split_once(" = ")?;
-                    // `noundef` and other attributes stand before the operand.
-                    let operand = operand.split(')').next()?.rsplit(' ').next()?;
-                    return Some((conversion(float, "i128"), result, operand));
-                }
+    /// What an instruction converts, with its operand, if one of the two is an integer of 128 bits.
+    fn of(instruction: &Instruction<'_>) -> Result<Option<(Self, String)>, CudaBuilderError> {
+        let (signed, from, to, operand) = match instruction.opcode() {
+            opcode @ (Opcode::UIToFP | Opcode::SIToFP | Opcode::FPToUI | Opcode::FPToSI) => {
+                let operands = instruction.operands();
+                let Some((_, to)) = operands.rsplit_once(" to ") else {
+                    return Err(unexpected(
+                        "a conversion of another form",
+                        instruction.text(),
+                    ));
+                };
+                let (from, operand) = typed(operands);
+                let signed = matches!(opcode, Opcode::SIToFP | Opcode::FPToSI);
+                (signed, from, to, operand)
             }
+            Opcode::Call => {
+                let Some(call) = instruction.call()? else {
+                    return Ok(None);
+                };
+                let saturating = |sign| {
+                    let kinds = call.function()?.strip_prefix("llvm.fpto")?;
+                    kinds
+                        .strip_prefix(sign)?
+                        .strip_prefix("i.sat.")?
+                        .split_once('.')
+                };
+                let Some((signed, (to, from))) = saturating("u")
+                    .map(|types| (false, types))
+                    .or_else(|| Some((true, saturating("s")?)))
+                else {
+                    return Ok(None);
+                };
+                let from = match from {
+                    "f32" => "float",
+                    "f64" => "double",
+                    other => other,
+                };
+                let operand = call.arguments().next().map_or("", value);
+                (signed, from, to, operand)
+            }
+            _ => return Ok(None),
+        };
+        if !from.contains("i128") && !to.contains("i128") {
+            return Ok(None);
         }
-        None
+        let known = |ty: &str| {
+            ["i128", "float", "double"]
+                .into_iter()
+                .find(|&known| known == ty)
+        };
+        let (Some(from), Some(to)) = (known(from), known(to)) else {
+            let reason =
+                "a conversion of 128-bit integers from or to a type other than `f32` and `f64`";
+            return Err(unexpected(reason, instruction.text()));
+        };
+        Ok(Some((Self { signed, from, to }, operand.to_owned())))
     }
 
     fn function(self) -> String {
@@ -117,8 +133,8 @@ impl Conversion {
     }
 }
 
-/// The integer without its leading zeros has a high half that says all that rounding asks for, once its last bit tells whether
-/// anything follows. A power of two scales it back, which is exact.
+/// The integer without its leading zeros has a high half that says all that rounding asks for, once
+/// its last bit tells whether anything follows. A power of two scales it back, which is exact.
 fn to_float(float: &str, signed: bool) -> String {
     // How wide the float is, where its exponent begins, and the exponent of 2⁶⁴.
     let (bits, shift, exponent) = match float {
@@ -208,35 +224,47 @@ fn to_integer(float: &str, signed: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::lower;
+    use crate::ir::module::Module;
+    use crate::ir::testing::{check_body, function, rewritten};
 
     #[test]
     fn conversions_become_calls_of_functions_that_are_defined_once() {
-        let ir = "  %2 = uitofp i128 %1 to double, !dbg !7\n\
-                  \x20 %3 = uitofp nneg i128 %2 to double\n\
-                  \x20 %4 = sitofp i128 -5 to float\n\
-                  \x20 %5 = fptosi double %2 to i128\n\
-                  \x20 %6 = tail call noundef i128 @llvm.fptoui.sat.i128.f32(float noundef %4), !dbg !8\n\
-                  declare i128 @llvm.fptoui.sat.i128.f32(float) #2\n\
-                  declare i64 @llvm.fptoui.sat.i64.f64(double) #2\n";
-        let lowered = lower(ir);
-        let (calls, functions) = lowered.split_once("\ndefine ").unwrap();
-        assert_eq!(
-            calls,
+        let functions = check_body(
+            lower,
+            "  %2 = uitofp i128 %1 to double, !dbg !7\n\
+             \x20 %3 = uitofp nneg i128 %2 to double\n\
+             \x20 %4 = sitofp i128 -5 to float\n\
+             \x20 %5 = fptosi double %2 to i128\n\
+             \x20 %6 = tail call noundef i128 @llvm.fptoui.sat.i128.f32(float noundef %4), !dbg !8\n",
             "  %2 = call double @cuda_builder.u128.to.double(i128 %1), !dbg !7\n\
              \x20 %3 = call double @cuda_builder.u128.to.double(i128 %2)\n\
              \x20 %4 = call float @cuda_builder.i128.to.float(i128 -5)\n\
              \x20 %5 = call i128 @cuda_builder.double.to.i128(double %2)\n\
-             \x20 %6 = call i128 @cuda_builder.float.to.u128(float %4), !dbg !8\n\
-             declare i64 @llvm.fptoui.sat.i64.f64(double) #2\n\
-             declare i128 @llvm.ctlz.i128(i128, i1)\n"
+             \x20 %6 = call i128 @cuda_builder.float.to.u128(float %4), !dbg !8\n",
         );
-        assert_eq!(functions.matches("define internal").count(), 3);
-        assert_eq!(functions.matches("declare").count(), 0);
+        assert_eq!(functions.matches("define internal").count(), 4);
+        assert_eq!(functions.matches("declare").count(), 2);
     }
 
     #[test]
-    fn narrower_integers_are_left_alone() {
-        let ir = "  %2 = uitofp i64 %1 to double\n  %3 = fptoui float %2 to i32\n";
-        assert_eq!(lower(ir), ir);
+    fn a_declared_intrinsic_stays_declared_once() {
+        let ir = function("  %2 = uitofp i128 %1 to double\n")
+            + "declare i128 @llvm.ctlz.i128(i128, i1) #2\n";
+        assert_eq!(rewritten(&ir, lower).matches("declare").count(), 1);
+    }
+
+    #[test]
+    fn narrower_integers_are_left_alone_and_other_types_refused() {
+        let body = "  %2 = uitofp i64 %1 to double\n  %3 = fptoui float %2 to i32\n";
+        check_body(lower, body, body);
+        for line in [
+            "%2 = uitofp i128 %1 to half",
+            "%2 = uitofp <2 x i128> %1 to <2 x double>",
+            "%2 = call i128 @llvm.fptosi.sat.i128.f16(half %1)",
+        ] {
+            let ir = function(&format!("  {line}\n"));
+            let error = lower(&mut Module::parse(&ir).unwrap()).unwrap_err();
+            assert!(error.to_string().contains(line), "{error}");
+        }
     }
 }

@@ -5,7 +5,9 @@ mod embedding;
 mod foreign;
 mod options;
 mod packages;
+mod panics;
 mod registry;
+mod uniformity;
 
 use std::fs;
 

@@ -84,12 +84,12 @@ fn options_reach_the_code() {
             "#[kernel] pub unsafe fn add(x: *mut u32, y: u32) { unsafe { *x = *x + y } }",
         ),
     );
-    assert!(!build(CudaBuilder::new(&checked)).contains("__assertfail"));
+    assert!(!build(CudaBuilder::new(&checked)).contains("cuda_std_panic"));
     // With debug information as in `full_debug_information_is_dwarf_that_ptxas_takes`: core is compiled once for both.
     let unoptimised = CudaBuilder::new(&checked)
         .release(false)
         .debug(DebugInfo::Full);
-    assert!(build(unoptimised).contains("__assertfail"));
+    assert!(build(unoptimised).contains("cuda_std_panic"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod observe;
+mod panic;
 mod printf;
 mod run;
 mod schedule;

@@ -1,0 +1,139 @@
+//! Metadata: kept as text, but for source positions.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::lexer::{Lexer, Token};
+use super::{Item, Module};
+
+/// `!7 = !DILocation(line: 3, column: 5, scope: !2)`.
+#[derive(Clone, Debug)]
+pub(crate) struct Metadata<'a> {
+    text: Cow<'a, str>,
+}
+
+impl<'a> Metadata<'a> {
+    pub(super) fn new(text: Cow<'a, str>) -> Self {
+        Metadata { text }
+    }
+
+    pub(super) fn source(&self) -> &str {
+        &self.text
+    }
+
+    /// The number or the name, and the node: `7` and `!DILocation(…)`.
+    fn parts(&self) -> Option<(&str, &str)> {
+        self.text.trim().strip_prefix('!')?.split_once(" = ")
+    }
+
+    /// The node without its number.
+    pub(crate) fn node(&self) -> &str {
+        self.parts().map_or("", |(_, node)| node)
+    }
+
+    /// Puts another node under the same number.
+    pub(crate) fn replace(&mut self, node: &str) {
+        if let Some((name, _)) = self.parts() {
+            self.text = Cow::Owned(format!("!{name} = {node}\n"));
+        }
+    }
+}
+
+/// The numbered nodes of a module.
+pub(crate) struct Nodes<'m> {
+    nodes: HashMap<&'m str, &'m str>,
+}
+
+/// A place in the source, in one of the functions that were inlined into each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame<'m> {
+    /// The function's mangled name, or its plain one.
+    pub(crate) function: &'m str,
+    /// The file as rustc noted it, and the folder that the name starts from.
+    pub(crate) file: &'m str,
+    pub(crate) folder: &'m str,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl<'m> Nodes<'m> {
+    pub(crate) fn of(module: &'m Module<'_>) -> Self {
+        let nodes = module.items.iter().filter_map(|item| match item {
+            Item::Metadata(node) => node.parts(),
+            _ => None,
+        });
+        Nodes {
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// Where an instruction comes from, by the node of its
+    /// [position](super::Instruction::position): the function that holds the line first, then the
+    /// call that it was inlined at, and so on outwards.
+    pub(crate) fn frames(&self, position: &str) -> Vec<Frame<'m>> {
+        let mut frames = Vec::new();
+        let mut position = self.nodes.get(position).copied();
+        // A chain that leads back to itself would never end.
+        while let Some(node) = position.filter(|_| frames.len() < self.nodes.len()) {
+            let Some(frame) = self.frame(node) else { break };
+            frames.push(frame);
+            position = self.follow(node, "inlinedAt");
+        }
+        frames
+    }
+
+    fn frame(&self, position: &'m str) -> Option<Frame<'m>> {
+        let mut scope = self.follow(position, "scope")?;
+        let file = self.follow(scope, "file")?;
+        for _ in 0..self.nodes.len() {
+            if scope.contains("!DISubprogram(") {
+                break;
+            }
+            scope = self.follow(scope, "scope")?;
+        }
+        Some(Frame {
+            function: text(scope, "linkageName").or_else(|| text(scope, "name"))?,
+            file: text(file, "filename")?,
+            folder: text(file, "directory")?,
+            line: number(position, "line")?,
+            column: number(position, "column").unwrap_or(0),
+        })
+    }
+
+    /// The node that a field names.
+    fn follow(&self, node: &'m str, name: &str) -> Option<&'m str> {
+        match field(node, name)? {
+            Token::Metadata(number) => self.nodes.get(number).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// The value of `name: value` in a node.
+fn field<'m>(node: &'m str, name: &str) -> Option<Token<'m>> {
+    let mut tokens = Lexer::new(node);
+    loop {
+        let spanned = tokens.next()?;
+        if spanned.depth == 1 && spanned.token == Token::Word(name) {
+            let mut value = tokens.clone();
+            if value.next()?.token == Token::Mark(b':') {
+                return Some(value.next()?.token);
+            }
+        }
+    }
+}
+
+/// A field that is text.
+pub(crate) fn text<'m>(node: &'m str, name: &str) -> Option<&'m str> {
+    match field(node, name)? {
+        Token::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn number(node: &str, name: &str) -> Option<u32> {
+    match field(node, name)? {
+        Token::Word(number) => number.parse().ok(),
+        _ => None,
+    }
+}

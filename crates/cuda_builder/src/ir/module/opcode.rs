@@ -1,0 +1,59 @@
+//! The instructions that a module may hold.
+
+/// Makes the enumeration and the table of its words.
+macro_rules! opcodes {
+    ($($opcode:ident $word:literal,)*) => {
+        /// What an instruction does. All of LLVM's but those of exceptions and of variable
+        /// arguments, which no kernel has.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Opcode {
+            $($opcode,)*
+            /// Not an instruction: `#dbg_value(…)` and its kin, which tell a debugger about values.
+            DebugRecord,
+        }
+
+        impl Opcode {
+            /// The opcode that LLVM prints as this word.
+            pub(crate) fn of(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$opcode),)*
+                    _ => None,
+                }
+            }
+
+            /// The word that LLVM prints.
+            pub(crate) fn word(self) -> &'static str {
+                match self {
+                    $(Self::$opcode => $word,)*
+                    Self::DebugRecord => "a debug record",
+                }
+            }
+        }
+    };
+}
+
+opcodes! {
+    Ret "ret", Br "br", Switch "switch", IndirectBr "indirectbr", Unreachable "unreachable",
+    FNeg "fneg",
+    Add "add", FAdd "fadd", Sub "sub", FSub "fsub", Mul "mul", FMul "fmul",
+    UDiv "udiv", SDiv "sdiv", FDiv "fdiv", URem "urem", SRem "srem", FRem "frem",
+    Shl "shl", LShr "lshr", AShr "ashr", And "and", Or "or", Xor "xor",
+    ExtractElement "extractelement", InsertElement "insertelement", ShuffleVector "shufflevector",
+    ExtractValue "extractvalue", InsertValue "insertvalue",
+    Alloca "alloca", Load "load", Store "store", Fence "fence", CmpXchg "cmpxchg", AtomicRmw "atomicrmw",
+    GetElementPtr "getelementptr",
+    Trunc "trunc", ZExt "zext", SExt "sext", FPTrunc "fptrunc", FPExt "fpext", FPToUI "fptoui", FPToSI "fptosi",
+    UIToFP "uitofp", SIToFP "sitofp", PtrToInt "ptrtoint", PtrToAddr "ptrtoaddr", IntToPtr "inttoptr",
+    BitCast "bitcast", AddrSpaceCast "addrspacecast",
+    ICmp "icmp", FCmp "fcmp", Phi "phi", Select "select", Freeze "freeze", Call "call",
+}
+
+impl Opcode {
+    /// Whether it ends a block.
+    pub(crate) fn is_terminator(self) -> bool {
+        matches!(
+            self,
+            Self::Ret | Self::Br | Self::Switch | Self::IndirectBr | Self::Unreachable
+        )
+    }
+}

@@ -1,0 +1,35 @@
+//! What the tests of passes have in common.
+
+use super::module::Module;
+use crate::error::CudaBuilderError;
+
+/// The module's text after a pass.
+#[track_caller]
+pub(crate) fn rewritten(
+    ir: &str,
+    pass: impl FnOnce(&mut Module<'_>) -> Result<(), CudaBuilderError>,
+) -> String {
+    let mut module = Module::parse(ir).unwrap();
+    pass(&mut module).unwrap();
+    module.to_string()
+}
+
+/// A function of these instructions, which ends.
+pub(crate) fn function(body: &str) -> String {
+    format!("define void @test(ptr %p) {{\n{body}  ret void\n}}\n")
+}
+
+/// Asserts that a pass turns a function of these instructions into one of those, and returns what
+/// it appended to the module.
+#[track_caller]
+pub(crate) fn check_body(
+    pass: impl FnOnce(&mut Module<'_>) -> Result<(), CudaBuilderError>,
+    body: &str,
+    expected: &str,
+) -> String {
+    let found = rewritten(&function(body), pass);
+    let expected = function(expected);
+    let appended = found.strip_prefix(&expected);
+    assert!(appended.is_some(), "{found}\nis not\n{expected}");
+    appended.unwrap_or_default().to_owned()
+}

@@ -1,0 +1,120 @@
+//! The copy of the module that is analysed: the kernels that wait and what they reach, with little in it but control flow.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use crate::error::CudaBuilderError;
+use crate::ir::module::{Function, Item, Module, Opcode, has};
+
+/// Makes a readable module of [the copy](text): functions become part of their callers and variables become values. Nothing here
+/// merges, moves, doubles or turns round any control flow; what is dropped decides nothing.
+pub(super) fn passes(kernels: &[&str]) -> String {
+    let kept: Vec<_> = kernels
+        .iter()
+        .map(|name| format!("preserve-gv={name}"))
+        .collect();
+    let kept = kept.join(";");
+    // Together what rustc wants inlined, then the rest from the leaves up: a caller is judged by what is left of its callees.
+    let readable = "function(sroa<preserve-cfg>,early-cse,sccp,adce)";
+    format!(
+        "internalize<{kept}>,globaldce,function(sroa<preserve-cfg>,early-cse),always-inline,cgscc(inline,{readable}),globaldce"
+    )
+}
+
+/// Keeps LLVM from what nobody reads here, and from checks of its own.
+pub(super) const SETTINGS: [&str; 4] = [
+    // A closure of a hundred lines too: what it captures by reference is a value of its caller only there.
+    "-inline-threshold=500",
+    "-disable-verify",
+    "-enable-noalias-to-md-conversion=false",
+    "-preserve-alignment-assumptions-during-inlining=false",
+];
+
+/// The copy of the symbols that are reached, as text.
+///
+/// - Every function that waits is inlined, whatever it says of that itself, but for recursive ones.
+/// - Functions that never return and wait for nobody are empty: who panics is gone.
+/// - Source positions stay on branches and calls only.
+pub(super) fn text(
+    module: &Module<'_>,
+    reached: &HashSet<&str>,
+    waiting: &HashSet<&str>,
+) -> Result<String, CudaBuilderError> {
+    let groups = module.groups();
+    let inlined = 1 + groups.keys().max().copied().unwrap_or(0);
+    let mut text = String::new();
+    for item in &module.items {
+        match item {
+            Item::Function(function) if reached.contains(function.name()) => {
+                let waits = waiting.contains(function.name());
+                let mut head = function.head.clone();
+                if waits && !function.is_kernel() {
+                    head.set_group(inlined)?;
+                }
+                let group = function.head.group().and_then(|group| groups.get(&group));
+                let is_end = !waits && group.is_some_and(|group| has(group.list(), "noreturn"));
+                text.push_str(head.text());
+                text.push('\n');
+                match is_end {
+                    true => text.push_str("  unreachable\n"),
+                    false => body(&mut text, function, waiting)?,
+                }
+                text.push_str("}\n");
+            }
+            Item::Function(_) => {}
+            Item::Global(global) if !reached.contains(global.name()) => {}
+            item => {
+                let _ = write!(text, "{item}");
+            }
+        }
+    }
+    let _ = writeln!(
+        text,
+        "attributes #{inlined} = {{ alwaysinline convergent nounwind }}"
+    );
+    Ok(text)
+}
+
+fn body(
+    text: &mut String,
+    function: &Function<'_>,
+    waiting: &HashSet<&str>,
+) -> Result<(), CudaBuilderError> {
+    for block in &function.blocks {
+        // A name of digits alone would be another one in quotes.
+        let is_number = block.label.bytes().all(|byte| byte.is_ascii_digit());
+        let quote = if is_number { "" } else { "\"" };
+        let _ = writeln!(text, "{quote}{}{quote}:", block.label);
+        for instruction in &block.instructions {
+            let operation = instruction.operation();
+            let (operation, keeps_position) = match (instruction.opcode(), instruction.call()?) {
+                (Opcode::DebugRecord, _) => continue,
+                (_, Some(call)) if call.function().is_some_and(is_left_out) => continue,
+                // rustc writes `noinline` on the calls too.
+                (_, Some(call)) if call.function().is_some_and(|name| waiting.contains(name)) => {
+                    let end = operation.len() - (instruction.operands().len() - call.attributes_at);
+                    (&operation[..end], true)
+                }
+                (opcode, call) => {
+                    let branches = matches!(opcode, Opcode::Br | Opcode::Switch);
+                    (operation, branches || call.is_some())
+                }
+            };
+            text.push_str("  ");
+            text.push_str(instruction.result_text());
+            text.push_str(operation);
+            if keeps_position {
+                text.push_str(&instruction.position_text());
+            }
+            text.push('\n');
+        }
+    }
+    Ok(())
+}
+
+/// Whether calls of an intrinsic decide nothing.
+fn is_left_out(intrinsic: &str) -> bool {
+    let left_out = ["lifetime.", "assume", "experimental.", "dbg."];
+    let name = intrinsic.strip_prefix("llvm.");
+    name.is_some_and(|name| left_out.iter().any(|left| name.starts_with(left)))
+}

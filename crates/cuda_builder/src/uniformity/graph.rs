@@ -1,0 +1,282 @@
+//! The control flow of one function, on plain indices: post-dominators, and what a branch decides.
+
+/// Blocks and the edges between them. Node 0 is the entry; the last node is the exit, which every block reaches.
+pub(super) struct Graph {
+    successors: Vec<Vec<usize>>,
+    predecessors: Vec<Vec<usize>>,
+    /// For each node but the exit the nearest node that every way to the exit passes.
+    post_dominators: Vec<usize>,
+}
+
+impl Graph {
+    /// The graph of blocks with these successors; a block without any leads to the exit. Blocks that the entry does not
+    /// reach take no part.
+    ///
+    /// A loop without an end gets an edge from its first block to the exit: post-dominators are then those of the threads
+    /// that would leave after whole rounds.
+    pub(super) fn new(mut successors: Vec<Vec<usize>>) -> Self {
+        let exit = successors.len();
+        for leaving in successors.iter_mut().filter(|next| next.is_empty()) {
+            leaving.push(exit);
+        }
+        successors.push(Vec::new());
+        let order = post_order(0, &successors);
+        let mut reached = vec![false; successors.len()];
+        order.iter().for_each(|&node| reached[node] = true);
+        for (node, next) in successors.iter_mut().enumerate() {
+            if !reached[node] {
+                next.clear();
+            }
+        }
+        while let Some(endless) = first_of_an_endless_loop(&order, &successors, exit) {
+            successors[endless].push(exit);
+        }
+        let predecessors = reversed(&successors);
+        let post_dominators = post_dominators(&successors, &predecessors, exit);
+        Graph {
+            successors,
+            predecessors,
+            post_dominators,
+        }
+    }
+
+    pub(super) fn exit(&self) -> usize {
+        self.successors.len() - 1
+    }
+
+    pub(super) fn predecessors(&self, node: usize) -> &[usize] {
+        &self.predecessors[node]
+    }
+
+    /// The blocks that the entry reaches, each before those after it but for loops.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let mut order = post_order(0, &self.successors);
+        order.reverse();
+        order.retain(|&node| node != self.exit());
+        order
+    }
+
+    /// Whether more than one way leads out of the block.
+    pub(super) fn branches(&self, node: usize) -> bool {
+        let next = &self.successors[node];
+        next.iter().any(|other| *other != next[0])
+    }
+
+    /// What the branch at the end of `block` decides.
+    pub(super) fn region(&self, block: usize) -> Region {
+        let join = self.post_dominators[block];
+        let mut inside = vec![false; self.successors.len()];
+        let mut waiting = self.successors[block].clone();
+        while let Some(node) = waiting.pop() {
+            if node != join && !inside[node] {
+                inside[node] = true;
+                waiting.extend(&self.successors[node]);
+            }
+        }
+        Region { join, inside }
+    }
+}
+
+/// The blocks from a branch to where its ways meet again.
+pub(super) struct Region {
+    /// Where every way from the branch leads: its immediate post-dominator.
+    pub(super) join: usize,
+    /// For each node whether a thread may pass it between the branch and the join.
+    pub(super) inside: Vec<bool>,
+}
+
+/// For each node whether one of `targets` is reached from it; they are themselves.
+pub(super) fn leading_to(
+    targets: impl Iterator<Item = usize>,
+    successors: &[Vec<usize>],
+) -> Vec<bool> {
+    let predecessors = reversed(successors);
+    let mut leads = vec![false; successors.len()];
+    let mut waiting: Vec<_> = targets.collect();
+    while let Some(node) = waiting.pop() {
+        if !std::mem::replace(&mut leads[node], true) {
+            waiting.extend(&predecessors[node]);
+        }
+    }
+    leads
+}
+
+/// The nodes that `from` reaches, those after a node before it.
+fn post_order(from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; edges.len()];
+    seen[from] = true;
+    let mut path = vec![(from, 0)];
+    while let Some((node, next)) = path.last_mut() {
+        let node = *node;
+        match edges[node].get(*next) {
+            Some(&child) => {
+                *next += 1;
+                if !seen[child] {
+                    seen[child] = true;
+                    path.push((child, 0));
+                }
+            }
+            None => {
+                order.push(node);
+                path.pop();
+            }
+        }
+    }
+    order
+}
+
+/// A block from which the exit is not reached, and which every block that it reaches leads back to.
+fn first_of_an_endless_loop(
+    order: &[usize],
+    successors: &[Vec<usize>],
+    exit: usize,
+) -> Option<usize> {
+    let predecessors = reversed(successors);
+    let leaves = leading_to([exit].into_iter(), successors);
+    let from_the_entry = || order.iter().rev();
+    let mut node = *from_the_entry().find(|&&node| !leaves[node])?;
+    loop {
+        let reached = post_order(node, successors);
+        let leading_back = post_order(node, &predecessors);
+        match reached.iter().find(|node| !leading_back.contains(node)) {
+            // The loop leads on to another one.
+            Some(&further) => node = further,
+            None => {
+                return from_the_entry()
+                    .find(|node| reached.contains(node))
+                    .copied();
+            }
+        }
+    }
+}
+
+fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut reversed = vec![Vec::new(); edges.len()];
+    for (node, next) in edges.iter().enumerate() {
+        for &child in next {
+            reversed[child].push(node);
+        }
+    }
+    reversed
+}
+
+/// Immediate post-dominators: dominators of the reversed graph, found by walking up the tree that is known so far until
+/// nothing changes. The exit and nodes that do not reach it are their own.
+fn post_dominators(
+    successors: &[Vec<usize>],
+    predecessors: &[Vec<usize>],
+    exit: usize,
+) -> Vec<usize> {
+    let mut order = post_order(exit, predecessors);
+    let mut rank = vec![0; successors.len()];
+    for (at, &node) in order.iter().enumerate() {
+        rank[node] = at;
+    }
+    order.reverse();
+    let mut nearest: Vec<Option<usize>> = vec![None; successors.len()];
+    nearest[exit] = Some(exit);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &node in order.iter().filter(|&&node| node != exit) {
+            let mut known = successors[node]
+                .iter()
+                .copied()
+                .filter(|&next| nearest[next].is_some());
+            let first = known.next();
+            let meeting = first.map(|first| known.fold(first, |a, b| meet(a, b, &nearest, &rank)));
+            if meeting != nearest[node] {
+                nearest[node] = meeting;
+                changed = true;
+            }
+        }
+    }
+    nearest
+        .into_iter()
+        .enumerate()
+        .map(|(node, nearest)| nearest.unwrap_or(node))
+        .collect()
+}
+
+/// The nearest node above both in the tree.
+fn meet(mut a: usize, mut b: usize, nearest: &[Option<usize>], rank: &[usize]) -> usize {
+    while a != b {
+        if rank[a] < rank[b] {
+            (a, b) = (b, a);
+        }
+        // The one that is further from the exit has the smaller rank; now that is `b`.
+        b = nearest[b].unwrap_or(a);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The join of the branch at the end of `block`, and the blocks between.
+    #[track_caller]
+    fn check(successors: &[&[usize]], block: usize, join: usize, between: &[usize]) {
+        let graph = Graph::new(successors.iter().map(|next| next.to_vec()).collect());
+        let region = graph.region(block);
+        let inside: Vec<_> = (0..=graph.exit())
+            .filter(|&node| region.inside[node])
+            .collect();
+        assert_eq!((region.join, &inside[..]), (join, between));
+    }
+
+    #[test]
+    fn a_branch_decides_its_arms() {
+        check(&[&[1, 2], &[3], &[3], &[]], 0, 3, &[1, 2]);
+        check(&[&[1, 2], &[2], &[]], 0, 2, &[1]);
+    }
+
+    #[test]
+    fn an_early_return_decides_all_after_it() {
+        check(&[&[1, 2], &[], &[3], &[]], 0, 4, &[1, 2, 3]);
+    }
+
+    #[test]
+    fn a_loops_end_decides_the_loop() {
+        // 1 is the head, which leaves to 3; 2 the body.
+        check(&[&[1], &[2, 3], &[1], &[]], 1, 3, &[1, 2]);
+    }
+
+    #[test]
+    fn a_branch_in_a_loop_meets_before_the_next_round() {
+        check(&[&[1], &[2, 5], &[3, 4], &[4], &[1], &[]], 2, 4, &[3]);
+    }
+
+    #[test]
+    fn a_second_round_of_the_outer_loop_lies_between() {
+        // 1 begins the outer loop, 2 the inner one; 3 goes on with either. All ways pass 2.
+        check(&[&[1], &[2], &[3, 4], &[1, 2], &[]], 3, 2, &[1]);
+    }
+
+    #[test]
+    fn an_endless_loop_may_end_at_its_first_block() {
+        check(&[&[1], &[2], &[3, 4], &[4], &[1]], 2, 4, &[3]);
+        // An endless loop for some threads decides all that the others do.
+        check(&[&[1, 2], &[1], &[3], &[]], 0, 4, &[1, 2, 3]);
+    }
+
+    #[test]
+    fn a_loop_that_leads_to_an_endless_one_ends_there() {
+        check(&[&[1], &[1, 2], &[3], &[4, 5], &[5], &[2]], 1, 2, &[1]);
+        check(&[&[1], &[1, 2], &[3], &[4, 5], &[5], &[2]], 3, 5, &[4]);
+    }
+
+    #[test]
+    fn blocks_that_nothing_reaches_take_no_part() {
+        check(&[&[1, 2], &[3], &[3], &[], &[1, 4]], 0, 3, &[1, 2]);
+    }
+
+    #[test]
+    fn equal_ways_are_no_branch() {
+        let graph = Graph::new(vec![vec![1, 1], vec![2, 3], vec![3], vec![]]);
+        assert!(!graph.branches(0) && graph.branches(1));
+        assert_eq!(graph.order(), [0, 1, 2, 3]);
+        assert_eq!(graph.predecessors(3), [1, 2]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The module around the functions: which of them wait, what declarations promise, what globals hold.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use super::analysis::Analysis;
+use super::body::{Action, Body};
+use super::level::{Level, Origin};
+use super::waits;
+use crate::error::CudaBuilderError;
+use crate::ir::module::{Callee, Function, Global, Head, Module, has};
+use crate::ir::waiting::leading_to;
+
+/// What the analysis of one function asks of the rest.
+pub(super) struct Program<'m> {
+    functions: HashMap<&'m str, &'m Function<'m>>,
+    convergent: HashSet<&'m str>,
+    pure: HashSet<&'m str>,
+    steady: HashSet<&'m str>,
+    waiting: HashSet<&'m str>,
+    /// What functions return for arguments that all threads have in common; `None` while that is being found out.
+    returned: RefCell<HashMap<&'m str, Option<Level>>>,
+}
+
+impl<'m> Program<'m> {
+    pub(super) fn of(module: &'m Module<'m>) -> Result<Self, CudaBuilderError> {
+        let is_steady = |global: &&Global<'_>| {
+            let spaces = ["addrspace(3)", "addrspace(4)"];
+            global.keyword() == "constant"
+                || spaces.iter().any(|space| global.linkage().contains(space))
+        };
+        let functions = module
+            .functions()
+            .map(|function| (function.name(), function));
+        Ok(Program {
+            functions: functions.collect(),
+            pure: declared(module, |list| list.contains("memory(none)")),
+            steady: module
+                .globals()
+                .filter(is_steady)
+                .map(|global| global.name())
+                .collect(),
+            waiting: waiting(module)?,
+            convergent: convergent(module),
+            returned: RefCell::default(),
+        })
+    }
+
+    /// Whether the module's function of this name leads to a wait.
+    pub(super) fn waits(&self, function: &str) -> bool {
+        self.waiting.contains(function)
+    }
+
+    pub(super) fn is_convergent(&self, declaration: &str) -> bool {
+        self.convergent.contains(declaration)
+    }
+
+    /// What the address of a global leads to.
+    pub(super) fn origin(&self, global: &str) -> Origin {
+        match self.steady.contains(global) {
+            true => Origin::Steady,
+            false => Origin::Unknown,
+        }
+    }
+
+    /// What an intrinsic that waits for nobody does.
+    pub(super) fn intrinsic<'a>(&self, name: &str) -> Action<'a> {
+        match name.strip_prefix("llvm.nvvm.read.ptx.sreg.") {
+            Some(register) => Action::Known(register_level(register)),
+            None if self.pure.contains(name) => Action::Pure,
+            None => Action::Known(Level::Divergent),
+        }
+    }
+
+    /// The level of what a function returns if all threads of the block call it with the same arguments.
+    pub(super) fn returned(&self, name: &'m str) -> Result<Level, CudaBuilderError> {
+        let Some(function) = self.functions.get(name) else {
+            return Ok(Level::Divergent);
+        };
+        if let Some(known) = self.returned.borrow().get(name) {
+            return Ok(known.unwrap_or(Level::Divergent));
+        }
+        self.returned.borrow_mut().insert(name, None);
+        let body = Body::of(function, self)?;
+        let level = Analysis::of(&body, self, false)?.returned();
+        self.returned.borrow_mut().insert(name, Some(level));
+        Ok(level)
+    }
+}
+
+/// Which threads read the same number from a special register.
+fn register_level(register: &str) -> Level {
+    // `cluster.ctaid` and its kin are the block's place in its cluster.
+    const OF_THE_BLOCK: [&str; 8] = [
+        "ctaid",
+        "ntid",
+        "nctaid",
+        "cluster",
+        "clusterid",
+        "nclusterid",
+        "gridid",
+        "warpsize",
+    ];
+    let kind = register.split('.').next().unwrap_or_default();
+    match OF_THE_BLOCK.contains(&kind) {
+        true => Level::Block,
+        false => Level::Divergent,
+    }
+}
+
+/// The functions from which a wait is reached through calls by name.
+pub(super) fn waiting<'m>(module: &'m Module<'_>) -> Result<HashSet<&'m str>, CudaBuilderError> {
+    let convergent = convergent(module);
+    leading_to(module, |call| match call.callee {
+        Callee::Direct(name) => waits::of_intrinsic(name, convergent.contains(name)).is_some(),
+        Callee::Assembly {
+            template,
+            constraints,
+        } => !waits::of_assembly(template, constraints).is_empty(),
+        Callee::Indirect(_) | Callee::Constant => false,
+    })
+}
+
+fn convergent<'m>(module: &'m Module<'m>) -> HashSet<&'m str> {
+    declared(module, |list| has(list, "convergent"))
+}
+
+/// The declared functions whose attributes pass a test.
+fn declared<'m>(module: &'m Module<'m>, test: fn(&str) -> bool) -> HashSet<&'m str> {
+    let groups = module.groups();
+    let passes = |head: &&Head<'_>| {
+        let group = head.group().and_then(|number| groups.get(&number));
+        test(head.attributes()) || group.is_some_and(|group| test(group.list()))
+    };
+    module
+        .declarations()
+        .filter(passes)
+        .map(Head::name)
+        .collect()
+}

@@ -1,0 +1,168 @@
+//! Barriers that threads may miss, as users write them.
+
+use std::collections::BTreeSet;
+
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+
+use crate::common::{assert_success, child_folder, in_child, member, repository, text};
+
+const SOURCE: &str = include_str!("divergence.rs");
+
+#[track_caller]
+fn reports(result: Result<impl Sized, CudaBuilderError>) -> Vec<String> {
+    match result.err() {
+        Some(CudaBuilderError::Divergence { reports }) => reports,
+        Some(error) => panic!("{error}"),
+        None => panic!("nothing is reported"),
+    }
+}
+
+/// The report that begins so.
+#[track_caller]
+fn report_of<'r>(reports: &'r [String], kernel: &str) -> &'r str {
+    let start = format!("kernel `{kernel}`: ");
+    let found = reports.iter().find(|report| report.starts_with(&start));
+    found.unwrap_or_else(|| panic!("nothing of {kernel}: {reports:#?}"))
+}
+
+/// `src/lib.rs:7:`, for the line with this mark.
+#[track_caller]
+fn place(mark: &str) -> String {
+    let mark = format!("// {mark}");
+    let line = SOURCE.lines().position(|line| line.ends_with(&mark));
+    format!("src/lib.rs:{}:", 1 + line.unwrap())
+}
+
+#[test]
+fn every_way_to_miss_a_barrier_is_reported_with_both_lines_and_no_other() {
+    let folder = member("missed", "", SOURCE);
+    let reports = reports(CudaBuilder::new(folder).deny_divergence(true).build());
+    let at_branches = [
+        "branch",
+        "early_return",
+        "rounds",
+        "through_calls",
+        "short_circuit",
+        "dropped",
+        "after_a_loop",
+        "own_element",
+        "half_a_warp",
+    ];
+    for kernel in at_branches {
+        let report = report_of(&reports, kernel);
+        let (wait, branch) = report.split_once(": the branch at ").unwrap();
+        let expected = place(&format!("{kernel}: wait"));
+        assert!(wait.contains(&expected), "{expected} {report}");
+        let expected = place(&format!("{kernel}: branch"));
+        assert!(branch.contains(&expected), "{expected} {report}");
+        assert!(
+            !report.contains("cuda_std") && !report.contains("library/core"),
+            "{report}"
+        );
+    }
+    // Outermost first.
+    let through = report_of(&reports, "through_calls");
+    let [outer, inner] =
+        ["through_calls: wait", "step: wait"].map(|mark| through.find(&place(mark)));
+    assert!(outer < inner && outer.is_some(), "{through}");
+    assert!(through.contains("in `missed::step` at "), "{through}");
+
+    let shuffle = report_of(&reports, "half_a_warp");
+    assert!(shuffle.contains("`shfl.sync.down.b32` at "), "{shuffle}");
+    let object = report_of(&reports, "trait_object");
+    assert!(
+        object.contains("`<missed::Waits as missed::Stage>::run` may be reached through a pointer"),
+        "{object}"
+    );
+    let recursive = report_of(&reports, "recursive");
+    assert!(
+        recursive.contains("`missed::countdown`, called at "),
+        "{recursive}"
+    );
+    assert!(recursive.contains(&place("recursive: wait")), "{recursive}");
+
+    let kernels: BTreeSet<_> = reports
+        .iter()
+        .filter_map(|report| report.split('`').nth(1))
+        .collect();
+    let expected = at_branches.into_iter().chain(["trait_object", "recursive"]);
+    assert_eq!(kernels, expected.collect(), "{reports:#?}");
+}
+
+#[test]
+fn in_unsafe_kernels_it_is_a_warning_that_every_build_shows() {
+    if let Some(folder) = child_folder() {
+        CudaBuilder::new(folder).build().unwrap();
+        return;
+    }
+    let folder = member("warned", "", SOURCE);
+    let build = || {
+        let test = "uniformity::in_unsafe_kernels_it_is_a_warning_that_every_build_shows";
+        assert_success(&in_child(test, &folder, &[]))
+    };
+    let first = build();
+    let warning =
+        "cargo::warning=kernel `early_return`: not all threads of the block reach the barrier at ";
+    assert_eq!(first.matches(warning).count(), 1, "{first}");
+    assert!(!first.contains("warning=kernel `whole_warps`"), "{first}");
+    assert!(
+        build().contains(warning),
+        "nothing was built, and nothing said"
+    );
+}
+
+/// What `#[kernel]` writes of a safe kernel, and of one that says why it may.
+const MARKED: &str = "
+    use cuda_std::prelude::*;
+    fn miss() { if thread::thread_idx_x() < 40 { thread::sync_threads() } }
+    #[unsafe(no_mangle)] #[unsafe(link_section = \"cuda_std.kernel.uniform=MARK\")]
+    pub extern \"ptx-kernel\" fn marked() { miss() }";
+
+#[test]
+fn a_safe_kernel_is_refused_and_one_that_says_why_is_not() {
+    let folder = member("safe", "", &MARKED.replace("MARK", "error"));
+    let refused = reports(CudaBuilder::new(folder).build());
+    assert!(
+        matches!(&refused[..], [report] if report.starts_with("kernel `marked`: ")),
+        "{refused:#?}"
+    );
+
+    let folder = member("allowed", "", &MARKED.replace("MARK", "allow"));
+    CudaBuilder::new(folder)
+        .deny_divergence(true)
+        .build()
+        .unwrap();
+}
+
+#[test]
+fn marks_leave_nothing_in_the_code() {
+    let source = "use cuda_std::prelude::*;
+        unsafe extern \"C\" { fn __cuda_std_warp_uniform(value: u32) -> u32; }
+        #[kernel] pub unsafe fn marked(out: *mut u32) {
+            unsafe { *out = __cuda_std_warp_uniform(thread::thread_idx_x()) + 1 };
+        }";
+    let ptx = text(
+        CudaBuilder::new(member("marks", "", source))
+            .build()
+            .unwrap(),
+    );
+    assert!(!ptx.contains("__cuda_std_warp_uniform"), "{ptx}");
+}
+
+#[test]
+fn of_the_broken_kernels_those_are_reported_that_miss_something() {
+    let broken = CudaBuilder::new(repository().join("broken_kernels"));
+    let reports = reports(broken.deny_divergence(true).build());
+    let kernels: Vec<_> = reports
+        .iter()
+        .filter_map(|report| report.split('`').nth(1))
+        .collect();
+    assert_eq!(
+        kernels,
+        [
+            "conv1d_early_return",
+            "sum_barrier_in_branch",
+            "sum_shuffle_wrong_mask"
+        ]
+    );
+}

@@ -1,0 +1,121 @@
+//! What a panic leaves in memory, and what it says.
+
+/// What a thread that panics leaves.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The line of [`file`](Self::file).
+    pub line: u32,
+    /// The block's index in the grid.
+    pub block: [u32; 3],
+    /// The thread's index in its block.
+    pub thread: [u32; 3],
+    /// What the message is made of.
+    pub kind: Kind,
+    /// The numbers of the message.
+    pub numbers: [u64; 2],
+    /// 0 until all other fields are written, then [`Report::WRITTEN`].
+    pub state: u32,
+    /// Whether a host waits for it: 0 or 1.
+    pub is_heard: u32,
+    /// The message of [`Kind::TEXT`].
+    pub text: Text<MESSAGE_BYTES>,
+    /// The Rust source file, as rustc names it.
+    pub file: Text<256>,
+}
+
+/// Longer messages are cut.
+pub const MESSAGE_BYTES: usize = 512;
+
+/// Which message a [`Report`] has. `a` and `b` are its [`numbers`](Report::numbers).
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind(u32);
+
+impl Kind {
+    /// [`Report::text`].
+    pub const TEXT: Self = Kind(0);
+    /// Index `a` into `b` elements.
+    pub const INDEX: Self = Kind(1);
+    /// A range of `b` elements that starts at `a`.
+    pub const RANGE_START: Self = Kind(2);
+    /// A range of `b` elements that ends at `a`.
+    pub const RANGE_END: Self = Kind(3);
+    /// A range from `a` to `b`, which is less.
+    pub const RANGE_ORDER: Self = Kind(4);
+    /// A copy to `a` elements from `b`.
+    pub const COPY: Self = Kind(5);
+}
+
+impl Report {
+    /// The [`state`](Self::state) of a report that is there.
+    pub const WRITTEN: u32 = 1;
+
+    /// Nothing reported yet, and nobody listens.
+    pub const EMPTY: Self = Report {
+        line: 0,
+        block: [0; 3],
+        thread: [0; 3],
+        kind: Kind::TEXT,
+        numbers: [0; 2],
+        state: 0,
+        is_heard: 0,
+        text: Text::EMPTY,
+        file: Text::EMPTY,
+    };
+
+    /// The report in a copy of the device's memory.
+    pub fn from_bytes(bytes: &[u8; size_of::<Self>()]) -> Self {
+        // SAFETY: as many bytes as a report has, and any are one.
+        unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() }
+    }
+
+    /// What core says on the host.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn message(&self) -> String {
+        let [a, b] = self.numbers;
+        match self.kind {
+            Kind::INDEX => format!("index out of bounds: the len is {b} but the index is {a}"),
+            Kind::RANGE_START => {
+                format!("range start index {a} out of range for slice of length {b}")
+            }
+            Kind::RANGE_END => format!("range end index {a} out of range for slice of length {b}"),
+            Kind::RANGE_ORDER => format!("slice index starts at {a} but ends at {b}"),
+            Kind::COPY => format!(
+                "copy_from_slice: source slice length ({b}) does not match destination slice length ({a})"
+            ),
+            _ => self.text.as_str().to_owned(),
+        }
+    }
+}
+
+/// A text of at most `N` bytes, zeros after it.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<const N: usize>(pub(super) [u8; N]);
+
+impl<const N: usize> Text<N> {
+    /// No text.
+    pub const EMPTY: Self = Text([0; N]);
+
+    /// The text, up to its last whole character.
+    pub fn as_str(&self) -> &str {
+        let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(N);
+        let bytes = self.0.get(..length).unwrap_or_default();
+        let whole = bytes.utf8_chunks().next();
+        whole.map_or("", |chunk| chunk.valid())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Text;
+
+    #[test]
+    fn a_text_ends_at_a_zero_or_with_its_last_whole_character() {
+        assert_eq!(Text(*b"1234\0\0\0\0").as_str(), "1234");
+        assert_eq!(Text(*b"123456ab").as_str(), "123456ab");
+        assert_eq!(Text(*b"12345\xC3\xB1\xC3").as_str(), "12345ñ");
+        assert_eq!(Text::<4>::EMPTY.as_str(), "");
+    }
+}
