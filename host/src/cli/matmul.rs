@@ -35,7 +35,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let (a, b) = operand::promote(operand::array(&arguments.a)?, operand::array(&arguments.b)?);
+    let (a, b) = operand::promote(
+        operand::matrix_file(&arguments.a)?,
+        operand::matrix_file(&arguments.b)?,
+    );
     let options = MatmulOptions {
         kernel: arguments.kernel,
         ..MatmulOptions::default()

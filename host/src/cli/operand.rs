@@ -9,7 +9,7 @@ use clap::Args;
 use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::failure::Failure;
-use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader};
+use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader, Stored};
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -136,16 +136,20 @@ fn same_dimension<T, U: Clone, D: Dimension>(
         result: result.shape().to_vec(),
         reference: reference.shape().to_vec(),
     };
-    // A single number may be kept as shape () or (1,).
-    if result.ndim() == 0 && reference.shape() == [1] {
-        return Ok(reference
-            .clone()
-            .into_shape_with_order(result.raw_dim())
-            .map_err(|_| mismatch())?);
+    // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps a row and a vector alike.
+    let telling = |shape: &[usize]| {
+        shape
+            .iter()
+            .copied()
+            .filter(|&len| len != 1)
+            .collect::<Vec<_>>()
+    };
+    if telling(result.shape()) != telling(reference.shape()) {
+        return Err(mismatch().into());
     }
+    let reference = reference.as_standard_layout().into_owned();
     Ok(reference
-        .clone()
-        .into_dimensionality::<D>()
+        .into_shape_with_order(result.raw_dim())
         .map_err(|_| mismatch())?)
 }
 
@@ -179,6 +183,22 @@ impl_holds!(f32: F32, f64: F64, i64: I64);
 pub(super) fn array(path: &Path) -> Result<Data, Failure> {
     match Reader::open(path)?.array()? {
         Some(data) => Ok(data),
+        None => Err(sound(path)),
+    }
+}
+
+/// A file of a matrix, read whole: also text of one row or one column.
+pub(super) fn matrix_file(path: &Path) -> Result<Data, Failure> {
+    match Reader::open(path)?.matrix()? {
+        Some(data) => Ok(data),
+        None => Err(sound(path)),
+    }
+}
+
+/// The type and the little-endian bytes of a file's elements.
+pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
+    match Reader::open(path)?.bytes()? {
+        Some(elements) => Ok(elements),
         None => Err(sound(path)),
     }
 }
@@ -285,7 +305,8 @@ pub(super) struct ArrayOutput {
 impl ArrayOutput {
     /// Takes the place before the computation.
     pub(super) fn prepare(path: &Path) -> Result<Self, Failure> {
-        let format = Format::of(path)?;
+        let place = OutputFile::prepare(path)?;
+        let format = Format::of_output(path, &place, Format::Npy)?;
         if format == Format::Wav {
             return Err(io::FileError::Unwritable {
                 path: path.to_owned(),
@@ -293,10 +314,12 @@ impl ArrayOutput {
             }
             .into());
         }
-        Ok(ArrayOutput {
-            place: OutputFile::prepare(path)?,
-            format,
-        })
+        Ok(Self::new(place, format))
+    }
+
+    /// In a format that holds arrays.
+    pub(super) fn new(place: OutputFile, format: Format) -> Self {
+        Self { place, format }
     }
 
     /// Begins an array of this shape.

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use blockwise_ops::compare::Comparison;
 use serde_json::{Map, Value, json};
 
+use crate::io;
+
 /// The outcome of a command that was carried out.
 pub(super) struct Report {
     text: String,
@@ -101,8 +103,13 @@ fn describe(name: &str, comparison: &Comparison) -> String {
     text
 }
 
-/// A line on standard output; false when it cannot be written. A reader that went away (`| head`) is no error.
+/// A line on standard output, on standard error where an output has that; false when it cannot be written. A reader that went away
+/// (`| head`) is no error.
 pub(super) fn line(text: &str) -> bool {
+    if io::standard_output_is_taken() {
+        note(text);
+        return true;
+    }
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             note(&format!("error: cannot write to standard output: {error}"));
