@@ -13,7 +13,7 @@ use super::conv_reference::{self, Check};
 use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
-use super::{Global, names};
+use super::{Global, names, progress};
 use crate::io::{
     ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
 };
@@ -101,6 +101,7 @@ fn convolve<T: Sample>(
     };
     let mut outputs = vec![Vec::new(); channels];
     let mut samples = Vec::new();
+    let bar = progress::bar("convolving", operands.long_len());
     while let Some(len) = convolvers
         .first()
         .map(Convolver::next_len)
@@ -123,7 +124,9 @@ fn convolve<T: Sample>(
             )?;
         }
         take(&outputs)?;
+        bar.inc(len as u64);
     }
+    bar.finish_and_clear();
     for (convolver, outputs) in convolvers.into_iter().zip(&mut outputs) {
         outputs.clear();
         convolver.finish(|chunk| {
@@ -230,12 +233,12 @@ fn recorded(
     }: Finished,
 ) -> Report {
     if clipped > 0 {
-        report::note(&format!(
+        report::notice(&format!(
             "warning: {clipped} samples were outside the format's range and are clipped"
         ));
     }
     if beyond_full_scale > 0 {
-        report::note(&format!(
+        report::notice(&format!(
             "warning: {beyond_full_scale} samples are beyond full scale (±1), which players clip"
         ));
     }

@@ -5,7 +5,7 @@ use blockwise_ops::oracle::Precision;
 
 use super::failure::Failure;
 use super::operand::other_shape;
-use crate::io::{Coding, Contents, Kind, Number, Reader, Sound};
+use crate::io::{Contents, Kind, Number, Reader, Sound};
 
 /// What a convolution computes with.
 pub(super) trait Sample: Precision + Number {}
@@ -30,12 +30,8 @@ impl Frames {
             Contents::Array(array) => (array.shape().to_vec(), None, array.kind()),
             Contents::Recording(recording) => {
                 let sound = recording.sound();
-                let kind = match sound.coding {
-                    Coding::Float { bytes: 4 } => Kind::F32,
-                    Coding::Float { .. } | Coding::Integer { .. } => Kind::F64,
-                };
                 let shape = vec![recording.frames(), usize::from(sound.channels)];
-                (shape, Some(sound), kind)
+                (shape, Some(sound), sound.coding.kind())
             }
         };
         let (frames, channels) = match shape[..] {

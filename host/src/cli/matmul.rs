@@ -12,7 +12,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Holds, Reference};
 use super::report::Report;
-use super::{Global, names};
+use super::{Global, names, progress};
 use crate::io::Data;
 
 #[derive(Args)]
@@ -85,7 +85,9 @@ where
     let reference = arguments.reference.read()?;
     let output = ArrayOutput::prepare(&arguments.output)?;
     let device = global.open()?;
+    let clock = progress::clock("multiplying");
     let c = product(&device, a.view(), b.view())?;
+    clock.finish_and_clear();
     let shape = c.shape().to_vec();
     let text = format!(
         "{}: {} x {} {}",

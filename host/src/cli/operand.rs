@@ -203,25 +203,31 @@ pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
     }
 }
 
-/// An array file to be read piece by piece, with its shape and the type of its elements.
+/// A file to be read piece by piece, with its shape and the type of its elements. A recording has a row for each frame; one channel is a
+/// vector.
 pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
     let reader = Reader::open(path)?;
-    match reader.contents() {
-        Contents::Array(array) => {
-            let (shape, kind) = (array.shape().to_vec(), array.kind());
-            Ok((reader, shape, kind))
+    let (shape, kind) = match reader.contents() {
+        Contents::Array(array) => (array.shape().to_vec(), array.kind()),
+        Contents::Recording(recording) => {
+            let sound = recording.sound();
+            let shape = match sound.channels {
+                1 => vec![recording.frames()],
+                channels => vec![recording.frames(), usize::from(channels)],
+            };
+            (shape, sound.coding.kind())
         }
-        Contents::Recording(_) => Err(sound(path)),
-    }
+    };
+    Ok((reader, shape, kind))
 }
 
-/// Only a convolution has a use for a sample rate.
+/// An output that is no sound has nothing to do with a sample rate.
 fn sound(path: &Path) -> Failure {
     Failure::new(format!(
         "{} is sound, and an array is wanted",
         path.display()
     ))
-    .hint("only `blockwise conv` takes .wav files")
+    .hint("`blockwise conv`, `sum`, `min` and `max` take .wav files")
 }
 
 /// How many elements are worked on at a time.

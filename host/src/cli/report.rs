@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use blockwise_ops::compare::Comparison;
 use serde_json::{Map, Value, json};
@@ -116,6 +117,25 @@ pub(super) fn line(text: &str) -> bool {
             false
         }
         _ => true,
+    }
+}
+
+/// Whether notices and progress are unwanted.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out notices and progress from here on.
+pub(super) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// A line on standard error that nobody needs to act upon.
+pub(super) fn notice(text: &str) {
+    if !is_quiet() {
+        note(text);
     }
 }
 

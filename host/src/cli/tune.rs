@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let output = output.transpose()?;
     let device = bench::gpu(global)?;
     let tuning = crate::bench::tune(&device, &arguments.choice.options(), |tuning| {
-        report::note(&tuning.latest());
+        report::notice(&tuning.latest());
         // What is wrong with the place is reported when all is done.
         if let (Some(place), Ok(text)) = (&output, text(tuning)) {
             let _ = place.write_so_far(text.as_bytes());
@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     })?;
     if let (Some(place), Some(path)) = (output, &arguments.output) {
         place.write(text(&tuning)?.as_bytes())?;
-        report::note(&format!("{} written", path.display()));
+        report::notice(&format!("{} written", path.display()));
     }
     let json = serde_json::to_value(&tuning).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Report::new(tuning.table(), json).passed(tuning.passed()))

@@ -11,3 +11,4 @@ mod new;
 mod outputs;
 mod profile;
 mod references;
+mod shell;

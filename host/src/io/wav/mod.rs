@@ -9,6 +9,8 @@
 mod read;
 mod write;
 
+use super::Kind;
+
 pub use read::RecordingReader;
 pub(super) use read::open;
 pub use write::{Finished, RecordingWriter};
@@ -28,6 +30,16 @@ pub enum Coding {
         /// Bytes of a sample.
         bytes: u16,
     },
+}
+
+impl Coding {
+    /// The type to compute with. Integers need float64, for products of theirs have up to 64 bits.
+    pub fn kind(self) -> Kind {
+        match self {
+            Coding::Float { bytes: 4 } => Kind::F32,
+            Coding::Float { .. } | Coding::Integer { .. } => Kind::F64,
+        }
+    }
 }
 
 /// The form of a recording.
