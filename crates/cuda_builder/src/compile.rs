@@ -12,8 +12,9 @@ use crate::error::{CudaBuilderError, io_error};
 use crate::obsolete::{self, Copies};
 use crate::output::lock;
 use crate::package::{Graph, Package};
+use crate::sysroot::Sysroot;
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, DebugInfo, NvvmArch};
+use crate::{CudaBuilder, DebugInfo};
 
 /// rustc's name of the target. It has no prebuilt standard library: core is built from source.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -25,7 +26,7 @@ pub(crate) struct Bitcode {
     /// The crate and its dependencies. Any of them may hold kernels.
     pub(crate) crates: Vec<PathBuf>,
     /// core, alloc and compiler_builtins: only what is used is linked.
-    pub(crate) standard_library: Vec<PathBuf>,
+    pub(crate) sysroot: Sysroot,
     /// Where outputs go.
     pub(crate) target_folder: PathBuf,
     /// Where fetched tools lie, for every build of the workspace.
@@ -50,7 +51,8 @@ impl Bitcode {
         let package = Package::find(builder, toolchain)?;
         let lock = Some(lock(&package.target_folder, &package.library)?);
         let graph = Graph::read(builder, toolchain, &package);
-        let mut command = cargo_rustc(builder, toolchain, &package, &graph);
+        let sysroot = Sysroot::find_or_build(builder, toolchain, &package)?;
+        let mut command = cargo_rustc(builder, toolchain, &package, &graph, &sysroot);
         let copies = Copies::of(&package.target_folder);
         if let Some(wrapper) = copies.make(toolchain, &graph.libraries)? {
             command.env("RUSTC_WRAPPER", wrapper);
@@ -63,57 +65,21 @@ impl Bitcode {
                 message: diagnostics,
             });
         }
-        let mut bitcode = Bitcode {
+        // cargo reports in the order in which crates were ready, which differs from run to run; the link order decides the
+        // order of functions in the PTX.
+        let mut crates: Vec<_> = archives(&messages).collect();
+        crates.sort();
+        Ok(Bitcode {
             name: package.library,
-            crates: Vec::new(),
-            standard_library: Vec::new(),
+            crates,
+            sysroot,
             target_folder: package.target_folder,
             tools_folder: package.tools_folder,
             crate_folder: package.folder,
             manifests: graph.manifests,
             host_only: graph.host_only,
             lock,
-        };
-        for message in messages
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        {
-            bitcode.take_artifact(&message);
-        }
-        // cargo reports in the order in which crates were ready, which differs from run to run; the link order decides the
-        // order of functions in the PTX.
-        bitcode.crates.sort();
-        bitcode.standard_library.sort();
-        Ok(bitcode)
-    }
-
-    /// Notes the archive of a `compiler-artifact` message, if it was built for the device.
-    fn take_artifact(&mut self, message: &Value) {
-        if message["reason"] != "compiler-artifact" {
-            return;
-        }
-        let is_std = message["manifest_path"].as_str().is_some_and(|path| {
-            Path::new(path)
-                .components()
-                .any(|part| part.as_os_str() == "rustlib" || part.as_os_str() == "rustc-src")
-                || path.contains("/library/")
-        });
-        let archives = message["filenames"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(PathBuf::from)
-            .filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "rlib")
-            })
-            .filter(|path| path.components().any(|part| part.as_os_str() == TARGET));
-        if is_std {
-            self.standard_library.extend(archives);
-        } else {
-            self.crates.extend(archives);
-        }
+        })
     }
 
     /// Prints a `rerun-if-changed` line for every manifest and source file of the crate and its local dependencies.
@@ -163,43 +129,52 @@ fn sources_of_rule(rule: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The call itself. Profile settings of the crate's workspace that would change the bitcode's form are overridden.
-fn cargo_rustc(
-    builder: &CudaBuilder,
-    toolchain: &Toolchain,
-    package: &Package,
-    graph: &Graph,
-) -> Command {
-    let (profile, optimise) = if builder.release {
+/// The archives that were built for the device, from cargo's messages.
+pub(crate) fn archives(messages: &str) -> impl Iterator<Item = PathBuf> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages
+        .filter(|message| message["reason"] == "compiler-artifact")
+        .flat_map(|message| match &message["filenames"] {
+            Value::Array(names) => names.clone(),
+            _ => Vec::new(),
+        })
+        .filter_map(|name| name.as_str().map(PathBuf::from))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "rlib")
+        })
+        .filter(|path| path.components().any(|part| part.as_os_str() == TARGET))
+}
+
+/// The name of cargo's profile in variables, and how it optimises.
+pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
+    if builder.release {
         ("RELEASE", "3")
     } else {
         ("DEV", "1")
-    };
-    let debug = if builder.debug == DebugInfo::Full {
+    }
+}
+
+/// What positions the bitcode holds.
+fn debug(builder: &CudaBuilder) -> &'static str {
+    if builder.debug == DebugInfo::Full {
         "2"
     } else {
         "line-directives-only"
-    };
+    }
+}
+
+/// `cargo rustc` for the device. Profile settings that would change the bitcode's form are overridden.
+pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[String]) -> Command {
+    let ((profile, optimise), debug) = (profile(builder), debug(builder));
     let mut command = toolchain.command();
     command
-        .current_dir(&package.folder)
-        .args([
-            "rustc",
-            "--lib",
-            "--crate-type",
-            "rlib",
-            "-Zbuild-std=core,alloc",
-            "--target",
-            TARGET,
-        ])
-        // The package of this folder; its name may also be one of its dependencies'.
-        .args(["--message-format=json-render-diagnostics", "--target-dir"])
-        .arg(&package.target_folder)
+        .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
+        .arg("--message-format=json-render-diagnostics")
         .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            rustflags(builder.arch, debug).join("\x1f"),
-        )
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability_value()))
         .env(format!("CARGO_PROFILE_{profile}_OPT_LEVEL"), optimise)
         .env(format!("CARGO_PROFILE_{profile}_DEBUG"), debug)
@@ -214,6 +189,25 @@ fn cargo_rustc(
     if std::io::stderr().is_terminal() {
         command.args(["--color", "always"]);
     }
+    command
+}
+
+/// The call that compiles the crate.
+fn cargo_rustc(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    package: &Package,
+    graph: &Graph,
+    sysroot: &Sysroot,
+) -> Command {
+    let mut flags = flags(builder);
+    flags.push(sysroot.flag());
+    let mut command = cargo(builder, toolchain, &flags);
+    command
+        // The package of this folder; its name may also be one of its dependencies'.
+        .current_dir(&package.folder)
+        .arg("--target-dir")
+        .arg(&package.target_folder);
     for links in &graph.embedding {
         let finished = format!("target.{TARGET}.{links}.blockwise=\"1\"");
         command.args(["--config", &finished]);
@@ -223,7 +217,8 @@ fn cargo_rustc(
 }
 
 /// rustc's flags for every crate of the build, core included.
-fn rustflags(arch: NvvmArch, debug: &str) -> Vec<String> {
+pub(crate) fn flags(builder: &CudaBuilder) -> Vec<String> {
+    let arch = builder.arch;
     let mut flags: Vec<_> = [
         // Address spaces must be lowered before any of LLVM's optimisations (see `ir`).
         "-Cno-prepopulate-passes",
@@ -249,7 +244,7 @@ fn rustflags(arch: NvvmArch, debug: &str) -> Vec<String> {
     ));
     flags.push(format!("-Ctarget-cpu={}", arch.target_cpu()));
     // Positions are always there: the barrier check compares them. They are stripped later if not wanted.
-    flags.push(format!("-Cdebuginfo={debug}"));
+    flags.push(format!("-Cdebuginfo={}", debug(builder)));
     let features = arch.all_target_features();
     flags.extend(
         features
@@ -260,7 +255,10 @@ fn rustflags(arch: NvvmArch, debug: &str) -> Vec<String> {
 }
 
 /// Runs cargo; shows its progress as it comes and keeps it for the error. Returns (success, stdout, stderr).
-fn run(command: &mut Command, cargo: &Path) -> Result<(bool, String, String), CudaBuilderError> {
+pub(crate) fn run(
+    command: &mut Command,
+    cargo: &Path,
+) -> Result<(bool, String, String), CudaBuilderError> {
     let start = |source| CudaBuilderError::Start {
         tool: cargo.to_owned(),
         source,
@@ -322,40 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn host_artifacts_are_no_bitcode_and_core_is_known() {
-        let mut bitcode = Bitcode {
-            name: "k".into(),
-            crates: vec![],
-            standard_library: vec![],
-            target_folder: "/t".into(),
-            tools_folder: "/t/tools".into(),
-            crate_folder: "/k".into(),
-            manifests: vec![],
-            host_only: vec![],
-            lock: None,
-        };
-        for (manifest, file) in [
-            (
-                "/usr/lib/rustlib/src/rust/library/core/Cargo.toml",
-                "/t/nvptx64-nvidia-cuda/release/deps/libcore-1.rlib",
-            ),
-            ("/k/Cargo.toml", "/t/nvptx64-nvidia-cuda/release/libk.rlib"),
-            ("/r/syn/Cargo.toml", "/t/release/deps/libsyn-1.rlib"),
-        ] {
-            let text = format!(
-                r#"{{"reason":"compiler-artifact","manifest_path":"{manifest}","filenames":["{file}"]}}"#
-            );
-            bitcode.take_artifact(&serde_json::from_str(&text).unwrap());
-        }
-        assert_eq!(
-            bitcode.crates,
-            [Path::new("/t/nvptx64-nvidia-cuda/release/libk.rlib")]
-        );
-        assert_eq!(
-            bitcode.standard_library,
-            [Path::new(
-                "/t/nvptx64-nvidia-cuda/release/deps/libcore-1.rlib"
-            )]
-        );
+    fn archives_of_the_host_are_no_bitcode() {
+        let messages = r#"
+            {"reason":"compiler-artifact","filenames":["/t/nvptx64-nvidia-cuda/release/libk.rlib"]}
+            {"reason":"compiler-artifact","filenames":["/t/release/deps/libsyn-1.rlib"]}
+            {"reason":"compiler-artifact","filenames":["/t/nvptx64-nvidia-cuda/release/libk.rmeta"]}
+            {"reason":"build-finished","success":true}
+            no message"#;
+        let expected = Path::new("/t/nvptx64-nvidia-cuda/release/libk.rlib");
+        assert_eq!(archives(messages).collect::<Vec<_>>(), [expected]);
     }
 }

@@ -176,8 +176,8 @@ fn link(
         .args(["--only-needed", "-S"])
         .arg(&crates)
         // Twice, for each archive adds only what those before it need: core calls compiler_builtins' `memcmp`, and that core's panics.
-        .args(&bitcode.standard_library)
-        .args(&bitcode.standard_library)
+        .args(&bitcode.sysroot.libraries)
+        .args(&bitcode.sysroot.libraries)
         .arg("-o")
         .arg(&linked))?;
     let text = read(&linked)?;

@@ -101,7 +101,9 @@ pub(crate) fn fingerprint(
     let tools = &bitcode.tools_folder;
     let libdevice = libdevice::find(tools).unwrap_or_else(|_| libdevice::WHEEL.place(tools));
     let _ = writeln!(text, "{}", libdevice.display());
-    for archive in bitcode.crates.iter().chain(&bitcode.standard_library) {
+    // The name of its folder stands for what is in it.
+    let _ = writeln!(text, "{}", bitcode.sysroot.flag());
+    for archive in &bitcode.crates {
         let bytes = fs::read(archive).map_err(io_error("read", archive))?;
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);

@@ -83,7 +83,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     };
     let mut told = 0;
     let mut so_far = |report: &Report| {
-        report::note(&report.lines_from(told));
+        report::notice(&report.lines_from(told));
         told = report.rows.len();
         // What is wrong with the folder is told when all is done.
         let _ = write(report);
@@ -98,7 +98,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     write(&report)?;
     if let Some(folder) = folder {
         let files = FILES.map(|name| folder.join(name).display().to_string());
-        report::note(&format!("{} written", files.join(", ")));
+        report::notice(&format!("{} written", files.join(", ")));
     }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))

@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 use ptx_emulator::report::{self, Sources, Style};
 use ptx_emulator::{CheckOptions, CheckReport, Severity};
 
-use super::Global;
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::Report;
+use super::{Global, progress};
 use crate::io::OutputFile;
 
 const EXIT_CODES: &str =
@@ -84,6 +84,7 @@ enum Least {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let on_gpu = "on a GPU NVIDIA's compute-sanitizer looks for some of the same";
     global.emulator_only("checks", on_gpu)?;
+    arguments.consistent(global)?;
     let (ptx, module) = arguments.launch.read(global)?;
     let kernel = arguments
         .launch
@@ -97,7 +98,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let config = arguments.launch.config();
     let options = arguments.options();
     let bytes = bound.bytes();
+    let clock = progress::clock(&format!("checking {}", kernel.name()));
     let check = emulator.check(&loaded, kernel.name(), config, &bytes, &options);
+    clock.finish_and_clear();
     let check = check.map_err(|error| Failure::new(error.to_string()))?;
     bound.save(&emulator)?;
 
@@ -106,6 +109,38 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
 }
 
 impl Arguments {
+    /// Refuses options of which one would be passed over.
+    fn consistent(&self, global: &Global) -> Result<(), Failure> {
+        if global.json && self.format == Format::Sarif {
+            return Err(
+                Failure::new("--json and --format sarif ask for two forms of one report")
+                    .hint("leave one of them out"),
+            );
+        }
+        let Some(file) = self.launch.file() else {
+            return Ok(());
+        };
+        if global.ptx.is_some() {
+            return Err(Failure::new(format!(
+                "--ptx names the kernels of the other commands, and {} is to be checked",
+                file.display()
+            ))
+            .hint("leave --ptx out, or the file"));
+        }
+        let same = |output: &PathBuf| match (output.canonicalize(), file.canonicalize()) {
+            (Ok(output), Ok(file)) => output == file,
+            _ => false,
+        };
+        if self.output.as_ref().is_some_and(same) {
+            return Err(Failure::new(format!(
+                "the report would take the place of {}",
+                file.display()
+            ))
+            .hint("name another file for it"));
+        }
+        Ok(())
+    }
+
     fn options(&self) -> CheckOptions {
         CheckOptions {
             race: self.tool.contains(&Tool::Race),

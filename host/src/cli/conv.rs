@@ -6,7 +6,6 @@ use blockwise::Device;
 use blockwise_ops::pipeline::Convolver;
 use blockwise_ops::{ConvKernel, ConvMode, ConvOptions};
 use clap::Args;
-use hound::WavSpec;
 use serde_json::json;
 
 use super::conv_operands::{Frames, Operands, Sample};
@@ -14,8 +13,10 @@ use super::conv_reference::{self, Check};
 use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
-use super::{Global, names};
-use crate::io::{self, ArrayWriter, Data, Format, Kind, OutputFile, Reader, RecordingWriter};
+use super::{Global, names, progress};
+use crate::io::{
+    ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
+};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -53,7 +54,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let taps = operand::array(&arguments.taps)?;
     match taps {
         // A recording is float64 whatever it is kept in.
-        Data::F32(taps) if signal.kind() == Kind::F32 && signal.spec().is_none() => {
+        Data::F32(taps) if signal.kind() == Kind::F32 && signal.sound().is_none() => {
             let taps = operand::vector(taps, &arguments.taps)?;
             convolve::<f32>(global, arguments, Operands::new(signal, taps.to_vec())?)
         }
@@ -70,7 +71,7 @@ fn convolve<T: Sample>(
     mut operands: Operands<T>,
 ) -> Result<Report, Failure> {
     let mut check = Check::prepare(&arguments.reference, &operands, arguments.mode)?;
-    let place = Place::prepare(&arguments.output, operands.spec())?;
+    let place = Place::prepare(&arguments.output, operands.sound())?;
     let device = global.open()?;
     let channels = operands.channels();
     let mut convolvers = Vec::new();
@@ -88,6 +89,7 @@ fn convolve<T: Sample>(
         return Err(Failure::new("a signal without channels"));
     };
     let shape = conv_reference::shape(first.output_len(), channels);
+    let recording = place.recording();
     let mut writer = place.create::<T>(&shape)?;
     let mut take = |outputs: &[Vec<T>]| {
         let samples = interleaved(outputs);
@@ -99,6 +101,7 @@ fn convolve<T: Sample>(
     };
     let mut outputs = vec![Vec::new(); channels];
     let mut samples = Vec::new();
+    let bar = progress::bar("convolving", operands.long_len());
     while let Some(len) = convolvers
         .first()
         .map(Convolver::next_len)
@@ -121,7 +124,9 @@ fn convolve<T: Sample>(
             )?;
         }
         take(&outputs)?;
+        bar.inc(len as u64);
     }
+    bar.finish_and_clear();
     for (convolver, outputs) in convolvers.into_iter().zip(&mut outputs) {
         outputs.clear();
         convolver.finish(|chunk| {
@@ -130,12 +135,10 @@ fn convolve<T: Sample>(
         })?;
     }
     take(&outputs)?;
-    writer.finish()?;
-    let report = match operands.spec() {
-        Some(spec) if Format::of(&arguments.output)? == Format::Wav => {
-            sound(&device, &arguments.output, &shape, spec)
-        }
-        _ => written(&device, &arguments.output, &shape, T::NAME),
+    let finished = writer.finish()?;
+    let report = match recording {
+        Some(sound) => recorded(&device, &arguments.output, &shape, sound, finished),
+        None => written(&device, &arguments.output, &shape, T::NAME),
     };
     Ok(match check {
         Some(check) => check.report(report),
@@ -154,26 +157,36 @@ fn interleaved<T: Sample>(channels: &[Vec<T>]) -> Vec<T> {
 /// Where the result goes, and as what.
 enum Place {
     Array(ArrayOutput),
-    Recording(OutputFile, WavSpec),
+    Recording(OutputFile, Sound),
 }
 
 impl Place {
     /// Takes the place before the computation.
-    fn prepare(path: &Path, spec: Option<WavSpec>) -> Result<Self, Failure> {
-        match spec {
-            Some(spec) if Format::of(path)? == Format::Wav => {
-                Ok(Self::Recording(OutputFile::prepare(path)?, spec))
-            }
-            _ => Ok(Self::Array(ArrayOutput::prepare(path)?)),
+    fn prepare(path: &Path, sound: Option<Sound>) -> Result<Self, Failure> {
+        let Some(sound) = sound else {
+            return Ok(Self::Array(ArrayOutput::prepare(path)?));
+        };
+        let place = OutputFile::prepare(path)?;
+        Ok(match Format::of_output(path, &place, Format::Wav)? {
+            Format::Wav => Self::Recording(place, sound),
+            format => Self::Array(ArrayOutput::new(place, format)),
+        })
+    }
+
+    /// The form of the recording, if it is one.
+    fn recording(&self) -> Option<Sound> {
+        match self {
+            Self::Array(_) => None,
+            Self::Recording(_, sound) => Some(*sound),
         }
     }
 
     fn create<T: Sample>(self, shape: &[usize]) -> Result<Writer, Failure> {
         Ok(match self {
             Self::Array(output) => Writer::Array(output.create(shape, T::KIND)?),
-            Self::Recording(place, spec) => {
+            Self::Recording(place, sound) => {
                 let frames = shape.first().copied().unwrap_or(0);
-                Writer::Recording(RecordingWriter::create(place, spec, frames)?)
+                Writer::Recording(RecordingWriter::create(place, sound, frames)?)
             }
         })
     }
@@ -197,39 +210,54 @@ impl Writer {
         Ok(())
     }
 
-    fn finish(self) -> Result<(), Failure> {
-        match self {
-            Self::Array(writer) => writer.finish()?,
-            Self::Recording(writer) => {
-                let clipped = writer.finish()?;
-                if clipped > 0 {
-                    report::note(&format!(
-                        "warning: {clipped} samples were outside the format's range and are clipped"
-                    ));
-                }
+    /// Puts the output in place.
+    fn finish(self) -> Result<Finished, Failure> {
+        Ok(match self {
+            Self::Array(writer) => {
+                writer.finish()?;
+                Finished::default()
             }
-        }
-        Ok(())
+            Self::Recording(writer) => writer.finish()?,
+        })
     }
 }
 
-fn sound(device: &Device, output: &Path, shape: &[usize], spec: WavSpec) -> Report {
+fn recorded(
+    device: &Device,
+    output: &Path,
+    shape: &[usize],
+    sound: Sound,
+    Finished {
+        clipped,
+        beyond_full_scale,
+    }: Finished,
+) -> Report {
+    if clipped > 0 {
+        report::notice(&format!(
+            "warning: {clipped} samples were outside the format's range and are clipped"
+        ));
+    }
+    if beyond_full_scale > 0 {
+        report::notice(&format!(
+            "warning: {beyond_full_scale} samples are beyond full scale (±1), which players clip"
+        ));
+    }
     let frames = shape.first().copied().unwrap_or(0);
-    let kind = match io::integer_range(&spec) {
+    let kind = match sound.integer_range() {
         Some(_) => "integers",
         None => "floats",
     };
-    let channels = match spec.channels {
+    let channels = match sound.channels {
         1 => "1 channel".to_owned(),
         count => format!("{count} channels"),
     };
     let text = format!(
         "{}: {frames} samples, {channels}, {} Hz, {}-bit {kind}",
         output.display(),
-        spec.sample_rate,
-        spec.bits_per_sample
+        sound.sample_rate,
+        sound.bits()
     );
-    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": [frames, usize::from(spec.channels)], "sample_rate": spec.sample_rate, "bits_per_sample": spec.bits_per_sample, "device": device.properties().name });
+    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": [frames, usize::from(sound.channels)], "sample_rate": sound.sample_rate, "bits_per_sample": sound.bits(), "clipped": clipped, "beyond_full_scale": beyond_full_scale, "device": device.properties().name });
     Report::new(text, json)
 }
 

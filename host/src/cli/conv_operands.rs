@@ -2,11 +2,10 @@
 
 use blockwise_ops::LaunchError;
 use blockwise_ops::oracle::Precision;
-use hound::{SampleFormat, WavSpec};
 
 use super::failure::Failure;
 use super::operand::other_shape;
-use crate::io::{Contents, Kind, Number, Reader};
+use crate::io::{Contents, Kind, Number, Reader, Sound};
 
 /// What a convolution computes with.
 pub(super) trait Sample: Precision + Number {}
@@ -19,7 +18,7 @@ pub(super) struct Frames {
     channels: usize,
     frames: usize,
     /// Of a recording.
-    spec: Option<WavSpec>,
+    sound: Option<Sound>,
     /// The precision that the samples were kept in; that of integers is taken for float64's.
     kind: Kind,
 }
@@ -27,16 +26,12 @@ pub(super) struct Frames {
 impl Frames {
     /// A vector is one channel, a matrix has a row for each frame.
     pub(super) fn of(reader: Reader) -> Result<Self, Failure> {
-        let (shape, spec, kind) = match reader.contents() {
+        let (shape, sound, kind) = match reader.contents() {
             Contents::Array(array) => (array.shape().to_vec(), None, array.kind()),
             Contents::Recording(recording) => {
-                let spec = recording.spec();
-                let kind = match spec.sample_format {
-                    SampleFormat::Int => Kind::F64,
-                    SampleFormat::Float => Kind::F32,
-                };
-                let shape = vec![recording.frames(), usize::from(spec.channels)];
-                (shape, Some(spec), kind)
+                let sound = recording.sound();
+                let shape = vec![recording.frames(), usize::from(sound.channels)];
+                (shape, Some(sound), sound.coding.kind())
             }
         };
         let (frames, channels) = match shape[..] {
@@ -48,7 +43,7 @@ impl Frames {
             reader,
             channels,
             frames,
-            spec,
+            sound,
             kind,
         })
     }
@@ -79,8 +74,8 @@ impl Frames {
         self.frames
     }
 
-    pub(super) fn spec(&self) -> Option<WavSpec> {
-        self.spec
+    pub(super) fn sound(&self) -> Option<Sound> {
+        self.sound
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -96,7 +91,7 @@ impl Frames {
 /// The two operands of a convolution of each channel. The longer one arrives frame by frame, the other is in memory.
 pub(super) struct Operands<T> {
     channels: usize,
-    spec: Option<WavSpec>,
+    sound: Option<Sound>,
     long: Long<T>,
     /// One for each channel, or one for all.
     short: Vec<Vec<T>>,
@@ -119,7 +114,7 @@ impl<T: Sample> Operands<T> {
                 return Err(LaunchError::EmptyInput { what }.into());
             }
         }
-        let (channels, spec) = (signal.channels, signal.spec);
+        let (channels, sound) = (signal.channels, signal.sound);
         let (long, short) = if taps.len() > signal.frames {
             let mut samples = vec![T::default(); signal.frames * channels];
             signal.read(&mut samples)?;
@@ -131,7 +126,7 @@ impl<T: Sample> Operands<T> {
         };
         Ok(Self {
             channels,
-            spec,
+            sound,
             long,
             short,
         })
@@ -141,7 +136,7 @@ impl<T: Sample> Operands<T> {
     pub(super) fn again(&self) -> Result<Self, Failure> {
         Ok(Self {
             channels: self.channels,
-            spec: self.spec,
+            sound: self.sound,
             long: match &self.long {
                 Long::Signal(frames) => Long::Signal(frames.again()?),
                 Long::Taps(taps, _) => Long::Taps(taps.clone(), 0),
@@ -155,8 +150,8 @@ impl<T: Sample> Operands<T> {
     }
 
     /// The format of a recording.
-    pub(super) fn spec(&self) -> Option<WavSpec> {
-        self.spec
+    pub(super) fn sound(&self) -> Option<Sound> {
+        self.sound
     }
 
     /// Frames of the longer operand.

@@ -11,7 +11,7 @@ use super::conv_operands::{Frames, Operands, Sample};
 use super::failure::Failure;
 use super::operand::Reference;
 use super::report::Report;
-use crate::io::{self, Kind, Reader};
+use crate::io::{Kind, Reader, Sound};
 
 /// Frames of the longer operand that are read at a time where only their size matters.
 const PIECE: usize = 1 << 16;
@@ -96,7 +96,11 @@ impl<'a, T: Sample> Check<'a, T> {
             }
         }
         let mut result = outputs.to_vec();
-        if let Some((lowest, highest)) = self.reference.spec().as_ref().and_then(io::integer_range)
+        if let Some((lowest, highest)) = self
+            .reference
+            .sound()
+            .as_ref()
+            .and_then(Sound::integer_range)
         {
             // Whoever wrote integers clipped, and rounded or cut off: up to one unit away, of which the comparison doubles the half.
             tolerance.iter_mut().for_each(|tolerance| *tolerance += 0.5);

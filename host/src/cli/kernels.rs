@@ -23,7 +23,7 @@ impl Global {
     pub(super) fn with_kernels(&self, device: Device) -> Result<Device, Failure> {
         if let Some(source) = self.replacement() {
             let file = source.select(KERNELS.package, device.properties())?;
-            report::note(&format!("kernels from {}", file.origin));
+            report::notice(&format!("kernels from {}", file.origin));
             // SAFETY: whoever runs the program named this PTX, and so vouches that it is the kernels'. Signatures are compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
         }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::operand::{self, ArrayOutput, Holds, Reference};
 use super::report::Report;
-use super::{Global, names};
+use super::{Global, names, progress};
 use crate::io::Data;
 
 #[derive(Args)]
@@ -35,7 +35,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let (a, b) = operand::promote(operand::array(&arguments.a)?, operand::array(&arguments.b)?);
+    let (a, b) = operand::promote(
+        operand::matrix_file(&arguments.a)?,
+        operand::matrix_file(&arguments.b)?,
+    );
     let options = MatmulOptions {
         kernel: arguments.kernel,
         ..MatmulOptions::default()
@@ -82,7 +85,9 @@ where
     let reference = arguments.reference.read()?;
     let output = ArrayOutput::prepare(&arguments.output)?;
     let device = global.open()?;
+    let clock = progress::clock("multiplying");
     let c = product(&device, a.view(), b.view())?;
+    clock.finish_and_clear();
     let shape = c.shape().to_vec();
     let text = format!(
         "{}: {} x {} {}",

@@ -17,8 +17,10 @@ mod movement;
 mod new;
 mod operand;
 mod profile;
+mod progress;
 mod reduce;
 mod report;
+mod shell;
 mod tune;
 
 use std::ffi::OsString;
@@ -55,6 +57,9 @@ struct Global {
     /// Print one JSON document on standard output
     #[arg(long, global = true)]
     json: bool,
+    /// No notices and no progress: only results and errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
 }
 
 #[derive(Subcommand)]
@@ -91,6 +96,10 @@ enum Command {
     Devices,
     /// Run the tutorials' experiments and check every figure
     Demo(demo::Arguments),
+    /// Print a shell's completions of this command
+    Completions(shell::CompletionsArguments),
+    /// Write the manual's pages
+    Man(shell::ManArguments),
 }
 
 /// Runs the command line and returns its exit code. Never panics on what a user can pass.
@@ -118,6 +127,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let json = cli.global.json;
+    if cli.global.quiet {
+        report::be_quiet();
+    }
     match cli.run() {
         Ok(report) => report.print(json),
         Err(failure) => failure.print(json),
@@ -144,6 +156,8 @@ impl Cli {
             Command::Init(arguments) => new::init(&arguments),
             Command::Devices => devices::run(global),
             Command::Demo(arguments) => demo::run(global, &arguments),
+            Command::Completions(arguments) => shell::completions(&arguments),
+            Command::Man(arguments) => shell::man(&arguments),
         }
     }
 }
@@ -152,8 +166,8 @@ impl Global {
     /// The chosen device. Says on standard error what was chosen where the user left it open.
     fn open(&self) -> Result<Device, Failure> {
         let device = Device::open(self.device)?;
-        if let Some(reason) = device.fallback() {
-            report::note(&format!("{reason}; using the emulator"));
+        if device.fallback().is_some() {
+            report::notice("no GPU can be used (`blockwise devices` says why): using the emulator");
         }
         self.with_kernels(device)
     }

@@ -65,7 +65,7 @@ pub(super) fn transpose(
         ..TransposeOptions::default()
     };
     let (input, output) = (&arguments.input, &arguments.output);
-    for_each_type!(operand::array(input)?, |array| {
+    for_each_type!(operand::matrix_file(input)?, |array| {
         let matrix = operand::matrix(array, input)?;
         carry_out(
             global,

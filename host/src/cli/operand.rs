@@ -9,7 +9,7 @@ use clap::Args;
 use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::failure::Failure;
-use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader};
+use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader, Stored};
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -136,16 +136,20 @@ fn same_dimension<T, U: Clone, D: Dimension>(
         result: result.shape().to_vec(),
         reference: reference.shape().to_vec(),
     };
-    // A single number may be kept as shape () or (1,).
-    if result.ndim() == 0 && reference.shape() == [1] {
-        return Ok(reference
-            .clone()
-            .into_shape_with_order(result.raw_dim())
-            .map_err(|_| mismatch())?);
+    // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps a row and a vector alike.
+    let telling = |shape: &[usize]| {
+        shape
+            .iter()
+            .copied()
+            .filter(|&len| len != 1)
+            .collect::<Vec<_>>()
+    };
+    if telling(result.shape()) != telling(reference.shape()) {
+        return Err(mismatch().into());
     }
+    let reference = reference.as_standard_layout().into_owned();
     Ok(reference
-        .clone()
-        .into_dimensionality::<D>()
+        .into_shape_with_order(result.raw_dim())
         .map_err(|_| mismatch())?)
 }
 
@@ -183,25 +187,47 @@ pub(super) fn array(path: &Path) -> Result<Data, Failure> {
     }
 }
 
-/// An array file to be read piece by piece, with its shape and the type of its elements.
-pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
-    let reader = Reader::open(path)?;
-    match reader.contents() {
-        Contents::Array(array) => {
-            let (shape, kind) = (array.shape().to_vec(), array.kind());
-            Ok((reader, shape, kind))
-        }
-        Contents::Recording(_) => Err(sound(path)),
+/// A file of a matrix, read whole: also text of one row or one column.
+pub(super) fn matrix_file(path: &Path) -> Result<Data, Failure> {
+    match Reader::open(path)?.matrix()? {
+        Some(data) => Ok(data),
+        None => Err(sound(path)),
     }
 }
 
-/// Only a convolution has a use for a sample rate.
+/// The type and the little-endian bytes of a file's elements.
+pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
+    match Reader::open(path)?.bytes()? {
+        Some(elements) => Ok(elements),
+        None => Err(sound(path)),
+    }
+}
+
+/// A file to be read piece by piece, with its shape and the type of its elements. A recording has a row for each frame; one channel is a
+/// vector.
+pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
+    let reader = Reader::open(path)?;
+    let (shape, kind) = match reader.contents() {
+        Contents::Array(array) => (array.shape().to_vec(), array.kind()),
+        Contents::Recording(recording) => {
+            let sound = recording.sound();
+            let shape = match sound.channels {
+                1 => vec![recording.frames()],
+                channels => vec![recording.frames(), usize::from(channels)],
+            };
+            (shape, sound.coding.kind())
+        }
+    };
+    Ok((reader, shape, kind))
+}
+
+/// An output that is no sound has nothing to do with a sample rate.
 fn sound(path: &Path) -> Failure {
     Failure::new(format!(
         "{} is sound, and an array is wanted",
         path.display()
     ))
-    .hint("only `blockwise conv` takes .wav files")
+    .hint("`blockwise conv`, `sum`, `min` and `max` take .wav files")
 }
 
 /// How many elements are worked on at a time.
@@ -285,7 +311,8 @@ pub(super) struct ArrayOutput {
 impl ArrayOutput {
     /// Takes the place before the computation.
     pub(super) fn prepare(path: &Path) -> Result<Self, Failure> {
-        let format = Format::of(path)?;
+        let place = OutputFile::prepare(path)?;
+        let format = Format::of_output(path, &place, Format::Npy)?;
         if format == Format::Wav {
             return Err(io::FileError::Unwritable {
                 path: path.to_owned(),
@@ -293,10 +320,12 @@ impl ArrayOutput {
             }
             .into());
         }
-        Ok(ArrayOutput {
-            place: OutputFile::prepare(path)?,
-            format,
-        })
+        Ok(Self::new(place, format))
+    }
+
+    /// In a format that holds arrays.
+    pub(super) fn new(place: OutputFile, format: Format) -> Self {
+        Self { place, format }
     }
 
     /// Begins an array of this shape.

@@ -238,7 +238,7 @@ fn reports(
         });
     }
     for (name, error) in refused {
-        report::note(&format!("without `{name}`: {error}"));
+        report::notice(&format!("without `{name}`: {error}"));
     }
     note_unknown_registers(&kernels);
     Ok(kernels)
@@ -249,7 +249,7 @@ fn note_unknown_registers(kernels: &[KernelReport]) {
         .iter()
         .find_map(|kernel| kernel.usage.as_ref().err())
     {
-        report::note(&format!(
+        report::notice(&format!(
             "registers are unknown, and occupancy leaves them out: {reason}"
         ));
     }
@@ -280,7 +280,7 @@ fn describe(
             .all(|line| line.file.is_none())
     };
     if kernels.iter().all(without_lines) {
-        report::note(&format!(
+        report::notice(&format!(
             "{} has no line table, so lines are its own; compile it with line info (`nvcc -lineinfo`) to see the source's",
             ptx.origin
         ));

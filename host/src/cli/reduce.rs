@@ -14,12 +14,12 @@ use serde_json::json;
 use super::failure::Failure;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
-use super::{Global, names};
+use super::{Global, names, progress};
 use crate::io::{self, Data, Kind, Reader};
 
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// The array, of any shape (.npy or .csv)
+    /// The array, of any shape (.npy, .csv; .wav: all samples of all channels)
     input: PathBuf,
     #[command(flatten)]
     options: Options,
@@ -179,13 +179,16 @@ impl Job<'_> {
     ) -> Result<(T, usize), Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
         let mut reducer = Reducer::new(device, self.len, self.operation, &options, chunk)?;
+        let bar = progress::bar(self.name, self.len);
         while reducer.next_len() > 0 {
+            bar.inc(reducer.next_len() as u64);
             reducer.push(|number, values| {
                 self.inputs[number].read(values)?;
                 seen(number, values);
                 Ok::<_, Failure>(())
             })?;
         }
+        bar.finish_and_clear();
         let roundings = reducer.roundings();
         Ok((reducer.finish()?, roundings))
     }

@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use blockwise_ops::compare::Comparison;
 use serde_json::{Map, Value, json};
+
+use crate::io;
 
 /// The outcome of a command that was carried out.
 pub(super) struct Report {
@@ -101,14 +104,38 @@ fn describe(name: &str, comparison: &Comparison) -> String {
     text
 }
 
-/// A line on standard output; false when it cannot be written. A reader that went away (`| head`) is no error.
+/// A line on standard output, on standard error where an output has that; false when it cannot be written. A reader that went away
+/// (`| head`) is no error.
 pub(super) fn line(text: &str) -> bool {
+    if io::standard_output_is_taken() {
+        note(text);
+        return true;
+    }
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             note(&format!("error: cannot write to standard output: {error}"));
             false
         }
         _ => true,
+    }
+}
+
+/// Whether notices and progress are unwanted.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out notices and progress from here on.
+pub(super) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// A line on standard error that nobody needs to act upon.
+pub(super) fn notice(text: &str) {
+    if !is_quiet() {
+        note(text);
     }
 }
 

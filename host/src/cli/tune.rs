@@ -1,6 +1,6 @@
 //! `blockwise tune`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -22,28 +22,24 @@ pub(super) struct Arguments {
 
 /// Searches the launchers' policies on the GPU. Changes nothing: it says what it would change.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let output = arguments.output.as_deref();
-    output.map(OutputFile::prepare).transpose()?;
+    let output = arguments.output.as_deref().map(OutputFile::prepare);
+    let output = output.transpose()?;
     let device = bench::gpu(global)?;
-    let write = |tuning: &Tuning| match output {
-        Some(path) => write(tuning, path),
-        None => Ok(()),
-    };
     let tuning = crate::bench::tune(&device, &arguments.choice.options(), |tuning| {
-        report::note(&tuning.latest());
-        // What is wrong with the place is told when all is done.
-        let _ = write(tuning);
+        report::notice(&tuning.latest());
+        // What is wrong with the place is reported when all is done.
+        if let (Some(place), Ok(text)) = (&output, text(tuning)) {
+            let _ = place.write_so_far(text.as_bytes());
+        }
     })?;
-    write(&tuning)?;
-    if let Some(path) = output {
-        report::note(&format!("{} written", path.display()));
+    if let (Some(place), Some(path)) = (output, &arguments.output) {
+        place.write(text(&tuning)?.as_bytes())?;
+        report::notice(&format!("{} written", path.display()));
     }
     let json = serde_json::to_value(&tuning).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Report::new(tuning.table(), json).passed(tuning.passed()))
 }
 
-fn write(tuning: &Tuning, path: &Path) -> Result<(), Failure> {
-    let text =
-        serde_json::to_string_pretty(tuning).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(OutputFile::prepare(path)?.write(text.as_bytes())?)
+fn text(tuning: &Tuning) -> Result<String, Failure> {
+    serde_json::to_string_pretty(tuning).map_err(|error| Failure::new(error.to_string()))
 }

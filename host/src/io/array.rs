@@ -8,7 +8,7 @@ use super::error::{Problem, Trouble};
 use super::output::Unfinished;
 use super::{Data, FileError, Format, OutputFile, csv, npy};
 
-/// A type of elements.
+/// A type that is computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// 32-bit floats.
@@ -29,6 +29,74 @@ impl Kind {
     }
 }
 
+/// A type of elements in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// False is 0, true is 1.
+    Bool,
+    /// 8-bit integers.
+    I8,
+    /// 16-bit integers.
+    I16,
+    /// 32-bit integers.
+    I32,
+    /// 64-bit integers.
+    I64,
+    /// 8-bit integers without a sign.
+    U8,
+    /// 16-bit integers without a sign.
+    U16,
+    /// 32-bit integers without a sign.
+    U32,
+    /// 64-bit integers without a sign.
+    U64,
+    /// 16-bit floats.
+    F16,
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+impl Stored {
+    /// Bytes of an element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Stored::Bool | Stored::I8 | Stored::U8 => 1,
+            Stored::I16 | Stored::U16 | Stored::F16 => 2,
+            Stored::I32 | Stored::U32 | Stored::F32 => 4,
+            Stored::I64 | Stored::U64 | Stored::F64 => 8,
+        }
+    }
+
+    /// NumPy's name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stored::Bool => "bool",
+            Stored::I8 => "int8",
+            Stored::I16 => "int16",
+            Stored::I32 => "int32",
+            Stored::I64 => "int64",
+            Stored::U8 => "uint8",
+            Stored::U16 => "uint16",
+            Stored::U32 => "uint32",
+            Stored::U64 => "uint64",
+            Stored::F16 => "float16",
+            Stored::F32 => "float32",
+            Stored::F64 => "float64",
+        }
+    }
+
+    /// The type that holds every number of this one but the largest of [`U64`](Self::U64).
+    pub fn kind(self) -> Kind {
+        match self {
+            Stored::F16 | Stored::F32 => Kind::F32,
+            Stored::F64 => Kind::F64,
+            _ => Kind::I64,
+        }
+    }
+}
+
 /// A type that elements of files are read into and written from: `f32`, `f64` or `i64`.
 pub trait Number: bytemuck::Pod + std::fmt::Debug {
     /// The type in files.
@@ -40,10 +108,12 @@ pub trait Number: bytemuck::Pod + std::fmt::Debug {
     fn from_f64(value: f64) -> Self;
     /// See [`from_f32`](Self::from_f32).
     fn from_i64(value: i64) -> Self;
+    /// See [`from_f32`](Self::from_f32). `None` of what is above `i64`'s range, as an integer.
+    fn from_u64(value: u64) -> Option<Self>;
 }
 
 macro_rules! numbers {
-    ($($number:ident: $kind:ident),*) => { $(
+    ($($number:ident: $kind:ident, $from_u64:expr;)*) => { $(
         impl Number for $number {
             const KIND: Kind = Kind::$kind;
 
@@ -58,25 +128,47 @@ macro_rules! numbers {
             fn from_i64(value: i64) -> Self {
                 value as Self
             }
+
+            fn from_u64(value: u64) -> Option<Self> {
+                $from_u64(value)
+            }
         }
     )* };
 }
-numbers!(f32: F32, f64: F64, i64: I64);
+numbers! {
+    f32: F32, |value| Some(value as f32);
+    f64: F64, |value| Some(value as f64);
+    i64: I64, |value| i64::try_from(value).ok();
+}
 
 /// An array whose elements are read in order, as many at a time as there is room for.
 pub struct ArrayReader {
     shape: Vec<usize>,
-    kind: Kind,
+    /// Rows and columns of a vector that is written as a matrix of one row or one column.
+    as_matrix: Option<[usize; 2]>,
+    stored: Stored,
     elements: Box<dyn Read + Send>,
+    /// Elements that were read.
+    at: usize,
 }
 
 impl ArrayReader {
-    /// `elements` are those of the array, little-endian.
-    pub(super) fn new(shape: Vec<usize>, kind: Kind, elements: Box<dyn Read + Send>) -> Self {
+    /// `elements` are those of the array in row-major order, little-endian.
+    pub(super) fn new(shape: Vec<usize>, stored: Stored, elements: Box<dyn Read + Send>) -> Self {
         Self {
             shape,
-            kind,
+            as_matrix: None,
+            stored,
             elements,
+            at: 0,
+        }
+    }
+
+    /// The same array, which also is a matrix of one row or one column.
+    pub(super) fn with_matrix(self, rows_and_columns: [usize; 2]) -> Self {
+        Self {
+            as_matrix: Some(rows_and_columns),
+            ..self
         }
     }
 
@@ -85,24 +177,70 @@ impl ArrayReader {
         &self.shape
     }
 
-    /// The type of the elements in the file.
+    /// The type to compute with.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.stored.kind()
+    }
+
+    /// Makes a matrix of a vector that is written as one row or one column.
+    pub(super) fn into_matrix(mut self) -> Self {
+        if let Some(shape) = self.as_matrix {
+            self.shape = shape.to_vec();
+        }
+        self
     }
 
     /// Reads the next elements as numbers of another type, or the same.
     pub(super) fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), Trouble> {
-        match self.kind {
-            Kind::F32 => self.convert(values, |bytes| T::from_f32(f32::from_le_bytes(bytes))),
-            Kind::F64 => self.convert(values, |bytes| T::from_f64(f64::from_le_bytes(bytes))),
-            Kind::I64 => self.convert(values, |bytes| T::from_i64(i64::from_le_bytes(bytes))),
+        macro_rules! integers {
+            ($t:ty) => {
+                self.convert(values, |bytes| {
+                    T::from_i64(<$t>::from_le_bytes(bytes).into())
+                })
+            };
+        }
+        match self.stored {
+            Stored::Bool => self.convert(values, |[byte]| T::from_i64((byte != 0).into())),
+            Stored::I8 => integers!(i8),
+            Stored::I16 => integers!(i16),
+            Stored::I32 => integers!(i32),
+            Stored::I64 => integers!(i64),
+            Stored::U8 => integers!(u8),
+            Stored::U16 => integers!(u16),
+            Stored::U32 => integers!(u32),
+            Stored::U64 => self.read_u64(values),
+            Stored::F16 => self.convert(values, |bytes| {
+                T::from_f32(half::f16::from_le_bytes(bytes).to_f32())
+            }),
+            Stored::F32 => self.convert(values, |bytes| T::from_f32(f32::from_le_bytes(bytes))),
+            Stored::F64 => self.convert(values, |bytes| T::from_f64(f64::from_le_bytes(bytes))),
+        }
+    }
+
+    fn read_u64<T: Number>(&mut self, values: &mut [T]) -> Result<(), Trouble> {
+        let (mut too_large, mut at) = (None, self.at);
+        self.convert(values, |bytes| {
+            let value = u64::from_le_bytes(bytes);
+            at += 1;
+            T::from_u64(value).unwrap_or_else(|| {
+                too_large.get_or_insert((at - 1, value));
+                T::zeroed()
+            })
+        })?;
+        match too_large {
+            None => Ok(()),
+            Some((at, value)) => Err(Problem::new(format!(
+                "element {at} is {value}, and integers are computed as int64"
+            ))
+            .hint("save array.astype('<f8')")
+            .into()),
         }
     }
 
     fn convert<T, const N: usize>(
         &mut self,
         values: &mut [T],
-        number: impl Fn([u8; N]) -> T,
+        mut number: impl FnMut([u8; N]) -> T,
     ) -> Result<(), Trouble> {
         const PIECE: usize = 1 << 16;
         let mut bytes = vec![0; PIECE.min(values.len() * N)];
@@ -112,17 +250,25 @@ impl ArrayReader {
             for (value, &bytes) in piece.iter_mut().zip(bytes.as_chunks::<N>().0) {
                 *value = number(bytes);
             }
+            self.at += piece.len();
         }
         Ok(())
     }
 
     /// All elements.
     pub(super) fn read_all(mut self) -> Result<Data, Trouble> {
-        Ok(match self.kind {
+        Ok(match self.kind() {
             Kind::F32 => Data::F32(self.array()?),
             Kind::F64 => Data::F64(self.array()?),
             Kind::I64 => Data::I64(self.array()?),
         })
+    }
+
+    /// The bytes of all elements, little-endian, and their type.
+    pub(super) fn into_bytes(mut self) -> Result<(Stored, Vec<u8>), Trouble> {
+        let mut bytes = Vec::new();
+        self.elements.read_to_end(&mut bytes)?;
+        Ok((self.stored, bytes))
     }
 
     fn array<T: Number>(&mut self) -> Result<ArrayD<T>, Trouble> {
@@ -143,7 +289,7 @@ impl ArrayReader {
 
 impl std::fmt::Debug for ArrayReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ArrayReader({:?}, {:?})", self.shape, self.kind)
+        write!(f, "ArrayReader({:?}, {:?})", self.shape, self.stored)
     }
 }
 
@@ -168,7 +314,9 @@ impl ArrayWriter {
     ) -> Result<Self, FileError> {
         let mut file = place.create()?;
         let columns = match format {
-            Format::Npy => npy::write_header(file.as_file_mut(), shape, kind).map(|()| 1),
+            Format::Npy => (file.file().map_err(Trouble::Io))
+                .and_then(|file| npy::write_header(file, shape, kind))
+                .map(|()| 1),
             Format::Csv => csv::columns(shape).map_err(Trouble::Unwritable),
             Format::Wav => Err(Trouble::Unwritable(
                 "an array has no sample rate: only a .wav signal gives a .wav output".to_owned(),
@@ -259,7 +407,7 @@ mod tests {
     fn elements_are_read_in_pieces_and_converted() {
         let bytes: Vec<u8> = (0..40_000_i64).flat_map(i64::to_le_bytes).collect();
         let elements = Box::new(std::io::Cursor::new(bytes));
-        let mut reader = ArrayReader::new(vec![40_000], Kind::I64, elements);
+        let mut reader = ArrayReader::new(vec![40_000], Stored::I64, elements);
         let mut values = vec![0.0_f64; 30_000];
         reader.read(&mut values[..1]).unwrap();
         assert_eq!(values[0], 0.0);

@@ -1,28 +1,30 @@
 //! Comma-separated numbers.
 //!
-//! One column or one row is a vector; anything else is a matrix. A first row of names (each cell begins with a letter or `_`, and is
-//! none of the words for a missing number) is a header and is left out. Every other cell is a finite number; all rows are of one length.
-//! Blank lines are skipped. Numbers are float64.
+//! One column or one row is a vector, and a matrix where one is wanted; anything else is a matrix. A first row of names (each cell begins
+//! with a letter or `_`, and is none of the words for a missing number) is a header and is left out. Every other cell is a number, `NaN`
+//! or `inf`; all rows are of one length. Blank lines are skipped. Numbers are float64.
 
 use std::fmt::Debug;
 use std::io::{Cursor, Write};
 
-use super::array::{ArrayReader, Kind};
+use super::array::{ArrayReader, Stored};
 use super::error::Problem;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
-    let (shape, values) = decode(bytes)?;
+    let (rows, columns, values) = decode(bytes)?;
+    let shape = if rows == 1 || columns == 1 {
+        vec![values.len()]
+    } else {
+        vec![rows, columns]
+    };
     let elements: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
-    Ok(ArrayReader::new(
-        shape,
-        Kind::F64,
-        Box::new(Cursor::new(elements)),
-    ))
+    let elements = Box::new(Cursor::new(elements));
+    Ok(ArrayReader::new(shape, Stored::F64, elements).with_matrix([rows, columns]))
 }
 
-/// The shape, and the numbers in row-major order.
-fn decode(bytes: &[u8]) -> Result<(Vec<usize>, Vec<f64>), Problem> {
+/// Rows, columns, and the numbers in row-major order.
+fn decode(bytes: &[u8]) -> Result<(usize, usize, Vec<f64>), Problem> {
     if bytes.is_empty() {
         return Err(Problem::new("the file is empty"));
     }
@@ -31,6 +33,15 @@ fn decode(bytes: &[u8]) -> Result<(Vec<usize>, Vec<f64>), Problem> {
             .hint("is this really a .csv file?")
     })?;
     let text = text.trim_start_matches('\u{feff}');
+    // A quote inside of quotes is written twice.
+    if text.matches('"').count() % 2 == 1
+        && let Some(last) = text.rfind('"')
+    {
+        let line = text[..last].matches('\n').count() + 1;
+        return Err(Problem::new(format!(
+            "line {line}: the quote is never closed"
+        )));
+    }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .trim(csv::Trim::All)
@@ -47,19 +58,14 @@ fn decode(bytes: &[u8]) -> Result<(Vec<usize>, Vec<f64>), Problem> {
             values.push(number(cell).map_err(|reason| {
                 let line = line_of(text, record.position());
                 Problem::new(format!("line {line}, column {column}: {reason}"))
-                    .hint("every cell is to be a finite number; fill or leave out what is missing")
+                    .hint("every cell is to be a number; fill or leave out what is missing")
             })?);
         }
     }
     if rows == 0 {
         return Err(Problem::new("there are no numbers in the file"));
     }
-    let shape = if rows == 1 || cols == 1 {
-        vec![values.len()]
-    } else {
-        vec![rows, cols]
-    };
-    Ok((shape, values))
+    Ok((rows, cols, values))
 }
 
 /// Whether a cell of the first row can be a column's name.
@@ -94,8 +100,7 @@ fn number(cell: &str) -> Result<f64, String> {
                 .flat_map(char::escape_debug)
                 .collect::<String>()
         )),
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(value) => Err(format!("{value} is not a finite number")),
+        Ok(value) => Ok(value),
     }
 }
 
@@ -145,9 +150,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, shape: &[usize], values: &[f64]) {
-        let (read, numbers) = decode(text.as_bytes()).unwrap();
-        assert_eq!((&*read, &*numbers), (shape, values));
+    fn check(text: &str, shape: [usize; 2], values: &[f64]) {
+        let (rows, columns, numbers) = decode(text.as_bytes()).unwrap();
+        assert_eq!([rows, columns], shape);
+        let bits = |values: &[f64]| {
+            values
+                .iter()
+                .map(|value| value.to_bits())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bits(&numbers), bits(values), "{numbers:?}");
     }
 
     #[track_caller]
@@ -158,21 +170,15 @@ mod tests {
 
     #[test]
     fn rows_columns_matrices_and_headers() {
-        check("1\n2.5\n-3e2\n", &[3], &[1.0, 2.5, -300.0]);
-        check("1, 2,3\n", &[3], &[1.0, 2.0, 3.0]);
-        check("a,b\n1,2\n3,4\n", &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
-        check("\u{feff}x\r\n1\r\n2\r\n", &[2], &[1.0, 2.0]);
-        check("_t\n\n1\n\n", &[1], &[1.0]);
+        check("1\n2.5\n-3e2\n", [3, 1], &[1.0, 2.5, -300.0]);
+        check("1, 2,3\n", [1, 3], &[1.0, 2.0, 3.0]);
+        check("a,b\n1,2\n3,4\n", [2, 2], &[1.0, 2.0, 3.0, 4.0]);
+        check("\u{feff}x\r\n1\r\n2\r\n", [2, 1], &[1.0, 2.0]);
+        check("_t\n\n1\n\n", [1, 1], &[1.0]);
     }
 
     #[test]
     fn bad_cells_are_named_by_line_and_column() {
-        check_refused(
-            b"1,2\n3,NaN\n",
-            "line 2, column 2: NaN is not a finite number",
-        );
-        check_refused(b"nan\nnan\n", "NaN is not a finite number");
-        check_refused(b"1\ninf\n", "line 2, column 1: inf is not a finite number");
         check_refused(b"1,2\n3,x\n", "line 2, column 2: `x` is no number");
         check_refused(b"1,2\n,4\n", "line 2, column 1: the cell is empty");
         check_refused(b"1\n\n\nx\n", "line 4, column 1: `x` is no number");
@@ -184,17 +190,21 @@ mod tests {
         for first in ["0x10", "n/a", "1;2", "-", "\"\""] {
             check_refused(format!("{first}\n1\n").as_bytes(), "line 1, column 1");
         }
+        check_refused(b"\"a,b\n1,2\n3,4\n", "line 1: the quote is never closed");
+        check_refused(b"1,2\n3,\"4\n5,6\n", "line 2: the quote is never closed");
         check_refused(b"name\n", "no numbers");
         check_refused(b"1\n\xff\n", "byte 2 is not UTF-8");
     }
 
     #[test]
     fn what_is_written_reads_back() {
-        let values = [0.1, 1e-300, f64::MAX, -0.0];
+        let values = [0.1, 1e-300, f64::MAX, -0.0, f64::NAN, f64::NEG_INFINITY];
+        for shape in [[2, 3], [1, 6], [6, 1]] {
+            let mut text = Vec::new();
+            write(&mut text, &values, columns(&shape).unwrap()).unwrap();
+            check(std::str::from_utf8(&text).unwrap(), shape, &values);
+        }
         let mut text = Vec::new();
-        write(&mut text, &values, columns(&[2, 2]).unwrap()).unwrap();
-        check(std::str::from_utf8(&text).unwrap(), &[2, 2], &values);
-        text.clear();
         write(&mut text, &[1_i64, -2], columns(&[2]).unwrap()).unwrap();
         assert_eq!(text, b"1\n-2\n");
         assert!(columns(&[2, 2, 2]).is_err());

@@ -19,10 +19,10 @@ use ndarray::ArrayD;
 
 use error::Trouble;
 
-pub use array::{ArrayReader, ArrayWriter, Kind, Number};
+pub use array::{ArrayReader, ArrayWriter, Kind, Number, Stored};
 pub use error::FileError;
-pub use output::OutputFile;
-pub use wav::{RecordingReader, RecordingWriter, integer_range};
+pub use output::{OutputFile, standard_output_is_taken};
+pub use wav::{Coding, Finished, RecordingReader, RecordingWriter, Sound};
 
 /// An array in one of the types that the kernels compute with.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,24 +81,54 @@ impl Format {
     /// # Errors
     /// [`FileError::UnknownFormat`].
     pub fn of(path: &Path) -> Result<Self, FileError> {
-        let extension = path
-            .extension()
-            .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-        match extension.as_deref() {
-            Some("npy") => Ok(Format::Npy),
-            Some("csv") => Ok(Format::Csv),
-            Some("wav") => Ok(Format::Wav),
-            _ => Err(FileError::UnknownFormat {
-                path: path.to_owned(),
-            }),
+        Self::by_name(path).ok_or_else(|| FileError::UnknownFormat {
+            path: path.to_owned(),
+        })
+    }
+
+    /// The format of an output at this place: `otherwise` of a stream whose name tells none.
+    ///
+    /// # Errors
+    /// [`FileError::UnknownFormat`] of a file.
+    pub fn of_output(path: &Path, place: &OutputFile, otherwise: Self) -> Result<Self, FileError> {
+        match Self::by_name(path) {
+            None if place.is_stream() => Ok(otherwise),
+            _ => Self::of(path),
         }
     }
+
+    fn by_name(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
+        match &*extension {
+            "npy" => Some(Format::Npy),
+            "csv" => Some(Format::Csv),
+            "wav" => Some(Format::Wav),
+            _ => None,
+        }
+    }
+
+    /// The format of a stream that begins with these bytes.
+    fn by_contents(bytes: &[u8]) -> Self {
+        match bytes {
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
+            [b'R', b'I', b'F', b'F', ..]
+            | [b'R', b'F', b'6', b'4', ..]
+            | [b'B', b'W', b'6', b'4', ..] => Format::Wav,
+            _ => Format::Csv,
+        }
+    }
+}
+
+/// Whether a path stands for standard input or output.
+fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// A file that is open to be read piece by piece.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
+    format: Format,
     /// The file's bytes, when it cannot be read a second time.
     kept: Option<Arc<[u8]>>,
     contents: Contents,
@@ -114,27 +144,34 @@ pub enum Contents {
 }
 
 impl Reader {
-    /// Opens a file of any of the formats, and checks all of it but the numbers themselves.
+    /// Opens a file of any of the formats, and checks all of it but the numbers themselves. `-` is standard input; the format of a
+    /// stream whose name tells none is that of its first bytes.
     ///
     /// # Errors
     /// [`FileError`] with the path, what is wrong, and mostly what to do.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        Format::of(path)?;
         let system = |source| FileError::Read {
             path: path.to_owned(),
             source,
         };
+        if is_standard(path) {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map_err(system)?;
+            let format = Format::by_contents(&bytes);
+            return Self::begin(path, format, Some(bytes.into()));
+        }
         let metadata = fs::metadata(path).map_err(system)?;
         if metadata.is_dir() {
             return Err(FileError::IsFolder {
                 path: path.to_owned(),
             });
         }
-        let kept = match metadata.is_file() {
-            true => None,
-            false => Some(fs::read(path).map_err(system)?.into()),
-        };
-        Self::begin(path, kept)
+        if metadata.is_file() {
+            return Self::begin(path, Format::of(path)?, None);
+        }
+        let bytes = fs::read(path).map_err(system)?;
+        let format = Format::by_name(path).unwrap_or_else(|| Format::by_contents(&bytes));
+        Self::begin(path, format, Some(bytes.into()))
     }
 
     /// The same file from its beginning.
@@ -142,10 +179,10 @@ impl Reader {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn again(&self) -> Result<Self, FileError> {
-        Self::begin(&self.path, self.kept.clone())
+        Self::begin(&self.path, self.format, self.kept.clone())
     }
 
-    fn begin(path: &Path, kept: Option<Arc<[u8]>>) -> Result<Self, FileError> {
+    fn begin(path: &Path, format: Format, kept: Option<Arc<[u8]>>) -> Result<Self, FileError> {
         let open = || -> Result<Contents, Trouble> {
             let (mut bytes, len): (Box<dyn Read + Send>, u64) = match &kept {
                 Some(bytes) => (Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
@@ -155,11 +192,11 @@ impl Reader {
                     (Box::new(BufReader::with_capacity(1 << 16, file)), len)
                 }
             };
-            Ok(match Format::of(path) {
-                Ok(Format::Npy) => Contents::Array(npy::open(bytes, len)?),
-                Ok(Format::Wav) => Contents::Recording(wav::open(bytes, len)?),
+            Ok(match format {
+                Format::Npy => Contents::Array(npy::open(bytes, len)?),
+                Format::Wav => Contents::Recording(wav::open(bytes, len)?),
                 // Text is read whole: nobody keeps what a machine's memory does not hold as text.
-                Ok(Format::Csv) | Err(_) => {
+                Format::Csv => {
                     let mut text = Vec::new();
                     bytes.read_to_end(&mut text)?;
                     Contents::Array(csv::open(&text)?)
@@ -169,6 +206,7 @@ impl Reader {
         match open() {
             Ok(contents) => Ok(Self {
                 path: path.to_owned(),
+                format,
                 kept,
                 contents,
             }),
@@ -211,9 +249,32 @@ impl Reader {
     /// # Errors
     /// Those of [`read`](Self::read). `None` of a recording.
     pub fn array(self) -> Result<Option<Data>, FileError> {
+        self.whole(ArrayReader::read_all)
+    }
+
+    /// As [`array`](Self::array), with text of one row or one column as a matrix.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read). `None` of a recording.
+    pub fn matrix(self) -> Result<Option<Data>, FileError> {
+        self.whole(|array| array.into_matrix().read_all())
+    }
+
+    /// The type and the little-endian bytes of an array's elements.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read). `None` of a recording.
+    pub fn bytes(self) -> Result<Option<(Stored, Vec<u8>)>, FileError> {
+        self.whole(ArrayReader::into_bytes)
+    }
+
+    fn whole<T>(
+        self,
+        read: impl FnOnce(ArrayReader) -> Result<T, Trouble>,
+    ) -> Result<Option<T>, FileError> {
         match self.contents {
-            Contents::Array(array) => match array.read_all() {
-                Ok(data) => Ok(Some(data)),
+            Contents::Array(array) => match read(array) {
+                Ok(whole) => Ok(Some(whole)),
                 Err(trouble) => Err(trouble.reading(&self.path)),
             },
             Contents::Recording(_) => Ok(None),

@@ -1,16 +1,17 @@
-//! NumPy's `.npy`: float32, float64 and int64, little-endian, row-major.
+//! NumPy's `.npy`: booleans, integers of 8 to 64 bits and floats of 16 to 64, in either order of bytes and of dimensions. Written little-endian
+//! and row-major.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 
 use ndarray::IxDyn;
 use ndarray_npy::{WriteNpyError, write_zeroed_npy};
 use py_literal::Value;
 
-use super::array::{ArrayReader, Kind};
+use super::array::{ArrayReader, Kind, Stored};
 use super::error::{Problem, Trouble};
 
-const TYPES: &str = "float32 ('<f4'), float64 ('<f8') and int64 ('<i8') are supported";
+const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
 
 /// A header that NumPy writes for an array of plain numbers has about 100 bytes.
 const LONGEST_HEADER: u64 = 4096;
@@ -20,14 +21,8 @@ const TOO_LONG: &str = "it is longer or deeper than any array of plain numbers n
 /// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
 pub(super) fn open(mut bytes: Box<dyn Read + Send>, len: u64) -> Result<ArrayReader, Trouble> {
     let header = Header::read(&mut bytes, len)?;
-    let kind = kind_of(&header.descr)?;
-    if header.fortran_order && header.shape.len() > 1 {
-        return Err(Problem::new("the array is in Fortran order (column-major)")
-            .hint("save numpy.ascontiguousarray(array)")
-            .into());
-    }
-    let Header { descr, shape, .. } = header;
-    let expected = size_in_bytes(&shape, kind.bytes())? as u64;
+    let (stored, big_endian) = stored(&header.descr)?;
+    let expected = size_in_bytes(&header.shape, stored.bytes())? as u64;
     let present = len - header.bytes;
     if present != expected {
         let kind = if present < expected {
@@ -36,12 +31,54 @@ pub(super) fn open(mut bytes: Box<dyn Read + Send>, len: u64) -> Result<ArrayRea
             "has trailing bytes"
         };
         return Err(Problem::new(format!(
-            "the file {kind}: shape {shape:?} of {descr} takes {expected} bytes, {present} are there"
+            "the file {kind}: shape {:?} of {} takes {expected} bytes, {present} are there",
+            header.shape, header.descr
         ))
         .hint("save or copy the file again")
         .into());
     }
-    Ok(ArrayReader::new(shape, kind, bytes))
+    let columns_first = header.fortran_order && header.shape.len() > 1;
+    if columns_first || (big_endian && stored.bytes() > 1) {
+        // Rare, and read whole.
+        let mut elements = Vec::new();
+        bytes.read_to_end(&mut elements)?;
+        if big_endian {
+            elements
+                .chunks_exact_mut(stored.bytes())
+                .for_each(<[u8]>::reverse);
+        }
+        if columns_first {
+            elements = rows_first(&elements, &header.shape, stored.bytes());
+        }
+        bytes = Box::new(Cursor::new(elements));
+    }
+    Ok(ArrayReader::new(header.shape, stored, bytes))
+}
+
+/// The elements of `item` bytes of an array in Fortran order, in row-major order.
+fn rows_first(elements: &[u8], shape: &[usize], item: usize) -> Vec<u8> {
+    let mut ordered = Vec::with_capacity(elements.len());
+    // The place of an element is the sum of its indices times these.
+    let strides: Vec<usize> = (shape.iter())
+        .scan(item, |stride, len| {
+            Some(std::mem::replace(stride, *stride * len))
+        })
+        .collect();
+    let mut index = vec![0; shape.len()];
+    let mut at = 0;
+    while ordered.len() < elements.len() {
+        ordered.extend_from_slice(&elements[at..at + item]);
+        for dimension in (0..shape.len()).rev() {
+            index[dimension] += 1;
+            at += strides[dimension];
+            if index[dimension] < shape[dimension] {
+                break;
+            }
+            at -= index[dimension] * strides[dimension];
+            index[dimension] = 0;
+        }
+    }
+    ordered
 }
 
 /// The header's dictionary.
@@ -152,25 +189,39 @@ fn length(value: &Value) -> Option<usize> {
     value.as_integer()?.to_string().parse().ok()
 }
 
-/// The element type of NumPy's name, if it is supported.
-fn kind_of(ty: &str) -> Result<Kind, Problem> {
-    match ty {
-        "<f4" => Ok(Kind::F32),
-        "<f8" => Ok(Kind::F64),
-        "<i8" => Ok(Kind::I64),
-        _ if ty.starts_with('>') => Err(Problem::new(format!(
-            "elements are big-endian ('{ty}'); {TYPES}"
-        ))
-        .hint("save array.astype(array.dtype.newbyteorder('<'))")),
-        _ if ty.contains('O') => Err(Problem::new(format!(
-            "elements are Python objects ('{ty}'); {TYPES}"
-        ))
-        .hint("save array.astype('<f8')")),
-        _ => Err(
-            Problem::new(format!("element type '{ty}' is not supported; {TYPES}"))
-                .hint("save array.astype('<f8')"),
-        ),
-    }
+/// The element type of NumPy's name, and whether its bytes come highest first.
+fn stored(ty: &str) -> Result<(Stored, bool), Problem> {
+    let unsupported = || {
+        let problem = if ty.contains('O') {
+            format!("elements are Python objects ('{ty}'); {TYPES}")
+        } else {
+            format!("element type '{ty}' is not supported; {TYPES}")
+        };
+        Problem::new(problem).hint("save array.astype('<f8')")
+    };
+    // `=` is the order of the machine that wrote it: every one of today's.
+    let (order, name) = ty.split_at_checked(1).ok_or_else(unsupported)?;
+    let big_endian = match order {
+        "<" | "|" | "=" => false,
+        ">" => true,
+        _ => return Err(unsupported()),
+    };
+    let stored = match name {
+        "b1" => Stored::Bool,
+        "i1" => Stored::I8,
+        "i2" => Stored::I16,
+        "i4" => Stored::I32,
+        "i8" => Stored::I64,
+        "u1" => Stored::U8,
+        "u2" => Stored::U16,
+        "u4" => Stored::U32,
+        "u8" => Stored::U64,
+        "f2" => Stored::F16,
+        "f4" => Stored::F32,
+        "f8" => Stored::F64,
+        _ => return Err(unsupported()),
+    };
+    Ok((stored, big_endian))
 }
 
 /// The size of an array's data, if it can exist.
@@ -246,24 +297,89 @@ mod tests {
     #[test]
     fn what_is_not_supported_is_named_with_the_way_out() {
         check_refused(
-            &npy(&header("'<f8'", "True", "(2, 2)"), &[0; 32]),
-            "ascontiguousarray",
-        );
-        check_refused(
-            &npy(&header("'>f8'", "False", "(2,)"), &[0; 16]),
-            "big-endian ('>f8')",
-        );
-        check_refused(
             &npy(&header("'|O'", "False", "(2,)"), &[0; 16]),
             "Python objects",
         );
         check_refused(
-            &npy(&header("'<f2'", "False", "(2,)"), &[0; 4]),
-            "'<f2' is not supported",
+            &npy(&header("'<c16'", "False", "(2,)"), &[0; 32]),
+            "'<c16' is not supported",
         );
         check_refused(
             &npy(&header("[('x', '<f8')]", "False", "(2,)"), &[0; 16]),
             "records",
+        );
+    }
+
+    /// The numbers of a file, as float64.
+    #[track_caller]
+    fn check(ty: &str, fortran: &str, shape: &str, data: &[u8], expected: &[f64]) {
+        let file = npy(&header(&format!("'{ty}'"), fortran, shape), data);
+        let mut values = vec![0.0; expected.len()];
+        decode(&file).unwrap().read(&mut values).unwrap();
+        assert_eq!(values, expected, "{ty}");
+    }
+
+    #[test]
+    fn every_type_in_either_order_of_bytes() {
+        let one = |ty, data: &[u8], value| check(ty, "False", "(1,)", data, &[value]);
+        one("|b1", &[1], 1.0);
+        one("|i1", &[0xFE], -2.0);
+        one("|u1", &[0xFE], 254.0);
+        one("<i2", &[1, 0x80], -32767.0);
+        one(">i2", &[0x80, 1], -32767.0);
+        one("<u2", &[1, 0x80], 32769.0);
+        one(">i4", &[0xFF, 0xFF, 0xFF, 0xFE], -2.0);
+        one("<u4", &[0, 0, 0, 0x80], 2_147_483_648.0);
+        one(">u8", &[0, 0, 0, 1, 0, 0, 0, 0], 4_294_967_296.0);
+        one("<u8", &[0, 0, 0, 0, 0, 0, 0, 0x80], 2_f64.powi(63));
+        one("<f2", &[0, 0xC2], -3.0);
+        one(">f4", &1.5_f32.to_be_bytes(), 1.5);
+        one(">f8", &(-0.1_f64).to_be_bytes(), -0.1);
+    }
+
+    #[test]
+    fn fortran_order_is_read_row_by_row() {
+        let columns = [0, 3, 1, 4, 2, 5];
+        check(
+            "|u1",
+            "True",
+            "(2, 3)",
+            &columns,
+            &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        );
+        check(
+            "|u1",
+            "True",
+            "(2, 1, 3)",
+            &columns,
+            &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        );
+        check("|u1", "True", "(3,)", &[7, 8, 9], &[7.0, 8.0, 9.0]);
+        check("|u1", "True", "(2, 0)", &[], &[]);
+        let pairs: Vec<u8> = columns.iter().flat_map(|&value| [0, value]).collect();
+        check(
+            ">i2",
+            "True",
+            "(2, 3)",
+            &pairs,
+            &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        );
+    }
+
+    #[test]
+    fn an_integer_that_int64_does_not_hold_is_named() {
+        let file = npy(
+            &header("'<u8'", "False", "(2,)"),
+            &[[1, 0, 0, 0, 0, 0, 0, 0], [0xFF; 8]].concat(),
+        );
+        let mut values = [0_i64; 2];
+        let Err(Trouble::Content(problem)) = decode(&file).unwrap().read(&mut values) else {
+            panic!("not refused")
+        };
+        assert!(
+            problem.what.contains("element 1 is 18446744073709551615"),
+            "{}",
+            problem.what
         );
     }
 

@@ -213,6 +213,18 @@ fn what_cannot_be_checked_is_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn options_of_which_one_would_be_passed_over_are_refused() {
+    let folder = folder();
+    let before = fs::read(folder.path().join("k.ptx")).unwrap();
+    check(&folder, "--kernel share --format sarif --json").ends(2);
+    check(&folder, "--kernel share --ptx k.ptx")
+        .refused("--ptx names the kernels of the other commands");
+    check(&folder, "--kernel share -o k.ptx").refused("the report would take the place of k.ptx");
+    check(&folder, "--kernel share -o ./k.ptx").refused("the report would take the place of k.ptx");
+    assert_eq!(fs::read(folder.path().join("k.ptx")).unwrap(), before);
+}
+
+#[test]
 fn files_that_are_not_ptx_are_refused() {
     let folder = folder();
     let run = |name: &str| Run::line(folder.path(), &format!("check {name}"));

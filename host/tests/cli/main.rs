@@ -8,5 +8,7 @@ mod command;
 mod devices;
 mod files;
 mod new;
+mod outputs;
 mod profile;
 mod references;
+mod shell;

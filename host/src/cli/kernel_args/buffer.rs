@@ -78,9 +78,9 @@ impl Buffer {
 
     /// A file's elements; a length that is given must be its own.
     fn contents(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        let data = operand::array(path)?;
+        let (stored, bytes) = operand::elements(path)?;
         let problem = |reason: String| Failure::new(format!("{}: {reason}", path.display()));
-        let elements: usize = data.shape().iter().product();
+        let elements = bytes.len() / stored.bytes();
         if let Some(len) = self.len
             && len != elements
         {
@@ -92,8 +92,10 @@ impl Buffer {
                 )),
             );
         }
-        self.ty.convert(&data).map_err(|reason| {
-            problem(reason).hint("f32 takes float32, f64 float64, and integers take int64")
+        self.ty.convert(stored, bytes).map_err(|reason| {
+            problem(reason).hint(
+                "floats take floats of no more bits, and integers take integers that they can hold",
+            )
         })
     }
 }

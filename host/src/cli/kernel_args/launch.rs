@@ -1,6 +1,6 @@
 //! A launch of any kernel of any PTX file, as the command line describes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise::{Device, PtxFile};
 use clap::Args;
@@ -49,6 +49,11 @@ pub(in crate::cli) struct Launch {
 }
 
 impl Launch {
+    /// The PTX file that was named.
+    pub(in crate::cli) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// The PTX, as text and parsed.
     pub(in crate::cli) fn read(&self, global: &Global) -> Result<(PtxFile, Module), Failure> {
         let ptx = match &self.file {

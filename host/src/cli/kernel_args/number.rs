@@ -5,7 +5,7 @@ use ndarray::Array1;
 use rand::{RngExt, rngs::StdRng};
 
 use crate::cli::failure::Failure;
-use crate::io::Data;
+use crate::io::{Data, Stored};
 
 named_enum! {
     /// A type of numbers.
@@ -84,22 +84,50 @@ impl Number {
     }
 
     /// The bytes of a file's numbers in this type; only such that are the same numbers.
-    pub(super) fn convert(self, data: &Data) -> Result<Vec<u8>, String> {
+    pub(super) fn convert(self, stored: Stored, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        let integers = |value: fn(&[u8]) -> i128| {
+            let mut converted = Vec::new();
+            for element in bytes.chunks_exact(stored.bytes()) {
+                converted.extend(self.parse(&value(element).to_string())?);
+            }
+            Ok(converted)
+        };
+        // Each chunk has the type's size.
+        macro_rules! number {
+            ($t:ty) => {
+                |element| <$t>::from_le_bytes(element.try_into().unwrap_or_default()).into()
+            };
+        }
         let other = || {
-            let name = data.type_name();
+            let name = stored.name();
             Err(format!("it holds {name}, which is not converted to {self}"))
         };
-        match (self, data) {
-            (Number::F32, Data::F32(array)) => Ok(bytes(array.iter().map(|x| x.to_le_bytes()))),
-            (Number::F64, Data::F64(array)) => Ok(bytes(array.iter().map(|x| x.to_le_bytes()))),
-            (_, Data::I64(array)) if !self.is_float() => {
-                let mut bytes = Vec::with_capacity(array.len() * self.size());
-                for value in array {
-                    bytes.extend(self.parse(&value.to_string())?);
-                }
-                Ok(bytes)
+        match (self, stored) {
+            (Number::F32, Stored::F32) | (Number::F64, Stored::F64) => Ok(bytes),
+            (Number::F32 | Number::F64, Stored::F16 | Stored::F32) => {
+                let value: fn(&[u8]) -> f64 = match stored {
+                    Stored::F16 => number!(half::f16),
+                    _ => number!(f32),
+                };
+                let values = bytes.chunks_exact(stored.bytes()).map(value);
+                Ok(match self {
+                    Number::F32 => values
+                        .flat_map(|value| (value as f32).to_le_bytes())
+                        .collect(),
+                    _ => values.flat_map(f64::to_le_bytes).collect(),
+                })
             }
-            _ => other(),
+            _ if self.is_float() => other(),
+            (_, Stored::Bool) => integers(|element| i128::from(element != [0])),
+            (_, Stored::I8) => integers(number!(i8)),
+            (_, Stored::I16) => integers(number!(i16)),
+            (_, Stored::I32) => integers(number!(i32)),
+            (_, Stored::I64) => integers(number!(i64)),
+            (_, Stored::U8) => integers(number!(u8)),
+            (_, Stored::U16) => integers(number!(u16)),
+            (_, Stored::U32) => integers(number!(u32)),
+            (_, Stored::U64) => integers(number!(u64)),
+            (_, Stored::F16 | Stored::F32 | Stored::F64) => other(),
         }
     }
 
@@ -129,10 +157,6 @@ impl Number {
     }
 }
 
-fn bytes<const N: usize>(values: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
-    values.flatten().collect()
-}
-
 /// A decimal or hexadecimal integer, with a sign.
 fn integer(text: &str) -> Result<i128, String> {
     let (sign, digits) = match text.strip_prefix('-') {
@@ -148,4 +172,30 @@ fn integer(text: &str) -> Result<i128, String> {
     value
         .map(|value| sign * value)
         .map_err(|_| format!("`{text}` is no integer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_files_numbers_are_converted_where_they_stay_the_same() {
+        let four = 4_i32.to_le_bytes().to_vec();
+        let to = |ty: Number, stored, bytes: &[u8]| ty.convert(stored, bytes.to_vec());
+        assert_eq!(to(Number::I32, Stored::I32, &four), Ok(four.clone()));
+        assert_eq!(to(Number::U8, Stored::I32, &four), Ok(vec![4]));
+        assert_eq!(to(Number::I16, Stored::Bool, &[1, 0]), Ok(vec![1, 0, 0, 0]));
+        assert_eq!(to(Number::U64, Stored::U64, &[255; 8]), Ok(vec![255; 8]));
+        assert!(to(Number::I64, Stored::U64, &[255; 8]).is_err());
+        assert!(to(Number::U8, Stored::I8, &[255]).is_err());
+        let half = 1.5_f32.to_le_bytes().to_vec();
+        assert_eq!(to(Number::F32, Stored::F16, &[0, 0x3E]), Ok(half.clone()));
+        assert_eq!(
+            to(Number::F64, Stored::F32, &half),
+            Ok(1.5_f64.to_le_bytes().to_vec())
+        );
+        assert!(to(Number::F32, Stored::F64, &[0; 8]).is_err());
+        assert!(to(Number::F32, Stored::I32, &four).is_err());
+        assert!(to(Number::I32, Stored::F32, &half).is_err());
+    }
 }

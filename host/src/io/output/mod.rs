@@ -1,0 +1,278 @@
+//! Outputs: files that appear whole or not at all, pipes and devices that are written into.
+
+mod destination;
+mod temporary;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Error, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::FileError;
+use destination::Destination;
+use temporary::Temporary;
+
+/// Whether an output goes to standard output, where nothing else may then be printed.
+static STANDARD_IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether an output goes to standard output: reports then go to standard error.
+pub fn standard_output_is_taken() -> bool {
+    STANDARD_IS_TAKEN.load(Ordering::Relaxed)
+}
+
+/// A place for an output, looked at before the computation so that a folder that cannot be written is found first.
+///
+/// Until [`write`](Self::write) nothing is left in the folder, so that an interrupted computation leaves nothing behind.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// As the user named it.
+    path: PathBuf,
+    /// Through a link, the file that it names is written and the link stays.
+    destination: Destination,
+}
+
+impl OutputFile {
+    /// Tries the place. `-` is standard output.
+    ///
+    /// # Errors
+    /// The destination is a folder, or its folder does not exist or cannot be written, or standard output is another output's already.
+    pub fn prepare(path: &Path) -> Result<Self, FileError> {
+        if path.is_dir() {
+            return Err(FileError::IsFolder {
+                path: path.to_owned(),
+            });
+        }
+        let refused = |source| FileError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let destination = Destination::of(path).map_err(refused)?;
+        match &destination {
+            Destination::File(target) => {
+                // A file that its owner protected is not replaced, though its folder would allow it.
+                if target.exists() {
+                    let file = std::fs::OpenOptions::new().write(true).open(target);
+                    file.map_err(refused)?;
+                }
+                Temporary::beside(target).map_err(refused)?;
+                for file in temporary::left_behind(target) {
+                    // Standard error may be closed.
+                    let _ = writeln!(
+                        io::stderr(),
+                        "note: {} is what a run that was killed left; it can be deleted",
+                        file.display()
+                    );
+                }
+            }
+            Destination::Stream(_) => {}
+            Destination::Standard => {
+                if STANDARD_IS_TAKEN.swap(true, Ordering::Relaxed) {
+                    return Err(refused(Error::other(
+                        "standard output is another output's already",
+                    )));
+                }
+            }
+        }
+        Ok(OutputFile {
+            path: path.to_owned(),
+            destination,
+        })
+    }
+
+    /// Puts the contents in place, all at once.
+    ///
+    /// # Errors
+    /// The system's error; then a file is as it was.
+    pub fn write(self, bytes: &[u8]) -> Result<(), FileError> {
+        let mut file = self.create()?;
+        (file.write_all(bytes)).map_err(|error| file.refused(error))?;
+        file.finish()
+    }
+
+    /// Puts contents that are not the last ones into a file; a stream gets the last ones only.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub fn write_so_far(&self, bytes: &[u8]) -> Result<(), FileError> {
+        let Destination::File(target) = &self.destination else {
+            return Ok(());
+        };
+        let written = Temporary::beside(target).and_then(|mut file| {
+            file.file()?.write_all(bytes)?;
+            file.persist(target)
+        });
+        written.map_err(|source| FileError::Write {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Whether it is a pipe, a device or standard output.
+    pub fn is_stream(&self) -> bool {
+        !matches!(self.destination, Destination::File(_))
+    }
+
+    /// Begins the contents.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn create(self) -> Result<Unfinished, FileError> {
+        let contents = match &self.destination {
+            Destination::File(target) => Temporary::beside(target).map(Contents::Named),
+            // Formats go back to their headers, and a pipe cannot.
+            Destination::Stream(_) | Destination::Standard => {
+                tempfile::tempfile().map(Contents::Unnamed)
+            }
+        };
+        match contents {
+            Ok(contents) => Ok(Unfinished {
+                place: self,
+                contents,
+            }),
+            Err(source) => Err(FileError::Write {
+                path: self.path,
+                source,
+            }),
+        }
+    }
+}
+
+/// An output that is being written, to a file that goes away unless it is finished.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    place: OutputFile,
+    contents: Contents,
+}
+
+#[derive(Debug)]
+enum Contents {
+    /// A file beside the one whose place it takes.
+    Named(Temporary),
+    /// A file of no folder, to be copied into a stream.
+    Unnamed(File),
+}
+
+impl Unfinished {
+    /// Puts the contents in place.
+    pub(super) fn finish(self) -> Result<(), FileError> {
+        let Self { place, contents } = self;
+        let moved = match (&place.destination, contents) {
+            (Destination::File(target), Contents::Named(file)) => file.persist(target),
+            (Destination::Stream(path), Contents::Unnamed(file)) => copy(file, Some(path)),
+            (_, Contents::Unnamed(file)) => copy(file, None),
+            (_, Contents::Named(_)) => Err(Error::other("a stream is not replaced")),
+        };
+        moved.map_err(|source| FileError::Write {
+            path: place.path,
+            source,
+        })
+    }
+
+    /// The destination as the user named it.
+    pub(super) fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// The system's error with the destination's name.
+    pub(super) fn refused(&self, source: Error) -> FileError {
+        FileError::Write {
+            path: self.place.path.clone(),
+            source,
+        }
+    }
+
+    pub(super) fn file(&mut self) -> io::Result<&mut File> {
+        match &mut self.contents {
+            Contents::Named(file) => file.file(),
+            Contents::Unnamed(file) => Ok(file),
+        }
+    }
+}
+
+/// Writes the file into the stream at `path`, or into standard output.
+fn copy(mut file: File, path: Option<&Path>) -> io::Result<()> {
+    file.rewind()?;
+    let mut stream = Destination::open_stream(path)?;
+    match io::copy(&mut file, &mut stream).and_then(|_| stream.flush()) {
+        // A reader that went away (`| head`) is no error.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        copied => copied,
+    }
+}
+
+impl Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file()?.flush()
+    }
+}
+
+impl Seek for Unfinished {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file()?.seek(to)
+    }
+}
+
+/// Puts buffered contents in place.
+pub(super) fn finish(file: BufWriter<Unfinished>) -> Result<(), FileError> {
+    match file.into_inner() {
+        Ok(file) => file.finish(),
+        Err(error) => {
+            let (error, file) = error.into_parts();
+            Err(file.get_ref().refused(error))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn nothing_appears_before_the_write_and_nothing_is_left_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.npy");
+        let output = OutputFile::prepare(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        output.write(b"whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        OutputFile::prepare(&path).unwrap().write(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_those_of_any_new_file_and_links_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode();
+        fs::write(at("ordinary"), "").unwrap();
+        OutputFile::prepare(&at("out"))
+            .unwrap()
+            .write(b"x")
+            .unwrap();
+        assert_eq!(mode("out"), mode("ordinary"));
+        symlink(at("out"), at("link")).unwrap();
+        OutputFile::prepare(&at("link"))
+            .unwrap()
+            .write(b"y")
+            .unwrap();
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        assert_eq!(fs::read(at("out")).unwrap(), b"y");
+    }
+
+    #[test]
+    fn places_that_cannot_be_written_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = OutputFile::prepare(folder.path()).unwrap_err();
+        assert!(matches!(error, FileError::IsFolder { .. }));
+        let error = OutputFile::prepare(&folder.path().join("no/such/out.npy")).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write"), "{error}");
+    }
+}

@@ -1,0 +1,308 @@
+//! Sound: `.wav` (RIFF, and RF64 or BW64 above 4 GiB) with integers of 8, 16, 24 or 32 bits or floats of 32 or 64, any number of channels.
+//!
+//! Samples are float64 in the file's own units: −32768 to 32767 for 16 bits. Integers of 8 bits are stored with an offset of 128, which is
+//! taken off. Where a sample has fewer bits than its container (24 in 32), they are the container's highest, and the unit is that of the
+//! sample. Written back, integers are rounded to the nearest and those outside the range are clipped.
+//!
+//! Layout: Microsoft's "Multiple Channel Audio Data and WAVE Files", EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64).
+
+mod read;
+mod write;
+
+use super::Kind;
+
+pub use read::RecordingReader;
+pub(super) use read::open;
+pub use write::{Finished, RecordingWriter};
+
+/// How a sample is coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// Integers of `bits` bits, the highest of `bytes` bytes.
+    Integer {
+        /// Bits of a sample.
+        bits: u16,
+        /// Bytes from one sample to the next.
+        bytes: u16,
+    },
+    /// Floats of 4 or 8 bytes.
+    Float {
+        /// Bytes of a sample.
+        bytes: u16,
+    },
+}
+
+impl Coding {
+    /// The type to compute with. Integers need float64, for products of theirs have up to 64 bits.
+    pub fn kind(self) -> Kind {
+        match self {
+            Coding::Float { bytes: 4 } => Kind::F32,
+            Coding::Float { .. } | Coding::Integer { .. } => Kind::F64,
+        }
+    }
+}
+
+/// The form of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sound {
+    /// Samples of a frame.
+    pub channels: u16,
+    /// Frames of a second.
+    pub sample_rate: u32,
+    /// How a sample is coded.
+    pub coding: Coding,
+    /// Which loudspeakers the channels are for, where the file says so.
+    pub speakers: u32,
+}
+
+impl Sound {
+    /// The lowest and the highest sample of integers; `None` of floats.
+    pub fn integer_range(&self) -> Option<(f64, f64)> {
+        match self.coding {
+            Coding::Integer { bits, .. } => {
+                let limit = 2_f64.powi(i32::from(bits) - 1);
+                Some((-limit, limit - 1.0))
+            }
+            Coding::Float { .. } => None,
+        }
+    }
+
+    /// Bits of a sample.
+    pub fn bits(&self) -> u16 {
+        match self.coding {
+            Coding::Integer { bits, .. } => bits,
+            Coding::Float { bytes } => 8 * bytes,
+        }
+    }
+
+    /// Bytes from one sample to the next.
+    fn bytes(&self) -> u16 {
+        match self.coding {
+            Coding::Integer { bytes, .. } | Coding::Float { bytes } => bytes,
+        }
+    }
+
+    /// Bytes of a frame.
+    fn frame(&self) -> u64 {
+        u64::from(self.channels) * u64::from(self.bytes())
+    }
+}
+
+/// Tags of the chunk `fmt `.
+mod tag {
+    pub(super) const INTEGER: u16 = 1;
+    pub(super) const FLOAT: u16 = 3;
+    /// The coding stands in the extension, as the first two bytes of a GUID.
+    pub(super) const EXTENSIBLE: u16 = 0xFFFE;
+    /// What follows those two.
+    pub(super) const GUID_END: [u8; 14] =
+        [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71];
+}
+
+/// The length of a chunk whose length stands elsewhere, or is not known.
+const UNKNOWN_LENGTH: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::super::OutputFile;
+    use super::super::error::Trouble;
+    use super::*;
+
+    fn sound(channels: u16, coding: Coding) -> Sound {
+        Sound {
+            channels,
+            sample_rate: 48_000,
+            coding,
+            speakers: 0,
+        }
+    }
+
+    fn integers(bits: u16, bytes: u16) -> Coding {
+        Coding::Integer { bits, bytes }
+    }
+
+    /// The bytes of a recording that is written in two pieces.
+    fn encode(sound: Sound, samples: &[f64]) -> (Vec<u8>, Finished) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.wav");
+        let frames = samples.len() / usize::from(sound.channels);
+        let place = OutputFile::prepare(&path).unwrap();
+        let mut writer = RecordingWriter::create(place, sound, frames).unwrap();
+        let (first, second) = samples.split_at(samples.len() / 2);
+        writer.write(first).unwrap();
+        writer.write(second).unwrap();
+        assert!(!path.exists(), "it is not whole yet");
+        let finished = writer.finish().unwrap();
+        (std::fs::read(&path).unwrap(), finished)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<(Sound, Vec<f64>), Trouble> {
+        let mut reader = open(Box::new(Cursor::new(bytes.to_vec())), bytes.len() as u64)?;
+        let mut samples = vec![0.0; reader.frames() * usize::from(reader.sound().channels)];
+        let one = samples.len().min(1);
+        let (first, second) = samples.split_at_mut(one);
+        reader.read(first)?;
+        reader.read(second)?;
+        Ok((reader.sound(), samples))
+    }
+
+    fn refusal(bytes: &[u8]) -> String {
+        match decode(bytes) {
+            Err(Trouble::Content(problem)) => problem.what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const SAMPLES: [f64; 8] = [0.0, 5.0, 1.0, -128.0, -2.0, 7.0, 127.0, 8.0];
+
+    #[test]
+    fn every_coding_comes_back() {
+        for coding in [
+            integers(8, 1),
+            integers(12, 2),
+            integers(16, 2),
+            integers(20, 3),
+            integers(24, 3),
+            integers(24, 4),
+            integers(32, 4),
+            Coding::Float { bytes: 4 },
+            Coding::Float { bytes: 8 },
+        ] {
+            for channels in [1, 2, 4, 8] {
+                let sound = sound(channels, coding);
+                let (bytes, finished) = encode(sound, &SAMPLES);
+                assert_eq!(finished.clipped, 0);
+                let (read, samples) = decode(&bytes).unwrap();
+                assert_eq!((read, samples.as_slice()), (sound, SAMPLES.as_slice()));
+            }
+        }
+    }
+
+    #[test]
+    fn another_library_reads_what_is_written() {
+        for (coding, bits) in [
+            (integers(8, 1), 8),
+            (integers(16, 2), 16),
+            (integers(24, 3), 24),
+            (integers(32, 4), 32),
+        ] {
+            let (bytes, _) = encode(sound(2, coding), &SAMPLES);
+            let mut reader = hound::WavReader::new(Cursor::new(bytes)).unwrap();
+            let spec = reader.spec();
+            assert_eq!(
+                (spec.channels, spec.sample_rate, spec.bits_per_sample),
+                (2, 48_000, bits)
+            );
+            let samples: Vec<f64> = reader
+                .samples::<i32>()
+                .map(|sample| f64::from(sample.unwrap()))
+                .collect();
+            assert_eq!(samples, SAMPLES, "{bits}");
+        }
+        let (bytes, _) = encode(sound(4, Coding::Float { bytes: 4 }), &SAMPLES);
+        let mut reader = hound::WavReader::new(Cursor::new(bytes)).unwrap();
+        let samples: Vec<f64> = reader
+            .samples::<f32>()
+            .map(|sample| f64::from(sample.unwrap()))
+            .collect();
+        assert_eq!(samples, SAMPLES);
+    }
+
+    #[test]
+    fn bits_of_a_sample_are_the_highest_of_their_container() {
+        let (bytes, _) = encode(sound(1, integers(24, 4)), &[1.0, -2.0, 8_388_607.0]);
+        let data = &bytes[bytes.len() - 12..];
+        assert_eq!(data, [0, 1, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0, 0xFF, 0xFF, 0x7F]);
+        assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 8_388_607.0]);
+    }
+
+    #[test]
+    fn integers_are_rounded_and_clipped_and_counted() {
+        let samples = [40_000.0, -40_000.0, 0.5, 1.6];
+        let (bytes, finished) = encode(sound(1, integers(16, 2)), &samples);
+        assert_eq!(finished.clipped, 2);
+        assert_eq!(decode(&bytes).unwrap().1, [32767.0, -32768.0, 0.0, 2.0]);
+    }
+
+    #[test]
+    fn floats_beyond_full_scale_are_counted_and_those_that_are_no_numbers_refused() {
+        let float = sound(1, Coding::Float { bytes: 4 });
+        let (_, finished) = encode(float, &[1.0, -1.5, 0.5, 3e38]);
+        assert_eq!((finished.clipped, finished.beyond_full_scale), (0, 2));
+        let folder = tempfile::tempdir().unwrap();
+        for wrong in [f64::NAN, f64::INFINITY, 1e39] {
+            let place = OutputFile::prepare(&folder.path().join("out.wav")).unwrap();
+            let mut writer = RecordingWriter::create(place, float, 2).unwrap();
+            let error = writer.write(&[0.0, wrong]).unwrap_err().to_string();
+            assert!(error.contains("sample 1 is"), "{error}");
+            drop(writer);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn above_4_gib_it_is_rf64() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.wav");
+        let place = OutputFile::prepare(&path).unwrap();
+        let long = write::header(&sound(2, integers(16, 2)), (1_u64 << 30) + 1);
+        assert!(long.starts_with(b"RF64\xFF\xFF\xFF\xFFWAVEds64"));
+        let data = u64::from_le_bytes(long[28..36].try_into().unwrap());
+        assert_eq!(data, ((1 << 30) + 1) * 4);
+        drop(place);
+        // The same header with the samples of a short one.
+        for name in [b"RF64", b"BW64"] {
+            let mut bytes = write::header(&sound(2, integers(16, 2)), 1 << 30);
+            bytes[..4].copy_from_slice(name);
+            bytes[28..36].copy_from_slice(&8_u64.to_le_bytes());
+            bytes.extend([1, 0, 2, 0, 3, 0, 4, 0]);
+            assert_eq!(decode(&bytes).unwrap().1, [1.0, 2.0, 3.0, 4.0]);
+        }
+    }
+
+    #[test]
+    fn a_length_that_a_pipe_left_open_is_what_is_there() {
+        let (mut bytes, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0]);
+        bytes[40..44].copy_from_slice(&[0xFF; 4]);
+        assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0]);
+    }
+
+    #[test]
+    fn other_chunks_are_skipped_with_their_padding() {
+        let (mut bytes, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0]);
+        bytes.splice(36..36, *b"LIST\x03\0\0\0abc\0note\x02\0\0\0xy");
+        bytes.extend(b"more");
+        assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0]);
+    }
+
+    #[test]
+    fn broken_files_are_errors() {
+        let (good, _) = encode(sound(2, integers(16, 2)), &SAMPLES);
+        for cut in 0..good.len() {
+            assert!(decode(&good[..cut]).is_err(), "cut at {cut}");
+        }
+        assert!(refusal(&good[..good.len() - 3]).contains("truncated"));
+        assert!(refusal(b"not a recording at all").contains("this is no .wav"));
+        let format = 20; // where the coding stands
+        let mut changed = good.clone();
+        changed[format] = 6;
+        assert!(refusal(&changed).contains("(0x0006)"));
+        changed[format] = 3;
+        assert!(refusal(&changed).contains("16-bit floats"));
+        let mut changed = good.clone();
+        changed[format + 2] = 0;
+        assert!(refusal(&changed).contains("0 channels"));
+        let mut changed = good.clone();
+        changed[format + 12] = 5;
+        assert!(refusal(&changed).contains("5 bytes"));
+        let mut changed = good.clone();
+        changed[40] = 15;
+        assert!(refusal(&changed).contains("do not divide"));
+        let mut infinite = encode(sound(1, Coding::Float { bytes: 4 }), &[1.0, 2.0]).0;
+        let end = infinite.len();
+        infinite[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
+        assert!(refusal(&infinite).contains("sample 1 is inf"));
+    }
+}

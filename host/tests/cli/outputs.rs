@@ -1,0 +1,192 @@
+//! Where outputs go: pipes, devices and links are written into, and nothing is left by a command that a signal ends.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::command::{Run, blockwise, names, vector};
+
+/// A folder with a signal and taps.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.npy"), vector(&[1.0, -2.0, 3.0])).unwrap();
+    fs::write(folder.path().join("one.npy"), vector(&[1.0])).unwrap();
+    folder
+}
+
+/// The command's words, in a folder, with bytes on its standard input.
+fn piped(folder: &Path, line: &str, input: &[u8]) -> (i32, Vec<u8>, String) {
+    let mut command = blockwise(line.split_whitespace());
+    command.current_dir(folder);
+    for set in [Command::stdin, Command::stdout, Command::stderr] {
+        set(&mut command, Stdio::piped());
+    }
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), output.stdout, text)
+}
+
+#[test]
+fn a_dash_is_standard_input_and_output() {
+    let folder = folder();
+    let signal = vector(&[1.0, -2.0, 3.0]);
+    let (code, stdout, stderr) = piped(folder.path(), "reverse - -o -", &signal);
+    assert_eq!(code, 0, "{stderr}");
+    let reversed = [3.0_f64, -2.0, 1.0].map(f64::to_le_bytes).concat();
+    assert!(stdout.starts_with(b"\x93NUMPY") && stdout.ends_with(&reversed));
+    // What is to be read goes where it is not mixed with the data.
+    assert!(stderr.contains("[3] f64"), "{stderr}");
+
+    let (code, stdout, stderr) = piped(folder.path(), "sum -", b"1\n2\n4.5\n");
+    assert_eq!((code, &*stdout), (0, &b"7.5\n"[..]), "{stderr}");
+    let sound = fs::read(crate::command::fixture("speech_like_48k.wav")).unwrap();
+    let (code, stdout, stderr) = piped(folder.path(), "conv - one.npy -o -", &sound);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.starts_with(b"RIFF"));
+    assert_eq!(names(folder.path()), ["one.npy", "x.npy"]);
+}
+
+#[test]
+fn one_standard_output_holds_one_output() {
+    let folder = folder();
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 .ptr .align 4 x) { ret; }\n";
+    fs::write(folder.path().join("k.ptx"), ptx).unwrap();
+    let mut command = blockwise(["check", "k.ptx", "--arg", "u32[1]=zeros -> -", "-o", "-"]);
+    Run::of(command.current_dir(folder.path())).refused("another output's already");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_even_where_they_lead_to_nothing() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    let at = folder.path();
+    fs::create_dir(at.join("there")).unwrap();
+    symlink("there/new.npy", at.join("link.npy")).unwrap();
+    for _ in 0..2 {
+        Run::line(at, "reverse x.npy -o link.npy").ends(0);
+        assert!(
+            fs::symlink_metadata(at.join("link.npy"))
+                .unwrap()
+                .is_symlink()
+        );
+        assert_eq!(names(&at.join("there")), ["new.npy"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_written_into_as_they_are() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = folder();
+    let pipe = folder.path().join("pipe.npy");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            fs::File::open(pipe)
+                .unwrap()
+                .read_to_end(&mut bytes)
+                .unwrap();
+            bytes
+        })
+    };
+    Run::line(folder.path(), "reverse x.npy -o pipe.npy").ends(0);
+    let bytes = reader.join().unwrap();
+    assert!(bytes.starts_with(b"\x93NUMPY") && bytes.ends_with(&1.0_f64.to_le_bytes()));
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    assert_eq!(names(folder.path()), ["one.npy", "pipe.npy", "x.npy"]);
+}
+
+/// As root, a rename over `/dev/null` would succeed: a device node of the test's own stands for it.
+#[cfg(unix)]
+#[test]
+fn devices_are_written_into_as_they_are() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = folder();
+    let device = folder.path().join("null");
+    let made = Command::new("mknod")
+        .arg(&device)
+        .args(["c", "1", "3"])
+        .stderr(Stdio::null())
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: only root makes device nodes");
+        return;
+    }
+    Run::line(folder.path(), "reverse x.npy -o null").ends(0);
+    assert!(
+        fs::symlink_metadata(&device)
+            .unwrap()
+            .file_type()
+            .is_char_device()
+    );
+    Run::line(folder.path(), "reverse x.npy -o /dev/null").ends(0);
+    assert_eq!(names(folder.path()), ["null", "one.npy", "x.npy"]);
+}
+
+/// A convolution that waits for its signal in a pipe has its output's temporary file already: it is made when the first samples arrive.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_no_temporary_file() {
+    use std::os::unix::process::ExitStatusExt;
+    // Enough work for a minute: the command is ended long before.
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("x.npy"), vector(&vec![1.0; 1 << 22])).unwrap();
+    fs::write(at.join("taps.npy"), vector(&vec![1.0; 1 << 10])).unwrap();
+    let inputs = ["taps.npy", "x.npy"];
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let mut command = blockwise([
+            "conv", "x.npy", "taps.npy", "-o", "y.npy", "--chunk", "4096",
+        ]);
+        command
+            .current_dir(at)
+            .stderr(Stdio::null())
+            .stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // Until its hidden file is there.
+        while names(at).len() == inputs.len() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before");
+            std::thread::yield_now();
+        }
+        let sent = Command::new("kill")
+            .args(["-s", signal, &child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        assert_eq!(child.wait().unwrap().signal(), Some(number));
+        assert_eq!(names(at), inputs, "{signal}");
+    }
+    // Nobody can prevent what this leaves; the next run says so.
+    let mut command = blockwise([
+        "conv", "x.npy", "taps.npy", "-o", "y.npy", "--chunk", "4096",
+    ]);
+    command
+        .current_dir(at)
+        .stderr(Stdio::null())
+        .stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    while !names(at).iter().any(|name| {
+        at.join(name)
+            .metadata()
+            .is_ok_and(|file| name.starts_with('.') && file.len() > 0)
+    }) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = names(at)
+        .into_iter()
+        .find(|name| name.starts_with('.'))
+        .expect("it is left");
+    if Path::new("/proc/self").exists() {
+        let run = Run::line(at, "reverse taps.npy -o z.npy").ends(0);
+        assert!(run.stderr.contains(&left), "{run:?}");
+    }
+}
