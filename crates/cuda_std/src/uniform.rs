@@ -13,7 +13,7 @@ mod marker {
     }
 
     /// Whether the builder knows the markers.
-    const KNOWN: bool = false;
+    const KNOWN: bool = true;
 
     #[inline(always)]
     pub(super) fn block(value: u32) -> u32 {
