@@ -225,9 +225,15 @@ impl Emulator {
         let mut table = self.table();
         let request = self.request(module, &table, kernel, config, args)?;
         let (program, shared_bytes) = (&module.module.program, request.shared_bytes);
-        let mut collectors: Vec<_> = (0..self.workers())
-            .map(|_| Collector::new(program))
-            .collect();
+        let blocks: u64 = config
+            .grid
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .product();
+        let workers = self
+            .workers()
+            .min(usize::try_from(blocks).unwrap_or(usize::MAX));
+        let mut collectors: Vec<_> = (0..workers).map(|_| Collector::new(program)).collect();
         let mut observers: Vec<_> = collectors
             .iter_mut()
             .map(|collector| collector as &mut dyn exec::Observer)
@@ -276,8 +282,6 @@ impl Emulator {
         let layout = program.shared_layout(entry.function);
         let shared_bytes = check::shared(layout.dynamic, config, &self.limits)?;
         check::resources(entry, function, config, &self.limits)?;
-        let mut addresses = loaded.addresses.clone();
-        addresses.extend(layout.variables);
         Ok(exec::Request {
             program,
             table,
@@ -286,7 +290,10 @@ impl Emulator {
             entry: entry.function,
             config,
             params,
-            addresses,
+            addresses: exec::Addresses {
+                module: &loaded.addresses,
+                shared: layout.variables,
+            },
             shared_bytes,
             dynamic_shared: layout.dynamic,
             portable: false,

@@ -1,4 +1,4 @@
-use crate::source::SourceLocation;
+use crate::source::{SourceLocation, other_frames};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -41,6 +41,8 @@ pub enum FaultKind {
         size: u32,
         /// The closest allocation of that space.
         nearest: Option<Nearest>,
+        /// Whether the address is no multiple of what the access needs either.
+        misaligned: bool,
     },
     /// An address that is not a multiple of the access's size.
     Misaligned {
@@ -261,15 +263,20 @@ impl fmt::Display for FaultKind {
                 address,
                 size,
                 nearest,
+                misaligned,
             } => {
                 write!(
                     f,
                     "out of bounds: {access} of {size} bytes at {address:#x} in {space} memory"
                 )?;
                 match nearest {
-                    Some(nearest) => write!(f, ", {nearest}"),
-                    None => write!(f, ", which holds no allocation"),
+                    Some(nearest) => write!(f, ", {nearest}")?,
+                    None => write!(f, ", which holds no allocation")?,
                 }
+                if *misaligned {
+                    write!(f, "; misaligned too")?;
+                }
+                Ok(())
             }
             FaultKind::Misaligned {
                 space,
@@ -377,13 +384,10 @@ impl fmt::Display for Fault {
             None if self.ptx_line > 0 => write!(f, "\n  at PTX line {}", self.ptx_line)?,
             None => {}
         }
-        let innermost = self
-            .inlined
-            .first()
-            .filter(|&frame| Some(frame) != self.source.as_ref());
-        if let Some(frame) = innermost {
-            write!(f, ", inlined from {frame}")?;
-        }
+        let others = other_frames(&self.inlined, self.source.as_ref());
+        others
+            .iter()
+            .try_for_each(|frame| write!(f, "\n    {frame}"))?;
         Ok(())
     }
 }

@@ -45,6 +45,7 @@ mod memory;
 pub mod metrics;
 mod module;
 mod parse;
+mod positions;
 pub mod report;
 mod sanitize;
 mod source;

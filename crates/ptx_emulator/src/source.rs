@@ -20,3 +20,62 @@ impl fmt::Display for SourceLocation {
         }
     }
 }
+
+/// The frame to name in a report: the innermost one that the user wrote. `frames` go from the innermost one outwards.
+pub(crate) fn user_frame(frames: &[SourceLocation]) -> Option<&SourceLocation> {
+    let own = frames.last()?;
+    let users = |frame: &&SourceLocation| frame.line > 0 && is_users(&frame.file, &own.file);
+    Some(frames.iter().find(users).unwrap_or(own))
+}
+
+/// The frames of a place but the user's `own`, each as a clause: what the user's line calls, innermost first, then what it
+/// is inlined into.
+pub(crate) fn other_frames(frames: &[SourceLocation], own: Option<&SourceLocation>) -> Vec<String> {
+    let own = frames.iter().position(|frame| Some(frame) == own);
+    let clause = |(at, frame): (usize, &SourceLocation)| match own {
+        Some(own) if at == own => None,
+        Some(own) if at < own => Some(format!("in {frame}, inlined there")),
+        _ => Some(format!("inlined into {frame}")),
+    };
+    frames.iter().enumerate().filter_map(clause).collect()
+}
+
+/// Whether the user wrote a file; `own` is the one that the kernel itself stands in.
+///
+/// A name without folders does not say whose file it is. Only the kernel's own is then sure to be the user's.
+fn is_users(file: &str, own: &str) -> bool {
+    let file = file.replace('\\', "/");
+    !is_library(&file) && (file.contains('/') || file == own)
+}
+
+/// What comes with a compiler: Rust's own library and the device API that every kernel is built on, CUDA's headers,
+/// Triton's and Numba's language.
+pub(crate) fn is_library(file: &str) -> bool {
+    let inside = [
+        "/rustc/",
+        "/rustlib/src/rust/",
+        "/library/core/src/",
+        "/library/alloc/src/",
+        "/library/std/src/",
+        "/compiler_builtins",
+        "/usr/include/",
+        "/usr/lib/",
+        "/usr/local/cuda",
+        "/lib/clang/",
+        "/site-packages/",
+        "/dist-packages/",
+        "/triton/language/",
+    ];
+    let toolkit = || {
+        let below = file.split_once("/targets/").map(|(_, below)| below);
+        below.is_some_and(|below| below.contains("/include/"))
+    };
+    inside.iter().any(|part| file.contains(part))
+        || ["library/core/", "library/alloc/"]
+            .iter()
+            .any(|start| file.starts_with(start))
+        || file
+            .split('/')
+            .any(|part| part == "cuda_std" || part.starts_with("cuda_std-"))
+        || toolkit()
+}

@@ -64,6 +64,10 @@ fn misaligned_and_read_only() {
         "misaligned: read of 4 bytes at 0x10000000002 in global memory; the address must be a multiple of 4
   in kernel `k`, block (0, 0, 0), thread (0, 0, 0) and 7 more of its warp
   at PTX line 8");
+    check("", "add.u64 %mine, %mine, 66; ld.global.u32 %r0, [%mine]; ret;",
+        "out of bounds: read of 4 bytes at 0x10000000042 in global memory, 2 bytes after the end of the nearest allocation of 64 bytes at 0x10000000000; misaligned too
+  in kernel `k`, block (0, 0, 0), thread (0, 0, 0) and 31 more of its warp
+  at PTX line 8");
     check(
         ".const .align 4 .b32 c = 1;",
         "mov.u64 %rd0, c; st.u32 [%rd0], 1; ret;",
@@ -213,7 +217,10 @@ fn the_innermost_user_line_is_named() {
     let fault = launch(&text, shape(1, 1, 0), &[], 8).expect_err("out of bounds");
     assert!(
         fault.to_string().ends_with(
-            "at src/lib.rs:40:9 (PTX line 10), inlined from /rustc/1/library/core/src/ptr.rs:7:3"
+            "at src/lib.rs:40:9 (PTX line 10)
+    in /rustc/1/library/core/src/ptr.rs:7:3, inlined there
+    in cuda_std/src/x.rs:2:2, inlined there
+    inlined into src/main.rs:9:1"
         ),
         "{fault}"
     );

@@ -128,6 +128,83 @@ $skip:";
     assert_eq!(finding.others[0].target.expect("an access").address, 16);
 }
 
+/// A finding whose value came from global memory by line 0 of the body and went through another memory.
+#[track_caller]
+fn passed_on(before: &str, body: &str, used: u32, through: &str) {
+    let report = check(before, body, shape(1, 32, 0));
+    let words = ["global memory at", through, "neither the host nor a kernel"];
+    let finding = memory(report, Space::Global, 0, used, &words);
+    let hint = finding.hint.unwrap_or_default();
+    assert!(!hint.contains("had stored"), "{hint}");
+}
+
+#[test]
+fn a_value_that_was_stored_is_told_by_where_it_came_from() {
+    passed_on(
+        TILE,
+        "ld.global.u32 %r0, [%out];
+shl.b32 %r1, %t, 2; mov.u32 %r2, tile; add.u32 %r2, %r2, %r1;
+st.shared.u32 [%r2], %r0;
+bar.sync 0;
+ld.shared.u32 %r3, [%r2];
+st.global.u32 [%in], %r3;",
+        5,
+        "stored to shared memory",
+    );
+    // A part of what was stored.
+    passed_on(
+        TILE,
+        "ld.global.u32 %r0, [%out];
+shl.b32 %r1, %t, 2; mov.u32 %r2, tile; add.u32 %r2, %r2, %r1;
+st.shared.u32 [%r2], %r0;
+ld.shared.u16 %h0, [%r2+2];
+st.global.u16 [%in], %h0;",
+        4,
+        "stored to shared memory",
+    );
+    passed_on(
+        "",
+        "ld.global.u32 %r0, [%out];
+{ .local .align 8 .b8 array[16]; st.local.u32 [array+4], %r0; ld.local.v2.u32 {%r1, %r2}, [array]; }
+st.global.u32 [%in], %r2;",
+        2,
+        "stored to local memory",
+    );
+    // A parameter of a call is copied from frame to frame.
+    passed_on(
+        ".func (.param .b32 o) same(.param .b32 i) { .reg .b32 %x; ld.param.u32 %x, [i]; st.param.b32 [o], %x; ret; }",
+        "ld.global.u32 %r0, [%out];
+{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call.uni (b), same, (a); ld.param.b32 %r1, [b]; }
+st.global.u32 [%in], %r1;",
+        2,
+        "stored to local memory",
+    );
+}
+
+#[test]
+fn a_register_without_a_value_is_named_through_shared_memory_too() {
+    let body = "setp.gt.u32 %p0, %t, 7;
+@%p0 mov.u32 %r0, 1;
+st.shared.u32 [tile], %r0;
+ld.shared.u32 %r1, [tile];
+st.global.u32 [%in], %r1;";
+    let finding = only(check(TILE, body, shape(1, 4, 0)));
+    assert_eq!(finding.rule, Rule::UninitialisedRegister);
+    assert!(finding.message.contains("register %r0"), "{finding:#?}");
+}
+
+#[test]
+fn what_lay_there_before_is_forgotten() {
+    // Each block has shared memory of its own: the second one has stored nothing.
+    let body = "mov.u32 %r4, %ctaid.x; setp.eq.u32 %p0, %r4, 0;
+@%p0 ld.global.u32 %r0, [%out];
+@%p0 st.shared.u32 [tile], %r0;
+ld.shared.u32 %r1, [tile];
+@!%p0 st.global.u32 [%in], %r1;";
+    let report = check(TILE, body, shape(2, 32, 0));
+    memory(report, Space::Shared, 3, 4, &["no thread of the block"]);
+}
+
 #[test]
 fn a_missing_barrier_leaves_the_other_warps_part_undefined() {
     let body = "mov.u32 %r0, tile;
@@ -389,7 +466,7 @@ ld.shared.u32 %r2, [%r0];
 st.global.u32 [%in], %r2;";
     let body = |source: &str, size: &str| body.replace("SOURCE", source).replace("SIZE", size);
     let report = check(TILE, &body("%out", ""), shape(1, 32, 0));
-    memory(report, Space::Shared, 5, 6, &[]);
+    memory(report, Space::Global, 3, 6, &["stored to shared memory"]);
     clean(TILE, &body("%in", ""));
     // Nothing is read, all is filled with zeros.
     clean(TILE, &body("%out", ", 0"));

@@ -174,15 +174,6 @@ fn global_memory() {
         past(Atomic, 8, 8),
         &after,
     );
-    // The last bytes of a vector are outside, its first ones are not.
-    let straddles = at(Read, Space::Global, (56, 16), (0, 32));
-    wrong(
-        "",
-        "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%at+56];",
-        OUT,
-        straddles,
-        &["at byte 56 of the nearest allocation of 64 bytes"],
-    );
     let before = at(Write, Space::Global, (4_u64.wrapping_neg(), 4), (0, 32));
     wrong(
         "",
@@ -468,9 +459,9 @@ fn asynchronous_copies() {
     );
     wrong(
         tile,
-        &copy("").replace("[%r0]", "[%r0+2040]"),
+        &copy("").replace("[%r0]", "[%r0+8]"),
         Rule::Misaligned,
-        at(Write, Space::Shared, (2040, 16), (0, 1)),
+        at(Write, Space::Shared, (8, 16), (0, 1)),
         &[],
     );
     wrong(
@@ -516,6 +507,52 @@ fn local_memory_and_parameters() {
         at(Read, Space::Param, (16, 4), (0, 32)),
         &["kernel's parameters"],
     );
+}
+
+#[test]
+fn an_access_may_be_outside_and_misaligned() {
+    let tile = ".shared .align 16 .b8 tile[8];";
+    for (before, body, message) in [
+        // The last bytes of a vector are outside, its first ones are not.
+        (
+            "",
+            "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%at+56];",
+            "at byte 56 of the nearest allocation of 64 bytes",
+        ),
+        ("", "ld.global.u32 %r0, [%at+66];", "2 bytes after the end"),
+        (
+            "",
+            "st.global.v4.u32 [%at+72], {%t, %t, %t, %t};",
+            "8 bytes after the end",
+        ),
+        ("", "red.global.add.u32 [%at+-2], 1;", "2 bytes before"),
+        (
+            tile,
+            "st.shared.u32 [tile+10], %t;",
+            "2 bytes after the end of `tile`",
+        ),
+        (
+            "",
+            "{ .local .align 8 .b8 array[8]; st.local.u32 [array+10], %t; }",
+            "after the end of `array`",
+        ),
+        (
+            "",
+            "cp.async.ca.shared.global [dynamic], [%at+66], 4;",
+            "2 bytes after the end",
+        ),
+    ] {
+        let dynamic = ".extern .shared .align 16 .b8 dynamic[];";
+        let report = check(&format!("{before} {dynamic}"), body, 16);
+        let mut rules: Vec<Rule> = report.findings.iter().map(|finding| finding.rule).collect();
+        rules.sort_unstable();
+        assert_eq!(rules, [Rule::OutOfBounds, Rule::Misaligned], "{body}");
+        let outside = report.findings.iter();
+        let mut outside = outside.filter(|finding| finding.rule == Rule::OutOfBounds);
+        let outside = &outside.next().expect("see above").message;
+        assert!(outside.contains(message), "{outside}");
+        assert!(outside.ends_with("misaligned too"), "{outside}");
+    }
 }
 
 #[test]

@@ -163,7 +163,108 @@ fn two_writes() {
     assert_eq!(finding.site.what, "write of 0x20 over 0x0, 4 bytes");
     // The same value from both.
     let finding = one(&body.replace("VALUE", "7"), 64);
-    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(finding.severity, Severity::Information);
+    assert!(finding.message.contains("of the same value"));
+}
+
+#[test]
+fn values_are_the_same_when_all_their_bytes_are() {
+    // Each warp writes what `%r1` and `%r2` hold.
+    let text = |values: &str, store: &str| {
+        format!(
+            "shr.u32 %r0, %t, 5; mad.lo.u32 %their, %lane, 16, %tile; {values}
+    cvt.u64.u32 %w0, %r1; cvt.u16.u32 %h0, %r1;
+    {store}"
+        )
+    };
+    let same = "mov.u32 %r1, 7; mov.u32 %r2, 9;";
+    for (store, others) in [
+        (
+            "st.shared.u8 [%their], %h0;",
+            &["add.u32 %r1, %r0, 7;"] as &[&str],
+        ),
+        // The lowest byte is the same.
+        (
+            "st.shared.u16 [%their], %h0;",
+            &["mad.lo.u32 %r1, %r0, 256, 7;"],
+        ),
+        (
+            "st.shared.u32 [%their], %r1;",
+            &["mad.lo.u32 %r1, %r0, 256, 7;"],
+        ),
+        (
+            "st.shared.u64 [%their], %w0;",
+            &["mad.lo.u32 %r1, %r0, 0x1000000, 7;"],
+        ),
+        (
+            "st.shared.v2.u32 [%their], {%r1, %r2};",
+            &["add.u32 %r1, %r0, 7;", "add.u32 %r2, %r0, 9;"],
+        ),
+    ] {
+        let severity = |values: &str| one(&text(values, store), 64).severity;
+        assert_eq!(severity(same), Severity::Information, "{store}");
+        for other in others {
+            let values = format!("{same} {other}");
+            assert_eq!(severity(&values), Severity::Error, "{store} {other}");
+        }
+    }
+}
+
+#[test]
+fn only_with_strict_the_same_value_is_an_error() {
+    let text = module(&kernel("st.shared.u32 [tile], 7;"));
+    let check = |options: CheckOptions| {
+        let emulator = Emulator::new(limits());
+        let loaded = emulator.load(&text).expect("the module loads");
+        let buffer = emulator.alloc(4).expect("memory is there");
+        let args = [&buffer.to_le_bytes()[..]];
+        let report = emulator.check(&loaded, "k", shape(1, 64, 0), &args, &options);
+        report.expect("it is launched")
+    };
+    let report = check(CheckOptions::default());
+    assert_eq!(report.count(Severity::Information), 1);
+    assert!(report.is_clean());
+    let strict = check(CheckOptions {
+        strict: true,
+        ..CheckOptions::default()
+    });
+    assert_eq!(strict.count(Severity::Error), 1);
+    assert!(!strict.passes(Severity::Error));
+}
+
+#[test]
+fn what_is_worse_takes_the_place_of_what_is_only_for_information() {
+    // Two pairs that write the same value, a race within the warp, and one between warps.
+    let body = "and.b32 %r0, %t, 31; mad.lo.u32 %their, %r0, 4, %tile; setp.eq.u32 %p0, %t, 0; setp.eq.u32 %p1, %t, 1;
+    st.shared.u32 [%their], 7;
+    st.shared.u32 [%their+256], 7;
+    @%p0 st.shared.u32 [tile+512], 1;
+    @%p1 ld.shared.u32 %r1, [tile+512];
+    st.shared.u32 [%their+1024], %t;";
+    let text = module(&kernel(body));
+    let check = |max_findings| {
+        let emulator = Emulator::new(limits());
+        let loaded = emulator.load(&text).expect("the module loads");
+        let buffer = emulator.alloc(4).expect("memory is there");
+        let options = CheckOptions {
+            max_findings,
+            ..CheckOptions::default()
+        };
+        let args = [&buffer.to_le_bytes()[..]];
+        let report = emulator.check(&loaded, "k", shape(1, 64, 0), &args, &options);
+        let report = report.expect("it is launched");
+        let kept = report.findings.iter().map(|finding| finding.severity);
+        (
+            kept.collect::<Vec<_>>(),
+            report.dropped,
+            report.passes(Severity::Error),
+        )
+    };
+    use Severity::{Error, Information, Warning};
+    assert_eq!(check(100).0, [Error, Warning, Information, Information]);
+    assert_eq!(check(2), (vec![Error, Warning], 2, false));
+    assert_eq!(check(1), (vec![Error], 3, false));
+    assert_eq!(check(0), (Vec::new(), 4, false));
 }
 
 #[test]
@@ -179,7 +280,7 @@ fn one_instruction_writes_a_word_twice() {
     assert_eq!(finding.count, 16);
     assert_eq!(
         one(&body.replace("VALUE", "7"), 32).severity,
-        Severity::Warning
+        Severity::Information
     );
 }
 

@@ -91,7 +91,7 @@ fn atomics_do_not_race_with_each_other() {
         96,
     );
     clean(
-        "st.volatile.global.u32 [%at], %t; ld.volatile.global.u32 %r0, [%at];",
+        "st.relaxed.gpu.global.u32 [%at], %t; ld.relaxed.gpu.global.u32 %r0, [%at];",
         3,
         64,
     );
@@ -109,6 +109,12 @@ fn atomics_do_not_race_with_each_other() {
         2,
         32,
     );
+    // What a barrier orders before the atomics of its own block is not ordered before those of another one.
+    let body = "setp.eq.u32 %p0, %b, 0; setp.eq.u32 %p1, %t, 0; and.pred %p0, %p0, %p1; @%p0 st.global.u32 [%at], 7;
+    bar.sync 0;
+    red.global.add.u32 [%at], 1;";
+    racy(body, 2, 64);
+    clean(body, 1, 64);
     // Of another size they touch only a part of each other.
     racy(
         "setp.eq.u32 %p0, %b, 0; @%p0 red.global.add.u64 [%at], 1; @!%p0 red.global.add.u32 [%at], 1;",

@@ -336,7 +336,7 @@ fn members_that_never_come() {
         32,
     );
     let words = ["lane 0 reads from lane 16, which does not take part"];
-    wrong(
+    let finding = wrong(
         "@!%p0 exit;\nshfl.sync.down.b32 %r0, %t, 16, 31, -1;",
         32,
         MEMBERS,
@@ -344,6 +344,14 @@ fn members_that_never_come() {
         &[],
         &words,
     );
+    assert_eq!((finding.severity, finding.count), (Severity::Error, 16));
+    // The launch goes on: what comes later is found too.
+    let report = check(
+        "@!%p0 exit;\nshfl.sync.down.b32 %r0, %t, 16, 31, -1;\nst.global.u32 [%out+4096], %r0;",
+        32,
+    );
+    let rules: Vec<Rule> = report.findings.iter().map(|finding| finding.rule).collect();
+    assert_eq!(rules, [MEMBERS, Rule::OutOfBounds]);
     wrong(
         "shfl.sync.idx.b32 %r0, %t, 5, 31, 1;",
         1,

@@ -182,20 +182,34 @@ fn lanes_with_another_mask_are_not_the_members_that_have_come() {
 
 #[test]
 fn lanes_outside_the_member_mask_are_a_fault() {
-    for (body, text) in [
+    let body = "shfl.sync.idx.b32 %d, %t, 0, 31, 0xff;";
+    let fault = launch(&kernel("", body), shape(1, 32, 0), &[], 32).expect_err("the mask is wrong");
+    let text = "lane 8 executes it without being a member";
+    assert!(fault.to_string().contains(text), "{fault}");
+}
+
+/// PTX leaves the result undefined, and nothing more: a sum over a warp that is not full goes on.
+#[test]
+fn a_shuffle_may_read_from_a_lane_that_is_not_there() {
+    for (body, threads) in [
         (
-            "shfl.sync.idx.b32 %d, %t, 0, 31, 0xff;",
-            "lane 8 executes it without being a member",
+            "setp.lt.u32 %p, %t, 8; @!%p exit; shfl.sync.down.b32 %r0, %t, 4, 31, -1; mov.u32 %d, 7;",
+            32,
         ),
         (
-            "setp.lt.u32 %p, %t, 8; @!%p bra out; shfl.sync.down.b32 %d, %t, 4, 31, 0xff; out:",
-            "lane 4 reads from lane 8, which does not take part",
+            "setp.lt.u32 %p, %t, 8; @!%p bra out; shfl.sync.down.b32 %r0, %t, 4, 31, 0xff; mov.u32 %d, 7; out:",
+            32,
         ),
+        ("shfl.sync.down.b32 %r0, %t, 4, 31, -1; mov.u32 %d, 7;", 8),
     ] {
-        let fault =
-            launch(&kernel("", body), shape(1, 32, 0), &[], 32).expect_err("the mask is wrong");
-        assert!(fault.to_string().contains(text), "{fault}");
+        let (words, _) = launch(&kernel("", body), shape(1, threads, 0), &[], 32)
+            .unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(words[..8], [7; 8], "{body}");
     }
+    // Lanes that read from others are not touched by that.
+    let body = "setp.lt.u32 %p, %t, 8; @!%p exit; shfl.sync.down.b32 %d, %t, 4, 31, -1;";
+    let (words, _) = launch(&kernel("", body), shape(1, 32, 0), &[], 32).expect("it runs");
+    assert_eq!(words[..4], [4, 5, 6, 7]);
 }
 
 #[test]

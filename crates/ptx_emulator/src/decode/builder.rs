@@ -5,6 +5,7 @@ use super::operand::is_foreign_register;
 use super::program::{FileSizes, Function, LOCAL_GAP, Special, Value};
 use crate::error::ParseError;
 use crate::metrics::Kind;
+use crate::positions::Position;
 use std::collections::HashMap;
 
 /// Frames with more rows than this are refused; row numbers have 16 bits, predicates 15.
@@ -60,13 +61,13 @@ struct Fixup<'a> {
 pub(super) struct Builder<'a, 'm> {
     pub(super) module: &'m mut ModuleNames<'a>,
     pub(super) code: Vec<Inst>,
-    pub(super) lines: Vec<(u32, u32)>,
+    pub(super) lines: Vec<(u32, Position)>,
     pub(super) kinds: Vec<Option<Kind>>,
     /// The kind of the PTX instruction that is being decoded, until its first decoded one takes it.
     pub(super) kind: Option<Kind>,
     pub(super) guard: Pred,
     pub(super) line: u32,
-    pub(super) frames: u32,
+    pub(super) position: Position,
     pub(super) is_entry: bool,
     pub(super) tables: HashMap<&'a str, Vec<&'a str>>,
     pub(super) prototypes: HashMap<&'a str, (Vec<u32>, Vec<u32>)>,
@@ -86,6 +87,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let function = Function {
             name: name.to_owned(),
             start: None,
+            end: 0,
             // The predicates that are always there: true, and the carry flag.
             rows: FileSizes {
                 w32: 0,
@@ -117,7 +119,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             kind: None,
             guard: TRUE,
             line: 0,
-            frames: 0,
+            position: Position::NONE,
             is_entry,
             tables: HashMap::new(),
             prototypes: HashMap::new(),
@@ -142,7 +144,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             guard: self.guard,
             op,
         });
-        self.lines.push((self.line, self.frames));
+        self.lines.push((self.line, self.position));
         self.kinds.push(self.kind.take());
     }
 

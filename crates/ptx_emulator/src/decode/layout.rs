@@ -39,10 +39,9 @@ impl SharedLayout {
 impl Program {
     /// Where each shared variable lies for a kernel. Dynamic arrays all start behind the static variables.
     pub(crate) fn shared_layout(&self, entry: u32) -> SharedLayout {
-        let reached = self.reachable(entry);
-        let mut used: Vec<u32> = (self.functions.iter().zip(&reached))
-            .filter(|&(_, &reached)| reached)
-            .flat_map(|(function, _)| function.uses.iter().copied())
+        let reached = self.reachable(entry).into_iter();
+        let mut used: Vec<u32> = reached
+            .flat_map(|function| self.functions[function as usize].uses.iter().copied())
             .filter(|&index| self.variables[index as usize].space == Space::Shared)
             .collect();
         used.sort_unstable();

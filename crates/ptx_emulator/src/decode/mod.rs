@@ -34,4 +34,4 @@ pub(crate) use effects::Cell;
 pub use instruction::OPCODES;
 pub(crate) use instruction::is_other_opcode;
 pub(crate) use module::{EntryInfo, decode};
-pub(crate) use program::{Function, LOCAL_GAP, Program, Special, Target, Value};
+pub(crate) use program::{Function, LOCAL_GAP, Program, Special, Target, Value, Variable};

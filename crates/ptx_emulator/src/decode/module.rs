@@ -9,6 +9,7 @@ use crate::fault::Space;
 use crate::metrics::Kind;
 use crate::module::Param;
 use crate::parse::{self, Initial, Locations, ParamDecl, Statement, StatementKind, Tree};
+use crate::positions::{Position, Positions};
 use crate::source::SourceLocation;
 use std::collections::HashMap;
 
@@ -174,21 +175,20 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         code: Vec::new(),
         lines: Vec::new(),
         kinds: Vec::new(),
-        frames: vec![Vec::new()],
+        positions: Positions::default(),
         functions: Vec::new(),
         variables: Vec::new(),
     };
     let mut entries = Vec::new();
-    let locations = Locations::new(&tree.files, comments(tree));
+    let mut locations = Locations::new(&tree.files, comments(tree));
     for definition in definitions {
         let start = program.code.len();
-        let (function, info) = function(definition, &mut names, &mut program, &locations)?;
+        let (function, info) = function(definition, &mut names, &mut program, &mut locations)?;
         if function.start.is_some() && definition.is_entry {
-            let frames = program.lines[start..]
-                .iter()
-                .find(|&&(_, frames)| frames > 0);
-            let frames = frames.map_or(0, |&(_, frames)| frames as usize);
-            let location = parse::user_frame(&program.frames[frames]).cloned();
+            let positions = program.lines[start..].iter().map(|&(_, position)| position);
+            let location = positions.filter(|&position| position != Position::NONE);
+            let location = location.map(|position| program.positions.user(position));
+            let location = location.flatten().next();
             entries.push(EntryInfo {
                 function: program.functions.len() as u32,
                 params: info,
@@ -207,7 +207,7 @@ fn comments<'a>(tree: &Tree<'a>) -> impl Iterator<Item = &'a str> {
     statements
         .flatten()
         .filter_map(|statement| match statement.kind {
-            StatementKind::Location { comment, .. } => Some(comment),
+            StatementKind::Location(loc) => Some(loc.comment),
             _ => None,
         })
 }
@@ -293,7 +293,7 @@ fn function<'a>(
     tree: &parse::Function<'a>,
     names: &mut ModuleNames<'a>,
     program: &mut Program,
-    locations: &Locations<'a>,
+    locations: &mut Locations<'a>,
 ) -> Result<(Function, Vec<(Slot, Param)>), ParseError> {
     let mut b = Builder::new(names, tree.name, tree.is_entry);
     b.line = tree.line;
@@ -355,6 +355,7 @@ fn function<'a>(
         program.code.append(&mut b.code);
         program.lines.append(&mut b.lines);
         program.kinds.append(&mut b.kinds);
+        b.function.end = program.code.len() as u32;
     }
     let mut function = b.function;
     function.callees.sort_unstable();
@@ -393,7 +394,7 @@ fn body<'a>(
     b: &mut Builder<'a, '_>,
     body: &[Statement<'a>],
     program: &mut Program,
-    locations: &Locations<'a>,
+    locations: &mut Locations<'a>,
 ) -> Result<(), ParseError> {
     // Tables and prototypes may stand behind their use.
     for statement in body {
@@ -413,6 +414,7 @@ fn body<'a>(
             _ => {}
         }
     }
+    locations.begin();
     for statement in body {
         b.line = statement.line;
         match &statement.kind {
@@ -425,22 +427,12 @@ fn body<'a>(
                 }
             }
             StatementKind::Variable(variable) => local_variable(b, variable)?,
-            &StatementKind::Location {
-                file,
-                line,
-                column,
-                comment,
-            } => {
-                let frames = locations.frames(file, line, column, comment);
-                // Line 0 means that the compiler merged several lines: the last known one is the best answer.
-                if !frames.is_empty() && program.frames.last() != Some(&frames) {
-                    program.frames.push(frames);
+            StatementKind::Location(loc) => {
+                let position = locations.read(loc, &mut program.positions);
+                // No line means that the compiler merged several: the last known one is the best answer.
+                if position != Position::NONE {
+                    b.position = position;
                 }
-                b.frames = if line == 0 {
-                    b.frames
-                } else {
-                    program.frames.len() as u32 - 1
-                };
             }
             StatementKind::BranchTargets { .. } | StatementKind::Prototype { .. } => {}
             StatementKind::Instruction(instruction) => {

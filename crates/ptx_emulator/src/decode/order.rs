@@ -6,6 +6,7 @@
 
 use super::op::{Inst, Op, TRUE};
 use crate::metrics::Kind;
+use crate::positions::Position;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -16,7 +17,7 @@ const DEEPEST: usize = 32;
 /// A function's code as three lists of one length.
 pub(super) struct Code<'a> {
     pub(super) insts: &'a mut Vec<Inst>,
-    pub(super) lines: &'a mut Vec<(u32, u32)>,
+    pub(super) lines: &'a mut Vec<(u32, Position)>,
     pub(super) kinds: &'a mut Vec<Option<Kind>>,
 }
 

@@ -2,8 +2,9 @@ use super::effects::Cell;
 use super::op::{Inst, Row, Slot};
 use crate::fault::{Place, Space};
 use crate::metrics::Kind;
-use crate::parse::user_frame;
+use crate::positions::{Position, Positions};
 use crate::source::SourceLocation;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Bytes of a guard gap beside an array in local memory.
@@ -13,12 +14,11 @@ pub(crate) const LOCAL_GAP: u32 = 64;
 pub(crate) struct Program {
     /// The instructions of all functions, one after the other.
     pub(crate) code: Vec<Inst>,
-    /// For each instruction, its PTX line and the index of its source frames.
-    pub(crate) lines: Vec<(u32, u32)>,
+    /// For each instruction, its PTX line and its place in the source.
+    pub(crate) lines: Vec<(u32, Position)>,
     /// What each is, for the profiler; `None` where it continues the PTX instruction before it.
     pub(crate) kinds: Vec<Option<Kind>>,
-    /// Inlining chains, innermost first; number 0 is empty.
-    pub(crate) frames: Vec<Vec<SourceLocation>>,
+    pub(crate) positions: Positions,
     pub(crate) functions: Vec<Function>,
     pub(crate) variables: Vec<Variable>,
 }
@@ -28,6 +28,8 @@ pub(crate) struct Function {
     pub(crate) name: String,
     /// The first instruction, when the function has a body.
     pub(crate) start: Option<u32>,
+    /// Behind its last one.
+    pub(crate) end: u32,
     /// Rows of each file.
     pub(crate) rows: FileSizes,
     pub(crate) constants32: Vec<(Row, Value)>,
@@ -135,25 +137,29 @@ pub(crate) enum Target {
 impl Program {
     /// The PTX line of an instruction, and its source line.
     pub(crate) fn place(&self, pc: u32) -> Place {
-        let (ptx_line, frames) = self.lines.get(pc as usize).copied().unwrap_or_default();
+        let (ptx_line, position) = self.line(pc);
         Place {
             ptx_line,
-            source: user_frame(&self.frames[frames as usize]).cloned(),
+            source: self.positions.user(position),
         }
     }
 
+    /// Every frame that the compiler inlined there, innermost first.
     pub(crate) fn inlined(&self, pc: u32) -> Vec<SourceLocation> {
-        let frames = self.lines.get(pc as usize).map_or(0, |&(_, frames)| frames);
-        self.frames[frames as usize].clone()
+        self.positions.chain(self.line(pc).1)
     }
 
-    /// The functions that may run when `entry` does, and whether each can be reached.
-    pub(crate) fn reachable(&self, entry: u32) -> Vec<bool> {
-        let mut reached = vec![false; self.functions.len()];
+    fn line(&self, pc: u32) -> (u32, Position) {
+        self.lines.get(pc as usize).copied().unwrap_or_default()
+    }
+
+    /// The functions that may run when `entry` does, in order.
+    pub(crate) fn reachable(&self, entry: u32) -> Vec<u32> {
+        let mut reached = BTreeSet::new();
         let mut pending = vec![entry];
         let mut pointers = false;
         while let Some(index) = pending.pop() {
-            if std::mem::replace(&mut reached[index as usize], true) {
+            if !reached.insert(index) {
                 continue;
             }
             let function = &self.functions[index as usize];
@@ -171,21 +177,16 @@ impl Program {
                 }));
             }
         }
-        reached
+        reached.into_iter().collect()
     }
 
     /// The instructions of the functions that may run when `entry` does.
     pub(crate) fn reachable_code(&self, entry: u32) -> impl Iterator<Item = &Inst> {
-        let starts = self.functions.iter().filter_map(|function| function.start);
-        let mut starts: Vec<u32> = starts.collect();
-        starts.sort_unstable();
-        let reached = self.reachable(entry).into_iter().zip(&self.functions);
-        let reached = reached.filter_map(|(reached, function)| function.start.filter(|_| reached));
-        let reached: Vec<u32> = reached.collect();
-        reached.into_iter().flat_map(move |start| {
-            let end = starts.iter().copied().find(|&other| other > start);
-            let end = end.map_or(self.code.len(), |end| end as usize);
-            &self.code[start as usize..end]
+        let reached = self.reachable(entry).into_iter();
+        let functions = reached.map(|index| &self.functions[index as usize]);
+        functions.flat_map(|function| {
+            let start = function.start.unwrap_or(function.end);
+            &self.code[start as usize..function.end as usize]
         })
     }
 }

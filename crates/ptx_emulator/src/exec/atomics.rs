@@ -161,17 +161,7 @@ pub(super) fn copy_async<O: Observer + ?Sized>(
         let mut bytes = [0; 16];
         if wanted > 0 {
             // The source is aligned to the size of the whole copy, but only its first bytes must exist.
-            if from[lane] % u64::from(op.size) != 0 {
-                let (space, access) = (Space::Global, Access::Read);
-                let kind = FaultKind::Misaligned {
-                    space,
-                    access,
-                    address: from[lane],
-                    size: op.size,
-                };
-                return Err(trouble(lane, kind));
-            }
-            let source = memory.stretch(Space::Global, &from, wanted, lane, pc)?;
+            let source = memory.stretch(Space::Global, &from, (wanted, op.size), lane, pc)?;
             observer.access(
                 pc,
                 &Seen::new(source, memory.offsets, wanted, Access::Read),

@@ -1,6 +1,7 @@
 //! Shuffles, votes, matches and reductions between the lanes of a warp.
 
 use super::frame::{Frame, Row32, lanes};
+use super::observe::Stray;
 use super::trouble::{Checked, trouble};
 use crate::decode::op::{Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use crate::fault::FaultKind;
@@ -54,9 +55,15 @@ pub(crate) fn groups(members: &Row32, mask: u32, mut each: impl FnMut(u32)) {
     }
 }
 
-/// Executes the instruction for the lanes of `mask`, which hold every living member.
+/// Executes the instruction for the lanes of `mask`, which hold every living member. `stray` is told of lanes whose result PTX
+/// leaves undefined.
 #[inline(never)]
-pub(super) fn execute(op: &WarpOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
+pub(super) fn execute(
+    op: &WarpOp,
+    frame: &mut Frame<'_>,
+    mask: u32,
+    mut stray: impl FnMut(Stray),
+) -> Checked<()> {
     if let WarpKind::ActiveMask { d } = op.kind {
         frame.set32(d, &[mask; 32], mask);
         return Ok(());
@@ -71,7 +78,7 @@ pub(super) fn execute(op: &WarpOp, frame: &mut Frame<'_>, mask: u32) -> Checked<
             .fold(0, |group, lane| group | 1 << lane);
         rest &= !group;
         members_only(&op.form, &members, group)?;
-        self::group(op, frame, members[first], group)?;
+        self::group(op, frame, members[first], group, &mut stray);
     }
     Ok(())
 }
@@ -111,7 +118,13 @@ fn fault(
 }
 
 /// Executes the instruction for lanes with one member mask.
-fn group(op: &WarpOp, frame: &mut Frame<'_>, members: u32, group: u32) -> Checked<()> {
+fn group(
+    op: &WarpOp,
+    frame: &mut Frame<'_>,
+    members: u32,
+    group: u32,
+    stray: &mut impl FnMut(Stray),
+) {
     match op.kind {
         WarpKind::Shuffle {
             mode,
@@ -130,11 +143,14 @@ fn group(op: &WarpOp, frame: &mut Frame<'_>, members: u32, group: u32) -> Checke
                 result[lane] = values[source as usize];
                 outside |= (!group >> source & 1) << lane;
             }
+            // They get what lies in the register of the other lane, as on a GPU.
             if let Some(lane) = lanes(outside & group).next() {
-                let source = sources[lane];
-                let problem =
-                    format!("lane {lane} reads from lane {source}, which does not take part");
-                return Err(fault(&op.form, members, group, lane, problem));
+                stray(Stray {
+                    lanes: outside & group,
+                    source: sources[lane],
+                    members,
+                    active: group,
+                });
             }
             frame.set32(d, &result, group);
             if let Some(p) = p {
@@ -186,7 +202,6 @@ fn group(op: &WarpOp, frame: &mut Frame<'_>, members: u32, group: u32) -> Checke
         }
         WarpKind::ActiveMask { .. } => {}
     }
-    Ok(())
 }
 
 fn spread(condition: bool) -> u32 {

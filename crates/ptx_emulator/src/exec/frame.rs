@@ -116,7 +116,7 @@ impl Frame<'_> {
 }
 
 /// The numbers of the lanes in a mask.
-pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros();
         mask &= mask.wrapping_sub(1);

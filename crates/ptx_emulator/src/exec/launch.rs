@@ -10,7 +10,6 @@ use crate::emulator::{LaunchConfig, Output, Statistics};
 use crate::fault::{Fault, FaultKind, Place, Space};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
-use crate::parse::user_frame;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -36,8 +35,7 @@ pub(crate) struct Request<'a> {
     pub(crate) entry: u32,
     pub(crate) config: LaunchConfig,
     pub(crate) params: Vec<u8>,
-    /// Addresses of the module's variables, by index; shared ones are offsets.
-    pub(crate) addresses: HashMap<u32, u64>,
+    pub(crate) addresses: Addresses<'a>,
     /// The end of a block's shared memory.
     pub(crate) shared_bytes: u64,
     /// Where its dynamic part begins.
@@ -46,6 +44,24 @@ pub(crate) struct Request<'a> {
     pub(crate) portable: bool,
     /// Runs the threads in an order made from this seed, on one worker.
     pub(crate) seed: Option<u64>,
+}
+
+/// Where the variables of a launch lie.
+#[derive(Clone)]
+pub(crate) struct Addresses<'a> {
+    /// Those of the module, by index.
+    pub(crate) module: &'a HashMap<u32, u64>,
+    /// The shared ones of the kernel, as offsets.
+    pub(crate) shared: Vec<(u32, u64)>,
+}
+
+impl Addresses<'_> {
+    fn get(&self, index: u32) -> Option<u64> {
+        let mut shared = self.shared.iter();
+        let shared = shared.find(|&&(known, _)| known == index);
+        let shared = shared.map(|&(_, address)| address);
+        shared.or_else(|| self.module.get(&index).copied())
+    }
 }
 
 impl Request<'_> {
@@ -59,7 +75,7 @@ impl Request<'_> {
             dynamic => layout.dynamic + dynamic,
         };
         self.dynamic_shared = layout.dynamic.min(self.shared_bytes);
-        self.addresses.extend(layout.variables);
+        self.addresses.shared = layout.variables;
     }
 
     /// The shared memory that a block has by its program and launch, gaps not counted.
@@ -146,10 +162,13 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
     let workers = observers
         .len()
         .min(usize::try_from(blocks).unwrap_or(usize::MAX));
-    let constants = request.program.functions.iter();
-    let constants = constants
-        .map(|function| constants_of(function, &request))
-        .collect();
+    // Only of what can run: there may be very many kernels.
+    let mut constants = Vec::new();
+    constants.resize_with(request.program.functions.len(), Constants::default);
+    for index in request.program.reachable(request.entry) {
+        let function = &request.program.functions[index as usize];
+        constants[index as usize] = constants_of(function, &request);
+    }
     let (most_resident, slice) = if waits_for_blocks(&request) {
         (most_resident(&request, threads), WAITING_SLICE)
     } else {
@@ -223,8 +242,7 @@ fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Co
         Value::Bits(bits) => bits,
         Value::Variable { index, offset } => request
             .addresses
-            .get(&index)
-            .copied()
+            .get(index)
             .unwrap_or(0)
             .wrapping_add(offset as u64),
         Value::Function(index) => FUNCTION_BASE + 16 * u64::from(index),
@@ -377,15 +395,15 @@ fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trou
     let program = launch.program;
     let [x, y, _] = launch.config.block;
     let thread = 32 * warp as u32 + trouble.lane;
-    let inlined = program.inlined(pc);
+    let Place { ptx_line, source } = program.place(pc);
     let panic = launch.panics.filter(|_| trouble.kind == FaultKind::Trap);
     let panic = panic.and_then(|channel| panic::take(launch.table, channel));
     Box::new(Fault {
         kind: panic.unwrap_or(trouble.kind),
         kernel: program.functions[launch.entry as usize].name.clone(),
-        ptx_line: program.place(pc).ptx_line,
-        source: user_frame(&inlined).cloned(),
-        inlined,
+        ptx_line,
+        source,
+        inlined: program.inlined(pc),
         block: block.index,
         thread: [thread % x, thread / x % y, thread / x / y],
         threads: trouble.lanes.count_ones(),

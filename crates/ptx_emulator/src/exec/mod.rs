@@ -22,8 +22,8 @@ mod warp;
 
 pub(crate) use exchange::{groups, incomplete, shuffle_sources};
 pub(crate) use frame::{Frame, Row64, lanes};
-pub(crate) use launch::{Outcome, Request, launch, watch};
+pub(crate) use launch::{Addresses, Outcome, Request, launch, watch};
 pub(crate) use mbarrier::phase_of;
 pub(crate) use memory::{MAX_SHARED_BYTES, Memory, Region};
-pub(crate) use observe::{Arrived, Complete, Left, Observer, Seen, Turn};
+pub(crate) use observe::{Arrived, Complete, Left, Observer, Seen, Stray, Turn};
 pub(crate) use split::Base;

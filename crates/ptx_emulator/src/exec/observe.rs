@@ -59,6 +59,9 @@ pub(crate) trait Observer: Send {
     /// Lanes leave the kernel while others wait for them at an instruction that they have passed.
     fn leaves(&mut self, _left: &Left) {}
 
+    /// Lanes read from one that does not take part in their shuffle: their results are undefined.
+    fn stray(&mut self, _pc: u32, _stray: &Stray) {}
+
     /// Lanes arrive at a barrier of the block.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 
@@ -123,6 +126,16 @@ pub(crate) struct Left {
     pub(crate) pc: u32,
     pub(crate) waiting: u32,
     pub(crate) waiting_pc: u32,
+}
+
+/// Lanes of a shuffle that read from one that does not execute it with them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stray {
+    pub(crate) lanes: u32,
+    /// What the first of them reads from.
+    pub(crate) source: u32,
+    pub(crate) members: u32,
+    pub(crate) active: u32,
 }
 
 /// Lanes that come to a barrier of the block.

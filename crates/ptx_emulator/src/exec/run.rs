@@ -521,7 +521,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                     wait!(missing);
                 }
                 observer.step(program, pc, mask, active, frame);
-                checked!(exchange::execute(op, frame, mask));
+                let stray = |stray| observer.stray(pc, &stray);
+                checked!(exchange::execute(op, frame, mask, stray));
             }
             Op::Matrix(ref op) => {
                 if mask != !frame.dead {

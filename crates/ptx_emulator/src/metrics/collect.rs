@@ -24,7 +24,7 @@ pub(crate) struct Collector<'a> {
 }
 
 /// What one PTX instruction did.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) warps: u64,
     pub(super) lanes: u64,
@@ -78,7 +78,10 @@ impl<'a> Collector<'a> {
         for mut collector in collectors {
             collector.finish_copy();
             touched.merge(collector.touched);
-            sums.resize(collector.tallies.len(), Tally::default());
+            if sums.is_empty() {
+                sums = collector.tallies;
+                continue;
+            }
             for (sum, tally) in sums.iter_mut().zip(&collector.tallies) {
                 sum.add(tally);
             }

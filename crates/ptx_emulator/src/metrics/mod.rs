@@ -26,6 +26,6 @@ pub use counters::{Counters, GlobalTraffic, SharedTraffic};
 pub use footprint::Footprint;
 pub use model::{DeviceModel, UnknownModel};
 pub use occupancy::{Demand, Limiter, Occupancy};
-pub use profile::{InstructionProfile, LineProfile, Profile};
+pub use profile::{LineProfile, Profile};
 pub use roofline::{Roofline, Side};
 pub use sectors::{Sectors, sectors};

@@ -1,10 +1,10 @@
-use super::class::InstructionClass;
+use super::class::{InstructionClass, Kind};
 use super::collect::{Collector, Tally};
 use super::counters::Counters;
 use super::footprint::Footprint;
 use crate::decode::Program;
 use crate::emulator::LaunchConfig;
-use crate::fault::Place;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a launch did, instruction by instruction.
 #[derive(Clone, Debug)]
@@ -15,21 +15,22 @@ pub struct Profile {
     pub config: LaunchConfig,
     /// Shared memory of a block, static and dynamic, in bytes.
     pub shared_bytes: u64,
-    /// The instructions that were executed, in the order of the program.
-    pub instructions: Vec<InstructionProfile>,
+    /// The instructions that were executed, in the order of the program: there may be very many.
+    instructions: Vec<Executed>,
+    /// The files of their lines.
+    files: Vec<String>,
     /// The device memory that was touched.
     pub footprint: Footprint,
 }
 
 /// What one PTX instruction did.
 #[derive(Clone, Debug)]
-pub struct InstructionProfile {
-    /// Where it stands.
-    pub place: Place,
-    /// What kind of instruction it is.
-    pub class: InstructionClass,
-    /// Its counts.
-    pub counters: Counters,
+struct Executed {
+    /// The number of its file; none for a line of the PTX text.
+    file: Option<u32>,
+    line: u32,
+    kind: Kind,
+    tally: Tally,
 }
 
 /// What the instructions of one line did.
@@ -52,22 +53,36 @@ impl Profile {
         collectors: Vec<Collector<'_>>,
     ) -> Self {
         let (tallies, footprint) = Collector::merge(collectors);
-        let executed = (0..).zip(&tallies).zip(&program.kinds);
-        let instructions = executed.filter_map(|((pc, tally), kind)| {
+        let mut files = Vec::new();
+        let mut places = HashMap::new();
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let executed = (0..).zip(tallies).zip(&program.kinds);
+        let executed = executed.filter_map(|((pc, tally), &kind)| {
             let kind = kind.filter(|_| tally.warps > 0)?;
-            let mut counters = counters(kind.class, tally);
-            counters.flops[kind.precision as usize] = u64::from(kind.flops) * tally.lanes;
-            Some(InstructionProfile {
-                place: program.place(pc),
-                class: kind.class,
-                counters,
+            let (ptx_line, position) = program.lines[pc];
+            let place = places.entry(position).or_insert_with(|| {
+                let source = program.positions.user(position)?;
+                let number = numbers.entry(source.file).or_insert_with_key(|file| {
+                    files.push(file.clone());
+                    files.len() as u32 - 1
+                });
+                Some((*number, source.line))
+            });
+            let (file, line) = place.map_or((None, ptx_line), |(file, line)| (Some(file), line));
+            Some(Executed {
+                file,
+                line,
+                kind,
+                tally,
             })
         });
+        let instructions = executed.collect();
         Self {
             kernel: kernel.to_owned(),
             config,
             shared_bytes,
-            instructions: instructions.collect(),
+            instructions,
+            files,
             footprint,
         }
     }
@@ -76,42 +91,33 @@ impl Profile {
     pub fn total(&self) -> Counters {
         let mut total = Counters::default();
         for instruction in &self.instructions {
-            total += &instruction.counters;
+            total += &counters(instruction);
         }
         total
     }
 
     /// By source line, in the order of files and lines; lines of the PTX text come first.
     pub fn lines(&self) -> Vec<LineProfile> {
-        let mut lines: Vec<LineProfile> = Vec::new();
+        let mut lines: BTreeMap<(Option<&str>, u32), Counters> = BTreeMap::new();
         for instruction in &self.instructions {
-            let place = &instruction.place;
-            let (file, line) = match &place.source {
-                Some(source) => (Some(&source.file), source.line),
-                None => (None, place.ptx_line),
-            };
-            let at = lines
-                .binary_search_by(|known| (known.file.as_ref(), known.line).cmp(&(file, line)));
-            let at = at.unwrap_or_else(|at| {
-                let counters = Counters::default();
-                lines.insert(
-                    at,
-                    LineProfile {
-                        file: file.cloned(),
-                        line,
-                        counters,
-                    },
-                );
-                at
-            });
-            lines[at].counters += &instruction.counters;
+            let file = instruction
+                .file
+                .map(|file| self.files[file as usize].as_str());
+            let line = lines.entry((file, instruction.line)).or_default();
+            *line += &counters(instruction);
         }
-        lines
+        let line = |((file, line), counters): ((Option<&str>, u32), Counters)| LineProfile {
+            file: file.map(str::to_owned),
+            line,
+            counters,
+        };
+        lines.into_iter().map(line).collect()
     }
 }
 
 /// A tally under the names of what the instruction is.
-fn counters(class: InstructionClass, tally: &Tally) -> Counters {
+fn counters(Executed { kind, tally, .. }: &Executed) -> Counters {
+    let class = kind.class;
     let mut counters = Counters {
         warp_instructions: tally.warps,
         lane_instructions: tally.lanes,
@@ -120,6 +126,7 @@ fn counters(class: InstructionClass, tally: &Tally) -> Counters {
         ..Counters::default()
     };
     counters.by_class[class as usize] = tally.warps;
+    counters.flops[kind.precision as usize] = u64::from(kind.flops) * tally.lanes;
     match class {
         InstructionClass::Barrier => counters.barriers = tally.warps,
         InstructionClass::Branch => counters.branches = tally.warps,

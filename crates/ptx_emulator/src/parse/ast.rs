@@ -86,13 +86,7 @@ pub(crate) enum StatementKind<'a> {
         names: Vec<(&'a str, Option<u32>)>,
     },
     Variable(Variable<'a>),
-    /// `.loc`, with the rest of its line.
-    Location {
-        file: u32,
-        line: u32,
-        column: u32,
-        comment: &'a str,
-    },
+    Location(Loc<'a>),
     BranchTargets {
         name: &'a str,
         labels: Vec<&'a str>,
@@ -103,6 +97,16 @@ pub(crate) enum StatementKind<'a> {
         params: Vec<ParamDecl<'a>>,
     },
     Instruction(Instruction<'a>),
+}
+
+/// `.loc`: file, line and column of what follows.
+#[derive(Clone, Copy)]
+pub(crate) struct Loc<'a> {
+    pub(crate) at: [u32; 3],
+    /// The place of the call that was replaced by the function's body.
+    pub(crate) inlined_at: Option<[u32; 3]>,
+    /// The rest of the line.
+    pub(crate) comment: &'a str,
 }
 
 pub(crate) struct Instruction<'a> {

@@ -1,4 +1,4 @@
-use super::ast::{Instruction, Statement, StatementKind};
+use super::ast::{Instruction, Loc, Statement, StatementKind};
 use super::lexer::{Lexer, Token};
 use super::{MAX_DEPTH, module, operand};
 use crate::decode;
@@ -98,23 +98,23 @@ fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<StatementKind<'a>, ParseError>
 fn location<'a>(lexer: &mut Lexer<'a>) -> Result<StatementKind<'a>, ParseError> {
     let line = lexer.line();
     let rest = lexer.rest_of_line();
-    let (numbers, comment) = rest.split_once("//").unwrap_or((rest, ""));
-    let numbers = numbers.split(',').next().unwrap_or_default();
-    let mut numbers = numbers.split_whitespace().map(str::parse);
-    match (
-        numbers.next(),
-        numbers.next(),
-        numbers.next(),
-        numbers.next(),
-    ) {
-        (Some(Ok(file)), Some(Ok(line)), Some(Ok(column)), None) => Ok(StatementKind::Location {
-            file,
-            line,
-            column,
-            comment: comment.trim(),
-        }),
-        _ => Err(ParseError::syntax(line, "expected `.loc file line column`")),
-    }
+    let (operands, comment) = rest.split_once("//").unwrap_or((rest, ""));
+    let mut operands = operands.trim_end_matches([' ', ';', '\r']).split(',');
+    let at = operands.next().and_then(three_numbers);
+    let at = at.ok_or_else(|| ParseError::syntax(line, "expected `.loc file line column`"))?;
+    let inlined_at = operands
+        .filter_map(|operand| operand.trim_start().strip_prefix("inlined_at"))
+        .find_map(three_numbers);
+    Ok(StatementKind::Location(Loc {
+        at,
+        inlined_at,
+        comment: comment.trim(),
+    }))
+}
+
+fn three_numbers(text: &str) -> Option<[u32; 3]> {
+    let numbers: Result<Vec<u32>, _> = text.split_whitespace().map(str::parse).collect();
+    numbers.ok()?.try_into().ok()
 }
 
 /// What follows `name:`.

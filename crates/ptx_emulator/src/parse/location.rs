@@ -1,17 +1,20 @@
-//! The line table: `.file`, `.loc`, and LLVM's comment behind each `.loc`.
+//! The line table: `.file`, and `.loc` with what it is inlined into.
 
-use crate::source::SourceLocation;
+use super::ast::Loc;
+use crate::positions::{DEEPEST, Position, Positions};
+use crate::source::is_library;
 use std::collections::HashMap;
 
-/// Names files and reads inlining chains.
+/// Reads `.loc`, one after the other.
 pub(crate) struct Locations<'a> {
     files: HashMap<u32, &'a str>,
     /// Numbered positions, each with the number of the one that it is inlined into.
     numbered: HashMap<u32, (&'a str, Option<u32>)>,
+    /// Those that were read.
+    resolved: HashMap<u32, Position>,
+    /// The positions of this function's `.loc`, by file, line and column: later ones may be inlined there.
+    earlier: HashMap<[u32; 3], Position>,
 }
-
-/// More than any compiler inlines; numbers that go round in a circle end here.
-const DEEPEST: usize = 256;
 
 impl<'a> Locations<'a> {
     /// `comments` are those of all `.loc`.
@@ -34,53 +37,115 @@ impl<'a> Locations<'a> {
         Self {
             files: files.iter().copied().collect(),
             numbered,
+            resolved: HashMap::new(),
+            earlier: HashMap::new(),
         }
     }
 
-    /// The frames of one `.loc`, innermost first; none when the line is 0 ("no line of the source").
+    /// Another function begins.
+    pub(crate) fn begin(&mut self) {
+        self.earlier.clear();
+    }
+
+    /// The position of one `.loc`; none when its line is 0 ("no line of the source").
     ///
-    /// PTX that LLVM writes has no inlining operands, but its comment holds the chain:
-    /// `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. `cuda_builder` numbers the chains of PTX that goes into a program, and writes each
-    /// once: `// 3=a.rs:1:2 @ 2=b.rs:3:4 @ 1=c.rs:5:6`, later `// 3`, or `// 4=d.rs:7:8 @ 2`.
-    pub(crate) fn frames(
-        &self,
-        file: u32,
-        line: u32,
-        column: u32,
-        comment: &str,
-    ) -> Vec<SourceLocation> {
-        if line == 0 {
-            return Vec::new();
-        }
-        let chain = match first_number(comment) {
-            Some(number) => self.chain(number),
-            None => comment
-                .split(" @[ ")
-                .map(|part| frame(part.trim_end_matches([' ', ']', '\r']).trim_start()))
-                .collect(),
+    /// nvcc and Triton say with `inlined_at` which `.loc` of the same function it is inlined into. LLVM without that has
+    /// the chain in its comment: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. `cuda_builder` numbers the chains of PTX that
+    /// goes into a program, and writes each once: `// 3=a.rs:1:2 @ 2=b.rs:3:4 @ 1=c.rs:5:6`, later `// 3`, or
+    /// `// 4=d.rs:7:8 @ 2`.
+    pub(crate) fn read(&mut self, loc: &Loc<'a>, positions: &mut Positions) -> Position {
+        let outer = loc.inlined_at.map_or(Position::NONE, |at| {
+            let known = self.earlier.get(&at).copied();
+            known.unwrap_or_else(|| self.named(at, Position::NONE, positions))
+        });
+        let [_, line, _] = loc.at;
+        let position = match line {
+            0 => outer,
+            _ => self
+                .commented(loc, outer, positions)
+                .unwrap_or_else(|| self.named(loc.at, outer, positions)),
         };
-        match chain {
-            Some(chain) if chain.first().is_some_and(|first| first.line == line) => chain,
-            _ => {
-                let file = self
-                    .files
-                    .get(&file)
-                    .copied()
-                    .unwrap_or("<unknown>")
-                    .to_owned();
-                vec![SourceLocation { file, line, column }]
-            }
-        }
+        self.earlier.insert(loc.at, position);
+        position
     }
 
-    fn chain(&self, number: u32) -> Option<Vec<SourceLocation>> {
-        let (mut chain, mut next) = (Vec::new(), Some(number));
-        while let Some(number) = next.filter(|_| chain.len() < DEEPEST) {
-            let (position, outer) = self.numbered.get(&number)?;
-            chain.push(frame(position)?);
-            next = *outer;
+    /// A position whose file is a number of a `.file`.
+    fn named(
+        &self,
+        [file, line, column]: [u32; 3],
+        outer: Position,
+        positions: &mut Positions,
+    ) -> Position {
+        let file = self.files.get(&file).copied().unwrap_or("<unknown>");
+        positions.add(file, (line, column), outer)
+    }
+
+    /// What the comment says, when it is one about this line.
+    fn commented(
+        &mut self,
+        loc: &Loc<'a>,
+        outer: Position,
+        positions: &mut Positions,
+    ) -> Option<Position> {
+        if let Some(number) = first_number(loc.comment) {
+            let (position, _) = self.numbered.get(&number)?;
+            let (_, [line, _]) = parts(position)?;
+            return if line == loc.at[1] {
+                self.numbered(number, positions)
+            } else {
+                None
+            };
         }
-        Some(chain)
+        let frames = loc.comment.split(" @[ ").map(|part| {
+            let (file, at) = parts(part.trim_end_matches([' ', ']', '\r']).trim_start())?;
+            Some((self.with_folder(file), at))
+        });
+        let frames: Vec<(&str, [u32; 2])> = frames.collect::<Option<_>>()?;
+        let &(_, [line, _]) = frames.first()?;
+        let outer = if frames.len() == 1 {
+            outer
+        } else {
+            Position::NONE
+        };
+        let outwards = frames.into_iter().rev();
+        let add = |outer, (file, [line, column]): (&str, [u32; 2])| {
+            positions.add(file, (line, column), outer)
+        };
+        (line == loc.at[1]).then(|| outwards.fold(outer, add))
+    }
+
+    /// The position with a number.
+    fn numbered(&mut self, number: u32, positions: &mut Positions) -> Option<Position> {
+        let mut inner = Vec::new();
+        let mut next = Some(number);
+        let mut outer = Position::NONE;
+        while let Some(number) = next.filter(|_| inner.len() < DEEPEST) {
+            if let Some(&known) = self.resolved.get(&number) {
+                outer = known;
+                break;
+            }
+            let (position, further) = self.numbered.get(&number)?;
+            inner.push((number, parts(position)?));
+            next = *further;
+        }
+        for (number, (file, [line, column])) in inner.into_iter().rev() {
+            outer = positions.add(file, (line, column), outer);
+            self.resolved.insert(number, outer);
+        }
+        Some(outer)
+    }
+
+    /// The path of a library's file of which a comment has only the name.
+    fn with_folder(&self, name: &'a str) -> &'a str {
+        let is_it = |path: &&str| {
+            let folder = path.strip_suffix(name);
+            folder.is_some_and(|folder| folder.ends_with('/'))
+        };
+        let mut paths = self.files.values().copied().filter(is_it);
+        match paths.next() {
+            Some(path) if !name.contains('/') && is_library(path) && paths.all(is_library) => path,
+            _ => name,
+        }
     }
 }
 
@@ -91,55 +156,46 @@ fn first_number(text: &str) -> Option<u32> {
     number.trim().parse().ok()
 }
 
-/// The frame to name in a report: the innermost one that the user wrote.
-pub(crate) fn user_frame(frames: &[SourceLocation]) -> Option<&SourceLocation> {
-    frames
-        .iter()
-        .find(|frame| frame.line > 0 && !is_library(&frame.file))
-        .or(frames.last())
-}
-
-/// Rust's own library, and the device API every kernel is built on.
-fn is_library(file: &str) -> bool {
-    let file = file.replace('\\', "/");
-    [
-        "/rustc/",
-        "/rustlib/src/rust/",
-        "/library/core/src/",
-        "/library/alloc/src/",
-        "/library/std/src/",
-        "/compiler_builtins",
-    ]
-    .iter()
-    .any(|part| file.contains(part))
-        || ["library/core/", "library/alloc/"]
-            .iter()
-            .any(|start| file.starts_with(start))
-        || file
-            .split('/')
-            .any(|part| part == "cuda_std" || part.starts_with("cuda_std-"))
-}
-
 /// `path:line:column`
-fn frame(text: &str) -> Option<SourceLocation> {
+fn parts(text: &str) -> Option<(&str, [u32; 2])> {
     let (rest, column) = text.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    Some(SourceLocation {
-        file: file.to_owned(),
-        line: line.parse().ok()?,
-        column: column.parse().ok()?,
-    })
+    Some((file, [line.parse().ok()?, column.parse().ok()?]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::SourceLocation;
+
+    /// The frames of the last of some `.loc`, each with its operands as numbers and its comment.
+    fn frames<'a>(
+        locations: &mut Locations<'a>,
+        locs: &[([u32; 3], Option<[u32; 3]>, &'a str)],
+    ) -> Vec<SourceLocation> {
+        let mut positions = Positions::default();
+        locations.begin();
+        let mut last = Position::NONE;
+        for &(at, inlined_at, comment) in locs {
+            let loc = Loc {
+                at,
+                inlined_at,
+                comment,
+            };
+            last = locations.read(&loc, &mut positions);
+        }
+        positions.chain(last)
+    }
+
+    fn shown(frames: &[SourceLocation]) -> Vec<String> {
+        frames.iter().map(ToString::to_string).collect()
+    }
 
     #[track_caller]
     fn check(comment: &str, expected: &str) {
-        let files = Locations::new(&[(2, "other.rs")], []);
-        let frames = files.frames(2, 7, 3, comment);
-        let user = user_frame(&frames).map(ToString::to_string);
+        let mut locations = Locations::new(&[(2, "other.rs")], []);
+        let frames = frames(&mut locations, &[([2, 7, 3], None, comment)]);
+        let user = crate::source::user_frame(&frames).map(ToString::to_string);
         assert_eq!(user.as_deref(), Some(expected));
     }
 
@@ -163,6 +219,80 @@ mod tests {
     }
 
     #[test]
+    fn an_operand_names_the_call_that_was_inlined() {
+        let header = "/usr/local/cuda/targets/x86_64-linux/include/sm_30_intrinsics.hpp";
+        let files = [(1, "/home/me/sum.cu"), (2, header)];
+        let mut locations = Locations::new(&files, []);
+        let caller = ([1, 20, 9], None, "");
+        let helper = ([1, 5, 3], Some([1, 20, 9]), "");
+        let inner = ([2, 111, 5], Some([1, 5, 3]), "");
+        let frames = |locs: &[_]| frames(&mut Locations::new(&files, []), locs);
+        let all = frames(&[caller, helper, inner]);
+        assert_eq!(
+            shown(&all),
+            [
+                &format!("{header}:111:5"),
+                "/home/me/sum.cu:5:3",
+                "/home/me/sum.cu:20:9"
+            ]
+        );
+        let user = crate::source::user_frame(&all).map(ToString::to_string);
+        assert_eq!(user.as_deref(), Some("/home/me/sum.cu:5:3"));
+        // The `.loc` that an operand names is the one before it, of the same function.
+        let other = ([1, 5, 3], Some([1, 30, 1]), "");
+        assert_eq!(
+            shown(&frames(&[caller, helper, other, inner]))[1..],
+            ["/home/me/sum.cu:5:3", "/home/me/sum.cu:30:1"]
+        );
+        locations.read(
+            &Loc {
+                at: [1, 5, 3],
+                inlined_at: Some([1, 20, 9]),
+                comment: "",
+            },
+            &mut Positions::default(),
+        );
+        assert_eq!(
+            shown(&self::frames(&mut locations, &[inner]))[1..],
+            ["/home/me/sum.cu:5:3"]
+        );
+        // A line that is none is still inlined somewhere.
+        let merged = ([2, 0, 0], Some([1, 20, 9]), "");
+        assert_eq!(shown(&frames(&[caller, merged])), ["/home/me/sum.cu:20:9"]);
+        // A comment that only repeats the position does not end the chain.
+        let commented = ([1, 5, 3], Some([1, 20, 9]), "sum.cu:5:3");
+        assert_eq!(
+            shown(&frames(&[caller, commented])),
+            ["sum.cu:5:3", "/home/me/sum.cu:20:9"]
+        );
+        // Inlined into itself, again and again: it ends.
+        let circle = vec![([1, 5, 3], Some([1, 5, 3]), ""); 2 * DEEPEST];
+        assert_eq!(frames(&circle).len(), DEEPEST);
+    }
+
+    #[test]
+    fn names_without_folders_are_the_users_in_the_kernels_own_file() {
+        let chain = "standard.py:7:3 @[ sums.py:9:1 ]";
+        let user = |files: &[(u32, &'static str)], chain| {
+            let locs = [([2, 7, 3], None, chain)];
+            let frames = frames(&mut Locations::new(files, []), &locs);
+            crate::source::user_frame(&frames).map(ToString::to_string)
+        };
+        let bare = [(1, "sums.py"), (2, "standard.py")];
+        assert_eq!(user(&bare, chain).as_deref(), Some("sums.py:9:1"));
+        let language = "/lib/python3/site-packages/triton/language/standard.py";
+        let whole = [(1, "/home/me/sums.py"), (2, language)];
+        assert_eq!(user(&whole, chain).as_deref(), Some("sums.py:9:1"));
+        // One that is in the same folder as the kernel's is the user's, whatever its name.
+        let mine = [(1, "/home/me/sums.py"), (2, "/home/me/standard.py")];
+        let named = "/home/me/standard.py:7:3 @[ /home/me/sums.py:9:1 ]";
+        assert_eq!(
+            user(&mine, named).as_deref(),
+            Some("/home/me/standard.py:7:3")
+        );
+    }
+
+    #[test]
     fn numbered_chains_are_the_ones_that_they_stand_for() {
         let comments = [
             "3=/rustc/1/library/core/src/ptr.rs:7:3 @ 2=src/a b.rs:9:1 @ 1=src/c.rs:2:2",
@@ -171,10 +301,11 @@ mod tests {
             "6=src/f.rs:7:1 @ 99",
             "7=no position",
         ];
-        let locations = Locations::new(&[(2, "other.rs")], comments);
-        let frames = |comment: &str| {
-            let frames = locations.frames(2, 7, 3, comment);
-            frames.iter().map(ToString::to_string).collect::<Vec<_>>()
+        let mut locations = Locations::new(&[(2, "other.rs")], comments);
+        let mut frames = |comment| {
+            let frames = frames(&mut locations, &[([2, 7, 3], None, comment)]);
+            locations.resolved.clear();
+            shown(&frames)
         };
         let outer = ["src/a b.rs:9:1", "src/c.rs:2:2"];
         for comment in [comments[0], "3"] {
@@ -194,10 +325,7 @@ mod tests {
 
     #[test]
     fn line_zero_is_no_place() {
-        assert!(
-            Locations::new(&[], [])
-                .frames(1, 0, 0, "a.rs:0:0")
-                .is_empty()
-        );
+        let mut locations = Locations::new(&[], []);
+        assert!(frames(&mut locations, &[([1, 0, 0], None, "a.rs:0:0")]).is_empty());
     }
 }

@@ -7,7 +7,7 @@ mod module;
 mod operand;
 
 pub(crate) use ast::*;
-pub(crate) use location::{Locations, user_frame};
+pub(crate) use location::Locations;
 pub(crate) use module::parse;
 
 /// A longer text is refused, so that a hostile one cannot take all memory.

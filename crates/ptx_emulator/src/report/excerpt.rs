@@ -62,6 +62,7 @@ pub(super) fn excerpt(finding: &Finding, sources: &Sources, renderer: &Renderer)
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Information => Level::NOTE,
     };
     let group = Group::with_level(level).elements(files.iter().map(Shown::snippet));
     renderer.render(&[group])

@@ -7,13 +7,13 @@ pub const JSON_VERSION: u32 = 1;
 
 /// The JSON form of checks: [`json`] writes it, and it can be read back.
 ///
-/// Fields are named as in the types. A [`Rule`](crate::Rule) is its [name](crate::Rule::name), a severity `"error"` or
-/// `"warning"`, a space or access a word such as `"shared"` or `"write"`. Addresses and values are text such as `"0x2a"`,
+/// Fields are named as in the types. A [`Rule`](crate::Rule) is its [name](crate::Rule::name), a severity `"error"`,
+/// `"warning"` or `"information"`, a space or access a word such as `"shared"` or `"write"`. Addresses and values are text such as `"0x2a"`,
 /// for they have 64 bits. A block or thread is a list of three numbers: x, y, z.
 ///
 /// ```json
 /// {
-///   "version": 1, "errors": 1, "warnings": 0,
+///   "version": 1, "errors": 1, "warnings": 0, "information": 0,
 ///   "checks": [{
 ///     "kernel": "saxpy", "dropped": 0, "notices": [], "schedules": 1,
 ///     "statistics": { "blocks": 4, "warp_instructions": 320, "lane_instructions": 10240 },
@@ -39,6 +39,9 @@ pub struct Document {
     pub errors: usize,
     /// Findings that are warnings.
     pub warnings: usize,
+    /// Findings that are only for information.
+    #[serde(default)]
+    pub information: usize,
     /// The checks, in the order of the launches.
     pub checks: Vec<CheckReport>,
 }
@@ -50,6 +53,7 @@ impl Document {
             version: JSON_VERSION,
             errors: count(checks, Severity::Error),
             warnings: count(checks, Severity::Warning),
+            information: count(checks, Severity::Information),
             checks: checks.to_vec(),
         }
     }

@@ -56,6 +56,7 @@ fn descriptor(rule: Rule) -> Value {
 
 fn level(severity: Severity) -> &'static str {
     match severity {
+        Severity::Information => "note",
         Severity::Warning => "warning",
         Severity::Error => "error",
     }
@@ -91,6 +92,9 @@ fn result(check: &CheckReport, finding: &Finding, sources: &Sources) -> Value {
         "relatedLocations": related,
         "occurrenceCount": finding.count.clamp(1, i32::MAX as u64),
     });
+    if finding.site.inlined.len() > 1 {
+        result["stacks"] = json!([stack(&finding.site, sources)]);
+    }
     if let Some(seed) = finding.seed {
         result["properties"] = json!({ "seed": seed });
     }
@@ -115,6 +119,18 @@ fn location(site: &Site, kernel: &str, sources: &Sources) -> Value {
         location["physicalLocation"] = physical;
     }
     location
+}
+
+/// Every frame that was inlined there, innermost first.
+fn stack(site: &Site, sources: &Sources) -> Value {
+    let frames = site.inlined.iter().map(|frame| {
+        let place = Place {
+            ptx_line: site.place.ptx_line,
+            source: Some(frame.clone()),
+        };
+        json!({ "location": { "physicalLocation": physical(&place, sources) } })
+    });
+    json!({ "message": { "text": "inlined" }, "frames": frames.collect::<Vec<_>>() })
 }
 
 fn physical(place: &Place, sources: &Sources) -> Option<Value> {

@@ -2,7 +2,7 @@ use super::excerpt::excerpt;
 use super::{Sources, count};
 use crate::fault::Space;
 use crate::sanitize::{CheckReport, Finding, Rule, Severity, Site, Tool};
-use crate::source::SourceLocation;
+use crate::source::{SourceLocation, other_frames};
 use annotate_snippets::Renderer;
 use std::fmt::{self, Write};
 use std::io::IsTerminal;
@@ -81,6 +81,7 @@ fn finding_text(
     let (name, paint) = match finding.severity {
         Severity::Error => ("Error", renderer_style(style, "31")),
         Severity::Warning => ("Warning", renderer_style(style, "33")),
+        Severity::Information => ("Information", renderer_style(style, "36")),
     };
     let ([on, off], rule) = (paint, finding.rule.name());
     writeln!(to, "{MARGIN}")?;
@@ -143,20 +144,9 @@ fn place_text(to: &mut String, site: &Site, kernel: &str) -> fmt::Result {
         }
         None => writeln!(to, "{MARGIN}     {what}, in {kernel}")?,
     }
-    // The user's line stands somewhere in the chain: what it calls before it, who calls it behind.
-    let own = site
-        .inlined
+    other_frames(&site.inlined, site.place.source.as_ref())
         .iter()
-        .position(|frame| Some(frame) == site.place.source.as_ref());
-    for (at, frame) in site.inlined.iter().enumerate() {
-        let frame = location(frame);
-        match own {
-            Some(own) if at == own => {}
-            Some(own) if at < own => writeln!(to, "{MARGIN}         in {frame}, inlined there")?,
-            _ => writeln!(to, "{MARGIN}         inlined into {frame}")?,
-        }
-    }
-    Ok(())
+        .try_for_each(|frame| writeln!(to, "{MARGIN}         {}", clean(frame)))
 }
 
 /// The thread, and its access when it is one.
@@ -237,14 +227,16 @@ fn summary(to: &mut String, checks: &[CheckReport]) -> fmt::Result {
         };
         findings.filter(race).count() as u64
     };
-    let (errors, warnings) = (races(Severity::Error), races(Severity::Warning));
-    if errors + warnings > 0 {
+    let [errors, warnings, information] = SEVERITIES.map(races);
+    let hazards = errors + warnings + information;
+    if hazards > 0 {
         writeln!(
             to,
-            "{MARGIN} RACECHECK SUMMARY: {} displayed ({}, {})",
-            plural(errors + warnings, "hazard"),
+            "{MARGIN} RACECHECK SUMMARY: {} displayed ({}, {}{})",
+            plural(hazards, "hazard"),
             plural(errors, "error"),
-            plural(warnings, "warning")
+            plural(warnings, "warning"),
+            informing(information)
         )?;
     }
     let notices: usize = checks.iter().map(|check| check.notices.len()).sum();
@@ -252,17 +244,26 @@ fn summary(to: &mut String, checks: &[CheckReport]) -> fmt::Result {
         let notices = plural(notices as u64, "notice");
         writeln!(to, "{MARGIN} NOT ALL WAS CHECKED: {notices} above")?;
     }
-    let errors = plural(count(checks, Severity::Error) as u64, "error");
-    write!(to, "{MARGIN} ERROR SUMMARY: {errors}")?;
-    let warnings = count(checks, Severity::Warning) as u64;
+    let [errors, warnings, information] = SEVERITIES.map(|severity| count(checks, severity) as u64);
+    write!(to, "{MARGIN} ERROR SUMMARY: {}", plural(errors, "error"))?;
     if warnings > 0 {
         write!(to, ", {}", plural(warnings, "warning"))?;
     }
+    write!(to, "{}", informing(information))?;
     let dropped: u64 = checks.iter().map(|check| check.dropped).sum();
     if dropped > 0 {
         write!(to, ", {dropped} not kept")?;
     }
     writeln!(to)
+}
+
+const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Information];
+
+fn informing(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(", {count} for information"),
+    }
 }
 
 fn plural(count: u64, thing: &str) -> String {

@@ -4,8 +4,8 @@
 use super::finding::{Finding, Rule, Severity, Target};
 use super::scene::address;
 use super::{Ledger, Scene, Variables};
-use crate::decode::LOCAL_GAP;
 use crate::exec::{Region, Request, Row64, Seen, lanes};
+use crate::fault::Space;
 use std::ops::Range;
 
 /// Where the variables are, and which one each instruction used last.
@@ -17,7 +17,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn new(request: &Request<'_>, variables: &Variables) -> Self {
+    pub(crate) fn new(request: &Request<'_>, variables: &Variables<'_>) -> Self {
         let shared = variables.shared();
         Self {
             recent: vec![0; request.program.code.len()],
@@ -104,14 +104,9 @@ fn local(scene: &Scene<'_>, seen: &Seen<'_>) -> u32 {
         return 0;
     }
     let touches = |&lane: &usize| {
-        let base = scene.frames.holding(&scene.turn, lane, seen.offsets[lane]);
-        let arrays = &scene.program.functions[base.function as usize].local_arrays;
-        let start = seen.offsets[lane].wrapping_sub(base.local.into());
-        let end = start.saturating_add(seen.size.into());
-        let meets = |gap: Range<u32>| start < gap.end.into() && end > gap.start.into();
-        arrays.iter().any(|(_, place)| {
-            meets(place.start - LOCAL_GAP..place.start) || meets(place.end..place.end + LOCAL_GAP)
-        })
+        let offset = seen.offsets[lane];
+        let base = scene.frames.holding(&scene.turn, lane, offset);
+        scene.is_outside(base, Space::Local, offset, seen.size)
     };
     let touching = lanes(seen.lanes).filter(touches);
     touching.fold(0, |lanes, lane| lanes | 1 << lane)

@@ -1,26 +1,77 @@
 //! A fault that ended a launch, as a finding.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
+use super::language::words;
 use super::{Ledger, Scene};
 use crate::fault::{Fault, FaultKind, Nearest, Place, Space};
 
 /// Counts the fault; `params` are the bytes of the kernel's parameters.
 pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &mut Ledger) {
-    let (rule, target) = class(&fault.kind);
+    let also = also_wrong(&fault.kind, scene);
+    for kind in std::iter::once(&fault.kind).chain(&also) {
+        report_kind(fault, kind, params, scene, ledger);
+    }
+}
+
+/// What else is wrong with an access.
+fn also_wrong(kind: &FaultKind, scene: &Scene<'_>) -> Option<FaultKind> {
+    match *kind {
+        FaultKind::OutOfBounds {
+            space,
+            access,
+            address,
+            size,
+            misaligned: true,
+            ..
+        } => Some(FaultKind::Misaligned {
+            space,
+            access,
+            address,
+            size,
+        }),
+        FaultKind::Misaligned {
+            space,
+            access,
+            address,
+            size,
+        } if scene.is_outside(scene.turn.base, space, address, size) => {
+            Some(FaultKind::OutOfBounds {
+                space,
+                access,
+                address,
+                size,
+                nearest: None,
+                misaligned: true,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn report_kind(
+    fault: &Fault,
+    kind: &FaultKind,
+    params: &[u8],
+    scene: &Scene<'_>,
+    ledger: &mut Ledger,
+) {
+    let (rule, target) = class(kind);
     let (key, times) = ((rule, 0, fault.ptx_line), fault.threads.into());
+    let place = Place {
+        ptx_line: fault.ptx_line,
+        source: fault.source.clone(),
+    };
     ledger.report_times(key, times, || Finding {
         rule,
         severity: Severity::Error,
-        message: message(&fault.kind, scene),
+        message: message(kind, scene),
+        hint: hint(kind, params, &place),
         site: Site {
             what: match target {
                 Some(target) => format!("{} of {} bytes", target.access, target.size),
                 None => "here".to_owned(),
             },
-            place: Place {
-                ptx_line: fault.ptx_line,
-                source: fault.source.clone(),
-            },
+            place,
             inlined: fault.inlined.clone(),
             block: fault.block,
             thread: Some(fault.thread),
@@ -28,7 +79,6 @@ pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &m
             target,
         },
         others: others(fault),
-        hint: hint(&fault.kind, params),
         count: times,
         seed: None,
     });
@@ -43,12 +93,14 @@ fn message(kind: &FaultKind, scene: &Scene<'_>) -> String {
         address,
         size,
         nearest,
+        misaligned,
     } = *kind
     else {
         return text;
     };
     if let Some(text) = scene.outside(scene.turn.base, (space, access), address, size) {
-        return text;
+        let too = if misaligned { "; misaligned too" } else { "" };
+        return text + too;
     }
     let name = nearest.and_then(|nearest| scene.variables.at(space, nearest.base));
     name.map_or(text.clone(), |name| format!("{text}, which is {name}"))
@@ -135,8 +187,9 @@ fn others(fault: &Fault) -> Vec<Site> {
     }
 }
 
-/// What would put a fault right.
-fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
+/// What would put a fault at this place right.
+pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<String> {
+    let words = words(place);
     let text = match kind {
         FaultKind::OutOfBounds {
             space,
@@ -149,13 +202,16 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
             "the address must be a multiple of the whole access's size: check the base pointer and the index of the vector access"
         }
         FaultKind::ReadOnly { .. } => {
-            "constant memory and parameters cannot be written by a kernel: write to a buffer, or to a `.global` variable"
+            "constant memory and parameters cannot be written by a kernel: write to a buffer, or to a variable in global memory"
         }
         FaultKind::DivergentBarrier { .. } => {
             "every thread of the block must reach the same barrier: move it out of the branch, and let threads without work skip the work, not the barrier"
         }
         FaultKind::WarpSync { .. } => {
-            "the member mask must name the lanes that execute the instruction: take it before the branch, or move the instruction out of it"
+            return Some(format!(
+                "the member mask must name the lanes that execute the instruction: take it before the branch ({}), or move the instruction out of it",
+                words.active_lanes
+            ));
         }
         FaultKind::Deadlock { .. } => {
             "threads wait at barriers that too few others will reach: the thread count of a barrier must be that of the threads that come to it, and all of them must use the same barrier"
@@ -166,16 +222,20 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
         FaultKind::InvalidOperand { problem } if problem.contains("barrier") => {
             "a block has barriers 0 to 15; all threads that meet at one must give the same thread count, a multiple of 32, and no more may come"
         }
-        FaultKind::StepLimit {
-            loop_head: None, ..
-        } => {
-            "launch fewer blocks, or allow more (`--steps` of `blockwise check`, `Limits::warp_instructions`)"
-        }
-        FaultKind::StepLimit { .. } => {
-            "check the loop's condition; a longer program needs a higher limit (`--steps` of `blockwise check`, `Limits::warp_instructions`)"
+        FaultKind::StepLimit { loop_head, .. } => {
+            let limit = words.step_limit;
+            return Some(match loop_head {
+                None => format!("launch fewer blocks, or allow more ({limit})"),
+                Some(_) => format!(
+                    "check the loop's condition; a longer program needs a higher limit ({limit})"
+                ),
+            });
         }
         FaultKind::Trap => {
-            "the program came to a place that it declares impossible: a failed assertion, a panic or `unreachable`"
+            return Some(format!(
+                "the program came to a place that it declares impossible: {}",
+                words.failures
+            ));
         }
         FaultKind::DivisionByZero => "test the divisor before the division",
         FaultKind::BranchIndex { .. } => "test the index before the branch through a table",
@@ -183,7 +243,10 @@ fn hint(kind: &FaultKind, params: &[u8]) -> Option<String> {
             "the pointer must be the address of a function of this module with the same parameters"
         }
         FaultKind::StackOverflow { .. } => {
-            "the recursion is too deep or has no end; a deeper one needs larger Limits::call_depth and Limits::local_bytes_per_thread"
+            return Some(format!(
+                "the recursion is too deep or has no end; a deeper one needs larger {}",
+                words.call_limits
+            ));
         }
         FaultKind::Unsupported { form } if form.starts_with("call of") => {
             "the function is in another file: link the files into one before they become PTX, or let the compiler inline it"

@@ -77,7 +77,10 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Right on the machines of today, but not by PTX's rules: a race within a warp.
+    /// Undefined by PTX's rules, and the same whatever happens: threads that write the same value.
+    Information,
+    /// Right on the machines of today, but not by PTX's rules: a race within a warp. Or a result that depends on the order
+    /// of the threads, which may be meant.
     Warning,
     /// Wrong or undefined.
     Error,
@@ -103,6 +106,7 @@ pub enum Tool {
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Severity::Information => "information",
             Severity::Warning => "warning",
             Severity::Error => "error",
         })
@@ -210,8 +214,10 @@ pub struct CheckOptions {
     pub schedules: u32,
     /// The first schedule's seed; the others count up from it.
     pub seed: u64,
-    /// Different findings to keep, at most.
+    /// Different findings to keep, at most; of more than that, the worst.
     pub max_findings: usize,
+    /// What is only for information otherwise is an error.
+    pub strict: bool,
 }
 
 impl Default for CheckOptions {
@@ -223,6 +229,7 @@ impl Default for CheckOptions {
             schedules: 0,
             seed: 0,
             max_findings: 100,
+            strict: false,
         }
     }
 }
@@ -232,7 +239,7 @@ impl Default for CheckOptions {
 pub struct CheckReport {
     /// The kernel that was launched.
     pub kernel: String,
-    /// The findings, one for each rule and pair of places, errors first.
+    /// The findings, one for each rule and pair of places, the worst first.
     pub findings: Vec<Finding>,
     /// Findings that did not fit into [`CheckOptions::max_findings`].
     pub dropped: u64,
@@ -246,9 +253,16 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Whether nothing was found.
+    /// Whether there is no error and no warning.
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.dropped == 0
+        self.passes(Severity::Warning)
+    }
+
+    /// Whether nothing was found that has this severity or a worse one.
+    pub fn passes(&self, least: Severity) -> bool {
+        // What was dropped is not worse than what was kept, unless nothing was to be kept.
+        let unknown = self.dropped > 0 && self.findings.is_empty();
+        !unknown && self.findings.iter().all(|finding| finding.severity < least)
     }
 
     /// How many findings have that severity.

@@ -1,12 +1,15 @@
-//! Members of a warp-level instruction that leave the kernel without coming to it.
+//! Lanes that a warp-level instruction counts on and that do not come to it.
 //!
 //! PTX waits only for members that have not exited, so the instruction goes on; but what it does then depends on when they
-//! leave, and NVIDIA asks for masks that name those lanes only that take part.
+//! leave, and NVIDIA asks for masks that name those lanes only that take part. A shuffle that reads from a lane that is not
+//! there has no defined result.
 
 use super::finding::{Finding, Rule, Severity};
+use super::language::words;
 use super::{Ledger, Scene};
 use crate::decode::op::Op;
-use crate::exec::Left;
+use crate::exec::{Left, Stray};
+use crate::fault::FaultKind;
 
 /// Counts lanes that leave while others wait for them; it is the turn of their warp.
 pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
@@ -20,6 +23,7 @@ pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
             Op::Warp(op) => &op.form,
             _ => "bar.warp.sync",
         };
+        let active = words(&scene.program.place(left.waiting_pc)).active_lanes;
         Finding {
             rule: Rule::InvalidMembers,
             severity: Severity::Warning,
@@ -33,10 +37,41 @@ pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
                 format!("lanes {:#010x} wait", left.waiting),
             ),
             others: vec![site(left.pc, left.mask, "the others leave".to_owned())],
-            hint: Some(
-                "the mask must name the lanes that execute the instruction, and no others: take it with a ballot before the branch, or move the instruction out of it"
-                    .to_owned(),
+            hint: Some(format!(
+                "the mask must name the lanes that execute the instruction, and no others: take it before the branch ({active}), or move the instruction out of it"
+            )),
+            count: 1,
+            seed: None,
+        }
+    });
+}
+
+/// Counts lanes that read from a lane that is not there; it is the turn of their warp.
+pub(super) fn report_stray(pc: u32, stray: &Stray, scene: &Scene<'_>, ledger: &mut Ledger) {
+    let key = (Rule::InvalidMembers, pc, pc);
+    ledger.report_times(key, stray.lanes.count_ones().into(), || {
+        let lane = stray.lanes.trailing_zeros() & 31;
+        let form = match &scene.program.code[pc as usize].op {
+            Op::Warp(op) => op.form.clone(),
+            _ => String::new(),
+        };
+        let kind = FaultKind::WarpSync {
+            form,
+            members: stray.members,
+            active: stray.active,
+            problem: format!(
+                "lane {lane} reads from lane {}, which does not take part",
+                stray.source
             ),
+        };
+        let site = scene.site(scene.actor(pc, lane as usize), "here".to_owned(), None);
+        Finding {
+            rule: Rule::InvalidMembers,
+            severity: Severity::Error,
+            message: kind.to_string(),
+            hint: super::fault::hint(&kind, &[], &site.place),
+            site,
+            others: Vec::new(),
             count: 1,
             seed: None,
         }

@@ -8,6 +8,7 @@ mod fault;
 mod finding;
 mod frames;
 mod init;
+mod language;
 mod ledger;
 mod members;
 mod race;
@@ -21,7 +22,7 @@ pub(crate) use scene::{Actor, Scene, Slot};
 pub(crate) use variables::{Variables, distance};
 
 use crate::decode::Program;
-use crate::exec::{Arrived, Complete, Frame, Left, Memory, Observer, Request, Seen, Turn};
+use crate::exec::{Arrived, Complete, Frame, Left, Memory, Observer, Request, Seen, Stray, Turn};
 use crate::fault::Fault;
 use bounds::Bounds;
 use init::Init;
@@ -165,6 +166,10 @@ impl Observer for Sanitizer<'_> {
 
     fn leaves(&mut self, left: &Left) {
         members::report(left, &self.scene, self.ledger);
+    }
+
+    fn stray(&mut self, pc: u32, stray: &Stray) {
+        members::report_stray(pc, stray, &self.scene, self.ledger);
     }
 
     fn arrives(&mut self, slot: usize, arrived: &Arrived) {

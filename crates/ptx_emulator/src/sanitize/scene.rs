@@ -1,11 +1,12 @@
 use super::finding::{Site, Target};
 use super::frames::Frames;
 use super::{Variables, distance};
-use crate::decode::Program;
+use crate::decode::{LOCAL_GAP, Program};
 use crate::emulator::LaunchConfig;
 use crate::exec::{Base, Region, Request, Seen, Turn};
 use crate::fault::{Access, Space};
 use crate::memory::CONST_BASE;
+use std::ops::Range;
 
 /// Where a launch is, as its observer was told: what every detector needs to know, and to say where something happened.
 pub(crate) struct Scene<'a> {
@@ -13,7 +14,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) config: LaunchConfig,
     pub(crate) slots: Vec<Slot>,
     pub(crate) turn: Turn,
-    pub(crate) variables: Variables,
+    pub(crate) variables: Variables<'a>,
     pub(crate) frames: Frames,
 }
 
@@ -98,8 +99,7 @@ impl<'a> Scene<'a> {
             (format!("`{name}`"), start..end)
         });
         let (name, place) = match space {
-            Space::Shared => (self.variables.nearest(space, address))
-                .map(|(name, place)| (name.to_owned(), place)),
+            Space::Shared => self.variables.nearest(space, address),
             Space::Local => arrays.min_by_key(|(_, place)| distance(place, address)),
             _ => None,
         }?;
@@ -115,6 +115,28 @@ impl<'a> Scene<'a> {
         Some(format!(
             "out of bounds: {access} of {size} bytes at {address:#x} in {space} memory, {side} {name} of {length} bytes at {start:#x}"
         ))
+    }
+
+    /// Whether an access of shared or local memory touches what belongs to no variable. Of local memory only the gaps beside
+    /// arrays are known to be nobody's.
+    pub(crate) fn is_outside(&self, base: Base, space: Space, address: u64, size: u32) -> bool {
+        let end = address.saturating_add(size.into());
+        match space {
+            Space::Shared => {
+                let holds = |place: &Range<u64>| place.start <= address && end <= place.end;
+                !self.variables.shared().iter().any(holds)
+            }
+            Space::Local => {
+                let [start, end] = [address, end].map(|at| at.wrapping_sub(base.local.into()));
+                let meets = |gap: Range<u32>| start < gap.end.into() && end > gap.start.into();
+                let arrays = &self.program.functions[base.function as usize].local_arrays;
+                arrays.iter().any(|(_, place)| {
+                    meets(place.start - LOCAL_GAP..place.start)
+                        || meets(place.end..place.end + LOCAL_GAP)
+                })
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn site(&self, actor: Actor, what: String, target: Option<Target>) -> Site {

@@ -1,89 +1,100 @@
-use crate::exec::Request;
+use crate::decode::{self, Program};
+use crate::exec::{Addresses, Request};
 use crate::fault::Space;
 use rustc_demangle::demangle;
 use std::ops::Range;
 
 /// The variables of a launch with their places, so that an address can be named.
-pub(crate) struct Variables(Vec<Variable>);
+pub(crate) struct Variables<'a> {
+    program: &'a Program,
+    addresses: Addresses<'a>,
+    /// The dynamic shared memory.
+    dynamic: Range<u64>,
+}
 
 struct Variable {
     name: String,
-    space: Space,
-    address: u64,
-    size: u64,
+    place: Range<u64>,
 }
 
-impl Variables {
-    pub(crate) fn new(request: &Request<'_>) -> Self {
-        let dynamic = request.shared_bytes - request.dynamic_shared;
-        let placed = request.addresses.iter().map(|(&index, &address)| {
-            let variable = &request.program.variables[index as usize];
-            Variable {
+impl<'a> Variables<'a> {
+    pub(crate) fn new(request: &Request<'a>) -> Self {
+        Self {
+            program: request.program,
+            addresses: request.addresses.clone(),
+            dynamic: request.dynamic_shared..request.shared_bytes,
+        }
+    }
+
+    /// All of a space. Names are made when one is told: there may be very many variables.
+    fn all(&self, space: Space) -> Vec<Variable> {
+        let module = self.addresses.module.iter();
+        let module = module.map(|(&index, &address)| (index, address));
+        let placed = module.chain(self.addresses.shared.iter().copied());
+        let mut all: Vec<Variable> = placed
+            .map(|(index, address)| (&self.program.variables[index as usize], address))
+            .filter(|(variable, _)| variable.space == space)
+            .map(|(variable, address)| Variable {
                 name: format!("`{:#}`", demangle(&variable.name)),
-                space: variable.space,
-                address,
-                size: if variable.dynamic {
-                    dynamic
-                } else {
-                    variable.size
-                },
-            }
-        });
-        let mut all: Vec<Variable> = placed.collect();
-        let named = |variable: &Variable| {
-            variable.space == Space::Shared && variable.address == request.dynamic_shared
-        };
-        if dynamic > 0 && !all.iter().any(named) {
+                place: address..address + self.size(variable),
+            })
+            .collect();
+        let named = |variable: &Variable| variable.place.start == self.dynamic.start;
+        if space == Space::Shared && !self.dynamic.is_empty() && !all.iter().any(named) {
             all.push(Variable {
                 name: "the dynamic shared memory".to_owned(),
-                space: Space::Shared,
-                address: request.dynamic_shared,
-                size: dynamic,
+                place: self.dynamic.clone(),
             });
         }
         // Arrays with one place have one name, always the same.
-        all.sort_by(|a, b| (a.address, a.size, &a.name).cmp(&(b.address, b.size, &b.name)));
-        Self(all)
+        all.sort_by(|a, b| {
+            (a.place.start, a.place.end, &a.name).cmp(&(b.place.start, b.place.end, &b.name))
+        });
+        all
+    }
+
+    fn size(&self, variable: &decode::Variable) -> u64 {
+        if variable.dynamic {
+            self.dynamic.end - self.dynamic.start
+        } else {
+            variable.size
+        }
     }
 
     /// "`tile`, byte 16 of 1024", as far as it is known what lies there.
     pub(crate) fn name(&self, space: Space, address: u64) -> Option<String> {
-        let holds = |variable: &&Variable| {
-            variable.space == space
-                && address >= variable.address
-                && address - variable.address < variable.size
-        };
-        let variable = self.0.iter().find(holds)?;
-        let (name, size) = (&variable.name, variable.size);
-        let at = address - variable.address;
+        let mut all = self.all(space).into_iter();
+        let Variable { name, place } = all.find(|known| known.place.contains(&address))?;
+        let (at, size) = (address - place.start, place.end - place.start);
         Some(format!("{name}, byte {at} of {size}"))
     }
 
     /// The name of the variable that begins there.
-    pub(crate) fn at(&self, space: Space, address: u64) -> Option<&str> {
-        let begins = |variable: &&Variable| (variable.space, variable.address) == (space, address);
-        self.0
-            .iter()
-            .find(begins)
-            .map(|variable| variable.name.as_str())
+    pub(crate) fn at(&self, space: Space, address: u64) -> Option<String> {
+        let mut all = self.all(space).into_iter();
+        let variable = all.find(|known| known.place.start == address)?;
+        Some(variable.name)
     }
 
     /// Where the shared variables lie, in order.
     pub(crate) fn shared(&self) -> Vec<Range<u64>> {
-        let shared = self
-            .0
-            .iter()
-            .filter(|v| v.space == Space::Shared && v.size > 0);
-        let mut places: Vec<Range<u64>> = shared.map(|v| v.address..v.address + v.size).collect();
+        let shared = self.addresses.shared.iter().map(|&(index, address)| {
+            let size = self.size(&self.program.variables[index as usize]);
+            address..address + size
+        });
+        let shared = shared.chain([self.dynamic.clone()]);
+        let mut places: Vec<Range<u64>> = shared.filter(|place| !place.is_empty()).collect();
+        places.sort_unstable_by_key(|place| (place.start, place.end));
         places.dedup();
         places
     }
 
     /// The variable of a space that is nearest to an address, and where it lies.
-    pub(crate) fn nearest(&self, space: Space, address: u64) -> Option<(&str, Range<u64>)> {
-        let known = self.0.iter().filter(|v| v.space == space && v.size > 0);
-        let places = known.map(|v| (v.name.as_str(), v.address..v.address + v.size));
-        places.min_by_key(|(_, place)| distance(place, address))
+    pub(crate) fn nearest(&self, space: Space, address: u64) -> Option<(String, Range<u64>)> {
+        let known = self.all(space).into_iter();
+        let known = known.filter(|variable| !variable.place.is_empty());
+        let nearest = known.min_by_key(|variable| distance(&variable.place, address))?;
+        Some((nearest.name, nearest.place))
     }
 }
 

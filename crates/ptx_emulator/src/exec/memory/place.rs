@@ -63,7 +63,7 @@ impl<'a> Memory<'a> {
         let Some((region, base, length)) = found.filter(|&(_, base, length)| {
             bytes <= length && addresses[first].wrapping_sub(base) <= length - bytes
         }) else {
-            return Err(self.out_of_bounds((space, access), addresses, size, mask, pc));
+            return Err(self.out_of_bounds((space, access), addresses, (size, size), mask, pc));
         };
         if access != Access::Read && base >= CONST_BASE && matches!(region, Region::Global(_)) {
             return Err(trouble(
@@ -156,6 +156,7 @@ impl<'a> Memory<'a> {
                     address,
                     size,
                     nearest,
+                    misaligned: !address.is_multiple_of(size.into()),
                 };
                 return Err(trouble(lane, kind));
             }
@@ -172,21 +173,30 @@ impl<'a> Memory<'a> {
             })
     }
 
-    /// A read of one lane that need not be aligned.
+    /// A read of one lane whose address need not be a multiple of its size, but of `alignment`.
     pub(in crate::exec) fn stretch(
         &mut self,
         space: Space,
         addresses: &Row64,
-        size: u32,
+        (size, alignment): (u32, u32),
         lane: usize,
         pc: u32,
     ) -> Checked<Part<'a>> {
         let kind = (space, Access::Read);
-        if self.fits(space, addresses[lane], size, pc) {
-            self.part(kind, addresses, 1, 1 << lane, pc)
-        } else {
-            Err(self.out_of_bounds(kind, addresses, size, 1 << lane, pc))
+        let address = addresses[lane];
+        if !self.fits(space, address, size, pc) {
+            return Err(self.out_of_bounds(kind, addresses, (size, alignment), 1 << lane, pc));
         }
+        if !address.is_multiple_of(alignment.into()) {
+            let kind = FaultKind::Misaligned {
+                space,
+                access: Access::Read,
+                address,
+                size: alignment,
+            };
+            return Err(trouble(lane, kind));
+        }
+        self.part(kind, addresses, 1, 1 << lane, pc)
     }
 }
 

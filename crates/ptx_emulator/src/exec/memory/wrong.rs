@@ -8,13 +8,13 @@ use crate::fault::{Access, FaultKind, Nearest, Space};
 use crate::memory::CONST_BASE;
 
 impl Memory<'_> {
-    /// What is wrong with an access whose first lane does not fit.
+    /// What is wrong with an access whose first lane does not fit and needs this `alignment`.
     #[cold]
     pub(super) fn out_of_bounds(
         &mut self,
         (space, access): (Space, Access),
         addresses: &Row64,
-        size: u32,
+        (size, alignment): (u32, u32),
         mask: u32,
         pc: u32,
     ) -> Box<Trouble> {
@@ -48,6 +48,7 @@ impl Memory<'_> {
             address,
             size,
             nearest,
+            misaligned: !address.is_multiple_of(alignment.into()),
         };
         Box::new(Trouble {
             kind,

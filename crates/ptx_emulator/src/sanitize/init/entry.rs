@@ -8,9 +8,7 @@ pub(super) fn read_first(program: &Program, function: &Function) -> Vec<Cell> {
     let Some(start) = function.start else {
         return Vec::new();
     };
-    let starts = program.functions.iter().filter_map(|other| other.start);
-    let end = starts.filter(|&other| other > start).min();
-    let end = end.unwrap_or(program.code.len() as u32);
+    let end = function.end;
     let files = Files::new(function);
 
     let mut at_targets: Vec<Option<Live>> = vec![None; (end - start) as usize];

@@ -22,6 +22,7 @@ mod follow;
 mod registers;
 mod report;
 mod spread;
+mod stored;
 mod transfer;
 
 use super::{Actor, Ledger, Scene};
@@ -32,6 +33,7 @@ use follow::Step;
 use registers::{Origin, Registers, Source};
 use std::collections::HashMap;
 use std::ops::Range;
+use stored::{Room, Stored};
 
 /// The detector's memory of one launch.
 pub(crate) struct Init {
@@ -44,6 +46,8 @@ pub(crate) struct Init {
     global: Written,
     /// The address of device code's heap, which is always in `global`; of no allocation when there is none.
     heap: u64,
+    heap_stored: Stored,
+    room: Room,
     /// Where in shared memory the asynchronous copy that is running goes.
     copy_to: u64,
 }
@@ -54,6 +58,7 @@ pub(crate) type Written = HashMap<u64, Defined>;
 #[derive(Default)]
 struct Block {
     shared: Defined,
+    stored: Stored,
     warps: Vec<Warp>,
 }
 
@@ -62,6 +67,7 @@ struct Warp {
     registers: Registers,
     /// For each byte of local memory, the lanes in which it is undefined.
     local: Vec<u32>,
+    stored: Stored,
 }
 
 /// What an allocation holds, ready to lose some of it.
@@ -89,6 +95,8 @@ impl Init {
                 .map(|allocation| (allocation.base, written(allocation)))
                 .collect(),
             heap,
+            heap_stored: Stored::default(),
+            room: Room::new(),
             copy_to: 0,
         }
     }
@@ -107,6 +115,10 @@ impl Init {
         // So that shared memory is complete when all variables are.
         for gap in &self.gaps {
             block.shared.fill(gap.start, gap.end - gap.start);
+        }
+        block.stored.clear(&mut self.room);
+        for warp in &mut block.warps {
+            warp.stored.clear(&mut self.room);
         }
         block.warps.clear();
     }
@@ -133,7 +145,11 @@ impl Init {
             for &cell in unset {
                 let function = index;
                 let source = Source::Register { function, cell };
-                let origin = Origin { actor, source };
+                let origin = Origin {
+                    actor,
+                    source,
+                    through: None,
+                };
                 let registers = &mut warp.registers;
                 registers.set(&turn.base, cell, lane, u64::MAX, origin);
             }
@@ -142,15 +158,22 @@ impl Init {
         if warp.local.len() < local.end {
             warp.local.resize(local.end, 0);
         }
+        let bytes = local.start as u64..local.end as u64;
+        warp.stored.forget(bytes, mask, &mut self.room);
         warp.local[local].iter_mut().for_each(|byte| *byte |= mask);
     }
 
     pub(crate) fn copies_local(&mut self, turn: &Turn, from: u32, to: u32, size: u32, mask: u32) {
-        let local = &mut self.blocks[turn.slot].warps[turn.warp as usize].local;
+        let Warp { local, stored, .. } = &mut self.blocks[turn.slot].warps[turn.warp as usize];
         for byte in 0..size {
             let undefined = local.get((from + byte) as usize).map_or(0, |&lanes| lanes);
             if let Some(lanes) = local.get_mut((to + byte) as usize) {
                 *lanes = *lanes & !mask | undefined & mask;
+            }
+            for lane in lanes(undefined & mask) {
+                if let Some(origin) = stored.get((u64::from(from + byte), lane), 1) {
+                    stored.put((u64::from(to + byte), lane), 1, origin, &mut self.room);
+                }
             }
         }
     }
@@ -163,6 +186,7 @@ impl Init {
 
     /// A chunk of the heap loses what its last owner left there.
     pub(crate) fn takes(&mut self, heap: u64, chunk: Range<u64>) {
+        self.heap_stored.forget(chunk.clone(), 1, &mut self.room);
         if let Some(defined) = self.global.get_mut(&heap) {
             defined.forget(chunk);
         }

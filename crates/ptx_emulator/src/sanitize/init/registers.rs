@@ -10,6 +10,8 @@ use crate::sanitize::Actor;
 pub(super) struct Origin {
     pub(super) actor: Actor,
     pub(super) source: Source,
+    /// The memory that it was stored to and read from again.
+    pub(super) through: Option<Space>,
 }
 
 /// What had no value.
@@ -19,6 +21,8 @@ pub(super) enum Source {
         space: Space,
         address: u64,
         size: u32,
+        /// Nobody had stored anything there; otherwise perhaps something undefined.
+        untouched: bool,
     },
     /// A register of the function that begins at the actor's instruction.
     Register { function: u32, cell: Cell },

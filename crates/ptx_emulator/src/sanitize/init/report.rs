@@ -4,6 +4,7 @@ use super::registers::{Origin, Source};
 use crate::decode::Program;
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};
+use crate::sanitize::language::words;
 use crate::sanitize::{Actor, Ledger, Scene};
 
 /// How an undefined value is used.
@@ -60,7 +61,10 @@ pub(super) fn report(
         Source::Register { .. } => Rule::UninitialisedRegister,
     };
     ledger.report((rule, origin.actor.pc, user.pc), || {
-        let what = described(scene.program, origin.source);
+        let mut what = described(scene.program, origin.source);
+        if let Some(space) = origin.through {
+            what += &format!(", which was stored to {space} memory and read from there");
+        }
         let target = match usage {
             Use::Stored(target) | Use::Modified(target) => Some(target),
             _ => None,
@@ -68,7 +72,7 @@ pub(super) fn report(
         let site = scene.site(user, format!("it {}", usage.text()), target);
         let others = match usage {
             // The place of the use is the place of the read.
-            Use::Modified(_) => Vec::new(),
+            Use::Modified(_) if origin.actor == user => Vec::new(),
             _ => vec![source_site(scene, origin)],
         };
         Finding {
@@ -98,12 +102,13 @@ fn described(program: &Program, source: Source) -> String {
     }
 }
 
-fn source_site(scene: &Scene<'_>, Origin { actor, source }: Origin) -> Site {
+fn source_site(scene: &Scene<'_>, Origin { actor, source, .. }: Origin) -> Site {
     match source {
         Source::Memory {
             space,
             address,
             size,
+            ..
         } => {
             let target = Target {
                 access: Access::Read,
@@ -128,12 +133,21 @@ fn source_site(scene: &Scene<'_>, Origin { actor, source }: Origin) -> Site {
 
 fn hint(scene: &Scene<'_>, origin: Origin) -> String {
     match origin.source {
-        Source::Memory { space, address, .. } => {
+        Source::Memory {
+            space,
+            address,
+            untouched,
+            ..
+        } => {
             let name = scene.variables.name(space, address);
             let name = name.unwrap_or_else(|| format!("byte {address:#x}"));
             match space {
+                _ if !untouched => format!(
+                    "nobody had stored a value to {name}, when it was read: a store is missing, or what was stored there had no value itself"
+                ),
                 Space::Shared => format!(
-                    "no thread of the block had stored to {name}, when it was read: a store is missing, or the barrier (`bar.sync`) between the store and the read"
+                    "no thread of the block had stored to {name}, when it was read: a store is missing, or {} between the store and the read",
+                    words(&scene.program.place(origin.actor.pc)).block_barrier
                 ),
                 Space::Local => "give the local array a value before it is read".to_owned(),
                 _ => format!(

@@ -34,9 +34,24 @@ impl Init {
             Region::Param => true,
             Region::Local => false,
         };
-        if !known || block.warps[turn.warp as usize].registers.any() {
+        let concerns = !known || block.warps[turn.warp as usize].registers.any();
+        if concerns && !(seen.access == Access::Read && self.has_values(scene, seen)) {
             self.transfer(scene, ledger, pc, seen);
         }
+    }
+
+    /// Whether all that a read finds has a value: then nothing changes.
+    fn has_values(&self, scene: &Scene<'_>, seen: &Seen<'_>) -> bool {
+        let defined = match seen.region {
+            Region::Global(allocation) => match self.global.get(&allocation.base) {
+                Some(defined) => defined,
+                None => return true,
+            },
+            Region::Shared => &self.blocks[scene.turn.slot].shared,
+            Region::Local => return false,
+            Region::Param => return true,
+        };
+        lanes(seen.lanes).all(|lane| defined.missing(seen.offsets[lane], seen.size) == 0)
     }
 
     #[inline(never)]
@@ -45,7 +60,7 @@ impl Init {
             Op::Load(ref transfer) => self.load(scene, pc, seen, transfer),
             Op::Store(ref transfer) => self.store(scene, ledger, pc, seen, transfer),
             Op::Atomic(ref op) => self.update(scene, ledger, pc, seen, op),
-            Op::CopyAsync(ref op) => self.copy(scene, seen, op),
+            Op::CopyAsync(ref op) => self.copy(scene, pc, seen, op),
             Op::Matrix(ref op) => match op.kind {
                 MatrixKind::LoadMatrix { transposed } => {
                     self.load_matrix(scene, pc, seen, op, transposed);
@@ -99,19 +114,81 @@ impl Init {
         }
     }
 
+    /// Remembers where undefined bytes of a lane's access came from: those after `at`, as bits.
+    fn keep(
+        &mut self,
+        scene: &Scene<'_>,
+        seen: &Seen<'_>,
+        lane: usize,
+        (at, bytes): (u32, u32),
+        origin: Origin,
+    ) {
+        let offset = seen.offsets[lane] + u64::from(at);
+        let block = &mut self.blocks[scene.turn.slot];
+        let (stored, lane) = match seen.region {
+            Region::Global(_) => (&mut self.heap_stored, 0),
+            Region::Shared => (&mut block.stored, 0),
+            Region::Local => (&mut block.warps[scene.turn.warp as usize].stored, lane),
+            Region::Param => return,
+        };
+        stored.put((offset, lane), bytes, origin, &mut self.room);
+    }
+
+    /// Where undefined bytes that a lane reads came from, those of `missing`.
+    fn origin(
+        &self,
+        scene: &Scene<'_>,
+        pc: u32,
+        seen: &Seen<'_>,
+        lane: usize,
+        missing: u32,
+    ) -> Origin {
+        let offset = seen.offsets[lane];
+        let block = &self.blocks[scene.turn.slot];
+        let stored = match seen.region {
+            Region::Global(allocation) if allocation.base == self.heap => {
+                self.heap_stored.get((offset, 0), missing)
+            }
+            Region::Shared => block.stored.get((offset, 0), missing),
+            Region::Local => {
+                let warp = &block.warps[scene.turn.warp as usize];
+                warp.stored.get((offset, lane), missing)
+            }
+            Region::Global(_) | Region::Param => None,
+        };
+        let (space, address) = address(seen, lane);
+        match stored {
+            Some(origin) => Origin {
+                through: Some(space),
+                ..origin
+            },
+            None => Origin {
+                actor: scene.actor(pc, lane),
+                source: Source::Memory {
+                    space,
+                    address,
+                    size: seen.size,
+                    untouched: !(self.room.was_too_small && self.is_private(seen.region)),
+                },
+                through: None,
+            },
+        }
+    }
+
     fn load(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, transfer: &Transfer) {
         for lane in lanes(seen.lanes) {
             let missing = self.missing(scene, seen, lane);
             if missing == 0 {
                 continue;
             }
-            let origin = read(scene, pc, seen, lane);
             let size = u32::from(transfer.size);
             for element in 0..usize::from(transfer.count) {
-                let bytes = missing >> (element as u32 * size) & low_bits(size);
+                let at = element as u32 * size;
+                let bytes = missing >> at & low_bits(size);
                 let Some(cell) = transfer.cell(element).filter(|_| bytes != 0) else {
                     continue;
                 };
+                let origin = self.origin(scene, pc, seen, lane, bytes << at);
                 let mut bits = spread_bytes(bytes);
                 if transfer.signed && bytes >> (size - 1) != 0 {
                     bits |= u64::MAX << (8 * size - 1);
@@ -140,18 +217,20 @@ impl Init {
         let size = u32::from(transfer.size);
         for lane in lanes(seen.lanes) {
             let mut undefined = 0;
-            let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
             for element in 0..usize::from(transfer.count) {
+                let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
                 let cell = transfer.cell(element);
                 let value = cell.and_then(|cell| registers.get(&turn.base, cell, lane));
                 let Some((bits, origin)) = value else {
                     continue;
                 };
                 let bytes = bytes_of(bits) & low_bits(size);
+                let at = element as u32 * size;
                 if private {
-                    undefined |= bytes << (element as u32 * size);
+                    undefined |= bytes << at;
+                    self.keep(scene, seen, lane, (at, bytes), origin);
                 } else if bytes == low_bits(size) || spread_bytes(bytes) & !bits != 0 {
-                    let target = target(seen, lane, element as u32 * size, size);
+                    let target = target(seen, lane, at, size);
                     let mut step = Step::new(scene, ledger, registers, pc);
                     step.report(lane, Use::Stored(target), origin);
                 }
@@ -172,7 +251,7 @@ impl Init {
         for lane in lanes(seen.lanes) {
             let missing = self.missing(scene, seen, lane);
             if missing != 0 {
-                let origin = read(scene, pc, seen, lane);
+                let origin = self.origin(scene, pc, seen, lane, missing);
                 // An exchange only brings the value out.
                 if op.kind == AtomicKind::Exchange {
                     if let Some(d) = op.d {
@@ -191,15 +270,20 @@ impl Init {
 
     /// An asynchronous copy is seen as a write of the target, and then a read of the source unless all is filled with
     /// zeros.
-    fn copy(&mut self, scene: &Scene<'_>, seen: &Seen<'_>, op: &CopyAsync) {
+    fn copy(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &CopyAsync) {
         for lane in lanes(seen.lanes) {
             if seen.access == Access::Write {
                 self.copy_to = seen.offsets[lane];
                 self.define(scene, seen, lane, 0);
             } else {
                 let missing = self.missing(scene, seen, lane);
-                let shared = &mut self.blocks[scene.turn.slot].shared;
-                shared.store(self.copy_to, op.size, missing);
+                let block = &mut self.blocks[scene.turn.slot];
+                block.shared.store(self.copy_to, op.size, missing);
+                if missing != 0 {
+                    let origin = self.origin(scene, pc, seen, lane, missing);
+                    let stored = &mut self.blocks[scene.turn.slot].stored;
+                    stored.put((self.copy_to, 0), missing, origin, &mut self.room);
+                }
             }
         }
     }
@@ -226,8 +310,10 @@ impl Init {
                 });
                 let bytes = missing[0] | missing[1] << 2;
                 if bytes != 0 {
-                    let first = halves[usize::from(missing[0] == 0)].0;
-                    let origin = read(scene, pc, seen, 8 * matrix + first);
+                    let half = usize::from(missing[0] == 0);
+                    let (row, column) = halves[half];
+                    let bytes_of_row = missing[half] << (2 * column);
+                    let origin = self.origin(scene, pc, seen, 8 * matrix + row, bytes_of_row);
                     self.set(scene, register.into(), lane, spread_bytes(bytes), origin);
                 }
             }
@@ -237,8 +323,9 @@ impl Init {
     /// `wmma.load`: which register an element goes to is open, so that it may be any of the lane's.
     fn load_tile(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
         for lane in lanes(seen.lanes) {
-            if self.missing(scene, seen, lane) != 0 {
-                let origin = read(scene, pc, seen, lane);
+            let missing = self.missing(scene, seen, lane);
+            if missing != 0 {
+                let origin = self.origin(scene, pc, seen, lane, missing);
                 for &d in &op.targets {
                     self.set(scene, d.into(), lane, u64::MAX, origin);
                 }
@@ -277,6 +364,9 @@ impl Init {
         };
         for lane in lanes(seen.lanes) {
             self.define(scene, seen, lane, bytes);
+            if let (Some((_, origin)), true) = (undefined, private) {
+                self.keep(scene, seen, lane, (0, bytes), origin);
+            }
         }
     }
 }
@@ -285,19 +375,6 @@ fn local_bits(warp: &Warp, offset: u64, size: u32, lane: usize) -> u32 {
     let bytes = &warp.local[offset as usize..];
     let bytes = bytes.iter().take(size as usize).enumerate();
     bytes.fold(0, |bits, (at, lanes)| bits | (lanes >> lane & 1) << at)
-}
-
-/// A lane's read as the origin of an undefined value.
-fn read(scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, lane: usize) -> Origin {
-    let (space, address) = address(seen, lane);
-    Origin {
-        actor: scene.actor(pc, lane),
-        source: Source::Memory {
-            space,
-            address,
-            size: seen.size,
-        },
-    }
 }
 
 fn target(seen: &Seen<'_>, lane: usize, at: u32, size: u32) -> Target {

@@ -4,9 +4,10 @@
 //! before a time is ordered before everything that happens to those who have heard of that time. After a barrier of the
 //! whole block all its warps show the same time, and what any of them did before is ordered: [`Block::since`]. The same
 //! holds for a warp after `bar.warp.sync` of all its lanes. Everything else that threads hear of each other, through
-//! barriers of some threads and through memory, is [`Knowledge`] of each lane; most programs need none.
+//! barriers of some threads and through memory, is knowledge of each lane; most programs need none.
 
-use super::knowledge::{Knowledge, Shared, union};
+use super::chains::{Chains, Cover, Past};
+use super::knowledge::{Shared, union};
 use super::shadow::Record;
 use crate::exec::lanes;
 use std::ops::Range;
@@ -19,17 +20,21 @@ pub(super) struct Block {
     first: u32,
     /// What threads of the block did before this time is ordered before what any of them does now.
     since: u32,
+    /// The same as something to tell others.
+    met: Option<Arc<Past>>,
     warps: Vec<Warp>,
     threads: u32,
     /// One for each thread, when barriers of the block and of whole warps are not all that orders them.
     lanes: Vec<Lane>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Warp {
     time: u32,
     /// What threads of the warp did before this time is ordered before what any of them does now.
     since: u32,
+    /// The same as something to tell others, when it is more than what the block's is.
+    met: Option<Arc<Past>>,
 }
 
 /// What a lane has heard, first through scopes that hold its block, then through those that hold the device.
@@ -37,8 +42,8 @@ struct Warp {
 pub(super) struct Lane {
     /// What is ordered before the lane's next access.
     pub(super) knows: Shared,
-    /// What it knew at its last fence: a strong write tells others of that.
-    pub(super) fenced: [Shared; 2],
+    /// What was before its last fence: a strong write tells others of that.
+    pub(super) fenced: [Option<Arc<Past>>; 2],
     /// What strong reads told it: it counts after the next fence.
     pub(super) heard: [Shared; 2],
     /// The same from atomics that also wrote.
@@ -50,8 +55,8 @@ pub(super) struct Lane {
 /// What some lanes bring to a meeting.
 #[derive(Clone, Default)]
 pub(super) struct Gift {
-    knows: Shared,
-    fenced: [Shared; 2],
+    past: Option<Arc<Past>>,
+    fenced: [Option<Arc<Past>>; 2],
 }
 
 /// A warp that accesses memory now.
@@ -74,10 +79,15 @@ impl Block {
         let warps = threads.div_ceil(32);
         self.first = (number as u32).wrapping_mul(warps);
         self.since = 1;
+        self.met = None;
         self.threads = threads;
+        let warp = Warp {
+            time: 1,
+            since: 1,
+            met: None,
+        };
         self.warps.clear();
-        self.warps
-            .resize(warps as usize, Warp { time: 1, since: 1 });
+        self.warps.resize(warps as usize, warp);
         self.lanes.clear();
         if exact {
             self.follow_lanes();
@@ -93,7 +103,7 @@ impl Block {
     }
 
     pub(super) fn now(&self, warp: u32, pc: u32) -> Now {
-        let clock = self.warps[warp as usize];
+        let clock = &self.warps[warp as usize];
         Now {
             time: clock.time,
             warp: self.first.wrapping_add(warp),
@@ -122,13 +132,17 @@ impl Block {
     }
 
     /// The lanes of a record that nothing orders before what a lane of `warp` does now.
-    pub(super) fn unordered(&self, (warp, lane): (u32, usize), record: &Record, rest: u32) -> u32 {
-        let known = self.lanes.get(32 * warp as usize + lane);
-        let Some(knowledge) = known.and_then(|lane| lane.knows.as_deref()) else {
-            return rest;
-        };
-        let first = record.warp - record.warp % self.warps.len() as u32;
-        knowledge.lacks(record, rest, first)
+    pub(super) fn unordered(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        rest: u32,
+    ) -> u32 {
+        match self.lanes.get(32 * warp as usize + lane) {
+            Some(lane) => chains.unknown(&lane.knows, record, rest),
+            None => rest,
+        }
     }
 
     /// The time that has passed for a warp when it tells others of what it did.
@@ -137,43 +151,65 @@ impl Block {
     }
 
     /// Everything that is ordered before what some lanes do next, and what they did themselves up to now.
-    pub(super) fn past(&self, warp: u32, mask: u32) -> Knowledge {
-        let Warp { time, since } = self.warps[warp as usize];
-        let number = self.first.wrapping_add(warp);
-        let known = self.lanes_of(warp, mask).map(|lane| &lane.knows);
-        let mut past = union(known).map_or_else(Knowledge::default, Arc::unwrap_or_clone);
-        past.add_block(self.first, self.since);
-        if mask == self.exist(warp) {
-            past.add_warp(number, time + 1);
-        } else {
-            past.add_warp(number, since);
-            lanes(mask).for_each(|lane| past.add_thread(number, lane, time + 1));
+    pub(super) fn past(&self, chains: &mut Chains, warp: u32, mask: u32) -> Past {
+        let clock = &self.warps[warp as usize];
+        for met in [&self.met, &clock.met].into_iter().flatten() {
+            met.tell(chains);
         }
-        past
+        let lanes = self.lanes_of(warp, mask);
+        let knows = Self::known(lanes, [&self.met, &clock.met]);
+        Past::new(knows, vec![self.cover(warp, mask)])
     }
 
-    fn lanes_of(&self, warp: u32, mask: u32) -> impl Iterator<Item = &Lane> {
+    /// What some lanes know, what their fences and meetings told included.
+    fn known<'a>(
+        lanes: impl Iterator<Item = &'a Lane> + Clone,
+        met: impl IntoIterator<Item = &'a Option<Arc<Past>>>,
+    ) -> Shared {
+        let pasts = lanes.clone().flat_map(|lane| &lane.fenced).chain(met);
+        let pasts: Vec<Shared> = pasts.flatten().map(|past| past.known()).collect();
+        union(lanes.map(|lane| &lane.knows).chain(&pasts))
+    }
+
+    /// What some lanes did up to now.
+    fn cover(&self, warp: u32, lanes: u32) -> Cover {
+        Cover {
+            warp: self.first.wrapping_add(warp),
+            lanes,
+            time: self.warps[warp as usize].time,
+        }
+    }
+
+    fn lanes_of(&self, warp: u32, mask: u32) -> impl Iterator<Item = &Lane> + Clone {
         let lanes = lanes(mask);
         lanes.filter_map(move |lane| self.lanes.get(32 * warp as usize + lane))
     }
 
     /// Some lanes come to a barrier.
-    pub(super) fn arrive(&mut self, warp: u32, mask: u32) -> Gift {
-        let fenced = |at: usize| union(self.lanes_of(warp, mask).map(|lane| &lane.fenced[at]));
+    pub(super) fn arrive(&mut self, chains: &mut Chains, warp: u32, mask: u32) -> Gift {
         let gift = Gift {
-            fenced: [fenced(0), fenced(1)],
-            knows: Some(Arc::new(self.past(warp, mask))),
+            past: Some(Arc::new(self.past(chains, warp, mask))),
+            fenced: self.fenced(warp, mask),
         };
         self.tick(warp);
         gift
     }
 
+    fn fenced(&self, warp: u32, mask: u32) -> [Option<Arc<Past>>; 2] {
+        [0, 1].map(|at| Past::union(self.lanes_of(warp, mask).map(|lane| &lane.fenced[at])))
+    }
+
     /// Some lanes leave a barrier with what all brought there, themselves included.
-    pub(super) fn leave(&mut self, gift: &Gift, warp: u32, mask: u32) {
+    pub(super) fn leave(&mut self, chains: &mut Chains, gift: &Gift, warp: u32, mask: u32) {
+        let knows = gift.past.as_ref().map(|past| past.tell(chains));
+        self.give(&knows, &gift.fenced, warp, mask);
+    }
+
+    fn give(&mut self, knows: &Shared, fenced: &[Option<Arc<Past>>; 2], warp: u32, mask: u32) {
         for at in lanes(mask) {
             if let Some(lane) = self.lane(warp, at) {
-                lane.knows.clone_from(&gift.knows);
-                lane.fenced.clone_from(&gift.fenced);
+                lane.knows.clone_from(knows);
+                lane.fenced.clone_from(fenced);
             }
         }
     }
@@ -182,56 +218,65 @@ impl Block {
     pub(super) fn meet(&mut self) {
         let latest = self.warps.iter().map(|warp| warp.time).max();
         let time = latest.unwrap_or(0) + 1;
+        if self.is_exact() {
+            self.meet_exactly(time - 1);
+        }
         self.since = time;
-        self.warps.fill(Warp { time, since: time });
-        if !self.is_exact() {
-            return;
-        }
-        let range = self.range();
+        let (since, met) = (time, None);
+        self.warps.fill(Warp { time, since, met });
+    }
+
+    /// All lanes hear of what each has heard, and did up to a time.
+    fn meet_exactly(&mut self, time: u32) {
+        let met = self.warps.iter().map(|warp| &warp.met).chain([&self.met]);
+        let known = Self::known(self.lanes.iter(), met);
         // PTX asks for a fence after an atomic whose result others are to trust; CUDA's own samples have the barrier only.
-        let known = self.lanes.iter();
-        let mut knows = union(known.flat_map(|lane| [&lane.knows, &lane.claimed]));
-        if let Some(knows) = &mut knows {
-            Arc::make_mut(knows).forget(&range);
-        }
-        let knows = knows.filter(|knows| knows.len() > 0);
-        let fenced = [0, 1].map(|at| {
-            let mut fenced = union(self.lanes.iter().map(|lane| &lane.fenced[at]))?;
-            Arc::make_mut(&mut fenced).compress(&range, |warp| self.exist(warp - range.start));
-            Some(fenced)
-        });
+        let claimed = self.lanes.iter().map(|lane| &lane.claimed);
+        let knows = union(claimed.chain([&known]));
+        let fenced = [0, 1].map(|at| Past::union(self.lanes.iter().map(|lane| &lane.fenced[at])));
         for lane in &mut self.lanes {
             lane.knows.clone_from(&knows);
             lane.fenced.clone_from(&fenced);
             lane.claimed = None;
         }
+        let before = |warp| Cover {
+            warp,
+            lanes: u32::MAX,
+            time,
+        };
+        let past = Past::new(knows, self.range().map(before).collect());
+        self.met = Some(Arc::new(past));
     }
 
     /// Lanes of a warp have met.
-    pub(super) fn warp_meets(&mut self, warp: u32, mask: u32) {
-        if mask == self.exist(warp) {
-            if self.is_exact() {
-                let gift = self.arrive(warp, mask);
-                self.leave(&gift, warp, mask);
-            }
-            let clock = &mut self.warps[warp as usize];
-            clock.time += 1;
-            clock.since = clock.time;
-        } else {
+    pub(super) fn warp_meets(&mut self, chains: &mut Chains, warp: u32, mask: u32) {
+        if mask != self.exist(warp) {
             if !self.is_exact() {
                 self.follow_lanes();
             }
-            let gift = self.arrive(warp, mask);
-            self.leave(&gift, warp, mask);
+            let gift = self.arrive(chains, warp, mask);
+            self.leave(chains, &gift, warp, mask);
+            return;
         }
+        if self.is_exact() {
+            let before = &self.warps[warp as usize].met;
+            let knows = Self::known(self.lanes_of(warp, mask), [before]);
+            let fenced = self.fenced(warp, mask);
+            self.give(&knows, &fenced, warp, mask);
+            let met = Past::new(knows, vec![self.cover(warp, mask)]);
+            self.warps[warp as usize].met = Some(Arc::new(met));
+        }
+        let clock = &mut self.warps[warp as usize];
+        clock.time += 1;
+        clock.since = clock.time;
     }
 }
 
 impl Gift {
     pub(super) fn union(gifts: &[Gift]) -> Self {
         Self {
-            knows: union(gifts.iter().map(|gift| &gift.knows)),
-            fenced: [0, 1].map(|at| union(gifts.iter().map(|gift| &gift.fenced[at]))),
+            past: Past::union(gifts.iter().map(|gift| &gift.past)),
+            fenced: [0, 1].map(|at| Past::union(gifts.iter().map(|gift| &gift.fenced[at]))),
         }
     }
 }

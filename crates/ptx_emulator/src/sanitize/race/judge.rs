@@ -1,24 +1,30 @@
 //! One lane's access to one word, in full: what it races with, and what is remembered of it.
 
+use super::chains::Chains;
 use super::clocks::{Block, Now};
 use super::shadow::{Cell, Record, Spilled};
 use crate::decode::Program;
 use crate::decode::mbarrier::MbarrierKind;
 use crate::decode::op::{Op, Order, Scope};
 use crate::exec::lanes;
+use std::collections::HashSet;
+use std::ops::Range;
 
 /// What a lane does now.
 pub(super) struct Act<'a> {
     pub(super) program: &'a Program,
     pub(super) block: &'a Block,
+    pub(super) chains: &'a Chains,
     pub(super) now: Now,
     pub(super) lane: usize,
     pub(super) writes: bool,
     /// It goes on in the background: an asynchronous copy.
     pub(super) pending: bool,
-    /// Messages could not be followed any more: whatever they may have ordered counts as ordered.
-    pub(super) lenient: bool,
     pub(super) strength: Option<Strength>,
+    /// Other blocks see the memory too.
+    pub(super) wide: bool,
+    /// The strong reads that wait for another thread.
+    pub(super) polls: &'a HashSet<u32>,
 }
 
 /// A conflict with an earlier access.
@@ -29,6 +35,8 @@ pub(super) struct Hazard {
     pub(super) lane: usize,
     /// The first byte that both touch.
     pub(super) at: u64,
+    /// All bytes that both touch, as bits: those after `at`, itself included.
+    pub(super) bytes: u32,
 }
 
 /// That an access is strong: atomic, volatile, or with an order of its own.
@@ -38,6 +46,20 @@ pub(super) struct Strength {
     pub(super) scope: Scope,
     /// Bytes of each element.
     pub(super) size: u8,
+}
+
+impl Hazard {
+    fn add(&mut self, place: &Range<u64>) {
+        // No access has more than 32 bytes.
+        let bytes = place.clone().map(|byte| 1 << ((byte - self.at) & 31));
+        self.bytes |= bytes.sum::<u32>();
+    }
+
+    /// The bytes that both touch.
+    pub(super) fn places(&self) -> impl Iterator<Item = u64> {
+        let places = (0..32).filter(|byte| self.bytes >> byte & 1 != 0);
+        places.map(|byte| self.at + byte)
+    }
 }
 
 enum Relation {
@@ -63,10 +85,10 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
 }
 
 impl Act<'_> {
-    /// Judges the access to the cell of the byte at `at`, and remembers it.
+    /// Judges the access to the cell of the bytes at `place`, and remembers it.
     pub(super) fn visit(
         &self,
-        at: u64,
+        place: Range<u64>,
         cell: &mut Cell,
         spilled: &mut Spilled,
         hazards: &mut Vec<Hazard>,
@@ -77,14 +99,17 @@ impl Act<'_> {
                 continue;
             }
             // The bytes of a word, and the words of a vector, mostly meet the same access: that is one hazard.
-            if !hazards.iter().any(|known| known.earlier == *record)
-                && let Relation::Race(lane) = self.relation(record)
-            {
-                hazards.push(Hazard {
+            if let Some(known) = hazards.iter_mut().find(|known| known.earlier == *record) {
+                known.add(&place);
+            } else if let Relation::Race(lane) = self.relation(record) {
+                let mut hazard = Hazard {
                     earlier: *record,
                     lane,
-                    at,
-                });
+                    at: place.start,
+                    bytes: 0,
+                };
+                hazard.add(&place);
+                hazards.push(hazard);
             }
         }
         if self.writes {
@@ -108,14 +133,13 @@ impl Act<'_> {
             return Relation::Ordered;
         }
         // Before the clocks are asked: many lanes spin on one word.
-        if self.both_strong(record) {
+        if self.both_strong(record) && !self.is_volatile_data(record) {
             return Relation::Strong;
         }
-        if self.lenient {
-            return Relation::Ordered;
-        }
         let me = (self.now.warp_in_block(), self.lane);
-        let unordered = self.block.unordered(me, record, record.lanes & !own);
+        let unordered = self
+            .block
+            .unordered(self.chains, me, record, record.lanes & !own);
         match lanes(unordered).next() {
             Some(lane) => Relation::Race(lane),
             None => Relation::Ordered,
@@ -124,7 +148,7 @@ impl Act<'_> {
 
     /// PTX calls it morally strong: both accesses are strong, each lies in the other's scope, and neither touches only
     /// a part of what the other does.
-    fn both_strong(&self, record: &Record) -> bool {
+    pub(super) fn both_strong(&self, record: &Record) -> bool {
         let Some(here) = self.strength else {
             return false;
         };
@@ -133,6 +157,17 @@ impl Act<'_> {
         strength(self.program, record.pc()).is_some_and(|there| {
             here.size == there.size && reaches(here.scope) && reaches(there.scope)
         })
+    }
+
+    /// Whether one of the two is `volatile` and neither waits for the other: nothing says that they are meant to meet.
+    pub(super) fn is_volatile_data(&self, record: &Record) -> bool {
+        let is_volatile = |strength: Option<Strength>| {
+            strength.is_some_and(|strength| strength.order == Order::Volatile)
+        };
+        let [here, there] = [self.now.pc, record.pc()];
+        (is_volatile(self.strength) || is_volatile(strength(self.program, there)))
+            && !self.polls.contains(&here)
+            && !self.polls.contains(&there)
     }
 
     fn record(&self, writes: bool) -> Record {
@@ -172,12 +207,16 @@ impl Act<'_> {
         cell.write = new;
     }
 
-    /// A weak write that is ordered before this access, but not before those of other threads: they may stand beside this
-    /// strong access, and would race with that write.
+    /// A weak or volatile write that is ordered before this access, but not before those of other threads: they may stand
+    /// beside this strong access, and would race with that write.
     fn hides(&self, record: &Record) -> bool {
-        record.writes()
-            && !self.now.follows(record)
-            && strength(self.program, record.pc()).is_none()
+        // A barrier orders it for all threads that see the memory, when that is the block's.
+        let is_over = || !self.wide && self.now.follows(record);
+        let is_data = || {
+            let strength = strength(self.program, record.pc());
+            strength.is_none_or(|strength| strength.order == Order::Volatile)
+        };
+        record.lanes != 0 && record.writes() && !is_over() && is_data()
     }
 
     fn note_read(&self, cell: &mut Cell, spilled: &mut Spilled) {

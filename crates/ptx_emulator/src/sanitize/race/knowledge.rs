@@ -1,151 +1,162 @@
-//! What a thread has heard of others beyond its own block's barriers: a vector clock that holds only what is in it.
+//! What a thread has heard of: for each chain of events, the last one of which it knows.
+//!
+//! An event is a moment whose past was handed on. Whoever knows an event of a [chain](super::chains) knows those before it.
 
-use super::shadow::Record;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// Whose past is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
-    /// Of the block whose first warp has that number.
-    Block(u32),
-    Warp(u32),
-    Thread(u32, u8),
+/// Chains that are told apart in one thread's knowledge, at most.
+const MOST: usize = 1024;
+/// Beyond that, chains are told apart by their number modulo this.
+pub(super) const CLASSES: usize = 256;
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    pub(super) chain: u32,
+    /// Its number among all events of the launch.
+    pub(super) stamp: u32,
 }
 
-/// For each of them, in order, the time before which everything is ordered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Knowledge(Vec<(Who, u32)>);
+/// All events that somebody knows.
+#[derive(Clone, Debug)]
+pub(super) enum Knowledge {
+    /// The last one of each chain, by chain.
+    Precise(Vec<Point>),
+    /// The last one of each class of chains: those before it count as known too, which hides races and invents none.
+    Coarse(Box<[u32; CLASSES]>),
+}
 
 /// Knowledge that lanes share, or none.
 pub(super) type Shared = Option<Arc<Knowledge>>;
 
+impl Default for Knowledge {
+    fn default() -> Self {
+        Self::Precise(Vec::new())
+    }
+}
+
 impl Knowledge {
-    pub(super) fn add_block(&mut self, first: u32, time: u32) {
-        self.add(Who::Block(first), time);
+    pub(super) fn is_coarse(&self) -> bool {
+        matches!(self, Self::Coarse(_))
     }
 
-    pub(super) fn add_warp(&mut self, warp: u32, time: u32) {
-        self.add(Who::Warp(warp), time);
-    }
-
-    pub(super) fn add_thread(&mut self, warp: u32, lane: usize, time: u32) {
-        self.add(Who::Thread(warp, lane as u8), time);
-    }
-
-    fn add(&mut self, who: Who, time: u32) {
-        match self.find(who) {
-            Ok(at) => self.0[at].1 = time.max(self.0[at].1),
-            Err(at) => self.0.insert(at, (who, time)),
+    pub(super) fn knows(&self, point: Point) -> bool {
+        match self {
+            Self::Precise(points) => {
+                let at = points.binary_search_by_key(&point.chain, |known| known.chain);
+                at.is_ok_and(|at| points[at].stamp >= point.stamp)
+            }
+            Self::Coarse(stamps) => stamps[class(point)] >= point.stamp,
         }
     }
 
-    fn find(&self, who: Who) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&who, |&(known, _)| known)
-    }
-
-    /// The time for somebody; 0 when nothing is known.
-    fn time(&self, who: Who) -> u32 {
-        self.find(who).map_or(0, |at| self.0[at].1)
+    pub(super) fn add(&mut self, point: Point) {
+        match self {
+            Self::Precise(points) => {
+                match points.binary_search_by_key(&point.chain, |known| known.chain) {
+                    Ok(at) => points[at].stamp = points[at].stamp.max(point.stamp),
+                    Err(at) => points.insert(at, point),
+                }
+                self.limit();
+            }
+            Self::Coarse(stamps) => {
+                let known = &mut stamps[class(point)];
+                *known = point.stamp.max(*known);
+            }
+        }
     }
 
     pub(super) fn add_all(&mut self, other: &Knowledge) {
-        // A few entries find their places faster than a long list is written anew.
-        if other.len() < 8 {
-            return other.0.iter().for_each(|&(who, time)| self.add(who, time));
+        match (&mut *self, other) {
+            // A few find their places faster than a long list is written anew.
+            (Self::Precise(_), Self::Precise(theirs)) if theirs.len() < 8 => {
+                theirs.iter().for_each(|&point| self.add(point));
+            }
+            (Self::Precise(ours), Self::Precise(theirs)) => {
+                *ours = merged(ours, theirs);
+                self.limit();
+            }
+            (Self::Coarse(_), Self::Precise(theirs)) => {
+                theirs.iter().for_each(|&point| self.add(point));
+            }
+            (Self::Precise(ours), Self::Coarse(theirs)) => {
+                let mut all = Self::Coarse(theirs.clone());
+                ours.iter().for_each(|&point| all.add(point));
+                *self = all;
+            }
+            (Self::Coarse(ours), Self::Coarse(theirs)) => {
+                for (our, their) in ours.iter_mut().zip(theirs.iter()) {
+                    *our = (*our).max(*their);
+                }
+            }
         }
-        let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
-        let mut all = Vec::with_capacity(self.len().max(other.len()));
-        loop {
-            let next = match (ours.peek(), theirs.peek()) {
-                (Some(&&(a, first)), Some(&&(b, second))) if a == b => {
-                    theirs.next();
-                    ours.next();
-                    (a, first.max(second))
-                }
-                (Some(&&a), Some(&&b)) if a.0 < b.0 => {
-                    ours.next();
-                    a
-                }
-                (Some(&&a), None) => {
-                    ours.next();
-                    a
-                }
-                (_, Some(&&b)) => {
-                    theirs.next();
-                    b
-                }
-                (None, None) => break,
-            };
-            all.push(next);
+    }
+
+    fn limit(&mut self) {
+        if let Self::Precise(points) = self
+            && points.len() > MOST
+        {
+            let mut all = Self::Coarse(Box::new([0; CLASSES]));
+            points.iter().for_each(|&point| all.add(point));
+            *self = all;
         }
-        self.0 = all;
     }
 
     /// Whether it says all that the other one does.
     fn holds(&self, other: &Knowledge) -> bool {
-        let mut ours = self.0.iter();
-        let held = |&(who, time): &(Who, u32)| {
-            ours.find(|(known, _)| *known >= who)
-                .is_some_and(|&(known, held)| known == who && held >= time)
+        match (self, other) {
+            (Self::Precise(ours), Self::Precise(theirs)) => {
+                let mut ours = ours.iter();
+                let held = |point: &Point| {
+                    ours.find(|known| known.chain >= point.chain)
+                        .is_some_and(|known| {
+                            known.chain == point.chain && known.stamp >= point.stamp
+                        })
+                };
+                theirs.iter().all(held)
+            }
+            (Self::Coarse(_), Self::Precise(theirs)) => {
+                theirs.iter().all(|&point| self.knows(point))
+            }
+            (Self::Precise(_), Self::Coarse(_)) => false,
+            (Self::Coarse(ours), Self::Coarse(theirs)) => ours
+                .iter()
+                .zip(theirs.iter())
+                .all(|(our, their)| our >= their),
+        }
+    }
+}
+
+fn class(point: Point) -> usize {
+    point.chain as usize % CLASSES
+}
+
+fn merged(ours: &[Point], theirs: &[Point]) -> Vec<Point> {
+    let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
+    let mut all = Vec::with_capacity(ours.len().max(theirs.len()));
+    loop {
+        let next = match (ours.peek(), theirs.peek()) {
+            (Some(a), Some(b)) if a.chain == b.chain => {
+                let later = if a.stamp < b.stamp { **b } else { **a };
+                ours.next();
+                theirs.next();
+                later
+            }
+            (Some(&&a), Some(b)) if a.chain < b.chain => {
+                ours.next();
+                a
+            }
+            (Some(&&a), None) => {
+                ours.next();
+                a
+            }
+            (_, Some(&&b)) => {
+                theirs.next();
+                b
+            }
+            (None, None) => return all,
         };
-        self.len() >= other.len() && other.0.iter().all(held)
-    }
-
-    /// Those of an access's lanes whose part is not in it; `first` is the first warp of their block.
-    pub(super) fn lacks(&self, record: &Record, lanes: u32, first: u32) -> u32 {
-        let holds = |who| record.time < self.time(who);
-        if holds(Who::Block(first)) || holds(Who::Warp(record.warp)) {
-            return 0;
-        }
-        // The threads of a warp stand one behind the other.
-        let (Ok(threads) | Err(threads)) = self.find(Who::Thread(record.warp, 0));
-        let known = self.0[threads..]
-            .iter()
-            .map_while(|&(who, time)| match who {
-                Who::Thread(warp, lane) if warp == record.warp => Some((lane, time)),
-                _ => None,
-            });
-        known
-            .filter(|&(_, time)| record.time < time)
-            .fold(lanes, |lanes, (lane, _)| lanes & !(1 << lane))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Forgets what it says about a block.
-    pub(super) fn forget(&mut self, warps: &Range<u32>) {
-        self.0.retain(|(who, _)| match who {
-            Who::Block(warp) | Who::Warp(warp) | Who::Thread(warp, _) => !warps.contains(warp),
-        });
-    }
-
-    /// Says the same with fewer entries, when it knows every thread of a block; `lanes` are those of a warp.
-    pub(super) fn compress(&mut self, warps: &Range<u32>, lanes: impl Fn(u32) -> u32) {
-        let mut earliest = u32::MAX;
-        for warp in warps.clone() {
-            let threads = |who| matches!(who, Who::Thread(of, _) if of == warp);
-            let known = self.0.iter().filter(|&&(who, _)| threads(who));
-            if known.clone().count() as u32 == lanes(warp).count_ones() {
-                let time = known.map(|&(_, time)| time).min().unwrap_or(0);
-                self.add_warp(warp, time);
-            }
-            earliest = earliest.min(self.time(Who::Warp(warp)));
-        }
-        if earliest > 0 {
-            self.add_block(warps.start, earliest);
-        }
-        let block = self.time(Who::Block(warps.start));
-        let known = self.clone();
-        self.0.retain(|&(who, time)| match who {
-            Who::Warp(warp) if warps.contains(&warp) => time > block,
-            Who::Thread(warp, _) if warps.contains(&warp) => {
-                time > block.max(known.time(Who::Warp(warp)))
-            }
-            _ => true,
-        });
+        all.push(next);
     }
 }
 
@@ -170,63 +181,52 @@ pub(super) fn union<'a>(parts: impl IntoIterator<Item = &'a Shared>) -> Shared {
 mod tests {
     use super::*;
 
-    /// Thread 0 of warp `n` up to time `n + 1`, for some numbers.
-    fn of(numbers: impl IntoIterator<Item = u32>) -> Shared {
+    fn point(chain: u32, stamp: u32) -> Point {
+        Point { chain, stamp }
+    }
+
+    /// Of each chain the event with the number after its own.
+    fn of(chains: impl IntoIterator<Item = u32>) -> Shared {
         let mut knowledge = Knowledge::default();
-        for number in numbers {
-            knowledge.add_thread(number, 0, number + 1);
+        for chain in chains {
+            knowledge.add(point(chain, chain + 1));
         }
         Some(Arc::new(knowledge))
     }
 
     #[test]
     fn a_union_holds_both() {
-        for (a, b) in [(0..20, 10..30), (0..3, 2..4), (5..6, 0..40), (0..0, 0..2)] {
-            let both = union([&of(a.clone()), &of(b.clone())]).expect("it is not nothing");
-            let numbers = a.start.min(b.start)..b.end.max(a.end);
-            assert_eq!(both.0, of(numbers).expect("it is not nothing").0);
-        }
-        let mut later = Knowledge::default();
-        later.add_thread(3, 0, 9);
-        let later = union([&of(0..12), &Some(Arc::new(later))]).expect("it is not nothing");
-        assert_eq!((later.len(), later.time(Who::Thread(3, 0))), (12, 9));
-    }
-
-    #[test]
-    fn an_access_is_known_by_block_by_warp_or_by_thread() {
-        let record = |warp| Record::new(5, warp, 0b1111, 0, true);
-        let mut knowledge = Knowledge::default();
-        for (warp, lane, time) in [(7, 3, 9), (8, 0, 6), (8, 1, 5), (8, 3, 6), (9, 2, 9)] {
-            knowledge.add_thread(warp, lane, time);
-        }
-        assert_eq!(knowledge.lacks(&record(8), 0b1111, 8), 0b0110);
-        assert_eq!(knowledge.lacks(&record(8), 0b0010, 8), 0b0010);
-        assert_eq!(knowledge.lacks(&record(10), 0b1111, 8), 0b1111);
-        knowledge.add_warp(8, 5);
-        knowledge.add_block(8, 5);
-        assert_eq!(knowledge.lacks(&record(8), 0b1111, 8), 0b0110);
-        knowledge.add_warp(8, 6);
-        assert_eq!(knowledge.lacks(&record(8), 0b1111, 8), 0);
-        knowledge.add_block(8, 6);
-        assert_eq!(knowledge.lacks(&record(10), 0b1111, 8), 0);
-    }
-
-    #[test]
-    fn a_block_that_is_known_whole_takes_one_entry() {
-        let mut knowledge = Knowledge::default();
-        for warp in 4..6 {
-            for lane in 0..32 {
-                knowledge.add_thread(warp, lane, 7);
+        for (a, b) in [
+            (0..20, 10..30),
+            (0..3, 2..4),
+            (5..6, 0..40),
+            (0..0, 0..2),
+            (0..2000, 5..6),
+            (7..9, 0..2000),
+            (0..1500, 1000..3000),
+        ] {
+            let (first, second) = (of(a.clone()), of(b.clone()));
+            let both = union([&first, &second]).expect("it is not nothing");
+            for chain in a.chain(b) {
+                assert!(both.knows(point(chain, chain + 1)), "{chain}");
+            }
+            for part in [&first, &second].into_iter().flatten() {
+                assert!(both.holds(part));
             }
         }
-        knowledge.add_thread(5, 3, 9);
-        knowledge.add_thread(6, 0, 2);
-        knowledge.compress(&(4..6), |_| u32::MAX);
-        let left = [
-            (Who::Block(4), 7),
-            (Who::Thread(5, 3), 9),
-            (Who::Thread(6, 0), 2),
-        ];
-        assert_eq!(knowledge.0, left);
+        let later = Some(Arc::new(Knowledge::Precise(vec![point(3, 9)])));
+        let later = union([&of(0..12), &later]).expect("it is not nothing");
+        assert!(later.knows(point(3, 9)) && !later.knows(point(4, 6)));
+    }
+
+    #[test]
+    fn many_chains_are_told_apart_no_longer_and_none_is_forgotten() {
+        let few = of(0..1000).expect("it is not nothing");
+        assert!(!few.is_coarse() && !few.knows(point(1000, 1)));
+        let many = of(0..3000).expect("it is not nothing");
+        assert!(many.is_coarse());
+        assert!((0..3000).all(|chain| many.knows(point(chain, chain + 1))));
+        assert!(!many.knows(point(0, 4000)));
+        assert!(many.holds(&few) && !few.holds(&many));
     }
 }

@@ -5,16 +5,13 @@
 //! After the PTX ISA's memory consistency model (release and acquire patterns, observation order); that `fence.sc` also
 //! orders other fences is left out, because no data race hangs on it alone.
 
+use super::chains::{Chains, Past, Place};
 use super::clocks::{Block, Lane};
-use super::knowledge::{Knowledge, Shared, union};
+use super::knowledge::{Shared, union};
 use crate::decode::op::{Order, Scope};
 use crate::exec::lanes;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Entries of knowledge that are handed on in a launch, at most. Beyond, everything counts as ordered that any message
-/// could order: no race is invented, some are missed.
-const MOST_WORK: usize = 20_000_000;
 
 /// What was left in the locations of a memory space, by address.
 #[derive(Default)]
@@ -29,6 +26,8 @@ struct Message {
     narrow: HashMap<u32, Shared>,
     /// The thread that released there last, by warp and lane, and what it told.
     released: Option<((u32, usize), [Shared; 2])>,
+    /// The chain of those who acquire here what was released, and release in turn.
+    chain: Option<u32>,
 }
 
 /// A strong access.
@@ -49,17 +48,17 @@ impl Messages {
         self.0.clear();
     }
 
-    /// A lane accesses a location; the number of entries that were handed on.
+    /// A lane accesses a location.
     pub(super) fn pass(
         &mut self,
+        chains: &mut Chains,
         address: u64,
         block: &mut Block,
         (warp, at): (u32, usize),
         strong: Strong,
-    ) -> usize {
+    ) {
         let first = block.range().start;
         let wide = is_wide(strong.scope);
-        let mut work = 0;
         if strong.reads
             && let Some(message) = self.0.get(&address)
             && let Some(lane) = block.lane(warp, at)
@@ -72,50 +71,83 @@ impl Messages {
             let known = same && (*acquired || !acquires);
             let acquired = acquires || same && *acquired;
             if !known || strong.writes {
-                work += parts.iter().map(size).sum::<usize>();
                 lane.take(&parts, strong);
+                chains.hears(&lane.knows);
             }
             lane.latest = (address, acquired, parts);
         }
         if strong.writes {
-            let me = (first.wrapping_add(warp), at);
-            let before = self
-                .0
-                .get(&address)
-                .and_then(|message| message.released.as_ref());
-            let before = before.filter(|(thread, _)| *thread == me);
-            let (told, released) = if strong.order.releases() {
-                let past = Some(Arc::new(block.past(warp, 1 << at)));
-                let told = [past.clone(), past.filter(|_| wide)];
-                (told.clone(), Some((me, told)))
-            } else {
-                let lane = block.lane(warp, at);
-                let fenced = lane.map(|lane| lane.fenced.clone()).unwrap_or_default();
-                match before {
-                    None => (fenced, None),
-                    Some((_, told)) => {
-                        let told = [0, 1].map(|part| union([&fenced[part], &told[part]]));
-                        (told, before.cloned())
-                    }
-                }
-            };
-            work += told.iter().map(size).sum::<usize>();
-            let [narrow, told] = told;
-            if !strong.reads {
-                self.0.remove(&address);
-            }
-            if narrow.is_some() {
-                let message = self.0.entry(address).or_default();
-                add(message.narrow.entry(first).or_default(), narrow);
-                if wide {
-                    add(&mut message.wide, told);
-                }
-                if released.is_some() {
-                    message.released = released;
-                }
-            }
+            self.leave(chains, address, block, (warp, at), strong);
         }
-        work
+    }
+
+    /// A lane writes to a location.
+    fn leave(
+        &mut self,
+        chains: &mut Chains,
+        address: u64,
+        block: &mut Block,
+        (warp, at): (u32, usize),
+        strong: Strong,
+    ) {
+        let first = block.range().start;
+        let wide = is_wide(strong.scope);
+        let me = (first.wrapping_add(warp), at);
+        let known = self.0.get(&address);
+        let mut chain = known.and_then(|message| message.chain);
+        let before = known.and_then(|message| message.released.as_ref());
+        let before = before.filter(|(thread, _)| *thread == me);
+        // Who takes what is there and adds to it continues the place's chain.
+        let continues = strong.reads && strong.order.acquires();
+        let mut tell = |past: &Past, chains: &mut Chains, knows: &Shared| match continues {
+            true => {
+                let chain = &mut chain;
+                past.tell_at(chains, Place { chain, knows })
+            }
+            false => past.tell(chains),
+        };
+        let (told, released) = if strong.order.releases() {
+            let past = block.past(chains, warp, 1 << at);
+            let Some(lane) = block.lane(warp, at) else {
+                return;
+            };
+            let past = Some(tell(&past, chains, &lane.knows));
+            lane.knows.clone_from(&past);
+            let told = [past.clone(), past.filter(|_| wide)];
+            (told.clone(), Some((me, told)))
+        } else {
+            let Some(lane) = block.lane(warp, at) else {
+                return;
+            };
+            let mut fenced = |at: usize| {
+                let past = lane.fenced[at].as_ref();
+                past.map(|past| tell(past, chains, &lane.knows))
+            };
+            let fenced = [fenced(0), fenced(1)];
+            match before {
+                None => (fenced, None),
+                Some((_, told)) => {
+                    let told = [0, 1].map(|part| union([&fenced[part], &told[part]]));
+                    (told, before.cloned())
+                }
+            }
+        };
+        let [narrow, told] = told;
+        if !strong.reads {
+            self.0.remove(&address);
+        }
+        if narrow.is_some() {
+            let message = self.0.entry(address).or_default();
+            add(message.narrow.entry(first).or_default(), narrow);
+            if wide {
+                add(&mut message.wide, told);
+                chains.hears(&message.wide);
+            }
+            if released.is_some() {
+                message.released = released;
+            }
+            message.chain = chain;
+        }
     }
 }
 
@@ -152,12 +184,14 @@ fn add(to: &mut Shared, more: Shared) {
     }
 }
 
-fn size(part: &Shared) -> usize {
-    part.as_deref().map_or(0, Knowledge::len)
-}
-
 /// Lanes execute a fence.
-pub(super) fn fence(block: &mut Block, warp: u32, mask: u32, order: Order, scope: Scope) {
+pub(super) fn fence(
+    chains: &mut Chains,
+    block: &mut Block,
+    (warp, mask): (u32, u32),
+    order: Order,
+    scope: Scope,
+) {
     for at in lanes(mask) {
         if order.acquires()
             && let Some(lane) = block.lane(warp, at)
@@ -165,9 +199,10 @@ pub(super) fn fence(block: &mut Block, warp: u32, mask: u32, order: Order, scope
             let [narrow, wide] = &lane.heard;
             let wide = if is_wide(scope) { wide } else { &None };
             lane.knows = union([&lane.knows, narrow, wide]);
+            chains.hears(&lane.knows);
         }
         if order.releases() {
-            let past = Some(Arc::new(block.past(warp, 1 << at)));
+            let past = Some(Arc::new(block.past(chains, warp, 1 << at)));
             if let Some(lane) = block.lane(warp, at) {
                 lane.fenced[0].clone_from(&past);
                 if is_wide(scope) {
@@ -177,9 +212,4 @@ pub(super) fn fence(block: &mut Block, warp: u32, mask: u32, order: Order, scope
         }
     }
     block.tick(warp);
-}
-
-/// Whether so much was handed on that the detector gives up on messages.
-pub(super) fn is_too_much(work: usize) -> bool {
-    work > MOST_WORK
 }

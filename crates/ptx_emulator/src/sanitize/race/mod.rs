@@ -4,14 +4,18 @@
 //! Memory has a [`shadow`] in [pages](page): for each word the last write and the accesses since. An access is compared with those that
 //! conflict with it: [`clocks`] say whether something orders the two, [`judge`] whether they may stand beside each other
 //! all the same. [`row`] does this for the common case, [`report`] tells of the rest.
+mod chains;
 mod clocks;
 mod copy;
 mod ignored;
 mod judge;
 mod knowledge;
 mod messages;
+#[cfg(test)]
+mod model;
 mod objects;
 mod page;
+mod polls;
 mod report;
 mod row;
 mod shadow;
@@ -22,6 +26,7 @@ use crate::decode::op::{AtomicKind, Op, Order};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
+use chains::Chains;
 use clocks::{Block, Gift};
 use copy::Copies;
 use judge::{Act, Strength};
@@ -29,7 +34,7 @@ use messages::{Messages, Strong};
 use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
 use report::Report;
-use shadow::Shadow;
+use shadow::{Record, Shadow};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -46,10 +51,13 @@ pub(crate) struct Race {
     room: u64,
     budget: u64,
     messages: Messages,
-    /// What the messages have cost.
-    work: usize,
+    chains: Chains,
     /// Waits at barrier objects that order nothing.
     ignored: HashSet<u32>,
+    /// Strong reads that wait for another thread, where that matters.
+    polls: HashSet<u32>,
+    /// For each strong read, the write that it found last.
+    found: HashMap<u32, (u64, Record)>,
 }
 
 /// What orders the threads of a kernel, beside barriers of the block and the warp.
@@ -62,6 +70,7 @@ struct Uses {
     copies: bool,
     /// Barrier objects in shared memory.
     objects: bool,
+    volatile: bool,
 }
 
 /// A running block.
@@ -85,6 +94,7 @@ impl Uses {
             match &inst.op {
                 Op::Load(t) | Op::Store(t) => {
                     uses.messages |= t.order.acquires() || t.order.releases();
+                    uses.volatile |= t.order == Order::Volatile;
                 }
                 Op::Atomic(atomic) => uses.messages |= atomic.order != Order::Relaxed,
                 Op::Fence { .. } => uses.messages = true,
@@ -103,17 +113,20 @@ impl Race {
         let budget = options.race_bytes.div_ceil(PAGE_BYTES);
         let uses = Uses::of(request);
         let ignored = uses.objects.then(|| ignored::waits(request.program));
+        let polls = uses.volatile.then(|| polls::polls(request.program));
         Self {
             threads: request.config.block.iter().product(),
             uses,
             ignored: ignored.unwrap_or_default(),
+            polls: polls.unwrap_or_default(),
+            found: HashMap::new(),
             slots: Vec::new(),
             global: Vec::new(),
             recent: 0,
             room: budget,
             budget,
             messages: Messages::default(),
-            work: 0,
+            chains: Chains::default(),
         }
     }
 
@@ -127,11 +140,7 @@ impl Race {
                 bytes as f64 / f64::from(1 << 20)
             )
         });
-        let lost = messages::is_too_much(self.work).then(|| {
-            "too many release and acquire operations to follow: races that one of them might have ordered were not looked for"
-                .to_owned()
-        });
-        [cut, lost].into_iter().flatten()
+        [cut, self.chains.limit()].into_iter().flatten()
     }
 
     pub(crate) fn block(&mut self, slot: usize, number: u64) {
@@ -166,7 +175,8 @@ impl Race {
         let thread = |lane| 32 * warp as usize + lane;
         match scene.program.code[pc as usize].op {
             Op::Fence { order, scope } => {
-                messages::fence(&mut slot.block, warp, mask, order, scope);
+                let chains = &mut self.chains;
+                messages::fence(chains, &mut slot.block, (warp, mask), order, scope);
             }
             Op::CopyCommit if self.uses.copies => {
                 lanes(mask).for_each(|lane| slot.copies[thread(lane)].commit());
@@ -205,8 +215,10 @@ impl Race {
             lane,
             writes: copy.source.is_none(),
             pending: false,
-            lenient: false,
+            chains: &self.chains,
             strength: None,
+            wide: copy.source.is_some(),
+            polls: &self.polls,
         };
         shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
             act.complete(cell, spilled);
@@ -230,7 +242,8 @@ impl Race {
             let copies = slot.copies.get(32 * warp as usize + lane);
             let copies = copies.into_iter().flat_map(Copies::under_way);
             let (objects, block) = (&mut slot.objects, &mut slot.block);
-            let complete = objects.operate(object, op, frame, block, (warp, lane), copies);
+            let chains = &mut self.chains;
+            let complete = objects.operate(chains, object, op, frame, block, (warp, lane), copies);
             for copy in complete {
                 self.complete(scene, copy);
             }
@@ -264,8 +277,13 @@ impl Race {
             _ => (judge::strength(scene.program, pc), false),
         };
         let simple = strength.is_none() && !copies && seen.size >= 4;
-        let hard = row::look(shadow, room, &now, seen, simple);
-        if hard == 0 {
+        // A warp that waits asks the same again and again.
+        let again = strength.is_some() && row::reads_again(shadow, &now, seen, &mut self.found);
+        let hard = match again {
+            true => 0,
+            false => row::look(shadow, room, &now, seen, simple),
+        };
+        if hard == 0 && !again {
             return;
         }
         let mut hazards = Vec::new();
@@ -280,11 +298,13 @@ impl Race {
                 lane,
                 writes: seen.access != Access::Read,
                 pending,
-                lenient: messages::is_too_much(self.work),
+                chains: &self.chains,
                 strength,
+                wide: source.is_some(),
+                polls: &self.polls,
             };
-            shadow.visit_all(offset, size.into(), |at, cell, spilled| {
-                act.visit(at, cell, spilled, &mut hazards);
+            shadow.visit_all(offset, size.into(), |place, cell, spilled| {
+                act.visit(place, cell, spilled, &mut hazards);
             });
             for hazard in hazards.drain(..) {
                 Report {
@@ -300,7 +320,6 @@ impl Race {
         }
         if let Some(Strength { order, scope, size }) = strength
             && self.uses.messages
-            && !messages::is_too_much(self.work)
         {
             let (messages, base) = match source {
                 None => (&mut slot.messages, 0),
@@ -316,7 +335,8 @@ impl Race {
                 };
                 for element in (0..seen.size).step_by(size.into()) {
                     let address = base + seen.offsets[lane] + u64::from(element);
-                    self.work += messages.pass(address, &mut slot.block, (warp, lane), strong);
+                    let (chains, block) = (&mut self.chains, &mut slot.block);
+                    messages.pass(chains, address, block, (warp, lane), strong);
                 }
             }
             if order.releases() {
@@ -336,13 +356,15 @@ impl Race {
     }
 
     pub(crate) fn warp_barrier(&mut self, slot: usize, warp: u32, mask: u32) {
-        self.slots[slot].block.warp_meets(warp, mask);
+        let block = &mut self.slots[slot].block;
+        block.warp_meets(&mut self.chains, warp, mask);
     }
 
     pub(crate) fn arrives(&mut self, slot: usize, arrived: &Arrived) {
         if self.uses.counts {
             let slot = &mut self.slots[slot];
-            let gift = slot.block.arrive(arrived.warp, arrived.mask);
+            let chains = &mut self.chains;
+            let gift = slot.block.arrive(chains, arrived.warp, arrived.mask);
             slot.gifts.insert(arrived.ticket, gift);
         }
     }
@@ -357,7 +379,7 @@ impl Race {
         } else {
             let gift = Gift::union(&given);
             for who in complete.waited {
-                block.leave(&gift, who.warp, who.mask);
+                block.leave(&mut self.chains, &gift, who.warp, who.mask);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! Changes of an object are atomic, each one continues what those before it released: who waits for a phase hears of the
 //! phases before it too. `cp.async.mbarrier.arrive` makes a phase wait for copies, and so for their bytes.
 
+use super::chains::Chains;
 use super::clocks::{Block, Now};
 use super::copy::Copy;
 use super::knowledge::{Shared, union};
@@ -11,7 +12,6 @@ use crate::decode::mbarrier::{MbarrierKind, MbarrierOp};
 use crate::decode::op::Reg;
 use crate::exec::{Frame, phase_of};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The objects of a block, by their offset in shared memory.
 #[derive(Default)]
@@ -43,6 +43,7 @@ impl Objects {
     /// thread that are under way. The copies that are known to be complete by it.
     pub(super) fn operate(
         &mut self,
+        chains: &mut Chains,
         (offset, word): (u64, u64),
         op: &MbarrierOp,
         frame: &Frame<'_>,
@@ -74,6 +75,7 @@ impl Objects {
                     && let Some(lane) = block.lane(warp, lane)
                 {
                     lane.knows = union([&lane.knows, &object.told[asked as usize]]);
+                    chains.hears(&lane.knows);
                 }
                 std::mem::take(&mut object.copies[asked as usize])
             }
@@ -88,9 +90,12 @@ impl Objects {
                     object.copies[parity as usize].extend(awaited);
                 }
                 if op.order.releases() {
-                    let past = Some(Arc::new(block.past(warp, 1 << lane)));
+                    let past = Some(block.past(chains, warp, 1 << lane).tell(chains));
                     let told = &mut object.told[parity as usize];
                     *told = union([&*told, &past]);
+                    if let Some(lane) = block.lane(warp, lane) {
+                        lane.knows = past;
+                    }
                     block.tick(warp);
                 }
                 Vec::new()

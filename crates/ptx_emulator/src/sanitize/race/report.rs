@@ -4,6 +4,7 @@ use super::judge::{self, Act, Hazard};
 use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
 use crate::exec::{Frame, Memory, Seen};
 use crate::fault::{Access, Place, Space};
+use crate::sanitize::language::words;
 use crate::sanitize::scene::address;
 use crate::sanitize::{Actor, Finding, Ledger, Rule, Scene, Severity, Site, Target};
 
@@ -31,18 +32,20 @@ impl Report<'_> {
         ledger.report_worst(key, severity, || self.finding(rule, severity));
     }
 
-    /// Within a warp the machines of today keep the order of the instructions, and equal values do no harm there.
+    /// Within a warp the machines of today keep the order of the instructions.
     fn severity(&self, rule: Rule) -> Severity {
-        let warning = match rule {
-            Rule::AsyncCopy => false,
-            Rule::WriteAfterWrite if self.is_same_value() => true,
-            _ => self.is_same_warp() && self.same_step().is_none(),
-        };
-        if warning {
-            Severity::Warning
-        } else {
-            Severity::Error
+        match rule {
+            Rule::AsyncCopy => Severity::Error,
+            Rule::WriteAfterWrite if self.is_same_value() => Severity::Information,
+            _ if self.is_same_warp() && self.same_step().is_none() => Severity::Warning,
+            _ if self.is_volatile() => Severity::Warning,
+            _ => Severity::Error,
         }
+    }
+
+    /// Whether only `volatile` keeps the two from being a data race of PTX's model.
+    fn is_volatile(&self) -> bool {
+        self.act.both_strong(&self.hazard.earlier)
     }
 
     fn is_same_warp(&self) -> bool {
@@ -61,30 +64,32 @@ impl Report<'_> {
         same.then_some(lane)
     }
 
-    /// Whether the byte that both write gets the same value from both.
+    /// Whether the bytes that both write get the same values from both.
     fn is_same_value(&self) -> bool {
-        let Some((start, _, new)) = self.written(self.act.lane) else {
-            return false;
-        };
-        let byte = |start: u64, value: u64| value >> (8 * (self.hazard.at - start)) & 0xff;
-        let old = match self.same_step() {
-            // The memory does not hold it yet.
-            Some(lane) => self
-                .written(lane)
-                .map(|(start, _, value)| byte(start, value)),
-            None => Some(self.memory.peek(self.seen.region, self.hazard.at, 1)),
-        };
-        old == Some(byte(start, new))
+        let earlier = self.same_step();
+        self.hazard.places().all(|at| {
+            let old = match earlier {
+                // The memory does not hold it yet.
+                Some(lane) => self.written_byte(lane, at),
+                None => Some(self.memory.peek(self.seen.region, at, 1)),
+            };
+            old.is_some() && old == self.written_byte(self.act.lane, at)
+        })
     }
 
-    /// The element that a lane writes at the hazard: its offset, size, and value.
-    fn written(&self, lane: usize) -> Option<(u64, u32, u64)> {
+    fn written_byte(&self, lane: usize, at: u64) -> Option<u64> {
+        let (start, _, value) = self.written(lane, at)?;
+        Some(value >> (8 * (at - start)) & 0xff)
+    }
+
+    /// The element that a lane writes at a byte: its offset, size, and value.
+    fn written(&self, lane: usize, at: u64) -> Option<(u64, u32, u64)> {
         let offset = self.seen.offsets[lane];
-        let index = |size: u8| (self.hazard.at - offset) / u64::from(size);
+        let index = |size: u8| at.checked_sub(offset).map(|from| from / u64::from(size));
         match &self.scene.program.code[self.act.now.pc as usize].op {
             Op::Store(t) => {
-                let index = index(t.size);
-                let row = t.rows[index as usize];
+                let index = index(t.size)?;
+                let row = *t.rows[..t.count.into()].get(index as usize)?;
                 let reg = match t.width {
                     Width::R16 => Reg::R16(row),
                     Width::R32 => Reg::R32(row),
@@ -125,16 +130,23 @@ impl Report<'_> {
                     "{space} memory is written after a read {whose}, and nothing orders the two"
                 )
             }
+            _ if severity == Severity::Information => format!(
+                "{space} memory is written after a write {whose} of the same value, and nothing orders the two"
+            ),
             _ => format!(
                 "{space} memory is written after a write {whose}, and nothing orders the two"
             ),
+        };
+        let message = match self.is_volatile() {
+            true => message + ": `volatile` does not",
+            false => message,
         };
         let (here, there) = (self.here(space), self.there(space));
         Finding {
             rule,
             severity,
             message,
-            hint: Some(self.hint(rule, &there.place, &here.place)),
+            hint: Some(self.hint(rule, severity, &there.place, &here.place)),
             site: here,
             others: vec![there],
             count: 1,
@@ -146,7 +158,8 @@ impl Report<'_> {
         let (scene, seen, pc) = (self.scene, self.seen, self.act.now.pc);
         let (start, size) = element(scene, pc, self.hazard.at);
         let old = self.memory.peek(seen.region, start, size);
-        let (access, value, what) = match (seen.access, self.written(self.act.lane)) {
+        let (access, value, what) = match (seen.access, self.written(self.act.lane, self.hazard.at))
+        {
             (Access::Write, Some((_, _, value))) => {
                 let what = format!("write of {value:#x} over {old:#x}, {size} bytes");
                 (Access::Write, Some(value), what)
@@ -177,7 +190,10 @@ impl Report<'_> {
         let (scene, earlier) = (self.scene, self.hazard.earlier);
         let pc = earlier.pc();
         let (start, size) = element(scene, pc, self.hazard.at);
-        let value = match self.same_step().and_then(|lane| self.written(lane)) {
+        let value = match self
+            .same_step()
+            .and_then(|lane| self.written(lane, self.hazard.at))
+        {
             Some((_, _, value)) => value,
             None => self.memory.peek(self.seen.region, start, size),
         };
@@ -210,8 +226,8 @@ impl Report<'_> {
     }
 
     /// What would order the two.
-    fn hint(&self, rule: Rule, there: &Place, here: &Place) -> String {
-        let rust = there.source.is_some() && here.source.is_some();
+    fn hint(&self, rule: Rule, severity: Severity, there: &Place, here: &Place) -> String {
+        let words = words(here);
         let between = if there == here {
             format!("between one use of {here} and the next")
         } else {
@@ -219,36 +235,35 @@ impl Report<'_> {
         };
         if rule == Rule::AsyncCopy {
             return format!(
-                "a `cp.async.wait_group` (or `wait_all`) by the thread that copies {between}, and behind it a barrier for all others"
+                "{} by the thread that copies {between}, and after it a barrier for all others",
+                words.copy_wait
             );
+        }
+        if severity == Severity::Information {
+            return "both write the same value, so the result is the same; let one thread write it to be sure"
+                .to_owned();
         }
         if self.is_same_warp() {
             if self.same_step().is_some() {
                 return "one instruction writes the same bytes from several lanes: let one lane write, or use an atomic"
                     .to_owned();
             }
-            let barrier = if rust {
-                "warp::sync_warp(mask)"
-            } else {
-                "bar.warp.sync"
-            };
-            return format!("a `{barrier}` {between}");
+            return format!("{} {between}", words.warp_barrier);
         }
         if self.act.now.shares_block(&self.hazard.earlier) {
-            let barrier = if rust {
-                "thread::sync_threads()"
-            } else {
-                "bar.sync 0"
-            };
-            return format!("a `{barrier}` {between}");
+            return format!("{} {between}", words.block_barrier);
         }
         let strength = judge::strength(self.scene.program, self.hazard.earlier.pc());
-        if self.act.strength.is_some() && strength.is_some() {
-            return "the scope of one of the two is only its own block (`.cta`): with `.gpu` they may meet"
-                .to_owned();
+        if self.act.strength.is_some() && strength.is_some() && !self.is_volatile() {
+            return format!(
+                "the scope of one of the two is only its own block ({}): with the device's ({}) they may meet",
+                words.block_scope, words.device_scope
+            );
         }
         format!(
-            "no barrier reaches another block: a second launch {between}, an atomic at both, or a flag that is written after a fence and read before one, all of them with the scope of the device (`.gpu`)"
+            "no barrier reaches another block: a second launch {between}, an atomic at both, or a flag that is written after {fence} and read before one, all of them with the scope of the device ({})",
+            words.device_scope,
+            fence = words.fence
         )
     }
 }

@@ -4,9 +4,10 @@
 
 use super::clocks::Now;
 use super::page::{LINE_BYTES, Line, PAGE_BYTES, Page};
-use super::shadow::{Cell, Shadow};
+use super::shadow::{Cell, Record, Shadow};
 use crate::exec::{Row64, Seen, lanes};
 use crate::fault::Access;
+use std::collections::HashMap;
 
 /// Half the lanes of a warp, as many as a line has words.
 const HALF: u32 = 0xffff;
@@ -69,6 +70,29 @@ pub(super) fn look(
         }
     }
     hard | look_at_each(shadow, room, now, seen, (rest, simple))
+}
+
+/// Whether lanes read one word that the same lanes have read with the same instruction, and nothing happened in between that
+/// could change what is said about it. `found` keeps for each instruction the word and its last write.
+pub(super) fn reads_again(
+    shadow: &mut Shadow,
+    now: &Now,
+    seen: &Seen<'_>,
+    found: &mut HashMap<u32, (u64, Record)>,
+) -> bool {
+    let first = seen.offsets[(seen.lanes.trailing_zeros() & 31) as usize];
+    let one = lanes(seen.lanes).all(|lane| seen.offsets[lane] == first);
+    if seen.access != Access::Read || seen.size != 4 || !one {
+        return false;
+    }
+    let Some(cell) = shadow.known(first) else {
+        return false;
+    };
+    let last = (first, cell.write);
+    let new = now.record(seen.lanes, false);
+    let mut others = cell.others.iter().chain(shadow.spilled.of(&cell));
+    let is_kept = others.any(|known| known.joins(&new) && known.lanes & new.lanes == new.lanes);
+    is_kept && found.insert(now.pc, last) == Some(last)
 }
 
 #[inline(always)]
@@ -279,6 +303,7 @@ fn write(cell: &mut Cell, now: &Now, bit: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::chains::Chains;
     use super::super::clocks::Block;
     use super::super::judge::Act;
     use super::*;
@@ -329,8 +354,8 @@ mod tests {
         for lane in lanes(hard) {
             let act = Act { lane, ..*act };
             let mut hazards = Vec::new();
-            shadow.visit_all(seen.offsets[lane], 4, |at, cell, spilled| {
-                act.visit(at, cell, spilled, &mut hazards);
+            shadow.visit_all(seen.offsets[lane], 4, |place, cell, spilled| {
+                act.visit(place, cell, spilled, &mut hazards);
             });
             racing |= u32::from(!hazards.is_empty()) << lane;
         }
@@ -346,12 +371,13 @@ mod tests {
         for _ in 0..200 {
             let mut block = Block::default();
             block.begin(3, 128, false);
+            let mut chains = Chains::default();
             let (mut together, mut apart) = (Shadow::default(), Shadow::default());
             for _ in 0..200 {
                 let warp = random.below(4) as u32;
                 match random.below(4) {
                     0 => block.meet(),
-                    1 => block.warp_meets(warp, u32::MAX),
+                    1 => block.warp_meets(&mut chains, warp, u32::MAX),
                     _ => {}
                 }
                 let offsets = random.offsets();
@@ -378,8 +404,10 @@ mod tests {
                     lane: 0,
                     writes,
                     pending: false,
-                    lenient: false,
+                    chains: &chains,
                     strength: None,
+                    wide: false,
+                    polls: &Default::default(),
                 };
                 let all = racing(&mut together, &act, &seen, |shadow, now| {
                     look(shadow, &mut 1_000, now, &seen, true)

@@ -158,12 +158,19 @@ impl Shadow {
         Some(())
     }
 
-    /// Visits the cells of some bytes, with the first byte of each.
+    /// The cell of a word, unless its bytes have cells of their own.
+    pub(super) fn known(&mut self, offset: u64) -> Option<Cell> {
+        let page = self.pages.get_mut((offset / PAGE_BYTES) as usize)?;
+        let cell = page.as_deref_mut()?.words(offset, 1)[0];
+        (!cell.is_split()).then_some(cell)
+    }
+
+    /// Visits the cells of some bytes, with the bytes of each.
     pub(super) fn visit_all(
         &mut self,
         start: u64,
         size: u64,
-        mut each: impl FnMut(u64, &mut Cell, &mut Spilled),
+        mut each: impl FnMut(Range<u64>, &mut Cell, &mut Spilled),
     ) {
         let end = start + size;
         let mut at = start;
@@ -176,13 +183,18 @@ impl Shadow {
 
     /// Visits the cells of some bytes inside one word: the word's own, when all of it is meant and nobody has used a
     /// part of it before.
-    fn visit(&mut self, start: u64, size: u64, mut each: impl FnMut(u64, &mut Cell, &mut Spilled)) {
+    fn visit(
+        &mut self,
+        start: u64,
+        size: u64,
+        mut each: impl FnMut(Range<u64>, &mut Cell, &mut Spilled),
+    ) {
         let Some(Some(page)) = self.pages.get_mut((start / PAGE_BYTES) as usize) else {
             return;
         };
         let cell = &mut page.words(start, 1)[0];
         if size == 4 && !cell.is_split() {
-            return each(start, cell, &mut self.spilled);
+            return each(start..start + 4, cell, &mut self.spilled);
         }
         if !cell.is_split() {
             let parts = [*cell; 4].map(|cell| Cell {
@@ -196,7 +208,7 @@ impl Shadow {
         }
         let bytes = &mut self.bytes[cell.write.pc() as usize];
         for at in start..start + size {
-            each(at, &mut bytes[at as usize % 4], &mut self.spilled);
+            each(at..at + 1, &mut bytes[at as usize % 4], &mut self.spilled);
         }
     }
 }

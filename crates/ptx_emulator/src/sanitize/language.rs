@@ -1,0 +1,82 @@
+//! The words of hints: those of the language that the program was written in.
+
+use crate::fault::Place;
+use std::path::Path;
+
+/// What a language calls the things that hints ask for, each with its article.
+pub(crate) struct Words {
+    pub(crate) block_barrier: &'static str,
+    pub(crate) warp_barrier: &'static str,
+    pub(crate) copy_wait: &'static str,
+    pub(crate) fence: &'static str,
+    pub(crate) block_scope: &'static str,
+    pub(crate) device_scope: &'static str,
+    /// Who executes an instruction now.
+    pub(crate) active_lanes: &'static str,
+    pub(crate) failures: &'static str,
+    pub(crate) step_limit: &'static str,
+    pub(crate) call_limits: &'static str,
+}
+
+const PTX: Words = Words {
+    block_barrier: "a `bar.sync 0`",
+    warp_barrier: "a `bar.warp.sync`",
+    copy_wait: "a `cp.async.wait_group` (or `wait_all`)",
+    fence: "a `fence.acq_rel.gpu`",
+    block_scope: "`.cta`",
+    device_scope: "`.gpu`",
+    active_lanes: "`activemask` or a vote",
+    failures: "a failed assertion, a panic or code that cannot be reached",
+    step_limit: "`--steps` of `blockwise check`, `Limits::warp_instructions`",
+    call_limits: "`Limits::call_depth` and `Limits::local_bytes_per_thread`",
+};
+
+const RUST: Words = Words {
+    block_barrier: "a `thread::sync_threads()`",
+    warp_barrier: "a `warp::sync_warp(mask)`",
+    copy_wait: "a `cp_async_wait_group` (or `cp_async_wait_all`)",
+    fence: "a `thread::device_fence()`",
+    block_scope: "the suffix `_block`",
+    device_scope: "`_device`",
+    active_lanes: "`warp::activemask()`",
+    failures: "a panic, a failed assertion or `unreachable`",
+    ..PTX
+};
+
+const CUDA: Words = Words {
+    block_barrier: "a `__syncthreads()`",
+    warp_barrier: "a `__syncwarp(mask)`",
+    copy_wait: "a `__pipeline_wait_prior` (or `cuda::pipeline::consumer_wait`)",
+    fence: "a `__threadfence()`",
+    block_scope: "`_block`, `cuda::thread_scope_block`",
+    device_scope: "`cuda::thread_scope_device`, or an atomic function without a suffix",
+    active_lanes: "`__activemask()` or `__ballot_sync`",
+    failures: "a failed `assert`, `__trap()` or `__builtin_unreachable()`",
+    step_limit: "`--steps` of `blockwise check`",
+    call_limits: "limits of the emulator",
+};
+
+/// Of Numba and Triton, which both write the names of Python files.
+const PYTHON: Words = Words {
+    block_barrier: "a barrier (Numba's `cuda.syncthreads()`, Triton's `tl.debug_barrier()`)",
+    warp_barrier: "a barrier (Numba's `cuda.syncwarp(mask)`, Triton's `tl.debug_barrier()`)",
+    copy_wait: "a wait for the copy",
+    fence: "a fence (Numba's `cuda.threadfence()`)",
+    block_scope: "Triton's `scope=\"cta\"`",
+    device_scope: "`scope=\"gpu\"`, which an atomic has by itself",
+    active_lanes: "`cuda.activemask()` or `cuda.ballot_sync`",
+    failures: "a failed assertion or an exception",
+    ..CUDA
+};
+
+/// The words for a place in a program; those of PTX where its source is not known.
+pub(crate) fn words(place: &Place) -> &'static Words {
+    let file = place.source.as_ref().map(|source| Path::new(&source.file));
+    let extension = file.and_then(|file| file.extension()?.to_str());
+    match extension.unwrap_or_default() {
+        "rs" => &RUST,
+        "py" => &PYTHON,
+        "cu" | "cuh" | "h" | "hh" | "hpp" | "hxx" | "c" | "cc" | "cpp" | "cxx" | "inl" => &CUDA,
+        _ => &PTX,
+    }
+}
