@@ -186,7 +186,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         own_shared_bytes: request.own_shared_bytes(),
         params: request.params,
         constants,
-        panics: panic::channel(request.program, &request.addresses),
+        panics: panic::channel(request.program, request.addresses.module),
         alone: workers == 1,
         portable: request.portable,
         seed: request.seed,
