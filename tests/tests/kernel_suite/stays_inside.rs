@@ -79,10 +79,6 @@ impl Launch {
         let arguments = Arguments::new().writes(&mut buffer).writes(&mut ticket);
         let mut inputs = inputs.iter();
         let mut input = || inputs.next().expect("an input for each slice and matrix");
-        let add = |all: Arguments<'_>, values: &[usize]| {
-            let values = values.iter();
-            values.fold(all, |all, &value| all.value(value as u64))
-        };
         let arguments = parameters
             .iter()
             .fold(arguments, |all, &parameter| match parameter {
@@ -115,6 +111,11 @@ impl Launch {
             panic!("{name}, {kernel}, {shape:?}: element {at} of {outputs} {problem}");
         }
     }
+}
+
+fn add<'a>(arguments: Arguments<'a>, values: &[usize]) -> Arguments<'a> {
+    let add = |all: Arguments<'a>, &value: &usize| all.value(value as u64);
+    values.iter().fold(arguments, add)
 }
 
 fn convolutions<T: Element + Draw>(bench: &Bench) {
