@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-/// Shows warnings, one a line: in a build script through cargo, else on standard error. Each once, however many architectures have it.
+/// Shows warnings, one a line: in a build script through cargo, else on standard error. Each once,
+/// however many architectures have it.
 pub(crate) fn show(warnings: &str) {
     static SHOWN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let mut shown = SHOWN

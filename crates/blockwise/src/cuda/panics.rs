@@ -25,9 +25,8 @@ pub(super) struct Listener {
 /// A [`Channel`], as words.
 type ChannelWords = [u32; size_of::<Channel>() / size_of::<u32>()];
 
-/// Words of a report.
+/// The word of a report that holds its state.
 const STATE: usize = offset_of!(Report, state) / size_of::<u32>();
-const IS_HEARD: usize = offset_of!(Report, is_heard) / size_of::<u32>();
 
 impl Listener {
     /// Listens to a module of the current context, made of this PTX, from now on. `None` when it cannot panic.
@@ -55,7 +54,6 @@ impl Listener {
     pub(super) fn listen(&self) -> CudaResult<()> {
         let mut report = lock(&self.report);
         report.fill(0);
-        report[IS_HEARD] = 1;
         let address = report.as_ptr() as u64;
         let words: ChannelWords = [address as u32, (address >> 32) as u32, 0, 0];
         channel(&self.module)?.copy_from(&words)

@@ -8,8 +8,8 @@ use super::module::Module;
 use super::names::{demangle, home};
 use crate::error::CudaBuilderError;
 
-/// The modules `fmt` and `flt2dec`, `core::panicking`, the panic handler.
-const FORMATTING: [&str; 4] = ["fmt", "flt2dec", "panicking", "rust_begin_unwind"];
+/// The modules `fmt` and `flt2dec`, `core::panicking`, the panic handler, and what `cuda_std` does with panics.
+const FORMATTING: [&str; 6] = ["fmt", "flt2dec", "panicking", "rust_begin_unwind", "cuda_std_panic", "cuda_std_panic_text"];
 
 /// Asks for small code in every function that formats or panics.
 pub(crate) fn shrink(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
@@ -44,6 +44,7 @@ mod tests {
             ("_RNvMNtNtCs0_4core3fmt3numm4_fmt", true),
             ("_RNvNtCs0_4core9panicking5panic", true),
             ("_RNvCs0_7___rustc17rust_begin_unwind", true),
+            ("cuda_std_panic_text", true),
             ("kernel3f", false),
             // `kernels::fmt_everything`
             ("_RNvCs0_7kernels14fmt_everything", false),

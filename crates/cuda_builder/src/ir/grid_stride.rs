@@ -132,7 +132,7 @@ fn strides<'m>(function: &'m Function<'_>) -> Result<HashSet<&'m str>, CudaBuild
                 strides.insert(*result);
             }
         }
-        if strides.len() == before || before == 0 {
+        if strides.len() == before {
             return Ok(strides);
         }
     }
@@ -234,6 +234,16 @@ define ptx_kernel void @k(i64 %0) {
         let hidden = hide(&unrolled);
         assert!(hidden.contains("[ %grid.stride.0, %3 ]"), "{hidden}");
         assert!(!hidden.contains("freeze i64 %half"), "{hidden}");
+    }
+
+    #[test]
+    fn a_stride_may_be_made_of_what_is_printed_after_it() {
+        let lines: Vec<_> = LOOP.lines().collect();
+        let mut swapped = lines.clone();
+        swapped.swap(2, 3);
+        assert!(lines[3].contains("%stride = "));
+        let hidden = hide(&(swapped.join("\n") + "\n"));
+        assert!(hidden.contains("[ %grid.stride.0, %3 ]"), "{hidden}");
     }
 
     #[test]

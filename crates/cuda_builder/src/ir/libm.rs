@@ -153,5 +153,8 @@ mod tests {
         // A longer name that begins with it is another function.
         let longer = format!("{ir}declare float @__nv_powfast(float, float)\n");
         assert!(rewritten(&longer, forward).contains("declare float @__nv_powf(float, float)"));
+        // What is made for every type keeps its own body.
+        let generic = ir.replace("4powf4powf17h", "7generic4fmod4fmod17h");
+        assert_eq!(rewritten(&generic, forward), generic);
     }
 }

@@ -1,4 +1,5 @@
-//! Marks of what a library knows to be the same in all threads, which only the check of barriers reads.
+//! Marks of what a library knows to be the same in all threads, which only the check of barriers
+//! reads.
 
 use super::module::{Callee, Instruction, Module, unexpected, value};
 use crate::error::CudaBuilderError;

@@ -46,7 +46,6 @@ pub(crate) fn replace(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         if replaced(&function.head).is_some() {
             function.head.remove_section()?;
-            function.head.add_attribute("minsize")?;
         }
     }
     if callees.is_empty() {
@@ -100,8 +99,8 @@ mod tests {
                 "call void @mine(",
             )
             .replace(
-                "unnamed_addr #2 section \"cuda_std.replaces.core::panicking::check\"",
-                "unnamed_addr minsize #2",
+                " section \"cuda_std.replaces.core::panicking::check\"",
+                "",
             );
         assert_eq!(rewritten(IR, replace), expected);
         assert_eq!(

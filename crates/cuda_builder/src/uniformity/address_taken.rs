@@ -1,8 +1,8 @@
 //! Functions that wait and are called through pointers.
 //!
-//! A call through a pointer is no wait that the analysis sees: which function runs, and so which barrier, may differ between
-//! threads. So the address of a function that leads to a wait is not to be taken at all: by a trait object's table, a function
-//! pointer, an argument.
+//! A call through a pointer is no wait that the analysis sees: which function runs, and so which
+//! barrier, may differ between threads. So the address of a function that leads to a wait is not to
+//! be taken at all: by a trait object's table, a function pointer, an argument.
 
 use std::collections::HashSet;
 

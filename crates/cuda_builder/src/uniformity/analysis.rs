@@ -18,7 +18,7 @@ pub(super) struct Analysis<'b, 'm> {
     pub(super) facts: Vec<Fact>,
     /// What the variable holds that an `alloca` makes.
     pub(super) contents: Vec<Fact>,
-    /// For each block the level of the branches that decide whether a thread comes there.
+    /// For each block the level of the branches that decide whether a thread arrives there.
     pub(super) decided: Vec<Level>,
     /// What control flow alone makes of a value.
     floors: Vec<Level>,
@@ -55,7 +55,8 @@ impl<'b, 'm> Analysis<'b, 'm> {
         Ok(analysis)
     }
 
-    /// The branches on which threads part before they may come to a block, with the level of each; those first that come first.
+    /// The branches on which threads part before they may reach a block, with the level of each, in
+    /// the order of the kernel's blocks.
     pub(super) fn partings_before(
         &self,
         block: usize,
@@ -101,7 +102,8 @@ impl<'b, 'm> Analysis<'b, 'm> {
         Ok(changed)
     }
 
-    /// Raises what depends on the branches on which threads part. Whether there are more of those than before.
+    /// Raises what depends on the branches on which threads part. Whether there are more of those
+    /// than before.
     fn part(&mut self, order: &[usize]) -> bool {
         let mut changed = false;
         for &block in order {
@@ -123,7 +125,8 @@ impl<'b, 'm> Analysis<'b, 'm> {
         changed
     }
 
-    /// A branch of this level: raises the values that leave its region, and those that are chosen where its ways meet.
+    /// A branch of this level: raises the values that leave its region, and those that are chosen
+    /// where its ways meet.
     fn raise(&mut self, branch: usize, level: Level, region: &Region) {
         let body = self.body;
         for (block, made) in body.made.iter().enumerate() {

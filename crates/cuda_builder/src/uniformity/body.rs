@@ -1,4 +1,5 @@
-//! A function as the analysis reads it: numbered values and blocks, each instruction with what it does to levels.
+//! A function as the analysis reads it: numbered values and blocks, each instruction with what it
+//! does to levels.
 
 use std::collections::HashMap;
 
@@ -38,7 +39,7 @@ pub(super) struct Step<'m> {
 pub(super) enum Action<'m> {
     /// What the opcode says.
     Opcode,
-    /// What comes in over which block.
+    /// The values that arrive, and the block that each arrives from.
     Phi(Vec<(usize, &'m str)>),
     /// Makes a result of this level, whatever the operands are.
     Known(Level),
@@ -95,8 +96,8 @@ impl<'m> Body<'m> {
     }
 }
 
-/// Takes the blocks out from which threads only come to an `unreachable`, without waiting for anybody: whoever panics is gone, and
-/// the others do not wait for it.
+/// Takes the blocks out from which threads reach nothing but an `unreachable`, without waiting for
+/// anybody: whoever panics is gone, and the others do not wait for it.
 fn leave_out_panics(
     function: &Function<'_>,
     blocks: &[Vec<Step<'_>>],
@@ -225,7 +226,8 @@ impl<'m, 'p> Reader<'m, 'p> {
         local(text).and_then(|name| self.numbers.get(name).copied())
     }
 
-    /// What the addresses among an instruction's operands lead to that are no values of the function.
+    /// What the addresses among an instruction's operands lead to that are no values of the
+    /// function.
     fn constants(&self, instruction: &Instruction<'_>) -> Result<Origin, CudaBuilderError> {
         if instruction.operands().contains("inttoptr") {
             return Ok(Origin::Unknown);

@@ -1,4 +1,5 @@
-//! The copy of the module that is analysed: the kernels that wait and what they reach, with little in it but control flow.
+//! The copy of the module that is analysed: the kernels that wait and what they reach, with little
+//! in it but control flow.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -6,26 +7,28 @@ use std::fmt::Write as _;
 use crate::error::CudaBuilderError;
 use crate::ir::module::{Function, Item, Module, Opcode, has};
 
-/// Makes a readable module of [the copy](text): functions become part of their callers and variables become values. Nothing here
-/// merges, moves, doubles or turns round any control flow; what is dropped decides nothing.
+/// Makes a readable module of [the copy](text): functions become part of their callers and
+/// variables become values. Nothing here merges, moves, doubles or turns round any control flow;
+/// what is dropped decides nothing.
 pub(super) fn passes(kernels: &[&str]) -> String {
     let kept: Vec<_> = kernels
         .iter()
         .map(|name| format!("preserve-gv={name}"))
         .collect();
     let kept = kept.join(";");
-    // Together what rustc wants inlined, then the rest from the leaves up: a caller is judged by what is left of its callees.
+    // Together what rustc wants inlined, then the rest from the leaves up: a caller is judged by
+    // what is left of its callees.
     let readable = "function(sroa<preserve-cfg>,early-cse,sccp,adce)";
     format!(
         "internalize<{kept}>,globaldce,function(sroa<preserve-cfg>,early-cse),always-inline,cgscc(inline,{readable}),globaldce"
     )
 }
 
-/// Keeps LLVM from what nobody reads here, and from checks of its own.
-pub(super) const SETTINGS: [&str; 4] = [
-    // A closure of a hundred lines too: what it captures by reference is a value of its caller only there.
+/// Keeps LLVM from writing what nobody reads here.
+pub(super) const SETTINGS: [&str; 3] = [
+    // A closure of a hundred lines too: what it captures by reference is a value of its caller only
+    // there.
     "-inline-threshold=500",
-    "-disable-verify",
     "-enable-noalias-to-md-conversion=false",
     "-preserve-alignment-assumptions-during-inlining=false",
 ];

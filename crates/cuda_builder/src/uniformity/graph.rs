@@ -1,6 +1,7 @@
 //! The control flow of one function, on plain indices: post-dominators, and what a branch decides.
 
-/// Blocks and the edges between them. Node 0 is the entry; the last node is the exit, which every block reaches.
+/// Blocks and the edges between them. Node 0 is the entry; the last node is the exit, which every
+/// block reaches.
 pub(super) struct Graph {
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
@@ -9,11 +10,11 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The graph of blocks with these successors; a block without any leads to the exit. Blocks that the entry does not
-    /// reach take no part.
+    /// The graph of blocks with these successors; a block without any leads to the exit. Blocks
+    /// that the entry does not reach take no part.
     ///
-    /// A loop without an end gets an edge from its first block to the exit: post-dominators are then those of the threads
-    /// that would leave after whole rounds.
+    /// A loop without an end gets an edge from its first block to the exit: post-dominators are
+    /// then those of the threads that would leave after whole rounds.
     pub(super) fn new(mut successors: Vec<Vec<usize>>) -> Self {
         let exit = successors.len();
         for leaving in successors.iter_mut().filter(|next| next.is_empty()) {
@@ -161,8 +162,8 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     reversed
 }
 
-/// Immediate post-dominators: dominators of the reversed graph, found by walking up the tree that is known so far until
-/// nothing changes. The exit and nodes that do not reach it are their own.
+/// Immediate post-dominators: dominators of the reversed graph, found by walking up the tree that
+/// is known so far until nothing changes. The exit and nodes that do not reach it are their own.
 fn post_dominators(
     successors: &[Vec<usize>],
     predecessors: &[Vec<usize>],
@@ -259,6 +260,7 @@ mod tests {
         check(&[&[1], &[2], &[3, 4], &[4], &[1]], 2, 4, &[3]);
         // An endless loop for some threads decides all that the others do.
         check(&[&[1, 2], &[1], &[3], &[]], 0, 4, &[1, 2, 3]);
+        check(&[&[1, 2], &[1], &[2]], 0, 3, &[1, 2]);
     }
 
     #[test]

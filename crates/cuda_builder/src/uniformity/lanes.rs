@@ -1,4 +1,5 @@
-//! Numbers by their remainder by 32: what makes `index / 32` and `index < 64` the same in all lanes of a warp.
+//! Numbers by their remainder by 32: what makes `index / 32` and `index < 64` the same in all lanes
+//! of a warp.
 //!
 //! Taken on trust here: the block has one dimension, and whole warps.
 
@@ -27,7 +28,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// The operands of an instruction with two, of which `facts` are those of the values among them, in order.
+    /// The operands of an instruction with two, of which `facts` are those of the values among
+    /// them, in order.
     pub(super) fn pair(instruction: &Instruction<'_>, facts: &[Fact]) -> Option<[Term; 2]> {
         let mut facts = facts.iter();
         let mut terms = instruction.pieces().map(|piece| {
@@ -93,7 +95,8 @@ pub(super) fn is_shared(instruction: &Instruction<'_>, [one, other]: [Term; 2]) 
         Opcode::ICmp => {
             let comparison = instruction.operands().trim_start();
             let comparison = comparison.trim_start_matches("samesign ");
-            // `a < b` and `a >= b` do not tell 32·n from 32·n + 31; nor do they with b + 1 in the place of `<= b` and `> b`.
+            // `a < b` and `a >= b` do not tell 32·n from 32·n + 31; nor do they with b + 1 in the
+            // place of `<= b` and `> b`.
             let next_is_multiple =
                 |term: Term| term.constant.is_some_and(|number| (number + 1) % 32 == 0);
             let (below, above) = match comparison.split(' ').next() {

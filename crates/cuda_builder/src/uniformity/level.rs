@@ -18,7 +18,8 @@ pub(super) enum Level {
 pub(super) enum Origin {
     /// It is no pointer, or null.
     Nothing,
-    /// Memory that reads the same for all threads of a block until the next barrier: see the module's header.
+    /// Memory that reads the same for all threads of a block until the next barrier: see the
+    /// module's header.
     Steady,
     /// The thread's own variable of this number. Its address may differ between threads.
     Stack(usize),
@@ -69,7 +70,8 @@ impl Fact {
         }
     }
 
-    /// The level of what follows from the address itself, such as its bits. Where it lies in its memory is the fact's level.
+    /// The level of what follows from the address itself, such as its bits. Where it lies in its
+    /// memory is the fact's level.
     pub(super) fn address(self) -> Level {
         match self.origin {
             Origin::Nothing | Origin::Steady => self.level,

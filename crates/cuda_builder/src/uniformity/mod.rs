@@ -1,68 +1,83 @@
-//! Whether all threads reach every barrier together, and all lanes every operation of the warp: checked before a kernel is built.
+//! Whether all threads reach every barrier together, and all lanes every operation of the warp:
+//! checked before a kernel is built.
 //!
-//! A barrier that some threads of the block miss is undefined on a GPU: it hangs, or lets the others pass too early. The same holds
-//! for a shuffle or a vote whose mask names lanes that do not arrive. What is checked is a copy of the module ([`copy`]) that LLVM
-//! has only made readable: functions are inlined and variables are values, but no control flow is merged, moved, doubled or turned
-//! round. A kernel passes if no barrier depends on a branch on which threads of a block may part, and no operation of the warp on
-//! one on which lanes of a warp may part.
+//! A barrier that some threads of the block miss is undefined on a GPU: it hangs, or lets the
+//! others pass too early. The same holds for a shuffle or a vote whose mask names lanes that do not
+//! arrive. What is checked is a copy of the module ([`copy`]) that LLVM has only made readable:
+//! functions are inlined and variables are values, but no control flow is merged, moved, doubled or
+//! turned round. A kernel passes if no barrier depends on a branch on which threads of a block may
+//! part, and no operation of the warp on one on which lanes of a warp may part.
 //!
 //! # Values
 //!
-//! Each value has a [level](level::Level): it is the same in all threads of a block, or of a warp, or each thread has its own. "The
-//! same" means: at the same point of their ways, see below. Parameters, constants, and sizes and positions of block and grid are
-//! the block's; the thread's index, its lane, clocks, atomics and results of shuffles are the thread's own; votes and reductions
-//! are their lanes', barriers that count the block's. What is computed has the level of its operands. What an unknown function
-//! returns is the thread's own.
+//! Each value has a [level](level::Level): it is the same in all threads of a block, or of a warp,
+//! or each thread has its own. "The same" means: at the same point of their ways, see below.
+//! Parameters, constants, and sizes and positions of block and grid are the block's; the thread's
+//! index, its lane, clocks, atomics and results of shuffles are the thread's own; votes and
+//! reductions are their lanes', barriers that count the block's. What is computed has the level of
+//! its operands. What an unknown function returns is the thread's own.
 //!
-//! A load has the level of its address if it reads *steady* memory: a kernel's parameters, what its pointers lead to, constants,
-//! shared memory. In a safe kernel that is sound: inputs do not change while the kernel runs; a thread reaches an output's elements
-//! at addresses of its own only; a shared array that may be read is written by nobody until the next barrier, or by atomics. So
-//! what two threads read at one address between the same two barriers is the same. In an `unsafe` kernel nothing holds these
-//! promises, and a race may hide a divergent branch: the check is then a lint, and the emulator is the judge.
+//! A load has the level of its address if it reads *steady* memory: a kernel's parameters, what its
+//! pointers lead to, constants, shared memory. In a safe kernel that is sound: inputs do not change
+//! while the kernel runs; a thread reaches an output's elements at addresses of its own only; a
+//! shared array that may be read is written by nobody until the next barrier, or by atomics. So
+//! what two threads read at one address between the same two barriers is the same. In an `unsafe`
+//! kernel nothing holds these promises, and a race may hide a divergent branch: the check is then a
+//! lint, and the emulator is the judge.
 //!
-//! A thread's own variables that LLVM left in memory hold what is stored in them ([`stack`]). Any other load, and every volatile or
-//! atomic one, is the thread's own.
+//! A thread's own variables that LLVM left in memory hold what is stored in them ([`stack`]). Any
+//! other load, and every volatile or atomic one, is the thread's own.
 //!
-//! `__cuda_std_block_uniform` and `__cuda_std_warp_uniform` mark what a library knows and this analysis cannot see: their result is
-//! of that level. In kernels that are not safe, the block is taken to have one dimension and whole warps, so `tid.x / 32` is the
-//! warp's ([`lanes`]); a safe kernel says it by the marker.
+//! `__cuda_std_block_uniform` and `__cuda_std_warp_uniform` mark what a library knows and this
+//! analysis cannot see: their result is of that level. In kernels that are not safe, the block is
+//! taken to have one dimension and whole warps, so `tid.x / 32` is the warp's ([`lanes`]); a safe
+//! kernel says it by the marker.
 //!
 //! # Control
 //!
-//! A branch *parts* threads if its condition is above the block's level. What it decides is its [region](graph::Region): the blocks
-//! that are reached from it before its join, the immediate post-dominator. Three rules follow from it:
+//! A branch *parts* threads if its condition is above the block's level. What it decides is its
+//! [region](graph::Region): the blocks that are reached from it before its join, the immediate
+//! post-dominator. Three rules follow from it:
 //!
-//! - a phi at the join is at least of the branch's level if two different values arrive from the region;
-//! - a value made in the region and read outside of it, be it by a phi at the join, is at least of the branch's level;
+//! - a phi at the join is at least of the branch's level if two different values arrive from the
+//!   region;
+//! - a value made in the region and read outside of it, be it by a phi at the join, is at least of
+//!   the branch's level;
 //! - so is a variable that is stored to in the region.
 //!
-//! Blocks from which a thread can only panic are left out, unless it waits there: a thread that panics ends, and nobody waits for
-//! it. A loop without an end has an edge to the exit, so that every block has a post-dominator.
+//! Blocks from which a thread can only panic are left out, unless it waits there: a thread that
+//! panics ends, and nobody waits for it. A loop without an end has an edge to the exit, so that
+//! every block has a post-dominator.
 //!
 //! # Why this is enough
 //!
-//! Take two threads of a block that do not panic, and lay their ways through the kernel side by side, block after block. Claim: both
-//! pass the same blocks in the same order but for *detours*, each of which lies in the region of a branch that parts threads; and
-//! between detours, what is read and is of the block's level is the same in both.
+//! Take two threads of a block that do not panic, and lay their ways through the kernel side by
+//! side, block after block. Claim: both pass the same blocks in the same order but for *detours*,
+//! each of which lies in the region of a branch that parts threads; and between detours, what is
+//! read and is of the block's level is the same in both.
 //!
-//! Both start at the entry with the same parameters. As long as they pass the same blocks, a value of the block's level is computed
-//! from such values, so it stays the same. So do loads: from steady memory, for both threads are between the same two barriers; from
-//! variables of the block's level, for both made the same stores. Say they part, at a branch *b*. Its condition was not the same, so
-//! it is above the block's level, and *b* parts threads. Until its join *p* each passes only blocks of *b*'s region. The join
-//! post-dominates *b*, so a thread that ever leaves the region arrives at *p*, and one that does not runs for ever without waiting.
-//! There the ways are laid side by side again. What may be read from here on was made in the region, or is chosen at *p*, or is in a
-//! variable that was stored to in the region: then the rules have put it above the block's level, unless *p* chooses one and the
-//! same value from outside of the region. Or it was made outside: then neither thread made it anew on its detour, and it is as it
-//! was at *b*.
+//! Both start at the entry with the same parameters. As long as they pass the same blocks, a value
+//! of the block's level is computed from such values, so it stays the same. So do loads: from
+//! steady memory, for both threads are between the same two barriers; from variables of the block's
+//! level, for both made the same stores. Say they part, at a branch *b*. Its condition was not the
+//! same, so it is above the block's level, and *b* parts threads. Until its join *p* each passes
+//! only blocks of *b*'s region. The join post-dominates *b*, so a thread that ever leaves the
+//! region arrives at *p*, and one that does not runs for ever without waiting. There the ways are
+//! laid side by side again. What may be read from here on was made in the region, or is chosen at
+//! *p*, or is in a variable that was stored to in the region: then the rules have put it above the
+//! block's level, unless *p* chooses one and the same value from outside of the region. Or it was
+//! made outside: then neither thread made it anew on its detour, and it is as it was at *b*.
 //!
-//! So if no barrier lies in the region of a branch that parts threads, none lies on a detour, and all threads of the block pass the
-//! same barriers in the same order. For two threads of a warp the same words hold with "the warp's level" in the place of "the
-//! block's", and operations of the warp in the place of barriers. Inside of a region nothing is claimed: whatever threads do there
+//! So if no barrier lies in the region of a branch that parts threads, none lies on a detour, and
+//! all threads of the block pass the same barriers in the same order. For two threads of a warp the
+//! same words hold with "the warp's level" in the place of "the block's", and operations of the
+//! warp in the place of barriers. Inside of a region nothing is claimed: whatever threads do there
 //! ends at *p*.
 //!
-//! A function that is not inlined is a computation: what it returns is of the level that this analysis gives it for parameters of
-//! the block's level, or of its arguments' if that is higher. If it waits, it is recursive, and refused. Functions that wait and
-//! whose address is taken are refused too ([`address_taken`]).
+//! A function that is not inlined is a computation: what it returns is of the level that this
+//! analysis gives it for parameters of the block's level, or of its arguments' if that is higher.
+//! If it waits, it is recursive, and refused. Functions that wait and whose address is taken are
+//! refused too ([`address_taken`]).
 
 mod address_taken;
 mod analysis;
@@ -166,7 +181,8 @@ impl Suspects {
         })
     }
 
-    /// Checks them. `optimise` runs LLVM's `opt` on a text, with passes and settings; without a kernel that waits it is not called.
+    /// Checks them. `optimise` runs LLVM's `opt` on a text, with passes and settings; without a
+    /// kernel that waits it is not called.
     ///
     /// # Errors
     /// Those of `optimise`, and IR of a form that is not known.
@@ -254,8 +270,9 @@ fn problems<'m>(
     Ok(problems)
 }
 
-/// The level up to which branches may decide whether a thread waits; `None` if they may all. What other masks than that of all lanes
-/// name is not known; in safe code they are a library's, for warps that are not full.
+/// The level up to which branches may decide whether a thread waits; `None` if they may all. What
+/// other masks than that of all lanes name is not known; in safe code they are a library's, for
+/// warps that are not full.
 fn bound(wait: &Wait, arguments: &[body::Argument<'_>], rule: Rule) -> Option<Level> {
     match wait.scope {
         Scope::Block => Some(Level::Block),

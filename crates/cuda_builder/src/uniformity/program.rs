@@ -1,4 +1,5 @@
-//! The module around the functions: which of them wait, what declarations promise, what globals hold.
+//! The module around the functions: which of them wait, what declarations promise, what globals
+//! hold.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,8 @@ pub(super) struct Program<'m> {
     pure: HashSet<&'m str>,
     steady: HashSet<&'m str>,
     waiting: HashSet<&'m str>,
-    /// What functions return for arguments that all threads have in common; `None` while that is being found out.
+    /// What functions return for arguments that all threads have in common; `None` while that is
+    /// being found out.
     returned: RefCell<HashMap<&'m str, Option<Level>>>,
 }
 
@@ -72,7 +74,8 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// The level of what a function returns if all threads of the block call it with the same arguments.
+    /// The level of what a function returns if all threads of the block call it with the same
+    /// arguments.
     pub(super) fn returned(&self, name: &'m str) -> Result<Level, CudaBuilderError> {
         let Some(function) = self.functions.get(name) else {
             return Ok(Level::Divergent);

@@ -23,7 +23,8 @@ impl<'m> References<'m> {
         }
     }
 
-    /// Everything that is mentioned by these symbols, directly or through others; they themselves included.
+    /// Everything that is mentioned by these symbols, directly or through others; they themselves
+    /// included.
     pub(super) fn reached(&self, from: impl IntoIterator<Item = &'m str>) -> HashSet<&'m str> {
         let mut reached = HashSet::new();
         let mut waiting: Vec<_> = from.into_iter().collect();

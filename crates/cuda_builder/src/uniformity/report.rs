@@ -63,7 +63,8 @@ pub(super) fn address_taken(kernel: &str, function: &str) -> String {
     )
 }
 
-/// Where an instruction comes from: the kernel's own line, then the lines of the user's functions that lead to it from there.
+/// Where an instruction comes from: the kernel's own line, then the lines of the user's functions
+/// that lead to it from there.
 fn place(instruction: &Instruction<'_>, nodes: &Nodes<'_>) -> String {
     let mut frames = instruction
         .position()
@@ -77,7 +78,7 @@ fn place(instruction: &Instruction<'_>, nodes: &Nodes<'_>) -> String {
     }
     let of_user = |frame: &&Frame<'_>| !is_library(frame.function);
     let users: Vec<_> = frames.iter().rev().filter(of_user).collect();
-    // What has no line of the user's comes from a library's own kernel.
+    // A kernel of a library's own has no line of the user's.
     let mut shown = if users.is_empty() {
         frames.iter().rev().collect()
     } else {

@@ -1,7 +1,8 @@
 //! What a thread's own variables hold, where LLVM left them in memory.
 //!
-//! A variable's content is one fact: that of everything that is ever stored in it. A store in a region of a branch that parts
-//! threads makes it at least of the branch's level. A variable whose address may be known elsewhere holds anything.
+//! A variable's content is one fact: that of everything that is ever stored in it. A store in a
+//! region of a branch that parts threads makes it at least of the branch's level. A variable whose
+//! address may be known elsewhere holds anything.
 
 use super::analysis::Analysis;
 use super::body::{Action, Step};

@@ -1,6 +1,7 @@
 //! Kernels as the analysis reads them, with what is to be reported of each.
 //!
-//! `!dbg !7` is line 7. A wait that is missed and the branch on which threads part are named by their lines.
+//! `!dbg !7` is line 7. A wait that is missed and the branch on which threads part are named by
+//! their lines.
 
 use std::fmt::Write as _;
 
@@ -44,7 +45,8 @@ entry:
 const BARRIER: &str = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
 const WARP: &str = "call void @llvm.nvvm.bar.warp.sync(i32 -1)";
 
-/// The pairs of lines that are reported of a kernel with this body; the other functions stand beside it.
+/// The pairs of lines that are reported of a kernel with this body; the other functions stand
+/// beside it.
 fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
     let body = body.replace("BARRIER", BARRIER).replace("WARP", WARP);
     let mut text = format!(
@@ -196,7 +198,7 @@ fn the_number_of_rounds_counts() {
 }
 
 #[test]
-fn what_a_loop_leaves_behind_differs_as_its_rounds_do() {
+fn what_a_loop_computes_differs_as_its_rounds_do() {
     check(
         &rounds("%tid", "  %c = icmp eq i32 %i, 3"),
         &[(4, 3), (6, 5)],
@@ -450,7 +452,8 @@ fn marks_are_believed() {
     of_warp("  %x = call i32 @__cuda_std_warp_uniform(i32 %tid)\n  %c = icmp eq i32 %x, 0");
 }
 
-/// The same in a warp if its block has one dimension and whole warps: believed of an `unsafe` kernel only.
+/// The same in a warp if its block has one dimension and whole warps: believed of an `unsafe`
+/// kernel only.
 #[track_caller]
 fn of_warp_by_shape(lines: &str) {
     condition(Rule::Warn, lines, true, false);
@@ -467,6 +470,7 @@ fn the_threads_index_without_its_lane_is_the_warps() {
     of_warp_by_shape("  %m = shl i32 %n, 5\n  %c = icmp uge i32 %tid, %m");
     of_warp_by_shape("  %w = and i32 %tid, -32\n  %c = icmp eq i32 %w, %n");
     divergent("  %w = lshr i32 %tid, 4\n  %c = icmp eq i32 %w, 0");
+    divergent("  %m = shl i32 %n, 4\n  %c = icmp uge i32 %tid, %m");
     divergent("  %c = icmp ult i32 %tid, 16");
     divergent("  %c = icmp ugt i32 %tid, 32");
     divergent("  %c = icmp eq i32 %tid, 32");

@@ -85,8 +85,8 @@ impl<'m> Analysis<'_, 'm> {
         }
     }
 
-    /// Whether a comparison or a difference is one of two places in one variable of the thread's, wherever that lies; a comparison
-    /// with null is one too.
+    /// Whether a comparison or a difference is one of two places in one variable of the thread's,
+    /// wherever that lies; a comparison with null is one too.
     pub(super) fn compares_offsets(&self, step: &Step<'_>) -> bool {
         match step.reads[..] {
             [one, other] => {

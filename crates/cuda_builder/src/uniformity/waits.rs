@@ -52,8 +52,9 @@ pub(super) enum Answer {
     Broadcast { lane: Operand, range: Operand },
 }
 
-/// The instruction that an intrinsic of LLVM stands for, if it waits. `is_convergent`: whether LLVM's declaration says that its
-/// threads have to reach it together; that finds those that have no name here.
+/// The instruction that an intrinsic of LLVM stands for, if it waits. `is_convergent`: whether
+/// LLVM's declaration says that its threads have to reach it together; that finds those that have
+/// no name here.
 pub(super) fn of_intrinsic(intrinsic: &str, is_convergent: bool) -> Option<Wait> {
     let name = intrinsic.strip_prefix("llvm.nvvm.")?;
     let parts: Vec<_> = name.split('.').collect();
@@ -87,7 +88,8 @@ pub(super) fn of_intrinsic(intrinsic: &str, is_convergent: bool) -> Option<Wait>
     })
 }
 
-/// A barrier with a number of threads waits for those, whoever they are. Only the aligned form asks for whole warps.
+/// A barrier with a number of threads waits for those, whoever they are. Only the aligned form asks
+/// for whole warps.
 fn counted(name: &str, is_aligned: bool) -> Option<Wait> {
     is_aligned.then(|| Wait {
         scope: Scope::Warp,
@@ -104,7 +106,8 @@ pub(super) fn of_assembly(template: &str, constraints: &str) -> Vec<Wait> {
         .iter()
         .filter_map(|statement| of_statement(statement, constraints))
         .collect();
-    // What else the assembly does with the result is known when it is alone and reads nothing but its operands.
+    // What else the assembly does with the result is known when it is alone and reads nothing but
+    // its operands.
     let is_plain = waits.len() == 1 && !template.contains('%');
     waits
         .into_iter()
@@ -115,7 +118,8 @@ pub(super) fn of_assembly(template: &str, constraints: &str) -> Vec<Wait> {
         .collect()
 }
 
-/// Whether inline assembly is a function of its operands. LLVM prints `sideeffect` for all but what Rust calls `pure`.
+/// Whether inline assembly is a function of its operands. LLVM prints `sideeffect` for all but what
+/// Rust calls `pure`.
 pub(super) fn is_pure_assembly(call: &str, template: &str, constraints: &str) -> bool {
     // Special registers; what threads run together just now; memory.
     let others = ["%", "activemask", "ld."];

@@ -1,5 +1,6 @@
-//! Kernels in which threads may miss a barrier, or lanes an operation of the warp; then sound ones. A test of cuda_builder builds
-//! this crate. `// name: branch` and `// name: wait` mark the lines that are to be reported.
+//! Kernels in which threads may miss a barrier, or lanes an operation of the warp; then sound ones.
+//! A test of cuda_builder builds this crate. `// name: branch` and `// name: wait` mark the lines
+//! that are to be reported.
 
 use cuda_std::prelude::*;
 
@@ -36,9 +37,9 @@ pub unsafe fn rounds(out: *mut u32) {
 /// The user's lines are reported, outermost first, whatever lies between.
 #[kernel]
 pub unsafe fn through_calls(values: &[u32]) {
-    values.iter().take(2).for_each(|&value| {
-        if value > thread::thread_idx_x() { // through_calls: branch
-            step(value); // through_calls: wait
+    values.iter().take(2).for_each(|&value| { // through_calls: kernel
+        if value > thread::thread_idx_x() { // through_calls: inner branch
+            step(value); // through_calls: inner wait
         }
     });
 }
@@ -53,7 +54,7 @@ fn step(value: u32) {
 pub unsafe fn short_circuit(out: *mut u32) {
     let thread = thread::thread_idx_x();
     let wait = || {
-        thread::sync_threads(); // short_circuit: wait
+        thread::sync_threads();
         true
     };
     if thread < LIMIT && wait() { // short_circuit: branch
@@ -64,7 +65,7 @@ pub unsafe fn short_circuit(out: *mut u32) {
 struct WaitsAtTheEnd;
 impl Drop for WaitsAtTheEnd {
     fn drop(&mut self) {
-        thread::sync_threads(); // dropped: inner
+        thread::sync_threads();
     }
 }
 

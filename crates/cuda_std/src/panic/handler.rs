@@ -1,83 +1,77 @@
 //! What happens when device code panics, or runs out of memory.
 
+use core::ffi::c_char;
 use core::fmt::{self, Arguments};
 use core::panic::{Location, PanicInfo};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Kind, MESSAGE_BYTES, Report};
+use super::{Channel, Kind, MESSAGE_BYTES, Report};
 use crate::thread;
-
-/// A [`Channel`](super::Channel) whose address is known when the module is loaded.
-#[repr(C)]
-struct Channel {
-    report: *mut Report,
-    claimed: u32,
-    reserved: u32,
-}
 
 /// The name is [`CHANNEL`](super::CHANNEL). It goes away with the last panic that a kernel can reach: hence the linkage.
 #[linkage = "linkonce_odr"]
 // As `#[externally_visible]` does, which leaves names like this one to cuda_std.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
-static mut cuda_std_panic: Channel = Channel {
-    report: &raw mut cuda_std_report,
-    claimed: 0,
+static mut cuda_std_panics: Channel = Channel {
+    report: 0,
+    panicked: 0,
     reserved: 0,
 };
 
-/// The module's own.
-#[unsafe(no_mangle)]
-static mut cuda_std_report: Report = Report::EMPTY;
-
-/// What a panic says.
-pub(super) enum Message<'a> {
-    /// The numbers of one of core's messages.
-    Numbers(Kind, usize, usize),
-    Text(&'a str),
-    Formatted(Arguments<'a>),
+/// The name is [`NUMBERS`](super::NUMBERS). Visible, so that LLVM keeps the parameters as they are.
+#[linkage = "linkonce_odr"]
+#[externally_visible]
+#[inline(never)]
+#[cold]
+fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32) -> ! {
+    if let Some(report) = claim() {
+        report.numbers = [a as u64, b as u64];
+        deliver(report, kind, file, line);
+    }
+    exit()
 }
 
-/// Leaves the report and ends the thread. Inlined, so that each caller has the code for its message only.
+/// The name is [`TEXT`](super::TEXT).
+#[linkage = "linkonce_odr"]
+#[externally_visible]
+#[inline(never)]
+#[cold]
+fn cuda_std_panic_text(text: &str, file: *const c_char, line: u32) -> ! {
+    if let Some(report) = claim() {
+        append(&mut report.text.0, 0, text);
+        deliver(report, Kind::TEXT, file, line);
+    }
+    exit()
+}
+
+/// The report, for the first thread that panics.
 #[inline(always)]
-pub(super) fn panicked(message: Message<'_>, place: Option<&Location<'_>>) -> ! {
-    // SAFETY: the host writes both before the launch, and nobody during it.
-    let (report, is_heard) = unsafe {
-        (
-            cuda_std_panic.report,
-            (*cuda_std_panic.report).is_heard != 0,
-        )
-    };
+fn claim() -> Option<&'static mut Report> {
+    // SAFETY: the host writes it before the launch, and nobody during it.
+    let report = unsafe { cuda_std_panics.report } as *mut Report;
+    if report.is_null() {
+        // SAFETY: ends the launch.
+        unsafe { core::arch::asm!("trap;", "exit;", options(noreturn, nostack)) }
+    }
     // SAFETY: all threads use it through atomics, the host after the launch.
-    let claimed = unsafe { AtomicU32::from_ptr(&raw mut cuda_std_panic.claimed) };
-    while claimed.swap(1, Ordering::Relaxed) != 0 {
-        if is_heard {
-            exit()
+    let panicked = unsafe { AtomicU32::from_ptr(&raw mut cuda_std_panics.panicked) };
+    // SAFETY: the address of a report, which no other thread gets.
+    (panicked.fetch_add(1, Ordering::Relaxed) == 0).then(|| unsafe { &mut *report })
+}
+
+/// Completes the report.
+#[inline(always)]
+fn deliver(report: &mut Report, kind: Kind, file: *const c_char, line: u32) {
+    for at in 0..report.file.0.len() {
+        // SAFETY: in the array, and in the text, which ends with a zero. A slice's own check could panic.
+        let byte = unsafe { *file.add(at) } as u8;
+        unsafe { *report.file.0.get_unchecked_mut(at) = byte };
+        if byte == 0 {
+            break;
         }
-        // The thread that has the report traps: a GPU ends the launch, the emulator takes the report and lets the next thread in.
     }
-    // SAFETY: it is this thread's now.
-    let report = unsafe { &mut *report };
-    let kind = match message {
-        Message::Numbers(kind, a, b) => {
-            report.numbers = [a as u64, b as u64];
-            kind
-        }
-        Message::Text(text) => {
-            append(&mut report.text.0, 0, text);
-            Kind::TEXT
-        }
-        Message::Formatted(arguments) => {
-            let text = &mut report.text.0;
-            // What does not fit is left out, and that is all that can fail.
-            let _ = fmt::write(&mut Writer { text, length: 0 }, arguments);
-            Kind::TEXT
-        }
-    };
-    if let Some(place) = place {
-        copy_file(place, &mut report.file.0);
-        report.line = place.line();
-    }
+    report.line = line;
     report.block = [
         thread::block_idx_x(),
         thread::block_idx_y(),
@@ -89,28 +83,9 @@ pub(super) fn panicked(message: Message<'_>, place: Option<&Location<'_>>) -> ! 
         thread::thread_idx_z(),
     ];
     report.kind = kind;
-    if !is_heard {
-        // SAFETY: ends the launch.
-        unsafe { core::arch::asm!("trap;", options(nostack)) }
-    }
     // SAFETY: the host reads it while the kernel runs, after this thread's other writes.
     let state = unsafe { AtomicU32::from_ptr(&raw mut report.state) };
     state.store(Report::WRITTEN, Ordering::Release);
-    exit()
-}
-
-/// Volatile reads, or ptxas unrolls the loop for a file that it knows, and the kernel has its registers.
-#[inline(always)]
-fn copy_file(place: &Location<'_>, to: &mut [u8]) {
-    let from = place.file_as_c_str().as_ptr();
-    for at in 0..to.len() {
-        // SAFETY: `at` is in the array and in the text, which ends with a zero. A slice's own check could panic.
-        let byte = unsafe { from.add(at).read_volatile() } as u8;
-        unsafe { *to.get_unchecked_mut(at) = byte };
-        if byte == 0 {
-            break;
-        }
-    }
 }
 
 #[inline(always)]
@@ -131,14 +106,41 @@ fn append(bytes: &mut [u8; MESSAGE_BYTES], length: usize, text: &str) -> usize {
     fits
 }
 
-struct Writer<'a> {
-    text: &'a mut [u8; MESSAGE_BYTES],
+/// A panic in core's words.
+#[inline(always)]
+pub(super) fn numbers((kind, [a, b]): (Kind, [usize; 2]), place: &Location<'_>) -> ! {
+    cuda_std_panic(kind, a, b, place.file_as_c_str().as_ptr(), place.line())
+}
+
+/// A panic whose message is there.
+#[inline(always)]
+pub(super) fn text(text: &str, place: &Location<'_>) -> ! {
+    cuda_std_panic_text(text, place.file_as_c_str().as_ptr(), place.line())
+}
+
+/// A panic whose message core formats.
+#[inline(never)]
+#[cold]
+pub(super) fn formatted(message: Arguments<'_>, place: &Location<'_>) -> ! {
+    let mut writer = Writer {
+        bytes: [0; MESSAGE_BYTES],
+        length: 0,
+    };
+    // What does not fit is left out, and that is all that can fail.
+    let _ = fmt::write(&mut writer, message);
+    let bytes = writer.bytes.get(..writer.length).unwrap_or_default();
+    // SAFETY: the bytes are text, but for a last character that did not fit.
+    text(unsafe { str::from_utf8_unchecked(bytes) }, place)
+}
+
+struct Writer {
+    bytes: [u8; MESSAGE_BYTES],
     length: usize,
 }
 
-impl fmt::Write for Writer<'_> {
+impl fmt::Write for Writer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let fits = append(self.text, self.length, text);
+        let fits = append(&mut self.bytes, self.length, text);
         self.length += fits;
         // A part that did not fit ends the text: a shorter one after it would make nonsense.
         if fits < text.len() {
@@ -149,17 +151,11 @@ impl fmt::Write for Writer<'_> {
     }
 }
 
-/// A panic whose message core formats.
-#[inline(never)]
-#[cold]
-pub(super) fn formatted(message: Arguments<'_>, place: Option<&Location<'_>>) -> ! {
-    panicked(Message::Formatted(message), place)
-}
-
 /// The panics that do not come through [`core_panics`](super::core_panics).
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    formatted(format_args!("{}", info.message()), info.location())
+    let place = info.location().unwrap_or(Location::caller());
+    formatted(format_args!("{}", info.message()), place)
 }
 
 /// `alloc` calls it when the heap is full.

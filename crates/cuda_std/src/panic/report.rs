@@ -1,6 +1,6 @@
 //! What a panic leaves in memory, and what it says.
 
-/// What a thread that panics leaves.
+/// What the first thread that panics leaves.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -16,8 +16,6 @@ pub struct Report {
     pub numbers: [u64; 2],
     /// 0 until all other fields are written, then [`Report::WRITTEN`].
     pub state: u32,
-    /// Whether a host waits for it: 0 or 1.
-    pub is_heard: u32,
     /// The message of [`Kind::TEXT`].
     pub text: Text<MESSAGE_BYTES>,
     /// The Rust source file, as rustc names it.
@@ -30,7 +28,7 @@ pub const MESSAGE_BYTES: usize = 512;
 /// Which message a [`Report`] has. `a` and `b` are its [`numbers`](Report::numbers).
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(u32);
+pub struct Kind(pub u32);
 
 impl Kind {
     /// [`Report::text`].
@@ -45,47 +43,35 @@ impl Kind {
     pub const RANGE_ORDER: Self = Kind(4);
     /// A copy to `a` elements from `b`.
     pub const COPY: Self = Kind(5);
+
+    /// The message in core's words; none for a text or an unknown kind.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn message(self, [a, b]: [u64; 2]) -> Option<String> {
+        Some(match self {
+            Self::INDEX => format!("index out of bounds: the len is {b} but the index is {a}"),
+            Self::RANGE_START => {
+                format!("range start index {a} out of range for slice of length {b}")
+            }
+            Self::RANGE_END => format!("range end index {a} out of range for slice of length {b}"),
+            Self::RANGE_ORDER => format!("slice index starts at {a} but ends at {b}"),
+            Self::COPY => format!(
+                "copy_from_slice: source slice length ({b}) does not match destination slice length ({a})"
+            ),
+            _ => return None,
+        })
+    }
 }
 
 impl Report {
     /// The [`state`](Self::state) of a report that is there.
     pub const WRITTEN: u32 = 1;
 
-    /// Nothing reported yet, and nobody listens.
-    pub const EMPTY: Self = Report {
-        line: 0,
-        block: [0; 3],
-        thread: [0; 3],
-        kind: Kind::TEXT,
-        numbers: [0; 2],
-        state: 0,
-        is_heard: 0,
-        text: Text::EMPTY,
-        file: Text::EMPTY,
-    };
-
-    /// The report in a copy of the device's memory.
-    pub fn from_bytes(bytes: &[u8; size_of::<Self>()]) -> Self {
-        // SAFETY: as many bytes as a report has, and any are one.
-        unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() }
-    }
-
-    /// What core says on the host.
+    /// What the panic says.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn message(&self) -> String {
-        let [a, b] = self.numbers;
-        match self.kind {
-            Kind::INDEX => format!("index out of bounds: the len is {b} but the index is {a}"),
-            Kind::RANGE_START => {
-                format!("range start index {a} out of range for slice of length {b}")
-            }
-            Kind::RANGE_END => format!("range end index {a} out of range for slice of length {b}"),
-            Kind::RANGE_ORDER => format!("slice index starts at {a} but ends at {b}"),
-            Kind::COPY => format!(
-                "copy_from_slice: source slice length ({b}) does not match destination slice length ({a})"
-            ),
-            _ => self.text.as_str().to_owned(),
-        }
+        self.kind
+            .message(self.numbers)
+            .unwrap_or_else(|| self.text.as_str().to_owned())
     }
 }
 
@@ -95,9 +81,6 @@ impl Report {
 pub struct Text<const N: usize>(pub(super) [u8; N]);
 
 impl<const N: usize> Text<N> {
-    /// No text.
-    pub const EMPTY: Self = Text([0; N]);
-
     /// The text, up to its last whole character.
     pub fn as_str(&self) -> &str {
         let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(N);
@@ -116,6 +99,6 @@ mod tests {
         assert_eq!(Text(*b"1234\0\0\0\0").as_str(), "1234");
         assert_eq!(Text(*b"123456ab").as_str(), "123456ab");
         assert_eq!(Text(*b"12345\xC3\xB1\xC3").as_str(), "12345ñ");
-        assert_eq!(Text::<4>::EMPTY.as_str(), "");
+        assert_eq!(Text([0; 4]).as_str(), "");
     }
 }

@@ -5,6 +5,7 @@ use super::op::{Op, Slot, TRUE};
 use super::order;
 use super::program::{AddressInit, Function, Program, Target, Variable};
 use crate::error::ParseError;
+use crate::exec;
 use crate::fault::Space;
 use crate::metrics::Kind;
 use crate::module::Param;
@@ -330,7 +331,7 @@ fn function<'a>(
         b.function.returns = declare_params(&mut b, &tree.returns)?;
         b.function.params = declare_params(&mut b, &tree.params)?;
     }
-    if let Some(body) = &tree.body {
+    if let Some(body) = tree.body.as_ref().filter(|_| !exec::replaces(tree.name)) {
         // A scope of its own, so that the body may hide a parameter's name.
         b.open_scope();
         self::body(&mut b, body, program, locations)?;

@@ -1,7 +1,6 @@
 use super::block::{Block, Slice, Worker};
 use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
-use super::panic;
 use super::schedule::Schedule;
 use super::trouble::Trouble;
 use crate::decode::op::{Op, Order, Row};
@@ -109,8 +108,6 @@ pub(super) struct Launch<'a> {
     pub(super) params: Vec<u8>,
     /// Values of each function's constant rows.
     pub(super) constants: Vec<Constants>,
-    /// Where the module says its panics.
-    panics: Option<u64>,
     /// One worker only: nobody else touches the memory.
     pub(super) alone: bool,
     pub(super) portable: bool,
@@ -186,7 +183,6 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         own_shared_bytes: request.own_shared_bytes(),
         params: request.params,
         constants,
-        panics: panic::channel(request.program, request.addresses.module),
         alone: workers == 1,
         portable: request.portable,
         seed: request.seed,
@@ -396,10 +392,8 @@ fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trou
     let [x, y, _] = launch.config.block;
     let thread = 32 * warp as u32 + trouble.lane;
     let Place { ptx_line, source } = program.place(pc);
-    let panic = launch.panics.filter(|_| trouble.kind == FaultKind::Trap);
-    let panic = panic.and_then(|channel| panic::take(launch.table, channel));
     Box::new(Fault {
-        kind: panic.unwrap_or(trouble.kind),
+        kind: trouble.kind,
         kernel: program.functions[launch.entry as usize].name.clone(),
         ptx_line,
         source,

@@ -1,14 +1,20 @@
-//! Functions that the driver supplies on a GPU: a module only declares them.
+//! Functions that the driver supplies on a GPU, which a module only declares, and those that `cuda_std` ends a thread with.
 
 use super::launch::Launch;
 use super::memory::Memory;
 use super::printf;
 use crate::decode::op::Slot;
 use crate::fault::FaultKind;
+use cuda_std::panic::{self, Kind, MESSAGE_BYTES};
 use std::sync::PoisonError;
 
 /// Longer strings are cut: a GPU's buffer for what is printed holds some MiB.
 const MAX_TEXT: u64 = 1 << 20;
+
+/// Whether the emulator has a function of its own for a module's: there is no host to listen to panics.
+pub(crate) fn replaces(name: &str) -> bool {
+    [panic::NUMBERS, panic::TEXT].contains(&name)
+}
 
 /// A call by one lane.
 pub(super) struct Caller<'a, 'm> {
@@ -49,10 +55,39 @@ impl Caller<'_, '_> {
                 line: line as u32,
                 function: self.text(function),
             }),
+            (panic::NUMBERS, &[kind, a, b, file, line], []) => {
+                let message = Kind(kind as u32).message([a, b]).unwrap_or_default();
+                Err(self.panic(message, file, line))
+            }
+            (panic::TEXT, &[text, length, file, line], []) => {
+                let message = self.message(text, length);
+                Err(self.panic(message, file, line))
+            }
             _ => Err(FaultKind::Unsupported {
                 form: format!("call of `{name}`, which the module only declares"),
             }),
         }
+    }
+
+    fn panic(&mut self, message: String, file: u64, line: u64) -> FaultKind {
+        FaultKind::Assert {
+            message,
+            file: self.text(file),
+            line: line as u32,
+            function: String::new(),
+        }
+    }
+
+    /// A panic's message, cut as for a host that listens.
+    fn message(&mut self, address: u64, length: u64) -> String {
+        let byte = |index| {
+            let address = address.checked_add(index)?;
+            self.memory.byte(address, self.lane, self.pc)
+        };
+        let fits = length.min(MESSAGE_BYTES as u64);
+        let bytes: Vec<u8> = (0..fits).map_while(byte).collect();
+        let whole = bytes.utf8_chunks().next();
+        whole.map_or_else(String::new, |chunk| chunk.valid().to_owned())
     }
 
     /// The bytes of a string; nothing when its memory ends before it does.

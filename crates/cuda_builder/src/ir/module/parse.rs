@@ -130,7 +130,10 @@ impl<'t, 'a> Parser<'t, 'a> {
                     instructions: Vec::new(),
                 };
                 match &mut *blocks {
-                    [entry] if entry.instructions.is_empty() => *entry = block,
+                    // Its own label; another after it would be an empty block.
+                    [entry] if entry.line.is_empty() && entry.instructions.is_empty() => {
+                        *entry = block;
+                    }
                     _ => blocks.push(block),
                 }
             }

@@ -341,7 +341,12 @@ fn what_is_not_known_is_quoted() {
             "{error}"
         );
     }
-    Module::parse("define void @f() {\n  ret void\n").unwrap_err();
+    for text in [
+        "define void @f() {\n  ret void\n",
+        "define void @f() {\na:\nb:\n  ret void\n}\n",
+    ] {
+        Module::parse(text).unwrap_err();
+    }
 }
 
 mod hostile {
