@@ -48,8 +48,6 @@ fn whatever_compute_sanitizer_finds_is_found_here() {
         let tool = match line.kernel.as_str() {
             // An illegal instruction there; the instruction is a barrier, so here it is synccheck.
             "named_barrier_wrong_count" => Some(Tool::Synccheck),
-            // Volatile accesses do not race in PTX's model, but their order shows in the result.
-            "sum_warp_without_sync" => Some(Tool::Schedule),
             _ => names.next().map(|&(_, tool)| tool),
         };
         let ours = ours(&line.kernel);

@@ -375,6 +375,25 @@ meet: bar.sync 0;
     }
 }
 
+/// A loop that looks at one word for long finds what is written there in the end.
+#[test]
+fn a_plain_write_to_a_flag_races_with_who_waits_for_it() {
+    let body = "setp.ne.u32 %p0, %b, 0; @%p0 bra wait;
+    mov.u32 %r1, 0;
+work: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 20000; @%p1 bra work;
+    RAISE
+    ret;
+wait: ld.relaxed.gpu.global.u32 %r0, [%at]; setp.eq.u32 %p2, %r0, 0; @%p2 bra wait;";
+    let report = racy(&body.replace("RAISE", "st.global.u32 [%at], 1;"), 2, 1);
+    let both = [Rule::ReadAfterWrite, Rule::WriteAfterRead];
+    assert_eq!(rules(&report), both);
+    clean(
+        &body.replace("RAISE", "st.relaxed.gpu.global.u32 [%at], 1;"),
+        2,
+        1,
+    );
+}
+
 #[test]
 fn a_chain_of_atomics_carries_every_release() {
     // Each block adds to the counter with release; the last acquires what all of them wrote.

@@ -4,7 +4,7 @@ use super::counters::Counters;
 use super::footprint::Footprint;
 use crate::decode::Program;
 use crate::emulator::LaunchConfig;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// What a launch did, instruction by instruction.
 #[derive(Clone, Debug)]
@@ -98,20 +98,23 @@ impl Profile {
 
     /// By source line, in the order of files and lines; lines of the PTX text come first.
     pub fn lines(&self) -> Vec<LineProfile> {
-        let mut lines: BTreeMap<(Option<&str>, u32), Counters> = BTreeMap::new();
-        for instruction in &self.instructions {
-            let file = instruction
-                .file
-                .map(|file| self.files[file as usize].as_str());
-            let line = lines.entry((file, instruction.line)).or_default();
-            *line += &counters(instruction);
-        }
-        let line = |((file, line), counters): ((Option<&str>, u32), Counters)| LineProfile {
-            file: file.map(str::to_owned),
-            line,
-            counters,
+        let place = |instruction: &Executed| {
+            let file = instruction.file.map(|file| &self.files[file as usize]);
+            (file, instruction.line)
         };
-        lines.into_iter().map(line).collect()
+        let mut order: Vec<&Executed> = self.instructions.iter().collect();
+        order.sort_by_key(|instruction| place(instruction));
+        let lines = order.chunk_by(|a, b| place(a) == place(b)).map(|line| {
+            let mut sum = Counters::default();
+            line.iter()
+                .for_each(|instruction| sum += &counters(instruction));
+            LineProfile {
+                file: place(line[0]).0.cloned(),
+                line: line[0].line,
+                counters: sum,
+            }
+        });
+        lines.collect()
     }
 }
 

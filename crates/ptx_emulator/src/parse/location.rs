@@ -168,11 +168,11 @@ mod tests {
     use super::*;
     use crate::source::SourceLocation;
 
-    /// The frames of the last of some `.loc`, each with its operands as numbers and its comment.
-    fn frames<'a>(
-        locations: &mut Locations<'a>,
-        locs: &[([u32; 3], Option<[u32; 3]>, &'a str)],
-    ) -> Vec<SourceLocation> {
+    /// A `.loc`: its operands as numbers, and its comment.
+    type Written<'a> = ([u32; 3], Option<[u32; 3]>, &'a str);
+
+    /// The frames of the last of some `.loc`.
+    fn frames<'a>(locations: &mut Locations<'a>, locs: &[Written<'a>]) -> Vec<SourceLocation> {
         let mut positions = Positions::default();
         locations.begin();
         let mut last = Position::NONE;

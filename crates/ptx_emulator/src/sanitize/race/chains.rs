@@ -16,7 +16,8 @@ const MOST_EVENTS: usize = 1 << 12;
 /// The same when all warps together have more than so many.
 const MANY: usize = 1 << 23;
 const FEW_EVENTS: usize = 1 << 8;
-/// Events that may stand before the one that all later ones know: pasts that were handed on late.
+/// Events of a lane that may stand before one that all its later ones know: pasts that were handed on late. With 8, the
+/// [model](super::model) finds accesses that are ordered and taken for a race.
 const STRAYS: u8 = 64;
 
 /// All events of a launch.
@@ -156,9 +157,9 @@ impl Chains {
             FEW_EVENTS
         };
         if log.events.len() > most {
-            let old = log.events.drain(..most / 2);
+            let mut old = log.events.drain(..most / 2);
             self.logged -= old.len();
-            log.since = old.last().map_or(0, |event| event.cover.time + 1);
+            log.since = old.next_back().map_or(0, |event| event.cover.time + 1);
             self.has_forgotten = true;
         }
     }

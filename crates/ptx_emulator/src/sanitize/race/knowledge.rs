@@ -103,8 +103,9 @@ impl Knowledge {
     }
 
     /// Whether it says all that the other one does.
-    fn holds(&self, other: &Knowledge) -> bool {
+    pub(super) fn holds(&self, other: &Knowledge) -> bool {
         match (self, other) {
+            (Self::Precise(ours), Self::Precise(theirs)) if ours.len() < theirs.len() => false,
             (Self::Precise(ours), Self::Precise(theirs)) => {
                 let mut ours = ours.iter();
                 let held = |point: &Point| {

@@ -15,7 +15,11 @@ use std::sync::Arc;
 
 /// What was left in the locations of a memory space, by address.
 #[derive(Default)]
-pub(super) struct Messages(HashMap<u64, Message>);
+pub(super) struct Messages {
+    locations: HashMap<u64, Message>,
+    /// The program speaks to threads of the own block alone too.
+    has_narrow: bool,
+}
 
 /// What was left in a location.
 #[derive(Default)]
@@ -35,17 +39,23 @@ struct Message {
 pub(super) struct Strong {
     pub(super) order: Order,
     pub(super) scope: Scope,
+    /// It finds something there that its thread can see.
     pub(super) reads: bool,
     pub(super) writes: bool,
+    /// It keeps what others left there: it is atomic.
+    pub(super) adds: bool,
 }
 
-fn is_wide(scope: Scope) -> bool {
+pub(super) fn is_wide(scope: Scope) -> bool {
     scope > Scope::Cluster
 }
 
 impl Messages {
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
+    pub(super) fn new(has_narrow: bool) -> Self {
+        Self {
+            locations: HashMap::new(),
+            has_narrow,
+        }
     }
 
     /// A lane accesses a location.
@@ -60,7 +70,7 @@ impl Messages {
         let first = block.range().start;
         let wide = is_wide(strong.scope);
         if strong.reads
-            && let Some(message) = self.0.get(&address)
+            && let Some(message) = self.locations.get(&address)
             && let Some(lane) = block.lane(warp, at)
         {
             let narrow = message.narrow.get(&first).cloned().flatten();
@@ -93,7 +103,7 @@ impl Messages {
         let first = block.range().start;
         let wide = is_wide(strong.scope);
         let me = (first.wrapping_add(warp), at);
-        let known = self.0.get(&address);
+        let known = self.locations.get(&address);
         let mut chain = known.and_then(|message| message.chain);
         let before = known.and_then(|message| message.released.as_ref());
         let before = before.filter(|(thread, _)| *thread == me);
@@ -133,12 +143,15 @@ impl Messages {
             }
         };
         let [narrow, told] = told;
-        if !strong.reads {
-            self.0.remove(&address);
+        if !strong.adds {
+            self.locations.remove(&address);
         }
         if narrow.is_some() {
-            let message = self.0.entry(address).or_default();
-            add(message.narrow.entry(first).or_default(), narrow);
+            let has_narrow = self.has_narrow;
+            let message = self.locations.entry(address).or_default();
+            if has_narrow {
+                add(message.narrow.entry(first).or_default(), narrow);
+            }
             if wide {
                 add(&mut message.wide, told);
                 chains.hears(&message.wide);
@@ -162,7 +175,7 @@ impl Lane {
                 *heard = union([&*heard, part]);
             }
         }
-        if strong.writes {
+        if strong.writes && !strong.order.acquires() {
             self.claimed = union([&self.claimed, narrow, wide]);
         }
     }
@@ -175,10 +188,12 @@ fn is_same(a: &Shared, b: &Shared) -> bool {
     }
 }
 
-/// Adds in place: atomics on one location make a long list.
+/// Adds what a thread tells to what is there, which it may have heard before; if not, in place: atomics on one location make a
+/// long list.
 fn add(to: &mut Shared, more: Shared) {
     match (to, more) {
         (_, None) => {}
+        (Some(to), Some(more)) if more.holds(to) => *to = more,
         (Some(to), Some(more)) => Arc::make_mut(to).add_all(&more),
         (to, more) => *to = more,
     }

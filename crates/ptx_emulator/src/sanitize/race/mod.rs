@@ -3,7 +3,8 @@
 //!
 //! Memory has a [`shadow`] in [pages](page): for each word the last write and the accesses since. An access is compared with those that
 //! conflict with it: [`clocks`] say whether something orders the two, [`judge`] whether they may stand beside each other
-//! all the same. [`row`] does this for the common case, [`report`] tells of the rest.
+//! all the same. [`row`] does this for the common case, [`report`] tells of the rest. What threads hear of each other beyond
+//! barriers of their block is [events](chains) that they know of; `volatile` accesses are told apart by [`polls`].
 mod chains;
 mod clocks;
 mod copy;
@@ -19,10 +20,11 @@ mod polls;
 mod report;
 mod row;
 mod shadow;
+mod uses;
 
 use super::{CheckOptions, Ledger, Scene};
 use crate::decode::mbarrier::MbarrierOp;
-use crate::decode::op::{AtomicKind, Op, Order};
+use crate::decode::op::{AtomicKind, Op};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
@@ -34,9 +36,11 @@ use messages::{Messages, Strong};
 use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
 use report::Report;
-use shadow::{Record, Shadow};
+use row::Look;
+use shadow::Shadow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use uses::Uses;
 
 /// The detector's memory of one launch.
 pub(crate) struct Race {
@@ -56,21 +60,8 @@ pub(crate) struct Race {
     ignored: HashSet<u32>,
     /// Strong reads that wait for another thread, where that matters.
     polls: HashSet<u32>,
-    /// For each strong read, the write that it found last.
-    found: HashMap<u32, (u64, Record)>,
-}
-
-/// What orders the threads of a kernel, beside barriers of the block and the warp.
-#[derive(Clone, Copy, Default)]
-struct Uses {
-    /// Barriers that not all threads of the block need take part in.
-    counts: bool,
-    /// Release and acquire, or fences.
-    messages: bool,
-    copies: bool,
-    /// Barrier objects in shared memory.
-    objects: bool,
-    volatile: bool,
+    /// The last look of each warp at a word that it asks for again and again, by instruction and warp.
+    looks: HashMap<(u32, u32), Look>,
 }
 
 /// A running block.
@@ -86,28 +77,6 @@ struct Slot {
     gifts: HashMap<u64, Gift>,
 }
 
-impl Uses {
-    fn of(request: &Request<'_>) -> Self {
-        let program = request.program;
-        let mut uses = Self::default();
-        for inst in program.reachable_code(request.entry) {
-            match &inst.op {
-                Op::Load(t) | Op::Store(t) => {
-                    uses.messages |= t.order.acquires() || t.order.releases();
-                    uses.volatile |= t.order == Order::Volatile;
-                }
-                Op::Atomic(atomic) => uses.messages |= atomic.order != Order::Relaxed,
-                Op::Fence { .. } => uses.messages = true,
-                Op::Barrier(barrier) => uses.counts |= barrier.count.is_some(),
-                Op::CopyAsync(_) => uses.copies = true,
-                Op::Mbarrier(_) => uses.objects = true,
-                _ => {}
-            }
-        }
-        uses
-    }
-}
-
 impl Race {
     pub(crate) fn new(request: &Request<'_>, options: &CheckOptions) -> Self {
         let budget = options.race_bytes.div_ceil(PAGE_BYTES);
@@ -119,13 +88,13 @@ impl Race {
             uses,
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),
-            found: HashMap::new(),
+            looks: HashMap::new(),
             slots: Vec::new(),
             global: Vec::new(),
             recent: 0,
             room: budget,
             budget,
-            messages: Messages::default(),
+            messages: Messages::new(uses.narrow),
             chains: Chains::default(),
         }
     }
@@ -151,7 +120,7 @@ impl Race {
         let exact = self.uses.counts || self.uses.messages || self.uses.objects;
         slot.block.begin(number, self.threads, exact);
         slot.shared.clear();
-        slot.messages.clear();
+        slot.messages = Messages::new(self.uses.narrow);
         slot.objects.clear();
         slot.gifts.clear();
         slot.copies.clear();
@@ -241,9 +210,9 @@ impl Race {
             let object = (offset, memory.peek(seen.region, offset, 8));
             let copies = slot.copies.get(32 * warp as usize + lane);
             let copies = copies.into_iter().flat_map(Copies::under_way);
-            let (objects, block) = (&mut slot.objects, &mut slot.block);
-            let chains = &mut self.chains;
-            let complete = objects.operate(chains, object, op, frame, block, (warp, lane), copies);
+            let objects = &mut slot.objects;
+            let clocks = (&mut slot.block, &mut self.chains);
+            let complete = objects.operate(object, op, frame, clocks, (warp, lane), copies);
             for copy in complete {
                 self.complete(scene, copy);
             }
@@ -278,7 +247,8 @@ impl Race {
         };
         let simple = strength.is_none() && !copies && seen.size >= 4;
         // A warp that waits asks the same again and again.
-        let again = strength.is_some() && row::reads_again(shadow, &now, seen, &mut self.found);
+        let look = strength.and_then(|_| Look::of(shadow, &now, seen));
+        let again = look.is_some() && self.looks.get(&(pc, now.warp)) == look.as_ref();
         let hard = match again {
             true => 0,
             false => row::look(shadow, room, &now, seen, simple),
@@ -318,6 +288,12 @@ impl Race {
                 .tell(ledger);
             }
         }
+        // The next one changes nothing when this one has not.
+        if let Some(look) = look.filter(|_| !again)
+            && Look::of(shadow, &now, seen).as_ref() == Some(&look)
+        {
+            self.looks.insert((pc, now.warp), look);
+        }
         if let Some(Strength { order, scope, size }) = strength
             && self.uses.messages
         {
@@ -325,13 +301,17 @@ impl Race {
                 None => (&mut slot.messages, 0),
                 Some(base) => (&mut self.messages, base),
             };
+            // Whoever asks for no result hears nothing.
+            let silent =
+                matches!(&scene.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
             for lane in lanes(seen.lanes) {
                 let strong = Strong {
                     order,
                     scope,
-                    reads: seen.access != Access::Write,
+                    reads: seen.access != Access::Write && !silent,
                     writes: seen.access != Access::Read
                         && !misses(scene, pc, lane, seen, frame, memory),
+                    adds: seen.access == Access::Atomic,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
                     let address = base + seen.offsets[lane] + u64::from(element);

@@ -147,7 +147,7 @@ impl Model {
 fn compare(seed: u64, steps: usize) -> [usize; 2] {
     let mut random = Random(seed);
     let mut model = Model::default();
-    let (mut chains, mut messages) = (Chains::default(), Messages::default());
+    let (mut chains, mut messages) = (Chains::default(), Messages::new(true));
     let mut blocks: Vec<Block> = (0..2)
         .map(|number| {
             let mut block = Block::default();
@@ -202,6 +202,7 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
                     scope,
                     reads,
                     writes,
+                    adds: reads,
                 };
                 let address = 4 * random.below(3) as u64;
                 messages.pass(&mut chains, address, block, (warp, lane), strong);

@@ -43,11 +43,10 @@ impl Objects {
     /// thread that are under way. The copies that are known to be complete by it.
     pub(super) fn operate(
         &mut self,
-        chains: &mut Chains,
         (offset, word): (u64, u64),
         op: &MbarrierOp,
         frame: &Frame<'_>,
-        block: &mut Block,
+        (block, chains): (&mut Block, &mut Chains),
         (warp, lane): (u32, usize),
         copies: impl Iterator<Item = Copy>,
     ) -> Vec<Awaited> {

@@ -7,7 +7,6 @@ use super::page::{LINE_BYTES, Line, PAGE_BYTES, Page};
 use super::shadow::{Cell, Record, Shadow};
 use crate::exec::{Row64, Seen, lanes};
 use crate::fault::Access;
-use std::collections::HashMap;
 
 /// Half the lanes of a warp, as many as a line has words.
 const HALF: u32 = 0xffff;
@@ -72,27 +71,29 @@ pub(super) fn look(
     hard | look_at_each(shadow, room, now, seen, (rest, simple))
 }
 
-/// Whether lanes read one word that the same lanes have read with the same instruction, and nothing happened in between that
-/// could change what is said about it. `found` keeps for each instruction the word and its last write.
-pub(super) fn reads_again(
-    shadow: &mut Shadow,
-    now: &Now,
-    seen: &Seen<'_>,
-    found: &mut HashMap<u32, (u64, Record)>,
-) -> bool {
-    let first = seen.offsets[(seen.lanes.trailing_zeros() & 31) as usize];
-    let one = lanes(seen.lanes).all(|lane| seen.offsets[lane] == first);
-    if seen.access != Access::Read || seen.size != 4 || !one {
-        return false;
+/// A read of one word by some lanes, and what is remembered of the word: the same look again says the same.
+#[derive(PartialEq)]
+pub(super) struct Look {
+    offset: u64,
+    reader: Record,
+    cell: Cell,
+}
+
+impl Look {
+    pub(super) fn of(shadow: &mut Shadow, now: &Now, seen: &Seen<'_>) -> Option<Self> {
+        let offset = seen.offsets[(seen.lanes.trailing_zeros() & 31) as usize];
+        let mut lanes = lanes(seen.lanes);
+        let one = seen.size == 4 && lanes.all(|lane| seen.offsets[lane] == offset);
+        if seen.access != Access::Read || !one {
+            return None;
+        }
+        let cell = shadow.known(offset)?;
+        Some(Self {
+            offset,
+            reader: now.record(seen.lanes, false),
+            cell,
+        })
     }
-    let Some(cell) = shadow.known(first) else {
-        return false;
-    };
-    let last = (first, cell.write);
-    let new = now.record(seen.lanes, false);
-    let mut others = cell.others.iter().chain(shadow.spilled.of(&cell));
-    let is_kept = others.any(|known| known.joins(&new) && known.lanes & new.lanes == new.lanes);
-    is_kept && found.insert(now.pc, last) == Some(last)
 }
 
 #[inline(always)]

@@ -24,7 +24,7 @@ pub(super) struct Record {
 }
 
 /// The shadow of a word, or of a byte.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     /// The last write.
     pub(super) write: Record,

@@ -1,0 +1,49 @@
+//! What a program has that the race detector must follow: most have little of it.
+
+use super::messages;
+use crate::decode::op::{Op, Order};
+use crate::exec::Request;
+
+/// What orders the threads of a kernel, beside barriers of the block and the warp.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Uses {
+    /// Barriers that not all threads of the block need take part in.
+    pub(super) counts: bool,
+    /// Release and acquire, or fences.
+    pub(super) messages: bool,
+    pub(super) copies: bool,
+    /// Barrier objects in shared memory.
+    pub(super) objects: bool,
+    pub(super) volatile: bool,
+    /// Accesses and fences that speak to threads of the own block alone.
+    pub(super) narrow: bool,
+}
+
+impl Uses {
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        let program = request.program;
+        let mut uses = Self::default();
+        for inst in program.reachable_code(request.entry) {
+            match &inst.op {
+                Op::Load(t) | Op::Store(t) => {
+                    uses.messages |= t.order.acquires() || t.order.releases();
+                    uses.volatile |= t.order == Order::Volatile;
+                    uses.narrow |= t.order != Order::Weak && !messages::is_wide(t.scope);
+                }
+                Op::Atomic(atomic) => {
+                    uses.messages |= atomic.order != Order::Relaxed;
+                    uses.narrow |= !messages::is_wide(atomic.scope);
+                }
+                Op::Fence { scope, .. } => {
+                    uses.messages = true;
+                    uses.narrow |= !messages::is_wide(*scope);
+                }
+                Op::Barrier(barrier) => uses.counts |= barrier.count.is_some(),
+                Op::CopyAsync(_) => uses.copies = true,
+                Op::Mbarrier(_) => uses.objects = true,
+                _ => {}
+            }
+        }
+        uses
+    }
+}
