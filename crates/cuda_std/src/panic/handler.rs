@@ -21,7 +21,9 @@ static mut cuda_std_panics: Channel = Channel {
 
 /// The name is [`NUMBERS`](super::NUMBERS). Visible, so that LLVM keeps the parameters as they are.
 #[linkage = "linkonce_odr"]
-#[externally_visible]
+// As above.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "cuda_std.externally_visible")]
 #[inline(never)]
 #[cold]
 fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32) -> ! {
@@ -34,7 +36,9 @@ fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32
 
 /// The name is [`TEXT`](super::TEXT).
 #[linkage = "linkonce_odr"]
-#[externally_visible]
+// As above.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "cuda_std.externally_visible")]
 #[inline(never)]
 #[cold]
 fn cuda_std_panic_text(text: &str, file: *const c_char, line: u32) -> ! {
