@@ -30,7 +30,10 @@ fn main() -> ExitCode {
         seed += BATCH;
         show(&workshop, &one);
         tally.add(one);
-        println!("{:>6.0} s, seeds {first}..{seed}: {tally}", start.elapsed().as_secs_f64());
+        println!(
+            "{:>6.0} s, seeds {first}..{seed}: {tally}",
+            start.elapsed().as_secs_f64()
+        );
     }
     if tally.findings.is_empty() {
         ExitCode::SUCCESS

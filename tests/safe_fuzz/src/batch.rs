@@ -74,7 +74,10 @@ impl Workshop {
                     into.push((kernel, said));
                 }
             }
-            assert!(kept.len() < before, "the build fails for no kernel: {failure:?}");
+            assert!(
+                kept.len() < before,
+                "the build fails for no kernel: {failure:?}"
+            );
             kernels = kept;
         }
         built.kernels = kernels;
@@ -82,7 +85,10 @@ impl Workshop {
     }
 
     fn compile(&self, text: &str, style: Style) -> Result<String, Failure> {
-        let (file, ptx) = (self.folder.join("kernels.rs"), self.folder.join("kernels.ptx"));
+        let (file, ptx) = (
+            self.folder.join("kernels.rs"),
+            self.folder.join("kernels.ptx"),
+        );
         write(&file, text);
         let feature = match style {
             Style::Safe => "generated",
@@ -120,7 +126,10 @@ fn about(failure: &Failure, kernel: &Kernel, lines: &Range<usize>) -> String {
     let said: Vec<_> = match failure {
         Failure::Refused(report) => {
             let named = format!("`{}`", kernel.name);
-            report.lines().filter(|line| line.contains(&named)).collect()
+            report
+                .lines()
+                .filter(|line| line.contains(&named))
+                .collect()
         }
         Failure::Wrong(report) => {
             let is_own = |paragraph: &&str| places(paragraph).any(|line| lines.contains(&line));

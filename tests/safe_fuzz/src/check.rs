@@ -42,7 +42,9 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
     let (mut findings, mut diverged) = (Vec::new(), false);
     for launch in &kernel.launches {
         let emulator = Emulator::new(limits.clone());
-        let loaded = emulator.load(module).unwrap_or_else(|error| panic!("{error}"));
+        let loaded = emulator
+            .load(module)
+            .unwrap_or_else(|error| panic!("{error}"));
         match run(&emulator, &loaded, &kernel, launch, schedules) {
             Ok(found) => {
                 diverged |= found.iter().any(|(rule, _)| is_divergence(*rule));

@@ -65,7 +65,11 @@ pub fn judge(workshop: &Workshop, kernels: Vec<Kernel>, schedules: u32) -> Tally
         let reports: HashMap<u64, String> = (built.refused.iter())
             .map(|(kernel, report)| (kernel.seed, report.clone()))
             .collect();
-        let kernels = built.refused.into_iter().map(|(kernel, _)| kernel).collect();
+        let kernels = built
+            .refused
+            .into_iter()
+            .map(|(kernel, _)| kernel)
+            .collect();
         let unchecked = workshop.build(kernels, Style::Unchecked);
         for verdict in check(&unchecked.ptx, unchecked.kernels, schedules) {
             if verdict.diverged {
@@ -85,7 +89,9 @@ pub fn shrink(workshop: &Workshop, kernel: &Kernel, schedules: u32) -> Verdict {
         .map(|statements| Kernel::new(kernel.seed, statements))
         .collect();
     let findings = judge(workshop, smaller, schedules).findings;
-    let smallest = findings.into_iter().min_by_key(|verdict| verdict.kernel.statements);
+    let smallest = findings
+        .into_iter()
+        .min_by_key(|verdict| verdict.kernel.statements);
     smallest.unwrap_or_else(|| Verdict {
         kernel: kernel.clone(),
         findings: Vec::new(),

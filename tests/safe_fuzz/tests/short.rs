@@ -11,6 +11,9 @@ fn what_is_built_is_clean() {
     for verdict in &tally.findings {
         println!("seed {}: {:#?}", verdict.kernel.seed, verdict.findings);
     }
-    assert!(tally.wrong.is_empty() && tally.findings.is_empty(), "{tally}");
+    assert!(
+        tally.wrong.is_empty() && tally.findings.is_empty(),
+        "{tally}"
+    );
     assert!(tally.clean >= 16, "{tally}");
 }

@@ -29,7 +29,11 @@ fn holes() -> BTreeMap<String, Hole> {
         let mut is_kernel = false;
         for (line, text) in (1..).zip(text.lines()) {
             // A mark on a line of its own stands for the next one.
-            let marked = if text.trim_start().starts_with("//") { line + 1 } else { line };
+            let marked = if text.trim_start().starts_with("//") {
+                line + 1
+            } else {
+                line
+            };
             let place = format!("{file}:{marked}:");
             if text.ends_with("// parts") {
                 hole.parts.push(place);
@@ -59,10 +63,15 @@ fn every_hole_is_refused_with_its_lines() {
     let mut wrong = Vec::new();
     for (name, hole) in &holes {
         let about = format!("kernel `{name}`");
-        let said: Vec<_> = report.lines().filter(|line| line.contains(&about)).collect();
+        let said: Vec<_> = report
+            .lines()
+            .filter(|line| line.contains(&about))
+            .collect();
         let names = |places: &[String]| {
             places.is_empty()
-                || places.iter().any(|place| said.iter().any(|line| line.contains(place.as_str())))
+                || places
+                    .iter()
+                    .any(|place| said.iter().any(|line| line.contains(place.as_str())))
         };
         if said.is_empty() || !names(&hole.parts) || !names(&hole.waits) {
             wrong.push(format!("{name}: {hole:?}, but the builder says {said:#?}"));
@@ -97,9 +106,15 @@ fn what_is_not_refused_is_clean() {
 }
 
 fn check(ptx: &str, name: &str, parameters: &str, grid: u32, (inputs, outputs): (usize, usize)) {
-    let input: Vec<u32> = (0..inputs as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 7).collect();
+    let input: Vec<u32> = (0..inputs as u32)
+        .map(|i| i.wrapping_mul(0x9E37_79B9) >> 7)
+        .collect();
     let (mut output, mut other) = (vec![5_u32; outputs], vec![6_u32; outputs / 2]);
-    let mut launch = Launch::of(ptx).unwrap().kernel(name).grid(grid).block(block_of(parameters));
+    let mut launch = Launch::of(ptx)
+        .unwrap()
+        .kernel(name)
+        .grid(grid)
+        .block(block_of(parameters));
     if parameters.contains("Shared<[u32]>") {
         launch = launch.value(0_u64);
     }
@@ -107,8 +122,14 @@ fn check(ptx: &str, name: &str, parameters: &str, grid: u32, (inputs, outputs): 
     if parameters.contains("other: Out") {
         launch = launch.slice_mut(&mut other);
     }
-    let checked = launch.schedules(3).check().unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(checked.report.is_clean(), "{name} in grid {grid}, {inputs} inputs, {outputs} outputs\n{checked}");
+    let checked = launch
+        .schedules(3)
+        .check()
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(
+        checked.report.is_clean(),
+        "{name} in grid {grid}, {inputs} inputs, {outputs} outputs\n{checked}"
+    );
 }
 
 /// The extents of `block: &mut Block<..>`; of a plain `Block`, any.

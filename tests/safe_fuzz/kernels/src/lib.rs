@@ -126,7 +126,8 @@ pub fn any<T: Value>(from: &[T], at: u32) -> u32 {
     // Not `% len`: LLVM divides before it compares the length with zero, and the emulator calls that a fault.
     let far = from.get(at as usize % 127);
     let near = far.or_else(|| from.get(at as usize % 8));
-    near.or_else(|| from.first()).map_or(at, |value| value.number())
+    near.or_else(|| from.first())
+        .map_or(at, |value| value.number())
 }
 
 /// Any element of a tile.
@@ -162,7 +163,13 @@ impl Step for Fold {
 }
 
 /// A barrier in a generic function: publishes what was written.
-pub fn publish<'s, A: cuda_std::block::Array + ?Sized, const X: usize, const Y: usize, const Z: usize>(
+pub fn publish<
+    's,
+    A: cuda_std::block::Array + ?Sized,
+    const X: usize,
+    const Y: usize,
+    const Z: usize,
+>(
     block: &mut Block<X, Y, Z>,
     written: cuda_std::block::Written<'s, A>,
 ) -> cuda_std::block::Published<'s, A> {
@@ -170,7 +177,13 @@ pub fn publish<'s, A: cuda_std::block::Array + ?Sized, const X: usize, const Y: 
 }
 
 /// The way back.
-pub fn reclaim<'s, A: cuda_std::block::Array + ?Sized, const X: usize, const Y: usize, const Z: usize>(
+pub fn reclaim<
+    's,
+    A: cuda_std::block::Array + ?Sized,
+    const X: usize,
+    const Y: usize,
+    const Z: usize,
+>(
     block: &mut Block<X, Y, Z>,
     published: cuda_std::block::Published<'s, A>,
 ) -> Shared<'s, A> {

@@ -64,7 +64,9 @@ impl Generator {
                 "let mut {name} = if {condition} {{ {variable}.write(block, {value}) }} else {{ {variable}.write(block, {other}) }};"
             ));
         } else {
-            self.line(format!("let mut {name} = {variable}.write(block, {value});"));
+            self.line(format!(
+                "let mut {name} = {variable}.write(block, {value});"
+            ));
         }
         self.becomes(at, name, State::Written);
     }
@@ -181,9 +183,13 @@ impl Generator {
         }
         let condition = self.condition(true);
         self.line(format!("while {name}.len() > 1 {{"));
-        self.line(format!("    if {condition} {{ {name}.fold_interleaved(block, {op}); }}"));
+        self.line(format!(
+            "    if {condition} {{ {name}.fold_interleaved(block, {op}); }}"
+        ));
         self.line(format!("    else {{ {name}.fold_halves(block, {op}); }}"));
-        self.line(format!("    if let Some(mine) = {name}.mine() {{ sum = mix(sum, mine.number()); }}"));
+        self.line(format!(
+            "    if let Some(mine) = {name}.mine() {{ sum = mix(sum, mine.number()); }}"
+        ));
         self.line("}");
         self.arrays[at].state = State::Away;
     }
@@ -204,7 +210,10 @@ impl Generator {
         let (bin, count) = (self.number_with("round"), self.number_with("round"));
         self.line(format!("let zeroed = {variable}.zeroed(block);"));
         self.line(format!("let {bins} = block.sync_threads(zeroed);"));
-        self.line(format!("for round in 0..{times} % 4 {{ {bins}.add(({bin}) as usize % 250, {}); }}", element.of(&count)));
+        self.line(format!(
+            "for round in 0..{times} % 4 {{ {bins}.add(({bin}) as usize % 250, {}); }}",
+            element.of(&count)
+        ));
         self.line(format!("let mut {name} = block.sync_threads({bins});"));
         self.becomes(at, name, State::Published);
     }
@@ -221,12 +230,22 @@ impl Generator {
             ..
         } = self.array(at);
         let (held, name) = (self.fresh("held"), self.fresh("now"));
-        let (uniform, value) = (self.misplaced == 0 || self.rng.chance(50), self.closure(form, element));
+        let (uniform, value) = (
+            self.misplaced == 0 || self.rng.chance(50),
+            self.closure(form, element),
+        );
         let (condition, at_random) = (self.condition(uniform), self.number(false));
         self.line(format!("let mut {held} = Some({variable});"));
-        self.line(format!("if {condition} && let Some(free) = {held}.take() {{"));
-        self.line(format!("    let published = block.sync_threads(free.write(block, {value}));"));
-        self.line(format!("    sum = mix(sum, {});", form.read("published", &format!("({at_random})"))));
+        self.line(format!(
+            "if {condition} && let Some(free) = {held}.take() {{"
+        ));
+        self.line(format!(
+            "    let published = block.sync_threads(free.write(block, {value}));"
+        ));
+        self.line(format!(
+            "    sum = mix(sum, {});",
+            form.read("published", &format!("({at_random})"))
+        ));
         self.line(format!("    {held} = Some(block.sync_threads(published));"));
         self.line("}");
         self.line(format!("let Some(mut {name}) = {held} else {{ return }};"));
@@ -239,7 +258,9 @@ impl Generator {
             return self.write(at);
         }
         let (variable, condition) = (self.array(at).variable, self.condition(false));
-        self.line(format!("if {condition} {{ core::mem::forget({variable}); }} else {{ drop({variable}); }}"));
+        self.line(format!(
+            "if {condition} {{ core::mem::forget({variable}); }} else {{ drop({variable}); }}"
+        ));
         self.arrays[at].state = State::Away;
     }
 }

@@ -15,7 +15,10 @@ impl Generator {
 
     /// A condition.
     pub(super) fn condition(&mut self, uniform: bool) -> String {
-        let (a, b) = (self.expression(uniform, 2, &[]), self.expression(uniform, 1, &[]));
+        let (a, b) = (
+            self.expression(uniform, 2, &[]),
+            self.expression(uniform, 1, &[]),
+        );
         match self.rng.below(4) {
             0 => format!("{a} % 3 == {}", self.rng.below(3)),
             1 => format!("{a} < {b}"),
@@ -55,7 +58,9 @@ impl Generator {
     /// Calls whose function a value chooses. They wait for nobody.
     fn indirect(&mut self, a: &str, b: &str) -> String {
         if self.rng.chance(50) {
-            format!("({{ let f: fn(u32, u32) -> u32 = if {b} % 2 == 0 {{ mix }} else {{ far }}; f({a}, {b}) }})")
+            format!(
+                "({{ let f: fn(u32, u32) -> u32 = if {b} % 2 == 0 {{ mix }} else {{ far }}; f({a}, {b}) }})"
+            )
         } else {
             format!(
                 "({{ let (add, fold) = (Add({b}), Fold({b})); \
@@ -82,14 +87,19 @@ impl Generator {
                 let (row, col) = (self.name(uniform), self.name(uniform));
                 format!("{matrix}.or_default({row} as usize % 41, {col} as usize % 41)")
             }
-            4..=6 => self.shared_element(uniform).unwrap_or_else(|| self.name(uniform)),
+            4..=6 => self
+                .shared_element(uniform)
+                .unwrap_or_else(|| self.name(uniform)),
             _ => self.name(uniform),
         }
     }
 
     /// An element of an array that is published.
     pub(super) fn shared_element(&mut self, uniform: bool) -> Option<String> {
-        let published = self.arrays.iter().filter(|array| array.state == State::Published);
+        let published = self
+            .arrays
+            .iter()
+            .filter(|array| array.state == State::Published);
         let mut from: Vec<_> = published
             .map(|array| (array.variable.clone(), array.form))
             .collect();

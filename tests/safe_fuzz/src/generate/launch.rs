@@ -39,7 +39,8 @@ impl Launch {
     pub(super) fn memory(&mut self, size: usize, extents: &[usize]) {
         let len: usize = extents.iter().product();
         self.arguments.push(Argument::Memory(size * len));
-        self.arguments.extend(extents.iter().copied().map(Argument::Size));
+        self.arguments
+            .extend(extents.iter().copied().map(Argument::Size));
     }
 
     /// A dynamic shared array.

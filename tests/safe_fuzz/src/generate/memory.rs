@@ -20,10 +20,16 @@ impl Generator {
                     rows,
                     cols,
                 } => {
-                    self.line(format!("for top in block.tiles_y::<{rows}>({variable}.rows()) {{"));
-                    self.line(format!("    for left in block.tiles_x::<{cols}>({variable}.cols()) {{"));
+                    self.line(format!(
+                        "for top in block.tiles_y::<{rows}>({variable}.rows()) {{"
+                    ));
+                    self.line(format!(
+                        "    for left in block.tiles_x::<{cols}>({variable}.cols()) {{"
+                    ));
                     let value = element.of("mix(sum, own.row as u32)");
-                    self.line(format!("        {variable}.store(block, top, left, |own| {value});"));
+                    self.line(format!(
+                        "        {variable}.store(block, top, left, |own| {value});"
+                    ));
                     self.line("    }");
                     self.line("}");
                 }
@@ -36,10 +42,14 @@ impl Generator {
         match self.rng.pick(&self.outputs).clone() {
             Output::Strided(name, element) if self.rng.chance(30) => {
                 let value = self.number_with("place.number()");
-                self.line(format!("for (_, place) in {name}.mine() {{ *place = {}; }}", element.of(&value)));
+                self.line(format!(
+                    "for (_, place) in {name}.mine() {{ *place = {}; }}",
+                    element.of(&value)
+                ));
             }
-            Output::Strided(name, element)
-            | Output::FromEnd(name, element) => self.tiles(&name, "tiles", element),
+            Output::Strided(name, element) | Output::FromEnd(name, element) => {
+                self.tiles(&name, "tiles", element)
+            }
             Output::Several(name, element) => self.tiles(&name, "tiles_of", element),
             Output::PerBlock(name, element) => {
                 let value = self.number(false);
@@ -62,16 +72,23 @@ impl Generator {
             1 if self.misplaced > 0 => (false, format!("({}) as usize % 400", self.number(false))),
             _ => (true, format!("{name}.len()")),
         };
-        self.nested(&format!("for {place} in block.{tiles}({len})"), !uniform, |this| {
-            let start = this.fresh("start");
-            this.line(format!("let {start} = {place}.start() as u32;"));
-            this.declare(start, !this.split);
-            if this.rng.chance(60) {
-                this.some(2);
-            }
-            let value = this.number_with("i as u32");
-            this.line(format!("{name}.store(block, {place}, |i| {});", element.of(&value)));
-        });
+        self.nested(
+            &format!("for {place} in block.{tiles}({len})"),
+            !uniform,
+            |this| {
+                let start = this.fresh("start");
+                this.line(format!("let {start} = {place}.start() as u32;"));
+                this.declare(start, !this.split);
+                if this.rng.chance(60) {
+                    this.some(2);
+                }
+                let value = this.number_with("i as u32");
+                this.line(format!(
+                    "{name}.store(block, {place}, |i| {});",
+                    element.of(&value)
+                ));
+            },
+        );
     }
 
     pub(super) fn matrix_statement(&mut self) {

@@ -94,7 +94,8 @@ impl Generator {
         }
         self.parameter(format!("mut {name}: Shared<{ty}>"));
         let threads = self.constant_threads;
-        let has_slots = matches!((form, threads), (Form::Linear(len), Some(threads)) if len >= threads);
+        let has_slots =
+            matches!((form, threads), (Form::Linear(len), Some(threads)) if len >= threads);
         self.arrays.push(Array {
             variable: name,
             form,

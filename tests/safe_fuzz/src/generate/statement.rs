@@ -148,17 +148,28 @@ impl Generator {
         let (name, label) = (self.fresh("i"), self.fresh("'l"));
         let (most, condition) = (1 + self.rng.below(4), self.condition(uniform));
         self.line(format!("let mut {name} = 0;"));
-        self.nested(&format!("{label}: while {name} < {most}"), !uniform, |this| {
-            this.line(format!("{name} += 1;"));
-            this.some(2);
-            // Where the block ends, arrays are as at its begin, and so they must be here.
-            let moved = this.arrays.iter().any(|array| array.variable.starts_with("now"));
-            if !moved {
-                let jump = if this.rng.chance(50) { "break" } else { "continue" };
-                this.line(format!("if {condition} {{ {jump} {label}; }}"));
-                this.add_to_sum();
-            }
-        });
+        self.nested(
+            &format!("{label}: while {name} < {most}"),
+            !uniform,
+            |this| {
+                this.line(format!("{name} += 1;"));
+                this.some(2);
+                // Where the block ends, arrays are as at its begin, and so they must be here.
+                let moved = this
+                    .arrays
+                    .iter()
+                    .any(|array| array.variable.starts_with("now"));
+                if !moved {
+                    let jump = if this.rng.chance(50) {
+                        "break"
+                    } else {
+                        "continue"
+                    };
+                    this.line(format!("if {condition} {{ {jump} {label}; }}"));
+                    this.add_to_sum();
+                }
+            },
+        );
     }
 
     fn early_return(&mut self) {
@@ -178,10 +189,14 @@ impl Generator {
         let (round, end) = (self.fresh("round"), self.number(true));
         let most = 1 + self.rng.below(3);
         let before = core::mem::replace(&mut self.in_closure, true);
-        self.nested(&format!("rounds(block, {end} % {most}, |block, {round}|"), false, |this| {
-            this.declare(round, !this.split);
-            this.some(3);
-        });
+        self.nested(
+            &format!("rounds(block, {end} % {most}, |block, {round}|"),
+            false,
+            |this| {
+                this.declare(round, !this.split);
+                this.some(3);
+            },
+        );
         // The call's own parenthesis.
         let body = &mut self.kernel.body;
         body.truncate(body.trim_end().len());
@@ -216,7 +231,9 @@ impl Generator {
         let call = match self.rng.below(10) {
             0 => format!("warp.fold({value}, {op}).number()"),
             1 => format!("warp.inclusive_scan({value}, {op}).number()"),
-            2 => format!("warp.fold_segments({value}, {other} % 3 == 0, {op}).map_or(1, Value::number)"),
+            2 => format!(
+                "warp.fold_segments({value}, {other} % 3 == 0, {op}).map_or(1, Value::number)"
+            ),
             3 => format!("warp.shuffle({value}, {other} as usize % 40).number()"),
             4 => format!("warp.shuffle_down({value}, {other} as usize % 40).number()"),
             5 => format!("warp.shuffle_up({value}, {other} as usize % 40).number()"),
@@ -233,7 +250,9 @@ impl Generator {
         } else {
             String::new()
         };
-        self.line(format!("{{ let warp = block.warp(); {alone} {{ sum = mix(sum, {call}); }} }}"));
+        self.line(format!(
+            "{{ let warp = block.warp(); {alone} {{ sum = mix(sum, {call}); }} }}"
+        ));
     }
 
     fn scratch_statement(&mut self) {
@@ -246,15 +265,26 @@ impl Generator {
         // An operation of each thread's own: then the results differ.
         let own = self.rng.chance(30);
         let with = if own { " ^ t" } else { "" };
-        let op = format!("|a, b| {}", element.of(&format!("mix(a.number(), b.number()){with}")));
+        let op = format!(
+            "|a, b| {}",
+            element.of(&format!("mix(a.number(), b.number()){with}"))
+        );
         let none = element.of("0");
         let (call, uniform) = match self.rng.below(5) {
             0 | 1 => (format!("{scratch}.reduce(block, {value}, {op})"), !own),
-            2 => (format!("{scratch}.inclusive_scan(block, {value}, {op})"), false),
-            3 => (format!("{scratch}.exclusive_scan(block, {value}, {none}, {op})"), false),
+            2 => (
+                format!("{scratch}.inclusive_scan(block, {value}, {op})"),
+                false,
+            ),
+            3 => (
+                format!("{scratch}.exclusive_scan(block, {value}, {none}, {op})"),
+                false,
+            ),
             _ => {
                 let from = self.number(true);
-                let call = format!("{scratch}.broadcast(block, {value}, {from} as usize % threads as usize)");
+                let call = format!(
+                    "{scratch}.broadcast(block, {value}, {from} as usize % threads as usize)"
+                );
                 (call, true)
             }
         };

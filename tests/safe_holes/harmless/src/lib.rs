@@ -8,7 +8,13 @@ use cuda_std::prelude::*;
 
 /// Some threads leak their handles, others drop them.
 #[kernel]
-pub fn leaked(block: &mut Block<64>, a: Shared<[u32; 64]>, b: Shared<[u32; 64]>, input: &[u32], mut output: Out<u32>) {
+pub fn leaked(
+    block: &mut Block<64>,
+    a: Shared<[u32; 64]>,
+    b: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let published = block.sync_threads(a.write(block, |i| i as u32));
     let value = published[63 - thread] ^ input.len() as u32;
@@ -22,13 +28,20 @@ pub fn leaked(block: &mut Block<64>, a: Shared<[u32; 64]>, b: Shared<[u32; 64]>,
 
 /// A view of which some threads keep a copy, not a reference.
 #[kernel]
-pub fn copied_out(block: &mut Block<64>, tile: Shared<[u32; 64]>, input: &[u32], mut output: Out<u32>) {
+pub fn copied_out(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let published = block.sync_threads(tile.write(block, |i| i as u32));
     let copy = *published;
     let free = block.sync_threads(published);
     let _ = free.write(block, |_| input.len() as u32);
-    output.mine().for_each(|(_, element)| *element = copy[63 - thread]);
+    output
+        .mine()
+        .for_each(|(_, element)| *element = copy[63 - thread]);
 }
 
 /// Tiles past the output's end, twice, of a length that each thread chooses.
@@ -56,7 +69,12 @@ pub fn remembered_tiles(block: &mut Block<32>, input: &[u32], mut output: Out<u3
 
 /// Threads that write one array in different lines.
 #[kernel]
-pub fn written_in_branches(block: &mut Block<64>, tile: Shared<[u32; 100]>, input: &[u32], mut output: Out<u32>) {
+pub fn written_in_branches(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 100]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let written = match thread % 3 {
         0 => tile.write(block, |i| i as u32),
@@ -64,7 +82,9 @@ pub fn written_in_branches(block: &mut Block<64>, tile: Shared<[u32; 100]>, inpu
         _ => tile.write(block, |i| any(input, i)),
     };
     let published = block.sync_threads(written);
-    output.mine().for_each(|(_, element)| *element = published[(thread * 7) % 100]);
+    output
+        .mine()
+        .for_each(|(_, element)| *element = published[(thread * 7) % 100]);
 }
 
 trait Put {
@@ -81,19 +101,32 @@ impl Put for Stage<'_> {
 
 /// A trait object forgets which array it was, but nobody waits behind it: each thread writes its own elements of one array or the other.
 #[kernel]
-pub fn written_behind_a_trait_object(block: &mut Block<64>, a: Shared<[u32; 64]>, b: Shared<[u32; 64]>, input: &[u32], mut output: Out<u32>) {
+pub fn written_behind_a_trait_object(
+    block: &mut Block<64>,
+    a: Shared<[u32; 64]>,
+    b: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     {
         let (mut a, mut b) = (Stage(Some(a)), Stage(Some(b)));
         let first: &mut dyn Put = if thread < 32 { &mut a } else { &mut b };
         first.put(block, 7);
     }
-    output.mine().for_each(|(_, element)| *element = input.len() as u32);
+    output
+        .mine()
+        .for_each(|(_, element)| *element = input.len() as u32);
 }
 
 /// Rounds that an input's first element counts: the same for all threads.
 #[kernel]
-pub fn rounds_of_an_input(block: &mut Block<64>, tile: Shared<[u32; 64]>, input: &[u32], mut output: Out<u32>) {
+pub fn rounds_of_an_input(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let (mut tile, thread) = (tile.refill(), block.thread());
     let mut sum = 0_u32;
     for round in 0..any(input, 0) % 4 {
@@ -107,16 +140,27 @@ pub fn rounds_of_an_input(block: &mut Block<64>, tile: Shared<[u32; 64]>, input:
 
 /// A barrier in a closure that `core` calls a fixed number of times.
 #[kernel]
-pub fn in_from_fn(block: &mut Block<64>, tile: Shared<[u32; 64]>, input: &[u32], mut output: Out<u32>) {
+pub fn in_from_fn(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let (mut tile, thread) = (tile.refill(), block.thread());
-    let values: [u32; 3] = core::array::from_fn(|round| tile.fill(block, |i| any(input, i + round))[63 - thread]);
+    let values: [u32; 3] =
+        core::array::from_fn(|round| tile.fill(block, |i| any(input, i + round))[63 - thread]);
     let sum = values.into_iter().fold(0, u32::wrapping_add);
     output.mine().for_each(|(_, element)| *element = sum);
 }
 
 /// An array in an `Option`, taken out when all threads do.
 #[kernel]
-pub fn in_an_option(block: &mut Block<64>, tile: Shared<[u32; 64]>, input: &[u32], mut output: Out<u32>) {
+pub fn in_an_option(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let (mut free, mut sum) = (Some(tile), 0);
     for round in 0..3 {
@@ -133,12 +177,23 @@ pub fn in_an_option(block: &mut Block<64>, tile: Shared<[u32; 64]>, input: &[u32
 
 /// A block of three dimensions, an array shorter than the block, and one longer.
 #[kernel]
-pub fn of_three_dimensions(block: &mut Block<3, 5, 3>, short: Shared<[u32; 7]>, long: Shared<[u32; 200]>, input: &[u32], mut output: Out<u32>) {
+pub fn of_three_dimensions(
+    block: &mut Block<3, 5, 3>,
+    short: Shared<[u32; 7]>,
+    long: Shared<[u32; 200]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
-    let written = (short.write(block, |i| i as u32), long.write(block, |i| any(input, i)));
+    let written = (
+        short.write(block, |i| i as u32),
+        long.write(block, |i| any(input, i)),
+    );
     let (short, long) = block.sync_threads(written);
     for place in block.tiles(output.len()) {
-        output.store(block, place, |i| short[i % 7].wrapping_add(long[(i + thread) % 200]));
+        output.store(block, place, |i| {
+            short[i % 7].wrapping_add(long[(i + thread) % 200])
+        });
     }
 }
 
@@ -166,7 +221,12 @@ pub fn of_no_elements(
 
 /// Trees of both kinds, mixed.
 #[kernel]
-pub fn folded_both_ways(block: &mut Block<100>, tile: Shared<[u32; 128]>, input: &[u32], mut output: Out<u32>) {
+pub fn folded_both_ways(
+    block: &mut Block<100>,
+    tile: Shared<[u32; 128]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let mut slots = tile.slots(block, any(input, thread));
     let mut seen = 0_u32;
@@ -183,24 +243,38 @@ pub fn folded_both_ways(block: &mut Block<100>, tile: Shared<[u32; 128]>, input:
 
 /// Each thread counts as often as it likes.
 #[kernel]
-pub fn counted_unevenly(block: &mut Block<64>, bins: Shared<[u32; 10]>, input: &[u32], mut output: Out<u32>) {
+pub fn counted_unevenly(
+    block: &mut Block<64>,
+    bins: Shared<[u32; 10]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let bins = block.sync_threads(bins.zeroed(block));
     for round in 0..thread % 5 {
         bins.add(any(input, round) as usize % 12, 1);
     }
     let bins = block.sync_threads(bins);
-    output.mine().for_each(|(_, element)| *element = bins[thread % 10]);
+    output
+        .mine()
+        .for_each(|(_, element)| *element = bins[thread % 10]);
 }
 
 /// A broadcast of which each thread names another source: the value of some thread.
 #[kernel]
-pub fn broadcast_from_anywhere(block: &mut Block<100>, mut scratch: Scratch<[u32; 3]>, input: &[u32], mut output: Out<u32>) {
+pub fn broadcast_from_anywhere(
+    block: &mut Block<100>,
+    mut scratch: Scratch<[u32; 3]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let near = scratch.broadcast(block, [thread as u32; 3], 99 - thread);
     let far = scratch.broadcast(block, near, usize::MAX - thread);
     let known = near[0] < 100 && far[2] < 100;
-    output.mine().for_each(|(_, element)| *element = u32::from(known) + input.len() as u32);
+    output
+        .mine()
+        .for_each(|(_, element)| *element = u32::from(known) + input.len() as u32);
 }
 
 /// Lanes that ask for values of lanes that are not there.
@@ -253,7 +327,9 @@ pub fn exchanged_outputs<'a>(
     if block.thread() % 3 == 0 {
         core::mem::swap(&mut output, &mut other);
     }
-    output.mine().for_each(|(i, element)| *element = (i + input.len()) as u32);
+    output
+        .mine()
+        .for_each(|(i, element)| *element = (i + input.len()) as u32);
     for place in block.tiles(300) {
         other.store(block, place, |i| i as u32);
     }

@@ -135,9 +135,10 @@ pub fn in_a_match(block: &mut Block<64>) {
 pub fn behind_an_and(block: &mut Block<64>, mut output: Out<u32>) {
     let thread = block.thread();
     // parts
-    let all = thread < 40
-        && block.sync_threads_and(true); // waits
-    output.mine().for_each(|(_, element)| *element = u32::from(all));
+    let all = thread < 40 && block.sync_threads_and(true); // waits
+    output
+        .mine()
+        .for_each(|(_, element)| *element = u32::from(all));
 }
 
 /// What `?` skips.

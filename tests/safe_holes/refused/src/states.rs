@@ -18,7 +18,11 @@ pub fn published_in_a_branch(block: &mut Block<64>, tile: Shared<[u32; 64]>, mut
 
 /// An array for loops that threads fill different numbers of times.
 #[kernel]
-pub fn filled_a_threads_number_of_times(block: &mut Block<64>, tile: Shared<[u32; 64]>, mut output: Out<u32>) {
+pub fn filled_a_threads_number_of_times(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    mut output: Out<u32>,
+) {
     let (mut tile, thread) = (tile.refill(), block.thread());
     let mut sum = 0;
     // parts
@@ -66,7 +70,11 @@ pub fn in_an_enum(block: &mut Block<64>, a: Shared<[u32; 64]>, b: Shared<[u32; 6
 
 /// A ring that only some threads turn.
 #[kernel]
-pub fn turned_in_a_branch(block: &mut Block<64>, mut ring: Ring<[u32; 64], 2>, mut output: Out<u32>) {
+pub fn turned_in_a_branch(
+    block: &mut Block<64>,
+    mut ring: Ring<[u32; 64], 2>,
+    mut output: Out<u32>,
+) {
     let thread = block.thread();
     let mut sum = 0;
     // parts
@@ -108,7 +116,10 @@ pub fn for_each_own_element(block: &mut Block<64>, mut output: Out<u32>) {
     }
 }
 
-struct Stage<'s>(Option<Shared<'s, [u32; 64]>>, Option<Published<'s, [u32; 64]>>);
+struct Stage<'s>(
+    Option<Shared<'s, [u32; 64]>>,
+    Option<Published<'s, [u32; 64]>>,
+);
 
 trait Publish {
     fn publish(&mut self, block: &mut Block<64>, value: u32);
