@@ -155,7 +155,13 @@ fn of_many_panics_the_emulator_names_one_of_the_first_block() {
     for _ in 0..20 {
         let error = launch(&bench, 2, u32::MAX).0.unwrap_err();
         assert!(
-            matches!(error, Error::Panicked { block: [0, 0, 0], .. }),
+            matches!(
+                error,
+                Error::Panicked {
+                    block: [0, 0, 0],
+                    ..
+                }
+            ),
             "{error}"
         );
     }

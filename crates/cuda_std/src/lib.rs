@@ -82,6 +82,7 @@ pub mod uniform;
 pub mod unroll;
 pub mod warp;
 
+pub use block::{Mine, Out};
 pub use cuda_std_macros::{Plain, address_space, externally_visible, gpu_only, kernel};
 pub use float::{FloatExt, GpuFloat};
 #[cfg(feature = "glam")]
@@ -89,7 +90,6 @@ pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use launch::Plain;
-pub use block::{Mine, Out};
 #[cfg(feature = "vek")]
 pub use vek;
 

@@ -7,14 +7,14 @@ pub use alloc::rc::Rc;
 pub use alloc::string::{String, ToString};
 pub use alloc::vec::Vec;
 
-pub use crate::float::FloatMethods as _;
-pub use crate::shared_array;
 pub use crate::Plain;
 pub use crate::block::{
     ANY, Array, Atomics, Block, ColMajor, Counting, FromEnd, Matrix, Out, OutMatrix, Own, Pair,
-    PerBlock, Published, Refill, Reversed, Ring, RowMajor, Scratch, Shared, Slots, Strided, Tile, TileRange, Warp,
-    Written, Zeroed,
+    PerBlock, Published, Refill, Reversed, Ring, RowMajor, Scratch, Shared, Slots, Strided, Tile,
+    TileRange, Warp, Written, Zeroed,
 };
+pub use crate::float::FloatMethods as _;
+pub use crate::shared_array;
 pub use crate::{address_space, kernel};
 pub use crate::{shared, thread, warp};
 

@@ -108,11 +108,7 @@ fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
         let signal = Array1::from_shape_fn(samples, |_| random.random_range(-1.0_f32..1.0));
         let taps = Array1::from_shape_fn(taps, |_| random.random_range(-1.0_f32..1.0));
         let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Same);
-        for kernel in [
-            ConvKernel::Tiled,
-            ConvKernel::TiledRaw,
-            ConvKernel::Direct,
-        ] {
+        for kernel in [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct] {
             let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
             let comparison = compare::with_oracle(output.view(), &oracle)?;
             outcome.rows.push(Row::compared(

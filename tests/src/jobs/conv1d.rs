@@ -11,11 +11,7 @@ use crate::data::{Draw, vector};
 type Lengths = (usize, usize);
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ConvKernel; 3] = [
-    ConvKernel::Tiled,
-    ConvKernel::TiledRaw,
-    ConvKernel::Direct,
-];
+const OF_ANY_BLOCK: [ConvKernel; 3] = [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct];
 
 /// The kernels with a block per output.
 const BLOCK_PER_OUTPUT: [ConvKernel; 2] =

@@ -10,11 +10,7 @@ use ndarray::{Array1, array, s};
 use proptest::prelude::*;
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ConvKernel; 3] = [
-    ConvKernel::Tiled,
-    ConvKernel::TiledRaw,
-    ConvKernel::Direct,
-];
+const OF_ANY_BLOCK: [ConvKernel; 3] = [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct];
 
 /// The lengths of signals and taps: around the tile of 256, primes, and more taps than samples.
 const LENGTHS: [(usize, usize); 15] = [

@@ -16,11 +16,7 @@ use ndarray::{Array, Dimension, arr0};
 fn check_all(left: &Device, right: &Device) {
     let pair = (left, right);
     for &mode in ConvMode::ALL {
-        for kernel in [
-            ConvKernel::Tiled,
-            ConvKernel::TiledRaw,
-            ConvKernel::Direct,
-        ] {
+        for kernel in [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct] {
             let options = ConvOptions {
                 kernel: Some(kernel),
                 threads: Some(100),

@@ -9,7 +9,14 @@ use super::names::{demangle, home};
 use crate::error::CudaBuilderError;
 
 /// The modules `fmt` and `flt2dec`, `core::panicking`, the panic handler, and what `cuda_std` does with panics.
-const FORMATTING: [&str; 6] = ["fmt", "flt2dec", "panicking", "rust_begin_unwind", "cuda_std_panic", "cuda_std_panic_text"];
+const FORMATTING: [&str; 6] = [
+    "fmt",
+    "flt2dec",
+    "panicking",
+    "rust_begin_unwind",
+    "cuda_std_panic",
+    "cuda_std_panic_text",
+];
 
 /// Asks for small code in every function that formats or panics.
 pub(crate) fn shrink(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {

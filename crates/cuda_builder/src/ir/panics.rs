@@ -98,10 +98,7 @@ mod tests {
                 "call void @_RNvNtCs0_4core9panicking5check(",
                 "call void @mine(",
             )
-            .replace(
-                " section \"cuda_std.replaces.core::panicking::check\"",
-                "",
-            );
+            .replace(" section \"cuda_std.replaces.core::panicking::check\"", "");
         assert_eq!(rewritten(IR, replace), expected);
         assert_eq!(
             names(&Module::parse(IR).unwrap()).collect::<Vec<_>>(),
