@@ -29,10 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("| --- | --- |");
     let driver = driver(&device)?;
     print("`cuLaunchKernel`", driver, driver);
-    let prepared = time(&device, || {
-        // SAFETY: both buffers have no elements, and do not overlap.
-        unsafe { handle.launch(&input, &mut output) }
-    })?;
+    let prepared = time(&device, || handle.launch(&input, &mut output))?;
     print("`handle.launch(..)`", prepared, driver);
     let whole = time(&device, || whole_call(&device, &input, &mut output))?;
     print(
@@ -49,8 +46,7 @@ fn whole_call(
     output: &mut Buffer<u32>,
 ) -> blockwise::Result<()> {
     let kernel = reverse_direct::<u32>::on(device)?.grid(1).block(32);
-    // SAFETY: as above.
-    unsafe { kernel.launch(input, output) }
+    kernel.launch(input, output)
 }
 
 fn print(what: &str, nanoseconds: f64, driver: f64) {
