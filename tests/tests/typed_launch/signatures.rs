@@ -4,11 +4,11 @@ use blockwise::{Device, DeviceKind, Error, PtxFile};
 use blockwise_ops::{LaunchError, ReverseKernel, ReverseOptions, reverse};
 use blockwise_tests::devices::devices;
 use blockwise_tests::ptx::file;
-use kernels::reverse::direct::reverse_direct;
+use kernels::raw::reverse::reverse_static_raw;
 use ndarray::array;
 
 /// The kernel that is varied: `(input: &[u32], output: *mut u32)`.
-const KERNEL: &str = "reverse_direct_u32";
+const KERNEL: &str = "reverse_static_raw_u32";
 
 /// Its PTX, without other kernels.
 fn good() -> String {
@@ -29,7 +29,7 @@ fn good() -> String {
 /// Every line that declares the record as `change` makes it of the signature; without it, `None`.
 fn with_record(ptx: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let name = format!("{KERNEL}__signature[");
-    let signature = reverse_direct::<u32>::entry().signature;
+    let signature = reverse_static_raw::<u32>::entry().signature;
     let mut found = 0;
     let lines = ptx.lines().map(|line| {
         if !line.contains(&name) {
@@ -63,7 +63,7 @@ fn check(ptx: &str, parts: Option<&[&str]>) {
         // SAFETY: nothing is launched.
         let module = unsafe { device.load_ptx(ptx, "another/build.ptx") };
         let module = module.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let kernel = reverse_direct::<u32>::on(&module);
+        let kernel = reverse_static_raw::<u32>::on(&module);
         let (error, parts) = match (kernel.err(), parts) {
             (None, None) => continue,
             (Some(error), Some(parts)) => (error, parts),
