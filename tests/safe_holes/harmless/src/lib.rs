@@ -18,7 +18,8 @@ pub fn leaked(
     let thread = block.thread();
     let published = block.sync_threads(a.write(block, |i| i as u32));
     let value = published[63 - thread] ^ input.len() as u32;
-    if thread % 2 == 0 {
+    if thread.is_multiple_of(2) {
+        #[expect(clippy::forget_non_drop, reason = "what it does is the question")]
         core::mem::forget((published, b));
     } else {
         drop((published, b));
@@ -164,7 +165,7 @@ pub fn in_an_option(
     let thread = block.thread();
     let (mut free, mut sum) = (Some(tile), 0);
     for round in 0..3 {
-        if any(input, round) % 2 == 0
+        if any(input, round).is_multiple_of(2)
             && let Some(tile) = free.take()
         {
             let published = block.sync_threads(tile.write(block, |i| (i + round) as u32));
@@ -287,7 +288,7 @@ pub fn lanes_that_are_not_there(block: &mut Block<45>, input: &[u32], mut output
     sum ^= warp.shuffle_down(value, usize::MAX).rotate_left(1);
     sum ^= warp.shuffle_up(value, 20).rotate_left(2);
     sum ^= warp.shuffle_xor(value, 16).rotate_left(3);
-    sum ^= warp.fold(value, u32::wrapping_add) ^ warp.ballot(value % 2 == 0);
+    sum ^= warp.fold(value, u32::wrapping_add) ^ warp.ballot(value.is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = sum);
 }
 
@@ -300,7 +301,7 @@ pub fn warps_apart(block: &mut Block<96>, input: &[u32], mut output: Out<u32>) {
     for _ in 0..warp.index() {
         sum = warp.fold(sum, u32::wrapping_add);
     }
-    if warp.any(sum % 2 == 0) {
+    if warp.any(sum.is_multiple_of(2)) {
         sum ^= warp.shuffle(sum, 3);
     }
     output.mine().for_each(|(_, element)| *element = sum);
@@ -310,9 +311,9 @@ static SEEN: AtomicU32 = AtomicU32::new(0);
 
 /// Threads that take tickets at a static counter, and publish nothing by them.
 #[kernel]
-pub fn tickets(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
+pub fn tickets(_block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
     let ticket = SEEN.fetch_add(1, Ordering::Relaxed);
-    let known = u32::from(ticket != u32::MAX) + (block.index() * 0 + input.len()) as u32;
+    let known = u32::from(ticket != u32::MAX) + input.len() as u32;
     output.mine().for_each(|(_, element)| *element = known);
 }
 
@@ -324,7 +325,7 @@ pub fn exchanged_outputs<'a>(
     mut output: Out<'a, u32>,
     mut other: Out<'a, u32>,
 ) {
-    if block.thread() % 3 == 0 {
+    if block.thread().is_multiple_of(3) {
         core::mem::swap(&mut output, &mut other);
     }
     output

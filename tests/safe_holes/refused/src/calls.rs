@@ -8,7 +8,7 @@ pub fn in_an_iterators_closure(block: &mut Block<64>) {
     let thread = block.thread();
     let rounds = (0..thread).map(|round| {
         block.sync_threads(()); // waits
-        round
+        2 * round
     });
     let _ = rounds.count(); // parts
 }

@@ -127,7 +127,7 @@ pub fn of_a_static_load(block: &mut Block<64>) {
 pub fn of_the_clock(block: &mut Block<64>) {
     let now = cuda_std::misc::clock();
     // parts
-    if now % 2 == 0 {
+    if now.is_multiple_of(2) {
         block.sync_threads(()); // waits
     }
 }
@@ -141,7 +141,7 @@ pub fn of_an_address(block: &mut Block<64>, input: &[u32]) {
     }
     let address = core::hint::black_box(&raw const own) as usize;
     // parts
-    if address % 32 == 0 {
+    if address.is_multiple_of(32) {
         block.sync_threads(()); // waits
     }
 }
@@ -248,7 +248,7 @@ pub fn of_a_reduction_by_a_threads_operation(block: &mut Block<64>, mut scratch:
     let thread = block.thread() as u32;
     let sum = scratch.reduce(block, 1, |a, b| a + b + thread);
     // parts
-    if sum % 2 == 0 {
+    if sum.is_multiple_of(2) {
         block.sync_threads(()); // waits
     }
 }

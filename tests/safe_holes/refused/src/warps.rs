@@ -91,7 +91,7 @@ pub fn shuffle_in_the_operation_of_a_scan(block: &mut Block<64>, mut output: Out
 pub fn fold_after_a_return(block: &mut Block<64>, mut output: Out<u32>) {
     let thread = block.thread();
     // parts
-    if thread % 3 == 0 {
+    if thread.is_multiple_of(3) {
         return;
     }
     let warp = block.warp();
