@@ -21,6 +21,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((3, 31, 5), None),
         // Tiles for one block that are cut on both sides, and a ring of stages that goes round.
         ((162, 41, 141), Some(1)),
+        // A tile with all of its columns and few of its rows.
+        ((5, 2, 128), None),
     ];
     let mut jobs = every_kernel(on, &shapes);
     // Likewise with columns that come in vectors.

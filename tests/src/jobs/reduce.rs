@@ -119,6 +119,16 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         every_type(&mut jobs, on, 233, with(kernel, 50, Some(2)), None);
         every_type(&mut jobs, on, 3, with(kernel, 1, Some(2)), None);
     }
+    // The special value in each of the warps whose slots are read in another place of the loop over warps; as many warps as leave none
+    // behind the groups of four; one warp.
+    for warp in [1, 2, 3, 4, 29, 30] {
+        let options = with(ReduceKernel::Shuffle, 1024, None);
+        every_type(&mut jobs, on, 1024, options, Some(32 * warp + 5));
+    }
+    for threads in [160, 32] {
+        let options = with(ReduceKernel::Shuffle, threads, None);
+        every_type(&mut jobs, on, threads as usize, options, None);
+    }
     jobs
 }
 

@@ -7,7 +7,8 @@ use super::{Operator, Trial, Verdict};
 /// Mutants that survive because they do the same as the good kernel.
 #[derive(Clone, Debug)]
 pub struct Survivor {
-    /// What the kernel's name contains: its begin, or the family's name between two underscores.
+    /// What the kernel's name contains: its begin, or the family's name between two underscores. Kernels in rust-cuda's form are meant
+    /// only where `_raw` stands here too.
     pub kernels: &'static str,
     /// The operator.
     pub operator: Operator,
@@ -40,6 +41,17 @@ const MORE_SAMPLES: &str = "The samples below a warp's later tiles are there, an
 
 const NOTHING_LEFT: &str =
     "Where nothing is left behind the whole groups no smaller group is called.";
+
+const EMPTY_RANGE: &str = "Of an empty range there is no whole group, and nothing is left.";
+
+const A_SLOT_EACH: &str = "The launch gives each thread a slot.";
+
+const ONE_SLOT_EACH: &str =
+    "Each thread has one slot, as the launch says: no thread makes the second round.";
+
+const A_PARTIAL_EACH: &str = "The launch gives each block a partial result.";
+
+const PEELED: &str = "The loop over the rest of a thread's slots then loads its first one too.";
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left behind the first pack.";
 
@@ -144,13 +156,6 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: NOTHING_LEFT,
     },
     Survivor {
-        kernels: "matmul_naive_",
-        operator: Operator::DropPredicate,
-        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
-        count: 1..=1,
-        reason: "Without an inner extent no group is called.",
-    },
-    Survivor {
         kernels: "matmul_tiled_",
         operator: Operator::DropPredicate,
         change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
@@ -175,7 +180,7 @@ pub const SURVIVORS: &[Survivor] = &[
         kernels: "matmul_tiled_",
         operator: Operator::WidenLoop,
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        count: 3..=3,
+        count: 2..=2,
         reason: "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads. A tile beyond the inner extent is all zeros.",
     },
     Survivor {
@@ -196,7 +201,7 @@ pub const SURVIVORS: &[Survivor] = &[
         kernels: "matmul_register_tile_",
         operator: Operator::WidenLoop,
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        count: 3..=3,
+        count: 2..=2,
         reason: "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads. A tile beyond the inner extent is all zeros.",
     },
     Survivor {
@@ -266,7 +271,7 @@ pub const SURVIVORS: &[Survivor] = &[
         kernels: "transpose_naive_",
         operator: Operator::WidenLoop,
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        count: 2..=2,
+        count: 1..=1,
         reason: ONE_ROUND_MORE,
     },
     Survivor {
@@ -280,14 +285,14 @@ pub const SURVIVORS: &[Survivor] = &[
         kernels: "transpose_padded_",
         operator: Operator::DropPredicate,
         change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
-        count: 2..=2,
-        reason: "One: a block beyond the matrix, whose accesses have guards of their own. The other: nobody reads a slot beyond the matrix.",
+        count: 1..=1,
+        reason: BEYOND,
     },
     Survivor {
         kernels: "transpose_padded_",
         operator: Operator::WidenLoop,
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        count: 2..=2,
+        count: 1..=1,
         reason: ONE_ROUND_MORE,
     },
     Survivor {
@@ -301,14 +306,14 @@ pub const SURVIVORS: &[Survivor] = &[
         kernels: "transpose_tiled_",
         operator: Operator::DropPredicate,
         change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
-        count: 2..=2,
-        reason: "One: a block beyond the matrix, whose accesses have guards of their own. The other: nobody reads a slot beyond the matrix.",
+        count: 1..=1,
+        reason: BEYOND,
     },
     Survivor {
         kernels: "transpose_tiled_",
         operator: Operator::WidenLoop,
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        count: 2..=2,
+        count: 1..=1,
         reason: ONE_ROUND_MORE,
     },
     Survivor {
@@ -352,13 +357,6 @@ pub const SURVIVORS: &[Survivor] = &[
         change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
         count: 1..=1,
         reason: ONE_ROUND_MORE,
-    },
-    Survivor {
-        kernels: "_interleaved_",
-        operator: Operator::WidenLoop,
-        change: ["setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"],
-        count: 1..=1,
-        reason: "One round more folds nothing: no slot has a partner that far away.",
     },
     Survivor {
         kernels: "dot_interleaved_",
@@ -415,34 +413,6 @@ pub const SURVIVORS: &[Survivor] = &[
         change: ["setp.lt.u32 %p, %r, 2;", NEVER],
         count: 1..=1,
         reason: ONE_THREAD,
-    },
-    Survivor {
-        kernels: "dot_shuffle_",
-        operator: Operator::DropPredicate,
-        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
-        count: 1..=1,
-        reason: OTHER_WARPS,
-    },
-    Survivor {
-        kernels: "sum_shuffle_",
-        operator: Operator::DropPredicate,
-        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
-        count: 1..=1,
-        reason: OTHER_WARPS,
-    },
-    Survivor {
-        kernels: "min_shuffle_",
-        operator: Operator::DropPredicate,
-        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
-        count: 1..=1,
-        reason: OTHER_WARPS,
-    },
-    Survivor {
-        kernels: "max_shuffle_",
-        operator: Operator::DropPredicate,
-        change: ["setp.ne.b32 %p, %r, 0;", NEVER],
-        count: 1..=1,
-        reason: OTHER_WARPS,
     },
     Survivor {
         kernels: "_wide_",
@@ -535,13 +505,442 @@ pub const SURVIVORS: &[Survivor] = &[
         count: 1..=1,
         reason: "The other warps then go on with ticket 0, and return; in a lone block, whose ticket that is, only the first thread writes.",
     },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::ShiftShared,
+        change: ["st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd-8], %rd;"],
+        count: 1..=1,
+        reason: ONE_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::ShiftShared,
+        change: ["st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"],
+        count: 1..=1,
+        reason: ONE_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 4..=4,
+        reason: "Two: a block beyond the outputs runs the body once, whose accesses have guards of their own. Two: each thread has a slot and a tap, as the launch says.",
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", ALWAYS],
+        count: 1..=1,
+        reason: PEELED,
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", ALWAYS],
+        count: 4..=4,
+        reason: "One: there is one row. Three are in the second round over a thread's slots or decide on it: each thread has one slot, as the launch says.",
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 4..=4,
+        reason: "Two: a tile is one output, which thread 0 owns. Two are in the second round over a thread's slots: each thread has one, as the launch says.",
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u64 %p, %rd, %rd;", ALWAYS],
+        count: 1..=1,
+        reason: ONE_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: ONE_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_f64",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 2..=2,
+        reason: "One round more lies beyond the outputs, or beyond a thread's slots, of which each has one: that loop makes no second round.",
+    },
+    Survivor {
+        kernels: "conv1d_block_per_output_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1..=1,
+        reason: "There is at least one tap: the launcher refuses none.",
+    },
+    Survivor {
+        kernels: "conv1d_blocked_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: EMPTY_RANGE,
+    },
+    Survivor {
+        kernels: "conv1d_window_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: EMPTY_RANGE,
+    },
+    Survivor {
+        kernels: "conv1d_direct_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: EMPTY_RANGE,
+    },
+    Survivor {
+        kernels: "conv1d_direct_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "conv1d_direct_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "conv1d_tiled_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", ALWAYS],
+        count: 1..=1,
+        reason: PEELED,
+    },
+    Survivor {
+        kernels: "conv1d_tiled_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "conv1d_tiled_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: "A thread's number is always below the number of slots, so each loads at least one.",
+    },
+    Survivor {
+        kernels: "conv1d_tiled_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "conv1d_tiled_raw_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "_interleaved_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: A_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "_interleaved_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: A_PARTIAL_EACH,
+    },
+    Survivor {
+        kernels: "_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: A_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: A_PARTIAL_EACH,
+    },
+    Survivor {
+        kernels: "_tree_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b32 %p, %r, 0;", ALWAYS],
+        count: 1..=1,
+        reason: "The other threads then read a value that is not theirs; only the block's first thread writes its one.",
+    },
+    Survivor {
+        kernels: "_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: A_PARTIAL_EACH,
+    },
+    Survivor {
+        kernels: "_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 33;", NEVER],
+        count: 1..=1,
+        reason: EMPTY_RANGE,
+    },
+    Survivor {
+        kernels: "_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: NOTHING_LEFT,
+    },
+    Survivor {
+        kernels: "_shuffle_",
+        operator: Operator::ChangeShuffle,
+        change: [
+            "shfl.sync.idx.b32 %r|in_range, %r, %r, %r, %r;",
+            "shfl.sync.bfly.b32 %r|in_range, %r, %r, %r, %r;",
+        ],
+        count: 1..=2,
+        reason: "In the last round only lane 0's value counts, and its partner is the same: 16, or 0 exclusive-or 16.",
+    },
+    Survivor {
+        kernels: "min_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b64 %p, %rd, 0;", ALWAYS],
+        count: 1..=1,
+        reason: FOLDED_AGAIN,
+    },
+    Survivor {
+        kernels: "max_shuffle_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b64 %p, %rd, 0;", ALWAYS],
+        count: 1..=1,
+        reason: FOLDED_AGAIN,
+    },
+    Survivor {
+        kernels: "dot_tree_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1..=1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "sum_tree_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1..=1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "min_tree_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1..=1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "max_tree_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.lt.u32 %p, %r, 2;", NEVER],
+        count: 1..=1,
+        reason: ONE_THREAD,
+    },
+    Survivor {
+        kernels: "matmul_naive_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 2..=2,
+        reason: "One: a block beyond the rows runs the body once, whose accesses have guards of their own. The other: nothing is left of an empty range.",
+    },
+    Survivor {
+        kernels: "matmul_naive_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "matmul_naive_",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "matmul_naive_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "matmul_tiled_",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "matmul_register_tile_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1..=1,
+        reason: "Without an inner extent the loop adds one tile of zeros.",
+    },
+    Survivor {
+        kernels: "matmul_register_tile_",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "matmul_tiled_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "matmul_tiled_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "matmul_tiled_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.eq.b64 %p, %rd, 0;", NEVER],
+        count: 1..=1,
+        reason: "Without an inner extent the loop adds one tile of zeros.",
+    },
+    Survivor {
+        kernels: "matmul_tiled_raw_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 3..=3,
+        reason: "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads. A tile beyond the inner extent is all zeros.",
+    },
+    Survivor {
+        kernels: "reverse_direct_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: "The launch refuses arrays of two lengths.",
+    },
+    Survivor {
+        kernels: "reverse_dynamic_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ne.b64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: A_SLOT_EACH,
+    },
+    Survivor {
+        kernels: "reverse_dynamic_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: "A tile that the loop gives begins inside the output.",
+    },
+    Survivor {
+        kernels: "transpose_naive_",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "transpose_padded_",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "transpose_tiled_",
+        operator: Operator::WidenLoop,
+        change: ["setp.ge.u64 %p, %rd, %rd;", "setp.gt.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "transpose_padded_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.le.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_padded_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "transpose_padded_raw_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 2..=2,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "reverse_dynamic_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "reverse_dynamic_raw_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
+    Survivor {
+        kernels: "reverse_static_raw_",
+        operator: Operator::DropPredicate,
+        change: ["setp.ge.u64 %p, %rd, %rd;", NEVER],
+        count: 1..=1,
+        reason: BEYOND,
+    },
+    Survivor {
+        kernels: "reverse_static_raw_",
+        operator: Operator::WidenLoop,
+        change: ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        count: 1..=1,
+        reason: ONE_ROUND_MORE,
+    },
 ];
 
 impl Survivor {
+    /// Whether it speaks of this kernel.
+    fn is_of(&self, kernel: &str) -> bool {
+        const RAW: &str = "_raw";
+        kernel.contains(self.kernels) && kernel.contains(RAW) == self.kernels.contains(RAW)
+    }
+
     /// Whether it explains this mutant.
     pub fn explains(&self, trial: &Trial) -> bool {
         let mutant = &trial.mutant;
-        mutant.kernel.contains(self.kernels)
+        self.is_of(&mutant.kernel)
             && mutant.operator == self.operator
             && [&mutant.before, &mutant.after].map(|text| without_numbers(text)) == self.change
     }
@@ -563,10 +962,7 @@ pub fn unexplained(trials: &[Trial]) -> Vec<String> {
         let mut kernels: Vec<_> = trials.iter().map(|trial| &trial.mutant.kernel).collect();
         kernels.sort();
         kernels.dedup();
-        for kernel in kernels
-            .into_iter()
-            .filter(|kernel| kernel.contains(entry.kernels))
-        {
+        for kernel in kernels.into_iter().filter(|kernel| entry.is_of(kernel)) {
             let own =
                 survived().filter(|trial| trial.mutant.kernel == *kernel && entry.explains(trial));
             let found = own.count();

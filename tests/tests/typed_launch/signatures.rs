@@ -138,7 +138,7 @@ fn a_right_record_over_other_parameters() {
 #[test]
 fn a_stale_file_is_refused_by_the_operations_that_use_it() {
     let options = ReverseOptions {
-        kernel: ReverseKernel::Direct,
+        kernel: ReverseKernel::StaticRaw,
         ..ReverseOptions::default()
     };
     let stale = with_record(&good(), |own| Some(own.replace("&[u32]", "&[i32]")));
