@@ -31,6 +31,7 @@
 //! An inner extent of only a few elements is the exception: the error is then 6e-8, and SGEMM's may be 3e-8.
 
 use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
 
 use super::policy::Policy;
 use super::split::{DEPTH, RANGE_WORDS, SIDE, TILE_WORDS, fits};
@@ -130,8 +131,10 @@ pub fn matmul_tensor_f32(
     }
     // The barriers are made before anybody uses them.
     thread::sync_threads();
+    // SAFETY: threads of a block of one dimension are lanes by their number.
+    let warp = unsafe { assume_warp_uniform(t as u32 / 32) };
     // Registers go from the group that copies to those that multiply.
-    if t >= TENSOR.threads() {
+    if warp >= TENSOR.threads() as u32 / 32 {
         hopper::release_registers::<40>();
         if t == TENSOR.threads() {
             // SAFETY: `require` states the operands' sizes and alignment; this is the one thread of the block that copies.
