@@ -117,7 +117,10 @@ macro_rules! routine {
                 };
                 // SAFETY: the operands are borrowed, the outputs mutably. The kernel's `require`
                 // checks lengths and shape; what it cannot see, the plan and its operands keep.
-                unsafe { launch.launch($($argument),+) }
+                #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]
+                unsafe {
+                    launch.launch($($argument),+)
+                }
             },
         }
     };
@@ -125,9 +128,7 @@ macro_rules! routine {
         $crate::launch::Routine {
             entry: <$handle as ::blockwise::Instance>::ENTRY,
             launch: |on: $crate::launch::On<'_>, $of| {
-                let launch = <$handle>::on(on.device)?;
-                // The launch computes the shared memory itself.
-                let launch = launch.grid(on.shape.grid).block(on.shape.block);
+                let launch = <$handle>::on(on.device)?.shape(on.shape);
                 let launch = match on.stream {
                     Some(stream) => launch.stream(stream),
                     None => launch,

@@ -15,6 +15,8 @@
 //! [`pipeline`] does the same for operands of any length, chunk by chunk; [`oracle`] computes the references, and [`compare`] holds
 //! results against them.
 
+#![deny(unsafe_code)]
+
 pub mod compare;
 pub mod conv1d;
 mod element;

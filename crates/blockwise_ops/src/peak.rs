@@ -34,8 +34,7 @@ pub fn enqueue<'a>(
         Some(stream) => launch.stream(stream),
         None => launch,
     };
-    // SAFETY: the output has an element for each thread.
-    unsafe { launch.launch(output, rounds as usize)? };
+    launch.launch(output, rounds as usize)?;
     Ok(plan)
 }
 

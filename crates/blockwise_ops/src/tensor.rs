@@ -94,11 +94,9 @@ impl TensorMatmul {
             None => (split, tensor),
         };
         let (of_a, of_b, ranges) = (&mut self.a, &mut self.b, &mut self.ranges);
-        // SAFETY: the plan is the kernel's; the tiles have room for the shape.
-        unsafe { split.launch(a, b, of_a, of_b, ranges, rows, inner, cols)? };
+        split.launch(a, b, of_a, of_b, ranges, rows, inner, cols)?;
         let (of_a, of_b, ranges) = (&self.a, &self.b, &self.ranges);
-        // SAFETY: the plan is the kernel's; the operands were split for this shape, and C has its length.
-        unsafe { tensor.launch(of_a, of_b, ranges, c.as_view_mut(), rows, inner, cols)? };
+        tensor.launch(of_a, of_b, ranges, c.as_view_mut(), rows, inner, cols)?;
         let operands = Operands {
             a,
             b,

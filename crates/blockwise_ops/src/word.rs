@@ -40,6 +40,9 @@ macro_rules! transpose {
     (unsafe $handle:ty) => {
         routine!(unsafe $handle, |of| (of.input, of.output, of.rows, of.cols))
     };
+    (plain $handle:ty) => {
+        routine!($handle, |of| (of.input, of.output, of.rows, of.cols))
+    };
     ($handle:ty) => {
         routine!($handle, |of| (
             (of.input, of.rows, of.cols),
@@ -69,10 +72,10 @@ macro_rules! words {
                         transpose!(unsafe raw::transpose::transpose_padded_raw<$t>)
                     }
                     (TransposeKernel::Aligned, Tile::Wide) => {
-                        transpose!(unsafe aligned::transpose_aligned<$t>)
+                        transpose!(plain aligned::transpose_aligned<$t>)
                     }
                     (TransposeKernel::Aligned, Tile::Narrow) => {
-                        transpose!(unsafe aligned::transpose_aligned_narrow<$t>)
+                        transpose!(plain aligned::transpose_aligned_narrow<$t>)
                     }
                 }
             }

@@ -55,10 +55,11 @@ use proc_macro::TokenStream;
 /// - `name = "{O}_tree_{T}"`: names by a pattern. A parameter stands for the last segment of its
 ///   argument, a type's in lower case.
 /// - `require(x.len() == y.len(), block.x % 32 == 0)`: what a launch must keep beside the types; a
-///   launch that does not is an error that says so. Slices and pointers have `.len()`, matrices
-///   `.rows()` and `.cols()` too; values are themselves; `grid` and `block` have `.x`, `.y` and
-///   `.z`, `grid.blocks()` and `block.threads()` are their products; `shared_bytes` is the dynamic
-///   shared memory. A rule on a bare `DevicePointer` is not checked.
+///   launch that does not is an error that says so. Slices and pointers have `.len()` and
+///   `.is_aligned_to(bytes)`, matrices `.rows()`, `.cols()` and `.len()`; values are themselves;
+///   `grid` and `block` have `.x`, `.y` and `.z`, `grid.blocks()` and `block.threads()` are their
+///   products; `shared_bytes` is the dynamic shared memory. A rule on a bare `DevicePointer` is not
+///   checked.
 /// - `shared(tile = block.threads() + 2)`: the length of each dynamic shared array, a `usize` by
 ///   the same words. `+ - * / %` are checked: a launch for which there is no result is refused.
 /// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most

@@ -18,6 +18,8 @@
 //!
 //! With 7 packs a thread 255 taps reached 0.70, with [`CHUNK`] 256 0.81, with 256 threads 0.76.
 
+use core::ptr;
+
 use cuda_std::async_copy::{cp_async_ca_to, cp_async_wait_all, shared_address};
 use cuda_std::prelude::*;
 
@@ -54,9 +56,6 @@ pub const fn shared_bytes<T>() -> usize {
 ///
 /// # Launch
 /// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles.
-///
-/// # Safety
-/// The crate's rules; the block is as stated; there is a tap; `offset` plus the output's length does not overflow.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -68,17 +67,19 @@ pub const fn shared_bytes<T>() -> usize {
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn conv1d_blocked<T: Real>(signal: &[T], taps: &[T], output: *mut [T], offset: usize) {
+pub fn conv1d_blocked<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offset: usize) {
     const LANES: usize = lanes::<T>();
     const OUTPUTS: usize = PACKS * LANES;
-    // SAFETY: passed on to the caller; the arrays have the stated sizes.
-    unsafe {
-        let tile = shared_array![Pack<T, LANES>; (span::<T>() + CHUNK) / LANES];
-        let chunk = shared_array![Pack<T, LANES>; CHUNK / LANES];
-        convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tile, chunk)
-    }
+    let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
+    let tile = shared_array![Pack<T, LANES>; (span::<T>() + CHUNK) / LANES];
+    let chunk = shared_array![Pack<T, LANES>; CHUNK / LANES];
+    // SAFETY: `require` states that there is a tap, the block, one row of blocks and the largest index; the arrays have the stated sizes.
+    unsafe { convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tile, chunk) }
 }
 
+/// # Safety
+/// There is a tap; nobody but this launch uses the output; `offset` plus its length does not overflow. All threads of the launch call it: one row of blocks of
+/// [`THREADS`] along x. `shared` is shared memory for a tile's samples and a chunk below them, `chunk` for a chunk of taps.
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
@@ -155,6 +156,6 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
 
     // Behind the whole tiles: the threads part here, and ptxas would give what follows more registers.
     let outputs = whole.start * span..whole.end * span;
-    // SAFETY: passed on to the caller.
+    // SAFETY: no index overflows, and the block has these threads.
     unsafe { convolve_ends(signal, taps, output, output_len, offset, outputs, GROUP) };
 }

@@ -42,8 +42,11 @@
 //! Where the rest goes, by ncu with 63 taps in the first table's form: the schedulers issue in 86 % of the cycles, and seven of eight instructions
 //! (now nine of ten) are multiply-adds; most other cycles are stalls in dispatch: see `steps.rs`.
 
+use core::ptr;
+
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_address};
 use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
 
 use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
 use super::steps::{add_pack, add_taps};
@@ -96,9 +99,6 @@ const fn stage<T>() -> usize {
 /// # Launch
 /// One-dimensional, at most 2²⁹ blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for
 /// each.
-///
-/// # Safety
-/// The crate's rules; the block is as stated, and so is the number of taps; `offset` plus the output's length does not overflow.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -107,21 +107,25 @@ const fn stage<T>() -> usize {
         (1..=MAX_TAPS).contains(&taps.len()),
         block.x == THREADS,
         grid.x <= 1 << 29,
+        output.len() / span::<T>() < 1 << 31,
         offset.checked_add(output.len()).is_some(),
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn conv1d_window<T: Real>(signal: &[T], taps: &[T], output: *mut [T], offset: usize) {
+pub fn conv1d_window<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offset: usize) {
     const LANES: usize = lanes::<T>();
     const OUTPUTS: usize = PACKS * LANES;
-    // SAFETY: passed on to the caller; the arrays have the stated sizes.
-    unsafe {
-        let tiles = shared_array![Pack<T, LANES>; WARPS * STAGES * stage::<T>()];
-        let shared_taps = shared_array![Pack<T, LANES>; tap_packs::<T>()];
-        convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tiles, shared_taps)
-    }
+    let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
+    let tiles = shared_array![Pack<T, LANES>; WARPS * STAGES * stage::<T>()];
+    let shared_taps = shared_array![Pack<T, LANES>; tap_packs::<T>()];
+    // SAFETY: `require` states the number of taps, the block, a grid and an output whose tiles 32 bits count, and the largest index; the
+    // arrays have the stated sizes.
+    unsafe { convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tiles, shared_taps) }
 }
 
+/// # Safety
+/// There are 1 to [`MAX_TAPS`] taps; nobody but this launch uses the output; `offset` plus its length does not overflow. All threads of the launch call it: at most 2²⁹
+/// blocks of [`THREADS`] along x. The output has less than 2³¹ tiles. `tiles` is shared memory for the stages of all warps, `shared_taps` for the taps.
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
@@ -134,7 +138,9 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     const GROUP: usize = LANES_OF_A_WARP as usize;
     let (output, output_len) = (output.cast::<T>(), output.len());
     let thread = thread::thread_idx_x();
-    let (warp, lane) = (thread / LANES_OF_A_WARP, thread % LANES_OF_A_WARP);
+    // SAFETY: threads of a block of one dimension are lanes by their number.
+    let warp = unsafe { assume_warp_uniform(thread / LANES_OF_A_WARP) };
+    let lane = thread % LANES_OF_A_WARP;
     let (span, lanes) = (span::<T>(), LANES as u32);
     // What output 0 meets with tap 0 lies so many samples before a pack.
     let samples = signal.as_ptr().wrapping_add(offset);
@@ -150,7 +156,7 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
         (below * lanes - moved) as usize,
         moved as usize,
     );
-    // 2³¹ tiles would be terabytes. In 64 bits each step from tile to tile would take two or three instructions.
+    // In 64 bits each step from tile to tile would take two or three instructions.
     let end = whole.end as u32;
 
     // The tile's first pack in each of this warp's stages lies behind the samples below it.
@@ -215,7 +221,7 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
 
     // Behind the whole tiles: the threads part here, and ptxas would give what follows more registers.
     let outputs = whole.start * span..whole.end * span;
-    // SAFETY: passed on to the caller.
+    // SAFETY: no index overflows, and the block has these threads.
     unsafe {
         convolve_ends(
             signal,

@@ -58,17 +58,14 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
 /// C = A·B with [`Tiles::Wide`].
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
-/// - `unless`: null, or two ranges of [`RANGE_WORDS`]: nothing is done when they [fit](super::split::fits), for then
-///   [`tensor`](super::tensor) has done it.
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements. An instance that moves vectors
+///   [fits](Tiles::fit) the columns, and B and C begin at multiples of 16 bytes.
+/// - `unless`: empty, or two ranges of [`RANGE_WORDS`]: nothing is done when they [fit](super::split::fits), for then
+///   [`tensor`](super::tensor) has done it. Whatever they hold, C is computed or left as it is.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`] says; the grid strides over the tiles
 /// of C.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated; the instance [fits](Tiles::fit) the columns, and if it moves
-/// vectors, B and C begin at multiples of 16 bytes.
 #[kernel(
     max_threads = 256,
     min_blocks = 1,
@@ -77,35 +74,37 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
         inner.checked_mul(cols) == Some(b.len()),
         rows.checked_mul(cols) == Some(c.len()),
         Tiles::Wide.fit(cols),
-        unless.len() == 2 * RANGE_WORDS,
+        b.is_aligned_to(crate::pack::BYTES),
+        c.is_aligned_to(crate::pack::BYTES),
+        unless.is_empty() || unless.len() == 2 * RANGE_WORDS,
         [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Wide.policy().threads(), 1, 1],
         shared_bytes as usize >= Tiles::Wide.policy().shared_bytes(),
         grid.z == 1
     )
 )]
-pub unsafe fn matmul_pipelined_f32(
+pub fn matmul_pipelined_f32(
     a: &[f32],
     b: &[f32],
-    c: *mut f32,
+    mut c: Out<f32>,
     rows: usize,
     inner: usize,
     cols: usize,
-    unless: *const u32,
+    unless: &[u32],
 ) {
     const POLICY: Policy = Tiles::Wide.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
-    // SAFETY: passed on to the caller.
+    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and one layer of blocks.
     unsafe {
         multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY, of, c, unless,
+            POLICY,
+            of,
+            c.as_mut_ptr(),
+            unless,
         )
     }
 }
 
 /// As [`matmul_pipelined_f32`](struct@matmul_pipelined_f32), with [`Tiles::Tall`].
-///
-/// # Safety
-/// As there.
 #[kernel(
     max_threads = 128,
     min_blocks = 3,
@@ -114,35 +113,37 @@ pub unsafe fn matmul_pipelined_f32(
         inner.checked_mul(cols) == Some(b.len()),
         rows.checked_mul(cols) == Some(c.len()),
         Tiles::Tall.fit(cols),
-        unless.len() == 2 * RANGE_WORDS,
+        b.is_aligned_to(crate::pack::BYTES),
+        c.is_aligned_to(crate::pack::BYTES),
+        unless.is_empty() || unless.len() == 2 * RANGE_WORDS,
         [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Tall.policy().threads(), 1, 1],
         shared_bytes as usize >= Tiles::Tall.policy().shared_bytes(),
         grid.z == 1
     )
 )]
-pub unsafe fn matmul_pipelined_tall_f32(
+pub fn matmul_pipelined_tall_f32(
     a: &[f32],
     b: &[f32],
-    c: *mut f32,
+    mut c: Out<f32>,
     rows: usize,
     inner: usize,
     cols: usize,
-    unless: *const u32,
+    unless: &[u32],
 ) {
     const POLICY: Policy = Tiles::Tall.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
-    // SAFETY: passed on to the caller.
+    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and one layer of blocks.
     unsafe {
         multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY, of, c, unless,
+            POLICY,
+            of,
+            c.as_mut_ptr(),
+            unless,
         )
     }
 }
 
 /// As [`matmul_pipelined_f32`](struct@matmul_pipelined_f32), with [`Tiles::Ragged`].
-///
-/// # Safety
-/// As there.
 #[kernel(
     max_threads = 128,
     min_blocks = 3,
@@ -150,43 +151,46 @@ pub unsafe fn matmul_pipelined_tall_f32(
         rows.checked_mul(inner) == Some(a.len()),
         inner.checked_mul(cols) == Some(b.len()),
         rows.checked_mul(cols) == Some(c.len()),
-        unless.len() == 2 * RANGE_WORDS,
+        unless.is_empty() || unless.len() == 2 * RANGE_WORDS,
         [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Ragged.policy().threads(), 1, 1],
         shared_bytes as usize >= Tiles::Ragged.policy().shared_bytes(),
         grid.z == 1
     )
 )]
-pub unsafe fn matmul_pipelined_ragged_f32(
+pub fn matmul_pipelined_ragged_f32(
     a: &[f32],
     b: &[f32],
-    c: *mut f32,
+    mut c: Out<f32>,
     rows: usize,
     inner: usize,
     cols: usize,
-    unless: *const u32,
+    unless: &[u32],
 ) {
     const POLICY: Policy = Tiles::Ragged.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
-    // SAFETY: passed on to the caller.
+    // SAFETY: `require` states the matrices' sizes, the block, its shared memory and one layer of blocks.
     unsafe {
         multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY, of, c, unless,
+            POLICY,
+            of,
+            c.as_mut_ptr(),
+            unless,
         )
     }
 }
 
 /// # Safety
-/// As for [`multiply`]; `unless` is as for the kernels.
+/// As for [`multiply`].
 #[inline(always)]
 unsafe fn multiply_unless<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,
     of: Operands<'_>,
     c: *mut f32,
-    unless: *const u32,
+    unless: &[u32],
 ) {
-    // SAFETY: the ranges are there, or null.
-    let ranges = unsafe { unless.cast::<[[u32; RANGE_WORDS]; 2]>().as_ref() };
-    if ranges.is_some_and(|&ranges| fits(ranges, of.inner)) {
+    if let ([a, b], []) = unless.as_chunks::<RANGE_WORDS>()
+        && fits([*a, *b], of.inner)
+    {
         return;
     }
     // SAFETY: passed on to the caller.
@@ -194,7 +198,9 @@ unsafe fn multiply_unless<const COLS: usize, const WIDE: usize, const AHEAD: u32
 }
 
 /// # Safety
-/// As for the kernels. A thread owns COLS columns, which are WIDE vectors; AHEAD groups of copies are under way beside the next step's.
+/// The operands and C have their extents' sizes, and nobody but this launch uses C. All threads of the launch call it; a block has the policy's threads along x and
+/// at least its dynamic shared memory, the grid one layer. If the policy moves vectors, rows of B begin at multiples of 16 bytes, and unless it is pitched, those of C
+/// too. A thread owns COLS columns, which are WIDE vectors; AHEAD groups of copies are under way beside the next step's.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,

@@ -30,9 +30,6 @@ pub const ITEMS: usize = 4;
 /// # Launch
 /// Blocks of [`THREADS`] threads; x runs over runs of `THREADS` · [`ITEMS`] elements of a row, y over rows, z over A and B. The grid strides
 /// over x and y.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated, and z has two blocks.
 #[kernel(require(
     rows.checked_mul(inner) == Some(a.len()),
     inner.checked_mul(cols) == Some(b.len()),
@@ -40,21 +37,21 @@ pub const ITEMS: usize = 4;
     inner.checked_mul(pitch(cols)) == Some(of_b.len()),
     [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 2]
 ))]
-pub unsafe fn matmul_pitch_f32(
+pub fn matmul_pitch_f32(
     a: &[f32],
     b: &[f32],
-    of_a: *mut f32,
-    of_b: *mut f32,
+    mut of_a: Out<f32>,
+    mut of_b: Out<f32>,
     rows: usize,
     inner: usize,
     cols: usize,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: `require` states the matrices' and the copies' sizes, the block, and two layers of blocks: one for each copy.
     unsafe {
         if thread::block_idx_z() == 0 {
-            copy(a, of_a, rows, inner);
+            copy(a, of_a.as_mut_ptr(), rows, inner);
         } else {
-            copy(b, of_b, inner, cols);
+            copy(b, of_b.as_mut_ptr(), inner, cols);
         }
     }
 }
@@ -62,13 +59,10 @@ pub unsafe fn matmul_pitch_f32(
 /// C = A·B for copies.
 ///
 /// # Parameters
-/// - `a`, `b`: the copies of A and B, whose rows are [`pitch`] elements apart. `c`: C, `rows · cols` elements.
+/// - `a`, `b`: the copies of A and B, whose rows are [`pitch`] elements apart; that of B begins at a multiple of 16 bytes. `c`: C, `rows · cols` elements.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid strides over the tiles of C.
-///
-/// # Safety
-/// The crate's rules; the copies and C have those sizes, and the copies begin at multiples of 16 bytes; the block is as stated.
 #[kernel(
     max_threads = 128,
     min_blocks = 3,
@@ -76,15 +70,16 @@ pub unsafe fn matmul_pitch_f32(
         rows.checked_mul(pitch(inner)) == Some(a.len()),
         inner.checked_mul(pitch(cols)) == Some(b.len()),
         rows.checked_mul(cols) == Some(c.len()),
+        b.is_aligned_to(crate::pack::BYTES),
         [block.x as usize, block.y as usize, block.z as usize] == [PITCHED.threads(), 1, 1],
         shared_bytes as usize >= PITCHED.shared_bytes(),
         grid.z == 1
     )
 )]
-pub unsafe fn matmul_pipelined_pitched_f32(
+pub fn matmul_pipelined_pitched_f32(
     a: &[f32],
     b: &[f32],
-    c: *mut f32,
+    mut c: Out<f32>,
     rows: usize,
     inner: usize,
     cols: usize,
@@ -98,16 +93,19 @@ pub unsafe fn matmul_pipelined_pitched_f32(
         pitch_a: pitch(inner),
         pitch_b: pitch(cols),
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: `require` states the sizes of the copies and of C, B's alignment, the block, its shared memory and one layer of blocks.
     unsafe {
         multiply::<{ columns(&PITCHED) }, { vectors(&PITCHED) }, { ahead(&PITCHED) }>(
-            PITCHED, of, c,
+            PITCHED,
+            of,
+            c.as_mut_ptr(),
         )
     }
 }
 
 /// # Safety
-/// As for the kernel: `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`.
+/// `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`, and nobody but these blocks uses them. All threads of a layer of blocks call it, and
+/// a block has [`THREADS`] along x.
 #[inline(always)]
 unsafe fn copy(from: &[f32], to: *mut f32, rows: usize, cols: usize) {
     let threads = THREADS as usize;

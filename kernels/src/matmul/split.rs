@@ -84,19 +84,18 @@ pub fn words(side: usize, inner: usize) -> Option<usize> {
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements.
 /// - `a_tiles`, `b_tiles`: their [`words`], aligned to 16 bytes.
-/// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set.
+/// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set. With other bits they may tell of elements that are not there.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads; x runs over tiles along the inner dimension, y over those along the other one, z over A and B. The grid
 /// strides over x and y.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated, and z has two blocks.
 #[kernel(require(
     rows.checked_mul(inner) == Some(a.len()),
     inner.checked_mul(cols) == Some(b.len()),
     words(rows, inner) == Some(a_tiles.len()),
     words(cols, inner) == Some(b_tiles.len()),
+    a_tiles.is_aligned_to(crate::pack::BYTES),
+    b_tiles.is_aligned_to(crate::pack::BYTES),
     ranges.len() == 2 * RANGE_WORDS,
     [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 2]
 ))]
@@ -104,23 +103,24 @@ pub fn words(side: usize, inner: usize) -> Option<usize> {
     clippy::too_many_arguments,
     reason = "two operands, three outputs, three extents"
 )]
-pub unsafe fn matmul_split_f32(
+pub fn matmul_split_f32(
     a: &[f32],
     b: &[f32],
-    a_tiles: *mut u32,
-    b_tiles: *mut u32,
-    ranges: *mut u32,
+    mut a_tiles: Out<u32>,
+    mut b_tiles: Out<u32>,
+    mut ranges: Atomics<u32>,
     rows: usize,
     inner: usize,
     cols: usize,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: `require` states all sizes, the tiles' alignment, the block, and two layers of blocks: one for each operand.
     unsafe {
+        let ranges = ranges.as_mut_ptr();
         if thread::block_idx_z() == 0 {
-            split(a, a_tiles, ranges, [rows, inner], [inner, 1]);
+            split(a, a_tiles.as_mut_ptr(), ranges, [rows, inner], [inner, 1]);
         } else {
-            let range = ranges.wrapping_add(RANGE_WORDS);
-            split(b, b_tiles, range, [cols, inner], [1, cols]);
+            let range = ranges.add(RANGE_WORDS);
+            split(b, b_tiles.as_mut_ptr(), range, [cols, inner], [1, cols]);
         }
     }
 }
@@ -128,7 +128,8 @@ pub unsafe fn matmul_split_f32(
 /// Splits a matrix of which A's rows, or B's columns, count as rows; element (r, k) is number `steps[0] · r + steps[1] · k`.
 ///
 /// # Safety
-/// As for the kernel.
+/// The matrix has those elements; `tiles` has [`words`] for it, aligned to 16 bytes, and `range` [`RANGE_WORDS`], which everybody uses atomically. All threads of a layer of
+/// blocks call it, and nobody else uses the tiles; a block has [`THREADS`] along x.
 #[inline(always)]
 unsafe fn split(
     matrix: &[f32],

@@ -31,6 +31,7 @@
 //! An inner extent of only a few elements is the exception: the error is then 6e-8, and SGEMM's may be 3e-8.
 
 use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
 
 use super::policy::Policy;
 use super::split::{DEPTH, RANGE_WORDS, SIDE, TILE_WORDS, fits};
@@ -74,14 +75,12 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
 /// C = A·B from split operands, if their ranges allow it.
 ///
 /// # Parameters
-/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them. `ranges`: [`RANGE_WORDS`] for A, then for B.
+/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them, aligned to 16 bytes. Other words in them are other terms.
+/// - `ranges`: [`RANGE_WORDS`] for A, then for B. Whatever they hold, C is computed or left as it is.
 /// - `c`: C, `rows · cols` elements.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads with [`SHARED_BYTES`] of dynamic shared memory; the grid strides over the tiles of C.
-///
-/// # Safety
-/// The crate's rules; operands and C have these extents; the block is as stated.
 #[kernel(
     max_threads = 384,
     min_blocks = 1,
@@ -89,24 +88,27 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
         super::split::words(rows, inner) == Some(a.len()),
         super::split::words(cols, inner) == Some(b.len()),
         rows.checked_mul(cols) == Some(c.len()),
+        a.is_aligned_to(crate::pack::BYTES),
+        b.is_aligned_to(crate::pack::BYTES),
         ranges.len() == 2 * RANGE_WORDS,
         block.x == THREADS,
         shared_bytes as usize >= SHARED_BYTES,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn matmul_tensor_f32(
-    a: *const u32,
-    b: *const u32,
-    ranges: *const u32,
-    c: *mut f32,
+pub fn matmul_tensor_f32(
+    a: &[u32],
+    b: &[u32],
+    ranges: &[u32],
+    mut c: Out<f32>,
     rows: usize,
     inner: usize,
     cols: usize,
 ) {
-    // SAFETY: there are two ranges.
-    let ranges = unsafe { ranges.cast::<[[u32; RANGE_WORDS]; 2]>().read() };
-    if !fits(ranges, inner) {
+    let ([of_a, of_b], []) = ranges.as_chunks::<RANGE_WORDS>() else {
+        return;
+    };
+    if !fits([*of_a, *of_b], inner) {
         return;
     }
     let t = thread::thread_idx_x() as usize;
@@ -119,7 +121,7 @@ pub unsafe fn matmul_tensor_f32(
     };
     if t == 0 {
         for stage in 0..STAGES {
-            // SAFETY: the words behind the stages are for nothing else.
+            // SAFETY: `require` states shared memory for these words too, and they are for nothing else.
             unsafe {
                 hopper::init(block.full(stage), 1);
                 hopper::init(block.empty(stage), TENSOR.threads() as u32 / 32);
@@ -129,17 +131,19 @@ pub unsafe fn matmul_tensor_f32(
     }
     // The barriers are made before anybody uses them.
     thread::sync_threads();
+    // SAFETY: threads of a block of one dimension are lanes by their number.
+    let warp = unsafe { assume_warp_uniform(t as u32 / 32) };
     // Registers go from the group that copies to those that multiply.
-    if t >= TENSOR.threads() {
+    if warp >= TENSOR.threads() as u32 / 32 {
         hopper::release_registers::<40>();
         if t == TENSOR.threads() {
-            // SAFETY: passed on to the caller.
-            unsafe { block.copy(a, b) };
+            // SAFETY: `require` states the operands' sizes and alignment; this is the one thread of the block that copies.
+            unsafe { block.copy(a.as_ptr(), b.as_ptr()) };
         }
     } else {
         hopper::take_registers::<232>();
-        // SAFETY: passed on to the caller.
-        unsafe { block.multiply(c) };
+        // SAFETY: `require` states C's size and the block; all its threads but the last four warps are here, and the grid has one row of blocks.
+        unsafe { block.multiply(c.as_mut_ptr()) };
     }
 }
 
@@ -172,6 +176,10 @@ impl Block {
     }
 
     /// Brings the tiles of A and B for all of this block's tiles of C, as stages become free.
+    ///
+    /// # Safety
+    /// One thread of the block calls it, with the barriers made, and the others call [`multiply`](Self::multiply). `a` and `b` lead to the tiles of
+    /// matrices of these extents, at multiples of 16 bytes.
     #[inline(always)]
     unsafe fn copy(&self, a: *const u32, b: *const u32) {
         let mut place = Ring::default();
@@ -197,6 +205,10 @@ impl Block {
     }
 
     /// Computes and stores this group's half of all of this block's tiles of C.
+    ///
+    /// # Safety
+    /// Two groups of four warps of the block call it, with the barriers made, and another thread calls [`copy`](Self::copy). `c` leads to C, which only this
+    /// launch uses; the grid has one row of blocks.
     #[inline(always)]
     unsafe fn multiply(&self, c: *mut f32) {
         let t = thread::thread_idx_x() as usize;

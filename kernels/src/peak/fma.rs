@@ -7,6 +7,8 @@
 //! - With a factor below 1 the values stay near ADDEND / (1 − FACTOR): no overflow, no subnormal numbers, and a host can repeat it bit by bit.
 //! - One write a thread, so that nothing can be left out. No shared memory, no barrier.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
@@ -32,16 +34,14 @@ pub const THREADS: u32 = 256;
 ///
 /// # Launch
 /// One-dimensional, any block and grid: the grid is the amount of work.
-///
-/// # Safety
-/// The crate's rules; the output has that length.
 #[kernel(require(
     Some(output.len()) == (grid.x as usize).checked_mul(block.x as usize),
     [grid.y, grid.z, block.y, block.z] == [1; 4]
 ))]
-pub unsafe fn peak_fma_f32(output: *mut f32, rounds: usize) {
-    let thread = thread::block_idx_x() as usize * thread::block_dim_x() as usize
-        + thread::thread_idx_x() as usize;
+pub fn peak_fma_f32(mut output: Out<f32>, rounds: usize) {
+    let Some((thread, output)) = output.mine().next() else {
+        return;
+    };
     let mut chains = [0.0_f32; CHAINS];
     for (c, x) in chains.iter_mut().enumerate() {
         *x = (thread % 256 + c) as f32;
@@ -59,6 +59,5 @@ pub unsafe fn peak_fma_f32(output: *mut f32, rounds: usize) {
     for x in chains {
         sum += x;
     }
-    // SAFETY: the caller's promise; only this thread has this element.
-    unsafe { output.add(thread).write(sum) };
+    *output = sum;
 }

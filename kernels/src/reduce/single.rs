@@ -8,6 +8,8 @@
 //!   results l, l + 32, …, and the warp combines its lanes by shuffles. The result has the same bits in every run.
 //! - The ticket is an `acq_rel` addition by lane 0, which wrote the partial result: it orders that write before the last block's addition,
 //!   and a barrier of the warp orders that before all its lanes' reads. The other warps are done.
+//! - Blocks read and write partial results by relaxed atomics. A ticket that did not begin at 0 makes a block the last one too early, and
+//!   what it then reads beside another's write is a wrong number, but no race.
 //! - The result takes the place of the first partial result. The ticket counts from 0, and the last block puts that back for the next
 //!   launch.
 //! - There is an instance for each number of packs that a thread has under way: see [`InFlight`].
@@ -21,8 +23,14 @@
 //!
 //! The figures leave out what the host does afterwards: with the other rungs it waits, copies the partial results and folds them.
 
-use cuda_std::atomic::intrinsics::atomic_fetch_add_acqrel_u32_device;
+use core::mem::transmute_copy;
+
+use cuda_std::atomic::intrinsics::{
+    atomic_fetch_add_acqrel_u32_device, atomic_load_relaxed_32_device,
+    atomic_load_relaxed_64_device, atomic_store_relaxed_32_device, atomic_store_relaxed_64_device,
+};
 use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
 
 use super::policy::InFlight;
 use super::warps::{WARP, combine_warp, shuffle};
@@ -34,23 +42,27 @@ use crate::pack::lanes;
 const FOUR: usize = InFlight::Four.packs();
 const EIGHT: usize = InFlight::Eight.packs();
 
+/// Partial results that a lane of the last block has in flight.
+const AHEAD: u32 = 4;
+
 /// Writes the grid's result to `partials[0]`.
 ///
 /// # Safety
-/// All threads of the block call it, once, and they form whole warps. `partials` and `ticket` are as the kernels below want them.
+/// All threads of the launch call it, once: one row of blocks of whole warps along x, at most 32. `partials` has an element for each block, `ticket` one, and nobody but
+/// this function uses them.
 #[inline(always)]
 unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u32) {
     let thread = thread::thread_idx_x();
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-    // SAFETY: the caller's promise; each block has its own partial result, and the last one all of them. Whole warps go on or return.
+    // SAFETY: the caller's promise. Whole warps go on or return. Blocks share the partial results and the ticket, and use both atomically.
     unsafe {
         let value = shuffle::<T, O>(value);
-        if thread >= WARP {
+        if assume_warp_uniform(thread / WARP) > 0 {
             return;
         }
         let mut taken = 0;
         if thread == 0 {
-            partials.add(block as usize).write(value);
+            store(partials.add(block as usize), value);
             taken = atomic_fetch_add_acqrel_u32_device(ticket, 1);
         }
         let (taken, _) = warp::warp_shuffle_idx(u32::MAX, taken, 0, WARP);
@@ -61,15 +73,53 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
         warp::sync_warp(u32::MAX);
         let mut value = O::identity();
         let mut i = thread;
+        while i + (AHEAD - 1) * WARP < blocks {
+            let first = partials.add(i as usize);
+            let loaded: [T; AHEAD as usize] =
+                core::array::from_fn(|part| load(first.add(part * WARP as usize)));
+            value = loaded.into_iter().fold(value, O::apply);
+            i += AHEAD * WARP;
+        }
         while i < blocks {
-            value = O::apply(value, partials.add(i as usize).read());
+            value = O::apply(value, load(partials.add(i as usize)));
             i += WARP;
         }
         let value = combine_warp::<T, O>(value);
         // Nobody but lane 0 has read the first partial result.
         if thread == 0 {
-            partials.write(value);
-            ticket.write(0);
+            store(partials, value);
+            atomic_store_relaxed_32_device(ticket, 0);
+        }
+    }
+}
+
+/// A partial result, which a block writes at the same time when the ticket was not 0 before.
+///
+/// # Safety
+/// `place` leads to one that everybody uses atomically.
+#[inline(always)]
+unsafe fn load<T: Scalar>(place: *const T) -> T {
+    // SAFETY: the caller's promise, and the types are of one size.
+    unsafe {
+        match size_of::<T>() {
+            4 => transmute_copy(&atomic_load_relaxed_32_device(place.cast())),
+            _ => transmute_copy(&atomic_load_relaxed_64_device(place.cast())),
+        }
+    }
+}
+
+/// Writes a partial result, which the last block reads.
+///
+/// # Safety
+/// As for [`load`].
+#[inline(always)]
+unsafe fn store<T: Scalar>(place: *mut T, value: T) {
+    const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+    // SAFETY: the caller's promise, and the types are of one size.
+    unsafe {
+        match size_of::<T>() {
+            4 => atomic_store_relaxed_32_device(place.cast(), transmute_copy(&value)),
+            _ => atomic_store_relaxed_64_device(place.cast(), transmute_copy(&value)),
         }
     }
 }
@@ -78,28 +128,29 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
 ///
 /// # Parameters
 /// - `a`, `b`: n elements each. `partials`: an element for each block; what is in it does not matter.
-/// - `ticket`: one word, 0 before and after.
+/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of partial results, new or old, or is missing.
 ///
 /// # Launch
 /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
-///
-/// # Safety
-/// The crate's rules; `b` is as long as `a`; the launch is as stated; no other launch uses `partials` or `ticket` at the same time.
 #[kernel(
     instances(i64, f32, f64),
     require(
         a.len() == b.len(),
-        partials.len() >= grid.x as usize,
         ticket.len() == 1,
         block.x % 32 == 0,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn dot_single<T: Scalar>(a: &[T], b: &[T], partials: *mut T, ticket: *mut u32) {
-    // SAFETY: passed on to the caller.
+pub fn dot_single<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut partials: Out<T, PerBlock>,
+    mut ticket: Atomics<u32>,
+) {
+    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees to a partial result for each block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, FOUR>(a, b);
-        fold_grid::<T, Sum>(sum, partials, ticket);
+        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
     }
 }
 
@@ -107,71 +158,68 @@ pub unsafe fn dot_single<T: Scalar>(a: &[T], b: &[T], partials: *mut T, ticket: 
 ///
 /// # Parameters
 /// - `input`: n elements. `partials`: an element for each block; what is in it does not matter.
-/// - `ticket`: one word, 0 before and after.
+/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of partial results, new or old, or is missing.
 ///
 /// # Launch
 /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
-///
-/// # Safety
-/// The crate's rules; the launch is as stated; no other launch uses `partials` or `ticket` at the same time.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single_{T}",
     require(
-        partials.len() >= grid.x as usize,
         ticket.len() == 1,
         block.x % 32 == 0,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn fold_single<T: Scalar, O: Op>(input: &[T], partials: *mut T, ticket: *mut u32) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let value = share::<T, O, { lanes::<T>() }, FOUR>(input);
-        fold_grid::<T, O>(value, partials, ticket);
-    }
+pub fn fold_single<T: Scalar, O: Op>(
+    input: &[T],
+    mut partials: Out<T, PerBlock>,
+    mut ticket: Atomics<u32>,
+) {
+    let value = share::<T, O, { lanes::<T>() }, FOUR>(input);
+    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial result for each block.
+    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
 }
 
 /// As [`dot_single`], with eight packs under way.
-///
-/// # Safety
-/// As there.
 #[kernel(
     instances(i64, f32, f64),
     require(
         a.len() == b.len(),
-        partials.len() >= grid.x as usize,
         ticket.len() == 1,
         block.x % 32 == 0,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn dot_single8<T: Scalar>(a: &[T], b: &[T], partials: *mut T, ticket: *mut u32) {
-    // SAFETY: passed on to the caller.
+pub fn dot_single8<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut partials: Out<T, PerBlock>,
+    mut ticket: Atomics<u32>,
+) {
+    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees to a partial result for each block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, EIGHT>(a, b);
-        fold_grid::<T, Sum>(sum, partials, ticket);
+        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
     }
 }
 
 /// As [`fold_single`], with eight packs under way.
-///
-/// # Safety
-/// As there.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single8_{T}",
     require(
-        partials.len() >= grid.x as usize,
         ticket.len() == 1,
         block.x % 32 == 0,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn fold_single8<T: Scalar, O: Op>(input: &[T], partials: *mut T, ticket: *mut u32) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let value = share::<T, O, { lanes::<T>() }, EIGHT>(input);
-        fold_grid::<T, O>(value, partials, ticket);
-    }
+pub fn fold_single8<T: Scalar, O: Op>(
+    input: &[T],
+    mut partials: Out<T, PerBlock>,
+    mut ticket: Atomics<u32>,
+) {
+    let value = share::<T, O, { lanes::<T>() }, EIGHT>(input);
+    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial result for each block.
+    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
 }

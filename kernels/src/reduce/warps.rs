@@ -2,6 +2,7 @@
 //! combination by shuffles, as in [`shuffle`](super::shuffle).
 
 use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
 
 use super::Op;
 use crate::number::Scalar;
@@ -12,15 +13,16 @@ pub(super) const WARP: u32 = 32;
 /// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
 ///
 /// # Safety
-/// All threads of the block call it, and they form whole warps. Between two calls stands a barrier.
+/// All threads of the block call it, and they form whole warps along x, at most 32. Between two calls stands a barrier.
 #[inline(always)]
 pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
     // Words of 64 bits instead of T: a static cannot depend on a type parameter.
     let slots = shared_array![u64; WARP as usize].cast::<T>();
     let thread = thread::thread_idx_x();
-    let (lane, warp) = (thread % WARP, thread / WARP);
-    // SAFETY: whole warps are here, so every lane in each mask is.
+    let lane = thread % WARP;
+    // SAFETY: whole warps are here, so every lane in each mask is, and each has one number.
     unsafe {
+        let warp = assume_warp_uniform(thread / WARP);
         let value = combine_warp::<T, O>(value);
         if lane == 0 {
             slots.add(warp as usize).write(value);

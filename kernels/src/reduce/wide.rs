@@ -35,23 +35,19 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
 ///
 /// # Launch
 /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
-///
-/// # Safety
-/// The crate's rules; `b` is as long as `a`; the launch is as stated.
 #[kernel(
     instances(i64, f32, f64),
     require(
         a.len() == b.len(),
-        partials.len() >= grid.x as usize,
         block.x % 32 == 0,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn dot_wide<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
-    // SAFETY: passed on to the caller.
+pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
+    // SAFETY: `require` states equal lengths and whole warps along x; the launch sees to an element for each block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
-        write_partial(partials, shuffle::<T, Sum>(sum));
+        write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
     }
 }
 
@@ -63,24 +59,18 @@ pub unsafe fn dot_wide<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
 ///
 /// # Launch
 /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
-///
-/// # Safety
-/// The crate's rules; the launch is as stated.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_wide_{T}",
     require(
-        partials.len() >= grid.x as usize,
         block.x % 32 == 0,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn fold_wide<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input);
-        write_partial(partials, shuffle::<T, O>(value));
-    }
+pub fn fold_wide<T: Scalar, O: Op>(input: &[T], mut partials: Out<T, PerBlock>) {
+    let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input);
+    // SAFETY: `require` states whole warps along x; the launch sees to an element for each block.
+    unsafe { write_partial(partials.as_mut_ptr(), shuffle::<T, O>(value)) };
 }
 
 /// This thread's share of Σ a\[i\]·b\[i\], with so many packs of each under way.

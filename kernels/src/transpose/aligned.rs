@@ -81,9 +81,6 @@ const fn share<T>(rows: u32) -> usize {
 /// # Launch
 /// One-dimensional blocks of [`Tile::Wide`]'s threads; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × that many
 /// columns. The grid strides over both.
-///
-/// # Safety
-/// The crate's rules; the matrices have those sizes; the block is as stated.
 #[kernel(
     instances(u32, u64),
     require(
@@ -92,22 +89,23 @@ const fn share<T>(rows: u32) -> usize {
         [block.x, block.y, block.z, grid.z] == [Tile::Wide.threads(), 1, 1, 1]
     )
 )]
-pub unsafe fn transpose_aligned<T: Word>(input: &[T], output: *mut T, rows: usize, cols: usize) {
+pub fn transpose_aligned<T: Word>(input: &[T], mut output: Out<T>, rows: usize, cols: usize) {
     const COLS: usize = Tile::Wide.cols::<T>() as usize;
     const THREADS: usize = Tile::Wide.threads() as usize;
     let tile = shared_array![T; Tile::Wide.slots::<T>() as usize];
-    // SAFETY: passed on to the caller; the tile has its slots.
+    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has its slots.
     unsafe {
         through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
-            input, output, rows, cols, tile,
+            input,
+            output.as_mut_ptr(),
+            rows,
+            cols,
+            tile,
         )
     }
 }
 
 /// As [`transpose_aligned`], with [`Tile::Narrow`].
-///
-/// # Safety
-/// As there.
 #[kernel(
     instances(u32, u64),
     require(
@@ -116,26 +114,31 @@ pub unsafe fn transpose_aligned<T: Word>(input: &[T], output: *mut T, rows: usiz
         [block.x, block.y, block.z, grid.z] == [Tile::Narrow.threads(), 1, 1, 1]
     )
 )]
-pub unsafe fn transpose_aligned_narrow<T: Word>(
+pub fn transpose_aligned_narrow<T: Word>(
     input: &[T],
-    output: *mut T,
+    mut output: Out<T>,
     rows: usize,
     cols: usize,
 ) {
     const COLS: usize = Tile::Narrow.cols::<T>() as usize;
     const THREADS: usize = Tile::Narrow.threads() as usize;
     let tile = shared_array![T; Tile::Narrow.slots::<T>() as usize];
-    // SAFETY: passed on to the caller; the tile has its slots.
+    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has its slots.
     unsafe {
         through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
-            input, output, rows, cols, tile,
+            input,
+            output.as_mut_ptr(),
+            rows,
+            cols,
+            tile,
         )
     }
 }
 
 /// # Safety
-/// As for the kernels. A block has THREADS threads, a tile COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a thread's share of the elements
-/// that a tile loads and of those that it stores.
+/// `input` and `output` have `rows · cols` elements each, and nobody but this launch uses the output. All threads of the launch call it. A block has THREADS threads
+/// along x, the grid one layer, a tile COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a thread's share of the elements that a tile loads
+/// and of those that it stores.
 #[inline(always)]
 unsafe fn through_multiples<
     T: Word,

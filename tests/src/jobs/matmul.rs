@@ -137,13 +137,12 @@ fn job<T: Precision + Draw>(
         a.as_slice().unwrap_or_default(),
         b.as_slice().unwrap_or_default(),
     );
-    let raw = |job: Job| {
-        let job = job.slice(a).slice(b).output();
-        job.value(rows).value(inner).value(cols)
-    };
+    let extents = |job: Job| job.value(rows).value(inner).value(cols);
     Some(match kernel {
-        MatmulKernel::Pipelined => raw(job).value(0),
-        MatmulKernel::TiledRaw => raw(job),
+        MatmulKernel::Pipelined => {
+            extents(job.slice(a).slice(b).out(rows * cols)).slice::<u32>(&[])
+        }
+        MatmulKernel::TiledRaw => extents(job.slice(a).slice(b).output()),
         _ => job
             .matrix(a, [rows, inner])
             .matrix(b, [inner, cols])
@@ -162,14 +161,15 @@ fn copies(on: &DeviceProperties, (rows, inner, cols): Shape, blocks: Option<u32>
         *extent = blocks.unwrap_or(*extent);
     }
     let copy_of_a = pitched_rows(&a);
-    let behind = size_of_val(copy_of_a.as_slice());
+    let of_a = copy_of_a.len();
     let expected = Array1::from([copy_of_a, pitched_rows(&b)].concat());
+    let of_b = expected.len() - of_a;
     let case = format!("{rows} x {inner} x {cols}, copies, {blocks:?}");
     let job = Job::new(case, plan, expected.len(), exact(expected))
         .slice(a.as_slice().unwrap_or_default())
         .slice(b.as_slice().unwrap_or_default())
-        .output()
-        .output_from(behind);
+        .out(of_a)
+        .out_from(of_a * size_of::<f32>(), of_b);
     (inner > 0).then(|| job.value(rows).value(inner).value(cols))
 }
 
@@ -187,7 +187,7 @@ fn of_copies(on: &DeviceProperties, (rows, inner, cols): Shape, blocks: Option<u
     let job = Job::new(case, plan, rows * cols, within::<f32, _>(expected))
         .slice(&pitched_rows(&a))
         .slice(&pitched_rows(&b))
-        .output();
+        .out(rows * cols);
     job.value(rows).value(inner).value(cols)
 }
 
@@ -230,9 +230,9 @@ fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
             let job = Job::new(case, plan, rows * cols, judge)
                 .slice(a.as_slice().unwrap_or_default())
                 .slice(b.as_slice().unwrap_or_default())
-                .output();
+                .out(rows * cols);
             let job = job.value(rows).value(inner).value(cols);
-            job.pointer(&ranges)
+            job.slice(&ranges)
         })
     })
 }

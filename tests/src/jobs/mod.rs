@@ -108,10 +108,17 @@ impl Job {
         self.value(len)
     }
 
-    /// Adds a parameter `Out<T>` or `*mut [T]`: the output, of `len` elements.
+    /// Adds a parameter `Out<T>`: the output, of `len` elements.
     #[must_use]
     pub fn out(self, len: usize) -> Self {
-        self.output().value(len)
+        self.out_from(0, len)
+    }
+
+    /// Adds a parameter `Out<T>` or `Atomics<T>`: `len` elements of the output from this byte on, for kernels with several.
+    #[must_use]
+    pub fn out_from(mut self, byte: usize, len: usize) -> Self {
+        self.parameters.push(Parameter::Output(byte as u64));
+        self.value(len)
     }
 
     /// Adds a parameter `OutMatrix<T>`: the output.
@@ -122,14 +129,8 @@ impl Job {
 
     /// Adds a parameter `*mut T`: the output.
     #[must_use]
-    pub fn output(self) -> Self {
-        self.output_from(0)
-    }
-
-    /// Adds a parameter `*mut T`: the output from this byte on, for kernels with several.
-    #[must_use]
-    pub fn output_from(mut self, byte: usize) -> Self {
-        self.parameters.push(Parameter::Output(byte as u64));
+    pub fn output(mut self) -> Self {
+        self.parameters.push(Parameter::Output(0));
         self
     }
 

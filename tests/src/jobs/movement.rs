@@ -120,8 +120,10 @@ fn transposed<T: Element + Draw + ToNumber>(
     let job = Job::new(case, plan, rows * cols, exact(expected));
     let input = input.as_slice().unwrap_or_default();
     Some(match options.kernel {
-        TransposeKernel::PaddedRaw | TransposeKernel::Aligned => {
-            job.slice(input).output().value(rows).value(cols)
+        TransposeKernel::PaddedRaw => job.slice(input).output().value(rows).value(cols),
+        TransposeKernel::Aligned => {
+            let job = job.slice(input).out(rows * cols);
+            job.value(rows).value(cols)
         }
         _ => job.matrix(input, [rows, cols]).out_matrix([rows, cols]),
     })

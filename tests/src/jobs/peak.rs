@@ -23,6 +23,6 @@ fn job(on: &DeviceProperties, blocks: u32, rounds: u32) -> Job {
     let threads = peak::threads(blocks);
     let expected = Array1::from_shape_fn(threads, |thread| peak::expected(thread, rounds));
     Job::new(case, plan, threads, exact(expected))
-        .output()
+        .out(threads)
         .value(rounds as usize)
 }

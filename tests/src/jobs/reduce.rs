@@ -306,12 +306,11 @@ fn job<T: Summed>(
         _ => job,
     };
     let job = operands.iter().fold(job, add);
+    let blocks = plan.grid[0] as usize;
     match options.kernel {
-        ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::Shuffle => {
-            job.out(plan.grid[0] as usize)
-        }
-        ReduceKernel::TreeRaw | ReduceKernel::Wide => job.output(),
+        ReduceKernel::TreeRaw => job.output(),
         // The ticket.
-        ReduceKernel::Single => job.output().pointer(&[0_u32]),
+        ReduceKernel::Single => job.out(blocks).slice(&[0_u32]),
+        _ => job.out(blocks),
     }
 }

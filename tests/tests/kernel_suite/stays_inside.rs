@@ -24,11 +24,11 @@ enum Parameter {
     Matrix(usize, usize),
     /// `*mut T`: the output.
     Output,
-    /// `Out<T>` or `*mut [T]`: the output, of this many elements.
+    /// `Out<T>`: the output, of this many elements.
     Out(usize),
     /// `OutMatrix<T>`: the output, of these rows and columns.
     OutMatrix(usize, usize),
-    /// `*mut u32`: a word that is 0 before and after.
+    /// `Atomics<u32>`: a word that is 0 before and after.
     Ticket,
     /// A number.
     Value(usize),
@@ -88,7 +88,7 @@ impl Launch {
                 Output => all.value(output),
                 Out(len) => add(all.value(output), &[len]),
                 OutMatrix(rows, cols) => add(all.value(output), &[rows, cols]),
-                Ticket => all.value(word),
+                Ticket => add(all.value(word), &[1]),
             });
         let Launch { kernel, shape } = &self;
         bench
@@ -167,9 +167,9 @@ fn reductions<T: Element + Draw>(bench: &Bench) {
                 _ => (launch, &[][..]),
             };
             let output = match kernel {
-                "interleaved" | "tree" | "shuffle" => &[Out(4)][..],
-                "single" | "single8" => &[Output, Ticket],
-                _ => &[Output],
+                "tree_raw" => &[Output][..],
+                "single" | "single8" => &[Out(4), Ticket],
+                _ => &[Out(4)],
             };
             launch.check::<T>(bench, &[slots, inputs, output].concat(), 4);
         }
@@ -223,7 +223,9 @@ fn movements<T: Element + Draw>(bench: &Bench) {
         // Tiles at each edge, and one inside.
         for (rows, cols) in [(70, 45), (203, 150)] {
             let launch = Launch::new::<T>("transpose_aligned", grid, [512, 1]);
-            launch.check::<T>(bench, &plain(rows, cols), rows * cols);
+            let [input, _, rows_of, cols_of] = plain(rows, cols);
+            let parameters = [input, Out(rows * cols), rows_of, cols_of];
+            launch.check::<T>(bench, &parameters, rows * cols);
         }
     }
     for (kernel, threads, parameters) in [

@@ -45,8 +45,8 @@ macro_rules! convolves {
                         some_outputs!(unsafe raw::conv1d::conv1d_tiled_raw<$t>)
                     }
                     ConvKernel::Direct => some_outputs!(direct::conv1d_direct<$t>),
-                    ConvKernel::Window => some_outputs!(unsafe window::conv1d_window<$t>),
-                    ConvKernel::Blocked => some_outputs!(unsafe blocked::conv1d_blocked<$t>),
+                    ConvKernel::Window => some_outputs!(window::conv1d_window<$t>),
+                    ConvKernel::Blocked => some_outputs!(blocked::conv1d_blocked<$t>),
                 })
             }
         }

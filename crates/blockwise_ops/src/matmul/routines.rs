@@ -1,7 +1,6 @@
 //! The matrix products' kernels by type.
 
 use blockwise::{View, ViewMut};
-use cuda_std::launch::{DevicePointer, Pointer, ReadPointer};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::{naive, pipelined, pitched, register_tile, tiled};
 use kernels::raw;
@@ -58,6 +57,16 @@ macro_rules! product {
             of.shape.cols
         ))
     };
+    (plain $handle:ty) => {
+        routine!($handle, |of| (
+            of.a,
+            of.b,
+            of.c,
+            of.shape.rows,
+            of.shape.inner,
+            of.shape.cols
+        ))
+    };
     ($handle:ty) => {
         routine!($handle, |of| (
             (of.a, of.shape.rows, of.shape.inner),
@@ -69,28 +78,20 @@ macro_rules! product {
 
 macro_rules! pipelined {
     ($handle:ty) => {
-        routine!(unsafe $handle, |of| (
+        routine!($handle, |of| (
             of.a,
             of.b,
             of.c,
             of.shape.rows,
             of.shape.inner,
             of.shape.cols,
-            Ranges(of.unless)
+            match of.unless {
+                Some(ranges) => ranges,
+                // None of A's elements.
+                None => of.a.view(..0).cast()?,
+            }
         ))
     };
-}
-
-/// Two ranges, or a null pointer.
-struct Ranges<'a>(Option<View<'a, u32>>);
-
-impl<'a> ReadPointer<'a, u32> for Ranges<'a> {
-    fn pass(self) -> Pointer<'a> {
-        match self.0 {
-            Some(ranges) => ReadPointer::pass(ranges),
-            None => ReadPointer::pass(DevicePointer::<u32>::NULL),
-        }
-    }
 }
 
 macro_rules! multiplies {
@@ -123,10 +124,10 @@ multiplies!(
     }),
     pitched: Some(Pitched {
         copy: routine!(
-            unsafe pitched::matmul_pitch_f32,
+            pitched::matmul_pitch_f32,
             |of| (of.a, of.b, of.of_a, of.of_b, of.shape.rows, of.shape.inner, of.shape.cols)
         ),
-        product: product!(unsafe pitched::matmul_pipelined_pitched_f32),
+        product: product!(plain pitched::matmul_pipelined_pitched_f32),
     })
 );
 multiplies!(f64, pipelined: |_| None, pitched: None);

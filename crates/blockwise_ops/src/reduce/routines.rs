@@ -42,8 +42,8 @@ macro_rules! dot {
     (unsafe $handle:ty) => {
         routine!(unsafe $handle, |of| (of.a, of.b, of.memory.values))
     };
-    (unsafe $handle:ty, ticket) => {
-        routine!(unsafe $handle, |of| (
+    ($handle:ty, ticket) => {
+        routine!($handle, |of| (
             of.a,
             of.b,
             of.memory.values,
@@ -59,8 +59,8 @@ macro_rules! fold {
     (unsafe $handle:ty) => {
         routine!(unsafe $handle, |of| (of.input, of.memory.values))
     };
-    (unsafe $handle:ty, ticket) => {
-        routine!(unsafe $handle, |of| (
+    ($handle:ty, ticket) => {
+        routine!($handle, |of| (
             of.input,
             of.memory.values,
             of.memory.ticket
@@ -78,9 +78,9 @@ macro_rules! fold_by {
             (ReduceKernel::Tree, _) => fold!(tree::fold_tree<$t, $Op>),
             (ReduceKernel::TreeRaw, _) => fold!(unsafe raw::reduce::fold_tree_raw<$t, $Op>),
             (ReduceKernel::Shuffle, _) => fold!(shuffle::fold_shuffle<$t, $Op>),
-            (ReduceKernel::Wide, _) => fold!(unsafe wide::fold_wide<$t, $Op>),
-            (ReduceKernel::Single, InFlight::Four) => fold!(unsafe single::fold_single<$t, $Op>, ticket),
-            (ReduceKernel::Single, InFlight::Eight) => fold!(unsafe single::fold_single8<$t, $Op>, ticket),
+            (ReduceKernel::Wide, _) => fold!(wide::fold_wide<$t, $Op>),
+            (ReduceKernel::Single, InFlight::Four) => fold!(single::fold_single<$t, $Op>, ticket),
+            (ReduceKernel::Single, InFlight::Eight) => fold!(single::fold_single8<$t, $Op>, ticket),
         }
     };
 }
@@ -94,12 +94,12 @@ macro_rules! reduces {
                     (ReduceKernel::Tree, _) => dot!(tree::dot_tree<$t>),
                     (ReduceKernel::TreeRaw, _) => dot!(unsafe raw::reduce::dot_tree_raw<$t>),
                     (ReduceKernel::Shuffle, _) => dot!(shuffle::dot_shuffle<$t>),
-                    (ReduceKernel::Wide, _) => dot!(unsafe wide::dot_wide<$t>),
+                    (ReduceKernel::Wide, _) => dot!(wide::dot_wide<$t>),
                     (ReduceKernel::Single, InFlight::Four) => {
-                        dot!(unsafe single::dot_single<$t>, ticket)
+                        dot!(single::dot_single<$t>, ticket)
                     }
                     (ReduceKernel::Single, InFlight::Eight) => {
-                        dot!(unsafe single::dot_single8<$t>, ticket)
+                        dot!(single::dot_single8<$t>, ticket)
                     }
                 }
             }

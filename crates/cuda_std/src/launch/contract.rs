@@ -31,25 +31,35 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// In a kernel's contract, a slice stands for its length.
+/// In a kernel's contract, a slice stands for its length and its place.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent(u64);
+pub struct Extent {
+    address: u64,
+    len: u64,
+}
 
 impl Extent {
     /// Of this memory.
     pub fn of(memory: &Memory<'_>) -> Self {
-        Self(memory.len)
+        let Memory { address, len, .. } = *memory;
+        Self { address, len }
     }
 
     /// The number of elements.
     #[allow(clippy::len_without_is_empty, reason = "there is one")]
     pub fn len(&self) -> usize {
-        self.0 as usize
+        self.len as usize
     }
 
     /// No elements.
     pub fn is_empty(&self) -> bool {
-        self.0 == 0
+        self.len == 0
+    }
+
+    /// Whether the first element's address is a multiple of `bytes`. Without elements it is one of
+    /// any number.
+    pub fn is_aligned_to(&self, bytes: usize) -> bool {
+        self.is_empty() || self.address.is_multiple_of(bytes as u64)
     }
 }
 

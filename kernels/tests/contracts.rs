@@ -1,0 +1,49 @@
+//! Launches that the `unsafe` code inside of a kernel could not bear: each is refused before it
+//! starts. The device only remembers what was started.
+
+#[allow(dead_code, missing_docs, unreachable_pub)]
+#[path = "../../crates/cuda_std/tests/support/mod.rs"]
+mod support;
+
+#[path = "contracts/matmul.rs"]
+mod matmul;
+#[path = "contracts/others.rs"]
+mod others;
+#[path = "contracts/reduce.rs"]
+mod reduce;
+
+use cuda_std::launch::Shape;
+use support::{Buffer, Device, Error};
+
+/// An address at which packs of 16 bytes begin.
+const ALIGNED: u64 = 1 << 20;
+
+/// `len` elements where packs begin.
+fn memory<T>(len: u64) -> Buffer<T> {
+    Buffer::new(ALIGNED, len)
+}
+
+/// `len` elements behind another one of the same memory.
+fn behind<T>(len: u64) -> Buffer<T> {
+    Buffer::new(ALIGNED + size_of::<T>() as u64, len)
+}
+
+fn shape(grid: [u32; 3], block: [u32; 3]) -> Shape {
+    Shape::new(grid, block)
+}
+
+#[track_caller]
+fn starts(result: Result<(), Error>) {
+    assert_eq!(result, Ok(()));
+}
+
+/// The launch broke a rule whose text contains `part`.
+#[track_caller]
+fn refused(result: Result<(), Error>, part: &str) {
+    match result {
+        Err(Error::Refused(refusal)) => {
+            assert!(refusal.rule.contains(part), "{refusal} is not about {part}");
+        }
+        other => panic!("{other:?}, not refused for {part}"),
+    }
+}

@@ -1,0 +1,279 @@
+//! Matrix products.
+
+use cuda_std::launch::Shape;
+use kernels::matmul::pipelined::{
+    matmul_pipelined_f32, matmul_pipelined_ragged_f32, matmul_pipelined_tall_f32,
+};
+use kernels::matmul::pitched::{self, matmul_pipelined_pitched_f32, matmul_pitch_f32};
+use kernels::matmul::policy::{PITCHED, Policy, Tiles, pitch};
+use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
+use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
+
+use super::support::Buffer;
+use super::{Device, Error, behind, memory, refused, shape, starts};
+
+/// A product's memory, extents and shape.
+struct Product {
+    a: Buffer<f32>,
+    b: Buffer<f32>,
+    c: Buffer<f32>,
+    extents: [usize; 3],
+    unless: u64,
+    shape: Shape,
+}
+
+impl Product {
+    /// Of 5 × 6 and 6 × 8.
+    fn good(policy: &Policy) -> Self {
+        Self {
+            a: memory(30),
+            b: memory(48),
+            c: memory(40),
+            extents: [5, 6, 8],
+            unless: 4,
+            shape: of_policy(policy),
+        }
+    }
+}
+
+fn of_policy(policy: &Policy) -> Shape {
+    let threads = policy.threads() as u32;
+    shape([2, 2, 1], [threads, 1, 1]).shared(policy.shared_bytes() as u32)
+}
+
+/// Starts the instance of these tiles.
+fn pipelined(tiles: Tiles, mut of: Product) -> Result<(), Error> {
+    let (device, [rows, inner, cols]) = (Device::default(), of.extents);
+    let unless = memory::<u32>(of.unless);
+    macro_rules! start {
+        ($handle:ty) => {{
+            let kernel = <$handle>::on(&device)?.shape(of.shape);
+            kernel.launch(&of.a, &of.b, &mut of.c, rows, inner, cols, &unless)
+        }};
+    }
+    match tiles {
+        Tiles::Wide => start!(matmul_pipelined_f32),
+        Tiles::Tall => start!(matmul_pipelined_tall_f32),
+        Tiles::Ragged => start!(matmul_pipelined_ragged_f32),
+    }
+}
+
+/// Starts the product of copies.
+fn of_copies(mut of: Product) -> Result<(), Error> {
+    let [rows, inner, cols] = of.extents;
+    let kernel = matmul_pipelined_pitched_f32::on(&Device::default())?.shape(of.shape);
+    kernel.launch(&of.a, &of.b, &mut of.c, rows, inner, cols)
+}
+
+/// Blocks, grids and shared memory that are not the policy's.
+fn wrong_shapes(policy: &Policy) -> [(Shape, &'static str); 6] {
+    let (good, bytes) = (of_policy(policy), policy.shared_bytes() as u32);
+    let threads = policy.threads() as u32;
+    let of = |grid, block| shape(grid, block).shared(bytes);
+    [
+        (of([2, 2, 1], [threads - 32, 1, 1]), "block.x"),
+        (of([2, 2, 1], [threads + 32, 1, 1]), "block.x"),
+        (of([2, 2, 1], [threads, 2, 1]), "block.y"),
+        (of([2, 2, 1], [threads, 1, 2]), "block.z"),
+        (of([2, 2, 2], [threads, 1, 1]), "grid.z"),
+        (good.shared(bytes - 1), "shared_bytes"),
+    ]
+}
+
+#[test]
+fn matrices_have_their_extents() {
+    for tiles in Tiles::ALL {
+        let good = || Product::good(&tiles.policy());
+        let with = |change: fn(&mut Product)| {
+            let mut product = good();
+            change(&mut product);
+            pipelined(tiles, product)
+        };
+        starts(pipelined(tiles, good()));
+        starts(with(|of| of.unless = 0));
+        refused(with(|of| of.a = memory(29)), "Some(a.len())");
+        refused(with(|of| of.b = memory(47)), "Some(b.len())");
+        refused(with(|of| of.c = memory(39)), "Some(c.len())");
+        for unless in [1, 3, 5] {
+            let product = Product { unless, ..good() };
+            refused(pipelined(tiles, product), "unless.len()");
+        }
+        // Products that are 0 in 64 bits.
+        let high = Product {
+            a: memory(0),
+            b: memory(0),
+            c: memory(0),
+            extents: [1 << 32, 1 << 32, 1 << 32],
+            ..good()
+        };
+        refused(pipelined(tiles, high), "rows.checked_mul(inner)");
+        for (shape, rule) in wrong_shapes(&tiles.policy()) {
+            refused(pipelined(tiles, Product { shape, ..good() }), rule);
+        }
+    }
+}
+
+#[test]
+fn what_moves_in_vectors_is_aligned_and_comes_in_vectors() {
+    for tiles in Tiles::ALL {
+        let good = || Product::good(&tiles.policy());
+        let unaligned_b = Product {
+            b: behind(48),
+            ..good()
+        };
+        let unaligned_c = Product {
+            c: behind(40),
+            ..good()
+        };
+        let seven_columns = Product {
+            b: memory(42),
+            c: memory(35),
+            extents: [5, 6, 7],
+            ..good()
+        };
+        // A moves element by element.
+        starts(pipelined(
+            tiles,
+            Product {
+                a: behind(30),
+                ..good()
+            },
+        ));
+        let all = [unaligned_b, unaligned_c, seven_columns];
+        for (product, rule) in all.into_iter().zip(["b.is_aligned", "c.is_aligned", "fit"]) {
+            let result = pipelined(tiles, product);
+            match tiles {
+                Tiles::Ragged => starts(result),
+                Tiles::Wide | Tiles::Tall => refused(result, rule),
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_have_pitched_rows() {
+    let good = || Product {
+        a: memory(5 * 8),
+        b: memory(6 * 16),
+        c: memory(5 * 9),
+        extents: [5, 6, 9],
+        ..Product::good(&PITCHED)
+    };
+    let with = |change: fn(&mut Product)| {
+        let mut product = good();
+        change(&mut product);
+        of_copies(product)
+    };
+    assert_eq!((pitch(6), pitch(9)), (8, 16));
+    starts(of_copies(good()));
+    starts(with(|of| of.c = behind(45)));
+    refused(with(|of| of.a = memory(30)), "Some(a.len())");
+    refused(with(|of| of.b = memory(54)), "Some(b.len())");
+    refused(with(|of| of.c = memory(80)), "Some(c.len())");
+    refused(with(|of| of.b = behind(96)), "b.is_aligned");
+    for (shape, rule) in wrong_shapes(&PITCHED) {
+        refused(of_copies(Product { shape, ..good() }), rule);
+    }
+}
+
+#[test]
+fn copying_has_room_for_the_copies() {
+    let start = |a, b, of_a, of_b, grid, block| {
+        let kernel = matmul_pitch_f32::on(&Device::default())?.shape(shape(grid, block));
+        let (mut of_a, mut of_b) = (memory(of_a), memory(of_b));
+        kernel.launch(&memory(a), &memory(b), &mut of_a, &mut of_b, 5, 6, 9)
+    };
+    let (grid, block) = ([3, 2, 2], [pitched::THREADS, 1, 1]);
+    starts(start(30, 54, 40, 96, grid, block));
+    refused(start(29, 54, 40, 96, grid, block), "Some(a.len())");
+    refused(start(30, 53, 40, 96, grid, block), "Some(b.len())");
+    refused(start(30, 54, 39, 96, grid, block), "Some(of_a.len())");
+    refused(start(30, 54, 40, 95, grid, block), "Some(of_b.len())");
+    for (grid, block) in [
+        ([3, 2, 1], block),
+        ([3, 2, 3], block),
+        (grid, [128, 1, 1]),
+        (grid, [128, 2, 1]),
+        (grid, [256, 1, 2]),
+    ] {
+        refused(start(30, 54, 40, 96, grid, block), "THREADS");
+    }
+}
+
+/// Tiles of an operand of one tile.
+const TILE: u64 = TILE_WORDS as u64;
+
+#[test]
+fn splitting_has_room_for_the_tiles_and_the_ranges() {
+    let start = |of: [Buffer<u32>; 3], [a, b]: [u64; 2], grid, block| {
+        let kernel = matmul_split_f32::on(&Device::default())?.shape(shape(grid, block));
+        let [mut of_a, mut of_b, mut ranges] = of;
+        kernel.launch(
+            &memory(a),
+            &memory(b),
+            &mut of_a,
+            &mut of_b,
+            &mut ranges,
+            5,
+            6,
+            9,
+        )
+    };
+    let (grid, block) = ([3, 2, 2], [split::THREADS, 1, 1]);
+    let (lens, tile) = ([30, 54], || memory(TILE));
+    starts(start([tile(), tile(), memory(4)], lens, grid, block));
+    for (of, rule) in [
+        ([memory(TILE - 1), tile(), memory(4)], "Some(a_tiles.len())"),
+        ([tile(), memory(TILE - 1), memory(4)], "Some(b_tiles.len())"),
+        ([behind(TILE), tile(), memory(4)], "a_tiles.is_aligned"),
+        ([tile(), behind(TILE), memory(4)], "b_tiles.is_aligned"),
+        ([tile(), tile(), memory(3)], "ranges.len()"),
+    ] {
+        refused(start(of, lens, grid, block), rule);
+    }
+    let of = || [tile(), tile(), memory(4)];
+    refused(start(of(), [29, 54], grid, block), "Some(a.len())");
+    refused(start(of(), [30, 53], grid, block), "Some(b.len())");
+    for (grid, block) in [
+        ([3, 2, 1], block),
+        ([3, 2, 3], block),
+        (grid, [128, 1, 1]),
+        (grid, [128, 2, 1]),
+        (grid, [256, 1, 2]),
+    ] {
+        refused(start(of(), lens, grid, block), "THREADS");
+    }
+}
+
+#[test]
+fn tensor_cores_have_whole_tiles_and_their_shared_memory() {
+    let start = |[a, b]: [Buffer<u32>; 2], ranges, c, shape: Shape| {
+        let kernel = matmul_tensor_f32::on(&Device::default())?.shape(shape);
+        kernel.launch(&a, &b, &memory(ranges), &mut memory(c), 5, 6, 9)
+    };
+    let of = |grid, block| shape(grid, block).shared(SHARED_BYTES as u32);
+    let good = of([3, 1, 1], [tensor::THREADS, 1, 1]);
+    let tile = || memory(TILE);
+    starts(start([tile(), tile()], 4, 45, good));
+    for (operands, rule) in [
+        ([memory(TILE - 1), tile()], "Some(a.len())"),
+        ([tile(), memory(TILE - 1)], "Some(b.len())"),
+        ([behind(TILE), tile()], "a.is_aligned"),
+        ([tile(), behind(TILE)], "b.is_aligned"),
+    ] {
+        refused(start(operands, 4, 45, good), rule);
+    }
+    refused(start([tile(), tile()], 3, 45, good), "ranges.len()");
+    refused(start([tile(), tile()], 4, 44, good), "Some(c.len())");
+    let threads = tensor::THREADS;
+    for (shape, rule) in [
+        (of([3, 1, 1], [256, 1, 1]), "block.x == THREADS"),
+        (of([3, 1, 1], [threads, 2, 1]), "block.y"),
+        (of([3, 1, 1], [threads, 1, 2]), "block.z"),
+        (of([3, 2, 1], [threads, 1, 1]), "grid.y"),
+        (of([3, 1, 2], [threads, 1, 1]), "grid.z"),
+        (good.shared(SHARED_BYTES as u32 - 1), "shared_bytes"),
+    ] {
+        refused(start([tile(), tile()], 4, 45, shape), rule);
+    }
+}

@@ -1,0 +1,117 @@
+//! Convolutions, transposes and the measure of the device.
+
+use kernels::conv1d::blocked::conv1d_blocked;
+use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
+use kernels::peak::fma::peak_fma_f32;
+use kernels::transpose::aligned::{Tile, transpose_aligned, transpose_aligned_narrow};
+
+use super::{Device, Error, memory, refused, shape, starts};
+
+/// Launches a convolution: samples, taps, outputs, offset, grid and block.
+type Convolve = fn(u64, u64, u64, usize, [u32; 3], [u32; 3]) -> Result<(), Error>;
+
+macro_rules! convolve {
+    ($handle:ty) => {
+        |samples, taps, outputs, offset, grid, block| {
+            let kernel = <$handle>::on(&Device::default())?.shape(shape(grid, block));
+            kernel.launch(
+                &memory(samples),
+                &memory(taps),
+                &mut memory(outputs),
+                offset,
+            )
+        }
+    };
+}
+
+const WINDOW: Convolve = convolve!(conv1d_window<f32>);
+const BLOCKED: Convolve = convolve!(conv1d_blocked<f64>);
+const GRID: [u32; 3] = [4, 1, 1];
+const BLOCK: [u32; 3] = [128, 1, 1];
+
+#[test]
+fn convolutions_have_their_block_and_one_row_of_them() {
+    for start in [WINDOW, BLOCKED] {
+        starts(start(1000, 9, 1000, 4, GRID, BLOCK));
+        // Samples may be missing: what the taps meet outside counts as zeros.
+        starts(start(0, 9, 1000, 4, GRID, BLOCK));
+        for (grid, block, rule) in [
+            (GRID, [96, 1, 1], "block.x == THREADS"),
+            (GRID, [256, 1, 1], "block.x == THREADS"),
+            (GRID, [128, 2, 1], "block.y"),
+            (GRID, [128, 1, 2], "block.z"),
+            ([4, 2, 1], BLOCK, "grid.y"),
+            ([4, 1, 2], BLOCK, "grid.z"),
+        ] {
+            refused(start(1000, 9, 1000, 4, grid, block), rule);
+        }
+    }
+}
+
+#[test]
+fn convolutions_have_taps_and_indices_that_fit() {
+    for start in [WINDOW, BLOCKED] {
+        refused(start(1000, 0, 1000, 4, GRID, BLOCK), "taps");
+        starts(start(1000, 9, 1000, usize::MAX - 1000, GRID, BLOCK));
+        let beyond = start(1000, 9, 1000, usize::MAX - 999, GRID, BLOCK);
+        refused(beyond, "offset.checked_add(output.len()).is_some()");
+    }
+    let most = MAX_TAPS as u64;
+    starts(WINDOW(1000, most, 1000, 4, GRID, BLOCK));
+    refused(WINDOW(1000, most + 1, 1000, 4, GRID, BLOCK), "taps.len()");
+}
+
+#[test]
+fn tiles_of_windows_are_counted_in_32_bits() {
+    let tiles = (1 << 31) * window::span::<f32>() as u64;
+    starts(WINDOW(1000, 9, tiles - 1, 4, GRID, BLOCK));
+    refused(WINDOW(1000, 9, tiles, 4, GRID, BLOCK), "1 << 31");
+    starts(WINDOW(1000, 9, 1000, 4, [1 << 29, 1, 1], BLOCK));
+    let grid = [(1 << 29) + 1, 1, 1];
+    refused(WINDOW(1000, 9, 1000, 4, grid, BLOCK), "grid.x <= 1 << 29");
+}
+
+#[test]
+fn transposes_have_matrices_of_one_size_and_their_block() {
+    macro_rules! check {
+        ($handle:ty, $tile:expr) => {
+            let start = |input, output, rows, cols, grid, block| {
+                let kernel = <$handle>::on(&Device::default())?.shape(shape(grid, block));
+                kernel.launch(&memory(input), &mut memory(output), rows, cols)
+            };
+            let (grid, block) = ([3, 2, 1], [$tile.threads(), 1, 1]);
+            starts(start(6, 6, 2, 3, grid, block));
+            refused(start(6, 6, 2, 4, grid, block), "rows.checked_mul(cols)");
+            // Their product is 0 in 64 bits.
+            refused(start(0, 0, 1 << 32, 1 << 32, grid, block), "checked_mul");
+            refused(
+                start(6, 5, 2, 3, grid, block),
+                "output.len() == input.len()",
+            );
+            refused(start(6, 6, 2, 3, [1, 1, 2], block), "grid.z");
+            for block in [
+                [64, 1, 1],
+                [1024, 1, 1],
+                [$tile.threads(), 2, 1],
+                [$tile.threads(), 1, 2],
+            ] {
+                refused(start(6, 6, 2, 3, grid, block), "threads()");
+            }
+        };
+    }
+    check!(transpose_aligned<u32>, Tile::Wide);
+    check!(transpose_aligned_narrow<u64>, Tile::Narrow);
+}
+
+#[test]
+fn the_measure_has_an_output_for_each_thread() {
+    let start = |outputs, grid, block| {
+        let kernel = peak_fma_f32::on(&Device::default())?.shape(shape(grid, block));
+        kernel.launch(&mut memory(outputs), 1)
+    };
+    starts(start(512, GRID, BLOCK));
+    refused(start(511, GRID, BLOCK), "output.len()");
+    refused(start(513, GRID, BLOCK), "output.len()");
+    refused(start(512, [2, 2, 1], [256, 1, 1]), "grid.y");
+    refused(start(512, [4, 1, 1], [128, 2, 1]), "block.y");
+}

@@ -1,0 +1,116 @@
+//! Reductions.
+
+use cuda_std::launch::Shape;
+use kernels::reduce::single::{dot_single, dot_single8, fold_single, fold_single8};
+use kernels::reduce::wide::{dot_wide, fold_wide};
+use kernels::reduce::{Max, Sum};
+
+use super::{Device, Error, memory, refused, shape, starts};
+
+/// Lengths and shape of a launch.
+#[derive(Clone, Copy)]
+struct Launch {
+    a: u64,
+    b: u64,
+    partials: u64,
+    tickets: u64,
+    shape: Shape,
+}
+
+/// Starts a kernel.
+type Start = fn(Launch) -> Result<(), Error>;
+
+macro_rules! start {
+    ($handle:ty, |$of:ident| $($argument:expr),+) => {
+        |$of| {
+            let kernel = <$handle>::on(&Device::default())?.shape($of.shape);
+            kernel.launch($($argument),+)
+        }
+    };
+}
+
+const DOTS: [Start; 3] = [
+    start!(
+        dot_wide<f64>,
+        |of| &memory(of.a),
+        &memory(of.b),
+        &mut memory(of.partials)
+    ),
+    start!(
+        dot_single<i64>,
+        |of| &memory(of.a),
+        &memory(of.b),
+        &mut memory(of.partials),
+        &mut memory(of.tickets)
+    ),
+    start!(
+        dot_single8<f32>,
+        |of| &memory(of.a),
+        &memory(of.b),
+        &mut memory(of.partials),
+        &mut memory(of.tickets)
+    ),
+];
+const FOLDS: [Start; 3] = [
+    start!(fold_wide<f32, Sum>, |of| &memory(of.a), &mut memory(of.partials)),
+    start!(fold_single<f64, Max>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets)),
+    start!(fold_single8<i64, Sum>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets)),
+];
+
+fn good() -> Launch {
+    Launch {
+        a: 1000,
+        b: 1000,
+        partials: 4,
+        tickets: 1,
+        shape: shape([4, 1, 1], [96, 1, 1]),
+    }
+}
+
+#[test]
+fn each_block_has_a_partial_result() {
+    for start in DOTS.into_iter().chain(FOLDS) {
+        starts(start(good()));
+        let short = Launch {
+            partials: 3,
+            ..good()
+        };
+        refused(start(short), "partials.len() >= grid.blocks()");
+    }
+}
+
+#[test]
+fn blocks_are_whole_warps_of_one_dimension() {
+    for start in DOTS.into_iter().chain(FOLDS) {
+        for (grid, block, rule) in [
+            ([4, 1, 1], [95, 1, 1], "block.x % 32 == 0"),
+            ([2, 2, 1], [96, 1, 1], "grid.y"),
+            ([2, 1, 2], [96, 1, 1], "grid.z"),
+            ([4, 1, 1], [32, 2, 1], "block.y"),
+            ([4, 1, 1], [32, 1, 2], "block.z"),
+        ] {
+            let launch = Launch {
+                shape: shape(grid, block),
+                ..good()
+            };
+            refused(start(launch), rule);
+        }
+    }
+}
+
+#[test]
+fn operands_are_of_one_length() {
+    for start in DOTS {
+        refused(start(Launch { b: 999, ..good() }), "a.len() == b.len()");
+        refused(start(Launch { a: 999, ..good() }), "a.len() == b.len()");
+    }
+}
+
+#[test]
+fn there_is_a_ticket() {
+    for start in [DOTS[1], DOTS[2], FOLDS[1], FOLDS[2]] {
+        for tickets in [0, 2] {
+            refused(start(Launch { tickets, ..good() }), "ticket.len() == 1");
+        }
+    }
+}
