@@ -9,6 +9,8 @@
 //!   count, order or mutability of the arguments does not compile. What types cannot say stands in
 //!   `require`, which is checked before the kernel starts.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::prelude::*;
 
 /// y = a·x + y.

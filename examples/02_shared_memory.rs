@@ -5,57 +5,66 @@
 //! have in common, and computes from there.
 //!
 //! - Slot s of the tile holds x\[first + s − RADIUS\], zero outside x, where `first` is the block's
-//!   first output. Thread t loads slot t, and the first 2·RADIUS threads load one slot more each:
-//!   the halo.
-//! - One barrier between loading and computing: a thread reads slots that others wrote.
-//! - A thread without an output does not return early: the barrier waits for every thread of the
-//!   block.
+//!   first output. The threads share the slots among them: `write` calls its closure for each slot
+//!   that is the thread's own. The 2·RADIUS slots beyond the block's outputs are the halo.
+//! - A barrier between loading and computing: a thread reads slots that others wrote. Another one
+//!   after it: the next tile overwrites slots that others still read.
 //!
-//! Shared memory is raw: the kernel is `unsafe`, and says why it is right where it touches the
-//! tile.
+//! The compiler knows both. What `write` returns cannot be read, and what the first barrier returns
+//! cannot be written. With `let loaded = written;` in place of that barrier:
+//!
+//! ```text
+//! error[E0608]: cannot index into a value of type `Written<'_, [f32; 262]>`
+//! ```
+//!
+//! Without the second one, "use of moved value: `tile`".
+//!
+//! Every thread of a block has to arrive at a barrier, also one that has no output. If the kernel
+//! began with an early `return` for those, it would not build:
+//!
+//! ```text
+//! kernel `smooth`: not all threads of the block reach the barrier at
+//! examples/02_shared_memory.rs:61:28: the branch at examples/02_shared_memory.rs:51:8 depends on the
+//! thread; move the barrier out of what the branch decides
+//! ```
+
+#![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
-/// Threads of a block, and outputs of one.
+/// Threads of a block, and outputs of a tile.
 pub const THREADS: usize = 256;
 /// Neighbours on each side.
 pub const RADIUS: usize = 3;
 /// Elements of a mean.
 pub const WIDTH: usize = 2 * RADIUS + 1;
 
-/// y\[i\] = mean of x\[i − RADIUS ..= i + RADIUS\], where x is zero beyond its ends.
-///
-/// # Safety
-/// Nobody else writes `y`. The rest is checked.
-#[kernel(require(
-    x.len() == y.len(),
-    block.x as usize == THREADS,
-    grid.x as usize * THREADS >= x.len(),
-    [grid.y, grid.z, block.y, block.z] == [1; 4]
-))]
-pub unsafe fn smooth(x: &[f32], y: *mut f32) {
-    let tile = shared_array![f32; THREADS + 2 * RADIUS];
-    let thread = thread::thread_idx_x() as usize;
-    let i = thread::block_idx_x() as usize * THREADS + thread;
-    // What lies left of x wraps around to a huge index, which is outside x too.
-    let element = |i: usize| x.get(i.wrapping_sub(RADIUS)).copied().unwrap_or(0.0);
-    // SAFETY: slots of the tile, each written by one thread.
-    unsafe {
-        tile.add(thread).write(element(i));
-        if thread < 2 * RADIUS {
-            tile.add(THREADS + thread).write(element(i + THREADS));
-        }
-    }
-    // Every thread's writes to the tile come before any thread's reads of its neighbours' slots.
-    thread::sync_threads();
-    if i < x.len() {
-        let mut sum = 0.0;
-        for k in 0..WIDTH {
-            // SAFETY: thread + k is below THREADS + 2·RADIUS.
-            sum += unsafe { tile.add(thread + k).read() };
-        }
-        // SAFETY: inside y, and only this thread has this i.
-        unsafe { y.add(i).write(sum / WIDTH as f32) };
+/// y\[i\] = mean of x\[i − RADIUS ..= i + RADIUS\], where x is zero beyond its ends. Any grid.
+#[kernel(require(x.len() == y.len()))]
+pub fn smooth(
+    block: &mut Block<THREADS>,
+    mut tile: Shared<[f32; THREADS + 2 * RADIUS]>,
+    x: &[f32],
+    mut y: Out<f32>,
+) {
+    let thread = block.thread();
+    for place in block.tiles(y.len()) {
+        // What lies left of x wraps around to a huge index, which is outside x too.
+        let start = place.start().wrapping_sub(RADIUS);
+        let written = tile.write(block, |slot| {
+            x.get(start.wrapping_add(slot)).copied().unwrap_or(0.0)
+        });
+        // Every thread's writes to the tile come before any thread's reads of others' slots.
+        let loaded = block.sync_threads(written);
+        y.store(block, place, |_| {
+            let mut sum = 0.0;
+            for k in 0..WIDTH {
+                sum += loaded[thread + k];
+            }
+            sum / WIDTH as f32
+        });
+        // Every thread's reads come before any thread's writes of the next tile.
+        tile = block.sync_threads(loaded);
     }
 }
 
@@ -66,18 +75,15 @@ pub use host::*;
 mod host {
     use blockwise::{Device, Result};
 
-    use super::{RADIUS, THREADS, WIDTH, smooth};
+    use super::{RADIUS, WIDTH, smooth};
     use crate::near::is_near;
 
     /// The mean of each element and its neighbours.
     pub fn smooth_on(device: &Device, x: &[f32]) -> Result<Vec<f32>> {
         let x = device.upload(x)?;
         let mut y = device.alloc::<f32>(x.len())?;
-        let kernel = smooth::on(device)?
-            .block(THREADS as u32)
-            .covering(x.len())?;
-        // SAFETY: `y` is borrowed mutably.
-        unsafe { kernel.launch(&x, &mut y)? };
+        // Blocks of THREADS: the kernel's `Block<THREADS>` says it.
+        smooth::on(device)?.covering(x.len())?.launch(&x, &mut y)?;
         y.to_vec()
     }
 
@@ -138,13 +144,23 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_that_leaves_outputs_out_is_refused() -> Result<()> {
+    fn a_small_grid_strides_over_all_tiles() -> Result<()> {
+        on_every_device(|device| {
+            let values: Vec<f32> = (0..1_500).map(|i| (0.37 * i as f32).sin()).collect();
+            let (x, mut y) = (device.upload(&values)?, device.alloc(values.len())?);
+            smooth::on(device)?.grid(2).launch(&x, &mut y)?;
+            check(&values, &y.to_vec()?);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn another_block_is_refused() -> Result<()> {
         let device = Device::checked();
-        let (x, mut y) = (device.upload(&[0.0; 257])?, device.alloc::<f32>(257)?);
-        let kernel = smooth::on(&device)?.grid(1).block(THREADS as u32);
-        // SAFETY: `y` is borrowed mutably.
-        let error = unsafe { kernel.launch(&x, &mut y) }.unwrap_err();
-        assert!(error.to_string().contains(">= x.len()"), "{error}");
+        let (x, mut y) = (device.upload(&[0.0; 128])?, device.alloc(128)?);
+        let kernel = smooth::on(&device)?.grid(1).block(128);
+        let error = kernel.launch(&x, &mut y).unwrap_err();
+        assert!(error.to_string().contains("in place of 256"), "{error}");
         Ok(())
     }
 }

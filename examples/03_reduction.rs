@@ -4,56 +4,36 @@
 //!
 //! - Each thread sums its share: elements index, index + grid threads, … Neighbouring threads read
 //!   neighbouring elements.
-//! - The block folds its threads' sums in shared memory by a tree: of `active` values the upper
-//!   half is added to the lower one, until one is left. Rounding the half up makes that right for
-//!   every thread count. A barrier at the head of each round.
+//! - The block folds its threads' sums in shared memory by a tree: of the values that are left,
+//!   `fold_halves` adds the upper half to the lower one, until one is left. Rounding the half up
+//!   makes that right for every thread count. A barrier at the head of each round: it reads what
+//!   other threads wrote in the round before.
 //! - The block writes one partial sum. A second launch, of one block, sums the partial sums.
 //!   Launches of one queue run in order, so nobody waits in between.
 //!
-//! The shared array is dynamic: the launch says how many bytes it has, and `require` checks that
-//! they are enough.
+//! The shared array is dynamic: a slot for each thread of a block that the launch chooses.
+//! `shared(..)` says its length; the launch computes the bytes.
+//!
+//! The tree shows how blocks fold. [`Scratch::reduce`] is faster, by the shuffles of `12_warps`.
+
+#![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
-/// partials\[block\] = the sum of what the block's threads have read.
-///
-/// # Safety
-/// Nobody else writes `partials`. The rest is checked.
-#[kernel(require(
-    partials.len() >= grid.x as usize,
-    shared_bytes as usize >= block.x as usize * size_of::<f32>(),
-    [grid.y, grid.z, block.y, block.z] == [1; 4]
-))]
-pub unsafe fn sum(x: &[f32], partials: *mut f32) {
-    let slots = shared::dynamic_shared_mem::<f32>();
-    let thread = thread::thread_idx_x() as usize;
-    let block = thread::block_dim_x() as usize;
-
-    let threads = thread::grid_dim_x() as usize * block;
-    let mut i = thread::block_idx_x() as usize * block + thread;
-    let mut share = 0.0;
-    while i < x.len() {
-        share += x[i];
-        i += threads;
+/// partials\[block\] = the sum of what the block's threads have read. Any grid, any block.
+#[kernel(shared(slots = block.threads()))]
+pub fn sum(block: &mut Block, slots: Shared<[f32]>, x: &[f32], mut partials: Out<f32, PerBlock>) {
+    let share = block.fold_strided(x, 0.0, |sum, x| sum + x);
+    // Each thread has a slot, so this is always `Some`.
+    let Some(mut slots) = slots.slots(block, share) else {
+        return;
+    };
+    while slots.len() > 1 {
+        slots.fold_halves(block, |low, high| low + high);
     }
-
-    let mut active = block;
-    // SAFETY: a slot for each thread; between two barriers a slot is touched by one thread only.
-    unsafe {
-        slots.add(thread).write(share);
-        while active > 1 {
-            // The writes of the round before come before this round's reads of the upper half.
-            thread::sync_threads();
-            let half = active.div_ceil(2);
-            if thread + half < active {
-                *slots.add(thread) += *slots.add(thread + half);
-            }
-            active = half;
-        }
-        // Slot 0 was last written by thread 0 itself: no barrier.
-        if thread == 0 {
-            partials.add(thread::block_idx_x() as usize).write(*slots);
-        }
+    // One value is left, and it is thread 0's.
+    if let Some(sum) = slots.mine() {
+        partials.store(block, sum);
     }
 }
 
@@ -75,15 +55,10 @@ mod host {
         let x = device.upload(x)?;
         let mut partials = device.alloc::<f32>(BLOCKS as usize)?;
         let mut total = device.alloc::<f32>(1)?;
-        let kernel = |blocks: u32| -> Result<_> {
-            let kernel = sum::on(device)?.grid(blocks).block(threads);
-            Ok(kernel.shared_bytes(4 * threads))
-        };
-        // SAFETY: the outputs are borrowed mutably.
-        unsafe {
-            kernel(BLOCKS)?.launch(&x, &mut partials)?;
-            kernel(1)?.launch(&partials, &mut total)?;
-        }
+        let kernel = sum::on(device)?.grid(BLOCKS).block(threads);
+        kernel.launch(&x, &mut partials)?;
+        let kernel = sum::on(device)?.grid(1).block(threads);
+        kernel.launch(&partials, &mut total)?;
         Ok(total.to_vec()?[0])
     }
 

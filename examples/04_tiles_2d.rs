@@ -1,74 +1,55 @@
 //! Tiles in two dimensions: a matrix product.
 //!
 //! With one thread for each element of C = A·B, every thread reads a row of A and a column of B.
-//! Here a block owns a TILE × TILE tile of C and walks along the inner dimension in steps of TILE.
-//! In each step it loads one tile of A and one of B; every loaded element is used TILE times.
+//! Here a block owns TILE × TILE tiles of C. For each it walks along the inner dimension in steps
+//! of TILE and loads one tile of A and one of B; every loaded element is used TILE times.
 //!
-//! - Thread (x, y) owns C\[row, col\] with row = block y · TILE + y, col = block x · TILE + x. In a
-//!   step from k it loads A\[row, k + x\] and B\[k + y, col\] into slot (y, x) of the tiles, zero
-//!   outside the matrices. Neighbouring x are neighbouring addresses: coalesced.
+//! - Thread (x, y) owns C\[top + y, left + x\] of the tile at `top` and `left`. In a step from k it
+//!   loads A\[top + y, k + x\] and B\[k + y, left + x\] into slot (y, x) of the tiles, zero outside
+//!   the matrices. Neighbouring x are neighbouring addresses: coalesced.
 //! - Two barriers a step: one before the tiles are read, one before the next step overwrites them.
+//!   Each moves both tiles on.
 //! - Global reads for each element of C: 2·inner/TILE instead of 2·inner.
+//!
+//! A [`Matrix`] is a buffer with its rows and columns, which the launch compares with the buffer's
+//! length. An [`OutMatrix`] has an owner for each element, as [`Out`] has.
+
+#![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
 /// Side of a tile, and of a block.
 pub const TILE: usize = 16;
 
-/// C = A·B, for row-major matrices of rows × inner, inner × cols and rows × cols elements.
-///
-/// # Safety
-/// Nobody else writes `c`. The rest is checked.
-#[kernel(require(
-    a.len() == rows * inner,
-    b.len() == inner * cols,
-    c.len() == rows * cols,
-    block.x as usize == TILE && block.y as usize == TILE,
-    grid.x as usize * TILE >= cols && grid.y as usize * TILE >= rows,
-    [grid.z, block.z] == [1; 2]
-))]
-pub unsafe fn multiply(a: &[f32], b: &[f32], c: *mut f32, rows: usize, inner: usize, cols: usize) {
-    let (tile_a, tile_b) = (
-        shared_array![f32; TILE * TILE],
-        shared_array![f32; TILE * TILE],
-    );
-    let (x, y) = (
-        thread::thread_idx_x() as usize,
-        thread::thread_idx_y() as usize,
-    );
-    let row = thread::block_idx_y() as usize * TILE + y;
-    let col = thread::block_idx_x() as usize * TILE + x;
-
-    let mut sum = 0.0_f32;
-    for k in (0..inner).step_by(TILE) {
-        let element_a = if row < rows && k + x < inner {
-            a[row * inner + k + x]
-        } else {
-            0.0
-        };
-        let element_b = if k + y < inner && col < cols {
-            b[(k + y) * cols + col]
-        } else {
-            0.0
-        };
-        // SAFETY: each thread writes its own slot of each tile.
-        unsafe {
-            tile_a.add(y * TILE + x).write(element_a);
-            tile_b.add(y * TILE + x).write(element_b);
+/// C = A·B, for row-major matrices. Any grid of two dimensions.
+#[kernel(require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols()))]
+pub fn multiply(
+    block: &mut Block<TILE, TILE>,
+    mut tile_a: Shared<Tile<f32, TILE, TILE>>,
+    mut tile_b: Shared<Tile<f32, TILE, TILE>>,
+    a: Matrix<f32>,
+    b: Matrix<f32>,
+    mut c: OutMatrix<f32, TILE, TILE>,
+) {
+    let (x, y) = block.thread_xy();
+    for top in block.tiles_y::<TILE>(c.rows()) {
+        for left in block.tiles_x::<TILE>(c.cols()) {
+            let mut sum = 0.0_f32;
+            for k in (0..a.cols()).step_by(TILE) {
+                let written = (
+                    tile_a.write(block, |(row, i)| a.or_default(top.start() + row, k + i)),
+                    tile_b.write(block, |(i, col)| b.or_default(k + i, left.start() + col)),
+                );
+                // Every thread's loads come before any thread's reads of both tiles.
+                let (a, b) = block.sync_threads(written);
+                for i in 0..TILE {
+                    sum = a[y][i].mul_add(b[i][x], sum);
+                }
+                // Every thread's reads come before any thread's loads of the next step.
+                (tile_a, tile_b) = block.sync_threads((a, b));
+            }
+            c.store(block, top, left, |_| sum);
         }
-        // Every thread's loads come before any thread's reads of both tiles.
-        thread::sync_threads();
-        for i in 0..TILE {
-            // SAFETY: slots of the tiles, written before the barrier.
-            let (a, b) = unsafe { (*tile_a.add(y * TILE + i), *tile_b.add(i * TILE + x)) };
-            sum = a.mul_add(b, sum);
-        }
-        // Every thread's reads come before any thread's loads of the next step.
-        thread::sync_threads();
-    }
-    if row < rows && col < cols {
-        // SAFETY: inside C, and only this thread has this row and column.
-        unsafe { c.add(row * cols + col).write(sum) };
     }
 }
 
@@ -91,11 +72,9 @@ mod host {
         let (a, b) = (device.upload(a)?, device.upload(b)?);
         let mut c = device.alloc::<f32>(rows * cols)?;
         let blocks = |len: usize| len.div_ceil(TILE).max(1) as u32;
-        let kernel = multiply::on(device)?
+        multiply::on(device)?
             .grid((blocks(cols), blocks(rows)))
-            .block((TILE as u32, TILE as u32));
-        // SAFETY: `c` is borrowed mutably.
-        unsafe { kernel.launch(&a, &b, &mut c, rows, inner, cols)? };
+            .launch((&a, rows, inner), (&b, inner, cols), (&mut c, rows, cols))?;
         c.to_vec()
     }
 
@@ -128,9 +107,9 @@ mod host {
 
 #[cfg(test)]
 mod tests {
-    use blockwise::Result;
+    use blockwise::{Device, Result};
 
-    use super::{TILE, check};
+    use super::{TILE, check, multiply};
     use crate::test_devices::on_every_device;
 
     #[test]
@@ -149,5 +128,46 @@ mod tests {
             }
             Ok(())
         })
+    }
+
+    #[test]
+    fn a_small_grid_strides_over_all_tiles() -> Result<()> {
+        on_every_device(|device| {
+            // A column times a row: each element is one product.
+            let column: Vec<f32> = (0..40).map(|row| row as f32).collect();
+            let row: Vec<f32> = (0..50).map(|col| 1.0 - col as f32).collect();
+            let (a, b) = (device.upload(&column)?, device.upload(&row)?);
+            let mut c = device.alloc(40 * 50)?;
+            multiply::on(device)?.grid((2, 1)).launch(
+                (&a, 40, 1),
+                (&b, 1, 50),
+                (&mut c, 40, 50),
+            )?;
+            let reference: Vec<_> = (0..40 * 50).map(|i| column[i / 50] * row[i % 50]).collect();
+            assert_eq!(c.to_vec()?, reference);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn matrices_that_do_not_fit_are_refused() -> Result<()> {
+        let device = Device::checked();
+        let (a, mut c) = (device.upload(&[1.0; 6])?, device.alloc(9)?);
+        let kernel = multiply::on(&device)?.grid(1);
+        let error = kernel
+            .launch((&a, 3, 2), (&a, 3, 2), (&mut c, 3, 3))
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("a.cols() == b.rows()"),
+            "{error}"
+        );
+        let error = kernel
+            .launch((&a, 3, 2), (&a, 2, 3), (&mut c, 3, 4))
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("c.len() == c.rows() * c.cols()"),
+            "{error}"
+        );
+        Ok(())
     }
 }

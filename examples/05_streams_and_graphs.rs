@@ -8,6 +8,8 @@
 //! - A graph is a recorded sequence of launches. Replaying it is one call, however many launches it
 //!   holds.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::prelude::*;
 
 /// level = decay·level + source.

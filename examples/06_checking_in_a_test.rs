@@ -5,15 +5,43 @@
 //! barrier that only some threads reach; the error names the kernel's Rust line. A test needs no
 //! GPU for it: `cargo test` is the check.
 //!
-//! Here: a kernel that reverses each block's elements through shared memory, and its twin without
-//! the barrier. On a GPU the twin is often right, and sometimes not.
+//! A safe kernel has none of these mistakes: what is left to find are panics and wrong results. An
+//! `unsafe` one may have them all. Three kernels reverse each block's elements through shared
+//! memory, in the same launch:
+//!
+//! - [`reverse_blocks`] is safe. Without its barrier it does not compile.
+//! - [`reverse_blocks_raw`] is the same in rust-cuda's style. Nothing asks for its barrier.
+//! - [`broken::reverse_without_barrier`] lacks it. On a GPU it is often right, and sometimes not;
+//!   under the detectors it fails, with the lines of the write and of the read.
 
 use cuda_std::prelude::*;
 
 /// Threads of a block, and elements that one block reverses.
 pub const THREADS: usize = 256;
 
-/// Reverses the elements of each block: the last block may have fewer.
+/// Reverses the elements of each block: the last block may have fewer. Any grid.
+#[kernel(require(x.len() == y.len()))]
+pub fn reverse_blocks(
+    block: &mut Block<THREADS>,
+    mut tile: Shared<[u32; THREADS]>,
+    x: &[u32],
+    mut y: Out<u32>,
+) {
+    for place in block.tiles(x.len()) {
+        let first = place.start();
+        let written = tile.write(block, |slot| x.get(first + slot).copied().unwrap_or(0));
+        // Every thread's write of its slot comes before the read of that slot by the thread at the
+        // other end.
+        let loaded = block.sync_threads(written);
+        let count = THREADS.min(x.len() - first);
+        y.store(block, place, |i| loaded[count - 1 - (i - first)]);
+        // Every thread's read comes before any thread's write of the next tile.
+        tile = block.sync_threads(loaded);
+    }
+}
+
+/// The same in rust-cuda's style: the threads share a pointer, and each computes which slots and
+/// elements are its own. The grid covers `x`.
 ///
 /// # Safety
 /// Nobody else writes `y`. The rest is checked.
@@ -23,7 +51,7 @@ pub const THREADS: usize = 256;
     grid.x as usize * THREADS >= x.len(),
     [grid.y, grid.z, block.y, block.z] == [1; 4]
 ))]
-pub unsafe fn reverse_blocks(x: &[u32], y: *mut u32) {
+pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
     let tile = shared_array![u32; THREADS];
     let thread = thread::thread_idx_x() as usize;
     let first = thread::block_idx_x() as usize * THREADS;
@@ -32,8 +60,7 @@ pub unsafe fn reverse_blocks(x: &[u32], y: *mut u32) {
         // SAFETY: a slot for each thread.
         unsafe { tile.add(thread).write(x[first + thread]) };
     }
-    // Every thread's write of its slot comes before the read of that slot by the thread at the
-    // other end.
+    // Not inside the condition: every thread of the block arrives, also one without an element.
     thread::sync_threads();
     if thread < count {
         // SAFETY: the slot was written before the barrier; only this thread has this element.
@@ -45,7 +72,7 @@ pub unsafe fn reverse_blocks(x: &[u32], y: *mut u32) {
 pub mod broken {
     use super::*;
 
-    /// [`reverse_blocks`](super::reverse_blocks()) with races, for whole blocks.
+    /// [`reverse_blocks_raw`](super::reverse_blocks_raw()) with races, for whole blocks.
     ///
     /// # Safety
     /// None: that is the point.
@@ -75,12 +102,20 @@ mod host {
     use blockwise::{Device, Result};
 
     use super::broken::reverse_without_barrier;
-    use super::{THREADS, reverse_blocks};
+    use super::{THREADS, reverse_blocks, reverse_blocks_raw};
 
     /// Reverses the elements of each block.
     pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
         let (x, mut y) = (device.upload(x)?, device.alloc::<u32>(x.len())?);
-        let kernel = reverse_blocks::on(device)?
+        let kernel = reverse_blocks::on(device)?.covering(x.len())?;
+        kernel.launch(&x, &mut y)?;
+        y.to_vec()
+    }
+
+    /// The same by the `unsafe` kernel.
+    pub fn reverse_raw_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
+        let (x, mut y) = (device.upload(x)?, device.alloc::<u32>(x.len())?);
+        let kernel = reverse_blocks_raw::on(device)?
             .block(THREADS as u32)
             .covering(x.len())?;
         // SAFETY: `y` is borrowed mutably.
@@ -114,6 +149,7 @@ mod host {
     pub fn run(device: &Device) -> Result<()> {
         let x: Vec<u32> = (0..1_000).collect();
         assert_eq!(reverse_on(device, &x)?, reference(&x));
+        assert_eq!(reverse_raw_on(device, &x)?, reference(&x));
         println!(
             "with the barrier: {} elements reversed in blocks of {THREADS}",
             x.len()
@@ -134,7 +170,7 @@ mod host {
 mod tests {
     use blockwise::Result;
 
-    use super::{THREADS, reference, reverse_on, reverse_with_races};
+    use super::{THREADS, reference, reverse_on, reverse_raw_on, reverse_with_races};
     use crate::test_devices::on_every_device;
 
     #[test]
@@ -143,6 +179,7 @@ mod tests {
             for len in [0, 1, THREADS - 1, THREADS, THREADS + 1, 997, 5 * THREADS] {
                 let x: Vec<u32> = (0..len as u32).collect();
                 assert_eq!(reverse_on(device, &x)?, reference(&x), "{len} elements");
+                assert_eq!(reverse_raw_on(device, &x)?, reference(&x), "{len} elements");
             }
             Ok(())
         })

@@ -11,49 +11,38 @@
 //! - The two kernels are one: a generic function of the slots in a row, with two instances. `cargo
 //!   run -p blockwise_cli -- profile` gives the same figures, and more, for any kernel.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::prelude::*;
 
 /// Side of a tile, and of a block.
 pub const TILE: usize = 32;
 
-/// Bᵀ for the row-major `a` of rows × cols elements, through a tile with `PITCH` slots in a row.
+/// b = a, where `a` lies row after row and `b` column after column, through a tile with `PITCH`
+/// slots in a row.
 ///
-/// # Safety
-/// Nobody else writes `b`. The rest is checked.
+/// Thread (x, y) writes slot (y, x), and stores slot (x, y): neighbouring x are neighbours in both
+/// matrices.
 #[kernel(
     instances(32, 33),
     name = "transpose_pitch_{PITCH}",
-    require(
-        a.len() == rows * cols && b.len() == a.len(),
-        block.x as usize == TILE && block.y as usize == TILE,
-        grid.x as usize * TILE >= cols && grid.y as usize * TILE >= rows,
-        [grid.z, block.z] == [1; 2]
-    )
+    require(a.rows() == b.rows(), a.cols() == b.cols())
 )]
-pub unsafe fn transpose<const PITCH: usize>(a: &[f32], b: *mut f32, rows: usize, cols: usize) {
-    let tile = shared_array![f32; TILE * PITCH];
-    let (x, y) = (
-        thread::thread_idx_x() as usize,
-        thread::thread_idx_y() as usize,
-    );
-    let left = thread::block_idx_x() as usize * TILE;
-    let top = thread::block_idx_y() as usize * TILE;
-    if top + y < rows && left + x < cols {
-        // SAFETY: a slot for each thread.
-        unsafe {
-            tile.add(y * PITCH + x)
-                .write(a[(top + y) * cols + left + x])
-        };
-    }
-    // Every thread's write of its slot comes before the read of that slot by the thread at (y, x).
-    thread::sync_threads();
-    if left + y < cols && top + x < rows {
-        // SAFETY: inside b, and only this thread has this element; the slot was written before the
-        // barrier.
-        unsafe {
-            b.add((left + y) * rows + top + x)
-                .write(*tile.add(x * PITCH + y))
-        };
+pub fn transpose<const PITCH: usize>(
+    block: &mut Block<TILE, TILE>,
+    tile: Shared<Tile<f32, TILE, TILE, PITCH>>,
+    a: Matrix<f32>,
+    mut b: OutMatrix<f32, TILE, TILE, ColMajor>,
+) {
+    // For arrays that are filled again and again: `fill` has the barriers before and after.
+    let mut tile = tile.refill();
+    for top in block.tiles_y::<TILE>(a.rows()) {
+        for left in block.tiles_x::<TILE>(a.cols()) {
+            let loaded = tile.fill(block, |(row, col)| {
+                a.or_default(top.start() + row, left.start() + col)
+            });
+            b.store(block, top, left, |own| loaded[own.row][own.col]);
+        }
     }
 }
 
@@ -77,11 +66,9 @@ mod host {
     {
         let (a, mut b) = (device.upload(a)?, device.alloc::<f32>(a.len())?);
         let blocks = |len: usize| len.div_ceil(TILE).max(1) as u32;
-        let kernel = transpose::<PITCH>::on(device)?
+        transpose::<PITCH>::on(device)?
             .grid((blocks(cols), blocks(rows)))
-            .block((TILE as u32, TILE as u32));
-        // SAFETY: `b` is borrowed mutably.
-        unsafe { kernel.launch(&a, &mut b, rows, cols)? };
+            .launch((&a, rows, cols), (&mut b, rows, cols))?;
         b.to_vec()
     }
 

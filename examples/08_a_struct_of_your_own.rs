@@ -7,6 +7,8 @@
 //! Host and device are one crate, so they share more than the type. [`Particle::advance`] is
 //! compiled for both; the kernel calls it on the device, and the reference on the host.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::Plain;
 use cuda_std::prelude::*;
 

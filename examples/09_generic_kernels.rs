@@ -6,6 +6,8 @@
 //!
 //! An operation is a type here, not a function pointer: the compiler puts its code into the kernel.
 
+#![forbid(unsafe_code)]
+
 use cuda_std::launch::Plain;
 use cuda_std::prelude::*;
 

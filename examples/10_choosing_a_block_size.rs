@@ -8,6 +8,8 @@
 //! A first launch is slower than the next ones, so one runs before the measured ones. On the
 //! emulator the times are those of the host's CPU and say nothing about a GPU.
 
+#![forbid(unsafe_code)]
+
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;
 

@@ -1,14 +1,15 @@
 //! Atomics: a histogram of bytes.
 //!
 //! Many threads add to few counters, and plain additions would race: two threads read the same
-//! value, and one addition is lost. An atomic addition is one step. Rust's own `core::sync::atomic`
-//! works in kernels.
+//! value, and one addition is lost. An atomic addition is one step. So elements of which every
+//! thread changes every one are [`Atomics`] in global memory and `Counting` in shared memory, and
+//! have no other operations.
 //!
 //! Additions to one address wait for each other, so the block counts in shared memory, where that
 //! is fast, and adds its counts to global memory once: 256 additions a block there, not one for
 //! each byte.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+#![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
@@ -16,36 +17,25 @@ use cuda_std::prelude::*;
 pub const BINS: usize = 256;
 
 /// counts\[v\] += how often the byte v comes. Any grid.
-///
-/// # Safety
-/// Nobody else uses `counts`. The rest is checked.
-#[kernel(require(
-    counts.len() == BINS,
-    block.x as usize == BINS,
-    [grid.y, grid.z, block.y, block.z] == [1; 4]
-))]
-pub unsafe fn histogram(bytes: &[u8], counts: *mut u32) {
-    let bins = shared_array![u32; BINS];
-    let thread = thread::thread_idx_x() as usize;
-    // SAFETY: a bin for each thread.
-    unsafe { bins.add(thread).write(0) };
+#[kernel(require(counts.len() == BINS))]
+pub fn histogram(
+    block: &mut Block<BINS>,
+    bins: Shared<[u32; BINS]>,
+    bytes: &[u8],
+    counts: Atomics<u32>,
+) {
+    let thread = block.thread();
+    let zeroed = bins.zeroed(block);
     // Every thread's zero comes before any thread's additions to that bin.
-    thread::sync_threads();
-
-    let first = thread::block_idx_x() as usize * BINS + thread;
-    for i in (first..bytes.len()).step_by(thread::grid_dim_x() as usize * BINS) {
-        // SAFETY: a bin for each byte; between the two barriers all additions are atomic.
-        let bin = unsafe { AtomicU32::from_ptr(bins.add(bytes[i] as usize)) };
-        bin.fetch_add(1, Ordering::Relaxed);
+    let counting = block.sync_threads(zeroed);
+    for tile in block.tiles(bytes.len()) {
+        if let Some(&byte) = bytes.get(tile.start() + thread) {
+            counting.add(usize::from(byte), 1);
+        }
     }
     // Every thread's additions to a bin come before the read of it.
-    thread::sync_threads();
-
-    // SAFETY: a counter for each thread; other blocks add to it atomically too.
-    unsafe {
-        let count = AtomicU32::from_ptr(counts.add(thread));
-        count.fetch_add(bins.add(thread).read(), Ordering::Relaxed);
-    }
+    let counted = block.sync_threads(counting);
+    counts.add(thread, counted[thread]);
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -61,9 +51,8 @@ mod host {
     pub fn histogram_on(device: &Device, bytes: &[u8], blocks: u32) -> Result<Vec<u32>> {
         let bytes = device.upload(bytes)?;
         let mut counts = device.filled::<u32>(BINS, 0)?;
-        let kernel = histogram::on(device)?.grid(blocks).block(BINS as u32);
-        // SAFETY: `counts` is borrowed mutably.
-        unsafe { kernel.launch(&bytes, &mut counts)? };
+        let kernel = histogram::on(device)?.grid(blocks);
+        kernel.launch(&bytes, &mut counts)?;
         counts.to_vec()
     }
 

@@ -27,8 +27,20 @@
 //!
 //! # Safety
 //!
-//! Two rules hold for all kernels and are not repeated: every slice and pointer is device memory of the stated size for the whole
-//! launch, and outputs overlap neither inputs nor each other.
+//! These kernels are safe, and so is their launch; their files have `#![forbid(unsafe_code)]`:
+//!
+//! - `block_per_output`, `direct` and `tiled` of [`conv1d`]
+//! - `interleaved`, `tree` and `shuffle` of [`reduce`]
+//! - `naive`, `tiled` and `register_tile` of [`matmul`]
+//! - `naive`, `tiled` and `padded` of [`transpose`]
+//! - all of [`reverse`]
+//!
+//! The faster ones use `unsafe` for what [`cuda_std::block`] does not offer: packs of 16 bytes,
+//! asynchronous copies, tensor cores, blocks that wait for each other. [`raw`] and [`peak`] write
+//! through raw pointers.
+//!
+//! Two rules hold for every `unsafe` kernel and are not repeated: each slice and pointer is device
+//! memory of the stated size for the whole launch, and outputs overlap neither inputs nor each other.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]

@@ -12,25 +12,14 @@ mod marker {
         safe fn __cuda_std_warp_uniform(value: i32) -> i32;
     }
 
-    /// Whether the builder knows the markers.
-    const KNOWN: bool = true;
-
     #[inline(always)]
     pub(super) fn block(value: u32) -> u32 {
-        if KNOWN {
-            __cuda_std_block_uniform(value.cast_signed()).cast_unsigned()
-        } else {
-            value
-        }
+        __cuda_std_block_uniform(value.cast_signed()).cast_unsigned()
     }
 
     #[inline(always)]
     pub(super) fn warp(value: u32) -> u32 {
-        if KNOWN {
-            __cuda_std_warp_uniform(value.cast_signed()).cast_unsigned()
-        } else {
-            value
-        }
+        __cuda_std_warp_uniform(value.cast_signed()).cast_unsigned()
     }
 }
 

@@ -1,13 +1,17 @@
 //! Reductions with warp shuffles.
 //!
-//! Change from [`tree`](super::tree): a warp combines its 32 values in registers, by five shuffles, with no barrier and no shared
-//! memory. Only one value of each warp goes through shared memory, and the first warp combines those in the same way.
+//! Change from [`tree`](super::tree): a warp combines its 32 values in registers, by five shuffles,
+//! with no barrier and no shared memory. Only one value of each warp goes through shared memory, and
+//! every thread folds those, in the order of the warps. All of it is [`Scratch::reduce`]:
 //!
-//! - Round `delta` = 16, 8, 4, 2, 1: lane l folds in the value of lane l + delta. Lane 0 ends up with all 32. (A lane whose source would
-//!   lie outside the warp folds its own value again; nobody uses what it gets.)
-//! - Slot w of the static shared array (32 slots: a block has at most 32 warps) gets the value of warp w.
-//! - One barrier, whatever the block, instead of ⌈log₂ threads⌉: it orders the warps' values before the first warp's reads of them.
-//! - Lane l reads slot l, so there are no bank conflicts. Lanes without a warp take the identity instead of a slot.
+//! - Round `delta` = 1, 2, 4, 8, 16: lane l folds in the value of lane l + delta, unless the warp ends
+//!   before it. Lane 0 ends up with the fold of all. (Nobody uses what the others get.)
+//! - Slot w of a static shared array gets the value of warp w, from its lane 0. There are 32 slots,
+//!   for a block has at most 32 warps, twice: a second reduction writes the other half, so it needs no
+//!   barrier before it.
+//! - One barrier, whatever the block, instead of ⌈log₂ threads⌉: every warp's write comes before any
+//!   thread's reads.
+//! - The lanes of a warp read the same slot: a broadcast, no bank conflicts.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |

@@ -1,7 +1,7 @@
 //! How long the kernel takes, by the device's own clock: `cargo bench`.
 
 use blockwise::Device;
-use my_project::kernels::{BLOCK, smooth};
+use my_project::kernels::smooth;
 
 const LAUNCHES: u32 = 20;
 
@@ -19,7 +19,7 @@ fn main() -> blockwise::Result<()> {
     for elements in sizes {
         let x = device.upload(&vec![1.0_f32; elements])?;
         let mut y = device.alloc(elements)?;
-        let kernel = smooth::on(&device)?.block(BLOCK).covering(elements)?;
+        let kernel = smooth::on(&device)?.covering(elements)?;
         // The first one is not timed: the device wakes up, the driver makes its code.
         kernel.launch(&x, &mut y)?;
         let start = device.record()?;

@@ -13,8 +13,7 @@ fn reference(x: &[f32]) -> Vec<f32> {
 
 #[track_caller]
 fn check(device: &Device) {
-    let block = BLOCK as usize;
-    for len in [0, 1, block - 1, block, block + 1, 1009] {
+    for len in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 1009] {
         let x: Vec<f32> = (0..len).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
         match smoothed(device, &x) {
             Ok(y) => assert_eq!(y, reference(&x), "{len} elements"),
@@ -23,7 +22,8 @@ fn check(device: &Device) {
     }
 }
 
-/// A race, a missing barrier, an access out of bounds or a value that nobody wrote fails this test.
+/// A panic fails this test; in an `unsafe` kernel, so does a race, a missing barrier, an access out
+/// of bounds or a value that nobody wrote.
 #[test]
 fn smooth_is_right_and_clean() {
     check(&Device::checked());
