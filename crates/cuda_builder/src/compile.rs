@@ -14,7 +14,7 @@ use crate::output::lock;
 use crate::package::{Graph, Package};
 use crate::sysroot::Sysroot;
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, DebugInfo};
+use crate::{CudaBuilder, DebugInfo, wrapper};
 
 /// rustc's name of the target. It has no prebuilt standard library: core is built from source.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -54,8 +54,8 @@ impl Bitcode {
         let sysroot = Sysroot::find_or_build(builder, toolchain, &package)?;
         let mut command = cargo_rustc(builder, toolchain, &package, &graph, &sysroot);
         let copies = Copies::of(&package.target_folder);
-        if let Some(wrapper) = copies.make(toolchain, &graph.libraries)? {
-            command.env("RUSTC_WRAPPER", wrapper);
+        if copies.make(toolchain, &graph.libraries)? || graph.has_linked_dependency {
+            command.env("RUSTC_WRAPPER", wrapper::write(&package.target_folder)?);
         }
         let (status, messages, diagnostics) = run(&mut command, &toolchain.cargo)?;
         if !status {

@@ -42,6 +42,7 @@ mod sysroot;
 pub mod tools;
 mod uniformity;
 mod warnings;
+mod wrapper;
 
 use std::path::{Path, PathBuf};
 

@@ -134,7 +134,7 @@ pub(crate) fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), CudaBu
 }
 
 /// Puts a file in place whole: a reader sees the old one or the new one.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
     let folder = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())

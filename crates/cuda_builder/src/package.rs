@@ -126,6 +126,8 @@ pub(crate) struct Graph {
     pub(crate) embedding: Vec<String>,
     /// The manifests of local packages, and what else decides versions and features.
     pub(crate) manifests: Vec<PathBuf>,
+    /// Whether a library that the crate needs is also to be linked for other languages.
+    pub(crate) has_linked_dependency: bool,
     /// Folders of local packages that only build scripts use.
     pub(crate) host_only: Vec<PathBuf>,
 }
@@ -163,6 +165,8 @@ impl Graph {
             let is_local = package["source"].is_null();
             let manifest = package["manifest_path"].as_str().map(PathBuf::from);
             let is_needed = package["id"].as_str().is_some_and(|id| needed.contains(id));
+            let is_root = package["id"] == metadata["resolve"]["root"];
+            graph.has_linked_dependency |= is_needed && !is_root && is_linked(package);
             if let Some(manifest) = manifest.filter(|_| is_local) {
                 if is_needed {
                     graph.manifests.push(manifest);
@@ -223,14 +227,20 @@ fn features(arguments: &[String]) -> Vec<&str> {
     chosen
 }
 
+/// Libraries for other languages.
+const LINKED: [&str; 3] = ["cdylib", "dylib", "staticlib"];
+
 fn library_of(package: &Value) -> Option<&Value> {
     elements(&package["targets"]).find(|target| {
-        let is_library = |kind: &Value| {
-            kind.as_str()
-                .is_some_and(|kind| ["lib", "rlib", "cdylib", "dylib", "staticlib"].contains(&kind))
-        };
-        elements(&target["kind"]).any(is_library)
+        elements(&target["kind"])
+            .filter_map(Value::as_str)
+            .any(|kind| ["lib", "rlib"].contains(&kind) || LINKED.contains(&kind))
     })
+}
+
+fn is_linked(package: &Value) -> bool {
+    let library = library_of(package).unwrap_or(&Value::Null);
+    (elements(&library["kind"]).filter_map(Value::as_str)).any(|kind| LINKED.contains(&kind))
 }
 
 fn elements(array: &Value) -> impl Iterator<Item = &Value> {
