@@ -38,6 +38,7 @@ mod nvvm;
 mod obsolete;
 mod output;
 mod package;
+mod rust_code;
 mod sysroot;
 pub mod tools;
 mod uniformity;

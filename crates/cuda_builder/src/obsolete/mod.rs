@@ -1,12 +1,13 @@
 //! Features that the compiler had when rust-cuda's older kernel crates were written, and has no more.
 //!
 //! Such a crate starts with `#![cfg_attr(target_os = "cuda", feature(register_attr), register_attr(nvvm_internal))]`, which
-//! today's compiler refuses before it looks at anything else, although nothing here needs it. The compiler is given a copy of the
-//! crate's first file with blanks in the place of those words. Nothing moves, so that lines and columns stay. Beside the copy lie
+//! today's compiler refuses before it looks at anything else, although nothing here needs it. The compiler is given copies of
+//! such files with blanks in the place of those words. Nothing moves, so that lines and columns stay. Beside the copy lie
 //! links to everything that lies beside the original, up to the root of the file system: modules and included files are found.
 
 mod source;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,24 +32,28 @@ impl Copies {
         }
     }
 
-    /// Copies those of the libraries' first files that ask for something obsolete. Returns whether there is any.
+    /// Copies those of the libraries' files that ask for something obsolete, each with the library's first file, by whose folder the
+    /// compiler finds modules. Returns whether there is any.
     pub(crate) fn make(
         &self,
         toolchain: &Toolchain,
         libraries: &[PathBuf],
     ) -> Result<bool, CudaBuilderError> {
         let mut needed = false;
-        for original in libraries {
-            let Ok(text) = fs::read_to_string(original) else {
-                continue; // cargo will say what is wrong with it
-            };
-            if let Some(text) = without_obsolete(&text, |features| unknown(toolchain, features)) {
-                self.place(original, &text)?;
-                needed = true;
-            } else if self.holds(original) {
-                // An earlier version needed it; the copy goes on as a plain one.
-                self.place(original, &text)?;
+        for first in libraries {
+            let mut copied = false;
+            for original in rust_files_of(first) {
+                let Ok(text) = fs::read_to_string(&original) else {
+                    continue; // cargo will say what is wrong with it
+                };
+                let changed = without_obsolete(&text, |features| unknown(toolchain, features));
+                copied |= changed.is_some();
+                // Also one that an earlier version needed, and the first file above a module's.
+                if changed.is_some() || self.holds(&original) || (copied && original == *first) {
+                    self.place(&original, changed.as_ref().unwrap_or(&text))?;
+                }
             }
+            needed |= copied;
         }
         Ok(needed)
     }
@@ -114,6 +119,29 @@ impl Copies {
         }
         replace(&copy, text.as_bytes())
     }
+}
+
+/// The files that may be a library's modules, and last its first file.
+fn rust_files_of(first: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders: Vec<_> = first.parent().map(Path::to_owned).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        if folder.join("CACHEDIR.TAG").exists() {
+            continue; // a target folder, which may hold copies
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if path.extension() == Some(OsStr::new("rs")) && path != first => {
+                    files.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    files.push(first.to_owned());
+    files
 }
 
 /// What the path itself is, not what it leads to.

@@ -37,7 +37,7 @@ fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
     let part = folder.join("src/part.rs");
     fs::write(
         &part,
-        "#[inline(never)]\npub fn twice(x: u32) -> u32 { x.checked_mul(2).unwrap() }\n",
+        "#![register_attr(nvvm_internal)]\n#[inline(never)]\npub fn twice(x: u32) -> u32 { x.checked_mul(2).unwrap() }\n",
     )
     .unwrap();
     let build = || text(CudaBuilder::new(&folder).build().unwrap());
