@@ -118,6 +118,8 @@ const CHECKS: &[(Stage, Check)] = &[
     // thinks are not needed.
     (Checked, convergent::check),
     (Optimised, convergent::check),
+    // Constants fit.
+    (Optimised, address_space::check_constants),
     // Shared memory is accessed as such.
     (Optimised, generic_access::check),
 ];
