@@ -14,7 +14,7 @@ use crate::output::lock;
 use crate::package::{Graph, Package};
 use crate::sysroot::Sysroot;
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, DebugInfo};
+use crate::{CudaBuilder, DebugInfo, wrapper};
 
 /// rustc's name of the target. It has no prebuilt standard library: core is built from source.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -33,10 +33,7 @@ pub(crate) struct Bitcode {
     pub(crate) tools_folder: PathBuf,
     /// The crate's folder, for messages.
     pub(crate) crate_folder: PathBuf,
-    /// The manifests that it was compiled by.
-    manifests: Vec<PathBuf>,
-    /// Folders of local packages that are for the host's build scripts only.
-    host_only: Vec<PathBuf>,
+    graph: Graph,
     /// Held until the PTX is printed from these files.
     #[expect(dead_code, reason = "it is there to be dropped")]
     lock: Option<File>,
@@ -54,8 +51,8 @@ impl Bitcode {
         let sysroot = Sysroot::find_or_build(builder, toolchain, &package)?;
         let mut command = cargo_rustc(builder, toolchain, &package, &graph, &sysroot);
         let copies = Copies::of(&package.target_folder);
-        if let Some(wrapper) = copies.make(toolchain, &graph.libraries)? {
-            command.env("RUSTC_WRAPPER", wrapper);
+        if copies.make(toolchain, &graph.libraries)? || graph.has_linked_dependency {
+            command.env("RUSTC_WRAPPER", wrapper::write(&package.target_folder)?);
         }
         let (status, messages, diagnostics) = run(&mut command, &toolchain.cargo)?;
         if !status {
@@ -76,8 +73,7 @@ impl Bitcode {
             target_folder: package.target_folder,
             tools_folder: package.tools_folder,
             crate_folder: package.folder,
-            manifests: graph.manifests,
-            host_only: graph.host_only,
+            graph,
             lock,
         })
     }
@@ -85,7 +81,7 @@ impl Bitcode {
     /// Prints a `rerun-if-changed` line for every manifest and source file of the crate and its local dependencies.
     pub(crate) fn tell_cargo_what_to_watch(&self) {
         let own = self.crate_folder.join("Cargo.toml");
-        let files = self.manifests.iter().cloned().chain([own]);
+        let files = self.graph.manifests.iter().cloned().chain([own]);
         let files: BTreeSet<_> = files.chain(self.sources()).collect();
         // What a build script generated for the device is no source.
         let is_source = |file: &&PathBuf| !file.starts_with(&self.target_folder);
@@ -94,8 +90,14 @@ impl Bitcode {
         }
     }
 
+    /// The source files of those local packages that are compiled for the device.
+    pub(crate) fn device_sources(&self) -> impl Iterator<Item = PathBuf> {
+        let files = self.sources().into_iter();
+        files.filter(|file| self.graph.is_on_device(file))
+    }
+
     /// The source files of the crate and its local dependencies, sorted.
-    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+    fn sources(&self) -> Vec<PathBuf> {
         let copies = Copies::of(&self.target_folder);
         let mut files = BTreeSet::new();
         for archive in &self.crates {
@@ -108,7 +110,9 @@ impl Bitcode {
                     .into_iter()
                     .map(|file| copies.original(&file).unwrap_or(file))
                     // cargo also names the sources of a build script's dependencies.
-                    .filter(|file| !self.host_only.iter().any(|folder| file.starts_with(folder))),
+                    .filter(|file| {
+                        !(self.graph.host_only.iter()).any(|folder| file.starts_with(folder))
+                    }),
             );
         }
         files.into_iter().collect()

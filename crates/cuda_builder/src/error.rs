@@ -85,6 +85,17 @@ pub enum CudaBuilderError {
         /// Who supplies it.
         owner: &'static str,
     },
+    /// The constants are larger than CUDA's constant memory.
+    #[error(
+        "constant memory: {bytes} bytes, of which the largest part is `{largest}`; there are 65536 (64 KiB); a static without \
+         `#[address_space(constant)]` lies in global memory"
+    )]
+    ConstantMemory {
+        /// What all constants together need.
+        bytes: u64,
+        /// The largest one.
+        largest: String,
+    },
     /// A shared array is still reached through the generic address space.
     #[error(
         "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \

@@ -38,10 +38,12 @@ mod nvvm;
 mod obsolete;
 mod output;
 mod package;
+mod rust_code;
 mod sysroot;
 pub mod tools;
 mod uniformity;
 mod warnings;
+mod wrapper;
 
 use std::path::{Path, PathBuf};
 

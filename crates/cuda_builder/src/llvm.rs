@@ -45,7 +45,7 @@ pub(crate) fn emit_ptx(
     refuse(reports?, builder, folder)?;
     let optimised = optimised?;
     let mut module = Module::parse(&optimised)?;
-    nvvm::check(&module, &nvvm::launch_parameters(&bitcode.sources())?)?;
+    nvvm::check(&module, &nvvm::launch_parameters(bitcode.device_sources())?)?;
     ir::rewrite(Stage::Optimised, &mut module, builder)?;
     write(&folder.optimised_ir(), &module.to_string())?;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::CudaBuilderError;
 use crate::ir::calls::kernels_of;
 use crate::ir::module::{Callee, Function, Module};
+use crate::rust_code::{attributes, code};
 
 /// The names of extern statics on which an attribute of that backend stands: OptiX's launch
 /// parameters.
@@ -15,26 +16,29 @@ use crate::ir::module::{Callee, Function, Module};
 ///
 /// # Errors
 /// Where such an attribute would have had an effect that it has not here.
-pub(crate) fn launch_parameters(files: &[PathBuf]) -> Result<Vec<String>, CudaBuilderError> {
+pub(crate) fn launch_parameters(
+    files: impl Iterator<Item = PathBuf>,
+) -> Result<Vec<String>, CudaBuilderError> {
     let mut names = Vec::new();
     // What `include_str!` brings may speak of these attributes; only Rust can use them.
-    let rust = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "rs");
-    for file in files.iter().filter(rust) {
+    let rust = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "rs");
+    for file in files.filter(rust) {
         // cargo has just read it; if it is gone, nothing was compiled from it.
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        names.extend(in_source(file, &text)?);
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        names.extend(in_source(&file, &text)?);
     }
     Ok(names)
 }
 
 fn in_source(file: &Path, text: &str) -> Result<Vec<String>, CudaBuilderError> {
     let mut names = Vec::new();
-    for (at, attribute) in text.match_indices("nvvm_internal::") {
-        let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        if text[line..at].contains("//") {
+    let code = code(text);
+    let attributes: Vec<_> = attributes(&code, "#[").collect();
+    for (at, attribute) in code.match_indices("nvvm_internal::") {
+        if !attributes.iter().any(|range| range.contains(&at)) {
             continue;
         }
-        let item = item_of(&text[at..]);
+        let item = item_of(&code[at..]);
         let declared = item
             .split_once("static ")
             .filter(|(_, declaration)| !declaration.contains('='))
@@ -130,14 +134,15 @@ mod tests {
         let file = Path::new("src/lib.rs");
         let declared = "extern \"C\" {\n #[cfg_attr(target_os = \"cuda\", nvvm_internal::addrspace(4))]\n static PARAMS: Params<'static>;\n}";
         assert_eq!(in_source(file, declared).unwrap(), ["PARAMS"]);
-        assert!(
-            in_source(
-                file,
-                "// nvvm_internal::kernel\n#![register_attr(nvvm_internal)]"
-            )
-            .unwrap()
-            .is_empty()
-        );
+        for text in [
+            "// #[nvvm_internal::kernel]\n#![register_attr(nvvm_internal)]",
+            "const HELP: &str = \"#[nvvm_internal::kernel]\";",
+            "const HELP: &str = r#\"\n#[nvvm_internal::kernel]\n\"#;",
+            "/*\n#[nvvm_internal::kernel]\n*/",
+            "use nvvm_internal::kernel;",
+        ] {
+            assert!(in_source(file, text).unwrap().is_empty(), "{text}");
+        }
         for (text, attribute) in [
             (
                 "\n#[nvvm_internal::addrspace(3)]\nstatic mut TILE: [u8; 4] = [0; 4];",
@@ -161,11 +166,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let write = |name| {
             let path = folder.path().join(name);
-            std::fs::write(&path, "`nvvm_internal::kernel` fn k() {}").unwrap();
+            std::fs::write(&path, "#[nvvm_internal::kernel] fn k() {}").unwrap();
             path
         };
-        assert!(launch_parameters(&[write("notes.md")]).unwrap().is_empty());
-        assert!(launch_parameters(&[write("lib.rs")]).is_err());
+        assert!(
+            launch_parameters([write("notes.md")].into_iter())
+                .unwrap()
+                .is_empty()
+        );
+        assert!(launch_parameters([write("lib.rs")].into_iter()).is_err());
     }
 
     #[test]

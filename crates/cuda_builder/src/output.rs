@@ -84,7 +84,7 @@ pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, Cuda
 
 /// Counts the changes of this crate that change the PTX of an unchanged crate: without it, what an earlier version left would
 /// look fresh.
-const LOWERING: u32 = 16;
+const LOWERING: u32 = 17;
 
 /// Everything that decides the PTX's contents: the bitcode, the options, the tools.
 pub(crate) fn fingerprint(
@@ -134,7 +134,7 @@ pub(crate) fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), CudaBu
 }
 
 /// Puts a file in place whole: a reader sees the old one or the new one.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
     let folder = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())

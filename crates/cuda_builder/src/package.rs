@@ -119,15 +119,19 @@ fn target_folder<'a>(out: &'a Path, package: &str, triple: &str) -> Option<&'a P
 /// What the crate needs, as far as cargo can tell: if it cannot, building will say why.
 #[derive(Default)]
 pub(crate) struct Graph {
-    /// The first files of all libraries.
+    /// The first files of the libraries that are compiled for the device.
     pub(crate) libraries: Vec<PathBuf>,
     /// The `links` names of packages whose build script embeds their own kernels. It has nothing to do for the device, so cargo is
     /// told its output, and then neither compiles the script nor runs it.
     pub(crate) embedding: Vec<String>,
     /// The manifests of local packages, and what else decides versions and features.
     pub(crate) manifests: Vec<PathBuf>,
+    /// Whether a library that the crate needs is also to be linked for other languages.
+    pub(crate) has_linked_dependency: bool,
     /// Folders of local packages that only build scripts use.
     pub(crate) host_only: Vec<PathBuf>,
+    /// Folders of all local packages, with whether they are compiled for the device.
+    folders: Vec<(PathBuf, bool)>,
 }
 
 impl Graph {
@@ -147,13 +151,28 @@ impl Graph {
     }
 
     fn of(metadata: &Value) -> Self {
-        let needed = needed(&metadata["resolve"]);
+        let is_macro = |package: &Value| {
+            let kinds = elements(&package["targets"]).flat_map(|target| elements(&target["kind"]));
+            kinds.into_iter().any(|kind| kind == "proc-macro")
+        };
+        let macros: Vec<_> = (elements(&metadata["packages"]).filter(|package| is_macro(package)))
+            .filter_map(|package| package["id"].as_str())
+            .collect();
+        let needed = |stops: &[&str]| needed(&metadata["resolve"], stops);
+        let (needed, on_device) = (needed(&[]), needed(&macros));
         let mut graph = Self::default();
         if let Some(root) = metadata["workspace_root"].as_str().map(Path::new) {
             graph.manifests = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
         }
         for package in elements(&metadata["packages"]) {
+            let is_in = |packages: &BTreeSet<&str>| {
+                package["id"]
+                    .as_str()
+                    .is_some_and(|id| packages.contains(id))
+            };
+            let (is_needed, is_on_device) = (is_in(&needed), is_in(&on_device));
             let library = library_of(package).and_then(|target| target["src_path"].as_str());
+            let library = library.filter(|_| is_on_device);
             graph.libraries.extend(library.map(PathBuf::from));
             let embeds = elements(&package["dependencies"]).any(|dependency| {
                 dependency["name"] == "cuda_builder" && dependency["kind"] == "build"
@@ -162,12 +181,16 @@ impl Graph {
             graph.embedding.extend(links.map(str::to_owned));
             let is_local = package["source"].is_null();
             let manifest = package["manifest_path"].as_str().map(PathBuf::from);
-            let is_needed = package["id"].as_str().is_some_and(|id| needed.contains(id));
+            let is_root = package["id"] == metadata["resolve"]["root"];
+            graph.has_linked_dependency |= is_on_device && !is_root && is_linked(package);
             if let Some(manifest) = manifest.filter(|_| is_local) {
+                let folder = manifest.parent().map(Path::to_owned);
+                graph
+                    .folders
+                    .extend(folder.clone().map(|folder| (folder, is_on_device)));
                 if is_needed {
                     graph.manifests.push(manifest);
                 } else {
-                    let folder = manifest.parent().map(Path::to_owned);
                     graph.host_only.extend(folder);
                 }
             }
@@ -181,14 +204,23 @@ impl Graph {
         });
         graph
     }
+
+    /// Whether the file is one of a local package that is compiled for the device.
+    pub(crate) fn is_on_device(&self, file: &Path) -> bool {
+        let holds = |(folder, _): &&(PathBuf, bool)| file.starts_with(folder);
+        let innermost = self.folders.iter().filter(holds);
+        let innermost = innermost.max_by_key(|(folder, _)| folder.components().count());
+        innermost.is_some_and(|&(_, is_on_device)| is_on_device)
+    }
 }
 
-/// The packages that the root's library is made of, build scripts' and tests' own not counted.
-fn needed(resolve: &Value) -> BTreeSet<&str> {
+/// The packages that the root's library is made of, build scripts' and tests' own not counted. Those of `stops` are not, with what only
+/// they need.
+fn needed<'m>(resolve: &'m Value, stops: &[&str]) -> BTreeSet<&'m str> {
     let mut needed = BTreeSet::new();
     let mut next: Vec<&str> = resolve["root"].as_str().into_iter().collect();
     while let Some(id) = next.pop() {
-        if !needed.insert(id) {
+        if stops.contains(&id) || !needed.insert(id) {
             continue;
         }
         let node = elements(&resolve["nodes"]).find(|node| node["id"] == id);
@@ -223,14 +255,20 @@ fn features(arguments: &[String]) -> Vec<&str> {
     chosen
 }
 
+/// Libraries for other languages.
+const LINKED: [&str; 3] = ["cdylib", "dylib", "staticlib"];
+
 fn library_of(package: &Value) -> Option<&Value> {
     elements(&package["targets"]).find(|target| {
-        let is_library = |kind: &Value| {
-            kind.as_str()
-                .is_some_and(|kind| ["lib", "rlib", "cdylib", "dylib", "staticlib"].contains(&kind))
-        };
-        elements(&target["kind"]).any(is_library)
+        elements(&target["kind"])
+            .filter_map(Value::as_str)
+            .any(|kind| ["lib", "rlib"].contains(&kind) || LINKED.contains(&kind))
     })
+}
+
+fn is_linked(package: &Value) -> bool {
+    let library = library_of(package).unwrap_or(&Value::Null);
+    (elements(&library["kind"]).filter_map(Value::as_str)).any(|kind| LINKED.contains(&kind))
 }
 
 fn elements(array: &Value) -> impl Iterator<Item = &Value> {
@@ -291,12 +329,16 @@ mod tests {
                  "dependencies": [{"name": "cuda_builder", "kind": "build"}],
                  "targets": [{"kind": ["bin"], "src_path": "/w/k/main.rs"}, {"kind": ["lib"], "src_path": "/w/k/lib.rs"}]},
                 {"id": "std", "source": null, "manifest_path": "/w/std/Cargo.toml", "links": "zlib", "dependencies": [], "targets": []},
-                {"id": "builder", "source": null, "manifest_path": "/w/builder/Cargo.toml", "dependencies": [], "targets": []},
+                {"id": "macros", "source": null, "manifest_path": "/w/k/macros/Cargo.toml", "dependencies": [],
+                 "targets": [{"kind": ["proc-macro"], "src_path": "/w/k/macros/lib.rs"}]},
+                {"id": "builder", "source": null, "manifest_path": "/w/builder/Cargo.toml", "dependencies": [],
+                 "targets": [{"kind": ["lib"], "src_path": "/w/builder/lib.rs"}]},
                 {"id": "serde", "source": "registry", "manifest_path": "/r/serde/Cargo.toml", "dependencies": [], "targets": []},
             ],
             "resolve": {"root": "k", "nodes": [
                 {"id": "k", "deps": [
                     {"pkg": "std", "dep_kinds": [{"kind": null}, {"kind": "dev"}]},
+                    {"pkg": "macros", "dep_kinds": [{"kind": null}]},
                     {"pkg": "builder", "dep_kinds": [{"kind": "build"}]},
                 ]},
                 {"id": "std", "deps": [{"pkg": "k", "dep_kinds": [{"kind": null}]}]},
@@ -311,8 +353,18 @@ mod tests {
             "/w/Cargo.lock",
             "/w/k/Cargo.toml",
             "/w/std/Cargo.toml",
+            "/w/k/macros/Cargo.toml",
         ];
         assert_eq!(graph.manifests, manifests.map(Path::new));
         assert_eq!(graph.host_only, [Path::new("/w/builder")]);
+        let files = [
+            "k/a/b.rs",
+            "std/lib.rs",
+            "k/macros/lib.rs",
+            "builder/lib.rs",
+            "c.rs",
+        ];
+        let on_device = files.map(|file| graph.is_on_device(&Path::new("/w").join(file)));
+        assert_eq!(on_device, [true, true, false, false, false]);
     }
 }

@@ -85,8 +85,10 @@ pub mod warp;
 pub use block::{Mine, Out};
 pub use cuda_std_macros::{Plain, address_space, externally_visible, gpu_only, kernel};
 pub use float::{FloatExt, GpuFloat};
-#[cfg(feature = "glam")]
+#[cfg(all(feature = "glam", not(feature = "glam_0_22")))]
 pub use glam;
+#[cfg(feature = "glam_0_22")]
+pub use glam_0_22 as glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use launch::Plain;

@@ -6,7 +6,7 @@
 //! The functions that return vectors (`thread_idx`, `index_2d`, …) need the feature `glam`, or `vek_indices` for vek's.
 
 #[cfg(all(feature = "glam", not(feature = "vek_indices")))]
-use glam::{UVec2, UVec3};
+use crate::glam::{UVec2, UVec3};
 
 use crate::nvvm;
 

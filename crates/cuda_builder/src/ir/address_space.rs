@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::module::{Global, Item, Lexer, Module, Spanned, Token, has, unexpected};
+use super::names::demangle;
 use crate::error::CudaBuilderError;
 
 /// LLVM's numbers of NVPTX's address spaces.
@@ -122,16 +123,39 @@ fn constant_bytes(global: &Global<'_>) -> Option<u64> {
         return None;
     }
     let arrays = (global.ty().trim_start_matches("<{ ")).trim_end_matches(" }>");
-    arrays
-        .split(", ")
-        .map(|array| {
-            array
-                .strip_prefix('[')?
-                .strip_suffix(" x i8]")?
-                .parse::<u64>()
-                .ok()
+    arrays.split(", ").map(array_bytes).sum()
+}
+
+fn array_bytes(array: &str) -> Option<u64> {
+    let length = array.strip_prefix('[')?.strip_suffix(" x i8]")?;
+    length.parse().ok()
+}
+
+/// What CUDA gives a module of constant memory.
+const CONSTANT_LIMIT: u64 = 64 << 10;
+
+/// Fails if the constants need more than there is. What LLVM has dropped counts no more.
+pub(crate) fn check_constants(module: &Module<'_>) -> Result<(), CudaBuilderError> {
+    let is_constant = |global: &&Global<'_>| global.linkage().contains("addrspace(4)");
+    let mut constants: Vec<_> = (module.globals().filter(is_constant))
+        .map(|global| {
+            // Bytes and pointers are all that rustc makes statics of.
+            let parts = (global.ty().trim_start_matches("<{ ")).trim_end_matches(" }>");
+            let bytes = parts.split(", ").map(|part| match part {
+                "ptr" => 8,
+                part => array_bytes(part).unwrap_or(0),
+            });
+            (bytes.sum::<u64>(), demangle(global.name()))
         })
-        .sum()
+        .collect();
+    let bytes = constants.iter().map(|(bytes, _)| bytes).sum();
+    constants.sort();
+    match constants.pop() {
+        Some((_, largest)) if bytes > CONSTANT_LIMIT => {
+            Err(CudaBuilderError::ConstantMemory { bytes, largest })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The names of constants that the host may set: those visible outside the module.
@@ -189,7 +213,8 @@ fn definition(global: &Global<'_>, space: Space) -> Result<String, CudaBuilderEr
 
 #[cfg(test)]
 mod tests {
-    use super::lower;
+    use super::{check_constants, lower};
+    use crate::ir::module::Module;
     use crate::ir::testing::{function, rewritten};
 
     /// A static, and what uses it.
@@ -262,6 +287,23 @@ mod tests {
             .collect();
         assert_eq!(moved, [true, false, false, false], "{lowered}");
         assert_eq!(rewritten(ir, |module| lower(module, false)), ir);
+    }
+
+    #[test]
+    fn constants_that_do_not_fit_are_counted() {
+        let check = |bytes: u32| {
+            let ir = format!(
+                "@A = addrspace(4) constant [{bytes} x i8] zeroinitializer, align 4\n\
+                 @B = internal addrspace(4) constant <{{ [8 x i8], ptr }}> undef, align 8\n@C = global [70000 x i8] undef\n"
+            );
+            check_constants(&Module::parse(&ir).unwrap())
+        };
+        check(65520).unwrap();
+        let error = check(65521).unwrap_err().to_string();
+        assert!(
+            error.contains("65537 bytes, of which the largest part is `A`"),
+            "{error}"
+        );
     }
 
     #[test]

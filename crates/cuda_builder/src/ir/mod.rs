@@ -23,6 +23,7 @@ mod library_files;
 pub(crate) mod markers;
 pub(crate) mod module;
 pub(crate) mod names;
+mod own_stack;
 mod panics;
 mod remainder;
 #[cfg(test)]
@@ -100,6 +101,8 @@ const PASSES: &[(Stage, Rewrite)] = &[
     }),
     // Only the check of barriers reads what is marked as the same in all threads.
     (Checked, |module, _| markers::remove(module)),
+    // ptxas refuses `compare_exchange` on a thread's own stack.
+    (Optimised, |module, _| own_stack::lower(module)),
     // LLVM 22 miscompiles some sign extensions.
     (Optimised, |module, _| extension::guard(module)),
     // The code generator must not prepare rounds that are seldom made.
@@ -118,6 +121,8 @@ const CHECKS: &[(Stage, Check)] = &[
     // thinks are not needed.
     (Checked, convergent::check),
     (Optimised, convergent::check),
+    // Constants fit.
+    (Optimised, address_space::check_constants),
     // Shared memory is accessed as such.
     (Optimised, generic_access::check),
 ];

@@ -1,43 +1,23 @@
 //! Features that the compiler had when rust-cuda's older kernel crates were written, and has no more.
 //!
 //! Such a crate starts with `#![cfg_attr(target_os = "cuda", feature(register_attr), register_attr(nvvm_internal))]`, which
-//! today's compiler refuses before it looks at anything else, although nothing here needs it. The compiler is given a copy of the
-//! crate's first file with blanks in the place of those words. Nothing moves, so that lines and columns stay. Beside the copy lie
+//! today's compiler refuses before it looks at anything else, although nothing here needs it. The compiler is given copies of
+//! such files with blanks in the place of those words. Nothing moves, so that lines and columns stay. Beside the copy lie
 //! links to everything that lies beside the original, up to the root of the file system: modules and included files are found.
 
 mod source;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{CudaBuilderError, io_error};
+use crate::output::replace;
 use crate::tools::Toolchain;
+use crate::wrapper;
 use source::without_obsolete;
-
-/// Run by cargo in the compiler's place. `$0`'s folder holds the copies under the originals' paths.
-const WRAPPER: &str = r#"#!/bin/sh
-# Gives the compiler the copy of a crate's first file, where there is one.
-copies="$(dirname "$0")/copies"
-for argument do
-    shift
-    case "$argument" in
-    *.rs)
-        case "$argument" in
-        /*) from="$copies" to=/ original="$argument" ;;
-        *) from="$copies$PWD" to= original="$PWD/$argument" ;;
-        esac
-        if [ -f "$copies$original" ] && [ ! -L "$copies$original" ]; then
-            argument="$copies$original"
-            set -- "$@" "--remap-path-prefix=$from=$to"
-        fi
-        ;;
-    esac
-    set -- "$@" "$argument"
-done
-exec "$@"
-"#;
 
 /// The copies of one target folder.
 pub(crate) struct Copies {
@@ -48,41 +28,40 @@ impl Copies {
     /// Where a target folder keeps them.
     pub(crate) fn of(target_folder: &Path) -> Self {
         Copies {
-            folder: target_folder.join("obsolete"),
+            folder: wrapper::folder(target_folder).join("copies"),
         }
     }
 
-    /// Copies those of the libraries' first files that ask for something obsolete. Returns the program that cargo is
-    /// to run in the compiler's place, if there is any such crate.
+    /// Copies those of the libraries' files that ask for something obsolete, each with the library's first file, by whose folder the
+    /// compiler finds modules. Returns whether there is any.
     pub(crate) fn make(
         &self,
         toolchain: &Toolchain,
         libraries: &[PathBuf],
-    ) -> Result<Option<PathBuf>, CudaBuilderError> {
+    ) -> Result<bool, CudaBuilderError> {
         let mut needed = false;
-        for original in libraries {
-            let Ok(text) = fs::read_to_string(original) else {
-                continue; // cargo will say what is wrong with it
-            };
-            if let Some(text) = without_obsolete(&text, |features| unknown(toolchain, features)) {
-                self.place(original, &text)?;
-                needed = true;
-            } else if self.holds(original) {
-                // An earlier version needed it; the copy goes on as a plain one.
-                self.place(original, &text)?;
+        for first in libraries {
+            let mut copied = false;
+            for original in rust_files_of(first) {
+                let Ok(text) = fs::read_to_string(&original) else {
+                    continue; // cargo will say what is wrong with it
+                };
+                let changed = without_obsolete(&text, |features| unknown(toolchain, features));
+                copied |= changed.is_some();
+                // Also one that an earlier version needed, and the first file above a module's.
+                if changed.is_some() || self.holds(&original) || (copied && original == *first) {
+                    self.place(&original, changed.as_ref().unwrap_or(&text))?;
+                }
             }
+            needed |= copied;
         }
-        needed.then(|| self.wrapper()).transpose()
+        Ok(needed)
     }
 
     /// The original's path, if the path is one of a copy or of a link beside it.
     pub(crate) fn original(&self, path: &Path) -> Option<PathBuf> {
-        let below = path.strip_prefix(self.copies()).ok()?;
+        let below = path.strip_prefix(&self.folder).ok()?;
         Some(Path::new("/").join(below))
-    }
-
-    fn copies(&self) -> PathBuf {
-        self.folder.join("copies")
     }
 
     /// The folders of a path below this folder's copies, outermost first, each with the one that it stands for. Nobody may write
@@ -93,7 +72,7 @@ impl Copies {
             .skip(1)
             .map(|there| {
                 let below = there.strip_prefix("/").unwrap_or(there);
-                (self.copies().join(below), there.to_owned())
+                (self.folder.join(below), there.to_owned())
             })
             .collect();
         folders.reverse();
@@ -114,7 +93,7 @@ impl Copies {
 
     /// Writes the copy, and the links beside it and above.
     fn place(&self, original: &Path, text: &str) -> Result<(), CudaBuilderError> {
-        fs::create_dir_all(self.copies()).map_err(io_error("create", self.copies()))?;
+        fs::create_dir_all(&self.folder).map_err(io_error("create", &self.folder))?;
         let folders = self.folders_to(original);
         for (at, (here, there)) in folders.iter().enumerate() {
             // Its parent is a real folder: made so in the round before.
@@ -138,33 +117,31 @@ impl Copies {
         if self.holds(original) && fs::read_to_string(&copy).is_ok_and(|old| old == text) {
             return Ok(());
         }
-        replace(&copy, text, |_| Ok(()))
-    }
-
-    fn wrapper(&self) -> Result<PathBuf, CudaBuilderError> {
-        let path = self.folder.join("rustc.sh");
-        if fs::read_to_string(&path).is_ok_and(|old| old == WRAPPER) {
-            return Ok(path);
-        }
-        replace(&path, WRAPPER, make_executable)?;
-        Ok(path)
+        replace(&copy, text.as_bytes())
     }
 }
 
-/// Puts a whole file, prepared, in the place of what is there; of a link too, never of what it leads to.
-fn replace(
-    path: &Path,
-    text: &str,
-    prepare: impl Fn(&Path) -> io::Result<()>,
-) -> Result<(), CudaBuilderError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io_error("write in", folder))?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| prepare(file.path()))
-        .map_err(io_error("write", file.path()))?;
-    file.into_temp_path()
-        .persist(path)
-        .map_err(|error| io_error("write", path)(error.error))
+/// The files that may be a library's modules, and last its first file.
+fn rust_files_of(first: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders: Vec<_> = first.parent().map(Path::to_owned).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        if folder.join("CACHEDIR.TAG").exists() {
+            continue; // a target folder, which may hold copies
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if path.extension() == Some(OsStr::new("rs")) && path != first => {
+                    files.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    files.push(first.to_owned());
+    files
 }
 
 /// What the path itself is, not what it leads to.
@@ -193,18 +170,8 @@ fn link_to(original: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(original, link)
 }
 
-#[cfg(unix)]
-fn make_executable(path: &Path) -> io::Result<()> {
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-}
-
 #[cfg(not(unix))]
 fn link_to(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -275,7 +242,7 @@ mod tests {
         };
         let (first, second) = (package("a package"), package("another"));
         let copies = Copies::of(&folder.path().join("target"));
-        let copy_of = |original: &Path| copies.copies().join(original.strip_prefix("/").unwrap());
+        let copy_of = |original: &Path| copies.folder.join(original.strip_prefix("/").unwrap());
         copies.place(&first, "new").unwrap();
         // The second lies behind a link now, and is no copy.
         assert!(copies.holds(&first) && !copies.holds(&second));

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::rust_code::{attributes, closing, code};
+
 /// The text with blanks for `register_attr(…)`, for `crate_type = "…"` within `cfg_attr`, which has become an error, and for every
 /// feature that `unknown` flags. `None` if nothing changes.
 pub(super) fn without_obsolete(
@@ -10,7 +12,7 @@ pub(super) fn without_obsolete(
 ) -> Option<String> {
     let mut blanks: Vec<Range<usize>> = Vec::new();
     let mut features: Vec<Range<usize>> = Vec::new();
-    for attribute in inner_attributes(text) {
+    for attribute in attributes(&code(text), "#![") {
         let code = &text[attribute.clone()];
         // What is asked for elsewhere only, as in `cfg_attr(docsrs, …)`, is none of our business.
         if code.starts_with("cfg_attr") && !code.contains("cuda") && !code.contains("nvptx") {
@@ -65,36 +67,6 @@ pub(super) fn without_obsolete(
         }
     }
     String::from_utf8(bytes).ok()
-}
-
-/// What stands inside each `#![…]`.
-fn inner_attributes(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.match_indices("#![").filter_map(|(at, opening)| {
-        let start = at + opening.len();
-        // In a comment nothing is asked for.
-        let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let commented = text[line..at].contains("//");
-        (!commented)
-            .then(|| closing(text, start))
-            .flatten()
-            .map(|end| start..end)
-    })
-}
-
-/// Where the bracket closes that was opened before `start`.
-fn closing(text: &str, start: usize) -> Option<usize> {
-    let mut depth = 1;
-    text[start..]
-        .bytes()
-        .position(|byte| {
-            match byte {
-                b'(' | b'[' => depth += 1,
-                b')' | b']' => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        })
-        .map(|offset| start + offset)
 }
 
 /// Every `name(arguments)` in the range: the name, and what stands between the parentheses.
@@ -198,6 +170,7 @@ mod tests {
             "#![crate_type = \"cdylib\"]",
             "#![cfg_attr(target_os = \"cuda\", doc = \"has a crate_type of its own\")]",
             "// #![feature(old)]\n//! #![feature(register_attr)]\n",
+            "/* #![feature(old)] */ const OLD: &str = \"#![feature(register_attr)]\";",
             "#![doc = \"unclosed",
             "",
         ] {

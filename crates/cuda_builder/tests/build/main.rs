@@ -7,6 +7,7 @@ mod options;
 mod packages;
 mod panics;
 mod registry;
+mod stack;
 mod uniformity;
 
 use std::fs;

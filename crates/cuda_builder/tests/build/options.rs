@@ -113,6 +113,21 @@ fn libm_becomes_libdevice_unless_it_may_not() {
 }
 
 #[test]
+fn more_constant_memory_than_there_is_is_refused() {
+    let build = |length: usize| {
+        let source = format!(
+            "#[cuda_std::address_space(constant)] pub static TABLE: [u32; {length}] = [3; {length}];
+            #[kernel] pub unsafe fn pick(x: *mut u32, i: usize) {{ unsafe {{ *x = TABLE[i] }} }}"
+        );
+        build("large_constant", &source)
+    };
+    build(16384).unwrap();
+    let error = build(16385).unwrap_err().to_string();
+    assert!(error.contains("constant memory: 65540 bytes"), "{error}");
+    assert!(error.contains("TABLE"), "{error}");
+}
+
+#[test]
 fn statics_go_to_constant_memory_when_asked() {
     let source = with_prelude(
         "static PRIMES: [u32; 4] = [2, 3, 5, 7];

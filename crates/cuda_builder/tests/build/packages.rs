@@ -70,6 +70,27 @@ fn kernels_and_cuda_std_may_come_through_a_dependency() {
     }
 }
 
+/// rust-cuda's template asks for both; a `cdylib` without a panic handler would not even link.
+#[cfg(unix)]
+#[test]
+fn a_dependency_may_be_a_library_for_other_languages_too() {
+    let workspace = workspace("linked");
+    let below = write_member(
+        &workspace,
+        "below",
+        "",
+        "pub fn twice(x: u32) -> u32 { x * 2 }",
+    );
+    let manifest = "[package]\nname = \"below\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+                    [lib]\ncrate-type = [\"cdylib\", \"rlib\", \"staticlib\"]\n";
+    fs::write(below.join("Cargo.toml"), manifest).unwrap();
+    let source = "#[kernel] pub unsafe fn twice(x: *mut u32) { unsafe { *x = below::twice(*x) } }";
+    let dependency = "below = { path = \"../below\" }";
+    let folder = write_member(&workspace, "above", dependency, &with_prelude(source));
+    let ptx = text(CudaBuilder::new(folder).build().unwrap());
+    assert!(ptx.contains(".visible .entry twice("), "{ptx}");
+}
+
 #[test]
 fn features_are_chosen_as_on_cargos_command_line() {
     let source = "use cuda_std::prelude::*;

@@ -27,6 +27,13 @@ pub unsafe fn rotate(angle: f32, vector: &mut [f32]) {
     vector.copy_from_slice(&turned.to_array());
 }
 
+// The program's glam and the one of `thread` are one crate.
+#[kernel]
+pub unsafe fn place(at: *mut u32) {
+    let index: glam::UVec2 = thread::index_2d();
+    unsafe { *at = index.x + index.y };
+}
+
 #[kernel]
 pub unsafe fn round(values: &[f32], halves: *mut u16) {
     let i = thread::index_1d() as usize;
@@ -47,13 +54,14 @@ pub unsafe fn functions(values: &mut [f64]) {
 #[test]
 fn sha2_glam_half_libm_and_micromath_give_the_cpus_results() {
     let dependencies =
-        "glam = { version = \"0.30\", default-features = false, features = [\"libm\"] }
+        "glam = { version = \"0.34\", default-features = false, features = [\"libm\"] }
 half = { version = \"2\", default-features = false }
 libm = \"0.2\"
 micromath = \"2\"
 sha2 = { version = \"0.10\", default-features = false }";
     let folder = member("borrowing", dependencies, SOURCE);
-    let ptx = text(CudaBuilder::new(folder).build().unwrap());
+    let builder = CudaBuilder::new(folder).build_args(&["--features", "cuda_std/glam"]);
+    let ptx = text(builder.build().unwrap());
     let launch = |kernel: &str| Launch::of(&ptx).unwrap().kernel(kernel);
 
     let message: Vec<u8> = (0..200_u32).map(|i| (i * 7 % 251) as u8).collect();
