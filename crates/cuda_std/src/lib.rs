@@ -6,27 +6,6 @@
 //! places `#[address_space(shared)]` statics in shared memory and marks every call as convergent.
 //!
 //! ```
-//! use cuda_std::prelude::*;
-//!
-//! /// c[i] = a[i] + b[i]
-//! ///
-//! /// # Safety
-//! /// `c` points to at least `a.len()` elements that no other thread writes.
-//! #[kernel]
-//! pub unsafe fn add(a: &[f32], b: &[f32], c: *mut f32) {
-//!     let i = thread::index_1d() as usize;
-//!     if i < a.len() {
-//!         unsafe { *c.add(i) = a[i] + b[i] };
-//!     }
-//! }
-//! ```
-//!
-//! The kernel's signature is its launch: on the host, `add::on(&device)?.grid(4).block(256).launch(&a, &b, &mut c)` takes buffers of
-//! those types in that order, on any runtime that implements [`launch::Target`] (the crate `blockwise` does).
-//!
-//! A kernel that needs no `unsafe` writes through [`Out`]. A generic kernel lists its instances:
-//!
-//! ```
 //! use core::ops::{Add, Mul};
 //! use cuda_std::prelude::*;
 //!
@@ -40,6 +19,28 @@
 //! # fn main() {
 //! # assert_eq!(saxpy::<f64>::entry().name, "saxpy_f64");
 //! # }
+//! ```
+//!
+//! The kernel's signature is its launch: on the host, `saxpy::<f32>::on(&device)?.grid(4).block(256).launch(2.0, &x, &mut y)` takes
+//! buffers of those types in that order, on any runtime that implements [`launch::Target`] (the crate `blockwise` does). A generic
+//! kernel lists its instances.
+//!
+//! [`block`] has what safe kernels use: outputs, shared memory, barriers, warps. In rust-cuda's style a kernel works with pointers:
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// c[i] = a[i] + b[i]
+//! ///
+//! /// # Safety
+//! /// `c` points to at least `a.len()` elements that no other thread writes.
+//! #[kernel]
+//! pub unsafe fn add(a: &[f32], b: &[f32], c: *mut f32) {
+//!     let i = thread::index_1d() as usize;
+//!     if i < a.len() {
+//!         unsafe { *c.add(i) = a[i] + b[i] };
+//!     }
+//! }
 //! ```
 //!
 //! The crate also builds for the host, for documentation, editors and shared constants. There every device function

@@ -4,6 +4,8 @@
 //! `#[address_space(shared)]`); the dynamic array gets its size with each launch ([`dynamic_shared_mem`]). Neither is
 //! initialised. Between a write by one thread and a read by another stands a
 //! [`sync_threads`](crate::thread::sync_threads).
+//!
+//! Safe kernels have [`Shared`](crate::block::Shared) instead, whose states see to both.
 
 /// A new array of `N` elements of `T` in shared memory, as `*mut T` to the first: `shared_array![f32; 256]`.
 ///

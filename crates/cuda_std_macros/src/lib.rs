@@ -65,8 +65,8 @@ use proc_macro::TokenStream;
 /// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most
 ///   that many threads in a block, and the assembler leaves registers for that many blocks on a
 ///   multiprocessor. The driver refuses a larger block.
-/// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, which
-///   the build else refuses.
+/// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, of which
+///   the build warns otherwise.
 /// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A
 ///   renamed dependency is found. Without either there is no launch, only the kernel.
 /// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
