@@ -1,5 +1,5 @@
-//! What [`wide`](super::wide) and [`single`](super::single) do after their threads' shares: the block's
-//! combination by shuffles, as in [`shuffle`](super::shuffle).
+//! What [`wide`](super::wide) and [`single`](super::single) do after their threads' shares: each warp folds by shuffles, and the first
+//! warp folds the warps' results.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
