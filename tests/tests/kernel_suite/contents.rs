@@ -1,5 +1,5 @@
-//! Kernels with `unsafe` code inside, given memory that holds what they do not expect: the result is
-//! wrong, and the detectors find nothing.
+//! Kernels with `unsafe` code inside, given memory that holds what they do not expect: the result
+//! is wrong, and the detectors find nothing.
 
 use blockwise::Device;
 use kernels::reduce::Sum;
