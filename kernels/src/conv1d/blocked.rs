@@ -73,13 +73,15 @@ pub fn conv1d_blocked<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, off
     let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
     let tile = shared_array![Pack<T, LANES>; (span::<T>() + CHUNK) / LANES];
     let chunk = shared_array![Pack<T, LANES>; CHUNK / LANES];
-    // SAFETY: `require` states that there is a tap, the block, one row of blocks and the largest index; the arrays have the stated sizes.
+    // SAFETY: `require` states that there is a tap, the block, one row of blocks and the largest
+    // index; the arrays have the stated sizes.
     unsafe { convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tile, chunk) }
 }
 
 /// # Safety
-/// There is a tap; nobody but this launch uses the output; `offset` plus its length does not overflow. All threads of the launch call it: one row of blocks of
-/// [`THREADS`] along x. `shared` is shared memory for a tile's samples and a chunk below them, `chunk` for a chunk of taps.
+/// There is a tap; nobody but this launch uses the output; `offset` plus its length does not
+/// overflow. All threads of the launch call it: one row of blocks of [`THREADS`] along x. `shared`
+/// is shared memory for a tile's samples and a chunk below them, `chunk` for a chunk of taps.
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],

@@ -35,8 +35,9 @@ pub(super) fn whole_tiles<T>(
 /// Computes the outputs of all tiles but those in `whole`: the threads of the grid take one after the other.
 ///
 /// # Safety
-/// `output` leads to `output_len` elements; `whole` lies inside, and nobody else uses those outside of it. `offset` plus that length does not overflow. All threads
-/// of the launch call it: one row of blocks of `threads` along x.
+/// `output` leads to `output_len` elements; `whole` lies inside, and nobody else uses those outside
+/// of it. `offset` plus that length does not overflow. All threads of the launch call it: one row
+/// of blocks of `threads` along x.
 #[inline(always)]
 pub(super) unsafe fn convolve_ends<T: Real>(
     signal: &[T],

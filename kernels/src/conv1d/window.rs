@@ -118,14 +118,16 @@ pub fn conv1d_window<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offs
     let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
     let tiles = shared_array![Pack<T, LANES>; WARPS * STAGES * stage::<T>()];
     let shared_taps = shared_array![Pack<T, LANES>; tap_packs::<T>()];
-    // SAFETY: `require` states the number of taps, the block, a grid and an output whose tiles 32 bits count, and the largest index; the
-    // arrays have the stated sizes.
+    // SAFETY: `require` states the number of taps, the block, a grid and an output whose tiles 32
+    // bits count, and the largest index; the arrays have the stated sizes.
     unsafe { convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tiles, shared_taps) }
 }
 
 /// # Safety
-/// There are 1 to [`MAX_TAPS`] taps; nobody but this launch uses the output; `offset` plus its length does not overflow. All threads of the launch call it: at most 2²⁹
-/// blocks of [`THREADS`] along x. The output has less than 2³¹ tiles. `tiles` is shared memory for the stages of all warps, `shared_taps` for the taps.
+/// There are 1 to [`MAX_TAPS`] taps; nobody but this launch uses the output; `offset` plus its
+/// length does not overflow. All threads of the launch call it: at most 2²⁹ blocks of [`THREADS`]
+/// along x. The output has less than 2³¹ tiles. `tiles` is shared memory for the stages of all
+/// warps, `shared_taps` for the taps.
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],

@@ -58,10 +58,12 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
 /// C = A·B with [`Tiles::Wide`].
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements. An instance that moves vectors
-///   [fits](Tiles::fit) the columns, and B and C begin at multiples of 16 bytes.
-/// - `unless`: empty, or two ranges of [`RANGE_WORDS`]: nothing is done when they [fit](super::split::fits), for then
-///   [`tensor`](super::tensor) has done it. Whatever they hold, C is computed or left as it is.
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
+///   elements. An instance that moves vectors [fits](Tiles::fit) the columns, and B and C begin at
+///   multiples of 16 bytes.
+/// - `unless`: empty, or two ranges of [`RANGE_WORDS`]: nothing is done when they
+///   [fit](super::split::fits), for then [`tensor`](super::tensor) has done it. Whatever they hold,
+///   C is computed or left as it is.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`] says; the grid strides over the tiles
@@ -93,7 +95,8 @@ pub fn matmul_pipelined_f32(
 ) {
     const POLICY: Policy = Tiles::Wide.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
-    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and one layer of blocks.
+    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
+    // one layer of blocks.
     unsafe {
         multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
             POLICY,
@@ -132,7 +135,8 @@ pub fn matmul_pipelined_tall_f32(
 ) {
     const POLICY: Policy = Tiles::Tall.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
-    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and one layer of blocks.
+    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
+    // one layer of blocks.
     unsafe {
         multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
             POLICY,
@@ -168,7 +172,8 @@ pub fn matmul_pipelined_ragged_f32(
 ) {
     const POLICY: Policy = Tiles::Ragged.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
-    // SAFETY: `require` states the matrices' sizes, the block, its shared memory and one layer of blocks.
+    // SAFETY: `require` states the matrices' sizes, the block, its shared memory and one layer of
+    // blocks.
     unsafe {
         multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
             POLICY,
@@ -198,9 +203,11 @@ unsafe fn multiply_unless<const COLS: usize, const WIDE: usize, const AHEAD: u32
 }
 
 /// # Safety
-/// The operands and C have their extents' sizes, and nobody but this launch uses C. All threads of the launch call it; a block has the policy's threads along x and
-/// at least its dynamic shared memory, the grid one layer. If the policy moves vectors, rows of B begin at multiples of 16 bytes, and unless it is pitched, those of C
-/// too. A thread owns COLS columns, which are WIDE vectors; AHEAD groups of copies are under way beside the next step's.
+/// The operands and C have their extents' sizes, and nobody but this launch uses C. All threads of
+/// the launch call it; a block has the policy's threads along x and at least its dynamic shared
+/// memory, the grid one layer. If the policy moves vectors, rows of B begin at multiples of 16
+/// bytes, and unless it is pitched, those of C too. A thread owns COLS columns, which are WIDE
+/// vectors; AHEAD groups of copies are in flight beside the next step's.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,

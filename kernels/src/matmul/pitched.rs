@@ -46,7 +46,8 @@ pub fn matmul_pitch_f32(
     inner: usize,
     cols: usize,
 ) {
-    // SAFETY: `require` states the matrices' and the copies' sizes, the block, and two layers of blocks: one for each copy.
+    // SAFETY: `require` states the matrices' and the copies' sizes, the block, and two layers of
+    // blocks: one for each copy.
     unsafe {
         if thread::block_idx_z() == 0 {
             copy(a, of_a.as_mut_ptr(), rows, inner);
@@ -59,7 +60,8 @@ pub fn matmul_pitch_f32(
 /// C = A·B for copies.
 ///
 /// # Parameters
-/// - `a`, `b`: the copies of A and B, whose rows are [`pitch`] elements apart; that of B begins at a multiple of 16 bytes. `c`: C, `rows · cols` elements.
+/// - `a`, `b`: the copies of A and B, whose rows are [`pitch`] elements apart; that of B begins at
+///   a multiple of 16 bytes. `c`: C, `rows · cols` elements.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid strides over the tiles of C.
@@ -93,7 +95,8 @@ pub fn matmul_pipelined_pitched_f32(
         pitch_a: pitch(inner),
         pitch_b: pitch(cols),
     };
-    // SAFETY: `require` states the sizes of the copies and of C, B's alignment, the block, its shared memory and one layer of blocks.
+    // SAFETY: `require` states the sizes of the copies and of C, B's alignment, the block, its
+    // shared memory and one layer of blocks.
     unsafe {
         multiply::<{ columns(&PITCHED) }, { vectors(&PITCHED) }, { ahead(&PITCHED) }>(
             PITCHED,
@@ -104,8 +107,9 @@ pub fn matmul_pipelined_pitched_f32(
 }
 
 /// # Safety
-/// `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`, and nobody but these blocks uses them. All threads of a layer of blocks call it, and
-/// a block has [`THREADS`] along x.
+/// `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`, and nobody but
+/// these blocks uses them. All threads of a layer of blocks call it, and a block has [`THREADS`]
+/// along x.
 #[inline(always)]
 unsafe fn copy(from: &[f32], to: *mut f32, rows: usize, cols: usize) {
     let threads = THREADS as usize;

@@ -84,7 +84,8 @@ pub fn words(side: usize, inner: usize) -> Option<usize> {
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements.
 /// - `a_tiles`, `b_tiles`: their [`words`], aligned to 16 bytes.
-/// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set. With other bits they may tell of elements that are not there.
+/// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set. With other bits they may
+///   tell of elements that are not there.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads; x runs over tiles along the inner dimension, y over those along the other one, z over A and B. The grid
@@ -113,7 +114,8 @@ pub fn matmul_split_f32(
     inner: usize,
     cols: usize,
 ) {
-    // SAFETY: `require` states all sizes, the tiles' alignment, the block, and two layers of blocks: one for each operand.
+    // SAFETY: `require` states all sizes, the tiles' alignment, the block, and two layers of
+    // blocks: one for each operand.
     unsafe {
         let ranges = ranges.as_mut_ptr();
         if thread::block_idx_z() == 0 {
@@ -128,8 +130,9 @@ pub fn matmul_split_f32(
 /// Splits a matrix of which A's rows, or B's columns, count as rows; element (r, k) is number `steps[0] · r + steps[1] · k`.
 ///
 /// # Safety
-/// The matrix has those elements; `tiles` has [`words`] for it, aligned to 16 bytes, and `range` [`RANGE_WORDS`], which everybody uses atomically. All threads of a layer of
-/// blocks call it, and nobody else uses the tiles; a block has [`THREADS`] along x.
+/// The matrix has those elements; `tiles` has [`words`] for it, aligned to 16 bytes, and `range`
+/// [`RANGE_WORDS`], which everybody uses atomically. All threads of a layer of blocks call it, and
+/// nobody else uses the tiles; a block has [`THREADS`] along x.
 #[inline(always)]
 unsafe fn split(
     matrix: &[f32],

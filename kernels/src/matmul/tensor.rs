@@ -75,8 +75,10 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
 /// C = A·B from split operands, if their ranges allow it.
 ///
 /// # Parameters
-/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them, aligned to 16 bytes. Other words in them are other terms.
-/// - `ranges`: [`RANGE_WORDS`] for A, then for B. Whatever they hold, C is computed or left as it is.
+/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them, aligned to 16
+///   bytes. Other words in them are other terms.
+/// - `ranges`: [`RANGE_WORDS`] for A, then for B. Whatever they hold, C is computed or left as it
+///   is.
 /// - `c`: C, `rows · cols` elements.
 ///
 /// # Launch
@@ -121,7 +123,8 @@ pub fn matmul_tensor_f32(
     };
     if t == 0 {
         for stage in 0..STAGES {
-            // SAFETY: `require` states shared memory for these words too, and they are for nothing else.
+            // SAFETY: `require` states shared memory for these words too, and they are for nothing
+            // else.
             unsafe {
                 hopper::init(block.full(stage), 1);
                 hopper::init(block.empty(stage), TENSOR.threads() as u32 / 32);
@@ -137,12 +140,14 @@ pub fn matmul_tensor_f32(
     if warp >= TENSOR.threads() as u32 / 32 {
         hopper::release_registers::<40>();
         if t == TENSOR.threads() {
-            // SAFETY: `require` states the operands' sizes and alignment; this is the one thread of the block that copies.
+            // SAFETY: `require` states the operands' sizes and alignment; this is the one thread of
+            // the block that copies.
             unsafe { block.copy(a.as_ptr(), b.as_ptr()) };
         }
     } else {
         hopper::take_registers::<232>();
-        // SAFETY: `require` states C's size and the block; all its threads but the last four warps are here, and the grid has one row of blocks.
+        // SAFETY: `require` states C's size and the block; all its threads but the last four warps
+        // are here, and the grid has one row of blocks.
         unsafe { block.multiply(c.as_mut_ptr()) };
     }
 }
@@ -178,8 +183,9 @@ impl Block {
     /// Brings the tiles of A and B for all of this block's tiles of C, as stages become free.
     ///
     /// # Safety
-    /// One thread of the block calls it, with the barriers made, and the others call [`multiply`](Self::multiply). `a` and `b` lead to the tiles of
-    /// matrices of these extents, at multiples of 16 bytes.
+    /// One thread of the block calls it, with the barriers made, and the others call
+    /// [`multiply`](Self::multiply). `a` and `b` lead to the tiles of matrices of these extents, at
+    /// multiples of 16 bytes.
     #[inline(always)]
     unsafe fn copy(&self, a: *const u32, b: *const u32) {
         let mut place = Ring::default();
@@ -207,8 +213,9 @@ impl Block {
     /// Computes and stores this group's half of all of this block's tiles of C.
     ///
     /// # Safety
-    /// Two groups of four warps of the block call it, with the barriers made, and another thread calls [`copy`](Self::copy). `c` leads to C, which only this
-    /// launch uses; the grid has one row of blocks.
+    /// Two groups of four warps of the block call it, with the barriers made, and another thread
+    /// calls [`copy`](Self::copy). `c` leads to C, which only this launch uses; the grid has one
+    /// row of blocks.
     #[inline(always)]
     unsafe fn multiply(&self, c: *mut f32) {
         let t = thread::thread_idx_x() as usize;

@@ -8,8 +8,9 @@
 //!   results l, l + 32, …, and the warp combines its lanes by shuffles. The result has the same bits in every run.
 //! - The ticket is an `acq_rel` addition by lane 0, which wrote the partial result: it orders that write before the last block's addition,
 //!   and a barrier of the warp orders that before all its lanes' reads. The other warps are done.
-//! - Blocks read and write partial results by relaxed atomics. A ticket that did not begin at 0 makes a block the last one too early, and
-//!   what it then reads beside another's write is a wrong number, but no race.
+//! - Blocks read and write partial results by relaxed atomics. A ticket that did not begin at 0
+//!   makes a block the last one too early, and what it then reads beside another's write is a wrong
+//!   number, but no race.
 //! - The result takes the place of the first partial result. The ticket counts from 0, and the last block puts that back for the next
 //!   launch.
 //! - There is an instance for each number of packs that a thread has under way: see [`InFlight`].
@@ -48,13 +49,14 @@ const AHEAD: u32 = 4;
 /// Writes the grid's result to `partials[0]`.
 ///
 /// # Safety
-/// All threads of the launch call it, once: one row of blocks of whole warps along x, at most 32. `partials` has an element for each block, `ticket` one, and nobody but
-/// this function uses them.
+/// All threads of the launch call it, once: one row of blocks of whole warps along x, at most 32.
+/// `partials` has an element for each block, `ticket` one, and nobody but this function uses them.
 #[inline(always)]
 unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u32) {
     let thread = thread::thread_idx_x();
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-    // SAFETY: the caller's promise. Whole warps go on or return. Blocks share the partial results and the ticket, and use both atomically.
+    // SAFETY: the caller's promise. Whole warps go on or return. Blocks share the partial results
+    // and the ticket, and use both atomically.
     unsafe {
         let value = shuffle::<T, O>(value);
         if assume_warp_uniform(thread / WARP) > 0 {
@@ -128,7 +130,8 @@ unsafe fn store<T: Scalar>(place: *mut T, value: T) {
 ///
 /// # Parameters
 /// - `a`, `b`: n elements each. `partials`: an element for each block; what is in it does not matter.
-/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of partial results, new or old, or is missing.
+/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of
+///   partial results, new or old, or is missing.
 ///
 /// # Launch
 /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
@@ -138,6 +141,7 @@ unsafe fn store<T: Scalar>(place: *mut T, value: T) {
         a.len() == b.len(),
         ticket.len() == 1,
         block.x % 32 == 0,
+        block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
@@ -147,7 +151,8 @@ pub fn dot_single<T: Scalar>(
     mut partials: Out<T, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
-    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees to a partial result for each block.
+    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees
+    // to a partial result for each block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, FOUR>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
@@ -158,7 +163,8 @@ pub fn dot_single<T: Scalar>(
 ///
 /// # Parameters
 /// - `input`: n elements. `partials`: an element for each block; what is in it does not matter.
-/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of partial results, new or old, or is missing.
+/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of
+///   partial results, new or old, or is missing.
 ///
 /// # Launch
 /// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
@@ -168,6 +174,7 @@ pub fn dot_single<T: Scalar>(
     require(
         ticket.len() == 1,
         block.x % 32 == 0,
+        block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
@@ -177,7 +184,8 @@ pub fn fold_single<T: Scalar, O: Op>(
     mut ticket: Atomics<u32>,
 ) {
     let value = share::<T, O, { lanes::<T>() }, FOUR>(input);
-    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial result for each block.
+    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial
+    // result for each block.
     unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
 }
 
@@ -188,6 +196,7 @@ pub fn fold_single<T: Scalar, O: Op>(
         a.len() == b.len(),
         ticket.len() == 1,
         block.x % 32 == 0,
+        block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
@@ -197,7 +206,8 @@ pub fn dot_single8<T: Scalar>(
     mut partials: Out<T, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
-    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees to a partial result for each block.
+    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees
+    // to a partial result for each block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, EIGHT>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
@@ -211,6 +221,7 @@ pub fn dot_single8<T: Scalar>(
     require(
         ticket.len() == 1,
         block.x % 32 == 0,
+        block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
@@ -220,6 +231,7 @@ pub fn fold_single8<T: Scalar, O: Op>(
     mut ticket: Atomics<u32>,
 ) {
     let value = share::<T, O, { lanes::<T>() }, EIGHT>(input);
-    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial result for each block.
+    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial
+    // result for each block.
     unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
 }

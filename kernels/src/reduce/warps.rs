@@ -13,7 +13,8 @@ pub(super) const WARP: u32 = 32;
 /// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
 ///
 /// # Safety
-/// All threads of the block call it, and they form whole warps along x, at most 32. Between two calls stands a barrier.
+/// All threads of the block call it, and they form whole warps along x, at most 32. Between two
+/// calls stands a barrier.
 #[inline(always)]
 pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
     // Words of 64 bits instead of T: a static cannot depend on a type parameter.

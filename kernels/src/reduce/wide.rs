@@ -40,11 +40,13 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
+        block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
 pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
-    // SAFETY: `require` states equal lengths and whole warps along x; the launch sees to an element for each block.
+    // SAFETY: `require` states equal lengths and whole warps along x; the launch sees to an element
+    // for each block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
         write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
@@ -64,6 +66,7 @@ pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
     name = "{O}_wide_{T}",
     require(
         block.x % 32 == 0,
+        block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]

@@ -93,7 +93,8 @@ pub fn transpose_aligned<T: Word>(input: &[T], mut output: Out<T>, rows: usize, 
     const COLS: usize = Tile::Wide.cols::<T>() as usize;
     const THREADS: usize = Tile::Wide.threads() as usize;
     let tile = shared_array![T; Tile::Wide.slots::<T>() as usize];
-    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has its slots.
+    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has
+    // its slots.
     unsafe {
         through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
             input,
@@ -123,7 +124,8 @@ pub fn transpose_aligned_narrow<T: Word>(
     const COLS: usize = Tile::Narrow.cols::<T>() as usize;
     const THREADS: usize = Tile::Narrow.threads() as usize;
     let tile = shared_array![T; Tile::Narrow.slots::<T>() as usize];
-    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has its slots.
+    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has
+    // its slots.
     unsafe {
         through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
             input,
@@ -136,9 +138,10 @@ pub fn transpose_aligned_narrow<T: Word>(
 }
 
 /// # Safety
-/// `input` and `output` have `rows · cols` elements each, and nobody but this launch uses the output. All threads of the launch call it. A block has THREADS threads
-/// along x, the grid one layer, a tile COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a thread's share of the elements that a tile loads
-/// and of those that it stores.
+/// `input` and `output` have `rows · cols` elements each, and nobody but this launch uses the
+/// output. All threads of the launch call it. A block has THREADS threads along x, the grid one
+/// layer, a tile COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a
+/// thread's share of the elements that a tile loads and of those that it stores.
 #[inline(always)]
 unsafe fn through_multiples<
     T: Word,

@@ -84,6 +84,7 @@ fn blocks_are_whole_warps_of_one_dimension() {
     for start in DOTS.into_iter().chain(FOLDS) {
         for (grid, block, rule) in [
             ([4, 1, 1], [95, 1, 1], "block.x % 32 == 0"),
+            ([4, 1, 1], [1056, 1, 1], "block.x <= 1024"),
             ([2, 2, 1], [96, 1, 1], "grid.y"),
             ([2, 1, 2], [96, 1, 1], "grid.z"),
             ([4, 1, 1], [32, 2, 1], "block.y"),

@@ -114,7 +114,8 @@ impl Job {
         self.out_from(0, len)
     }
 
-    /// Adds a parameter `Out<T>` or `Atomics<T>`: `len` elements of the output from this byte on, for kernels with several.
+    /// Adds a parameter `Out<T>` or `Atomics<T>`: `len` elements of the output from this byte on,
+    /// for kernels with several.
     #[must_use]
     pub fn out_from(mut self, byte: usize, len: usize) -> Self {
         self.parameters.push(Parameter::Output(byte as u64));

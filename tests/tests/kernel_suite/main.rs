@@ -4,6 +4,7 @@
 //! every sound kernel.
 
 mod broken;
+mod contents;
 mod conv1d;
 mod devices_agree;
 mod matmul;

@@ -240,7 +240,9 @@ fn every_access_names_its_memory() {
                 .strip_prefix("ld.")
                 .or_else(|| opcode.strip_prefix("st."))
                 .or_else(|| opcode.strip_prefix("atom."))
-                .filter(|rest| !rest.starts_with("acq_rel.gpu.") && !rest.starts_with("relaxed.gpu."));
+                .filter(|rest| {
+                    !rest.starts_with("acq_rel.gpu.") && !rest.starts_with("relaxed.gpu.")
+                });
             let named = |rest: &str| {
                 ["shared.", "global.", "param."]
                     .iter()

@@ -2,7 +2,7 @@
 
 use cuda_std::launch::{DevicePointer, Refusal};
 
-use crate::kernels::{pointers, safe, saxpy, scaled_f32, scaled_u8};
+use crate::kernels::{in_packs, pointers, safe, saxpy, scaled_f32, scaled_u8};
 use crate::support::{Buffer, Device, Error};
 
 #[track_caller]
@@ -55,6 +55,28 @@ fn a_safe_kernel_is_launched_without_unsafe() {
         "kernel `safe` needs shared_bytes >= 4 * block.x, but was launched with n = 2, x.len() = 3, y.len() = 3, grid 1 x 1 x 1, \
          block 32 x 1 x 1, 127 shared bytes",
     );
+}
+
+#[test]
+fn memory_begins_where_a_rule_says() {
+    let device = Device::default();
+    let launch = in_packs::on(&device).unwrap().grid(1).block(32);
+    let given = "x.len() = 3, y.len() = 3, grid 1 x 1 x 1, block 32 x 1 x 1";
+    let start = |x, y| launch.launch(&Buffer::new(x, 3), &mut Buffer::new(y, 3));
+    start(1024 + 16, 1024 + 128).unwrap();
+    refused(
+        start(1024 + 8, 1024),
+        &format!("kernel `in_packs` needs x.is_aligned_to(16), but was launched with {given}"),
+    );
+    refused(
+        start(1024, 1024 + 64),
+        &format!(
+            "kernel `in_packs` needs y.is_aligned_to(4 * block.x as usize), but was launched with {given}"
+        ),
+    );
+    // No elements lie anywhere.
+    let nothing = launch.launch(&Buffer::new(1024 + 8, 0), &mut Buffer::new(0, 0));
+    nothing.unwrap();
 }
 
 #[test]

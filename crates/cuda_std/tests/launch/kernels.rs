@@ -163,6 +163,12 @@ pub fn safe(n: u32, x: &[f32], mut y: Out<'_, Affine>) {
     }
 }
 
+/// Moves 16 bytes at a time.
+#[kernel(require(x.is_aligned_to(16), y.is_aligned_to(4 * block.x as usize)))]
+pub fn in_packs(x: &[f32], y: Out<f32>) {
+    let _ = (x, y);
+}
+
 /// A contract on pointers.
 ///
 /// # Safety
