@@ -295,7 +295,7 @@ mod tests {
         fs::remove_file(second.join("1.0.0-sm_80-0.lock")).unwrap();
         fs::create_dir(second.join("1.0.0-sm_80-0.lock")).unwrap();
         assert!(!find(&caches).1);
-        let none = Sysroot::in_one_of(&[first.clone()], "name", write_libraries);
+        let none = Sysroot::in_one_of(std::slice::from_ref(&first), "name", write_libraries);
         assert!(none.is_err_and(|error| error.to_string().contains(&*first.to_string_lossy())));
     }
 
