@@ -13,6 +13,14 @@ pub enum LaunchError {
         /// The operand.
         what: &'static str,
     },
+    /// An array without the axis that was asked for.
+    #[error("there is no axis {axis} in an array of {dims} dimensions")]
+    NoAxis {
+        /// The axis, from the back if negative.
+        axis: isize,
+        /// The array's dimensions.
+        dims: usize,
+    },
     /// The shapes of two operands do not fit together.
     #[error("{left_name} is {} and {right_name} is {}: {rule}", shape(.left), shape(.right))]
     ShapeMismatch {

@@ -2,7 +2,8 @@
 //! user.
 //!
 //! rustc has no prebuilt ones for this target, and they take most of the time of a first build. They lie in the user's cache folder, in
-//! the form that rustc's `--sysroot` wants. Several builds may ask for the same one at once: one makes it, the others wait.
+//! the form that rustc's `--sysroot` wants; where that cannot be written, in the workspace's target folder. Several builds may ask for
+//! the same one at once: one makes it, the others wait. One that a killed build or a cleaner left, or a disk damaged, is made again.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -42,59 +43,135 @@ impl Sysroot {
         toolchain: &Toolchain,
         package: &Package,
     ) -> Result<Self, CudaBuilderError> {
-        let cache = cache(package);
         let name = name(builder, toolchain);
-        let folder = cache.join(&name);
-        if let Some(found) = Self::at(&folder) {
-            return Ok(found);
-        }
-        let _lock = lock(&cache, &name)?;
-        if let Some(found) = Self::at(&folder) {
-            return Ok(found);
-        }
-        let made = tempfile::Builder::new().prefix(".").tempdir_in(&cache);
-        let made = made.map_err(io_error("write in", &cache))?;
-        build(builder, toolchain, package, made.path())?;
-        fs::rename(made.path(), &folder).map_err(io_error("create", &folder))?;
-        Self::at(&folder).ok_or_else(|| CudaBuilderError::Compile {
-            path: folder,
-            target: builder.arch.target_cpu(),
-            message: "cargo reported no libraries of core and alloc".to_owned(),
+        let own = package.tools_folder.join("sysroots");
+        let caches: Vec<_> = user_cache().into_iter().chain([own]).collect();
+        Self::in_one_of(&caches, &name, |folder| {
+            build(builder, toolchain, package, folder)
         })
     }
 
-    /// A whole one: they appear by a rename.
+    /// Finds it in one of the folders, or makes it in the first that can be written.
+    fn in_one_of(
+        caches: &[PathBuf],
+        name: &str,
+        build: impl Fn(&Path) -> Result<(), CudaBuilderError>,
+    ) -> Result<Self, CudaBuilderError> {
+        let mut refused = None;
+        for cache in caches {
+            let folder = cache.join(name);
+            if let Some(found) = Self::at(&folder) {
+                return Ok(found);
+            }
+            match lock(cache, name) {
+                Ok(_lock) => return Self::make(&folder, build),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| no_libraries(Path::new(name))))
+    }
+
+    /// Makes it, unless whoever had the lock before has done so.
+    fn make(
+        folder: &Path,
+        build: impl Fn(&Path) -> Result<(), CudaBuilderError>,
+    ) -> Result<Self, CudaBuilderError> {
+        if let Some(found) = Self::at(folder) {
+            return Ok(found);
+        }
+        // Always the same name: what a killed build has left is in nobody's way, and goes.
+        let mut made = folder.as_os_str().to_owned();
+        made.push(".unfinished");
+        let made = PathBuf::from(made);
+        for old in [folder, &made] {
+            remove(old)?;
+        }
+        let built = build(&made).and_then(|()| write_list(&made));
+        if let Err(error) = built {
+            // The error that matters is the first one.
+            let _ = remove(&made);
+            return Err(error);
+        }
+        fs::rename(&made, folder).map_err(io_error("create", folder))?;
+        Self::at(folder).ok_or_else(|| no_libraries(folder))
+    }
+
+    /// A whole one, with what was written.
     fn at(folder: &Path) -> Option<Self> {
-        let entries = fs::read_dir(libraries_in(folder)).ok()?;
-        let mut libraries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        libraries.sort();
-        (!libraries.is_empty()).then(|| Self {
+        let libraries = archives_in(folder).ok()?;
+        let written = fs::read_to_string(folder.join(LIST)).ok()?;
+        let is_whole = !libraries.is_empty() && list(&libraries).is_ok_and(|list| list == written);
+        is_whole.then(|| Self {
             folder: folder.to_owned(),
             libraries,
         })
     }
 }
 
-/// The user's cache folder, or one in the target folder where there is none that can be written.
-fn cache(package: &Package) -> PathBuf {
-    let variable = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let user = match cfg!(windows) {
-        true => variable("LOCALAPPDATA"),
-        false => variable("XDG_CACHE_HOME")
-            .or_else(|| std::env::home_dir().map(|home| home.join(".cache"))),
-    };
-    let shared = user.map(|user| user.join("blockwise/sysroots"));
-    (shared.filter(|folder| fs::create_dir_all(folder).is_ok()))
-        .unwrap_or_else(|| package.tools_folder.join("sysroots"))
+/// The file that says what a whole one holds.
+const LIST: &str = "libraries";
+
+/// The libraries of a sysroot, sorted.
+fn archives_in(sysroot: &Path) -> Result<Vec<PathBuf>, CudaBuilderError> {
+    let folder = libraries_in(sysroot);
+    let entries = fs::read_dir(&folder).map_err(io_error("read", folder))?;
+    let mut archives: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    archives.sort();
+    Ok(archives)
 }
+
+/// A line for each library, with its contents' hash.
+fn list(libraries: &[PathBuf]) -> Result<String, CudaBuilderError> {
+    let lines = libraries.iter().map(|library| {
+        let mut hasher = DefaultHasher::new();
+        (fs::read(library).map_err(io_error("read", library))?).hash(&mut hasher);
+        let name = library.file_name().unwrap_or_default().display();
+        Ok(format!("{:016x} {name}\n", hasher.finish()))
+    });
+    lines.collect()
+}
+
+fn write_list(folder: &Path) -> Result<(), CudaBuilderError> {
+    let file = folder.join(LIST);
+    fs::write(&file, list(&archives_in(folder)?)?).map_err(io_error("write", file))
+}
+
+fn remove(folder: &Path) -> Result<(), CudaBuilderError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(io_error("remove", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_libraries(folder: &Path) -> CudaBuilderError {
+    CudaBuilderError::Compile {
+        path: folder.to_owned(),
+        target: TARGET,
+        message: "cargo reported no libraries of core and alloc".to_owned(),
+    }
+}
+
+/// The folder in the user's cache, where the system has one.
+fn user_cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let cache = match cfg!(windows) {
+        true => variable("LOCALAPPDATA").filter(absolute),
+        false => (variable("XDG_CACHE_HOME").filter(absolute))
+            .or_else(|| Some(std::env::home_dir().filter(absolute)?.join(".cache"))),
+    };
+    cache.map(|cache| cache.join("blockwise/sysroots"))
+}
+
+/// Counts the changes of this file that change what a sysroot holds.
+const FORMAT: u32 = 1;
 
 /// A name for everything that decides the libraries' contents.
 fn name(builder: &CudaBuilder, toolchain: &Toolchain) -> String {
     let mut hasher = DefaultHasher::new();
+    FORMAT.hash(&mut hasher);
     toolchain.rustc.hash(&mut hasher);
     // Another compiler of the same version, as after an update of a nightly.
     if let Ok(metadata) = fs::metadata(&toolchain.rustc) {
@@ -114,6 +191,7 @@ fn build(
     folder: &Path,
 ) -> Result<(), CudaBuilderError> {
     const MANIFEST: &str = "[package]\nname = \"needs_core\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[workspace]\n";
+    fs::create_dir_all(folder).map_err(io_error("create", folder))?;
     // Apart, to be removed with all that cargo leaves.
     let work = tempfile::tempdir_in(folder).map_err(io_error("write in", folder))?;
     let manifest = work.path().join("Cargo.toml");
@@ -121,7 +199,11 @@ fn build(
         fs::write(path, text).map_err(io_error("write", path))?;
     }
     let mut command = compile::cargo(builder, toolchain, &compile::flags(builder));
+    let (profile, checks) = (compile::profile(builder).0, (!builder.release).to_string());
     command
+        // Others use it too: a project's own settings of the profile are not for it.
+        .env(format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"), &checks)
+        .env(format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"), &checks)
         // The settings of the user's project say which registry to ask.
         .current_dir(&package.folder)
         .arg("-Zbuild-std=core,alloc")
@@ -148,4 +230,116 @@ fn build(
         fs::rename(&archive, &to).map_err(io_error("move", &archive))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Finds or makes `name` in the caches; returns where it is, and whether it was made.
+    fn find(caches: &[PathBuf]) -> (PathBuf, bool) {
+        let made = Cell::new(false);
+        let sysroot = Sysroot::in_one_of(caches, "1.0.0-sm_80-0", |folder| {
+            made.set(true);
+            write_libraries(folder)
+        });
+        let sysroot = sysroot.unwrap();
+        assert_eq!(sysroot.libraries.len(), 2);
+        (sysroot.folder, made.get())
+    }
+
+    fn write_libraries(folder: &Path) -> Result<(), CudaBuilderError> {
+        let libraries = libraries_in(folder);
+        fs::create_dir_all(&libraries).unwrap();
+        for name in ["libcore.rlib", "liballoc.rlib"] {
+            fs::write(libraries.join(name), "contents").unwrap();
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn it_is_made_once_and_again_when_anything_is_missing_or_damaged() {
+        let cache = tempfile::tempdir().unwrap();
+        let caches = [cache.path().to_owned()];
+        let (folder, made) = find(&caches);
+        assert!(made && !find(&caches).1);
+        let core = libraries_in(&folder).join("libcore.rlib");
+        let damages: [&dyn Fn(); 6] = [
+            &|| fs::write(&core, "conte").unwrap(),
+            &|| fs::write(&core, "damaged!").unwrap(),
+            &|| fs::remove_file(&core).unwrap(),
+            &|| fs::remove_dir_all(libraries_in(&folder)).unwrap(),
+            &|| fs::remove_file(folder.join(LIST)).unwrap(),
+            // A build that was killed.
+            &|| fs::rename(&folder, cache.path().join("1.0.0-sm_80-0.unfinished")).unwrap(),
+        ];
+        for (at, damage) in damages.iter().enumerate() {
+            damage();
+            assert!(find(&caches).1, "damage {at}");
+            assert!(!find(&caches).1, "damage {at}");
+        }
+        // The sysroot and its lock; nothing else is left.
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_read_and_else_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        fs::write(&first, "no folder").unwrap();
+        let caches = [first.clone(), second.clone()];
+        assert_eq!(find(&caches), (second.join("1.0.0-sm_80-0"), true));
+        // What is there needs no lock.
+        fs::remove_file(second.join("1.0.0-sm_80-0.lock")).unwrap();
+        fs::create_dir(second.join("1.0.0-sm_80-0.lock")).unwrap();
+        assert!(!find(&caches).1);
+        let none = Sysroot::in_one_of(std::slice::from_ref(&first), "name", write_libraries);
+        assert!(none.is_err_and(|error| error.to_string().contains(&*first.to_string_lossy())));
+    }
+
+    #[test]
+    fn a_failed_build_leaves_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        let caches = [cache.path().to_owned()];
+        let failed = Sysroot::in_one_of(&caches, "1.0.0-sm_80-0", |folder| {
+            write_libraries(folder)?;
+            Err(io_error("write", folder)(
+                std::io::ErrorKind::StorageFull.into(),
+            ))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1, "the lock");
+        assert!(find(&caches).1);
+    }
+
+    #[test]
+    fn builds_at_the_same_time_make_one_of_each() {
+        let cache = tempfile::tempdir().unwrap();
+        let find = |arch: &str| {
+            let made = Cell::new(0);
+            let name = format!("1.0.0-{arch}-0");
+            let sysroot = Sysroot::in_one_of(&[cache.path().to_owned()], &name, |folder| {
+                made.set(1);
+                write_libraries(folder)?;
+                // Nobody else writes there.
+                fs::write(libraries_in(folder).join("libcore.rlib"), &name).unwrap();
+                std::thread::yield_now();
+                write_list(folder)
+            });
+            let core = libraries_in(&sysroot.unwrap().folder).join("libcore.rlib");
+            assert_eq!(fs::read_to_string(core).unwrap(), name);
+            made.get()
+        };
+        let made: usize = std::thread::scope(|scope| {
+            let archs = ["sm_80", "sm_90"].iter().cycle().take(8);
+            let threads: Vec<_> = archs.map(|arch| scope.spawn(|| find(arch))).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .sum()
+        });
+        assert_eq!(made, 2);
+    }
 }

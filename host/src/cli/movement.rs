@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use blockwise::Device;
-use blockwise_ops::compare::ToNumber;
+use blockwise_ops::compare::Comparison;
 use blockwise_ops::{
     Element, LaunchError, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
 };
 use clap::Args;
-use ndarray::{Array, Dimension};
+use ndarray::{Array, ArrayView, Dimension};
 use serde_json::json;
 
 use super::failure::Failure;
@@ -73,6 +73,7 @@ pub(super) fn transpose(
             output,
             &arguments.reference,
             |device| blockwise_ops::transpose(device, matrix.view(), &options),
+            |moved, data| arguments.reference.compare_exactly(moved, data),
         )
     })
 }
@@ -85,19 +86,25 @@ pub(super) fn reverse(global: &Global, arguments: &ReverseArguments) -> Result<R
     let (input, output) = (&arguments.input, &arguments.output);
     for_each_type!(operand::array(input)?, |array| {
         let vector = operand::vector(array, input)?;
-        carry_out(global, "reverse", output, &arguments.reference, |device| {
-            blockwise_ops::reverse(device, vector.view(), &options)
-        })
+        carry_out(
+            global,
+            "reverse",
+            output,
+            &arguments.reference,
+            |device| blockwise_ops::reverse(device, vector.view(), &options),
+            |moved, data| arguments.reference.compare_exactly(moved, data),
+        )
     })
 }
 
-/// Opens the device, moves the data, writes and compares the result.
-fn carry_out<T: Element + ToNumber, D: Dimension>(
+/// Opens the device, makes an array there, writes and compares it.
+pub(super) fn carry_out<T: Element, D: Dimension>(
     global: &Global,
     command: &str,
     output: &Path,
     reference: &Reference,
-    movement: impl FnOnce(&Device) -> Result<Array<T, D>, LaunchError>,
+    make: impl FnOnce(&Device) -> Result<Array<T, D>, LaunchError>,
+    compare: impl FnOnce(ArrayView<'_, T, D>, &Data) -> Result<Comparison, Failure>,
 ) -> Result<Report, Failure>
 where
     Data: Holds<T>,
@@ -105,16 +112,14 @@ where
     let expected = reference.read()?;
     let place = ArrayOutput::prepare(output)?;
     let device = global.open()?;
-    let moved = movement(&device)?;
-    let text = format!("{}: {:?} {}", output.display(), moved.shape(), T::NAME);
-    let json = json!({ "command": command, "output": output.display().to_string(), "shape": moved.shape(), "type": T::NAME, "device": device.properties().name });
+    let made = make(&device)?;
+    let text = format!("{}: {:?} {}", output.display(), made.shape(), T::NAME);
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": made.shape(), "type": T::NAME, "device": device.properties().name });
     let report = Report::new(text, json);
     let report = match expected {
         None => report,
-        Some((name, data)) => {
-            report.comparison(&name, &reference.compare_exactly(moved.view(), &data)?)
-        }
+        Some((name, data)) => report.comparison(&name, &compare(made.view(), &data)?),
     };
-    place.write(&Data::wrap(moved.into_dyn()))?;
+    place.write(&Data::wrap(made.into_dyn()))?;
     Ok(report)
 }

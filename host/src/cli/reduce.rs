@@ -1,17 +1,18 @@
 //! `blockwise dot | sum | min | max`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise::Device;
-use blockwise_ops::compare::ToNumber;
+use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::oracle::{Expected, Precision, Sum};
 use blockwise_ops::pipeline::{Operation, Reducer};
-use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction};
+use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, reduce as ops};
 use clap::Args;
-use ndarray::arr0;
+use ndarray::{ArrayViewD, Axis, arr0};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::movement::carry_out;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
 use super::{Global, names, progress};
@@ -21,6 +22,12 @@ use crate::io::{self, Data, Kind, Reader};
 pub(super) struct Arguments {
     /// The array, of any shape (.npy, .csv; .wav: all samples of all channels)
     input: PathBuf,
+    /// Reduce over this axis only (.npy, .csv); from the back if negative. The result is an array without it
+    #[arg(long, value_name = "K", allow_negative_numbers = true, requires = "output", conflicts_with_all = ["kernel", "chunk"])]
+    axis: Option<isize>,
+    /// Where to write what --axis gives
+    #[arg(short, long, value_name = "FILE", requires = "axis")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
@@ -52,6 +59,9 @@ pub(super) fn run(
     reduction: Reduction,
     arguments: &Arguments,
 ) -> Result<Report, Failure> {
+    if let (Some(axis), Some(output)) = (arguments.axis, &arguments.output) {
+        return over_axis(global, reduction, axis, output, arguments);
+    }
     let (input, shape, kind) = operand::reader(&arguments.input)?;
     let job = Job {
         operation: Operation::Reduce(reduction),
@@ -66,6 +76,67 @@ pub(super) fn run(
         (Kind::F32, Reduction::Min | Reduction::Max) => job.exact::<f32>(global),
         (Kind::F64, Reduction::Min | Reduction::Max) => job.exact::<f64>(global),
         (Kind::I64, _) => job.exact::<i64>(global),
+    }
+}
+
+/// The same over one axis.
+fn over_axis(
+    global: &Global,
+    reduction: Reduction,
+    axis: isize,
+    output: &Path,
+    arguments: &Arguments,
+) -> Result<Report, Failure> {
+    fn exact<T: Number + ToNumber>(
+        reference: &Reference,
+    ) -> impl FnOnce(ArrayViewD<'_, T>, &Data) -> Result<Comparison, Failure>
+    where
+        Data: Holds<T>,
+    {
+        |result, data| reference.compare_exactly(result, data)
+    }
+    fn rounded<T: Number + Precision>(
+        reference: &Reference,
+        input: ArrayViewD<'_, T>,
+        axis: isize,
+    ) -> impl FnOnce(ArrayViewD<'_, T>, &Data) -> Result<Comparison, Failure> {
+        move |result, data| {
+            let (counted, _) = ops::Axis::of(input.shape(), axis)?;
+            let sums = input.map_axis(Axis(counted), |lane| {
+                let mut sum = Sum::default();
+                lane.iter().for_each(|&value| sum.add(value.into(), 1.0));
+                sum
+            });
+            let oracle = Expected {
+                values: sums.mapv(Sum::value),
+                tolerance: sums.mapv(Sum::tolerance::<T>),
+            };
+            reference.compare(result, data, oracle)
+        }
+    }
+    let reference = &arguments.options.reference;
+    macro_rules! carry_out {
+        ($array:expr, $compare:expr) => {
+            carry_out(
+                global,
+                reduction.name(),
+                output,
+                reference,
+                |device| ops::reduce_axis(device, $array.view(), axis, reduction),
+                $compare,
+            )
+        };
+    }
+    match (operand::array(&arguments.input)?, reduction) {
+        (Data::F32(array), Reduction::Sum) => {
+            carry_out!(array, rounded(reference, array.view(), axis))
+        }
+        (Data::F64(array), Reduction::Sum) => {
+            carry_out!(array, rounded(reference, array.view(), axis))
+        }
+        (Data::F32(array), _) => carry_out!(array, exact(reference)),
+        (Data::F64(array), _) => carry_out!(array, exact(reference)),
+        (Data::I64(array), _) => carry_out!(array, exact(reference)),
     }
 }
 

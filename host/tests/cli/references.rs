@@ -163,3 +163,79 @@ fn a_difference_is_told_with_its_first_index_and_exit_code_1() {
     let negative = run("wrong.npy --rtol -1").ends(2);
     assert!(negative.stderr.contains("zero or more"), "{negative:?}");
 }
+
+/// A C-ordered array of 2 × 3 × 2; the results are what NumPy prints for it.
+#[test]
+fn reductions_over_an_axis_have_numpys_shapes_and_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = |values: &[f64], shape: &str| {
+        let data: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        npy("'<f8'", "False", shape, &data)
+    };
+    let values = [
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+        6.0,
+        7.0,
+        8.5,
+        f64::NAN,
+        10.0,
+        11.0,
+        -12.0,
+    ];
+    fs::write(folder.path().join("x.npy"), array(&values, "(2, 3, 2)")).unwrap();
+    fs::write(folder.path().join("none.npy"), array(&[], "(0, 3)")).unwrap();
+    for (line, shape, expected) in [
+        (
+            "sum --axis 0",
+            "(3, 2)",
+            &[8.0, 10.5, f64::NAN, 14.0, 16.0, -6.0][..],
+        ),
+        ("sum --axis 1", "(2, 2)", &[9.0, 12.0, f64::NAN, 6.5]),
+        (
+            "sum --axis -1",
+            "(2, 3)",
+            &[3.0, 7.0, 11.0, 15.5, f64::NAN, -1.0],
+        ),
+        (
+            "min --axis 2",
+            "(2, 3)",
+            &[1.0, 3.0, 5.0, 7.0, f64::NAN, -12.0],
+        ),
+        (
+            "max --axis -3",
+            "(3, 2)",
+            &[7.0, 8.5, f64::NAN, 10.0, 11.0, 6.0],
+        ),
+    ] {
+        fs::write(folder.path().join("reference.npy"), array(expected, shape)).unwrap();
+        let line = format!("{line} x.npy -o out.npy --reference reference.npy --json");
+        let run = Run::line(folder.path(), &line).ends(0);
+        assert_eq!(run.json()["comparison"]["mismatches"], 0, "{line}");
+        let out = fs::read(folder.path().join("out.npy")).unwrap();
+        let header = String::from_utf8_lossy(&out);
+        assert!(
+            header.contains(&format!("'shape': {shape}")),
+            "{line}: {header}"
+        );
+    }
+    let run = |line: &str| Run::line(folder.path(), line);
+    let text = run("sum --axis 0 none.npy -o zeros.csv").ends(0).stdout;
+    assert!(text.contains("[3]"), "{text}");
+    let zeros = fs::read_to_string(folder.path().join("zeros.csv")).unwrap();
+    assert!(
+        zeros.split_whitespace().all(|zero| zero.parse() == Ok(0.0)),
+        "{zeros}"
+    );
+    run("min --axis 0 none.npy -o no.npy").refused("the axis is empty");
+    run("sum --axis 3 x.npy -o no.npy").refused("there is no axis 3 in an array of 3 dimensions");
+    run("sum --axis 1 x.npy").ends(2);
+    run("sum --axis 1 x.npy -o no.npy --kernel tree").ends(2);
+    assert!(!folder.path().join("no.npy").exists());
+}

@@ -3,13 +3,15 @@
 //! All have the same three steps. Each thread folds every (threads in the grid)-th element, so that neighbouring threads read
 //! neighbouring elements; each block combines its threads' values into one; the host combines the blocks' values. Only the second
 //! step differs: [`interleaved`] does it in shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers.
-//! Then the first step is made faster, in [`wide`], and the last one done on the device, in [`single`].
+//! Then the first step is made faster, in [`wide`], and the last one done on the device, in [`single`]. Over one axis of an array,
+//! [`axis`] has a thread for each output.
 //!
 //! The sum, the minimum and the maximum are instances of one kernel, by an [`Op`]; the dot product is a kernel of its own.
 //!
 //! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without elements contributes those. NaN wins,
 //! as in NumPy.
 
+pub mod axis;
 pub mod interleaved;
 mod op;
 pub mod policy;

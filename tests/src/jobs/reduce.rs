@@ -2,7 +2,7 @@
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::reduce::{plan_dot, plan_reduce};
+use blockwise_ops::reduce::{Axis, plan_axis, plan_dot, plan_reduce};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
 use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
@@ -129,6 +129,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         let options = with(ReduceKernel::Shuffle, threads, None);
         every_type(&mut jobs, on, threads as usize, options, None);
     }
+    // More outputs than threads, a block more than once, rows in groups and one by one.
+    every_axis(&mut jobs, on, &[[3, 21, 100], [2, 11, 1]], Some(1));
     jobs
 }
 
@@ -173,7 +175,80 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             }
         }
     }
+    for cap in [None, Some(1)] {
+        let shapes = [
+            [1, 1, 1],
+            [1, 0, 5],
+            [0, 3, 2],
+            [257, 7, 1],
+            [1, 8, 255],
+            [5, 9, 103],
+        ];
+        every_axis(&mut jobs, on, &shapes, cap);
+    }
     jobs
+}
+
+/// Every operation over the middle axis of an array. The last element is the extreme that is looked for, and in another job NaN.
+fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, cap: Option<u32>) {
+    let Axis {
+        outer,
+        extent,
+        inner,
+    } = axis;
+    let input = vector::<T>(23, outer * extent * inner);
+    let lane = |input: &Array1<T>, at: usize| {
+        let first = at / inner * extent * inner + at % inner;
+        Array1::from_iter((0..extent).map(|k| input[first + k * inner]))
+    };
+    let mut push = |input: &Array1<T>, reduction: Reduction, judge: Judge<T>| {
+        let case = format!("{} of {axis:?}, {cap:?} blocks", reduction.name());
+        let plan = plan_axis::<T>(axis, reduction, cap, on);
+        let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
+        let Some(plan) = plan else { return };
+        let job = Job::new(case, plan, outer * inner, judge);
+        let values = input.as_slice().unwrap_or_default();
+        let job = job.matrix(values, [outer * extent, inner]);
+        jobs.push(job.out(outer * inner).value(extent));
+    };
+    let judges: Vec<_> = (0..outer * inner)
+        .map(|at| T::judge(&lane(&input, at), None, extent))
+        .collect();
+    let judge = move |sums: Vec<T>| {
+        let pairs = judges.iter().zip(sums);
+        pairs
+            .map(|(judge, sum)| judge(vec![sum]))
+            .collect::<Result<(), _>>()
+    };
+    push(&input, Reduction::Sum, Box::new(judge));
+    let Some(last) = input.len().checked_sub(1) else {
+        return;
+    };
+    for (reduction, extreme) in [(Reduction::Min, T::LOWEST), (Reduction::Max, T::HIGHEST)] {
+        for value in [Some(extreme), T::NOT_A_NUMBER].into_iter().flatten() {
+            let mut input = input.clone();
+            input[last] = value;
+            let expected = (0..outer * inner).map(|at| match reduction {
+                Reduction::Max => oracle::max(lane(&input, at).view()),
+                _ => oracle::min(lane(&input, at).view()),
+            });
+            let expected = Array1::from_iter(expected.map(Option::unwrap_or_default));
+            push(&input, reduction, Box::new(exact(expected)));
+        }
+    }
+}
+
+fn every_axis(jobs: &mut Vec<Job>, on: &DeviceProperties, shapes: &[[usize; 3]], cap: Option<u32>) {
+    for &[outer, extent, inner] in shapes {
+        let axis = Axis {
+            outer,
+            extent,
+            inner,
+        };
+        over_axis::<i64>(jobs, on, axis, cap);
+        over_axis::<f32>(jobs, on, axis, cap);
+        over_axis::<f64>(jobs, on, axis, cap);
+    }
 }
 
 fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {

@@ -5,6 +5,7 @@
 //! With the same threads and blocks the order of all operations is the same on every device, and so is every bit of the result. The
 //! default ones of [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] go by the number of multiprocessors.
 
+mod axis;
 mod partials;
 mod plan;
 mod routines;
@@ -17,6 +18,8 @@ use self::routines::{Dot, Fold};
 use crate::launch::{On, Ready};
 use crate::{Element, Execution, LaunchError, LaunchPlan, named_enum, upload};
 
+pub(crate) use axis::ReducesAxis;
+pub use axis::{Axis, plan_axis, reduce_axis};
 pub use partials::Partials;
 pub(crate) use partials::{Memory, fold, ticket};
 pub use plan::{plan_dot, plan_reduce, same_length};
@@ -53,7 +56,7 @@ named_enum! {
 }
 
 /// The types that can be reduced.
-pub trait Number: Element + Reduces {
+pub trait Number: Element + Reduces + ReducesAxis {
     /// Folds two partial results into one.
     fn fold(self, other: Self, reduction: Reduction) -> Self;
 }

@@ -17,7 +17,7 @@ type Place = &'static Location<'static>;
 #[inline(always)]
 fn cuda_std_panic_fmt(message: Arguments<'_>, place: Place) -> ! {
     match message.as_str() {
-        Some(message) => text(message, place),
+        Some(message) => text(message.as_bytes(), place),
         None => formatted(message, place),
     }
 }
@@ -26,14 +26,14 @@ fn cuda_std_panic_fmt(message: Arguments<'_>, place: Place) -> ! {
 #[unsafe(link_section = "cuda_std.replaces.core::panicking::panic")]
 #[inline(always)]
 fn cuda_std_panic_str(message: &str, place: Place) -> ! {
-    text(message, place)
+    text(message.as_bytes(), place)
 }
 
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.replaces.core::option::expect_failed")]
 #[inline(always)]
 fn cuda_std_expect(message: &str, place: Place) -> ! {
-    text(message, place)
+    text(message.as_bytes(), place)
 }
 
 #[unsafe(no_mangle)]

@@ -20,31 +20,44 @@ static mut cuda_std_panics: Channel = Channel {
 };
 
 /// The name is [`NUMBERS`](super::NUMBERS). Visible, so that LLVM keeps the parameters as they are.
+///
+/// # Safety
+/// `file` is a text that ends with a zero.
 #[linkage = "linkonce_odr"]
 // As above.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
 #[inline(never)]
 #[cold]
-fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32) -> ! {
+unsafe fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32) -> ! {
     if let Some(report) = claim() {
-        report.numbers = [a as u64, b as u64];
-        deliver(report, kind, file, line);
+        let numbers = &raw mut report.numbers;
+        // SAFETY: the report's own. Volatile, for one store of both would cost each caller a register.
+        unsafe {
+            (&raw mut (*numbers)[0]).write_volatile(a as u64);
+            (&raw mut (*numbers)[1]).write_volatile(b as u64);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { deliver(report, kind, file, line) };
     }
     exit()
 }
 
 /// The name is [`TEXT`](super::TEXT).
+///
+/// # Safety
+/// `file` is a text that ends with a zero.
 #[linkage = "linkonce_odr"]
 // As above.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
 #[inline(never)]
 #[cold]
-fn cuda_std_panic_text(text: &str, file: *const c_char, line: u32) -> ! {
+unsafe fn cuda_std_panic_text(text: &[u8], file: *const c_char, line: u32) -> ! {
     if let Some(report) = claim() {
         append(&mut report.text.0, 0, text);
-        deliver(report, Kind::TEXT, file, line);
+        // SAFETY: the caller's promise.
+        unsafe { deliver(report, Kind::TEXT, file, line) };
     }
     exit()
 }
@@ -65,11 +78,15 @@ fn claim() -> Option<&'static mut Report> {
 }
 
 /// Completes the report.
+///
+/// # Safety
+/// `file` is a text that ends with a zero.
 #[inline(always)]
-fn deliver(report: &mut Report, kind: Kind, file: *const c_char, line: u32) {
+unsafe fn deliver(report: &mut Report, kind: Kind, file: *const c_char, line: u32) {
     for at in 0..report.file.0.len() {
-        // SAFETY: in the array, and in the text, which ends with a zero. A slice's own check could panic.
+        // SAFETY: before the text's zero or at it, by the caller's promise.
         let byte = unsafe { *file.add(at) } as u8;
+        // SAFETY: in the array. Its own check would panic.
         unsafe { *report.file.0.get_unchecked_mut(at) = byte };
         if byte == 0 {
             break;
@@ -100,9 +117,9 @@ fn exit() -> ! {
 
 /// Appends to a text of so many bytes; how many more it has then.
 #[inline(always)]
-fn append(bytes: &mut [u8; MESSAGE_BYTES], length: usize, text: &str) -> usize {
+fn append(bytes: &mut [u8; MESSAGE_BYTES], length: usize, text: &[u8]) -> usize {
     let fits = text.len().min(MESSAGE_BYTES - length);
-    // SAFETY: the text has these bytes, and after `length` there is room for them. A slice's own check could panic.
+    // SAFETY: the text has these bytes, and after `length` there is room for them. A slice's own check would panic.
     unsafe {
         let end = bytes.as_mut_ptr().add(length);
         core::ptr::copy_nonoverlapping(text.as_ptr(), end, fits);
@@ -113,13 +130,15 @@ fn append(bytes: &mut [u8; MESSAGE_BYTES], length: usize, text: &str) -> usize {
 /// A panic in core's words.
 #[inline(always)]
 pub(super) fn numbers((kind, [a, b]): (Kind, [usize; 2]), place: &Location<'_>) -> ! {
-    cuda_std_panic(kind, a, b, place.file_as_c_str().as_ptr(), place.line())
+    // SAFETY: a C string ends with a zero.
+    unsafe { cuda_std_panic(kind, a, b, place.file_as_c_str().as_ptr(), place.line()) }
 }
 
 /// A panic whose message is there.
 #[inline(always)]
-pub(super) fn text(text: &str, place: &Location<'_>) -> ! {
-    cuda_std_panic_text(text, place.file_as_c_str().as_ptr(), place.line())
+pub(super) fn text(text: &[u8], place: &Location<'_>) -> ! {
+    // SAFETY: a C string ends with a zero.
+    unsafe { cuda_std_panic_text(text, place.file_as_c_str().as_ptr(), place.line()) }
 }
 
 /// A panic whose message core formats.
@@ -132,9 +151,7 @@ pub(super) fn formatted(message: Arguments<'_>, place: &Location<'_>) -> ! {
     };
     // What does not fit is left out, and that is all that can fail.
     let _ = fmt::write(&mut writer, message);
-    let bytes = writer.bytes.get(..writer.length).unwrap_or_default();
-    // SAFETY: the bytes are text, but for a last character that did not fit.
-    text(unsafe { str::from_utf8_unchecked(bytes) }, place)
+    text(writer.bytes.get(..writer.length).unwrap_or_default(), place)
 }
 
 struct Writer {
@@ -144,7 +161,7 @@ struct Writer {
 
 impl fmt::Write for Writer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let fits = append(&mut self.bytes, self.length, text);
+        let fits = append(&mut self.bytes, self.length, text.as_bytes());
         self.length += fits;
         // A part that did not fit ends the text: a shorter one after it would make nonsense.
         if fits < text.len() {

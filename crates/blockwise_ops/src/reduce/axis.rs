@@ -1,0 +1,204 @@
+//! Reductions over one axis of an array.
+
+use blockwise::{Device, DeviceProperties, View, ViewMut};
+use kernels::reduce::{Max, Min, Sum, THREADS, axis::fold_axis};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
+
+use super::{Number, Reduction};
+use crate::launch::{On, Ready, Routine, routine};
+use crate::limits::{blocks_for, plan_1d};
+use crate::{Element, LaunchError, LaunchPlan, matrix_len, upload};
+
+/// An array as a reduction over an axis sees it: `outer` × `extent` × `inner`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Elements of the dimensions before the axis.
+    pub outer: usize,
+    /// The axis.
+    pub extent: usize,
+    /// Elements of the dimensions after it.
+    pub inner: usize,
+}
+
+impl Axis {
+    /// An axis of an array of this shape, counted from the front, or by negative numbers from the back.
+    ///
+    /// # Errors
+    /// When the array has no such axis.
+    pub fn of(shape: &[usize], axis: isize) -> Result<(usize, Self), LaunchError> {
+        let dims = shape.len();
+        let none = LaunchError::NoAxis { axis, dims };
+        let counted = match axis {
+            0.. => axis as usize,
+            _ => dims.checked_sub(axis.unsigned_abs()).ok_or(none)?,
+        };
+        let &extent = shape
+            .get(counted)
+            .ok_or(LaunchError::NoAxis { axis, dims })?;
+        let (outer, inner) = (&shape[..counted], &shape[counted + 1..]);
+        let axis = Self {
+            outer: outer.iter().product(),
+            extent,
+            inner: inner.iter().product(),
+        };
+        Ok((counted, axis))
+    }
+}
+
+/// What a reduction over an axis reads and writes.
+pub struct AxisFold<'a, T: Element> {
+    input: View<'a, T>,
+    output: ViewMut<'a, T>,
+    axis: Axis,
+}
+
+pub(crate) type AxisLaunch<T> = for<'a> fn(On<'a>, AxisFold<'a, T>) -> Result<(), blockwise::Error>;
+
+/// A type with kernels that reduce over an axis.
+pub trait ReducesAxis: Element {
+    /// The kernel.
+    fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>>;
+}
+
+macro_rules! fold {
+    ($t:ident, $Op:ident) => {
+        routine!(fold_axis<$t, $Op>, |of| (
+            (of.input, of.axis.outer * of.axis.extent, of.axis.inner),
+            of.output,
+            of.axis.extent
+        ))
+    };
+}
+
+macro_rules! reduces_axis {
+    ($($t:ident)*) => {$(
+        impl ReducesAxis for $t {
+            fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>> {
+                match reduction {
+                    Reduction::Sum => fold!($t, Sum),
+                    Reduction::Min => fold!($t, Min),
+                    Reduction::Max => fold!($t, Max),
+                }
+            }
+        }
+    )*};
+}
+reduces_axis!(i64 f32 f64);
+
+/// Plans a reduction over an axis. `None` when the result has no elements, and so nothing is launched.
+///
+/// # Errors
+/// A minimum or maximum over an axis of no elements, which has none, and a broken limit.
+pub fn plan_axis<T: Number>(
+    axis: Axis,
+    reduction: Reduction,
+    grid_cap: Option<u32>,
+    properties: &DeviceProperties,
+) -> Result<Option<LaunchPlan>, LaunchError> {
+    Ok(prepare::<T>(axis, reduction, grid_cap, properties)?.map(|ready| ready.plan))
+}
+
+fn prepare<T: Number>(
+    axis: Axis,
+    reduction: Reduction,
+    grid_cap: Option<u32>,
+    properties: &DeviceProperties,
+) -> Result<Option<Ready<AxisLaunch<T>>>, LaunchError> {
+    // As NumPy, which refuses it even where the result has no elements.
+    if axis.extent == 0 && reduction != Reduction::Sum {
+        return Err(LaunchError::EmptyInput { what: "the axis" });
+    }
+    let outputs = matrix_len(axis.outer, axis.inner)?;
+    let Routine { entry, launch } = T::axis(reduction);
+    let blocks = blocks_for(outputs, THREADS, grid_cap, properties.max_grid[0]);
+    let plan = plan_1d(entry.name, blocks, THREADS, 0, properties)?;
+    Ok((outputs > 0).then_some(Ready { plan, launch }))
+}
+
+/// Sum, minimum or maximum over one axis: the array's shape without it. The sum over no elements is 0.
+///
+/// # Errors
+/// When there is no such axis, as for [`plan_axis`], and what goes wrong on the device.
+pub fn reduce_axis<T: Number>(
+    device: &Device,
+    input: ArrayViewD<'_, T>,
+    axis: isize,
+    reduction: Reduction,
+) -> Result<ArrayD<T>, LaunchError> {
+    let (counted, axis) = Axis::of(input.shape(), axis)?;
+    let mut shape = input.shape().to_vec();
+    shape.remove(counted);
+    let ready = prepare::<T>(axis, reduction, None, device.properties())?;
+    let Some(Ready { plan, launch }) = ready else {
+        return Ok(ArrayD::default(IxDyn(&shape)));
+    };
+    let input = upload(device, &input)?;
+    let mut output = device.alloc(axis.outer * axis.inner)?;
+    let operands = AxisFold {
+        input: (&input).into(),
+        output: (&mut output).into(),
+        axis,
+    };
+    launch(On::new(device, None, &plan), operands)?;
+    let result = ArrayD::from_shape_vec(IxDyn(&shape), output.to_vec()?);
+    Ok(result.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{ArrayD, Axis as Along, IxDyn};
+
+    use super::*;
+
+    #[test]
+    fn every_axis_of_every_shape_is_ndarrays() {
+        let device = Device::emulator();
+        for shape in [
+            vec![7],
+            vec![3, 5],
+            vec![2, 9, 4],
+            vec![300, 2],
+            vec![2, 3, 4, 5],
+            vec![0, 3],
+            vec![3, 0],
+        ] {
+            let mut next = 0;
+            let input = ArrayD::from_shape_simple_fn(IxDyn(&shape), || {
+                next = (next * 31 + 17) % 1009;
+                next as i64
+            });
+            for axis in 0..shape.len() {
+                let expected = input.sum_axis(Along(axis));
+                for signed in [axis as isize, axis as isize - shape.len() as isize] {
+                    let sum = reduce_axis(&device, input.view(), signed, Reduction::Sum);
+                    assert_eq!(sum.unwrap(), expected, "{shape:?}, axis {signed}");
+                }
+                let least = reduce_axis(&device, input.view(), axis as isize, Reduction::Min);
+                match shape[axis] {
+                    0 => assert!(least.is_err()),
+                    _ => assert_eq!(
+                        least.unwrap(),
+                        input.map_axis(Along(axis), |lane| lane.iter().copied().min().unwrap())
+                    ),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nan_wins_and_an_axis_that_is_not_there_is_named() {
+        let device = Device::emulator();
+        let values = vec![1.0, f32::NAN, 3.0, -4.0];
+        let input = ArrayD::from_shape_vec(IxDyn(&[2, 2]), values).unwrap();
+        let most = reduce_axis(&device, input.view(), 0, Reduction::Max).unwrap();
+        assert_eq!(most[0], 3.0);
+        assert!(most[1].is_nan());
+        for axis in [2, -3] {
+            let error = reduce_axis(&device, input.view(), axis, Reduction::Max).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("there is no axis {axis} in an array of 2 dimensions")
+            );
+        }
+    }
+}

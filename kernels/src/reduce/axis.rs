@@ -1,0 +1,47 @@
+//! Reductions over one axis of an array: a thread for each output.
+//!
+//! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an array of
+//! outer × extent × inner elements. The input is taken as a matrix of outer · extent rows: an output
+//! folds `extent` rows of one column, in order.
+//!
+//! - Thread t has output t and those that follow by the grid's size; no thread waits for another.
+//! - Per element of the input one global read. Neighbouring threads read neighbouring columns
+//!   (coalesced), except over the last axis (inner = 1), where each reads a row of its own.
+//! - Loads of a group are in flight together.
+
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+use cuda_std::unroll::fold_groups;
+
+use super::{Max, Min, Op, Sum};
+use crate::number::Scalar;
+
+/// Rows whose loads are in flight together.
+const GROUP: usize = 8;
+
+/// Folds `extent` rows of `input` into each row of `output`, which has as many columns.
+///
+/// # Launch
+/// Blocks of one dimension and any size, any grid.
+#[kernel(
+    instances((i64 | f32 | f64, Sum | Min | Max)),
+    name = "{O}_axis_{T}",
+    require(input.rows().checked_mul(input.cols()) == extent.checked_mul(output.len()))
+)]
+pub fn fold_axis<T: Scalar, O: Op>(
+    block: &mut Block,
+    input: Matrix<T>,
+    mut output: Out<T>,
+    extent: usize,
+) {
+    let inner = input.cols();
+    for run in block.tiles_of(output.len()) {
+        output.store(block, run, |i| {
+            let outer = i.checked_div(inner).unwrap_or(0);
+            let column = input.col(i - outer * inner);
+            let rows = outer * extent..(outer + 1) * extent;
+            fold_groups::<GROUP, _, _>(column, rows, O::identity(), O::apply)
+        });
+    }
+}
