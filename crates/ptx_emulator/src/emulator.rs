@@ -275,6 +275,12 @@ impl Emulator {
                 available,
             });
         };
+        if let Some(reason) = entry.unsupported() {
+            return Err(InvalidLaunch::Unsupported {
+                kernel: kernel.to_owned(),
+                reason: reason.clone(),
+            });
+        }
         let program = &module.program;
         let function = &program.functions[entry.function as usize];
         check::shape(config, &self.limits, function)?;

@@ -44,6 +44,11 @@ impl ParseError {
         }
     }
 
+    /// Whether it is PTX that this emulator does not run.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.kind, ParseErrorKind::Unsupported { .. })
+    }
+
     pub(crate) fn unsupported(line: u32, form: impl Into<String>) -> Self {
         let form = form.into();
         Self {
@@ -126,6 +131,14 @@ pub enum InvalidLaunch {
         name: String,
         /// The names there are.
         available: Vec<String>,
+    },
+    /// The kernel, or a function that it reaches, has a form that the emulator does not run.
+    #[error("kernel `{kernel}` cannot run here: {reason}")]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// The form and its line.
+        reason: ParseError,
     },
     /// The module was loaded by another emulator.
     #[error("the module was loaded into another emulator; load it into this one")]

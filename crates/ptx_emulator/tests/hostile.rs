@@ -1,14 +1,14 @@
 //! Texts and programs that were not meant well: an error each time, never a panic, never without end.
 
 mod common;
-use common::{module, parse, shape, with_header};
+use common::{module, shape, unsupported_or_wrong, with_header};
 use ptx_emulator::{Emulator, LaunchError, Limits, Module, ParseErrorKind};
 
 #[track_caller]
 fn refused(text: &str) -> (u32, String, ParseErrorKind) {
-    match parse(text) {
-        Ok(_) => panic!("accepted: {text:.200}"),
-        Err(error) => (error.line, error.message, error.kind),
+    match unsupported_or_wrong(text) {
+        None => panic!("accepted: {text:.200}"),
+        Some(error) => (error.line, error.message, error.kind),
     }
 }
 

@@ -110,6 +110,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             uses: Vec::new(),
             max_threads: None,
             required_threads: None,
+            refused: None,
         };
         Self {
             module,
@@ -261,6 +262,9 @@ impl<'a, 'm> Builder<'a, 'm> {
                 self.scopes[index].symbols.insert(name, symbol);
                 return Ok(symbol);
             }
+        }
+        if let Some(reason) = self.module.refused.get(name) {
+            return Err(reason.clone());
         }
         match self.module.lookup(name) {
             Some(symbol) => {

@@ -1,5 +1,6 @@
 use super::effects::Cell;
 use super::op::{Inst, Row, Slot};
+use crate::error::ParseError;
 use crate::fault::{Place, Space};
 use crate::metrics::Kind;
 use crate::positions::{Position, Positions};
@@ -54,6 +55,8 @@ pub(crate) struct Function {
     pub(crate) uses: Vec<u32>,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    /// Why it has no code: a form in it that is not supported.
+    pub(crate) refused: Option<ParseError>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

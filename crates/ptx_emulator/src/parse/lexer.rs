@@ -10,7 +10,8 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Cuts a text into tokens, one at a time, with one token of look-ahead.
+/// Cuts a text into tokens, one at a time, with one token of look-ahead. A copy reads the same tokens again.
+#[derive(Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -121,6 +122,29 @@ impl<'a> Lexer<'a> {
                 format!("`{digits}` is not an integer of 64 bits"),
             )
         })
+    }
+
+    /// Takes what follows up to and including the next of these marks outside braces; braces that it opens count as one
+    /// with what is in them. `each` sees the tokens.
+    pub(super) fn skip_past(
+        &mut self,
+        ends: &[char],
+        mut each: impl FnMut(Token<'a>),
+    ) -> Result<(), ParseError> {
+        let mut depth = 0_u32;
+        loop {
+            let token = self.next()?;
+            match token {
+                Token::Mark('{') => depth += 1,
+                Token::Mark('}') if depth > 0 => depth -= 1,
+                Token::Mark('}') | Token::End => return Err(self.unexpected(token, "`;`")),
+                _ => {}
+            }
+            each(token);
+            if matches!(token, Token::Mark(mark) if depth == 0 && ends.contains(&mark)) {
+                return Ok(());
+            }
+        }
     }
 
     /// The rest of the line of the last token; the next token comes from the line after it.

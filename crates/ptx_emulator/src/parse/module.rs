@@ -114,24 +114,56 @@ fn declaration<'a>(
         word = lexer.word()?;
     }
     match word {
-        ".entry" | ".func" => tree
-            .functions
-            .push(function_header(lexer, word == ".entry")?),
-        ".global" | ".const" | ".shared" => {
-            if word == ".const" && lexer.accept('[')? {
-                let bank = lexer.integer()?;
-                return Err(ParseError::unsupported(
-                    lexer.line(),
-                    format!(".const[{bank}]"),
-                ));
+        ".entry" | ".func" => {
+            let begin = lexer.clone();
+            let is_entry = word == ".entry";
+            let function = match function(lexer, is_entry) {
+                Err(error) if error.is_unsupported() => {
+                    *lexer = begin;
+                    refused_function(lexer, is_entry, error)?
+                }
+                function => function?,
+            };
+            tree.functions.push(function);
+        }
+        ".global" | ".const" | ".shared" | ".tex" => {
+            let begin = lexer.clone();
+            match module_variables(lexer, word, is_extern, &mut tree.variables) {
+                Err(error) if error.is_unsupported() => {
+                    *lexer = begin;
+                    let refused = &mut tree.refused;
+                    lexer.skip_past(&[';'], |token| match token {
+                        Token::Word(name) if !name.starts_with('.') => {
+                            refused.push((name, error.clone()));
+                        }
+                        _ => {}
+                    })?;
+                }
+                result => result?,
             }
-            let space = space(word).expect("one of the three");
-            variables(lexer, space, is_extern, &mut tree.variables)?;
         }
         _ if word.starts_with('.') => return Err(ParseError::unsupported(lexer.line(), word)),
         _ => return Err(lexer.unexpected(Token::Word(word), "a directive")),
     }
     Ok(())
+}
+
+/// The variables of one declaration, in the state space that a word names.
+fn module_variables<'a>(
+    lexer: &mut Lexer<'a>,
+    word: &str,
+    is_extern: bool,
+    into: &mut Vec<Variable<'a>>,
+) -> Result<(), ParseError> {
+    let unsupported = |lexer: &Lexer<'_>, form| Err(ParseError::unsupported(lexer.line(), form));
+    if word == ".const" && lexer.accept('[')? {
+        let bank = lexer.integer()?;
+        return unsupported(lexer, format!(".const[{bank}]"));
+    }
+    match space(word) {
+        Some(space) => variables(lexer, space, is_extern, into),
+        None => unsupported(lexer, word.to_owned()),
+    }
 }
 
 pub(super) fn space(word: &str) -> Option<Space> {
@@ -145,7 +177,33 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, ParseError> {
+/// A function of which only the name can be told.
+fn refused_function<'a>(
+    lexer: &mut Lexer<'a>,
+    is_entry: bool,
+    error: ParseError,
+) -> Result<Function<'a>, ParseError> {
+    let line = lexer.line();
+    if lexer.accept('(')? {
+        lexer.skip_past(&[')'], |_| {})?;
+    }
+    let name = lexer.word()?;
+    lexer.skip_past(&[';', '}'], |_| {})?;
+    Ok(Function {
+        name,
+        is_entry,
+        returns: Vec::new(),
+        params: Vec::new(),
+        max_threads: None,
+        required_threads: None,
+        body: None,
+        refused: Some(error),
+        line,
+    })
+}
+
+/// A declaration or definition, from behind its first word.
+fn function<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, ParseError> {
     let line = lexer.line();
     let returns = if lexer.peek()? == Token::Mark('(') {
         params(lexer)?
@@ -166,6 +224,7 @@ fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function
         max_threads: None,
         required_threads: None,
         body: None,
+        refused: None,
         line,
     };
     loop {
@@ -180,7 +239,8 @@ fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function
             Token::Word(directive) => return Err(ParseError::unsupported(lexer.line(), directive)),
             Token::Mark(';') => return Ok(function),
             Token::Mark('{') => {
-                function.body = Some(function::body(lexer)?);
+                let (body, refused) = function::body(lexer)?;
+                (function.body, function.refused) = (Some(body), refused);
                 return Ok(function);
             }
             found => return Err(lexer.unexpected(found, "`;` or `{`")),
