@@ -199,6 +199,18 @@ pub enum InvalidLaunch {
         /// The argument's size in bytes.
         given: usize,
     },
+    /// The blocks wait for each other, and a device does not hold them all at once.
+    #[error(
+        "kernel `{kernel}` waits for its whole grid (`grid.sync`): {blocks} blocks, of which an H200 holds {most} at once"
+    )]
+    Cooperative {
+        /// The kernel.
+        kernel: String,
+        /// The blocks of the grid.
+        blocks: u64,
+        /// The most that can run at the same time.
+        most: u64,
+    },
     /// The kernel needs more than [`Limits`](crate::Limits) allow.
     #[error("kernel `{kernel}` needs {needed} bytes of {what}; the limit is {limit}")]
     Resources {

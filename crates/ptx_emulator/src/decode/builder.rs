@@ -17,6 +17,8 @@ pub(super) enum Class {
     B16,
     B32,
     B64,
+    /// Two rows of 64 bits, low and high, one after the other.
+    B128,
 }
 
 /// What a name stands for inside a function.
@@ -198,6 +200,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => Class::B16,
             ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => Class::B32,
             ".b64" | ".u64" | ".s64" | ".f64" => Class::B64,
+            ".b128" => Class::B128,
             _ => return Err(ParseError::unsupported(self.line, format!(".reg {ty}"))),
         };
         let symbol = match count {
@@ -290,7 +293,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let count = match class {
             Class::Predicate => &mut rows.predicates,
             Class::B16 | Class::B32 => &mut rows.w32,
-            Class::B64 => &mut rows.w64,
+            Class::B64 | Class::B128 => &mut rows.w64,
         };
         if *count >= MAX_ROWS {
             let message = format!(
@@ -303,7 +306,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         match class {
             Class::Predicate => {}
             Class::B16 | Class::B32 => self.function.registers32.push(row),
-            Class::B64 => self.function.registers64.push(row),
+            Class::B64 | Class::B128 => self.function.registers64.push(row),
         }
         Ok(row)
     }
@@ -313,9 +316,14 @@ impl<'a, 'm> Builder<'a, 'm> {
         let cell = match class {
             Class::Predicate => Cell::Predicate(row),
             Class::B16 | Class::B32 => Cell::R32(row),
-            Class::B64 => Cell::R64(row),
+            Class::B64 | Class::B128 => Cell::R64(row),
         };
         self.function.names.push((cell, name.to_owned()));
+        if class == Class::B128 {
+            let high = self.new_row(class)?;
+            let names = &mut self.function.names;
+            names.push((Cell::R64(high), name.to_owned()));
+        }
         Ok(Symbol::Register(class, row))
     }
 

@@ -2,6 +2,7 @@ use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::lane::Lane;
 use super::op::{Convert, IntOp, LaneFn, Op, Reg, TRUE};
+use super::fp8;
 use super::program::Value;
 use super::rounding::{
     BF16, DOWN, F16, NEAREST, NEAREST_AWAY, TF32, UP, ZERO, canonical, directed64, flush, to_f32,
@@ -20,6 +21,9 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
 }
 
 fn convert<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    if let Some(format) = fp8::Fp8::take(&mut form) {
+        return fp8::convert(b, form, format);
+    }
     let to_integer = form.take_one_of(&["rni", "rzi", "rmi", "rpi"]);
     let rounding = form.take_one_of(&["rn", "rz", "rm", "rp", "rna"]);
     let flush = form.take("ftz");

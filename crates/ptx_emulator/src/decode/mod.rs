@@ -8,6 +8,7 @@ mod convert;
 mod effects;
 mod float;
 mod form;
+mod fp8;
 pub(crate) mod fragment;
 mod function;
 mod fused;

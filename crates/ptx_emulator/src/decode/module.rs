@@ -16,6 +16,8 @@ use std::collections::HashMap;
 
 /// Kernels together may have so many instructions.
 const MAX_INSTRUCTIONS: usize = 1 << 24;
+/// CUDA's `grid.sync` uses the second word of it.
+const WORKSPACE_BYTES: u64 = 8;
 /// A variable's initial value may have so many bytes.
 const MAX_INITIAL_BYTES: u64 = 64 << 20;
 
@@ -23,6 +25,7 @@ const MAX_INITIAL_BYTES: u64 = 64 << 20;
 pub(super) struct ModuleNames<'a> {
     names: HashMap<&'a str, Symbol>,
     variables: Vec<Variable>,
+    workspace: Option<u32>,
     /// Sizes of returns and parameters of each function.
     pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
     /// Variables whose declaration is not supported, and why.
@@ -38,6 +41,24 @@ impl<'a> ModuleNames<'a> {
 
     pub(super) fn space_of(&self, index: u32) -> Space {
         self.variables[index as usize].space
+    }
+
+    /// The variable that holds what the blocks of a grid share to wait for each other.
+    pub(super) fn workspace(&mut self) -> u32 {
+        let index = *self.workspace.get_or_insert(self.variables.len() as u32);
+        if index as usize == self.variables.len() {
+            self.variables.push(Variable {
+                name: "the grid's workspace".to_owned(),
+                space: Space::Global,
+                align: 8,
+                size: WORKSPACE_BYTES,
+                dynamic: false,
+                is_extern: false,
+                bytes: Vec::new(),
+                addresses: Vec::new(),
+            });
+        }
+        index
     }
 
     /// Adds a variable; initial values are filled in later, when every name is known.
@@ -167,6 +188,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     let mut names = ModuleNames {
         names: HashMap::new(),
         variables: Vec::new(),
+        workspace: None,
         signatures: Vec::new(),
         refused: tree.refused.iter().cloned().collect(),
         are_entries: Vec::new(),
@@ -188,6 +210,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         positions: Positions::default(),
         functions: Vec::new(),
         variables: Vec::new(),
+        workspace: None,
     };
     let mut entries = Vec::new();
     let mut locations = Locations::new(&tree.files, comments(tree));
@@ -209,6 +232,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         program.functions.push(function);
     }
     program.variables = names.variables;
+    program.workspace = names.workspace;
     Ok((program, entries))
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Program {
     pub(crate) positions: Positions,
     pub(crate) functions: Vec<Function>,
     pub(crate) variables: Vec<Variable>,
+    /// The variable through which the blocks of a grid wait for each other: zero when a launch begins.
+    pub(crate) workspace: Option<u32>,
 }
 
 /// A function's code and the shape of its frames.
@@ -181,6 +183,14 @@ impl Program {
             }
         }
         reached.into_iter().collect()
+    }
+
+    /// Whether all blocks of a grid must run at the same time, for they may wait for each other.
+    pub(crate) fn is_cooperative(&self, entry: u32) -> bool {
+        self.workspace.is_some_and(|workspace| {
+            let mut reached = self.reachable(entry).into_iter();
+            reached.any(|index| self.functions[index as usize].uses.contains(&workspace))
+        })
     }
 
     /// The instructions of the functions that may run when `entry` does.

@@ -112,6 +112,8 @@ pub(super) struct Launch<'a> {
     pub(super) alone: bool,
     pub(super) portable: bool,
     seed: Option<u64>,
+    /// All blocks run at the same time.
+    cooperative: bool,
     /// Blocks that a worker may keep when none of them ends.
     most_resident: usize,
     slice: u64,
@@ -166,7 +168,10 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         let function = &request.program.functions[index as usize];
         constants[index as usize] = constants_of(function, &request);
     }
-    let (most_resident, slice) = if waits_for_blocks(&request) {
+    let cooperative = request.program.is_cooperative(request.entry);
+    let (most_resident, slice) = if cooperative {
+        (MOST_RESIDENT, WAITING_SLICE)
+    } else if waits_for_blocks(&request) {
         (most_resident(&request, threads), WAITING_SLICE)
     } else {
         (RESIDENT, SLICE)
@@ -186,6 +191,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         alone: workers == 1,
         portable: request.portable,
         seed: request.seed,
+        cooperative,
         most_resident,
         slice,
     };
@@ -293,7 +299,11 @@ fn work<O: Observer + ?Sized>(
     let mut resident: VecDeque<Block> = VecDeque::new();
     let mut idle: Vec<Block> = Vec::new();
     let mut statistics = Statistics::default();
-    let mut room = RESIDENT;
+    // Blocks that wait for the whole grid end together or not at all.
+    let mut room = match launch.cooperative {
+        true => launch.most_resident,
+        false => RESIDENT,
+    };
     // Turns since a block ended.
     let mut turns = 0;
     loop {

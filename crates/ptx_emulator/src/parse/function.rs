@@ -36,6 +36,7 @@ fn statement<'a>(
 ) -> Result<ControlFlow<()>, ParseError> {
     let token = lexer.next()?;
     let line = lexer.line();
+    lexer.grow(3)?;
     let kind = match token {
         Token::Mark('{') if *depth < MAX_DEPTH => {
             *depth += 1;

@@ -1,3 +1,4 @@
+use super::MAX_NODES;
 use crate::error::ParseError;
 
 /// A token of PTX. A word may begin with a dot (directive) and may hold dots (opcode with modifiers).
@@ -18,6 +19,7 @@ pub(super) struct Lexer<'a> {
     at_line: u32,
     peeked: Option<(Token<'a>, u32)>,
     token_line: u32,
+    nodes: u32,
 }
 
 impl<'a> Lexer<'a> {
@@ -28,7 +30,23 @@ impl<'a> Lexer<'a> {
             at_line: 1,
             peeked: None,
             token_line: 1,
+            nodes: 0,
         }
+    }
+
+    /// Counts nodes of the tree, which has a limit.
+    pub(super) fn grow(&mut self, nodes: u32) -> Result<(), ParseError> {
+        self.nodes += nodes;
+        if self.nodes <= MAX_NODES {
+            return Ok(());
+        }
+        let message = "more than 32 million statements, operands and initial values";
+        Err(ParseError::limit(self.token_line, message))
+    }
+
+    #[cfg(test)]
+    pub(super) fn nodes(&self) -> u32 {
+        self.nodes
     }
 
     /// The line of the token that was read last.

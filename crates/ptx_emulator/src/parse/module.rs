@@ -14,7 +14,10 @@ pub(crate) fn parse(text: &str) -> Result<Tree<'_>, ParseError> {
         );
         return Err(ParseError::limit(1, message));
     }
-    let lexer = &mut Lexer::new(text);
+    read(&mut Lexer::new(text))
+}
+
+pub(super) fn read<'a>(lexer: &mut Lexer<'a>) -> Result<Tree<'a>, ParseError> {
     let mut tree = Tree::default();
     loop {
         match lexer.next()? {
@@ -467,6 +470,7 @@ fn initializer<'a>(
             }
         }
     } else {
+        lexer.grow(1)?;
         into.push((*at, initial_value(lexer)?));
         *at += 1;
     }
