@@ -53,6 +53,13 @@ pub(crate) fn shape(
             threads: most as u32,
         });
     }
+    let clusters = function.cluster;
+    if config.grid.iter().zip(clusters).any(|(grid, cluster)| grid % cluster != 0) {
+        return Err(InvalidLaunch::Cluster {
+            grid: config.grid,
+            cluster: clusters,
+        });
+    }
     // Blocks are counted in 64 bits.
     match volume(config.grid) {
         Some(_) => Ok(()),

@@ -163,6 +163,14 @@ pub enum InvalidLaunch {
         /// The most threads of a block.
         threads: u32,
     },
+    /// The grid is not made of whole clusters.
+    #[error("grid {grid:?}: each extent must be a multiple of the kernel's clusters, {cluster:?}")]
+    Cluster {
+        /// The grid asked for.
+        grid: [u32; 3],
+        /// The blocks of a cluster.
+        cluster: [u32; 3],
+    },
     /// More shared memory than a block can have.
     #[error(
         "{needed} bytes of shared memory ({fixed} static and {dynamic} dynamic) are over the limit of {limit}"

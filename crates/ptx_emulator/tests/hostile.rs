@@ -43,7 +43,6 @@ fn unknown_forms_are_named() {
         "add.s32.foo %r0, %r1, %r2;",
         "sub.u16x2 %r0, %r1, %r2;",
         "ld.global.L2::512B.b32 %r0, [%rd0];",
-        "ld.shared::cluster.b32 %r0, [%r1];",
         "shfl.down.b32 %r0, %r1, 1, 31;",
         "fma.rz.sat.f64 %rd0, %rd1, %rd2, %rd3;",
         "cvt.rn.e4m3x2.f32 %r0, %r1, %r2;",

@@ -9,10 +9,12 @@
 mod atomic;
 mod bits;
 mod case;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
 mod float;
+mod fp8;
 mod function;
 pub mod golden;
 mod half;
@@ -38,8 +40,10 @@ pub struct Program {
     pub body: String,
     /// The PTX module.
     pub ptx: String,
-    /// Threads of the one block.
+    /// Threads of all blocks together.
     pub threads: u32,
+    /// One block, or those of one cluster.
+    pub blocks: u32,
     /// The operands, thread by thread.
     pub input: Vec<u8>,
     /// Bytes of one operand.
@@ -80,7 +84,7 @@ impl Program {
 
 /// The whole corpus.
 pub fn programs() -> Vec<Program> {
-    let families: [fn() -> Vec<Case>; 12] = [
+    let families: [fn() -> Vec<Case>; 14] = [
         integer::cases,
         bits::cases,
         compare::cases,
@@ -93,6 +97,8 @@ pub fn programs() -> Vec<Program> {
         warp::cases,
         control::cases,
         matrix::cases,
+        fp8::cases,
+        cluster::cases,
     ];
     let mut seen = HashMap::new();
     families

@@ -112,6 +112,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             uses: Vec::new(),
             max_threads: None,
             required_threads: None,
+            cluster: [1; 3],
             refused: None,
         };
         Self {

@@ -60,6 +60,7 @@ impl Op {
             | Op::Clock { .. }
             | Op::CopyCommit
             | Op::CopyWait { .. }
+            | Op::ClusterBarrier { .. }
             | Op::Fence { .. }
             | Op::Branch { .. }
             | Op::Return
@@ -122,6 +123,11 @@ impl Op {
                 each(op.to.into());
                 each(op.from.into());
                 op.source_size.into_iter().for_each(|row| each(R32(row)));
+            }
+            Op::CopyBulk(ref op) => {
+                each(op.to.1.into());
+                each(op.from.1.into());
+                each(R32(op.size));
             }
             Op::BranchIndex { index, .. } => each(R32(index)),
             Op::Call(ref call) => match call.callee {
@@ -187,6 +193,8 @@ impl Op {
             | Op::Breakpoint
             | Op::Store(_)
             | Op::CopyAsync(_)
+            | Op::CopyBulk(_)
+            | Op::ClusterBarrier { .. }
             | Op::WarpBarrier { .. } => {}
             Op::Int32 { d, .. }
             | Op::Float32 { d, .. }

@@ -1,7 +1,7 @@
 use super::builder::Builder;
 use super::form::Form;
 use super::{
-    atomic, bits, compare, control, convert, float, function, hint, integer, matrix, mbarrier,
+    atomic, bits, cluster, compare, control, convert, float, function, hint, integer, matrix, mbarrier,
     memory, vector_atomic, video, warp,
 };
 use crate::error::ParseError;
@@ -27,6 +27,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         }
         "set" | "setp" | "selp" | "slct" => compare::decode(b, form),
         "cvt" | "cvta" | "isspacep" => convert::decode(b, form),
+        "mapa" | "getctarank" => cluster::decode(b, form),
         "mov" => memory::mov(b, form),
         "ld" | "ldu" => memory::load(b, form),
         "st" => memory::store(b, form),
@@ -87,6 +88,7 @@ pub const OPCODES: &[&str] = &[
     "fence",
     "fma",
     "fns",
+    "getctarank",
     "griddepcontrol",
     "isspacep",
     "ld",
@@ -97,6 +99,7 @@ pub const OPCODES: &[&str] = &[
     "mad",
     "mad24",
     "madc",
+    "mapa",
     "match",
     "max",
     "mbarrier",

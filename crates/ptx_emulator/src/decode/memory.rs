@@ -4,7 +4,7 @@ use super::lane::Lane;
 use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Row, Scope, TRUE, Transfer, Width};
 use super::operand::{SINK, is_sink};
 use super::program::Value;
-use super::{hint, mbarrier};
+use super::{bulk, hint, mbarrier};
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::{Base, Operand};
@@ -237,6 +237,8 @@ fn cache_hints(form: &mut Form<'_, '_>) {
 /// The shape of a load or store, without its operands.
 struct Shape {
     space: Space,
+    /// In `.shared::cluster`: the address becomes a generic one.
+    cluster: bool,
     order: Order,
     scope: Scope,
     ty: Ty,
@@ -248,6 +250,7 @@ struct Shape {
 fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
     let (order, scope) = order(form)?;
     let space = space(form);
+    let cluster = space == Space::Generic && form.take("shared::cluster");
     cache_hints(form);
     let vector = form.take_one_of(&["v2", "v4"]);
     let (ty, count, wide) = match (form.ty()?, vector) {
@@ -261,6 +264,7 @@ fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
     }
     Ok(Shape {
         space,
+        cluster,
         order,
         scope,
         ty,
@@ -323,6 +327,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     form.take("nc");
     let Shape {
         space,
+        cluster,
         order,
         scope,
         ty,
@@ -349,7 +354,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     {
         return load_kernel_param(b, ty, width, &rows[..usize::from(count)], offset);
     }
-    let address = b.address(&form, address)?;
+    let address = b.shared_address(&form, address, cluster)?;
     let size = ty.size();
     b.emit(Op::Load(Transfer {
         space,
@@ -478,6 +483,7 @@ fn load_kernel_param(
 pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let Shape {
         space,
+        cluster,
         order,
         scope,
         ty,
@@ -498,7 +504,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
         false => stored_rows(b, &form, value, (ty, count))?,
     };
     check_width(&form, width, ty)?;
-    let address = b.address(&form, address)?;
+    let address = b.shared_address(&form, address, cluster)?;
     b.emit(Op::Store(Transfer {
         space,
         size: ty.size(),
@@ -550,6 +556,9 @@ pub(super) fn copy_async<'a>(
 ) -> Result<(), ParseError> {
     if !form.take("async") {
         return Err(form.unsupported());
+    }
+    if form.take("bulk") {
+        return bulk::decode(b, form);
     }
     if form.take("mbarrier") {
         return mbarrier::copies(b, form);

@@ -2,6 +2,8 @@
 mod atomic;
 mod bits;
 mod builder;
+mod bulk;
+mod cluster;
 mod compare;
 mod control;
 mod convert;

@@ -18,6 +18,8 @@ use std::collections::HashMap;
 const MAX_INSTRUCTIONS: usize = 1 << 24;
 /// CUDA's `grid.sync` uses the second word of it.
 const WORKSPACE_BYTES: u64 = 8;
+/// Of any device; more than 8 need a launch attribute that says so.
+const MAX_CLUSTER_BLOCKS: u64 = 16;
 /// A variable's initial value may have so many bytes.
 const MAX_INITIAL_BYTES: u64 = 64 << 20;
 
@@ -342,6 +344,14 @@ fn function<'a>(
     b.line = tree.line;
     b.function.max_threads = tree.max_threads;
     b.function.required_threads = tree.required_threads;
+    if let Some(cluster) = tree.cluster {
+        let blocks = cluster.iter().fold(1, |all: u64, &extent| all.saturating_mul(extent.into()));
+        if !(1..=MAX_CLUSTER_BLOCKS).contains(&blocks) {
+            let message = format!("a cluster of {blocks} blocks; it has 1 to {MAX_CLUSTER_BLOCKS}");
+            return Err(ParseError::limit(tree.line, message));
+        }
+        b.function.cluster = cluster;
+    }
     let mut kernel_params = Vec::new();
     if tree.is_entry {
         let mut end = 0_u32;

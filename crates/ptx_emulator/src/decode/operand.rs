@@ -424,6 +424,10 @@ fn special_register(name: &str) -> Option<Special> {
             "%ntid" => Special::BlockSize(axis),
             "%ctaid" => Special::BlockIndex(axis),
             "%nctaid" => Special::GridSize(axis),
+            "%cluster_ctaid" => Special::ClusterBlockIndex(axis),
+            "%cluster_nctaid" => Special::ClusterSize(axis),
+            "%clusterid" => Special::ClusterIndex(axis),
+            "%nclusterid" => Special::ClusterGridSize(axis),
             _ => return None,
         });
     }
@@ -439,6 +443,8 @@ fn special_register(name: &str) -> Option<Special> {
         "%lanemask_le" => Special::LanesLessEqual,
         "%lanemask_gt" => Special::LanesGreater,
         "%lanemask_ge" => Special::LanesGreaterEqual,
+        "%cluster_ctarank" => Special::ClusterRank,
+        "%cluster_nctarank" => Special::ClusterRanks,
         "%dynamic_smem_size" => Special::DynamicShared,
         "%total_smem_size" => Special::TotalShared,
         _ => return None,

@@ -57,6 +57,8 @@ pub(crate) struct Function {
     pub(crate) uses: Vec<u32>,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    /// The blocks of a cluster along x, y and z.
+    pub(crate) cluster: [u32; 3],
     /// Why it has no code: a form in it that is not supported.
     pub(crate) refused: Option<ParseError>,
 }
@@ -107,6 +109,16 @@ pub(crate) enum Special {
     LanesGreaterEqual,
     DynamicShared,
     TotalShared,
+    /// The block's number in its cluster.
+    ClusterRank,
+    /// The blocks of the cluster.
+    ClusterRanks,
+    /// The block's place in its cluster.
+    ClusterBlockIndex(u8),
+    ClusterSize(u8),
+    ClusterIndex(u8),
+    /// The clusters of the grid.
+    ClusterGridSize(u8),
 }
 
 /// A variable of the module, or one of a function that every call shares.
@@ -137,6 +149,13 @@ pub(crate) struct AddressInit {
 pub(crate) enum Target {
     Variable(u32),
     Function(u32),
+}
+
+impl Function {
+    /// The blocks of a cluster; not more than a device allows.
+    pub(crate) fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
 }
 
 impl Program {

@@ -2,6 +2,7 @@
 mod atomics;
 mod barrier;
 mod block;
+mod bulk;
 mod exchange;
 mod float;
 mod frame;
@@ -16,6 +17,7 @@ mod schedule;
 mod simd;
 mod split;
 mod system;
+mod team;
 mod trouble;
 mod warp;
 

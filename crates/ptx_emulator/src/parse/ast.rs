@@ -70,6 +70,8 @@ pub(crate) struct Function<'a> {
     /// `.maxntid` and `.reqntid`, with the extents that are left out as 1.
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    /// `.reqnctapercluster`
+    pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) body: Option<Vec<Statement<'a>>>,
     /// The first thing in it that is not supported; its header may be unknown then, too.
     pub(crate) refused: Option<ParseError>,

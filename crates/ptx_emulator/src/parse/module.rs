@@ -199,6 +199,7 @@ fn refused_function<'a>(
         params: Vec::new(),
         max_threads: None,
         required_threads: None,
+        cluster: None,
         body: None,
         refused: Some(error),
         line,
@@ -226,13 +227,17 @@ fn function<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, P
         params,
         max_threads: None,
         required_threads: None,
+        cluster: None,
         body: None,
         refused: None,
         line,
     };
+    let mut explicit = None;
     loop {
         match lexer.next()? {
             Token::Word(".noreturn") => {}
+            Token::Word(".explicitcluster") => explicit = Some(lexer.line()),
+            Token::Word(".reqnctapercluster") => function.cluster = Some(extents(lexer)?),
             Token::Word(".maxntid") => function.max_threads = Some(extents(lexer)?),
             Token::Word(".reqntid") => function.required_threads = Some(extents(lexer)?),
             Token::Word(".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank") => {
@@ -244,6 +249,10 @@ fn function<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, P
             Token::Mark('{') => {
                 let (body, refused) = function::body(lexer)?;
                 (function.body, function.refused) = (Some(body), refused);
+                if let (Some(line), None) = (explicit, function.cluster) {
+                    let form = ".explicitcluster without .reqnctapercluster";
+                    function.refused = Some(ParseError::unsupported(line, form));
+                }
                 return Ok(function);
             }
             found => return Err(lexer.unexpected(found, "`;` or `{`")),
