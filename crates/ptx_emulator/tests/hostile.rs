@@ -39,7 +39,7 @@ fn unsupported(instruction: &str) {
 fn unknown_forms_are_named() {
     for instruction in [
         "tex.2d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [tex, {%r0, %r1}];",
-        "wgmma.fence.sync.aligned;",
+        "wgmma.fence.sync;",
         "add.s32.foo %r0, %r1, %r2;",
         "sub.u16x2 %r0, %r1, %r2;",
         "ld.global.L2::512B.b32 %r0, [%rd0];",

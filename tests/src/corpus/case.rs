@@ -22,6 +22,7 @@ pub(super) struct Case {
     globals: String,
     threads: u32,
     blocks: u32,
+    target: &'static str,
     rule: Rule,
 }
 
@@ -47,6 +48,7 @@ impl Case {
             globals: String::new(),
             threads: THREADS,
             blocks: 1,
+            target: "sm_90",
             rule: if float64 { Rule::AnyNan64 } else { Rule::Bits },
         }
     }
@@ -64,6 +66,12 @@ impl Case {
     /// Two or more blocks that are one cluster and share the threads.
     pub(super) fn cluster(mut self, blocks: u32) -> Self {
         self.blocks = blocks;
+        self
+    }
+
+    /// Another target than sm_90.
+    pub(super) fn target(mut self, target: &'static str) -> Self {
+        self.target = target;
         self
     }
 
@@ -143,7 +151,7 @@ impl Case {
         let out_stride = self.results.len() * slot;
         format!(
             ".version 8.6
-.target sm_90
+.target {target}
 .address_size 64
 {globals}
 .visible .entry {name}(.param .u64 input, .param .u64 output){directive}
@@ -161,6 +169,7 @@ impl Case {
 {stores}	ret;
 }}
 ",
+            target = self.target,
             globals = self.globals,
             body = self.body,
         )

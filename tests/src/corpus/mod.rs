@@ -25,6 +25,7 @@ pub mod rule;
 pub mod run;
 mod values;
 mod warp;
+mod wgmma;
 
 use std::collections::HashMap;
 
@@ -84,7 +85,7 @@ impl Program {
 
 /// The whole corpus.
 pub fn programs() -> Vec<Program> {
-    let families: [fn() -> Vec<Case>; 14] = [
+    let families: [fn() -> Vec<Case>; 15] = [
         integer::cases,
         bits::cases,
         compare::cases,
@@ -99,6 +100,7 @@ pub fn programs() -> Vec<Program> {
         matrix::cases,
         fp8::cases,
         cluster::cases,
+        wgmma::cases,
     ];
     let mut seen = HashMap::new();
     families

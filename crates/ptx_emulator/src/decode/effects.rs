@@ -164,6 +164,9 @@ impl Op {
                 op.memory
                     .into_iter()
                     .for_each(|(_, address)| each(address.into()));
+                if let MatrixKind::Group(ref group) = op.kind {
+                    each(group.adds.into());
+                }
                 if let MatrixKind::Load(ref tile) | MatrixKind::Store(ref tile) = op.kind {
                     tile.stride.into_iter().for_each(|row| each(R32(row)));
                 }

@@ -2,7 +2,7 @@ use super::builder::Builder;
 use super::form::Form;
 use super::{
     atomic, bits, cluster, compare, control, convert, float, function, hint, integer, matrix, mbarrier,
-    memory, vector_atomic, video, warp,
+    memory, vector_atomic, video, warp, wgmma,
 };
 use crate::error::ParseError;
 
@@ -45,6 +45,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         }
         "bar" | "barrier" => warp::barrier(b, form),
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => warp::exchange(b, form),
+        "wgmma" => wgmma::decode(b, form),
         "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => matrix::decode(b, form),
         _ => Err(form.unsupported()),
     }
@@ -156,6 +157,7 @@ pub const OPCODES: &[&str] = &[
     "vote",
     "vsub2",
     "vsub4",
+    "wgmma",
     "wmma",
     "xor",
 ];

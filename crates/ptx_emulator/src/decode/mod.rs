@@ -32,6 +32,7 @@ mod rounding;
 mod vector_atomic;
 mod video;
 mod warp;
+pub(crate) mod wgmma;
 
 pub(crate) use effects::Cell;
 pub use instruction::OPCODES;

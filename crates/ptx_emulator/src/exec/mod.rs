@@ -20,6 +20,7 @@ mod system;
 mod team;
 mod trouble;
 mod warp;
+mod wgmma;
 
 pub(crate) use exchange::{groups, incomplete, shuffle_sources};
 pub(crate) use frame::{Frame, Row64, lanes};

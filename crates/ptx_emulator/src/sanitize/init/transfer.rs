@@ -94,6 +94,7 @@ impl Init {
                 MatrixKind::LoadMatrix { transposed } => {
                     self.load_matrix(scene, pc, seen, op, transposed);
                 }
+                MatrixKind::Group(_) => {}
                 MatrixKind::Load(_) => self.load_tile(scene, pc, seen, op),
                 _ => self.store_matrix(scene, ledger, pc, seen, op),
             },
