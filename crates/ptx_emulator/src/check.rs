@@ -54,7 +54,12 @@ pub(crate) fn shape(
         });
     }
     let clusters = function.cluster;
-    if config.grid.iter().zip(clusters).any(|(grid, cluster)| grid % cluster != 0) {
+    if config
+        .grid
+        .iter()
+        .zip(clusters)
+        .any(|(grid, cluster)| grid % cluster != 0)
+    {
         return Err(InvalidLaunch::Cluster {
             grid: config.grid,
             cluster: clusters,
@@ -136,7 +141,11 @@ pub(crate) fn cooperative(
         shared_bytes: u32::try_from(shared_bytes).unwrap_or(u32::MAX),
     };
     let most = u64::from(Occupancy::of(demand, &H200).blocks * H200.multiprocessors);
-    let blocks = config.grid.iter().map(|&extent| u64::from(extent)).product();
+    let blocks = config
+        .grid
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .product();
     if blocks > most {
         let kernel = entry.name().to_owned();
         return Err(InvalidLaunch::Cooperative {

@@ -38,7 +38,11 @@ fn bytes_come_to_shared_memory_and_the_object_knows() {
          @%p0 mbarrier.arrive.shared.b64 _, [%r2]; @%p0 {LOAD} [%r1+256], [%l0+256], 256, [%r2]; {WAIT}"
     );
     for copy in [whole, own, early] {
-        assert_eq!(run(&through(&copy)).expect("it runs")[64..], expected, "{copy}");
+        assert_eq!(
+            run(&through(&copy)).expect("it runs")[64..],
+            expected,
+            "{copy}"
+        );
     }
 }
 
@@ -77,14 +81,34 @@ fn bytes_go_to_the_shared_memory_of_another_block() {
 fn sizes_and_addresses_are_checked() {
     let object = "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 512;";
     for (copy, text) in [
-        (format!("@%p0 {LOAD} [%r1], [%l0], 24, [%r2];"), "24 bytes; it must be a multiple of 16"),
-        (format!("@%p0 {LOAD} [%r1+8], [%l0], 16, [%r2];"), "misaligned"),
-        (format!("@%p0 {LOAD} [%r1], [%l0+8], 16, [%r2];"), "misaligned"),
-        (format!("@%p0 {LOAD} [%r1], [%l0+1008], 32, [%r2];"), "global"),
-        (format!("@%p0 {LOAD} [%r1+496], [%l0], 512, [%r2];"), "shared"),
-        (format!("@%p0 {LOAD} [%r1], [%l0], 16, [%r1+32];"), "not initialised"),
+        (
+            format!("@%p0 {LOAD} [%r1], [%l0], 24, [%r2];"),
+            "24 bytes; it must be a multiple of 16",
+        ),
+        (
+            format!("@%p0 {LOAD} [%r1+8], [%l0], 16, [%r2];"),
+            "misaligned",
+        ),
+        (
+            format!("@%p0 {LOAD} [%r1], [%l0+8], 16, [%r2];"),
+            "misaligned",
+        ),
+        (
+            format!("@%p0 {LOAD} [%r1], [%l0+1008], 32, [%r2];"),
+            "global",
+        ),
+        (
+            format!("@%p0 {LOAD} [%r1+496], [%l0], 512, [%r2];"),
+            "shared",
+        ),
+        (
+            format!("@%p0 {LOAD} [%r1], [%l0], 16, [%r1+32];"),
+            "not initialised",
+        ),
     ] {
-        let fault = run(&format!("{object} {copy}")).expect_err(&copy).to_string();
+        let fault = run(&format!("{object} {copy}"))
+            .expect_err(&copy)
+            .to_string();
         assert!(fault.contains(text), "{copy}: {fault}");
     }
 }

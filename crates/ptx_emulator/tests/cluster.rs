@@ -11,7 +11,9 @@ const HEAD: &str = ".reg .b32 %r<16>; .reg .b64 %l<9>; .reg .pred %p<4>; .shared
 const MEET: &str = "barrier.cluster.arrive; barrier.cluster.wait;";
 
 fn kernel(cluster: &str, body: &str) -> String {
-    format!(".visible .entry k(.param .u64 p) .reqnctapercluster {cluster} {{ {HEAD}\n{body}\nret; }}")
+    format!(
+        ".visible .entry k(.param .u64 p) .reqnctapercluster {cluster} {{ {HEAD}\n{body}\nret; }}"
+    )
 }
 
 /// What each thread left in the first words of the buffer.
@@ -19,7 +21,9 @@ fn kernel(cluster: &str, body: &str) -> String {
 fn run(cluster: &str, body: &str, (grid, block): (u32, u32)) -> Vec<u32> {
     let found = launch(&kernel(cluster, body), shape(grid, block, 0), &[], 2048);
     let words = found.expect("it runs").0;
-    let words = words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]);
+    let words = words
+        .iter()
+        .flat_map(|word| [*word as u32, (word >> 32) as u32]);
     words.take((grid * block) as usize).collect()
 }
 
@@ -37,7 +41,8 @@ fn blocks_read_what_their_neighbour_has() {
         "cvt.u64.u32 %l2, %r5; cvta.shared.u64 %l2, %l2; mapa.u64 %l2, %l2, %r6; ld.u32 %r8, [%l2];",
         "cvt.u64.u32 %l2, %r7; cvta.shared::cluster.u64 %l2, %l2; ld.volatile.u32 %r8, [%l2];",
     ] {
-        let body = format!("st.shared.u32 [%r5], %r4; {MEET} {load} st.global.u32 [%l1], %r8; {MEET}");
+        let body =
+            format!("st.shared.u32 [%r5], %r4; {MEET} {load} st.global.u32 [%l1], %r8; {MEET}");
         assert_eq!(run("2", &body, (8, 32)), expected, "{load}");
     }
 }
@@ -47,8 +52,11 @@ fn blocks_write_to_their_neighbour() {
     let store = "st.shared::cluster.u32 [%r7], %r4;";
     let add = "red.shared::cluster.add.u32 [%r7], %r4;";
     for change in [store, add] {
-        let body = format!("{MEET} {change} {MEET} ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8;");
-        let expected: Vec<u32> = (0..4 * 48).map(|thread| (thread / 48 ^ 1) * 48 + thread % 48).collect();
+        let body =
+            format!("{MEET} {change} {MEET} ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8;");
+        let expected: Vec<u32> = (0..4 * 48)
+            .map(|thread| (thread / 48 ^ 1) * 48 + thread % 48)
+            .collect();
         assert_eq!(run("2", &body, (4, 48)), expected);
     }
     // A partial warp, bytes, and an address of the own block.
@@ -102,11 +110,13 @@ fn an_address_tells_its_block() {
 
 #[test]
 fn objects_of_other_blocks_take_arrivals() {
-    let body = format!("mov.u32 %r9, bar; setp.eq.u32 %p0, %r0, 0; @%p0 mbarrier.init.shared.b64 [%r9], 32; {MEET}
+    let body = format!(
+        "mov.u32 %r9, bar; setp.eq.u32 %p0, %r0, 0; @%p0 mbarrier.init.shared.b64 [%r9], 32; {MEET}
         mapa.shared::cluster.u32 %r10, %r9, %r6; st.shared::cluster.u32 [%r7], %r4;
         mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10];
         again: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p1, [%r9], 0; @!%p1 bra again;
-        ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8; {MEET}");
+        ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8; {MEET}"
+    );
     let expected: Vec<u32> = (0..64).map(|thread| thread ^ 32).collect();
     assert_eq!(run("2", &body, (2, 32)), expected);
     let report = check(&body);
@@ -132,11 +142,21 @@ fn a_phase_is_complete_though_some_wait_late() {
 #[test]
 fn misuse_of_the_barrier_is_a_fault() {
     let twice = fault("barrier.cluster.arrive; barrier.cluster.arrive;");
-    assert!(twice.contains("`barrier.cluster.arrive` twice without a wait between"), "{twice}");
+    assert!(
+        twice.contains("`barrier.cluster.arrive` twice without a wait between"),
+        "{twice}"
+    );
     let alone = fault("barrier.cluster.wait;");
-    assert!(alone.contains("`barrier.cluster.wait` without an arrival before it"), "{alone}");
-    let divergent = fault("setp.lt.u32 %p0, %r0, 7; @%p0 barrier.cluster.arrive.aligned; bar.warp.sync -1;");
-    assert!(divergent.contains("by a part of a warp") || divergent.contains("bar.warp.sync"), "{divergent}");
+    assert!(
+        alone.contains("`barrier.cluster.wait` without an arrival before it"),
+        "{alone}"
+    );
+    let divergent =
+        fault("setp.lt.u32 %p0, %r0, 7; @%p0 barrier.cluster.arrive.aligned; bar.warp.sync -1;");
+    assert!(
+        divergent.contains("by a part of a warp") || divergent.contains("bar.warp.sync"),
+        "{divergent}"
+    );
     // The second block waits for what the first one's threads would do behind the barrier.
     let stuck = fault(&format!(
         "setp.eq.u32 %p0, %r1, 0; @%p0 bra wait; mbarrier.init.shared.b64 [bar], 1; barrier.sync 1, 64; wait: {MEET}"
@@ -164,7 +184,10 @@ fn grids_are_whole_clusters() {
     let loaded = emulator.load(&module(&kernel("2", ""))).expect("it loads");
     let error = emulator.launch(&loaded, "k", shape(3, 32, 0), &[&0_u64.to_le_bytes()]);
     let error = error.expect_err("three is odd");
-    assert!(matches!(error, LaunchError::Invalid(InvalidLaunch::Cluster { .. })));
+    assert!(matches!(
+        error,
+        LaunchError::Invalid(InvalidLaunch::Cluster { .. })
+    ));
     assert_eq!(
         error.to_string(),
         "launch refused: grid [3, 1, 1]: each extent must be a multiple of the kernel's clusters, [2, 1, 1]"
@@ -177,26 +200,40 @@ fn grids_are_whole_clusters() {
 /// All detectors, on two clusters of two blocks.
 fn check(body: &str) -> CheckReport {
     let emulator = Emulator::new(limits());
-    let loaded = emulator.load(&module(&kernel("2", body))).expect("it loads");
+    let loaded = emulator
+        .load(&module(&kernel("2", body)))
+        .expect("it loads");
     let buffer = emulator.alloc(4096).expect("memory");
     let options = CheckOptions::default();
-    let report = emulator.check(&loaded, "k", shape(4, 32, 0), &[&buffer.to_le_bytes()], &options);
+    let report = emulator.check(
+        &loaded,
+        "k",
+        shape(4, 32, 0),
+        &[&buffer.to_le_bytes()],
+        &options,
+    );
     report.expect("it runs")
 }
 
 #[test]
 fn races_over_shared_memory_of_others_are_found() {
-    let good = format!("st.shared.u32 [%r5], %r4; {MEET} ld.shared::cluster.u32 %r8, [%r7]; st.global.u32 [%l1], %r8; {MEET}");
+    let good = format!(
+        "st.shared.u32 [%r5], %r4; {MEET} ld.shared::cluster.u32 %r8, [%r7]; st.global.u32 [%l1], %r8; {MEET}"
+    );
     let report = check(&good);
     assert!(report.is_clean(), "{:?}", report.findings);
     // Nobody meets between the store and the load; or only the block does.
     for between in ["", "bar.sync 0;"] {
-        let bad = format!("{MEET} st.shared.u32 [%r5], %r4; {between} ld.shared::cluster.u32 %r8, [%r7]; st.global.u32 [%l1], %r8; {MEET}");
+        let bad = format!(
+            "{MEET} st.shared.u32 [%r5], %r4; {between} ld.shared::cluster.u32 %r8, [%r7]; st.global.u32 [%l1], %r8; {MEET}"
+        );
         let report = races(&kernel("2", &bad), shape(4, 32, 0));
         assert!(!report.is_clean(), "{between}");
     }
     // Another block's store and an own load.
-    let bad = format!("{MEET} st.shared::cluster.u32 [%r7], %r4; ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8; {MEET}");
+    let bad = format!(
+        "{MEET} st.shared::cluster.u32 [%r7], %r4; ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8; {MEET}"
+    );
     assert!(!races(&kernel("2", &bad), shape(4, 32, 0)).is_clean());
 }
 
@@ -205,7 +242,9 @@ fn the_barrier_orders_global_memory_of_the_cluster() {
     // The next block's word, in a cluster of two.
     let other = "xor.b32 %r9, %r4, 32; mul.wide.u32 %l3, %r9, 4; add.u64 %l3, %l3, %l0;";
     let with = |between: &str| {
-        let body = format!("{other} st.global.u32 [%l1], %r4; {between} ld.global.u32 %r8, [%l3]; {MEET} st.global.u32 [%l1], %r8;");
+        let body = format!(
+            "{other} st.global.u32 [%l1], %r4; {between} ld.global.u32 %r8, [%l3]; {MEET} st.global.u32 [%l1], %r8;"
+        );
         races(&kernel("2", &body), shape(4, 32, 0))
     };
     let report = with(MEET);

@@ -41,7 +41,13 @@ fn a_sound_one_is_clean_and_the_wait_is_needed() {
         let loaded = emulator.load(&module(text)).expect("it loads");
         let buffer = emulator.alloc(8 * 2048).expect("memory");
         let options = CheckOptions::default();
-        let report = emulator.check(&loaded, "k", shape(8, 64, 0), &[&buffer.to_le_bytes()], &options);
+        let report = emulator.check(
+            &loaded,
+            "k",
+            shape(8, 64, 0),
+            &[&buffer.to_le_bytes()],
+            &options,
+        );
         report.expect("it runs")
     };
     let report = check(SUM);
@@ -54,7 +60,12 @@ fn a_grid_that_does_not_fit_is_refused() {
     let emulator = Emulator::new(limits());
     let loaded = emulator.load(&module(SUM)).expect("it loads");
     let launch = |grid, threads| {
-        emulator.launch(&loaded, "k", shape(grid, threads, 0), &[&0_u64.to_le_bytes()])
+        emulator.launch(
+            &loaded,
+            "k",
+            shape(grid, threads, 0),
+            &[&0_u64.to_le_bytes()],
+        )
     };
     let refused = launch(265, 1024).expect_err("264 fit");
     assert_eq!(
@@ -64,7 +75,10 @@ fn a_grid_that_does_not_fit_is_refused() {
     let fits = launch(264, 1024).expect_err("the buffer is not there");
     assert!(matches!(fits, LaunchError::Fault(_)), "{fits}");
     let refused = launch(5000, 32);
-    assert!(matches!(refused, Err(LaunchError::Invalid(InvalidLaunch::Cooperative { .. }))));
+    assert!(matches!(
+        refused,
+        Err(LaunchError::Invalid(InvalidLaunch::Cooperative { .. }))
+    ));
 }
 
 #[test]
@@ -74,7 +88,11 @@ fn the_workspace_is_fresh_after_a_fault() {
     let buffer = emulator.alloc(8 * 2048).expect("memory");
     // One block has no memory to write to, the others are at the barrier already.
     let late = buffer + 8 * 2000;
-    assert!(emulator.launch(&loaded, "k", shape(64, 32, 0), &[&late.to_le_bytes()]).is_err());
+    assert!(
+        emulator
+            .launch(&loaded, "k", shape(64, 32, 0), &[&late.to_le_bytes()])
+            .is_err()
+    );
     let again = emulator.launch(&loaded, "k", shape(64, 32, 0), &[&buffer.to_le_bytes()]);
     again.expect("they meet");
 }

@@ -339,11 +339,18 @@ fn what_has_no_recording_does_what_its_source_says() {
     for name in UNRECORDED {
         let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx")));
         let module = Module::parse(&ptx.expect("the PTX")).expect("PTX");
-        let refused = module.entries().find_map(|kernel| kernel.unsupported().cloned());
+        let refused = module
+            .entries()
+            .find_map(|kernel| kernel.unsupported().cloned());
         assert_eq!(refused, None, "{name}");
     }
-    let neighbours: Vec<u32> = (0..64).map(|thread| (1 - thread / 32) * 100 + thread % 32).collect();
-    assert_eq!(unrecorded("cluster.sm_90", "cluster_test", (2, 32), 0), neighbours);
+    let neighbours: Vec<u32> = (0..64)
+        .map(|thread| (1 - thread / 32) * 100 + thread % 32)
+        .collect();
+    assert_eq!(
+        unrecorded("cluster.sm_90", "cluster_test", (2, 32), 0),
+        neighbours
+    );
     // Each thread adds the other block's first word, which may have grown already.
     let sums = unrecorded("grid_sync.sm_80", "grid_sync", (2, 32), 0);
     assert!(sums.iter().all(|sum| (2..=3).contains(sum)), "{sums:?}");

@@ -47,7 +47,13 @@ fn inputs(format: Format) -> Vec<f32> {
         inputs.extend([this as f32, middle, middle.next_up(), middle.next_down()]);
     }
     let largest = value(format, format.2) as f32;
-    inputs.extend([largest, largest.next_up(), largest * 1.04, largest * 1.1, 2.0 * largest]);
+    inputs.extend([
+        largest,
+        largest.next_up(),
+        largest * 1.04,
+        largest * 1.1,
+        2.0 * largest,
+    ]);
     inputs.iter().flat_map(|&value| [value, -value]).collect()
 }
 
@@ -61,7 +67,9 @@ fn each(instruction: &str, inputs: &[u64]) -> Vec<u64> {
         cvt.u64.u32 %w, %d; st.global.u64 [%q], %w; ret; }}"
     );
     let config = shape(inputs.len() as u32, 1, 0);
-    launch(&text, config, inputs, inputs.len()).expect("it runs").0
+    launch(&text, config, inputs, inputs.len())
+        .expect("it runs")
+        .0
 }
 
 const FORMATS: [(&str, Format); 2] = [("e4m3x2", E4M3), ("e5m2x2", E5M2)];
@@ -71,16 +79,24 @@ fn floats_become_the_nearest_value() {
     for (name, format) in FORMATS {
         for (modifier, relu) in [("", false), (".relu", true)] {
             let inputs = inputs(format);
-            let pairs: Vec<[f32; 2]> = inputs.iter().zip(inputs.iter().rev()).map(|(&a, &b)| [a, b]).collect();
+            let pairs: Vec<[f32; 2]> = inputs
+                .iter()
+                .zip(inputs.iter().rev())
+                .map(|(&a, &b)| [a, b])
+                .collect();
             let words: Vec<u64> = pairs
                 .iter()
                 .map(|[a, b]| u64::from(a.to_bits()) | u64::from(b.to_bits()) << 32)
                 .collect();
-            let cvt = format!("cvt.rn.satfinite{modifier}.{name}.f32 %h, %a, %b; cvt.u32.u16 %d, %h;");
+            let cvt =
+                format!("cvt.rn.satfinite{modifier}.{name}.f32 %h, %a, %b; cvt.u32.u16 %d, %h;");
             for ([high, low], found) in pairs.into_iter().zip(each(&cvt, &words)) {
                 let part = |value| nearest(format, f64::from(value), relu);
                 let expected = u64::from(part(high) << 8 | part(low));
-                assert_eq!(found, expected, "{cvt} of {high:e} and {low:e}: {found:#x}, not {expected:#x}");
+                assert_eq!(
+                    found, expected,
+                    "{cvt} of {high:e} and {low:e}: {found:#x}, not {expected:#x}"
+                );
             }
         }
     }
@@ -98,12 +114,19 @@ fn half(bits: u32) -> f64 {
 fn every_half_becomes_the_nearest_value() {
     for (name, format) in FORMATS {
         for (modifier, relu) in [("", false), (".relu", true)] {
-            let words: Vec<u64> = (0..0x1_0000_u64).step_by(2).map(|low| low + 1 << 16 | low).collect();
-            let cvt = format!("cvt.rn.satfinite{modifier}.{name}.f16x2 %h, %a; cvt.u32.u16 %d, %h;");
+            let words: Vec<u64> = (0..0x1_0000_u64)
+                .step_by(2)
+                .map(|low| low + 1 << 16 | low)
+                .collect();
+            let cvt =
+                format!("cvt.rn.satfinite{modifier}.{name}.f16x2 %h, %a; cvt.u32.u16 %d, %h;");
             for (&word, found) in words.iter().zip(each(&cvt, &words)) {
                 let part = |bits: u64| nearest(format, half(bits as u32 & 0xffff), relu);
                 let expected = u64::from(part(word >> 16) << 8 | part(word));
-                assert_eq!(found, expected, "{cvt} of {word:#x}: {found:#x}, not {expected:#x}");
+                assert_eq!(
+                    found, expected,
+                    "{cvt} of {word:#x}: {found:#x}, not {expected:#x}"
+                );
             }
         }
     }

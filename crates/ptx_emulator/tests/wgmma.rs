@@ -23,7 +23,8 @@ fn bf16(value: i32) -> u16 {
 /// 16 KiB of shared memory and where each matrix goes: byte of (row of a or column of b, k).
 fn image(columns: usize, at: [fn(usize, usize) -> usize; 2]) -> Vec<u64> {
     let mut bytes = vec![0xff; 16384];
-    let mut put = |at: usize, value: i32| bytes[at..at + 2].copy_from_slice(&bf16(value).to_le_bytes());
+    let mut put =
+        |at: usize, value: i32| bytes[at..at + 2].copy_from_slice(&bf16(value).to_le_bytes());
     for k in 0..DEPTH {
         (0..ROWS).for_each(|row| put(at[0](row, k), a(row, k)));
         (0..columns).for_each(|column| put(8192 + at[1](column, k), b(k, column)));
@@ -121,7 +122,11 @@ fn every_layout_gives_the_product() {
                 let image = image(columns, [left, right]);
                 let descriptors = [descriptor(0, of_left), descriptor(8192, of_right)];
                 let rest = format!("%p, 1, 1, {across_left}, {across_right}");
-                check(columns, &run(columns, &image, descriptors, &rest).expect("it runs"), 1);
+                check(
+                    columns,
+                    &run(columns, &image, descriptors, &rest).expect("it runs"),
+                    1,
+                );
             }
         }
     }
@@ -130,9 +135,20 @@ fn every_layout_gives_the_product() {
 #[test]
 fn products_can_be_subtracted() {
     let image = image(16, [plain, plain]);
-    let descriptors = [descriptor(0, (128, 256, 0)), descriptor(8192, (128, 256, 0))];
-    check(16, &run(16, &image, descriptors, "%p, -1, 1, 0, 0").expect("it runs"), -1);
-    check(16, &run(16, &image, descriptors, "!%p, -1, -1, 0, 0").expect("it runs"), 1);
+    let descriptors = [
+        descriptor(0, (128, 256, 0)),
+        descriptor(8192, (128, 256, 0)),
+    ];
+    check(
+        16,
+        &run(16, &image, descriptors, "%p, -1, 1, 0, 0").expect("it runs"),
+        -1,
+    );
+    check(
+        16,
+        &run(16, &image, descriptors, "!%p, -1, -1, 0, 0").expect("it runs"),
+        1,
+    );
 }
 
 #[test]

@@ -10,7 +10,9 @@ fn run(body: &str) -> Vec<u64> {
         {body}
         ret; }}"
     );
-    launch(&text, shape(1, 1, 0), &[1, 2, 3, 4], 4).expect("it runs").0
+    launch(&text, shape(1, 1, 0), &[1, 2, 3, 4], 4)
+        .expect("it runs")
+        .0
 }
 
 #[test]
@@ -31,7 +33,8 @@ fn they_are_loaded_and_stored() {
 
 #[test]
 fn they_are_aligned() {
-    let text = ".visible .entry k(.param .u64 p) { .reg .b128 %q; .reg .b64 %p; ld.param.u64 %p, [p];
+    let text =
+        ".visible .entry k(.param .u64 p) { .reg .b128 %q; .reg .b64 %p; ld.param.u64 %p, [p];
         ld.global.b128 %q, [%p+8]; ret; }";
     let fault = launch(text, shape(1, 1, 0), &[0; 4], 4).expect_err("it is misaligned");
     assert!(fault.to_string().contains("misaligned"), "{fault}");

@@ -1,14 +1,16 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
+use super::fp8;
 use super::lane::Lane;
 use super::op::{Convert, IntOp, LaneFn, Op, Reg, TRUE};
-use super::fp8;
 use super::program::Value;
 use super::rounding::{
     BF16, DOWN, F16, NEAREST, NEAREST_AWAY, TF32, UP, ZERO, canonical, directed64, flush, to_f32,
 };
 use crate::error::ParseError;
-use crate::memory::{BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{
+    BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE,
+};
 use crate::parse::Operand;
 
 /// `cvt`, `cvta`, `isspacep`.

@@ -64,7 +64,11 @@ impl Fp8 {
             Fp8::E4M3 if exponent == 0 => f64::from(bits & 7) * 2.0_f64.powi(-9),
             Fp8::E4M3 => f64::from(bits & 7 | 8) * 2.0_f64.powi(exponent as i32 - 10),
         };
-        if bits >> 7 == 1 { -magnitude } else { magnitude }
+        if bits >> 7 == 1 {
+            -magnitude
+        } else {
+            magnitude
+        }
     }
 }
 

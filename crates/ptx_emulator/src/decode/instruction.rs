@@ -1,8 +1,8 @@
 use super::builder::Builder;
 use super::form::Form;
 use super::{
-    atomic, bits, cluster, compare, control, convert, float, function, hint, integer, matrix, mbarrier,
-    memory, vector_atomic, video, warp, wgmma,
+    atomic, bits, cluster, compare, control, convert, float, function, hint, integer, matrix,
+    mbarrier, memory, vector_atomic, video, warp, wgmma,
 };
 use crate::error::ParseError;
 

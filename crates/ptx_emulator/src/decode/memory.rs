@@ -389,11 +389,7 @@ fn loaded_rows<'a>(
 }
 
 /// The row of an element, which must be as wide as those before.
-fn same_width(
-    form: &Form<'_, '_>,
-    width: &mut Option<Width>,
-    reg: Reg,
-) -> Result<Row, ParseError> {
+fn same_width(form: &Form<'_, '_>, width: &mut Option<Width>, reg: Reg) -> Result<Row, ParseError> {
     let (this, row) = match reg {
         Reg::R16(row) => (Width::R16, row),
         Reg::R32(row) => (Width::R32, row),

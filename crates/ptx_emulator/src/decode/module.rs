@@ -345,7 +345,9 @@ fn function<'a>(
     b.function.max_threads = tree.max_threads;
     b.function.required_threads = tree.required_threads;
     if let Some(cluster) = tree.cluster {
-        let blocks = cluster.iter().fold(1, |all: u64, &extent| all.saturating_mul(extent.into()));
+        let blocks = cluster
+            .iter()
+            .fold(1, |all: u64, &extent| all.saturating_mul(extent.into()));
         if !(1..=MAX_CLUSTER_BLOCKS).contains(&blocks) {
             let message = format!("a cluster of {blocks} blocks; it has 1 to {MAX_CLUSTER_BLOCKS}");
             return Err(ParseError::limit(tree.line, message));

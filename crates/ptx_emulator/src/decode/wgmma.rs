@@ -71,17 +71,23 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
     form.no_more_modifiers()?;
     let columns = columns.parse::<usize>().ok();
     let columns = columns.filter(|&n| n % 8 == 0 && (8..=256).contains(&n));
-    let is_known = matches!(
-        (left, depth),
-        (Ty::F16 | Ty::BF16, "16") | (Ty::Tf32, "8")
-    );
+    let is_known = matches!((left, depth), (Ty::F16 | Ty::BF16, "16") | (Ty::Tf32, "8"));
     let (Some(columns), Some(element)) = (columns, Element::of(left)) else {
         return Err(form.unsupported());
     };
     if !is_known || d != Ty::F32 || left != right {
         return Err(form.unsupported());
     }
-    let [targets, a, descriptor, adds, scale_a, scale_b, transposed @ ..] = form.operands else {
+    let [
+        targets,
+        a,
+        descriptor,
+        adds,
+        scale_a,
+        scale_b,
+        transposed @ ..,
+    ] = form.operands
+    else {
         return Err(form.wrong("has too few operands"));
     };
     let in_memory = !matches!(a, Operand::Vector(_));

@@ -23,7 +23,8 @@ pub(super) fn execute<O: Observer + ?Sized>(
     for lane in lanes(mask) {
         let size = frame.r32(op.size)[lane];
         if size % PIECE != 0 {
-            let problem = format!("cp.async.bulk of {size} bytes; it must be a multiple of {PIECE}");
+            let problem =
+                format!("cp.async.bulk of {size} bytes; it must be a multiple of {PIECE}");
             return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
         }
         if size == 0 {

@@ -1,8 +1,8 @@
 use super::block::{Block, Worker};
-use super::team::{Team, TeamSlice};
 use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
 use super::schedule::Schedule;
+use super::team::{Team, TeamSlice};
 use super::trouble::Trouble;
 use crate::decode::op::{Op, Order, Row};
 use crate::decode::{Program, Value};
@@ -167,7 +167,9 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         .map(|&extent| u64::from(extent))
         .product();
     let cluster = request.program.functions[request.entry as usize].cluster;
-    let teams = cluster.iter().fold(blocks, |blocks, &extent| blocks / u64::from(extent));
+    let teams = cluster
+        .iter()
+        .fold(blocks, |blocks, &extent| blocks / u64::from(extent));
     let threads = request.config.block.iter().product();
     let workers = observers
         .len()

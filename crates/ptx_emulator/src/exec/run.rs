@@ -532,7 +532,9 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                     wait!(mask);
                 }
                 observer.step(program, pc, mask, active, frame);
-                checked!(matrix::execute(op, frame, memory, mask, pc, observer, turn.warp));
+                checked!(matrix::execute(
+                    op, frame, memory, mask, pc, observer, turn.warp
+                ));
             }
             Op::Mbarrier(ref op) => {
                 checked!(mbarrier::execute(op, frame, memory, mask, pc, observer));

@@ -87,8 +87,8 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
             let problem = "lanes give wgmma different descriptors".to_owned();
             return Err(trouble(0, FaultKind::InvalidOperand { problem }));
         }
-        let layout = Layout::read(values)
-            .map_err(|form| trouble(0, FaultKind::Unsupported { form }))?;
+        let layout =
+            Layout::read(values).map_err(|form| trouble(0, FaultKind::Unsupported { form }))?;
         let (size, depth) = (group.element.size, group.depth());
         let per_chunk = CHUNK as usize / size;
         // Each chunk's address, and where its first element goes.
@@ -193,7 +193,11 @@ pub(super) fn execute<O: Observer + ?Sized>(
                 .zip(&right[column * depth..][..depth])
                 .map(|(x, y)| if group.negates { -x * y } else { x * y });
             let sum = products.fold(start, |sum, product| sum + product) as f32;
-            let bits = if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() };
+            let bits = if sum.is_nan() {
+                0x7fff_ffff
+            } else {
+                sum.to_bits()
+            };
             frame.put(register, lane, u64::from(bits));
         }
     }

@@ -345,10 +345,10 @@ fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
 
 fn alignment(lexer: &mut Lexer<'_>) -> Result<u32, ParseError> {
     let align = lexer.integer_u32()?;
-    if align.is_power_of_two() && align <= 512 {
+    if align.is_power_of_two() && align <= 1024 {
         Ok(align)
     } else {
-        let message = format!("alignment {align}; it must be a power of two up to 512");
+        let message = format!("alignment {align}; it must be a power of two up to 1024");
         Err(ParseError::syntax(lexer.line(), message))
     }
 }
@@ -407,6 +407,11 @@ pub(super) fn variables<'a>(
     };
     let element =
         element.ok_or_else(|| ParseError::syntax(lexer.line(), "a variable without a type"))?;
+    // Other memory begins at multiples of 512.
+    if let Some(align) = align.filter(|&align| align > 512 && space != Space::Shared) {
+        let form = format!(".align {align} outside of shared memory");
+        return Err(ParseError::unsupported(lexer.line(), form));
+    }
     loop {
         let line = lexer.line();
         if lexer.accept('<')? {

@@ -18,7 +18,9 @@ pub(crate) fn parse(text: &str) -> Result<Module, ptx_emulator::ParseError> {
 /// Why a text is refused, or the first kernel of it.
 pub(crate) fn unsupported_or_wrong(text: &str) -> Option<ptx_emulator::ParseError> {
     match parse(text) {
-        Ok(module) => module.entries().find_map(|entry| entry.unsupported().cloned()),
+        Ok(module) => module
+            .entries()
+            .find_map(|entry| entry.unsupported().cloned()),
         Err(error) => Some(error),
     }
 }

@@ -179,7 +179,11 @@ fn words_of<'w>(
 /// Where a block of the cluster is among the peers of another one.
 #[inline(always)]
 fn peer_index(rank: u32, own: u32) -> usize {
-    (if rank < own { rank } else { rank.saturating_sub(1) }) as usize
+    (if rank < own {
+        rank
+    } else {
+        rank.saturating_sub(1)
+    }) as usize
 }
 
 #[inline(always)]

@@ -5,7 +5,9 @@ use super::{Memory, Part, Region};
 use crate::exec::frame::{ALL, Row64, lanes};
 use crate::exec::trouble::{Checked, trouble};
 use crate::fault::{Access, FaultKind, Space};
-use crate::memory::{BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{
+    BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE,
+};
 
 impl<'a> Memory<'a> {
     /// The region of an address, the address of the region's first byte, and its size.

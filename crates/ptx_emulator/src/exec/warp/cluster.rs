@@ -33,7 +33,11 @@ impl Warp {
         }
         let phase = &mut self.cluster;
         let known = phase.arrived | phase.passed;
-        let wrong = if waits { split.mask & !known } else { split.mask & known };
+        let wrong = if waits {
+            split.mask & !known
+        } else {
+            split.mask & known
+        };
         if wrong != 0 {
             let problem = if waits {
                 "`barrier.cluster.wait` without an arrival before it"

@@ -45,13 +45,7 @@ impl Init {
     }
 
     #[inline(always)]
-    fn follow_access(
-        &mut self,
-        scene: &Scene<'_>,
-        ledger: &mut Ledger,
-        pc: u32,
-        seen: &Seen<'_>,
-    ) {
+    fn follow_access(&mut self, scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
         // Nothing undefined in the memory, nothing in the warp: nothing can change.
         let turn = &scene.turn;
         let block = &self.blocks[turn.slot];
