@@ -55,7 +55,7 @@ fn blocks_write_to_their_neighbour() {
         let body =
             format!("{MEET} {change} {MEET} ld.shared.u32 %r8, [%r5]; st.global.u32 [%l1], %r8;");
         let expected: Vec<u32> = (0..4 * 48)
-            .map(|thread| (thread / 48 ^ 1) * 48 + thread % 48)
+            .map(|thread| ((thread / 48) ^ 1) * 48 + thread % 48)
             .collect();
         assert_eq!(run("2", &body, (4, 48)), expected);
     }

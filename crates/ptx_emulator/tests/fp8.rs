@@ -27,7 +27,7 @@ fn nearest(format: Format, wanted: f64, relu: bool) -> u32 {
     if relu && wanted <= 0.0 {
         return 0;
     }
-    let distance = |bits: u32| (value(format, bits) - wanted.abs().min(1e30)).abs();
+    let distance = |bits: u32| (value(format, bits) - wanted.abs().min(1e6)).abs();
     let mut best = 0;
     for bits in 1..=format.2 {
         let nearer = distance(bits) < distance(best);
@@ -116,7 +116,7 @@ fn every_half_becomes_the_nearest_value() {
         for (modifier, relu) in [("", false), (".relu", true)] {
             let words: Vec<u64> = (0..0x1_0000_u64)
                 .step_by(2)
-                .map(|low| low + 1 << 16 | low)
+                .map(|low| ((low + 1) << 16) | low)
                 .collect();
             let cvt =
                 format!("cvt.rn.satfinite{modifier}.{name}.f16x2 %h, %a; cvt.u32.u16 %d, %h;");

@@ -37,7 +37,7 @@ fn image(columns: usize, at: [fn(usize, usize) -> usize; 2]) -> Vec<u64> {
 
 /// Leading and stride bytes and the swizzle's number, for both matrices.
 fn descriptor(start: u64, (leading, stride, swizzle): (u64, u64, u64)) -> u64 {
-    start >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | swizzle << 62
+    (start >> 4) | ((leading >> 4) << 16) | ((stride >> 4) << 32) | (swizzle << 62)
 }
 
 /// Four warps make one product of the image; each thread's registers lie behind each other.
@@ -110,7 +110,8 @@ fn swizzled_across(row: usize, k: usize) -> usize {
 
 #[test]
 fn every_layout_gives_the_product() {
-    let cases: [(fn(usize, usize) -> usize, (u64, u64, u64), u8); 4] = [
+    type Layout = (fn(usize, usize) -> usize, (u64, u64, u64), u8);
+    let cases: [Layout; 4] = [
         (plain, (128, 256, 0), 0),
         (swizzled, (16, 1024, 1), 0),
         (plain_across, (1024, 128, 0), 1),
@@ -156,7 +157,7 @@ fn what_a_descriptor_may_not_say_is_a_fault() {
     let image = image(8, [plain, plain]);
     let good = descriptor(0, (128, 256, 0));
     for (bad, text) in [
-        (good | 1 << 49, "base offset"),
+        (good | (1 << 49), "base offset"),
         (descriptor(16384 - 128, (128, 256, 0)), "shared"),
     ] {
         let fault = run(8, &image, [bad, good], "%p, 1, 1, 0, 0").expect_err("it is wrong");

@@ -145,7 +145,8 @@ impl Case {
         if self.blocks > 1 {
             directive = format!("\n.reqnctapercluster {}, 1, 1", self.blocks);
             let of_block = self.threads / self.blocks;
-            thread += &format!(" mov.u32 %r0, %ctaid.x; mad.lo.u32 %thread, %r0, {of_block}, %thread;");
+            thread +=
+                &format!(" mov.u32 %r0, %ctaid.x; mad.lo.u32 %thread, %r0, {of_block}, %thread;");
         }
         let in_stride = self.sources.len() * in_slot;
         let out_stride = self.results.len() * slot;

@@ -10,8 +10,7 @@ const SLOTS: &str = ".shared .align 16 .b8 slots[512]; mov.u32 %r1, slots; mov.u
                      mapa.shared::cluster.u32 %r5, %r2, %r4; cvt.u64.u32 %l1, %r2; cvta.shared.u64 %l1, %l1; \
                      mapa.u64 %l2, %l1, %r4;";
 const OWN: &str = "st.shared.v2.b64 [%r2], {%a0, %a1};";
-const MEET: &str =
-    "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
+const MEET: &str = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = specials();
@@ -59,7 +58,11 @@ fn remote() -> Vec<Case> {
     let read = "ld.shared.v2.b64 {%d0, %d1}, [%r2];";
     let zero = "mov.b64 %l3, 0; st.shared.v2.b64 [%r2], {%l3, %l3};";
     let mut cases = vec![
-        new("ld.shared::cluster.v2.b64", OWN, "ld.shared::cluster.v2.b64 {%d0, %d1}, [%r5];"),
+        new(
+            "ld.shared::cluster.v2.b64",
+            OWN,
+            "ld.shared::cluster.v2.b64 {%d0, %d1}, [%r5];",
+        ),
         new(
             "ld.shared::cluster.b32",
             OWN,
@@ -99,14 +102,21 @@ fn remote() -> Vec<Case> {
             zero,
             &format!("st.shared::cluster.v2.b64 [%r5], {{%a1, %a0}}; {MEET} {read}"),
         ),
-        new("st.cluster.generic", zero, &format!("st.b64 [%l2+8], %a0; {MEET} {read}")),
+        new(
+            "st.cluster.generic",
+            zero,
+            &format!("st.b64 [%l2+8], %a0; {MEET} {read}"),
+        ),
     ];
     for (form, value) in [
         ("red.shared::cluster.add.u32 [%r1], ", "%r8"),
         ("red.relaxed.cluster.shared::cluster.add.u64 [%r1], ", "%a0"),
         ("red.shared::cluster.max.s64 [%r1], ", "%a1"),
         ("atom.shared::cluster.xor.b32 %r7, [%r1], ", "%r8"),
-        ("atom.acq_rel.cluster.shared::cluster.add.u64 %l5, [%r1], ", "%a0"),
+        (
+            "atom.acq_rel.cluster.shared::cluster.add.u64 %l5, [%r1], ",
+            "%a0",
+        ),
     ] {
         // All threads of both blocks change what the first block has first.
         let opcode = form.split(' ').next().unwrap_or_default();
@@ -183,7 +193,8 @@ fn bulk() -> Vec<Case> {
         );
         cases.push(pair(&format!("cp.async.bulk.global{read}"), &body));
     }
-    let prefetch = "cp.async.bulk.prefetch.L2.global [%l3], 16; mov.b64 %d0, %a0; mov.b64 %d1, %a1;";
+    let prefetch =
+        "cp.async.bulk.prefetch.L2.global [%l3], 16; mov.b64 %d0, %a0; mov.b64 %d1, %a1;";
     let prefetch = format!("and.b64 %l3, %in, -16; {prefetch}");
     cases.push(pair("cp.async.bulk.prefetch.L2.global", &prefetch));
     // From the one block's shared memory to the other's.

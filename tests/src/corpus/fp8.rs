@@ -16,7 +16,11 @@ pub(super) fn cases() -> Vec<Case> {
                 let sources = [source(&values), source(&values)];
                 cases.push(Case::new(&format!("{narrow}.f32"), "b16", &sources));
             }
-            cases.push(Case::new(&format!("{narrow}.f16x2"), "b16", &["b32".into()]));
+            cases.push(Case::new(
+                &format!("{narrow}.f16x2"),
+                "b16",
+                &["b32".into()],
+            ));
             let all = Values::List((0..0x1_0000).step_by(131).collect());
             let wide = format!("cvt.rn{relu}.f16x2.{ty}");
             cases.push(Case::new(&wide, "b32", &[("b16", all).into()]).threads(512));

@@ -107,9 +107,14 @@ impl Product {
             ("b64", Values::List(list)).into()
         };
         let sources: Vec<Source> = (1..=4).map(source).collect();
-        Case::with_body(&format!("{form}.{name}"), &body, &vec!["f32"; results], &sources)
-            .threads(128)
-            .target("sm_90a")
+        Case::with_body(
+            &format!("{form}.{name}"),
+            &body,
+            &vec!["f32"; results],
+            &sources,
+        )
+        .threads(128)
+        .target("sm_90a")
     }
 }
 
@@ -130,9 +135,17 @@ pub(super) fn cases() -> Vec<Case> {
         ("plain", Place(0, 128, 256, 0), Place(8192, 128, 256, 0)),
         ("apart", Place(0, 1024, 128, 0), Place(8192, 2048, 128, 0)),
         ("b128", Place(0, 16, 1024, 1), Place(8192, 16, 1024, 1)),
-        ("b128.inside", Place(32, 16, 1024, 1), Place(8192 + 96, 16, 1024, 1)),
+        (
+            "b128.inside",
+            Place(32, 16, 1024, 1),
+            Place(8192 + 96, 16, 1024, 1),
+        ),
         ("b64", Place(0, 16, 512, 2), Place(8192, 16, 512, 2)),
-        ("b64.inside", Place(32, 16, 512, 2), Place(8192 + 32, 16, 512, 2)),
+        (
+            "b64.inside",
+            Place(32, 16, 512, 2),
+            Place(8192 + 32, 16, 512, 2),
+        ),
         ("b32", Place(0, 16, 256, 3), Place(8192, 16, 256, 3)),
     ];
     for (name, left, right) in along {

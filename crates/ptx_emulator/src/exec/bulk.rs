@@ -22,7 +22,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     let (to, from) = (frame.addresses(op.to.1), frame.addresses(op.from.1));
     for lane in lanes(mask) {
         let size = frame.r32(op.size)[lane];
-        if size % PIECE != 0 {
+        if !size.is_multiple_of(PIECE) {
             let problem =
                 format!("cp.async.bulk of {size} bytes; it must be a multiple of {PIECE}");
             return Err(trouble(lane, FaultKind::InvalidOperand { problem }));

@@ -55,7 +55,7 @@ impl<'a> Memory<'a> {
     /// The region of a generic address that names a block of the cluster.
     #[inline(never)]
     fn peer(&self, address: u64, window: u64) -> Option<(Region<'a>, u64, u64)> {
-        let rank = (address - window >> BLOCK_BITS) as u32 - 1;
+        let rank = ((address - window) >> BLOCK_BITS) as u32 - 1;
         let base = window + (u64::from(rank + 1) << BLOCK_BITS);
         if rank as usize > self.peers.len() {
             return None;
