@@ -85,7 +85,7 @@ fn remote() -> Vec<Case> {
         new(
             "getctarank",
             OWN,
-            "getctarank.shared::cluster.u32 %r6, %r5; cvt.u64.u32 %d0, %r6; getctarank.u64 %r6, %l1; cvt.u64.u32 %d1, %r6;",
+            "getctarank.shared::cluster.u32 %r6, %r5; cvt.u64.u32 %d0, %r6; getctarank.u64 %r6, %l1; cvt.u64.u32 %d1, %r6; cvt.u64.u32 %l4, %r5; getctarank.shared::cluster.u64 %r6, %l4; mad.wide.u32 %d1, %r6, 10, %d1;",
         ),
         new(
             "isspacep.shared::cluster",
@@ -144,11 +144,14 @@ fn barriers() -> Vec<Case> {
         );
         cases.push(pair(&format!("barrier.cluster.{arrive}"), &body).cluster(2));
     }
-    let relaxed = format!(
-        "{SLOTS} {OWN} fence.acq_rel.cluster; barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned; \
-         ld.shared::cluster.v2.b64 {{%d1, %d0}}, [%r5]; {MEET}"
-    );
-    cases.push(pair("barrier.cluster.arrive.relaxed", &relaxed).cluster(2));
+    for aligned in ["", ".aligned"] {
+        let relaxed = format!(
+            "{SLOTS} {OWN} fence.acq_rel.cluster; barrier.cluster.arrive.relaxed{aligned}; barrier.cluster.wait.acquire{aligned}; \
+             ld.shared::cluster.v2.b64 {{%d1, %d0}}, [%r5]; {MEET}"
+        );
+        let name = format!("barrier.cluster.arrive.relaxed{aligned}");
+        cases.push(pair(&name, &relaxed).cluster(2));
+    }
     // Each thread brings its pair to the other block and arrives at that block's object.
     let object = format!(
         "{SLOTS} .shared .align 8 .b64 object; mov.u32 %r9, object; setp.eq.u32 %p1, %r8, 0; \

@@ -15,10 +15,12 @@ pub(super) fn decode<'a>(
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
     if let Some(what) = form.take_one_of(&["commit_group", "wait_group"]) {
-        form.take("read");
+        if what == "wait_group" {
+            form.take("read");
+        }
         form.no_more_modifiers()?;
         return match (what, form.operands) {
-            ("commit_group", []) if !form.text.ends_with("read") => nothing(b),
+            ("commit_group", []) => nothing(b),
             ("wait_group", [Operand::Int(_)]) => nothing(b),
             _ => Err(form.wrong("has other operands than PTX gives it")),
         };

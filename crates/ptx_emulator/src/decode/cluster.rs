@@ -17,9 +17,10 @@ pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
-    form.take("shared::cluster");
+    let shared = form.take("shared::cluster");
     let ty = form.ty()?;
-    if !matches!(ty, Ty::U32 | Ty::U64) {
+    // Generic addresses have 64 bits.
+    if ty != Ty::U64 && !(shared && ty == Ty::U32) {
         return Err(form.unsupported());
     }
     if form.base == "mapa" {
