@@ -18,6 +18,9 @@ fn main() -> ExitCode {
                         entry.params().len(),
                         entry.static_shared_bytes()
                     );
+                    if let Some(reason) = entry.unsupported() {
+                        println!("    cannot run here: {reason}");
+                    }
                 }
             }
             Err(error) => {

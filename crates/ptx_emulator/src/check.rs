@@ -5,6 +5,7 @@ use crate::emulator::LaunchConfig;
 use crate::error::InvalidLaunch;
 use crate::exec::MAX_SHARED_BYTES;
 use crate::limits::Limits;
+use crate::metrics::{Demand, H200, Occupancy};
 use crate::module::Entry;
 
 /// Registers, constants and local memory of one block may take so many bytes of the host's memory.
@@ -50,6 +51,18 @@ pub(crate) fn shape(
             block: config.block,
             limit,
             threads: most as u32,
+        });
+    }
+    let clusters = function.cluster;
+    if config
+        .grid
+        .iter()
+        .zip(clusters)
+        .any(|(grid, cluster)| grid % cluster != 0)
+    {
+        return Err(InvalidLaunch::Cluster {
+            grid: config.grid,
+            cluster: clusters,
         });
     }
     // Blocks are counted in 64 bits.
@@ -114,6 +127,34 @@ pub(crate) fn shared(
     } else {
         Ok(needed)
     }
+}
+
+/// Whether the blocks fit a device at the same time.
+pub(crate) fn cooperative(
+    entry: &Entry,
+    config: LaunchConfig,
+    shared_bytes: u64,
+) -> Result<(), InvalidLaunch> {
+    let demand = Demand {
+        threads: config.block.iter().product(),
+        registers: None,
+        shared_bytes: u32::try_from(shared_bytes).unwrap_or(u32::MAX),
+    };
+    let most = u64::from(Occupancy::of(demand, &H200).blocks * H200.multiprocessors);
+    let blocks = config
+        .grid
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .product();
+    if blocks > most {
+        let kernel = entry.name().to_owned();
+        return Err(InvalidLaunch::Cooperative {
+            kernel,
+            blocks,
+            most,
+        });
+    }
+    Ok(())
 }
 
 /// The host's memory that a block needs.

@@ -172,7 +172,7 @@ impl Emulator {
         args: &[&[u8]],
         portable: bool,
     ) -> Result<Statistics, LaunchError> {
-        let mut table = self.table();
+        let mut table = self.table_for(loaded);
         let mut request = self.request(loaded, &table, kernel, config, args)?;
         request.portable = portable;
         let outcome = exec::launch(request, self.workers());
@@ -198,7 +198,7 @@ impl Emulator {
         args: &[&[u8]],
         options: &CheckOptions,
     ) -> Result<CheckReport, InvalidLaunch> {
-        let mut table = self.table();
+        let mut table = self.table_for(module);
         let mut request = self.request(module, &table, kernel, config, args)?;
         request.guard_shared();
         let (report, written) = sanitize::check(&request, options);
@@ -222,7 +222,7 @@ impl Emulator {
         config: LaunchConfig,
         args: &[&[u8]],
     ) -> Result<Profile, LaunchError> {
-        let mut table = self.table();
+        let mut table = self.table_for(module);
         let request = self.request(module, &table, kernel, config, args)?;
         let (program, shared_bytes) = (&module.module.program, request.shared_bytes);
         let blocks: u64 = config
@@ -275,6 +275,12 @@ impl Emulator {
                 available,
             });
         };
+        if let Some(reason) = entry.unsupported() {
+            return Err(InvalidLaunch::Unsupported {
+                kernel: kernel.to_owned(),
+                reason: reason.clone(),
+            });
+        }
         let program = &module.program;
         let function = &program.functions[entry.function as usize];
         check::shape(config, &self.limits, function)?;
@@ -282,6 +288,9 @@ impl Emulator {
         let layout = program.shared_layout(entry.function);
         let shared_bytes = check::shared(layout.dynamic, config, &self.limits)?;
         check::resources(entry, function, config, &self.limits)?;
+        if program.is_cooperative(entry.function) {
+            check::cooperative(entry, config, shared_bytes)?;
+        }
         Ok(exec::Request {
             program,
             table,
@@ -304,6 +313,23 @@ impl Emulator {
     fn workers(&self) -> usize {
         let workers = self.limits.workers;
         workers.unwrap_or_else(rayon::current_num_threads).max(1)
+    }
+
+    /// The memory for a launch of a module.
+    fn table_for(&self, loaded: &LoadedModule) -> MutexGuard<'_, Table> {
+        let mut table = self.table();
+        let program = &loaded.module.program;
+        let workspace = program.workspace.map(|index| {
+            let size = program.variables[index as usize].size;
+            (loaded.addresses.get(&index), vec![0; size as usize])
+        });
+        if let Some((Some(&address), zeros)) = workspace
+            && Arc::ptr_eq(&self.memory, &loaded.memory)
+        {
+            // A launch that a fault ended may have left it in the middle of a barrier. Only a host that freed it by hand fails.
+            let _ = table.write(address, &zeros);
+        }
+        table
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -44,6 +44,11 @@ impl ParseError {
         }
     }
 
+    /// Whether it is PTX that this emulator does not run.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.kind, ParseErrorKind::Unsupported { .. })
+    }
+
     pub(crate) fn unsupported(line: u32, form: impl Into<String>) -> Self {
         let form = form.into();
         Self {
@@ -127,6 +132,14 @@ pub enum InvalidLaunch {
         /// The names there are.
         available: Vec<String>,
     },
+    /// The kernel, or a function that it reaches, has a form that the emulator does not run.
+    #[error("kernel `{kernel}` cannot run here: {reason}")]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// The form and its line.
+        reason: ParseError,
+    },
     /// The module was loaded by another emulator.
     #[error("the module was loaded into another emulator; load it into this one")]
     ForeignModule,
@@ -149,6 +162,14 @@ pub enum InvalidLaunch {
         limit: [u32; 3],
         /// The most threads of a block.
         threads: u32,
+    },
+    /// The grid is not made of whole clusters.
+    #[error("grid {grid:?}: each extent must be a multiple of the kernel's clusters, {cluster:?}")]
+    Cluster {
+        /// The grid asked for.
+        grid: [u32; 3],
+        /// The blocks of a cluster.
+        cluster: [u32; 3],
     },
     /// More shared memory than a block can have.
     #[error(
@@ -185,6 +206,18 @@ pub enum InvalidLaunch {
         expected: u32,
         /// The argument's size in bytes.
         given: usize,
+    },
+    /// The blocks wait for each other, and a device does not hold them all at once.
+    #[error(
+        "kernel `{kernel}` waits for its whole grid (`grid.sync`): {blocks} blocks, of which an H200 holds {most} at once"
+    )]
+    Cooperative {
+        /// The kernel.
+        kernel: String,
+        /// The blocks of the grid.
+        blocks: u64,
+        /// The most that can run at the same time.
+        most: u64,
     },
     /// The kernel needs more than [`Limits`](crate::Limits) allow.
     #[error("kernel `{kernel}` needs {needed} bytes of {what}; the limit is {limit}")]

@@ -30,8 +30,8 @@
 //! ```
 //!
 //! A program's mistakes come back as values: [`Fault`] says what happened, in which kernel, at which PTX line and
-//! source line, in which block and thread. What the emulator does not know is refused when the module is parsed
-//! ([`ParseErrorKind::Unsupported`]); it never guesses.
+//! source line, in which block and thread. A kernel with a form that the emulator does not know is refused
+//! ([`Entry::unsupported`]); it never guesses.
 #![deny(unsafe_code)]
 
 mod check;

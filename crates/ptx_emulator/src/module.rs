@@ -24,6 +24,7 @@ pub struct Entry {
     pub(crate) slots: Vec<Slot>,
     static_shared_bytes: u64,
     location: Option<SourceLocation>,
+    unsupported: Option<ParseError>,
 }
 
 /// A kernel's parameter.
@@ -45,7 +46,8 @@ impl Module {
     /// Reads a PTX text.
     ///
     /// # Errors
-    /// The first thing in the text that is not PTX, is not supported, or is too large, with its line.
+    /// The first thing in the text that is not PTX or is too large, with its line. A form that is not supported refuses the
+    /// kernels that reach it ([`Entry::unsupported`]), and the whole text only when it stands outside functions and variables.
     pub fn parse(ptx: &str) -> Result<Self, ParseError> {
         let tree = parse::parse(ptx)?;
         let (program, infos) = decode::decode(&tree)?;
@@ -86,6 +88,10 @@ impl Module {
 impl Entry {
     fn new(info: EntryInfo, program: &Program) -> Self {
         let static_shared_bytes = program.shared_layout(info.function).dynamic;
+        let reached = program.reachable(info.function).into_iter();
+        let unsupported = reached
+            .filter_map(|function| program.functions[function as usize].refused.clone())
+            .next();
         Self {
             name: program.functions[info.function as usize].name.clone(),
             function: info.function,
@@ -93,6 +99,7 @@ impl Entry {
             params: info.params.into_iter().map(|(_, param)| param).collect(),
             static_shared_bytes,
             location: info.location,
+            unsupported,
         }
     }
 
@@ -109,6 +116,11 @@ impl Entry {
     /// The shared memory that every block of this kernel has, without a launch's dynamic bytes.
     pub fn static_shared_bytes(&self) -> u64 {
         self.static_shared_bytes
+    }
+
+    /// Why it cannot be launched: the first form that the emulator does not run, in the kernel or a function that it reaches.
+    pub fn unsupported(&self) -> Option<&ParseError> {
+        self.unsupported.as_ref()
     }
 
     /// Where the kernel begins in its source, when the PTX has a line table.

@@ -10,19 +10,17 @@ use std::sync::{Arc, Mutex};
 
 /// What the emulator refuses, and the form that it names: parts of a GPU that it does not have.
 const REFUSED: &[(&str, &str, u32)] = &[
-    ("cluster.sm_90", ".explicitcluster", 19),
-    ("grid_sync.sm_80", "%envreg2", 35),
-    ("tensor_copy.sm_70", BULK_COPY, 48),
-    ("tensor_copy.sm_90", BULK_COPY, 46),
     ("texture.sm_70", "tex.2d.v4.f32.f32", 31),
     ("texture.sm_80", "tex.2d.v4.f32.f32", 31),
-    (
-        "triton_matmul_stages.sm_90",
-        "wgmma.fence.sync.aligned",
-        516,
-    ),
 ];
-const BULK_COPY: &str = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+/// What has no results of a GPU but runs.
+const UNRECORDED: [&str; 5] = [
+    "cluster.sm_90",
+    "grid_sync.sm_80",
+    "tensor_copy.sm_70",
+    "tensor_copy.sm_90",
+    "triton_matmul_stages.sm_90",
+];
 
 #[derive(Default)]
 struct Case {
@@ -287,18 +285,77 @@ fn what_is_not_supported_is_named_with_its_line() {
         .iter()
         .map(|&(name, form, line)| (name, (form, line)))
         .collect();
-    let refused: Vec<Case> = cases().into_iter().filter(|case| case.refused).collect();
+    let refused = cases().into_iter().filter(|case| case.refused);
+    let refused = refused.filter(|case| !UNRECORDED.contains(&case.name.as_str()));
+    let refused: Vec<Case> = refused.collect();
     assert_eq!(refused.len(), expected.len());
     for case in refused {
         let ptx = std::fs::read_to_string(folder().join(format!("{}.ptx", case.name)));
-        let error = match Module::parse(&ptx.expect("the case's PTX")) {
-            Err(error) => error,
-            Ok(_) => panic!("`{}` was not refused", case.name),
-        };
+        let module = Module::parse(&ptx.expect("the case's PTX")).expect("PTX");
+        let mut kernels = module.entries();
+        let error = kernels.find_map(|kernel| kernel.unsupported().cloned());
+        let error = error.unwrap_or_else(|| panic!("`{}` was not refused", case.name));
         let (form, line) = expected[case.name.as_str()];
         let kind = ParseErrorKind::Unsupported {
             form: form.to_owned(),
         };
         assert_eq!((error.kind, error.line), (kind, line), "{}", case.name);
+    }
+}
+
+/// Runs a case that has no recording on words that count from 0; its last parameter is the output, of 64 words.
+fn unrecorded(name: &str, kernel: &str, (grid, block): (u32, u32), inputs: usize) -> Vec<u32> {
+    let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx"))).expect("the PTX");
+    let module = Module::parse(&ptx).expect("PTX");
+    let emulator = Emulator::new(Limits::default());
+    let loaded = emulator.load(&module).expect("it loads");
+    let words: Vec<u8> = (0..64_u32).flat_map(u32::to_le_bytes).collect();
+    let buffers: Vec<[u8; 8]> = (0..=inputs)
+        .map(|_| {
+            let address = emulator.alloc(256).expect("memory");
+            emulator.write(address, &words).expect("it fits");
+            address.to_le_bytes()
+        })
+        .collect();
+    let arguments: Vec<&[u8]> = buffers.iter().map(|address| address.as_slice()).collect();
+    let config = LaunchConfig {
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        dynamic_shared_bytes: 0,
+    };
+    let done = emulator.launch(&loaded, kernel, config, &arguments);
+    done.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut found = vec![0; 256];
+    let output = u64::from_le_bytes(buffers[inputs]);
+    emulator.read(output, &mut found).expect("it is there");
+    let words = found.chunks_exact(4);
+    words
+        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+        .collect()
+}
+
+#[test]
+fn what_has_no_recording_does_what_its_source_says() {
+    for name in UNRECORDED {
+        let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx")));
+        let module = Module::parse(&ptx.expect("the PTX")).expect("PTX");
+        let refused = module
+            .entries()
+            .find_map(|kernel| kernel.unsupported().cloned());
+        assert_eq!(refused, None, "{name}");
+    }
+    let neighbours: Vec<u32> = (0..64)
+        .map(|thread| (1 - thread / 32) * 100 + thread % 32)
+        .collect();
+    assert_eq!(
+        unrecorded("cluster.sm_90", "cluster_test", (2, 32), 0),
+        neighbours
+    );
+    // Each thread adds the other block's first word, which may have grown already.
+    let sums = unrecorded("grid_sync.sm_80", "grid_sync", (2, 32), 0);
+    assert!(sums.iter().all(|sum| (2..=3).contains(sum)), "{sums:?}");
+    let copied: Vec<u32> = (0..64).collect();
+    for name in ["tensor_copy.sm_70", "tensor_copy.sm_90"] {
+        assert_eq!(unrecorded(name, "tensor_copy", (1, 32), 1), copied);
     }
 }

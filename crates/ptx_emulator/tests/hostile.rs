@@ -1,14 +1,14 @@
 //! Texts and programs that were not meant well: an error each time, never a panic, never without end.
 
 mod common;
-use common::{module, parse, shape, with_header};
+use common::{module, shape, unsupported_or_wrong, with_header};
 use ptx_emulator::{Emulator, LaunchError, Limits, Module, ParseErrorKind};
 
 #[track_caller]
 fn refused(text: &str) -> (u32, String, ParseErrorKind) {
-    match parse(text) {
-        Ok(_) => panic!("accepted: {text:.200}"),
-        Err(error) => (error.line, error.message, error.kind),
+    match unsupported_or_wrong(text) {
+        None => panic!("accepted: {text:.200}"),
+        Some(error) => (error.line, error.message, error.kind),
     }
 }
 
@@ -39,14 +39,17 @@ fn unsupported(instruction: &str) {
 fn unknown_forms_are_named() {
     for instruction in [
         "tex.2d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [tex, {%r0, %r1}];",
-        "wgmma.fence.sync.aligned;",
+        "wgmma.fence.sync;",
         "add.s32.foo %r0, %r1, %r2;",
         "sub.u16x2 %r0, %r1, %r2;",
         "ld.global.L2::512B.b32 %r0, [%rd0];",
-        "ld.shared::cluster.b32 %r0, [%r1];",
         "shfl.down.b32 %r0, %r1, 1, 31;",
         "fma.rz.sat.f64 %rd0, %rd1, %rd2, %rd3;",
-        "cvt.rn.satfinite.e4m3x2.f32 %r0, %r1, %r2;",
+        "cvt.rn.e4m3x2.f32 %r0, %r1, %r2;",
+        "cvt.rn.satfinite.f16x2.e4m3x2 %r0, %r1;",
+        "cvt.rz.satfinite.e5m2x2.f32 %r0, %r1, %r2;",
+        "ld.global.v2.b128 %r0, [%rd0];",
+        "add.b128 %r0, %r1, %r2;",
         "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%r0}, {%r1}, {%r2}, {%r3};",
         "bar.cluster.arrive;",
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, %r2}], [%r3];",
@@ -173,8 +176,10 @@ fn sizes_are_limited() {
         .collect();
     let many = format!(".visible .entry k() {{ .reg .b32 %r<4294967295>; {registers} ret; }}");
     assert_eq!(refused(&many).2, ParseErrorKind::Limit);
-    let large = " ".repeat((16 << 20) + 1);
+    let large = " ".repeat((128 << 20) + 1);
     assert_eq!(refused(&large).2, ParseErrorKind::Limit);
+    let long = format!("{}.visible .entry k() {{ ret; }}", " ".repeat(20 << 20));
+    module(&long);
     for text in [
         ".global .b8 a[18446744073709551615];",
         ".global .b64 a[4294967296][4294967296];",

@@ -21,6 +21,8 @@ pub(super) struct Case {
     sources: Vec<Source>,
     globals: String,
     threads: u32,
+    blocks: u32,
+    target: &'static str,
     rule: Rule,
 }
 
@@ -45,6 +47,8 @@ impl Case {
             sources: sources.to_vec(),
             globals: String::new(),
             threads: THREADS,
+            blocks: 1,
+            target: "sm_90",
             rule: if float64 { Rule::AnyNan64 } else { Rule::Bits },
         }
     }
@@ -56,6 +60,18 @@ impl Case {
 
     pub(super) fn threads(mut self, threads: u32) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Two or more blocks that are one cluster and share the threads.
+    pub(super) fn cluster(mut self, blocks: u32) -> Self {
+        self.blocks = blocks;
+        self
+    }
+
+    /// Another target than sm_90.
+    pub(super) fn target(mut self, target: &'static str) -> Self {
+        self.target = target;
         self
     }
 
@@ -88,6 +104,7 @@ impl Case {
             ptx,
             body: self.body,
             threads: self.threads,
+            blocks: self.blocks,
             input,
             input_slot: in_slot,
             output: self.threads as usize * self.results.len() * slot,
@@ -124,14 +141,21 @@ impl Case {
                 _ => writeln!(stores, "\tst.global.b{bits} [%out+{at}], %d{index};"),
             };
         }
+        let (mut directive, mut thread) = (String::new(), "mov.u32 %thread, %tid.x;".to_owned());
+        if self.blocks > 1 {
+            directive = format!("\n.reqnctapercluster {}, 1, 1", self.blocks);
+            let of_block = self.threads / self.blocks;
+            thread +=
+                &format!(" mov.u32 %r0, %ctaid.x; mad.lo.u32 %thread, %r0, {of_block}, %thread;");
+        }
         let in_stride = self.sources.len() * in_slot;
         let out_stride = self.results.len() * slot;
         format!(
             ".version 8.6
-.target sm_90
+.target {target}
 .address_size 64
 {globals}
-.visible .entry {name}(.param .u64 input, .param .u64 output)
+.visible .entry {name}(.param .u64 input, .param .u64 output){directive}
 {{
 	.reg .b16 %h<16>;
 	.reg .b32 %r<16>, %thread;
@@ -139,13 +163,14 @@ impl Case {
 	.reg .pred %p<16>;
 {declarations}	ld.param.u64 %in, [input];
 	ld.param.u64 %out, [output];
-	mov.u32 %thread, %tid.x;
+	{thread}
 	mad.wide.u32 %in, %thread, {in_stride}, %in;
 	mad.wide.u32 %out, %thread, {out_stride}, %out;
 {loads}	{body}
 {stores}	ret;
 }}
 ",
+            target = self.target,
             globals = self.globals,
             body = self.body,
         )

@@ -9,10 +9,12 @@
 mod atomic;
 mod bits;
 mod case;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
 mod float;
+mod fp8;
 mod function;
 pub mod golden;
 mod half;
@@ -23,6 +25,7 @@ pub mod rule;
 pub mod run;
 mod values;
 mod warp;
+mod wgmma;
 
 use std::collections::HashMap;
 
@@ -38,8 +41,10 @@ pub struct Program {
     pub body: String,
     /// The PTX module.
     pub ptx: String,
-    /// Threads of the one block.
+    /// Threads of all blocks together.
     pub threads: u32,
+    /// One block, or those of one cluster.
+    pub blocks: u32,
     /// The operands, thread by thread.
     pub input: Vec<u8>,
     /// Bytes of one operand.
@@ -80,7 +85,7 @@ impl Program {
 
 /// The whole corpus.
 pub fn programs() -> Vec<Program> {
-    let families: [fn() -> Vec<Case>; 12] = [
+    let families: [fn() -> Vec<Case>; 15] = [
         integer::cases,
         bits::cases,
         compare::cases,
@@ -93,6 +98,9 @@ pub fn programs() -> Vec<Program> {
         warp::cases,
         control::cases,
         matrix::cases,
+        fp8::cases,
+        cluster::cases,
+        wgmma::cases,
     ];
     let mut seen = HashMap::new();
     families

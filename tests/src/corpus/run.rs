@@ -4,7 +4,7 @@ use blockwise::Device;
 
 use super::Program;
 use crate::Arguments;
-use crate::bench::{POISON, threads};
+use crate::bench::{POISON, blocks};
 
 /// The output of a program.
 ///
@@ -25,7 +25,13 @@ pub fn run(device: &Device, program: &Program) -> blockwise::Result<Vec<u8>> {
     let module = unsafe { device.load_ptx(&program.ptx, &program.name) }?;
     let arguments = Arguments::new().address(&input).pointer(&mut output);
     // SAFETY: the kernel takes two addresses; its threads read and write only their own parts of what lies there.
-    unsafe { arguments.launch(&module, &program.name, threads(program.threads)) }?;
+    unsafe {
+        arguments.launch(
+            &module,
+            &program.name,
+            blocks(program.blocks, program.threads / program.blocks),
+        )
+    }?;
     device.synchronize()?;
     let mut bytes: Vec<u8> = bytemuck::cast_slice(&output.to_vec()?).to_vec();
     bytes.truncate(program.output);

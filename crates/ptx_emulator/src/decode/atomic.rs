@@ -14,6 +14,7 @@ pub(super) fn decode<'a>(
 ) -> Result<(), ParseError> {
     let (order, scope) = order(&mut form);
     let space = space(&mut form);
+    let cluster = space == Space::Generic && form.take("shared::cluster");
     if !matches!(space, Space::Generic | Space::Global | Space::Shared) {
         return Err(form.unsupported());
     }
@@ -49,7 +50,7 @@ pub(super) fn decode<'a>(
     };
     let value = b.source(&form, value, ty)?;
     let other = other.map(|other| b.source(&form, other, ty)).transpose()?;
-    let address = b.address(&form, address)?;
+    let address = b.shared_address(&form, address, cluster)?;
     let d = match d {
         Some(d) if !is_sink(d) => Some(b.target(&form, d, ty)?),
         _ => None,

@@ -17,6 +17,8 @@ pub(super) enum Class {
     B16,
     B32,
     B64,
+    /// Two rows of 64 bits, low and high, one after the other.
+    B128,
 }
 
 /// What a name stands for inside a function.
@@ -110,6 +112,8 @@ impl<'a, 'm> Builder<'a, 'm> {
             uses: Vec::new(),
             max_threads: None,
             required_threads: None,
+            cluster: [1; 3],
+            refused: None,
         };
         Self {
             module,
@@ -197,6 +201,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => Class::B16,
             ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => Class::B32,
             ".b64" | ".u64" | ".s64" | ".f64" => Class::B64,
+            ".b128" => Class::B128,
             _ => return Err(ParseError::unsupported(self.line, format!(".reg {ty}"))),
         };
         let symbol = match count {
@@ -262,6 +267,9 @@ impl<'a, 'm> Builder<'a, 'm> {
                 return Ok(symbol);
             }
         }
+        if let Some(reason) = self.module.refused.get(name) {
+            return Err(reason.clone());
+        }
         match self.module.lookup(name) {
             Some(symbol) => {
                 match symbol {
@@ -286,7 +294,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let count = match class {
             Class::Predicate => &mut rows.predicates,
             Class::B16 | Class::B32 => &mut rows.w32,
-            Class::B64 => &mut rows.w64,
+            Class::B64 | Class::B128 => &mut rows.w64,
         };
         if *count >= MAX_ROWS {
             let message = format!(
@@ -299,7 +307,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         match class {
             Class::Predicate => {}
             Class::B16 | Class::B32 => self.function.registers32.push(row),
-            Class::B64 => self.function.registers64.push(row),
+            Class::B64 | Class::B128 => self.function.registers64.push(row),
         }
         Ok(row)
     }
@@ -309,9 +317,14 @@ impl<'a, 'm> Builder<'a, 'm> {
         let cell = match class {
             Class::Predicate => Cell::Predicate(row),
             Class::B16 | Class::B32 => Cell::R32(row),
-            Class::B64 => Cell::R64(row),
+            Class::B64 | Class::B128 => Cell::R64(row),
         };
         self.function.names.push((cell, name.to_owned()));
+        if class == Class::B128 {
+            let high = self.new_row(class)?;
+            let names = &mut self.function.names;
+            names.push((Cell::R64(high), name.to_owned()));
+        }
         Ok(Symbol::Register(class, row))
     }
 

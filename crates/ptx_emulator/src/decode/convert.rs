@@ -1,5 +1,6 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
+use super::fp8;
 use super::lane::Lane;
 use super::op::{Convert, IntOp, LaneFn, Op, Reg, TRUE};
 use super::program::Value;
@@ -7,7 +8,9 @@ use super::rounding::{
     BF16, DOWN, F16, NEAREST, NEAREST_AWAY, TF32, UP, ZERO, canonical, directed64, flush, to_f32,
 };
 use crate::error::ParseError;
-use crate::memory::{CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{
+    BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE,
+};
 use crate::parse::Operand;
 
 /// `cvt`, `cvta`, `isspacep`.
@@ -20,6 +23,9 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
 }
 
 fn convert<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    if let Some(format) = fp8::Fp8::take(&mut form) {
+        return fp8::convert(b, form, format);
+    }
     let to_integer = form.take_one_of(&["rni", "rzi", "rmi", "rpi"]);
     let rounding = form.take_one_of(&["rn", "rz", "rm", "rp", "rna"]);
     let flush = form.take("ftz");
@@ -427,13 +433,14 @@ fn window(form: &mut Form<'_, '_>) -> Result<u64, ParseError> {
         "const",
         "shared",
         "shared::cta",
+        "shared::cluster",
         "local",
         "param",
         "param::entry",
     ];
     match form.take_one_of(&spaces) {
         Some("global" | "const") => Ok(0),
-        Some("shared" | "shared::cta") => Ok(SHARED_WINDOW),
+        Some("shared" | "shared::cta" | "shared::cluster") => Ok(SHARED_WINDOW),
         Some("local") => Ok(LOCAL_WINDOW),
         Some(_) => Ok(PARAM_WINDOW),
         None => Err(form.unsupported()),
@@ -483,8 +490,10 @@ fn is_space<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
     let eval: LaneFn = match form.take_one_of(&spaces) {
         Some("global") => |[a, ..], _| (0, a < CONST_BASE),
         Some("const") => |[a, ..], _| (0, (CONST_BASE..SHARED_WINDOW).contains(&a)),
-        // A block is a cluster of its own.
-        Some("shared" | "shared::cta" | "shared::cluster") => |[a, ..], _| within(a, SHARED_WINDOW),
+        Some("shared" | "shared::cta") => {
+            |[a, ..], _| (0, a.wrapping_sub(SHARED_WINDOW) < 1 << BLOCK_BITS)
+        }
+        Some("shared::cluster") => |[a, ..], _| within(a, SHARED_WINDOW),
         Some("local") => |[a, ..], _| within(a, LOCAL_WINDOW),
         Some(_) => |[a, ..], _| within(a, PARAM_WINDOW),
         None => return Err(form.unsupported()),

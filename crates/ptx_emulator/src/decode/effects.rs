@@ -60,6 +60,7 @@ impl Op {
             | Op::Clock { .. }
             | Op::CopyCommit
             | Op::CopyWait { .. }
+            | Op::ClusterBarrier { .. }
             | Op::Fence { .. }
             | Op::Branch { .. }
             | Op::Return
@@ -123,6 +124,11 @@ impl Op {
                 each(op.from.into());
                 op.source_size.into_iter().for_each(|row| each(R32(row)));
             }
+            Op::CopyBulk(ref op) => {
+                each(op.to.1.into());
+                each(op.from.1.into());
+                each(R32(op.size));
+            }
             Op::BranchIndex { index, .. } => each(R32(index)),
             Op::Call(ref call) => match call.callee {
                 Callee::Pointer(row) => each(R64(row)),
@@ -158,6 +164,9 @@ impl Op {
                 op.memory
                     .into_iter()
                     .for_each(|(_, address)| each(address.into()));
+                if let MatrixKind::Group(ref group) = op.kind {
+                    each(group.adds.into());
+                }
                 if let MatrixKind::Load(ref tile) | MatrixKind::Store(ref tile) = op.kind {
                     tile.stride.into_iter().for_each(|row| each(R32(row)));
                 }
@@ -187,6 +196,8 @@ impl Op {
             | Op::Breakpoint
             | Op::Store(_)
             | Op::CopyAsync(_)
+            | Op::CopyBulk(_)
+            | Op::ClusterBarrier { .. }
             | Op::WarpBarrier { .. } => {}
             Op::Int32 { d, .. }
             | Op::Float32 { d, .. }

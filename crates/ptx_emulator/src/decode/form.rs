@@ -8,6 +8,7 @@ pub(super) enum Ty {
     B16,
     B32,
     B64,
+    B128,
     U8,
     U16,
     U32,
@@ -33,6 +34,7 @@ impl Ty {
             "b16" => Ty::B16,
             "b32" => Ty::B32,
             "b64" => Ty::B64,
+            "b128" => Ty::B128,
             "u8" => Ty::U8,
             "u16" => Ty::U16,
             "u32" => Ty::U32,
@@ -61,6 +63,7 @@ impl Ty {
             Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::BF16 => 2,
             Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32 | Ty::F16x2 | Ty::BF16x2 | Ty::Tf32 => 4,
             Ty::B64 | Ty::U64 | Ty::S64 | Ty::F64 => 8,
+            Ty::B128 => 16,
         }
     }
 

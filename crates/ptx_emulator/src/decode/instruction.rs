@@ -1,8 +1,8 @@
 use super::builder::Builder;
 use super::form::Form;
 use super::{
-    atomic, bits, compare, control, convert, float, function, hint, integer, matrix, mbarrier,
-    memory, vector_atomic, video, warp,
+    atomic, bits, cluster, compare, control, convert, float, function, hint, integer, matrix,
+    mbarrier, memory, vector_atomic, video, warp, wgmma,
 };
 use crate::error::ParseError;
 
@@ -27,6 +27,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         }
         "set" | "setp" | "selp" | "slct" => compare::decode(b, form),
         "cvt" | "cvta" | "isspacep" => convert::decode(b, form),
+        "mapa" | "getctarank" => cluster::decode(b, form),
         "mov" => memory::mov(b, form),
         "ld" | "ldu" => memory::load(b, form),
         "st" => memory::store(b, form),
@@ -44,6 +45,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         }
         "bar" | "barrier" => warp::barrier(b, form),
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => warp::exchange(b, form),
+        "wgmma" => wgmma::decode(b, form),
         "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => matrix::decode(b, form),
         _ => Err(form.unsupported()),
     }
@@ -87,6 +89,7 @@ pub const OPCODES: &[&str] = &[
     "fence",
     "fma",
     "fns",
+    "getctarank",
     "griddepcontrol",
     "isspacep",
     "ld",
@@ -97,6 +100,7 @@ pub const OPCODES: &[&str] = &[
     "mad",
     "mad24",
     "madc",
+    "mapa",
     "match",
     "max",
     "mbarrier",
@@ -153,6 +157,7 @@ pub const OPCODES: &[&str] = &[
     "vote",
     "vsub2",
     "vsub4",
+    "wgmma",
     "wmma",
     "xor",
 ];

@@ -5,6 +5,7 @@ use super::form::{Form, Ty};
 use super::memory::space;
 use super::op::{Address, Op, Reg, Row};
 use super::rounding::{BF16, F16, NEAREST, canonical};
+use super::wgmma::GroupMultiply;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
@@ -22,6 +23,8 @@ pub(crate) struct MatrixOp {
 pub(crate) enum MatrixKind {
     /// `d = a * b + c`
     Multiply(Multiply),
+    /// `wgmma.mma_async`
+    Group(GroupMultiply),
     /// `wmma.load`
     Load(Tile),
     /// `wmma.store`
@@ -70,7 +73,7 @@ pub(crate) struct Element {
 }
 
 impl Element {
-    fn of(ty: Ty) -> Option<Self> {
+    pub(super) fn of(ty: Ty) -> Option<Self> {
         let (read, write): (Read, Write) = match ty {
             Ty::F16 => (
                 |bits| F16.decode(bits as u32),

@@ -84,6 +84,9 @@ pub(super) fn decode<'a>(
         matches!(action, "test_wait" | "try_wait") && form.take("parity"),
     );
     let space = space(&mut form);
+    // Another block's object can be told of arrivals and bytes, not asked.
+    let tells = arrival.is_some() || matches!(action, "expect_tx" | "complete_tx");
+    let cluster = space == Space::Generic && tells && form.take("shared::cluster");
     if !matches!(space, Space::Shared | Space::Generic) || form.ty()? != Ty::B64 {
         return Err(form.unsupported());
     }
@@ -150,7 +153,7 @@ pub(super) fn decode<'a>(
         }
         _ => return Err(form.wrong("has another number of operands")),
     };
-    let address = b.address(&form, address)?;
+    let address = b.shared_address(&form, address, cluster)?;
     b.emit(Op::Mbarrier(Box::new(MbarrierOp {
         kind,
         space,

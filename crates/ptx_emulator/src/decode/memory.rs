@@ -1,10 +1,10 @@
 use super::builder::{Builder, Symbol};
 use super::form::{Form, Ty};
 use super::lane::Lane;
-use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Scope, TRUE, Transfer, Width};
+use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Row, Scope, TRUE, Transfer, Width};
 use super::operand::{SINK, is_sink};
 use super::program::Value;
-use super::{hint, mbarrier};
+use super::{bulk, hint, mbarrier};
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::{Base, Operand};
@@ -36,6 +36,7 @@ pub(super) fn mov<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result
                 b: TRUE,
             });
         }
+        (Ty::B128, ..) => mov128(b, &form, d, a)?,
         (_, _, Operand::Vector(parts)) => pack(b, &form, ty, d, parts)?,
         (_, Operand::Vector(parts), _) => unpack(b, &form, ty, parts, a)?,
         _ => {
@@ -47,6 +48,41 @@ pub(super) fn mov<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result
                 (Reg::R64(d), Reg::R64(a)) => b.emit(Op::Mov64 { d, a }),
                 _ => return Err(form.unsupported()),
             }
+        }
+    }
+    Ok(())
+}
+
+/// `mov.b128 d, {low, high}` and back, or between registers.
+fn mov128<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    d: &Operand<'a>,
+    a: &Operand<'a>,
+) -> Result<(), ParseError> {
+    let sources = match a {
+        Operand::Vector(parts) => match parts.as_slice() {
+            [low, high] => [b.r64(form, low)?, b.r64(form, high)?],
+            _ => return Err(form.wrong("takes two 64-bit registers")),
+        },
+        register => b.r128(form, register)?,
+    };
+    let targets = match d {
+        Operand::Vector(parts) if !matches!(a, Operand::Vector(_)) => {
+            let mut half = |part| match is_sink(part) {
+                true => Ok(SINK),
+                false => b.target64(form, part),
+            };
+            match parts.as_slice() {
+                [low, high] => [half(low)?, half(high)?],
+                _ => return Err(form.wrong("takes two 64-bit registers")),
+            }
+        }
+        register => b.r128(form, register)?,
+    };
+    for (d, a) in targets.into_iter().zip(sources) {
+        if d != SINK {
+            b.emit(Op::Mov64 { d, a });
         }
     }
     Ok(())
@@ -201,32 +237,50 @@ fn cache_hints(form: &mut Form<'_, '_>) {
 /// The shape of a load or store, without its operands.
 struct Shape {
     space: Space,
+    /// In `.shared::cluster`: the address becomes a generic one.
+    cluster: bool,
     order: Order,
     scope: Scope,
     ty: Ty,
     count: u8,
+    /// The elements are the halves of one register of 128 bits.
+    wide: bool,
 }
 
 fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
     let (order, scope) = order(form)?;
     let space = space(form);
+    let cluster = space == Space::Generic && form.take("shared::cluster");
     cache_hints(form);
-    let count = match form.take_one_of(&["v2", "v4"]) {
-        Some("v2") => 2,
-        Some(_) => 4,
-        None => 1,
+    let vector = form.take_one_of(&["v2", "v4"]);
+    let (ty, count, wide) = match (form.ty()?, vector) {
+        (Ty::B128, None) => (Ty::B64, 2, true),
+        (ty, None) => (ty, 1, false),
+        (ty, Some("v2")) => (ty, 2, false),
+        (ty, Some(_)) => (ty, 4, false),
     };
-    let ty = form.ty()?;
     if ty == Ty::Pred || matches!(ty, Ty::F16x2 | Ty::BF16x2 | Ty::Tf32) || ty.size() * count > 16 {
         return Err(form.unsupported());
     }
     Ok(Shape {
         space,
+        cluster,
         order,
         scope,
         ty,
         count,
+        wide,
     })
+}
+
+/// The two rows of a load or store of 128 bits.
+fn wide_rows<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    operand: &Operand<'a>,
+) -> Result<([Row; 4], Width), ParseError> {
+    let [low, high] = b.r128(form, operand)?;
+    Ok(([low, high, NO_ROW, NO_ROW], Width::R64))
 }
 
 /// The registers of a load or store, as many as its vector has.
@@ -273,10 +327,12 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     form.take("nc");
     let Shape {
         space,
+        cluster,
         order,
         scope,
         ty,
         count,
+        wide,
     } = shape(&mut form)?;
     if matches!(order, Order::Release | Order::Both) {
         return Err(form.unsupported());
@@ -284,23 +340,10 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     hint::take_policy(b, &mut form)?;
     let [d, address] = form.finish()?;
     let space = resolve_param(b, space, address)?;
-    let mut rows = [NO_ROW; 4];
-    let mut width = None;
-    for (row, element) in rows.iter_mut().zip(elements(&form, d, count)?) {
-        if is_sink(element) {
-            continue;
-        }
-        let (this, number) = match b.any_register(&form, element)? {
-            Reg::R16(row) => (Width::R16, row),
-            Reg::R32(row) => (Width::R32, row),
-            Reg::R64(row) => (Width::R64, row),
-        };
-        if width.is_some_and(|width| width != this) {
-            return Err(form.wrong("has registers of different widths"));
-        }
-        (width, *row) = (Some(this), number);
-    }
-    let width = width.ok_or_else(|| form.wrong("loads nothing"))?;
+    let (rows, width) = match wide {
+        true => wide_rows(b, &form, d)?,
+        false => loaded_rows(b, &form, d, count)?,
+    };
     check_width(&form, width, ty)?;
     // A constant is extended to 32 bits or to 64, and 16-bit registers hold no more than 16: such a load is done as any other.
     let as_constant = !(width == Width::R16 && ty == Ty::S8);
@@ -311,7 +354,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     {
         return load_kernel_param(b, ty, width, &rows[..usize::from(count)], offset);
     }
-    let address = b.address(&form, address)?;
+    let address = b.shared_address(&form, address, cluster)?;
     let size = ty.size();
     b.emit(Op::Load(Transfer {
         space,
@@ -325,6 +368,38 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
         rows,
     }));
     Ok(())
+}
+
+fn loaded_rows<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    d: &Operand<'a>,
+    count: u8,
+) -> Result<([Row; 4], Width), ParseError> {
+    let mut rows = [NO_ROW; 4];
+    let mut width = None;
+    for (row, element) in rows.iter_mut().zip(elements(form, d, count)?) {
+        if !is_sink(element) {
+            let reg = b.any_register(form, element)?;
+            *row = same_width(form, &mut width, reg)?;
+        }
+    }
+    let width = width.ok_or_else(|| form.wrong("loads nothing"))?;
+    Ok((rows, width))
+}
+
+/// The row of an element, which must be as wide as those before.
+fn same_width(form: &Form<'_, '_>, width: &mut Option<Width>, reg: Reg) -> Result<Row, ParseError> {
+    let (this, row) = match reg {
+        Reg::R16(row) => (Width::R16, row),
+        Reg::R32(row) => (Width::R32, row),
+        Reg::R64(row) => (Width::R64, row),
+    };
+    if width.is_some_and(|width| width != this) {
+        return Err(form.wrong("has registers of different widths"));
+    }
+    *width = Some(this);
+    Ok(row)
 }
 
 fn check_width(form: &Form<'_, '_>, width: Width, ty: Ty) -> Result<(), ParseError> {
@@ -404,10 +479,12 @@ fn load_kernel_param(
 pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let Shape {
         space,
+        cluster,
         order,
         scope,
         ty,
         count,
+        wide,
     } = shape(&mut form)?;
     if matches!(order, Order::Acquire | Order::Both) || space == Space::Const {
         return Err(form.unsupported());
@@ -418,36 +495,12 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     if space == Space::Param {
         return Err(form.wrong("writes a parameter of the kernel"));
     }
-    let mut rows = [NO_ROW; 4];
-    let mut width = None;
-    for (row, element) in rows.iter_mut().zip(elements(&form, value, count)?) {
-        let reg = match element {
-            // A register may be wider than the type; constants have the type's width.
-            Operand::Name(_) => match b.any_register(&form, element) {
-                Ok(reg) => reg,
-                Err(_) => b.source(&form, element, ty)?,
-            },
-            &Operand::Int(value) if ty.size() == 1 => {
-                Reg::R16(b.constant32(Value::Bits(value & 0xff))?)
-            }
-            // Any constant of a type without a sign or fraction is just bits.
-            Operand::Int(_) if matches!(ty, Ty::F32) => b.source(&form, element, Ty::B32)?,
-            Operand::Int(_) if matches!(ty, Ty::F64) => b.source(&form, element, Ty::B64)?,
-            _ => b.source(&form, element, ty)?,
-        };
-        let (this, number) = match reg {
-            Reg::R16(row) => (Width::R16, row),
-            Reg::R32(row) => (Width::R32, row),
-            Reg::R64(row) => (Width::R64, row),
-        };
-        if width.is_some_and(|width| width != this) {
-            return Err(form.wrong("has registers of different widths"));
-        }
-        (width, *row) = (Some(this), number);
-    }
-    let width = width.ok_or_else(|| form.wrong("stores nothing"))?;
+    let (rows, width) = match wide {
+        true => wide_rows(b, &form, value)?,
+        false => stored_rows(b, &form, value, (ty, count))?,
+    };
     check_width(&form, width, ty)?;
-    let address = b.address(&form, address)?;
+    let address = b.shared_address(&form, address, cluster)?;
     b.emit(Op::Store(Transfer {
         space,
         size: ty.size(),
@@ -462,6 +515,35 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     Ok(())
 }
 
+fn stored_rows<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    value: &Operand<'a>,
+    (ty, count): (Ty, u8),
+) -> Result<([Row; 4], Width), ParseError> {
+    let mut rows = [NO_ROW; 4];
+    let mut width = None;
+    for (row, element) in rows.iter_mut().zip(elements(form, value, count)?) {
+        let reg = match element {
+            // A register may be wider than the type; constants have the type's width.
+            Operand::Name(_) => match b.any_register(form, element) {
+                Ok(reg) => reg,
+                Err(_) => b.source(form, element, ty)?,
+            },
+            &Operand::Int(value) if ty.size() == 1 => {
+                Reg::R16(b.constant32(Value::Bits(value & 0xff))?)
+            }
+            // Any constant of a type without a sign or fraction is just bits.
+            Operand::Int(_) if matches!(ty, Ty::F32) => b.source(form, element, Ty::B32)?,
+            Operand::Int(_) if matches!(ty, Ty::F64) => b.source(form, element, Ty::B64)?,
+            _ => b.source(form, element, ty)?,
+        };
+        *row = same_width(form, &mut width, reg)?;
+    }
+    let width = width.ok_or_else(|| form.wrong("stores nothing"))?;
+    Ok((rows, width))
+}
+
 /// `cp.async.ca|cg.shared.global [to], [from], size[, source_size]`, `cp.async.commit_group`, `wait_group n`,
 /// `wait_all`. The copy happens at once, which is one of the orders that PTX allows.
 pub(super) fn copy_async<'a>(
@@ -470,6 +552,9 @@ pub(super) fn copy_async<'a>(
 ) -> Result<(), ParseError> {
     if !form.take("async") {
         return Err(form.unsupported());
+    }
+    if form.take("bulk") {
+        return bulk::decode(b, form);
     }
     if form.take("mbarrier") {
         return mbarrier::copies(b, form);

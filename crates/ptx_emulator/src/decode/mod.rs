@@ -2,12 +2,15 @@
 mod atomic;
 mod bits;
 mod builder;
+mod bulk;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
 mod effects;
 mod float;
 mod form;
+mod fp8;
 pub(crate) mod fragment;
 mod function;
 mod fused;
@@ -29,6 +32,7 @@ mod rounding;
 mod vector_atomic;
 mod video;
 mod warp;
+pub(crate) mod wgmma;
 
 pub(crate) use effects::Cell;
 pub use instruction::OPCODES;

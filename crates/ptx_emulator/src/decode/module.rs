@@ -16,6 +16,10 @@ use std::collections::HashMap;
 
 /// Kernels together may have so many instructions.
 const MAX_INSTRUCTIONS: usize = 1 << 24;
+/// CUDA's `grid.sync` uses the second word of it.
+const WORKSPACE_BYTES: u64 = 8;
+/// Of any device; more than 8 need a launch attribute that says so.
+const MAX_CLUSTER_BLOCKS: u64 = 16;
 /// A variable's initial value may have so many bytes.
 const MAX_INITIAL_BYTES: u64 = 64 << 20;
 
@@ -23,8 +27,11 @@ const MAX_INITIAL_BYTES: u64 = 64 << 20;
 pub(super) struct ModuleNames<'a> {
     names: HashMap<&'a str, Symbol>,
     variables: Vec<Variable>,
+    workspace: Option<u32>,
     /// Sizes of returns and parameters of each function.
     pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
+    /// Variables whose declaration is not supported, and why.
+    pub(super) refused: HashMap<&'a str, ParseError>,
     /// Which functions are kernels.
     pub(super) are_entries: Vec<bool>,
 }
@@ -36,6 +43,24 @@ impl<'a> ModuleNames<'a> {
 
     pub(super) fn space_of(&self, index: u32) -> Space {
         self.variables[index as usize].space
+    }
+
+    /// The variable that holds what the blocks of a grid share to wait for each other.
+    pub(super) fn workspace(&mut self) -> u32 {
+        let index = *self.workspace.get_or_insert(self.variables.len() as u32);
+        if index as usize == self.variables.len() {
+            self.variables.push(Variable {
+                name: "the grid's workspace".to_owned(),
+                space: Space::Global,
+                align: 8,
+                size: WORKSPACE_BYTES,
+                dynamic: false,
+                is_extern: false,
+                bytes: Vec::new(),
+                addresses: Vec::new(),
+            });
+        }
+        index
     }
 
     /// Adds a variable; initial values are filled in later, when every name is known.
@@ -120,10 +145,11 @@ impl<'a> ModuleNames<'a> {
                         Some(Symbol::Variable(index)) => Target::Variable(index),
                         Some(Symbol::Function(index)) => Target::Function(index),
                         _ => {
-                            return Err(ParseError::syntax(
-                                variable.line,
-                                format!("`{symbol}` is not declared"),
-                            ));
+                            let refused = self.refused.get(symbol).cloned();
+                            return Err(refused.unwrap_or_else(|| {
+                                let message = format!("`{symbol}` is not declared");
+                                ParseError::syntax(variable.line, message)
+                            }));
                         }
                     };
                     if let Target::Variable(index) = target
@@ -164,13 +190,20 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     let mut names = ModuleNames {
         names: HashMap::new(),
         variables: Vec::new(),
+        workspace: None,
         signatures: Vec::new(),
+        refused: tree.refused.iter().cloned().collect(),
         are_entries: Vec::new(),
     };
     let variable_of = declare_variables(&mut names, tree)?;
     let definitions = declare_functions(&mut names, tree)?;
     for (variable, &index) in tree.variables.iter().zip(&variable_of) {
-        names.fill(index as usize, variable)?;
+        match names.fill(index as usize, variable) {
+            Err(error) if error.is_unsupported() => {
+                names.refused.insert(variable.name, error);
+            }
+            result => result?,
+        }
     }
     let mut program = Program {
         code: Vec::new(),
@@ -179,13 +212,15 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         positions: Positions::default(),
         functions: Vec::new(),
         variables: Vec::new(),
+        workspace: None,
     };
     let mut entries = Vec::new();
     let mut locations = Locations::new(&tree.files, comments(tree));
     for definition in definitions {
         let start = program.code.len();
         let (function, info) = function(definition, &mut names, &mut program, &mut locations)?;
-        if function.start.is_some() && definition.is_entry {
+        let is_known = function.start.is_some() || function.refused.is_some();
+        if is_known && definition.is_entry {
             let positions = program.lines[start..].iter().map(|&(_, position)| position);
             let location = positions.filter(|&position| position != Position::NONE);
             let location = location.map(|position| program.positions.user(position));
@@ -199,6 +234,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         program.functions.push(function);
     }
     program.variables = names.variables;
+    program.workspace = names.workspace;
     Ok((program, entries))
 }
 
@@ -266,6 +302,14 @@ fn declare_functions<'a, 't>(
             }
             Some(Symbol::Function(index)) => {
                 let index = index as usize;
+                // What is refused may have parameters that nobody understood.
+                if function.refused.is_some() {
+                    definitions[index] = function;
+                    continue;
+                }
+                if definitions[index].refused.is_some() {
+                    continue;
+                }
                 if names.signatures[index] != signature
                     || definitions[index].is_entry != function.is_entry
                 {
@@ -300,6 +344,16 @@ fn function<'a>(
     b.line = tree.line;
     b.function.max_threads = tree.max_threads;
     b.function.required_threads = tree.required_threads;
+    if let Some(cluster) = tree.cluster {
+        let blocks = cluster
+            .iter()
+            .fold(1, |all: u64, &extent| all.saturating_mul(extent.into()));
+        if !(1..=MAX_CLUSTER_BLOCKS).contains(&blocks) {
+            let message = format!("a cluster of {blocks} blocks; it has 1 to {MAX_CLUSTER_BLOCKS}");
+            return Err(ParseError::limit(tree.line, message));
+        }
+        b.function.cluster = cluster;
+    }
     let mut kernel_params = Vec::new();
     if tree.is_entry {
         let mut end = 0_u32;
@@ -331,32 +385,20 @@ fn function<'a>(
         b.function.returns = declare_params(&mut b, &tree.returns)?;
         b.function.params = declare_params(&mut b, &tree.params)?;
     }
-    if let Some(body) = tree.body.as_ref().filter(|_| !exec::replaces(tree.name)) {
-        // A scope of its own, so that the body may hide a parameter's name.
-        b.open_scope();
-        self::body(&mut b, body, program, locations)?;
-        // Falling off the end is a return.
-        b.guard = TRUE;
-        b.emit(Op::Return);
-        let start = program.code.len();
-        if start + b.code.len() > MAX_INSTRUCTIONS {
-            return Err(ParseError::limit(
-                tree.line,
-                "more than 16 million instructions",
-            ));
+    let body = tree.body.as_ref().filter(|_| !exec::replaces(tree.name));
+    let refused = tree.refused.clone().map_or(Ok(()), Err);
+    let coded = refused.and_then(|()| match body {
+        Some(body) => code(&mut b, (body, tree.line), program, locations),
+        None => Ok(()),
+    });
+    match coded {
+        Err(error) if error.is_unsupported() => {
+            b.function.refused = Some(error);
+            // What is known of it is not all that it names.
+            b.function.callees.clear();
+            b.function.uses.clear();
         }
-        b.resolve_labels(start as u32)?;
-        let code = order::Code {
-            insts: &mut b.code,
-            lines: &mut b.lines,
-            kinds: &mut b.kinds,
-        };
-        order::arrange(code, start as u32);
-        b.function.start = Some(start as u32);
-        program.code.append(&mut b.code);
-        program.lines.append(&mut b.lines);
-        program.kinds.append(&mut b.kinds);
-        b.function.end = program.code.len() as u32;
+        coded => coded?,
     }
     let mut function = b.function;
     function.callees.sort_unstable();
@@ -364,6 +406,38 @@ fn function<'a>(
     function.uses.sort_unstable();
     function.uses.dedup();
     Ok((function, kernel_params))
+}
+
+/// Decodes a function's body, which begins at that line, and appends its code to the program.
+fn code<'a>(
+    b: &mut Builder<'a, '_>,
+    (body, line): (&[Statement<'a>], u32),
+    program: &mut Program,
+    locations: &mut Locations<'a>,
+) -> Result<(), ParseError> {
+    // A scope of its own, so that the body may hide a parameter's name.
+    b.open_scope();
+    self::body(b, body, program, locations)?;
+    // Falling off the end is a return.
+    b.guard = TRUE;
+    b.emit(Op::Return);
+    let start = program.code.len();
+    if start + b.code.len() > MAX_INSTRUCTIONS {
+        return Err(ParseError::limit(line, "more than 16 million instructions"));
+    }
+    b.resolve_labels(start as u32)?;
+    let code = order::Code {
+        insts: &mut b.code,
+        lines: &mut b.lines,
+        kinds: &mut b.kinds,
+    };
+    order::arrange(code, start as u32);
+    b.function.start = Some(start as u32);
+    program.code.append(&mut b.code);
+    program.lines.append(&mut b.lines);
+    program.kinds.append(&mut b.kinds);
+    b.function.end = program.code.len() as u32;
+    Ok(())
 }
 
 fn declare_params<'a>(

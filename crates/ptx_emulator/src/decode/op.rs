@@ -356,6 +356,7 @@ pub(crate) enum Op {
     Store(Transfer),
     Atomic(Box<AtomicOp>),
     CopyAsync(Box<CopyAsync>),
+    CopyBulk(Box<CopyBulk>),
     /// `cp.async.commit_group`
     CopyCommit,
     /// `cp.async.wait_group`, or `wait_all` (which also waits for what is not committed) without a number: until at
@@ -380,6 +381,12 @@ pub(crate) enum Op {
     Trap,
     Breakpoint,
     Barrier(Box<Barrier>),
+    /// `barrier.cluster.arrive`, or `wait`.
+    ClusterBarrier {
+        waits: bool,
+        /// All threads of a warp must execute it together.
+        aligned: bool,
+    },
     WarpBarrier {
         members: Row,
     },
@@ -439,6 +446,13 @@ pub(crate) struct CopyAsync {
     pub(crate) size: u32,
     /// Bytes to read; the rest is zeros.
     pub(crate) source_size: Option<Row>,
+}
+
+/// A copy of many bytes by one thread.
+pub(crate) struct CopyBulk {
+    pub(crate) to: (Space, Address),
+    pub(crate) from: (Space, Address),
+    pub(crate) size: Row,
 }
 
 /// Where a parameter lies in its frame's local memory, and its size.

@@ -35,6 +35,9 @@ impl<'a> Builder<'a, '_> {
                 if let Some(special) = special_register(name) {
                     return self.special(special);
                 }
+                if matches!(name, "%envreg1" | "%envreg2") {
+                    return self.workspace(name == "%envreg1");
+                }
                 if name == "WARP_SZ" {
                     return self.constant32(Value::Bits(32));
                 }
@@ -57,6 +60,17 @@ impl<'a> Builder<'a, '_> {
             Operand::F32(bits) => self.constant32(Value::Bits(u64::from(bits))),
             _ => Err(form.wrong("needs a 32-bit register or a constant")),
         }
+    }
+
+    /// The upper or lower half of the address of the grid's workspace, which CUDA keeps in two registers of the environment.
+    fn workspace(&mut self, upper: bool) -> Result<Row, ParseError> {
+        let index = self.module.workspace();
+        self.function.uses.push(index);
+        let a = self.constant64(Value::Variable { index, offset: 0 })?;
+        let d = self.temp32()?;
+        let (low, high) = if upper { (SINK, d) } else { (d, SINK) };
+        self.emit(Op::Unpack { low, high, a });
+        Ok(d)
     }
 
     /// A register of 64 bits, a constant or an address.
@@ -179,6 +193,20 @@ impl<'a> Builder<'a, '_> {
             },
             _ => Err(form.wrong("needs a register")),
         }
+    }
+
+    /// The low and high row of a register of 128 bits.
+    pub(super) fn r128(
+        &mut self,
+        form: &Form<'_, 'a>,
+        operand: &Operand<'a>,
+    ) -> Result<[Row; 2], ParseError> {
+        if let Operand::Name(name) = *operand
+            && let Symbol::Register(Class::B128, low) = self.lookup(name)?
+        {
+            return Ok([low, low + 1]);
+        }
+        Err(form.wrong("needs a 128-bit register"))
     }
 
     /// A register to write, as wide as the type.
@@ -396,6 +424,10 @@ fn special_register(name: &str) -> Option<Special> {
             "%ntid" => Special::BlockSize(axis),
             "%ctaid" => Special::BlockIndex(axis),
             "%nctaid" => Special::GridSize(axis),
+            "%cluster_ctaid" => Special::ClusterBlockIndex(axis),
+            "%cluster_nctaid" => Special::ClusterSize(axis),
+            "%clusterid" => Special::ClusterIndex(axis),
+            "%nclusterid" => Special::ClusterGridSize(axis),
             _ => return None,
         });
     }
@@ -411,6 +443,8 @@ fn special_register(name: &str) -> Option<Special> {
         "%lanemask_le" => Special::LanesLessEqual,
         "%lanemask_gt" => Special::LanesGreater,
         "%lanemask_ge" => Special::LanesGreaterEqual,
+        "%cluster_ctarank" => Special::ClusterRank,
+        "%cluster_nctarank" => Special::ClusterRanks,
         "%dynamic_smem_size" => Special::DynamicShared,
         "%total_smem_size" => Special::TotalShared,
         _ => return None,

@@ -1,5 +1,6 @@
 use super::effects::Cell;
 use super::op::{Inst, Row, Slot};
+use crate::error::ParseError;
 use crate::fault::{Place, Space};
 use crate::metrics::Kind;
 use crate::positions::{Position, Positions};
@@ -21,6 +22,8 @@ pub(crate) struct Program {
     pub(crate) positions: Positions,
     pub(crate) functions: Vec<Function>,
     pub(crate) variables: Vec<Variable>,
+    /// The variable through which the blocks of a grid wait for each other: zero when a launch begins.
+    pub(crate) workspace: Option<u32>,
 }
 
 /// A function's code and the shape of its frames.
@@ -54,6 +57,10 @@ pub(crate) struct Function {
     pub(crate) uses: Vec<u32>,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    /// The blocks of a cluster along x, y and z.
+    pub(crate) cluster: [u32; 3],
+    /// Why it has no code: a form in it that is not supported.
+    pub(crate) refused: Option<ParseError>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +109,16 @@ pub(crate) enum Special {
     LanesGreaterEqual,
     DynamicShared,
     TotalShared,
+    /// The block's number in its cluster.
+    ClusterRank,
+    /// The blocks of the cluster.
+    ClusterRanks,
+    /// The block's place in its cluster.
+    ClusterBlockIndex(u8),
+    ClusterSize(u8),
+    ClusterIndex(u8),
+    /// The clusters of the grid.
+    ClusterGridSize(u8),
 }
 
 /// A variable of the module, or one of a function that every call shares.
@@ -132,6 +149,13 @@ pub(crate) struct AddressInit {
 pub(crate) enum Target {
     Variable(u32),
     Function(u32),
+}
+
+impl Function {
+    /// The blocks of a cluster; not more than a device allows.
+    pub(crate) fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
 }
 
 impl Program {
@@ -178,6 +202,14 @@ impl Program {
             }
         }
         reached.into_iter().collect()
+    }
+
+    /// Whether all blocks of a grid must run at the same time, for they may wait for each other.
+    pub(crate) fn is_cooperative(&self, entry: u32) -> bool {
+        self.workspace.is_some_and(|workspace| {
+            let mut reached = self.reachable(entry).into_iter();
+            reached.any(|index| self.functions[index as usize].uses.contains(&workspace))
+        })
     }
 
     /// The instructions of the functions that may run when `entry` does.

@@ -176,13 +176,25 @@ impl Format {
         if value.is_infinite() {
             return sign | infinity;
         }
+        let bits = self.round(value, tail, mode);
+        if bits < infinity {
+            return sign | bits;
+        }
+        let stays_finite = match mode {
+            ZERO => true,
+            DOWN => sign == 0,
+            UP => sign != 0,
+            _ => false,
+        };
+        sign | if stays_finite { infinity - 1 } else { infinity }
+    }
+
+    /// The bits of the magnitude of `value + tail` as if the exponent had no end.
+    pub(super) fn round(self, value: f64, tail: f64, mode: u8) -> u32 {
+        let negative = value.is_sign_negative();
         let lowest = 2 - (1 << (self.exponent - 1));
         let magnitude = value.abs();
-        let tail = if value.is_sign_negative() {
-            -tail
-        } else {
-            tail
-        };
+        let tail = if negative { -tail } else { tail };
         let exponent = (((magnitude.to_bits() >> 52) as i32) - 1023).max(lowest);
         let steps = magnitude * 2.0_f64.powi(self.mantissa as i32 - exponent);
         let down = steps.floor();
@@ -201,21 +213,11 @@ impl Format {
                     || inexact == Ordering::Less
             }
             NEAREST_AWAY => middle != Ordering::Less || inexact == Ordering::Less,
-            UP => inexact != Ordering::Equal && sign == 0,
-            DOWN => inexact != Ordering::Equal && sign != 0,
+            UP => inexact != Ordering::Equal && !negative,
+            DOWN => inexact != Ordering::Equal && negative,
             _ => false,
         };
-        let bits = (((exponent - lowest) as u32) << self.mantissa) + count + u32::from(round_up);
-        if bits < infinity {
-            return sign | bits;
-        }
-        let stays_finite = match mode {
-            ZERO => true,
-            DOWN => sign == 0,
-            UP => sign != 0,
-            _ => false,
-        };
-        sign | if stays_finite { infinity - 1 } else { infinity }
+        (((exponent - lowest) as u32) << self.mantissa) + count + u32::from(round_up)
     }
 
     /// The value of some bits; exact.

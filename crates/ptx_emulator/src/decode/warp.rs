@@ -1,6 +1,7 @@
 //! Barriers, and the instructions through which the lanes of a warp work together.
 
 use super::builder::Builder;
+use super::cluster;
 use super::form::{Form, Ty};
 use super::op::{Barrier, BarrierKind, Op, Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use super::program::Value;
@@ -20,6 +21,9 @@ pub(super) fn barrier<'a>(
         let members = b.r32(&form, members)?;
         b.emit(Op::WarpBarrier { members });
         return Ok(());
+    }
+    if form.base == "barrier" && form.take("cluster") {
+        return cluster::barrier(b, form);
     }
     form.take("cta");
     // `bar` is `barrier.aligned`.

@@ -161,7 +161,13 @@ pub(super) fn copy_async<O: Observer + ?Sized>(
         let mut bytes = [0; 16];
         if wanted > 0 {
             // The source is aligned to the size of the whole copy, but only its first bytes must exist.
-            let source = memory.stretch(Space::Global, &from, (wanted, op.size), lane, pc)?;
+            let source = memory.stretch(
+                (Space::Global, Access::Read),
+                &from,
+                (wanted, op.size),
+                lane,
+                pc,
+            )?;
             observer.access(
                 pc,
                 &Seen::new(source, memory.offsets, wanted, Access::Read),

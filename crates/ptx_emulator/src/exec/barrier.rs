@@ -51,7 +51,9 @@ pub(super) fn release<O: Observer + ?Sized>(
             }
         };
     }
-    if !released && stuck && warps.iter().any(|warp| !warp.is_finished()) {
+    let cluster = |split: &Split| split.state == State::Cluster;
+    let may_go_on = || warps.iter().flat_map(|warp| &warp.splits).any(cluster);
+    if !released && stuck && warps.iter().any(|warp| !warp.is_finished()) && !may_go_on() {
         return Err(stuck_fault(warps, launch));
     }
     Ok(released)
@@ -311,6 +313,19 @@ fn divergent(
     )
 }
 
+/// A split waits where `others`, so many threads at each place, never come.
+pub(super) fn never_complete(
+    warp: usize,
+    split: &Split,
+    launch: &Launch<'_>,
+    others: Vec<(u32, Place)>,
+) -> BlockFault {
+    let others = others
+        .into_iter()
+        .map(|(count, place)| (format!("{} wait", threads_text(count)), place));
+    divergent(warp, split, launch, summed(others.collect()))
+}
+
 fn different_counts(id: u32) -> String {
     format!("barrier {id} is used with different thread counts at the same time")
 }
@@ -344,10 +359,7 @@ fn stuck_fault(warps: &[Warp], launch: &Launch<'_>) -> BlockFault {
     if let Some((index, split)) = full {
         let here = launch.program.place(split.pc);
         let others = places.filter(|(_, place)| *place != here);
-        let others = others
-            .map(|(count, place)| (format!("{} wait", threads_text(count)), place))
-            .collect();
-        return divergent(index, split, launch, summed(others));
+        return never_complete(index, split, launch, others.collect());
     }
     let mut waiting: Vec<(u32, Place)> = Vec::new();
     for (count, place) in places {
@@ -377,6 +389,10 @@ fn stuck_fault(warps: &[Warp], launch: &Launch<'_>) -> BlockFault {
 fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> Located {
     if let Op::Barrier(_) = launch.program.code[split.pc as usize].op {
         let problem = "`bar.arrive` by a part of a warp".to_owned();
+        return invalid((0, split.mask, split.pc), problem).1;
+    }
+    if let Op::ClusterBarrier { .. } = launch.program.code[split.pc as usize].op {
+        let problem = "`barrier.cluster` with `.aligned` by a part of a warp".to_owned();
         return invalid((0, split.mask, split.pc), problem).1;
     }
     let members = warp.members(launch, split);

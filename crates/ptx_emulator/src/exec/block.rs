@@ -8,15 +8,15 @@ use crate::emulator::Statistics;
 
 /// A block while it runs. Blocks are used again, so that their memory is taken only once.
 pub(super) struct Block {
-    /// How many blocks started before it.
-    pub(super) position: u64,
     /// Its number in the grid, x fastest.
     pub(super) number: u64,
     /// Its place among the blocks of its worker.
     slot: usize,
+    /// Its number in its cluster.
+    rank: u32,
     pub(super) index: [u32; 3],
     pub(super) warps: Vec<Warp>,
-    shared: Box<SharedWords>,
+    pub(super) shared: Box<SharedWords>,
     arrivals: Vec<Arrival>,
     ticket: u64,
     /// Instructions of its warps so far: what its threads read as a clock.
@@ -35,6 +35,8 @@ pub(super) struct Worker<'a, O: ?Sized> {
 /// How a block's slice ended.
 pub(super) enum Slice {
     Finished,
+    /// Its threads wait for the cluster.
+    Waiting,
     /// It could go on.
     Unfinished,
     /// A fault, and the warp it happened in.
@@ -42,7 +44,7 @@ pub(super) enum Slice {
 }
 
 impl Block {
-    pub(super) fn new(launch: &Launch<'_>, slot: usize) -> Self {
+    pub(super) fn new(launch: &Launch<'_>, slot: usize, rank: u32) -> Self {
         let warps = (0..launch.threads.div_ceil(32)).map(Warp::new).collect();
         // Made on the heap: it is too large for a stack.
         let shared: Box<[u32]> = vec![0; std::mem::size_of::<SharedWords>() / 4].into();
@@ -50,9 +52,9 @@ impl Block {
             .try_into()
             .unwrap_or_else(|_| Box::new([0; std::mem::size_of::<SharedWords>() / 4]));
         Self {
-            position: 0,
             number: 0,
             slot,
+            rank,
             index: [0; 3],
             warps,
             shared,
@@ -62,30 +64,30 @@ impl Block {
         }
     }
 
-    /// Makes it the block that starts at that position, with its memory cleared.
+    /// Makes it a block of the cluster of that number, with its memory cleared.
     pub(super) fn start<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
-        position: u64,
+        cluster: u64,
         worker: &mut Worker<'_, O>,
     ) {
+        let extents = launch.cluster.map(u64::from);
         let [x, y, _] = launch.config.grid.map(u64::from);
-        let number = match &worker.schedule {
-            Some(schedule) => schedule.block(position),
-            None => position,
-        };
-        (self.position, self.number) = (position, number);
-        self.index = [
-            (number % x) as u32,
-            (number / x % y) as u32,
-            (number / x / y) as u32,
-        ];
+        let grid = [x / extents[0], y / extents[1]];
+        let place = |number: u64, [x, y]: [u64; 2]| [number % x, number / x % y, number / x / y];
+        let first = place(cluster, grid);
+        let within = place(self.rank.into(), [extents[0], extents[1]]);
+        let index: [u64; 3] =
+            std::array::from_fn(|axis| first[axis] * extents[axis] + within[axis]);
+        let number = index[0] + x * (index[1] + y * index[2]);
+        self.number = number;
+        self.index = index.map(|place| place as u32);
         self.shared[..launch.shared_bytes.div_ceil(4) as usize].fill(0);
         self.arrivals.clear();
         self.ticket = 0;
         self.clock = 0;
         worker.observer.block(self.slot, number, self.index);
-        let (warps, mut around) = self.parts(launch, worker);
+        let (warps, mut around) = self.parts(launch, worker, Vec::new());
         for warp in warps {
             warp.start(&mut around);
         }
@@ -96,6 +98,7 @@ impl Block {
         &'a mut self,
         launch: &'a Launch<'l>,
         worker: &'a mut Worker<'_, O>,
+        peers: Vec<&'a mut SharedWords>,
     ) -> (&'a mut [Warp], Surroundings<'a, 'l, O>) {
         let around = Surroundings {
             launch,
@@ -104,6 +107,8 @@ impl Block {
             slot: self.slot,
             block: self.index,
             shared: &mut self.shared,
+            peers,
+            rank: self.rank,
             hints: worker.hints,
             arrivals: &mut self.arrivals,
             ticket: &mut self.ticket,
@@ -114,15 +119,18 @@ impl Block {
         (&mut self.warps, around)
     }
 
-    /// Runs the warps in turn until the block ends, or has had its share of warp instructions.
+    /// Runs the warps in turn until the block ends or waits for its cluster, or has had its share of warp instructions.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
         worker: &mut Worker<'_, O>,
+        peers: Vec<&mut SharedWords>,
         statistics: &mut Statistics,
         share: u64,
     ) -> Slice {
-        let (warps, mut around) = self.parts(launch, worker);
+        // For as long as the others of the surroundings.
+        let peers = peers.into_iter().map(|peer| &mut *peer).collect();
+        let (warps, mut around) = self.parts(launch, worker, peers);
         let mut order: Vec<usize> = (0..warps.len()).collect();
         let slice = loop {
             let mut tired = false;
@@ -145,7 +153,8 @@ impl Block {
             }
             match barrier::release(warps, &mut around, !tired) {
                 Ok(released) if released || tired => {}
-                Ok(_) => break Slice::Finished,
+                Ok(_) if warps.iter().all(Warp::is_finished) => break Slice::Finished,
+                Ok(_) => break Slice::Waiting,
                 Err((warp, located)) => break Slice::Fault(warp, located),
             }
             if around.warp_instructions > share {
@@ -158,6 +167,15 @@ impl Block {
         statistics.warp_instructions += warp_instructions;
         statistics.lane_instructions += lane_instructions;
         slice
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.warps.iter().all(Warp::is_finished)
+    }
+
+    /// Its place among the blocks of its worker.
+    pub(super) fn slot(&self) -> usize {
+        self.slot
     }
 
     /// A place to name when the launch has run too long: the last loop of any warp, and a thread in it.

@@ -1,7 +1,8 @@
-use super::block::{Block, Slice, Worker};
+use super::block::{Block, Worker};
 use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
 use super::schedule::Schedule;
+use super::team::{Team, TeamSlice};
 use super::trouble::Trouble;
 use crate::decode::op::{Op, Order, Row};
 use crate::decode::{Program, Value};
@@ -100,6 +101,8 @@ pub(super) struct Launch<'a> {
     pub(super) output: Option<&'a Output>,
     pub(super) entry: u32,
     pub(super) config: LaunchConfig,
+    /// The blocks of a cluster along x, y and z.
+    pub(super) cluster: [u32; 3],
     pub(super) threads: u32,
     /// The end of a block's shared memory.
     pub(super) shared_bytes: u64,
@@ -112,9 +115,17 @@ pub(super) struct Launch<'a> {
     pub(super) alone: bool,
     pub(super) portable: bool,
     seed: Option<u64>,
+    /// All blocks run at the same time.
+    cooperative: bool,
     /// Blocks that a worker may keep when none of them ends.
     most_resident: usize,
     slice: u64,
+}
+
+impl Launch<'_> {
+    pub(super) fn cluster_blocks(&self) -> u32 {
+        self.program.functions[self.entry as usize].cluster_blocks()
+    }
 }
 
 #[derive(Default)]
@@ -126,9 +137,9 @@ pub(super) struct Constants {
 /// What the workers share while they run blocks.
 struct Progress {
     next: AtomicU64,
-    blocks: u64,
+    teams: u64,
     steps: AtomicU64,
-    /// The first block with a fault, by position: blocks behind it need not run.
+    /// The first team with a fault, by position: those behind it need not run.
     faulty: AtomicU64,
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
@@ -155,10 +166,14 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         .iter()
         .map(|&extent| u64::from(extent))
         .product();
+    let cluster = request.program.functions[request.entry as usize].cluster;
+    let teams = cluster
+        .iter()
+        .fold(blocks, |blocks, &extent| blocks / u64::from(extent));
     let threads = request.config.block.iter().product();
     let workers = observers
         .len()
-        .min(usize::try_from(blocks).unwrap_or(usize::MAX));
+        .min(usize::try_from(teams).unwrap_or(usize::MAX));
     // Only of what can run: there may be very many kernels.
     let mut constants = Vec::new();
     constants.resize_with(request.program.functions.len(), Constants::default);
@@ -166,7 +181,10 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         let function = &request.program.functions[index as usize];
         constants[index as usize] = constants_of(function, &request);
     }
-    let (most_resident, slice) = if waits_for_blocks(&request) {
+    let cooperative = request.program.is_cooperative(request.entry);
+    let (most_resident, slice) = if cooperative {
+        (MOST_RESIDENT, WAITING_SLICE)
+    } else if waits_for_blocks(&request) || cluster != [1; 3] {
         (most_resident(&request, threads), WAITING_SLICE)
     } else {
         (RESIDENT, SLICE)
@@ -178,6 +196,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         output: request.seed.is_none().then_some(request.output),
         entry: request.entry,
         config: request.config,
+        cluster,
         threads,
         shared_bytes: request.shared_bytes,
         own_shared_bytes: request.own_shared_bytes(),
@@ -186,12 +205,13 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         alone: workers == 1,
         portable: request.portable,
         seed: request.seed,
+        cooperative,
         most_resident,
         slice,
     };
     let progress = Progress {
         next: AtomicU64::new(0),
-        blocks,
+        teams,
         steps: AtomicU64::new(0),
         faulty: AtomicU64::new(u64::MAX),
         fault: Mutex::new(None),
@@ -287,13 +307,17 @@ fn work<O: Observer + ?Sized>(
     let mut worker = Worker {
         hints: &mut hints,
         observer,
-        schedule: launch.seed.map(|seed| Schedule::new(seed, progress.blocks)),
+        schedule: launch.seed.map(|seed| Schedule::new(seed, progress.teams)),
     };
     let mut made = 0;
-    let mut resident: VecDeque<Block> = VecDeque::new();
-    let mut idle: Vec<Block> = Vec::new();
+    let mut resident: VecDeque<Team> = VecDeque::new();
+    let mut idle: Vec<Team> = Vec::new();
     let mut statistics = Statistics::default();
-    let mut room = RESIDENT;
+    // Blocks that wait for the whole grid end together or not at all.
+    let mut room = match launch.cooperative {
+        true => launch.most_resident,
+        false => RESIDENT,
+    };
     // Turns since a block ended.
     let mut turns = 0;
     loop {
@@ -303,13 +327,13 @@ fn work<O: Observer + ?Sized>(
         }
         if resident.len() < room {
             let position = progress.next.fetch_add(1, Relaxed);
-            if position < progress.blocks && position < progress.faulty.load(Relaxed) {
-                let mut block = idle.pop().unwrap_or_else(|| {
+            if position < progress.teams && position < progress.faulty.load(Relaxed) {
+                let mut team = idle.pop().unwrap_or_else(|| {
                     made += 1;
-                    Block::new(launch, made - 1)
+                    Team::new(launch, made - 1)
                 });
-                block.start(launch, position, &mut worker);
-                resident.push_front(block);
+                team.start(launch, position, &mut worker);
+                resident.push_front(team);
             }
         }
         let share = match &mut worker.schedule {
@@ -319,10 +343,10 @@ fn work<O: Observer + ?Sized>(
             }
             _ => launch.slice,
         };
-        let Some(mut block) = resident.pop_front() else {
+        let Some(mut team) = resident.pop_front() else {
             break;
         };
-        if block.position > progress.faulty.load(Relaxed) {
+        if team.position > progress.faulty.load(Relaxed) {
             continue;
         }
         let before = statistics.warp_instructions;
@@ -330,30 +354,31 @@ fn work<O: Observer + ?Sized>(
             .limits
             .warp_instructions
             .saturating_sub(progress.steps.load(Relaxed));
-        let slice = block.run(launch, &mut worker, &mut statistics, left.min(share));
+        let slice = team.run(launch, &mut worker, &mut statistics, left.min(share));
         let steps = statistics.warp_instructions - before;
         let steps = progress.steps.fetch_add(steps, Relaxed) + steps;
         match slice {
-            Slice::Fault(warp, located) => {
-                let fault = fault(launch, &block, warp, located.pc, *located.trouble);
-                progress.report(block.position, fault);
+            TeamSlice::Fault(rank, (warp, located)) => {
+                let block = &team.blocks[rank];
+                let fault = fault(launch, block, warp, located.pc, *located.trouble);
+                progress.report(team.position, fault);
             }
-            Slice::Unfinished if steps > launch.limits.warp_instructions => {
-                progress.report(block.position, step_limit(launch, &block));
+            TeamSlice::Unfinished if steps > launch.limits.warp_instructions => {
+                progress.report(team.position, step_limit(launch, &team));
             }
-            Slice::Unfinished => {
+            TeamSlice::Unfinished => {
                 turns += 1;
-                resident.push_back(block);
+                resident.push_back(team);
             }
-            Slice::Finished => {
+            TeamSlice::Finished => {
                 turns = 0;
                 // Blocks that are short one by one may be too many.
-                let is_last = progress.next.load(Relaxed) >= progress.blocks;
+                let is_last = progress.next.load(Relaxed) >= progress.teams;
                 if steps > launch.limits.warp_instructions && !is_last {
-                    progress.report(block.position, step_limit(launch, &block));
+                    progress.report(team.position, step_limit(launch, &team));
                 }
-                statistics.blocks += 1;
-                idle.push(block);
+                statistics.blocks += u64::from(launch.cluster_blocks());
+                idle.push(team);
             }
         }
     }
@@ -364,17 +389,20 @@ fn work<O: Observer + ?Sized>(
 }
 
 impl Progress {
-    /// Keeps the fault of the lowest block, so that the answer does not depend on the order of the workers.
-    fn report(&self, block: u64, fault: Box<Fault>) {
-        self.faulty.fetch_min(block, Relaxed);
+    /// Keeps the fault of the lowest team, so that the answer does not depend on the order of the workers.
+    fn report(&self, team: u64, fault: Box<Fault>) {
+        self.faulty.fetch_min(team, Relaxed);
         let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.as_ref().is_none_or(|&(known, _)| block < known) {
-            *slot = Some((block, fault));
+        if slot.as_ref().is_none_or(|&(known, _)| team < known) {
+            *slot = Some((team, fault));
         }
     }
 }
 
-fn step_limit(launch: &Launch<'_>, block: &Block) -> Box<Fault> {
+fn step_limit(launch: &Launch<'_>, team: &Team) -> Box<Fault> {
+    let mut blocks = team.blocks.iter();
+    let block = blocks.find(|block| !block.is_finished());
+    let block = block.unwrap_or(&team.blocks[0]);
     let function = &launch.program.functions[launch.entry as usize];
     let start = (0, 0, function.start.unwrap_or(0), None);
     let (warp, lane, pc, head) = block.loop_place().unwrap_or(start);

@@ -4,6 +4,7 @@ use super::frame::{ALL, Frame, Row32, Row64};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
+use super::wgmma;
 use crate::decode::fragment::{Fragment, opaque_place};
 use crate::decode::matrix::{MatrixKind, MatrixOp, Multiply, Tile};
 use crate::decode::op::{Address, Reg};
@@ -21,6 +22,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     mask: u32,
     pc: u32,
     observer: &mut O,
+    warp: u32,
 ) -> Checked<()> {
     if mask != ALL {
         let kind = FaultKind::WarpSync {
@@ -33,6 +35,9 @@ pub(super) fn execute<O: Observer + ?Sized>(
     }
     match (&op.kind, op.memory) {
         (MatrixKind::Multiply(multiply), _) => product(op, multiply, frame),
+        (MatrixKind::Group(group), _) => {
+            wgmma::execute(op, group, (frame, memory), warp, pc, observer)?;
+        }
         (MatrixKind::Transpose, _) => {
             let values = read(frame, op.sources[0]);
             let half = |row: usize, column: usize| {

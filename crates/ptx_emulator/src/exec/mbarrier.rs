@@ -102,7 +102,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     let addresses = frame.addresses(op.address);
     for lane in lanes(mask) {
         let part = memory.part((op.space, Access::Atomic), &addresses, 8, 1 << lane, pc)?;
-        if !matches!(part.region, Region::Shared) {
+        if !matches!(part.region, Region::Shared | Region::Peer(_)) {
             let form = "mbarrier in other than shared memory".to_owned();
             return Err(trouble(lane, FaultKind::Unsupported { form }));
         }

@@ -2,6 +2,7 @@
 mod atomics;
 mod barrier;
 mod block;
+mod bulk;
 mod exchange;
 mod float;
 mod frame;
@@ -16,8 +17,10 @@ mod schedule;
 mod simd;
 mod split;
 mod system;
+mod team;
 mod trouble;
 mod warp;
+mod wgmma;
 
 pub(crate) use exchange::{groups, incomplete, shuffle_sources};
 pub(crate) use frame::{Frame, Row64, lanes};

@@ -65,6 +65,9 @@ pub(crate) trait Observer: Send {
     /// Lanes arrive at a barrier of the block.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 
+    /// A barrier of a cluster is complete: every arrival, with the slot of its block.
+    fn cluster_barrier(&mut self, _arrivals: &[(usize, Arrived)]) {}
+
     /// A barrier of the block is complete.
     fn barrier(&mut self, _slot: usize, _complete: &Complete<'_>) {}
 }

@@ -7,7 +7,7 @@ use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Turn};
 use super::trouble::{Checked, Trouble, trouble};
-use super::{atomics, exchange, matrix, mbarrier};
+use super::{atomics, bulk, exchange, matrix, mbarrier};
 use crate::decode::Program;
 use crate::decode::op::{
     Compare, CompareType, Convert, FloatFn, FloatOp, IntOp, LaneOp, Op, PredOp,
@@ -457,6 +457,9 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             Op::CopyAsync(ref op) => {
                 checked!(atomics::copy_async(op, frame, memory, mask, pc, observer));
             }
+            Op::CopyBulk(ref op) => {
+                checked!(bulk::execute(op, frame, memory, mask, pc, observer));
+            }
             // Copies are made at once: there is nothing to wait for.
             Op::CopyCommit | Op::CopyWait { .. } => {}
             Op::Fence { .. } => fence(Ordering::SeqCst),
@@ -501,7 +504,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             Op::Exit => break Event::Exit(mask),
             Op::Trap => break Event::Fault(trouble(first(mask), FaultKind::Trap)),
             Op::Breakpoint => break Event::Fault(trouble(first(mask), FaultKind::Breakpoint)),
-            Op::Barrier(_) => break Event::Barrier(mask),
+            Op::Barrier(_) | Op::ClusterBarrier { .. } => break Event::Barrier(mask),
             Op::WarpBarrier { members } => {
                 let row = frame.r32(members);
                 checked!(exchange::members_only("bar.warp.sync", row, mask));
@@ -529,7 +532,9 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                     wait!(mask);
                 }
                 observer.step(program, pc, mask, active, frame);
-                checked!(matrix::execute(op, frame, memory, mask, pc, observer));
+                checked!(matrix::execute(
+                    op, frame, memory, mask, pc, observer, turn.warp
+                ));
             }
             Op::Mbarrier(ref op) => {
                 checked!(mbarrier::execute(op, frame, memory, mask, pc, observer));

@@ -18,6 +18,8 @@ pub(super) enum State {
     Runnable,
     /// At a barrier instruction.
     Barrier(Waiting),
+    /// At `barrier.cluster.wait`.
+    Cluster,
     /// At a warp-level instruction some of whose members are elsewhere.
     Members,
 }

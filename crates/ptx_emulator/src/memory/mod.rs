@@ -24,6 +24,8 @@ pub(crate) use table::{Kind, Table};
 pub(crate) const GLOBAL_BASE: u64 = 1 << 40;
 pub(crate) const CONST_BASE: u64 = 1 << 48;
 pub(crate) const SHARED_WINDOW: u64 = 2 << 48;
+/// Above so many bits an address in shared memory says whose it is: 0 for the own block, or its number in the cluster plus one.
+pub(crate) const BLOCK_BITS: u32 = 24;
 pub(crate) const LOCAL_WINDOW: u64 = 3 << 48;
 pub(crate) const PARAM_WINDOW: u64 = 4 << 48;
 pub(crate) const FUNCTION_BASE: u64 = 5 << 48;

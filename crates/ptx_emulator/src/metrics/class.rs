@@ -134,8 +134,10 @@ impl Kind {
             "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "movmatrix" => {
                 (C::Exchange, 0)
             }
-            "mma" | "wmma" => {
+            "mma" | "wmma" | "wgmma" => {
                 let flops = opcode.split('.').find_map(matrix_flops).unwrap_or(0);
+                // Four warps share the product.
+                let flops = if base == "wgmma" { flops / 4 } else { flops };
                 return Self {
                     class: C::Matrix,
                     flops,

@@ -208,7 +208,8 @@ impl Observer for Collector<'_> {
                 self.tallies[leader].local_requests +=
                     u64::from(std::mem::take(&mut self.first_access));
             }
-            Region::Global(_) | Region::Param => {}
+            // Another block's shared memory is reached through the network of the cluster.
+            Region::Global(_) | Region::Param | Region::Peer(_) => {}
         }
     }
 }

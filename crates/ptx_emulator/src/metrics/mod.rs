@@ -19,6 +19,7 @@ mod sectors;
 
 pub(crate) use class::Kind;
 pub(crate) use collect::Collector;
+pub(crate) use model::H200;
 
 pub use banks::{Wavefronts, bank_wavefronts};
 pub use class::{InstructionClass, Precision};

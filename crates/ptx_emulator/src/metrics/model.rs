@@ -36,6 +36,22 @@ pub struct DeviceModel {
 
 const KIB: u32 = 1024;
 
+/// The device that the limits are of.
+pub(crate) const H200: DeviceModel = DeviceModel {
+    name: "sm_90",
+    product: "H200 SXM",
+    multiprocessors: 132,
+    clock_ghz: 1.98,
+    bandwidth_gb_s: 4800.0,
+    warps: 64,
+    blocks: 32,
+    shared_bytes: 228 * KIB,
+    shared_bytes_per_block: 227 * KIB,
+    reserved_shared_bytes: KIB,
+    shared_granularity: 128,
+    flops_per_clock: [512, 256, 128, 2048],
+};
+
 const MODELS: &[DeviceModel] = &[
     DeviceModel {
         name: "sm_70",
@@ -107,20 +123,7 @@ const MODELS: &[DeviceModel] = &[
         shared_granularity: 128,
         flops_per_clock: [256, 256, 4, 256],
     },
-    DeviceModel {
-        name: "sm_90",
-        product: "H200 SXM",
-        multiprocessors: 132,
-        clock_ghz: 1.98,
-        bandwidth_gb_s: 4800.0,
-        warps: 64,
-        blocks: 32,
-        shared_bytes: 228 * KIB,
-        shared_bytes_per_block: 227 * KIB,
-        reserved_shared_bytes: KIB,
-        shared_granularity: 128,
-        flops_per_clock: [512, 256, 128, 2048],
-    },
+    H200,
     DeviceModel {
         name: "sm_100",
         product: "B200",

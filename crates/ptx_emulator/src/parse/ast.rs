@@ -1,3 +1,4 @@
+use crate::error::ParseError;
 use crate::fault::Space;
 
 /// A whole PTX text.
@@ -8,6 +9,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) files: Vec<(u32, &'a str)>,
     pub(crate) variables: Vec<Variable<'a>>,
     pub(crate) functions: Vec<Function<'a>>,
+    /// Names of variables whose declaration is not supported, and why.
+    pub(crate) refused: Vec<(&'a str, ParseError)>,
 }
 
 /// A variable in any state space; `count` is `None` for an array without a size.
@@ -67,7 +70,11 @@ pub(crate) struct Function<'a> {
     /// `.maxntid` and `.reqntid`, with the extents that are left out as 1.
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    /// `.reqnctapercluster`
+    pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) body: Option<Vec<Statement<'a>>>,
+    /// The first thing in it that is not supported; its header may be unknown then, too.
+    pub(crate) refused: Option<ParseError>,
     pub(crate) line: u32,
 }
 

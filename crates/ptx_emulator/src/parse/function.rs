@@ -3,42 +3,68 @@ use super::lexer::{Lexer, Token};
 use super::{MAX_DEPTH, module, operand};
 use crate::decode;
 use crate::error::ParseError;
+use std::ops::ControlFlow;
 
-/// The statements of a function, behind its opening brace and up to the closing one.
-pub(super) fn body<'a>(lexer: &mut Lexer<'a>) -> Result<Vec<Statement<'a>>, ParseError> {
+/// The statements of a function, behind its opening brace and up to the closing one, and the first that is not supported.
+pub(super) fn body<'a>(
+    lexer: &mut Lexer<'a>,
+) -> Result<(Vec<Statement<'a>>, Option<ParseError>), ParseError> {
     let mut statements = Vec::new();
+    let mut refused = None;
     let mut depth = 0;
     loop {
-        let token = lexer.next()?;
-        let line = lexer.line();
-        let kind = match token {
-            Token::Mark('{') if depth < MAX_DEPTH => {
-                depth += 1;
-                StatementKind::Open
+        let begin = lexer.clone();
+        match statement(lexer, &mut depth, &mut statements) {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => return Ok((statements, refused)),
+            // The rest of the function must still be PTX.
+            Err(error) if error.is_unsupported() => {
+                *lexer = begin;
+                lexer.skip_past(&[';'], |_| {})?;
+                refused.get_or_insert(error);
             }
-            Token::Mark('{') => return Err(ParseError::limit(line, "scopes are nested too deep")),
-            Token::Mark('}') if depth == 0 => return Ok(statements),
-            Token::Mark('}') => {
-                depth -= 1;
-                StatementKind::Close
-            }
-            Token::Mark(';') => continue,
-            Token::Mark('@') => StatementKind::Instruction(guarded(lexer)?),
-            Token::Word(directive) if directive.starts_with('.') => {
-                match self::directive(lexer, directive, &mut statements)? {
-                    Some(kind) => kind,
-                    None => continue,
-                }
-            }
-            Token::Word(name) if lexer.peek()? == Token::Mark(':') => {
-                lexer.next()?;
-                labelled(lexer, name)?
-            }
-            Token::Word(opcode) => StatementKind::Instruction(instruction(lexer, None, opcode)?),
-            found => return Err(lexer.unexpected(found, "an instruction or `}`")),
-        };
-        statements.push(Statement { line, kind });
+            Err(error) => return Err(error),
+        }
     }
+}
+
+/// One statement; a break is the function's closing brace.
+fn statement<'a>(
+    lexer: &mut Lexer<'a>,
+    depth: &mut usize,
+    statements: &mut Vec<Statement<'a>>,
+) -> Result<ControlFlow<()>, ParseError> {
+    let token = lexer.next()?;
+    let line = lexer.line();
+    lexer.grow(3)?;
+    let kind = match token {
+        Token::Mark('{') if *depth < MAX_DEPTH => {
+            *depth += 1;
+            StatementKind::Open
+        }
+        Token::Mark('{') => return Err(ParseError::limit(line, "scopes are nested too deep")),
+        Token::Mark('}') if *depth == 0 => return Ok(ControlFlow::Break(())),
+        Token::Mark('}') => {
+            *depth -= 1;
+            StatementKind::Close
+        }
+        Token::Mark(';') => return Ok(ControlFlow::Continue(())),
+        Token::Mark('@') => StatementKind::Instruction(guarded(lexer)?),
+        Token::Word(directive) if directive.starts_with('.') => {
+            match self::directive(lexer, directive, statements)? {
+                Some(kind) => kind,
+                None => return Ok(ControlFlow::Continue(())),
+            }
+        }
+        Token::Word(name) if lexer.peek()? == Token::Mark(':') => {
+            lexer.next()?;
+            labelled(lexer, name)?
+        }
+        Token::Word(opcode) => StatementKind::Instruction(instruction(lexer, None, opcode)?),
+        found => return Err(lexer.unexpected(found, "an instruction or `}`")),
+    };
+    statements.push(Statement { line, kind });
+    Ok(ControlFlow::Continue(()))
 }
 
 /// A directive inside a function. Variables go to `statements` by themselves: one declaration may hold several.

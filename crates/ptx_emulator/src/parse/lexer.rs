@@ -1,3 +1,4 @@
+use super::MAX_NODES;
 use crate::error::ParseError;
 
 /// A token of PTX. A word may begin with a dot (directive) and may hold dots (opcode with modifiers).
@@ -10,13 +11,15 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Cuts a text into tokens, one at a time, with one token of look-ahead.
+/// Cuts a text into tokens, one at a time, with one token of look-ahead. A copy reads the same tokens again.
+#[derive(Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
     at_line: u32,
     peeked: Option<(Token<'a>, u32)>,
     token_line: u32,
+    nodes: u32,
 }
 
 impl<'a> Lexer<'a> {
@@ -27,7 +30,23 @@ impl<'a> Lexer<'a> {
             at_line: 1,
             peeked: None,
             token_line: 1,
+            nodes: 0,
         }
+    }
+
+    /// Counts nodes of the tree, which has a limit.
+    pub(super) fn grow(&mut self, nodes: u32) -> Result<(), ParseError> {
+        self.nodes += nodes;
+        if self.nodes <= MAX_NODES {
+            return Ok(());
+        }
+        let message = "more than 32 million statements, operands and initial values";
+        Err(ParseError::limit(self.token_line, message))
+    }
+
+    #[cfg(test)]
+    pub(super) fn nodes(&self) -> u32 {
+        self.nodes
     }
 
     /// The line of the token that was read last.
@@ -121,6 +140,29 @@ impl<'a> Lexer<'a> {
                 format!("`{digits}` is not an integer of 64 bits"),
             )
         })
+    }
+
+    /// Takes what follows up to and including the next of these marks outside braces; braces that it opens count as one
+    /// with what is in them. `each` sees the tokens.
+    pub(super) fn skip_past(
+        &mut self,
+        ends: &[char],
+        mut each: impl FnMut(Token<'a>),
+    ) -> Result<(), ParseError> {
+        let mut depth = 0_u32;
+        loop {
+            let token = self.next()?;
+            match token {
+                Token::Mark('{') => depth += 1,
+                Token::Mark('}') if depth > 0 => depth -= 1,
+                Token::Mark('}') | Token::End => return Err(self.unexpected(token, "`;`")),
+                _ => {}
+            }
+            each(token);
+            if matches!(token, Token::Mark(mark) if depth == 0 && ends.contains(&mark)) {
+                return Ok(());
+            }
+        }
     }
 
     /// The rest of the line of the last token; the next token comes from the line after it.

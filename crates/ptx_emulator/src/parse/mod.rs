@@ -11,6 +11,35 @@ pub(crate) use location::Locations;
 pub(crate) use module::parse;
 
 /// A longer text is refused, so that a hostile one cannot take all memory.
-const MAX_SOURCE_BYTES: usize = 16 << 20;
+const MAX_SOURCE_BYTES: usize = 128 << 20;
+/// A text of more statements, operands and initial values is refused too: each takes at most 64 bytes of the tree, a statement,
+/// which counts as three, at most 192.
+const MAX_NODES: u32 = 1 << 25;
 /// Deeper nesting of braces is refused.
 const MAX_DEPTH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::size_of;
+
+    #[test]
+    fn the_memory_of_a_tree_is_limited() {
+        assert!(size_of::<Operand<'_>>() <= 64 && size_of::<(u64, Initial<'_>)>() <= 64);
+        assert!(size_of::<Statement<'_>>() <= 3 * 64);
+        let mut lexer = lexer::Lexer::new("");
+        lexer.grow(MAX_NODES).expect("as many as are allowed");
+        assert!(lexer.grow(1).is_err());
+    }
+
+    #[test]
+    fn every_node_is_counted() {
+        let text = ".version 8.0 .target sm_80 .address_size 64
+            .global .b8 a[] = {1, 2, 3};
+            .entry k() { .reg .b32 %r<2>; mov.b32 %r0, {1, 2}; }";
+        let mut lexer = lexer::Lexer::new(text);
+        module::read(&mut lexer).expect("PTX");
+        // Three values, three statements (the brace too) and four operands.
+        assert_eq!(lexer.nodes(), 3 + 3 * 3 + 4);
+    }
+}

@@ -14,7 +14,10 @@ pub(crate) fn parse(text: &str) -> Result<Tree<'_>, ParseError> {
         );
         return Err(ParseError::limit(1, message));
     }
-    let lexer = &mut Lexer::new(text);
+    read(&mut Lexer::new(text))
+}
+
+pub(super) fn read<'a>(lexer: &mut Lexer<'a>) -> Result<Tree<'a>, ParseError> {
     let mut tree = Tree::default();
     loop {
         match lexer.next()? {
@@ -114,24 +117,56 @@ fn declaration<'a>(
         word = lexer.word()?;
     }
     match word {
-        ".entry" | ".func" => tree
-            .functions
-            .push(function_header(lexer, word == ".entry")?),
-        ".global" | ".const" | ".shared" => {
-            if word == ".const" && lexer.accept('[')? {
-                let bank = lexer.integer()?;
-                return Err(ParseError::unsupported(
-                    lexer.line(),
-                    format!(".const[{bank}]"),
-                ));
+        ".entry" | ".func" => {
+            let begin = lexer.clone();
+            let is_entry = word == ".entry";
+            let function = match function(lexer, is_entry) {
+                Err(error) if error.is_unsupported() => {
+                    *lexer = begin;
+                    refused_function(lexer, is_entry, error)?
+                }
+                function => function?,
+            };
+            tree.functions.push(function);
+        }
+        ".global" | ".const" | ".shared" | ".tex" => {
+            let begin = lexer.clone();
+            match module_variables(lexer, word, is_extern, &mut tree.variables) {
+                Err(error) if error.is_unsupported() => {
+                    *lexer = begin;
+                    let refused = &mut tree.refused;
+                    lexer.skip_past(&[';'], |token| match token {
+                        Token::Word(name) if !name.starts_with('.') => {
+                            refused.push((name, error.clone()));
+                        }
+                        _ => {}
+                    })?;
+                }
+                result => result?,
             }
-            let space = space(word).expect("one of the three");
-            variables(lexer, space, is_extern, &mut tree.variables)?;
         }
         _ if word.starts_with('.') => return Err(ParseError::unsupported(lexer.line(), word)),
         _ => return Err(lexer.unexpected(Token::Word(word), "a directive")),
     }
     Ok(())
+}
+
+/// The variables of one declaration, in the state space that a word names.
+fn module_variables<'a>(
+    lexer: &mut Lexer<'a>,
+    word: &str,
+    is_extern: bool,
+    into: &mut Vec<Variable<'a>>,
+) -> Result<(), ParseError> {
+    let unsupported = |lexer: &Lexer<'_>, form| Err(ParseError::unsupported(lexer.line(), form));
+    if word == ".const" && lexer.accept('[')? {
+        let bank = lexer.integer()?;
+        return unsupported(lexer, format!(".const[{bank}]"));
+    }
+    match space(word) {
+        Some(space) => variables(lexer, space, is_extern, into),
+        None => unsupported(lexer, word.to_owned()),
+    }
 }
 
 pub(super) fn space(word: &str) -> Option<Space> {
@@ -145,7 +180,34 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, ParseError> {
+/// A function of which only the name can be told.
+fn refused_function<'a>(
+    lexer: &mut Lexer<'a>,
+    is_entry: bool,
+    error: ParseError,
+) -> Result<Function<'a>, ParseError> {
+    let line = lexer.line();
+    if lexer.accept('(')? {
+        lexer.skip_past(&[')'], |_| {})?;
+    }
+    let name = lexer.word()?;
+    lexer.skip_past(&[';', '}'], |_| {})?;
+    Ok(Function {
+        name,
+        is_entry,
+        returns: Vec::new(),
+        params: Vec::new(),
+        max_threads: None,
+        required_threads: None,
+        cluster: None,
+        body: None,
+        refused: Some(error),
+        line,
+    })
+}
+
+/// A declaration or definition, from behind its first word.
+fn function<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, ParseError> {
     let line = lexer.line();
     let returns = if lexer.peek()? == Token::Mark('(') {
         params(lexer)?
@@ -165,12 +227,17 @@ fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function
         params,
         max_threads: None,
         required_threads: None,
+        cluster: None,
         body: None,
+        refused: None,
         line,
     };
+    let mut explicit = None;
     loop {
         match lexer.next()? {
             Token::Word(".noreturn") => {}
+            Token::Word(".explicitcluster") => explicit = Some(lexer.line()),
+            Token::Word(".reqnctapercluster") => function.cluster = Some(extents(lexer)?),
             Token::Word(".maxntid") => function.max_threads = Some(extents(lexer)?),
             Token::Word(".reqntid") => function.required_threads = Some(extents(lexer)?),
             Token::Word(".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank") => {
@@ -180,7 +247,12 @@ fn function_header<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function
             Token::Word(directive) => return Err(ParseError::unsupported(lexer.line(), directive)),
             Token::Mark(';') => return Ok(function),
             Token::Mark('{') => {
-                function.body = Some(function::body(lexer)?);
+                let (body, refused) = function::body(lexer)?;
+                (function.body, function.refused) = (Some(body), refused);
+                if let (Some(line), None) = (explicit, function.cluster) {
+                    let form = ".explicitcluster without .reqnctapercluster";
+                    function.refused = Some(ParseError::unsupported(line, form));
+                }
                 return Ok(function);
             }
             found => return Err(lexer.unexpected(found, "`;` or `{`")),
@@ -273,10 +345,10 @@ fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
 
 fn alignment(lexer: &mut Lexer<'_>) -> Result<u32, ParseError> {
     let align = lexer.integer_u32()?;
-    if align.is_power_of_two() && align <= 512 {
+    if align.is_power_of_two() && align <= 1024 {
         Ok(align)
     } else {
-        let message = format!("alignment {align}; it must be a power of two up to 512");
+        let message = format!("alignment {align}; it must be a power of two up to 1024");
         Err(ParseError::syntax(lexer.line(), message))
     }
 }
@@ -335,6 +407,11 @@ pub(super) fn variables<'a>(
     };
     let element =
         element.ok_or_else(|| ParseError::syntax(lexer.line(), "a variable without a type"))?;
+    // Other memory begins at multiples of 512.
+    if let Some(align) = align.filter(|&align| align > 512 && space != Space::Shared) {
+        let form = format!(".align {align} outside of shared memory");
+        return Err(ParseError::unsupported(lexer.line(), form));
+    }
     loop {
         let line = lexer.line();
         if lexer.accept('<')? {
@@ -407,6 +484,7 @@ fn initializer<'a>(
             }
         }
     } else {
+        lexer.grow(1)?;
         into.push((*at, initial_value(lexer)?));
         *at += 1;
     }

@@ -28,6 +28,7 @@ fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
             "operands are nested too deep",
         ));
     }
+    lexer.grow(1)?;
     match lexer.next()? {
         Token::Word(name) => named(lexer, name),
         Token::Number(digits) => number(lexer, digits, false),

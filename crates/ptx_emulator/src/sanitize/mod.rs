@@ -178,6 +178,12 @@ impl Observer for Sanitizer<'_> {
         }
     }
 
+    fn cluster_barrier(&mut self, arrivals: &[(usize, Arrived)]) {
+        if let Some(race) = &mut self.race {
+            race.cluster_barrier(arrivals);
+        }
+    }
+
     fn barrier(&mut self, slot: usize, complete: &Complete<'_>) {
         if let Some(race) = &mut self.race {
             race.barrier(slot, complete);

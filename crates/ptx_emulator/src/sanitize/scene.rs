@@ -172,7 +172,7 @@ pub(crate) fn address(seen: &Seen<'_>, lane: usize) -> (Space, u64) {
             };
             (space, allocation.base + offset)
         }
-        Region::Shared => (Space::Shared, offset),
+        Region::Shared | Region::Peer(_) => (Space::Shared, offset),
         Region::Local => (Space::Local, offset),
         Region::Param => (Space::Param, offset),
     }

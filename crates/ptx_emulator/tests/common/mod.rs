@@ -15,6 +15,16 @@ pub(crate) fn parse(text: &str) -> Result<Module, ptx_emulator::ParseError> {
     Module::parse(&with_header(text))
 }
 
+/// Why a text is refused, or the first kernel of it.
+pub(crate) fn unsupported_or_wrong(text: &str) -> Option<ptx_emulator::ParseError> {
+    match parse(text) {
+        Ok(module) => module
+            .entries()
+            .find_map(|entry| entry.unsupported().cloned()),
+        Err(error) => Some(error),
+    }
+}
+
 /// The header takes the first three lines: the text's own first line is line 4.
 pub(crate) fn with_header(text: &str) -> String {
     format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}")

@@ -75,6 +75,11 @@ impl Launch {
     ) -> Result<&'m Entry, Failure> {
         let kernels: Vec<&Entry> = module.entries().collect();
         let kernel = self.choose(origin, &kernels)?;
+        if let Some(reason) = kernel.unsupported() {
+            let name = kernel.name();
+            let message = format!("{origin}: kernel `{name}` cannot run here: {reason}");
+            return Err(Failure::new(message));
+        }
         if self.args.is_empty() && !kernel.params().is_empty() {
             let file = self.file.as_ref();
             let file = file.map_or(String::new(), |file| format!(" {}", file.display()));
@@ -86,7 +91,11 @@ impl Launch {
     }
 
     fn choose<'m>(&self, origin: &str, kernels: &[&'m Entry]) -> Result<&'m Entry, Failure> {
-        let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
+        let listed = |kernel: &&Entry| match kernel.unsupported() {
+            None => kernel.name().to_owned(),
+            Some(reason) => format!("{} (cannot run here, line {})", kernel.name(), reason.line),
+        };
+        let names: Vec<_> = kernels.iter().map(listed).collect();
         let names = names.join(", ");
         match (&self.kernel, kernels) {
             (_, []) => Err(Failure::new(format!("{origin} has no kernel"))

@@ -1,7 +1,7 @@
 //! Values in memory, lane by lane.
 
 use super::rows::put;
-use super::{Memory, Part, Region, cut, join, paste, shared_index};
+use super::{Memory, Part, Region, cut, join, paste, shared_index, words_of};
 use crate::exec::frame::{Row32, Row64, lanes};
 use std::hint::black_box;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,10 +25,11 @@ impl Memory<'_> {
                     values[lane] = word as u32 & (u32::MAX >> (32 - 8 * SIZE));
                 }
             }
-            Region::Shared => {
+            Region::Shared | Region::Peer(_) => {
+                let words = self.words(part.region);
                 for lane in 0..32 {
                     let offset = offsets[lane] + at;
-                    values[lane] = cut::<SIZE>(self.shared[shared_index(offset)], offset);
+                    values[lane] = cut::<SIZE>(words[shared_index(offset)], offset);
                 }
             }
             Region::Local => {
@@ -56,11 +57,12 @@ impl Memory<'_> {
                     values[lane] = allocation.load::<8>(offsets[lane] + at);
                 }
             }
-            Region::Shared => {
+            Region::Shared | Region::Peer(_) => {
+                let words = self.words(part.region);
                 for lane in 0..32 {
                     let index = shared_index(offsets[lane] + at);
                     // Aligned to 8, so the second word is in the array too.
-                    values[lane] = join(self.shared[index], self.shared[index | 1]);
+                    values[lane] = join(words[index], words[index | 1]);
                 }
             }
             Region::Local => {
@@ -87,10 +89,11 @@ impl Memory<'_> {
                     put::<SIZE>(allocation, offsets[lane] + at, values[lane], self.alone);
                 }
             }
-            Region::Shared => {
+            Region::Shared | Region::Peer(_) => {
+                let words = words_of(part.region, self.shared, &mut self.peers, self.rank);
                 for lane in lanes(part.lanes) {
                     let offset = offsets[lane] + at;
-                    let word = &mut self.shared[shared_index(offset)];
+                    let word = &mut words[shared_index(offset)];
                     *word = paste::<SIZE>(*word, offset, values[lane]);
                 }
             }
@@ -115,11 +118,12 @@ impl Memory<'_> {
                     allocation.store::<8>(offsets[lane] + at, values[lane]);
                 }
             }
-            Region::Shared => {
+            Region::Shared | Region::Peer(_) => {
+                let words = words_of(part.region, self.shared, &mut self.peers, self.rank);
                 for lane in lanes(part.lanes) {
                     let index = shared_index(offsets[lane] + at);
-                    self.shared[index] = values[lane] as u32;
-                    self.shared[index | 1] = (values[lane] >> 32) as u32;
+                    words[index] = values[lane] as u32;
+                    words[index | 1] = (values[lane] >> 32) as u32;
                 }
             }
             Region::Local => {

@@ -28,6 +28,10 @@ pub(crate) struct Memory<'a> {
     pub(super) alone: bool,
     pub(super) shared: &'a mut SharedWords,
     pub(super) shared_bytes: u64,
+    /// Shared memory of the other blocks of the cluster, by their numbers; the own one is left out.
+    pub(super) peers: Vec<&'a mut SharedWords>,
+    /// The block's own number.
+    pub(super) rank: u32,
     /// Local memory of the warp: a row for each word, a column for each lane.
     pub(super) local: &'a mut [Row32],
     /// Local bytes of each thread, up to the end of the running function's.
@@ -44,6 +48,8 @@ pub(crate) struct Memory<'a> {
 pub(crate) enum Region<'a> {
     Global(&'a Allocation),
     Shared,
+    /// Shared memory of another block of the cluster, by its number.
+    Peer(u32),
     Local,
     Param,
 }
@@ -56,6 +62,20 @@ pub(super) struct Part<'a> {
 }
 
 impl Memory<'_> {
+    /// The words of the own block's shared memory, or of a peer's.
+    #[inline(always)]
+    fn words(&self, region: Region<'_>) -> &SharedWords {
+        match region {
+            Region::Peer(rank) => self.peers[peer_index(rank, self.rank)],
+            _ => self.shared,
+        }
+    }
+
+    #[inline(always)]
+    fn words_mut(&mut self, region: Region<'_>) -> &mut SharedWords {
+        words_of(region, self.shared, &mut self.peers, self.rank)
+    }
+
     /// Replaces a value of 4 or 8 bytes by what `change` makes of it; the old value.
     pub(super) fn update(
         &mut self,
@@ -68,25 +88,26 @@ impl Memory<'_> {
             (Region::Global(allocation), 2) => allocation.update::<2>(offset, change),
             (Region::Global(allocation), 4) => allocation.update::<4>(offset, change),
             (Region::Global(allocation), _) => allocation.update::<8>(offset, change),
-            (Region::Shared, 2) => {
-                let word = &mut self.shared[shared_index(offset)];
+            (Region::Shared | Region::Peer(_), 2) => {
+                let word = &mut self.words_mut(region)[shared_index(offset)];
                 let shift = 8 * (offset & 2);
                 let old = u64::from(*word >> shift & 0xffff);
                 *word = *word & !(0xffff << shift) | (change(old) as u32 & 0xffff) << shift;
                 old
             }
-            (Region::Shared, 4) => {
-                let word = &mut self.shared[shared_index(offset)];
+            (Region::Shared | Region::Peer(_), 4) => {
+                let word = &mut self.words_mut(region)[shared_index(offset)];
                 let old = u64::from(*word);
                 *word = change(old) as u32;
                 old
             }
-            (Region::Shared, _) => {
+            (Region::Shared | Region::Peer(_), _) => {
                 let index = shared_index(offset);
-                let old = join(self.shared[index], self.shared[index | 1]);
+                let words = self.words_mut(region);
+                let old = join(words[index], words[index | 1]);
                 let new = change(old);
-                self.shared[index] = new as u32;
-                self.shared[index | 1] = (new >> 32) as u32;
+                words[index] = new as u32;
+                words[index | 1] = (new >> 32) as u32;
                 old
             }
             (Region::Local | Region::Param, _) => 0,
@@ -109,7 +130,9 @@ impl Memory<'_> {
     pub(crate) fn peek(&self, region: Region<'_>, offset: u64, size: u32) -> u64 {
         let byte = |offset: u64| match region {
             Region::Global(allocation) => allocation.load::<1>(offset),
-            Region::Shared => u64::from(cut::<1>(self.shared[shared_index(offset)], offset)),
+            Region::Shared | Region::Peer(_) => {
+                u64::from(cut::<1>(self.words(region)[shared_index(offset)], offset))
+            }
             Region::Local | Region::Param => 0,
         };
         let bytes = (0..u64::from(size)).map(|at| byte(offset + at) << (8 * at));
@@ -137,6 +160,30 @@ impl Memory<'_> {
     pub(super) fn store_shared_word(&mut self, offset: u64, value: u32) {
         self.shared[shared_index(offset)] = value;
     }
+}
+
+/// [`Memory::words_mut`], for callers that need its other fields meanwhile.
+#[inline(always)]
+fn words_of<'w>(
+    region: Region<'_>,
+    shared: &'w mut SharedWords,
+    peers: &'w mut [&mut SharedWords],
+    own: u32,
+) -> &'w mut SharedWords {
+    match region {
+        Region::Peer(rank) => peers[peer_index(rank, own)],
+        _ => shared,
+    }
+}
+
+/// Where a block of the cluster is among the peers of another one.
+#[inline(always)]
+fn peer_index(rank: u32, own: u32) -> usize {
+    (if rank < own {
+        rank
+    } else {
+        rank.saturating_sub(1)
+    }) as usize
 }
 
 #[inline(always)]

@@ -5,7 +5,9 @@ use super::{Memory, Part, Region};
 use crate::exec::frame::{ALL, Row64, lanes};
 use crate::exec::trouble::{Checked, trouble};
 use crate::fault::{Access, FaultKind, Space};
-use crate::memory::{CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{
+    BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE,
+};
 
 impl<'a> Memory<'a> {
     /// The region of an address, the address of the region's first byte, and its size.
@@ -21,6 +23,9 @@ impl<'a> Memory<'a> {
             space => (space, 0),
         };
         match space {
+            Space::Shared if window != 0 && address >= window + (1 << BLOCK_BITS) => {
+                self.peer(address, window)
+            }
             Space::Shared => Some((Region::Shared, window, self.shared_bytes)),
             Space::Local => Some((Region::Local, window, self.local_bytes)),
             Space::Param => Some((Region::Param, window, self.params.len() as u64)),
@@ -45,6 +50,22 @@ impl<'a> Memory<'a> {
                 Some((Region::Global(found), found.base, found.size))
             }
         }
+    }
+
+    /// The region of a generic address that names a block of the cluster.
+    #[inline(never)]
+    fn peer(&self, address: u64, window: u64) -> Option<(Region<'a>, u64, u64)> {
+        let rank = ((address - window) >> BLOCK_BITS) as u32 - 1;
+        let base = window + (u64::from(rank + 1) << BLOCK_BITS);
+        if rank as usize > self.peers.len() {
+            return None;
+        }
+        let region = if rank == self.rank {
+            Region::Shared
+        } else {
+            Region::Peer(rank)
+        };
+        Some((region, base, self.shared_bytes))
     }
 
     /// The next lanes of an access that lie together, checked for bounds and alignment.
@@ -176,13 +197,13 @@ impl<'a> Memory<'a> {
     /// A read of one lane whose address need not be a multiple of its size, but of `alignment`.
     pub(in crate::exec) fn stretch(
         &mut self,
-        space: Space,
+        (space, access): (Space, Access),
         addresses: &Row64,
         (size, alignment): (u32, u32),
         lane: usize,
         pc: u32,
     ) -> Checked<Part<'a>> {
-        let kind = (space, Access::Read);
+        let kind = (space, access);
         let address = addresses[lane];
         if !self.fits(space, address, size, pc) {
             return Err(self.out_of_bounds(kind, addresses, (size, alignment), 1 << lane, pc));
@@ -190,7 +211,7 @@ impl<'a> Memory<'a> {
         if !address.is_multiple_of(alignment.into()) {
             let kind = FaultKind::Misaligned {
                 space,
-                access: Access::Read,
+                access,
                 address,
                 size: alignment,
             };

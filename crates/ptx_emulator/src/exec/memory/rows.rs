@@ -88,6 +88,7 @@ impl<'a> Memory<'a> {
                 base != self.table.heap_base() && (access == Access::Read || base < CONST_BASE)
             }
             Region::Shared => true,
+            Region::Peer(_) => false,
             Region::Local | Region::Param => {
                 step == 0
                     && starts[0] == starts[1]
@@ -166,6 +167,8 @@ impl<'a> Memory<'a> {
                     *value = cut::<SIZE>(*word, starts[0]);
                 }
             }
+            // Not in rows.
+            Region::Peer(_) => {}
             Region::Param => into.fill(self.param::<SIZE>(starts[0]) as u32),
         }
     }
@@ -201,6 +204,7 @@ impl<'a> Memory<'a> {
                     into[lane] = join(low[lane], high[lane]);
                 }
             }
+            Region::Peer(_) => {}
             Region::Param => into.fill(self.param::<8>(starts[0])),
         }
     }
@@ -244,7 +248,7 @@ impl<'a> Memory<'a> {
                 }
             }
             // Refused before.
-            Region::Param => {}
+            Region::Peer(_) | Region::Param => {}
         }
     }
 
@@ -276,7 +280,7 @@ impl<'a> Memory<'a> {
                     self.local[index + 1][lane] = (*value >> 32) as u32;
                 }
             }
-            Region::Param => {}
+            Region::Peer(_) | Region::Param => {}
         }
     }
 }

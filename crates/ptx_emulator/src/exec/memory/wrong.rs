@@ -63,7 +63,7 @@ impl Region<'_> {
         match self {
             Region::Global(_) if base >= CONST_BASE => Space::Const,
             Region::Global(_) => Space::Global,
-            Region::Shared => Space::Shared,
+            Region::Shared | Region::Peer(_) => Space::Shared,
             Region::Local => Space::Local,
             Region::Param => Space::Param,
         }

@@ -1,6 +1,7 @@
 //! A warp: its lanes in splits, which stand at different places, and the turns in which they run.
 
 mod calls;
+mod cluster;
 mod special;
 mod waits;
 
@@ -14,6 +15,7 @@ use super::simd;
 use super::split::{Base, Split, State};
 use super::trouble::{Checked, Trouble};
 use crate::fault::Place;
+pub(super) use cluster::ClusterPhase;
 use special::special_row;
 
 /// Backward branches of a warp until other splits, warps and blocks get a turn.
@@ -32,6 +34,7 @@ pub(super) struct Warp {
     pub(super) live: u32,
     pub(super) splits: Vec<Split>,
     pub(super) exits: Vec<(u32, u32)>,
+    pub(super) cluster: ClusterPhase,
     w32: Vec<Row32>,
     w64: Vec<Row64>,
     predicates: Vec<u32>,
@@ -55,6 +58,10 @@ pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
     pub(super) slot: usize,
     pub(super) block: [u32; 3],
     pub(super) shared: &'a mut SharedWords,
+    /// Those of the other blocks of the cluster.
+    pub(super) peers: Vec<&'a mut SharedWords>,
+    /// The block's number in the cluster.
+    pub(super) rank: u32,
     pub(super) hints: &'a mut [u32],
     /// `bar.arrive`: barrier, thread count, threads.
     pub(super) arrivals: &'a mut Vec<Arrival>,
@@ -98,6 +105,7 @@ impl Warp {
             live: 0,
             splits: Vec::new(),
             exits: Vec::new(),
+            cluster: ClusterPhase::default(),
             w32: Vec::new(),
             w64: Vec::new(),
             predicates: Vec::new(),
@@ -123,6 +131,7 @@ impl Warp {
         self.live = self.exists;
         self.exits.clear();
         self.splits.clear();
+        self.cluster = ClusterPhase::default();
         (self.patience, self.spin, self.fair, self.last_loop) = (PATIENCE, None, false, None);
         let base = Base {
             function: launch.entry,
@@ -199,7 +208,7 @@ impl Warp {
             frame.set64(row, &[u64::from(base.local); 32], mask);
         }
         for &(row, special) in &function.specials {
-            let value = special_row(special, launch, block, self.index);
+            let value = special_row(special, launch, (block, around.rank), self.index);
             frame.set32(row, &value, mask);
         }
     }
@@ -347,6 +356,8 @@ impl Warp {
             alone: launch.alone,
             shared: around.shared,
             shared_bytes: launch.shared_bytes,
+            peers: around.peers.iter_mut().map(|peer| &mut **peer).collect(),
+            rank: around.rank,
             local: &mut self.local,
             local_bytes: u64::from(local + function.local_bytes),
             params: &launch.params,
@@ -487,6 +498,8 @@ impl Warp {
             alone: launch.alone,
             shared: around.shared,
             shared_bytes: launch.shared_bytes,
+            peers: around.peers.iter_mut().map(|peer| &mut **peer).collect(),
+            rank: around.rank,
             local: &mut self.local,
             local_bytes,
             params: &launch.params,

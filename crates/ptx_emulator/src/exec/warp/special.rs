@@ -11,9 +11,14 @@ const MULTIPROCESSORS: u32 = 132;
 pub(super) fn special_row(
     special: Special,
     launch: &Launch<'_>,
-    block: [u32; 3],
+    (block, rank): ([u32; 3], u32),
     warp: u32,
 ) -> Row32 {
+    let cluster = launch.cluster;
+    let along = |axis: u8, value: &dyn Fn(u32, u32) -> u32| {
+        let axis = usize::from(axis);
+        value(block[axis], cluster[axis])
+    };
     let uniform = |value: u32| [value; 32];
     let by_lane = |value: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| value(lane as u32));
     match special {
@@ -32,6 +37,15 @@ pub(super) fn special_row(
         Special::LanesLessEqual => by_lane(&|lane| ALL >> (31 - lane)),
         Special::LanesGreater => by_lane(&|lane| (ALL << lane) & !(1 << lane)),
         Special::LanesGreaterEqual => by_lane(&|lane| ALL << lane),
+        Special::ClusterRank => uniform(rank),
+        Special::ClusterRanks => uniform(cluster.iter().product()),
+        Special::ClusterBlockIndex(axis) => uniform(along(axis, &|block, extent| block % extent)),
+        Special::ClusterSize(axis) => uniform(cluster[usize::from(axis)]),
+        Special::ClusterIndex(axis) => uniform(along(axis, &|block, extent| block / extent)),
+        Special::ClusterGridSize(axis) => {
+            let axis = usize::from(axis);
+            uniform(launch.config.grid[axis] / cluster[axis])
+        }
         Special::DynamicShared => uniform(launch.config.dynamic_shared_bytes),
         Special::TotalShared => uniform(launch.own_shared_bytes as u32),
     }

@@ -17,8 +17,12 @@ impl Warp {
         mut split: Split,
         around: &mut Surroundings<'_, '_, O>,
     ) -> Checked<()> {
-        let Op::Barrier(ref barrier) = around.launch.program.code[split.pc as usize].op else {
-            return Ok(());
+        let barrier = match around.launch.program.code[split.pc as usize].op {
+            Op::Barrier(ref barrier) => barrier,
+            Op::ClusterBarrier { waits, aligned } => {
+                return self.meet_cluster(split, (waits, aligned), around);
+            }
+            _ => return Ok(()),
         };
         let Barrier {
             kind,
@@ -133,7 +137,7 @@ impl Warp {
                     exchange::incomplete(self.row(split, op.members), split.mask, self.live)
                 }
                 Op::Barrier(_) if self.come_to(split.pc) == split.mask => 0,
-                Op::Matrix(_) if self.live == split.mask => 0,
+                Op::Matrix(_) | Op::ClusterBarrier { .. } if self.live == split.mask => 0,
                 _ => ALL,
             };
             if split.mask & !missing != 0 {

@@ -154,6 +154,11 @@ impl<'a, 's> Step<'a, 's> {
                     .into_iter()
                     .for_each(|(_, address)| demand(address.into(), Use::Address(access)));
             }
+            Op::CopyBulk(ref op) => {
+                demand(op.to.1.into(), Use::Address(Access::Write));
+                demand(op.from.1.into(), Use::Address(Access::Read));
+                demand(Cell::R32(op.size), Use::CopySize);
+            }
             Op::Mbarrier(_) => op.reads(|cell| demand(cell, Use::Control)),
             Op::BranchIndex { .. } => op.reads(|cell| demand(cell, Use::BranchIndex)),
             Op::Call(_) => op.reads(|cell| demand(cell, Use::Callee)),
@@ -194,7 +199,9 @@ fn use_of_guard(op: &Op) -> Option<Use> {
         Op::Store(_)
         | Op::Atomic(_)
         | Op::CopyAsync(_)
+        | Op::CopyBulk(_)
         | Op::Barrier(_)
+        | Op::ClusterBarrier { .. }
         | Op::WarpBarrier { .. }
         | Op::Warp(_)
         | Op::Matrix(_)

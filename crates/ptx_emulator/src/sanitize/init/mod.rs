@@ -38,6 +38,8 @@ use stored::{Room, Stored};
 /// The detector's memory of one launch.
 pub(crate) struct Init {
     shared_bytes: u64,
+    /// Blocks of a cluster, which have slots beside each other.
+    cluster: usize,
     /// What of it belongs to no variable.
     gaps: Vec<Range<u64>>,
     /// The registers without a value at the entry of each function that was called.
@@ -88,6 +90,7 @@ impl Init {
             .filter(|allocation| allocation.base == heap || !allocation.defined().is_complete());
         Self {
             shared_bytes: request.shared_bytes,
+            cluster: request.program.functions[request.entry as usize].cluster_blocks() as usize,
             gaps: gaps.collect(),
             entries: HashMap::new(),
             blocks: Vec::new(),

@@ -23,6 +23,29 @@ impl Init {
         pc: u32,
         seen: &Seen<'_>,
     ) {
+        let slot = scene.turn.slot;
+        let peer = match seen.region {
+            Region::Peer(rank) => slot - slot % self.cluster + rank as usize,
+            _ => slot,
+        };
+        self.exchange(slot, peer);
+        self.follow_access(scene, ledger, pc, seen);
+        self.exchange(slot, peer);
+    }
+
+    /// Exchanges what is known of the shared memory of two blocks, so that one acts on the other's.
+    #[inline(always)]
+    fn exchange(&mut self, own: usize, peer: usize) {
+        if own != peer
+            && let Ok([own, peer]) = self.blocks.get_disjoint_mut([own, peer])
+        {
+            std::mem::swap(&mut own.shared, &mut peer.shared);
+            std::mem::swap(&mut own.stored, &mut peer.stored);
+        }
+    }
+
+    #[inline(always)]
+    fn follow_access(&mut self, scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
         // Nothing undefined in the memory, nothing in the warp: nothing can change.
         let turn = &scene.turn;
         let block = &self.blocks[turn.slot];
@@ -30,7 +53,7 @@ impl Init {
             Region::Global(allocation) => {
                 allocation.base != self.heap && allocation.defined().is_complete()
             }
-            Region::Shared => block.shared.is_complete(),
+            Region::Shared | Region::Peer(_) => block.shared.is_complete(),
             Region::Param => true,
             Region::Local => false,
         };
@@ -47,7 +70,7 @@ impl Init {
                 Some(defined) => defined,
                 None => return true,
             },
-            Region::Shared => &self.blocks[scene.turn.slot].shared,
+            Region::Shared | Region::Peer(_) => &self.blocks[scene.turn.slot].shared,
             Region::Local => return false,
             Region::Param => return true,
         };
@@ -65,9 +88,13 @@ impl Init {
                 MatrixKind::LoadMatrix { transposed } => {
                     self.load_matrix(scene, pc, seen, op, transposed);
                 }
+                MatrixKind::Group(_) => {}
                 MatrixKind::Load(_) => self.load_tile(scene, pc, seen, op),
                 _ => self.store_matrix(scene, ledger, pc, seen, op),
             },
+            Op::CopyBulk(_) if seen.access == Access::Write => {
+                lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0));
+            }
             // Only `init` may find anything there, which is a fault of its own.
             Op::Mbarrier(_) => lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0)),
             _ => {}
@@ -82,7 +109,9 @@ impl Init {
                 Some(defined) => defined.missing(offset, size),
                 None => 0,
             },
-            Region::Shared => self.blocks[scene.turn.slot].shared.missing(offset, size),
+            Region::Shared | Region::Peer(_) => {
+                self.blocks[scene.turn.slot].shared.missing(offset, size)
+            }
             Region::Local => {
                 let warp = &self.blocks[scene.turn.slot].warps[scene.turn.warp as usize];
                 local_bits(warp, offset, size, lane)
@@ -101,7 +130,7 @@ impl Init {
                     defined.store(offset, size, undefined);
                 }
             }
-            Region::Shared => block.shared.store(offset, size, undefined),
+            Region::Shared | Region::Peer(_) => block.shared.store(offset, size, undefined),
             Region::Local => {
                 let local = &mut block.warps[scene.turn.warp as usize].local;
                 for byte in 0..size {
@@ -127,7 +156,7 @@ impl Init {
         let block = &mut self.blocks[scene.turn.slot];
         let (stored, lane) = match seen.region {
             Region::Global(_) => (&mut self.heap_stored, 0),
-            Region::Shared => (&mut block.stored, 0),
+            Region::Shared | Region::Peer(_) => (&mut block.stored, 0),
             Region::Local => (&mut block.warps[scene.turn.warp as usize].stored, lane),
             Region::Param => return,
         };
@@ -149,7 +178,7 @@ impl Init {
             Region::Global(allocation) if allocation.base == self.heap => {
                 self.heap_stored.get((offset, 0), missing)
             }
-            Region::Shared => block.stored.get((offset, 0), missing),
+            Region::Shared | Region::Peer(_) => block.stored.get((offset, 0), missing),
             Region::Local => {
                 let warp = &block.warps[scene.turn.warp as usize];
                 warp.stored.get((offset, lane), missing)

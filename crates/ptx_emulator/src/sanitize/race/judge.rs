@@ -21,6 +21,8 @@ pub(super) struct Act<'a> {
     /// It goes on in the background: an asynchronous copy.
     pub(super) pending: bool,
     pub(super) strength: Option<Strength>,
+    /// The kernel has clusters of several blocks.
+    pub(super) clustered: bool,
     /// Other blocks see the memory too.
     pub(super) wide: bool,
     /// The strong reads that wait for another thread.
@@ -77,7 +79,8 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
         // What an object tells is followed with the objects; to make or destroy one is a write like any other.
         Op::Mbarrier(op) => match op.kind {
             MbarrierKind::Init { .. } | MbarrierKind::Invalidate => return None,
-            _ => (Order::Relaxed, Scope::Block, 8),
+            // Its operations are atomic for whoever can reach it.
+            _ => (Order::Relaxed, Scope::System, 8),
         },
         _ => return None,
     };
@@ -153,7 +156,10 @@ impl Act<'_> {
             return false;
         };
         let block = self.now.shares_block(record);
-        let reaches = |scope: Scope| scope > Scope::Cluster || block;
+        // Which blocks are of one cluster is not looked at.
+        let reaches = |scope: Scope| {
+            scope > Scope::Cluster || block || self.clustered && scope == Scope::Cluster
+        };
         strength(self.program, record.pc()).is_some_and(|there| {
             here.size == there.size && reaches(here.scope) && reaches(there.scope)
         })

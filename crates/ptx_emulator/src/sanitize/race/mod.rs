@@ -45,6 +45,8 @@ use uses::Uses;
 /// The detector's memory of one launch.
 pub(crate) struct Race {
     threads: u32,
+    /// Blocks of a cluster, which have slots beside each other.
+    cluster: usize,
     uses: Uses,
     slots: Vec<Slot>,
     /// Shadows of allocations, by base address.
@@ -85,6 +87,7 @@ impl Race {
         let polls = uses.volatile.then(|| polls::polls(request.program));
         Self {
             threads: request.config.block.iter().product(),
+            cluster: request.program.functions[request.entry as usize].cluster_blocks() as usize,
             uses,
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),
@@ -186,6 +189,7 @@ impl Race {
             pending: false,
             chains: &self.chains,
             strength: None,
+            clustered: self.cluster > 1,
             wide: copy.source.is_some(),
             polls: &self.polls,
         };
@@ -228,11 +232,48 @@ impl Race {
         frame: &Frame<'_>,
         memory: &Memory<'_>,
     ) {
+        if let Region::Peer(rank) = seen.region {
+            let slot = scene.turn.slot;
+            let peer = slot - slot % self.cluster + rank as usize;
+            self.visit_peer((slot, peer), |race| {
+                race.judge(scene, ledger, pc, seen, frame, memory);
+            });
+            return;
+        }
+        self.judge(scene, ledger, pc, seen, frame, memory);
+    }
+
+    /// Lets a block act on the shared memory of another one.
+    fn visit_peer(&mut self, (own, peer): (usize, usize), act: impl FnOnce(&mut Self)) {
+        self.exchange(own, peer);
+        act(self);
+        self.exchange(own, peer);
+    }
+
+    /// Exchanges what is known of the shared memory of two blocks.
+    fn exchange(&mut self, own: usize, peer: usize) {
+        if let Ok([own, peer]) = self.slots.get_disjoint_mut([own, peer]) {
+            std::mem::swap(&mut own.shared, &mut peer.shared);
+            std::mem::swap(&mut own.messages, &mut peer.messages);
+            std::mem::swap(&mut own.objects, &mut peer.objects);
+        }
+    }
+
+    fn judge(
+        &mut self,
+        scene: &Scene<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+        frame: &Frame<'_>,
+        memory: &Memory<'_>,
+    ) {
         let Turn { slot, warp, .. } = scene.turn;
         let slot = &mut self.slots[slot];
         let mut unlimited = u64::MAX;
         let (shadow, room, source) = match seen.region {
-            Region::Shared => (&mut slot.shared, &mut unlimited, None),
+            // Of a peer, for as long as it is exchanged.
+            Region::Shared | Region::Peer(_) => (&mut slot.shared, &mut unlimited, None),
             Region::Global(allocation) if allocation.base < CONST_BASE => {
                 let shadow = shadow_of(&mut self.global, &mut self.recent, allocation.base);
                 (shadow, &mut self.room, Some(allocation.base))
@@ -270,7 +311,8 @@ impl Race {
                 pending,
                 chains: &self.chains,
                 strength,
-                wide: source.is_some(),
+                clustered: self.cluster > 1,
+                wide: source.is_some() || self.cluster > 1,
                 polls: &self.polls,
             };
             shadow.visit_all(offset, size.into(), |place, cell, spilled| {
@@ -346,6 +388,18 @@ impl Race {
             let chains = &mut self.chains;
             let gift = slot.block.arrive(chains, arrived.warp, arrived.mask);
             slot.gifts.insert(arrived.ticket, gift);
+        }
+    }
+
+    /// All threads of a cluster have met.
+    pub(crate) fn cluster_barrier(&mut self, arrivals: &[(usize, Arrived)]) {
+        let given = arrivals
+            .iter()
+            .filter_map(|(slot, who)| self.slots[*slot].gifts.remove(&who.ticket));
+        let gift = Gift::union(&given.collect::<Vec<_>>());
+        for (slot, who) in arrivals {
+            let block = &mut self.slots[*slot].block;
+            block.leave(&mut self.chains, &gift, who.warp, who.mask);
         }
     }
 

@@ -78,7 +78,9 @@ impl Objects {
                 }
                 std::mem::take(&mut object.copies[asked as usize])
             }
-            MbarrierKind::Arrive { .. } | MbarrierKind::Copies { .. } => {
+            MbarrierKind::Arrive { .. }
+            | MbarrierKind::Copies { .. }
+            | MbarrierKind::Complete { .. } => {
                 if matches!(op.kind, MbarrierKind::Copies { .. }) {
                     let now = block.now(warp, 0);
                     let awaited = copies.map(|copy| Awaited {

@@ -407,6 +407,7 @@ mod tests {
                     pending: false,
                     chains: &chains,
                     strength: None,
+                    clustered: false,
                     wide: false,
                     polls: &Default::default(),
                 };

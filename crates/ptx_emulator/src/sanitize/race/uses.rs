@@ -39,6 +39,7 @@ impl Uses {
                     uses.narrow |= !messages::is_wide(*scope);
                 }
                 Op::Barrier(barrier) => uses.counts |= barrier.count.is_some(),
+                Op::ClusterBarrier { .. } => uses.counts = true,
                 Op::CopyAsync(_) => uses.copies = true,
                 Op::Mbarrier(_) => uses.objects = true,
                 _ => {}

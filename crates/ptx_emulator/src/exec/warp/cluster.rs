@@ -1,0 +1,94 @@
+//! A warp at the barrier of its cluster: a thread arrives, and later waits for all others to have arrived.
+
+use super::{Surroundings, Warp};
+use crate::exec::observe::{Arrived, Observer};
+use crate::exec::split::{Split, State};
+use crate::exec::trouble::{Checked, trouble};
+use crate::fault::FaultKind;
+
+/// Where the lanes of a warp are with the barrier of the cluster.
+#[derive(Default)]
+pub(in crate::exec) struct ClusterPhase {
+    /// Lanes that have arrived at the phase that is not complete.
+    pub(in crate::exec) arrived: u32,
+    /// Lanes whose phase is complete and that have not waited for it yet.
+    passed: u32,
+    /// The arrivals, for observers.
+    pub(in crate::exec) arrivals: Vec<Arrived>,
+}
+
+impl Warp {
+    /// Some lanes arrive at the barrier of the cluster, or wait at it.
+    pub(super) fn meet_cluster<O: Observer + ?Sized>(
+        &mut self,
+        mut split: Split,
+        (waits, aligned): (bool, bool),
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Checked<()> {
+        if aligned && split.mask != self.live {
+            // The others of the warp may be on their way.
+            split.state = State::Members;
+            self.push(split);
+            return Ok(());
+        }
+        let phase = &mut self.cluster;
+        let known = phase.arrived | phase.passed;
+        let wrong = if waits {
+            split.mask & !known
+        } else {
+            split.mask & known
+        };
+        if wrong != 0 {
+            let problem = if waits {
+                "`barrier.cluster.wait` without an arrival before it"
+            } else {
+                "`barrier.cluster.arrive` twice without a wait between"
+            };
+            let problem = problem.to_owned();
+            let lane = wrong.trailing_zeros() as usize;
+            return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
+        }
+        if !waits {
+            *around.ticket += 1;
+            let who = Arrived {
+                warp: self.index,
+                mask: split.mask,
+                ticket: *around.ticket,
+            };
+            around.observer.arrives(around.slot, &who);
+            phase.arrived |= split.mask;
+            phase.arrivals.push(who);
+            split.pc += 1;
+            self.push(split);
+            return Ok(());
+        }
+        let through = split.mask & phase.passed;
+        phase.passed &= !through;
+        self.push(Split {
+            pc: split.pc + 1,
+            mask: through,
+            ..split.clone()
+        });
+        split.mask &= !through;
+        split.state = State::Cluster;
+        self.push(split);
+        Ok(())
+    }
+
+    /// The phase is complete: lets go the lanes that wait. The arrivals that it took.
+    pub(in crate::exec) fn complete_cluster(&mut self) -> Vec<Arrived> {
+        let phase = &mut self.cluster;
+        phase.passed |= phase.arrived & self.live;
+        phase.arrived = 0;
+        for split in &mut self.splits {
+            if split.state == State::Cluster {
+                split.state = State::Runnable;
+                split.pc += 1;
+                phase.passed &= !split.mask;
+            }
+        }
+        let arrivals = std::mem::take(&mut phase.arrivals);
+        self.merge();
+        arrivals
+    }
+}

@@ -1,0 +1,225 @@
+//! `wgmma.mma_async`: a warp's 16 rows of the product. Sums are made in double precision and rounded once; PTX leaves
+//! order and rounding open.
+
+use super::frame::{ALL, Frame, Row64, lanes};
+use super::memory::Memory;
+use super::observe::{Observer, Seen};
+use super::trouble::{Checked, trouble};
+use crate::decode::matrix::MatrixOp;
+use crate::decode::op::Reg;
+use crate::decode::wgmma::{GroupMultiply, Left};
+use crate::fault::{Access, FaultKind, Space};
+
+/// Rows of a warp.
+const ROWS: usize = 16;
+/// Bytes that stay together in every layout.
+const CHUNK: u64 = 16;
+
+/// A matrix in shared memory, as a descriptor has it.
+struct Layout {
+    start: u64,
+    /// Bytes from a group of 8 rows, or of chunks, to the next: what each means depends on the layout.
+    leading: u64,
+    stride: u64,
+    /// Bytes of a row in which chunks change places: 128, 64, 32, or 16 when they do not.
+    swizzle: u64,
+}
+
+impl Layout {
+    fn read(descriptor: u64) -> Result<Self, String> {
+        let field = |shift: u32| (descriptor >> shift & 0x3fff) << 4;
+        if descriptor >> 49 & 7 != 0 {
+            return Err("a wgmma descriptor with a base offset".to_owned());
+        }
+        Ok(Self {
+            start: field(0),
+            leading: field(16),
+            stride: field(32),
+            swizzle: [16, 128, 64, 32][(descriptor >> 62) as usize],
+        })
+    }
+
+    /// The chunk with 16 bytes of a row, when the columns follow each other: rows of a, or columns of b.
+    fn along(&self, row: u64, chunk: u64) -> u64 {
+        let inside = match self.swizzle {
+            16 => row % 8 * CHUNK + chunk * self.leading,
+            width => row % 8 * width + chunk * CHUNK,
+        };
+        self.swizzled(self.start + row / 8 * self.stride + inside)
+    }
+
+    /// The chunk with 8 elements of a column (`depth`th of a, or row of b), when those follow each other.
+    fn across(&self, depth: u64, eighth: u64) -> u64 {
+        let per_row = self.swizzle / CHUNK;
+        let inside = depth % 8 * self.swizzle + eighth % per_row * CHUNK;
+        let outside = match self.swizzle {
+            16 => depth / 8 * self.leading + eighth * self.stride,
+            _ => depth / 8 * self.stride + eighth / per_row * self.leading,
+        };
+        self.swizzled(self.start + inside + outside)
+    }
+
+    /// Bits of the address from the seventh on change the place of a chunk in its row.
+    fn swizzled(&self, address: u64) -> u64 {
+        let mask = self.swizzle / CHUNK - 1;
+        address ^ (address >> 7 & mask) << 4
+    }
+}
+
+/// Reads matrices for one instruction.
+struct Reader<'r, 'm, O: ?Sized> {
+    memory: &'r mut Memory<'m>,
+    frame: &'r Frame<'r>,
+    observer: &'r mut O,
+    pc: u32,
+}
+
+impl<O: Observer + ?Sized> Reader<'_, '_, O> {
+    /// `rows` times `depth` elements, row after row, from the `first`th row on.
+    fn matrix(
+        &mut self,
+        group: &GroupMultiply,
+        (descriptor, transposed): (Reg, bool),
+        (first, rows): (usize, usize),
+    ) -> Checked<Vec<f64>> {
+        let values = self.frame.get(descriptor, 0);
+        if (1..32).any(|lane| self.frame.get(descriptor, lane) != values) {
+            let problem = "lanes give wgmma different descriptors".to_owned();
+            return Err(trouble(0, FaultKind::InvalidOperand { problem }));
+        }
+        let layout =
+            Layout::read(values).map_err(|form| trouble(0, FaultKind::Unsupported { form }))?;
+        let (size, depth) = (group.element.size, group.depth());
+        let per_chunk = CHUNK as usize / size;
+        // Each chunk's address, and where its first element goes.
+        let chunks: Vec<(u64, usize, usize)> = if transposed {
+            let eighths = (0..depth).flat_map(|k| (0..rows / 8).map(move |eighth| (k, eighth)));
+            let chunk = |(k, eighth): (usize, usize)| {
+                let address = layout.across(k as u64, (first / 8 + eighth) as u64);
+                (address, 8 * eighth, k)
+            };
+            eighths.map(chunk).collect()
+        } else {
+            let chunks = (0..rows).flat_map(|row| (0..2).map(move |chunk| (row, chunk)));
+            let chunk = |(row, chunk): (usize, usize)| {
+                let address = layout.along((first + row) as u64, chunk as u64);
+                (address, row, per_chunk * chunk)
+            };
+            chunks.map(chunk).collect()
+        };
+        let mut elements = vec![0.0; rows * depth];
+        for chunks in chunks.chunks(32) {
+            let mut addresses: Row64 = [chunks[0].0; 32];
+            for (address, chunk) in addresses.iter_mut().zip(chunks) {
+                *address = chunk.0;
+            }
+            let mask = ALL >> (32 - chunks.len());
+            self.fetch(&addresses, mask)?;
+            for &(address, row, column) in chunks {
+                for part in 0..per_chunk {
+                    let offset = address + (part * size) as u64;
+                    let word = self.memory.load_shared_word(offset) >> (8 * (offset & 3));
+                    let bits = u64::from(word) & (u64::MAX >> (64 - 8 * size));
+                    let at = match transposed {
+                        true => (row + part) * depth + column,
+                        false => row * depth + column + part,
+                    };
+                    elements[at] = (group.element.read)(bits);
+                }
+            }
+        }
+        Ok(elements)
+    }
+
+    /// Checks chunks of 16 bytes, and shows them to the observer.
+    fn fetch(&mut self, addresses: &Row64, mask: u32) -> Checked<()> {
+        let kind = (Space::Shared, Access::Read);
+        let mut rest = mask;
+        while rest != 0 {
+            let part = self
+                .memory
+                .part(kind, addresses, CHUNK as u32, rest, self.pc)?;
+            rest &= !part.lanes;
+            let seen = Seen::new(part, self.memory.offsets, CHUNK as u32, Access::Read);
+            self.observer
+                .access(self.pc, &seen, self.frame, self.memory);
+        }
+        Ok(())
+    }
+}
+
+#[inline(never)]
+pub(super) fn execute<O: Observer + ?Sized>(
+    op: &MatrixOp,
+    group: &GroupMultiply,
+    (frame, memory): (&mut Frame<'_>, &mut Memory<'_>),
+    warp: u32,
+    pc: u32,
+    observer: &mut O,
+) -> Checked<()> {
+    let depth = group.depth();
+    let [a, descriptor] = match group.left {
+        Left::Registers => [op.sources[0], op.sources[4]],
+        Left::Memory { .. } => [op.sources[0], op.sources[1]],
+    };
+    let mut reader = Reader {
+        memory,
+        frame: &*frame,
+        observer,
+        pc,
+    };
+    let left = match group.left {
+        Left::Registers => fragment(group, &op.sources[..4], frame),
+        Left::Memory { transposed } => {
+            let first = ROWS * (warp as usize % 4);
+            reader.matrix(group, (a, transposed), (first, ROWS))?
+        }
+    };
+    let right = (descriptor, group.transposed);
+    let right = reader.matrix(group, right, (0, group.columns))?;
+    let adds = group.adds.lanes(frame.predicates);
+    if adds != 0 && adds != ALL {
+        let problem = "lanes give wgmma different predicates".to_owned();
+        return Err(trouble(0, FaultKind::InvalidOperand { problem }));
+    }
+    for (number, &register) in op.targets.iter().enumerate() {
+        for lane in lanes(ALL) {
+            let row = lane / 4 + 8 * (number / 2 % 2);
+            let column = 8 * (number / 4) + 2 * (lane % 4) + number % 2;
+            let before = f64::from(f32::from_bits(frame.get(register, lane) as u32));
+            let start = if adds != 0 { before } else { 0.0 };
+            let products = left[row * depth..][..depth]
+                .iter()
+                .zip(&right[column * depth..][..depth])
+                .map(|(x, y)| if group.negates { -x * y } else { x * y });
+            let sum = products.fold(start, |sum, product| sum + product) as f32;
+            let bits = if sum.is_nan() {
+                0x7fff_ffff
+            } else {
+                sum.to_bits()
+            };
+            frame.put(register, lane, u64::from(bits));
+        }
+    }
+    Ok(())
+}
+
+/// The 16 rows of a that a warp holds in four registers, row after row.
+fn fragment(group: &GroupMultiply, registers: &[Reg], frame: &Frame<'_>) -> Vec<f64> {
+    let (size, depth) = (group.element.size, group.depth());
+    let per = 4 / size;
+    let mut elements = vec![0.0; ROWS * depth];
+    for (number, &register) in registers.iter().enumerate() {
+        for lane in lanes(ALL) {
+            let (g, t) = (lane / 4, lane % 4);
+            for part in 0..per {
+                let row = g + 8 * (number % 2);
+                let column = per * (t + 4 * (number / 2)) + part;
+                let bits = frame.get(register, lane) >> (8 * size * part);
+                let bits = bits & (u64::MAX >> (64 - 8 * size));
+                elements[row * depth + column] = (group.element.read)(bits);
+            }
+        }
+    }
+    elements
+}
