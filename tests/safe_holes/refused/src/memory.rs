@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
 use cuda_std::{thread, warp};
 
 /// Bytes that are set up to a length of the thread's own: no branch says so, for one instruction sets them.
@@ -87,6 +88,36 @@ pub fn through_a_cell(block: &mut Block<64>, mut output: Out<u32>) {
     if count > 2 {
         block.sync_threads(()); // waits
     }
+}
+
+/// A barrier that needs no token, for each of the thread's own elements.
+#[kernel]
+pub fn free_barrier_in_a_write(block: &mut Block<64>, tile: Shared<[u32; 100]>) {
+    let _ = tile.write(block, |i| {
+        thread::sync_threads(); // waits
+        i as u32
+    });
+}
+
+/// The same in an operation that not all lanes carry out.
+#[kernel]
+pub fn free_barrier_in_an_operation(block: &mut Block<64>, mut scratch: Scratch<u32>) {
+    let _ = scratch.inclusive_scan(block, 1, |a, b| {
+        thread::sync_threads(); // waits
+        a + b
+    });
+}
+
+/// Unrolled rounds of which each thread has its own number.
+#[kernel]
+pub fn unrolled_up_to_the_thread(block: &mut Block<64>) {
+    let thread = block.thread();
+    unrolled::<4>(|i| {
+        // parts
+        if i < thread {
+            block.sync_threads(()); // waits
+        }
+    });
 }
 
 /// Two states of one array, at one barrier of the source that is two of the program.
