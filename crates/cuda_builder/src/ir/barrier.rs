@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn calls_with_other_numbers_are_no_copies() {
         let repeated = |first, second| {
-            let call = |number| format!("call void @wait(ptr %p, i64 {number}), !dbg !4\n");
+            let call = |number| format!("  call void @wait(ptr %p, i64 {number}), !dbg !4\n");
             let calls = [call(first), call(second)].concat();
             check_text(&TWO_CALLS.replace(
-                "call void @wait(), !dbg !4\n  call void @wait(), !dbg !SECOND\n",
+                "  call void @wait(), !dbg !4\n  call void @wait(), !dbg !SECOND\n",
                 &calls,
             ))
         };

@@ -1,6 +1,7 @@
 //! Variables that threads write to by different amounts, and values that only look alike.
 
 use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 use cuda_std::{thread, warp};
@@ -55,6 +56,55 @@ pub fn of_a_matched_address(block: &mut Block<64>, n: u32) {
         0x30 => variable.set(2),
         0x40 => variable.set(3),
         _ => {}
+    }
+}
+
+/// An atomic of the thread's own, which is no atomic any more when it is read.
+#[kernel]
+pub fn out_of_an_atomic(block: &mut Block<64>) {
+    let atomic = AtomicU32::new(0);
+    atomic.store(block.thread() as u32, Ordering::Relaxed);
+    let value = atomic.into_inner();
+    // parts
+    if value == 3 {
+        block.sync_threads(()); // waits
+    }
+}
+
+/// Two variables that some threads exchange.
+#[kernel]
+pub fn through_an_exchange(block: &mut Block<64>, n: u32) {
+    let (mut a, mut b) = ([n, 1], [n + 1, 2]);
+    if block.thread() < 9 {
+        core::mem::swap(&mut a, &mut b);
+    }
+    let second = a[n as usize % 2];
+    // parts
+    if second == 2 {
+        block.sync_threads(()); // waits
+    }
+}
+
+/// A result that some threads leave early with, of a function that is not part of its caller.
+#[kernel]
+pub fn of_an_early_result(block: &mut Block<64>, n: u32) {
+    #[inline(never)]
+    fn search(values: &mut [u32; 16], limit: u32) -> Option<u32> {
+        values.sort_unstable();
+        let mut sum = 0;
+        for value in values {
+            sum += *value;
+            if sum > limit {
+                return None;
+            }
+        }
+        Some(7)
+    }
+    let mut values = [n; 16];
+    let found = search(&mut values, block.thread() as u32).is_some();
+    // parts
+    if found {
+        block.sync_threads(()); // waits
     }
 }
 
