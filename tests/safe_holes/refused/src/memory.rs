@@ -170,11 +170,11 @@ pub fn unrolled_up_to_the_thread(block: &mut Block<64>) {
     });
 }
 
-/// Two states of one array, at one barrier of the source that is two of the program.
 fn onwards<P: cuda_std::block::Phase>(block: &mut Block<64>, state: P) -> P::Next {
     block.sync_threads(state) // waits
 }
 
+/// Two states of one array, at one barrier of the source that is two of the program.
 #[kernel]
 pub fn of_two_states_in_one_function(block: &mut Block<64>, tile: Shared<[u32; 64]>) {
     let written = tile.write(block, |i| i as u32);
