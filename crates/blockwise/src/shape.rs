@@ -4,6 +4,9 @@ use cuda_std::launch::{Dim, Shape};
 
 use crate::{DeviceProperties, Error, Result};
 
+/// Threads of a block on any GPU, at most. Kernels count on it, also on an emulator with higher limits.
+const MOST_THREADS: u32 = 1024;
+
 /// Refuses a shape that no kernel can have on this device.
 pub(crate) fn check(kernel: &str, shape: Shape, device: &DeviceProperties) -> Result<()> {
     let Shape {
@@ -16,7 +19,7 @@ pub(crate) fn check(kernel: &str, shape: Shape, device: &DeviceProperties) -> Re
         && !is_empty(block)
         && within(grid, device.max_grid)
         && within(block, device.max_block)
-        && threads <= device.max_threads_per_block.into()
+        && threads <= device.max_threads_per_block.min(MOST_THREADS).into()
         && shared_bytes <= device.shared_bytes_opt_in;
     match fits {
         true => Ok(()),
@@ -53,7 +56,7 @@ fn refusal(kernel: &str, shape: Shape, device: &DeviceProperties) -> Error {
         format!("{shared_bytes} bytes of shared memory are more than a block's {most}")
     } else {
         let most = extents(device.max_block);
-        let threads = device.max_threads_per_block;
+        let threads = device.max_threads_per_block.min(MOST_THREADS);
         format!("a block of {block} is larger than the device's {most} or {threads} threads")
     };
     Error::Shape {

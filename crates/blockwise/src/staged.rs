@@ -6,7 +6,7 @@ use cuda_std::launch::Plain;
 
 use crate::backend::HostMemory;
 use crate::buffer::check_alignment;
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, Result, Stream, ViewMut};
 
 /// `len` elements twice: on the device, and page-locked in the host, from where a GPU copies by itself while the host goes on.
 /// Its copies go through one stream.
@@ -60,9 +60,16 @@ impl<T: Plain> StagedBuffer<T> {
         &self.device
     }
 
-    /// The memory on the device, to be written by a launch.
-    pub fn device_mut(&mut self) -> &mut Buffer<T> {
-        &mut self.device
+    /// The memory on the device, to be written by a launch. It stays the same memory:
+    ///
+    /// ```compile_fail,E0308
+    /// # fn staged(mut a: blockwise::StagedBuffer<u8>, longer: &mut blockwise::Buffer<u8>) {
+    /// std::mem::swap(a.device_mut(), longer);
+    /// # }
+    /// ```
+    // Not the buffer: `std::mem::swap` could put a longer one in its place, or another device's.
+    pub fn device_mut(&mut self) -> ViewMut<'_, T> {
+        self.device.as_view_mut()
     }
 
     /// Starts copying all elements to the device.

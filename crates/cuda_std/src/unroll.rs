@@ -19,9 +19,6 @@ pub(crate) use calls;
 /// An array stays in registers only if every index is a constant. LLVM unrolls small loops by
 /// itself, but gives up on nests of them long before the bodies here end; then the array lies in
 /// local memory.
-///
-/// No barrier in `body`: one place in the source that is several in the program is what the builder
-/// refuses as a copy that the compiler made.
 #[inline(always)]
 pub fn unrolled<const N: usize>(mut body: impl FnMut(usize)) {
     const { assert!(N <= 32, "longer than the list below") };

@@ -16,6 +16,16 @@ pub(crate) fn of_type(tokens: TokenStream) -> String {
     writer.text.replace("for<>", "").replace("<>", "")
 }
 
+/// All words, those of lifetimes among them.
+pub(crate) fn words(tokens: TokenStream) -> Vec<String> {
+    let words = tokens.into_iter().flat_map(|token| match token {
+        TokenTree::Group(group) => words(group.stream()),
+        TokenTree::Ident(word) => vec![word.to_string()],
+        TokenTree::Literal(_) | TokenTree::Punct(_) => Vec::new(),
+    });
+    words.collect()
+}
+
 struct Writer {
     text: String,
     /// What stands at both sides of an operator.

@@ -54,6 +54,19 @@ fn a_shape_over_the_limits_is_an_error_that_names_it_and_the_next_launch_works()
 }
 
 #[test]
+fn no_emulator_has_larger_blocks_than_kernels_count_on() {
+    let limits = blockwise::EmulatorLimits {
+        threads_per_block: 4096,
+        block_dims: [4096; 3],
+        ..blockwise::EmulatorLimits::default()
+    };
+    let device = Device::emulator_with(limits, blockwise::Watch::Nothing);
+    let error = launched(&device, "through_shared", Shape::new(1, 1025).shared(64), 1)
+        .expect_err("a larger block than any GPU's");
+    assert!(error.to_string().contains("1024 threads"), "{error}");
+}
+
+#[test]
 fn a_kernel_that_is_not_there_is_told_by_name() {
     for device in devices() {
         for name in ["absent", "nul\0"] {

@@ -168,7 +168,7 @@ impl<T: Float> Convolver<T> {
                 Some(&lane.stream),
                 window.device().as_view(),
                 self.taps.as_view(),
-                output.device_mut().as_view_mut(),
+                output.device_mut(),
                 self.mode,
                 part,
                 &self.options,

@@ -179,7 +179,7 @@ impl<T: Number> Lane<T> {
         let plan = plan::<T>(device, len, operation, options)?;
         let partials = fit(&mut self.partials, &self.stream, plan.grid[0] as usize)?;
         let memory = Memory {
-            values: partials.device_mut().as_view_mut(),
+            values: partials.device_mut(),
             ticket: self.ticket.as_view_mut(),
         };
         let stream = Some(&self.stream);

@@ -4,32 +4,33 @@
 //! (rust-lang/rust#137086); threads then wait at different copies. The builder switches that pass
 //! off; this check is there for the next such pass. Before LLVM has inlined or unrolled anything,
 //! two calls that lead to a barrier and carry the same source position in one function are copies
-//! of one call.
+//! of one call. Unless they pass different numbers: those are the calls of a repetition in a macro.
 
 use std::collections::BTreeMap;
 
 use super::calls::kernels_of;
-use super::module::{Module, Nodes};
+use super::module::{Module, Nodes, value};
 use super::names::demangle;
 use super::waiting::Waiting;
 use crate::error::CudaBuilderError;
 
-/// Fails if a call that leads to a barrier stands twice in a function with the same source
-/// position.
+/// Fails if a call that leads to a barrier stands twice in a function with the same source position
+/// and the same numbers among its arguments.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     let waiting = Waiting::of(module)?;
     for function in module.functions() {
-        let mut copies: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut copies: BTreeMap<(&str, Vec<i64>), usize> = BTreeMap::new();
         for instruction in function.instructions() {
-            let call = instruction.call()?;
-            if call.is_some_and(|call| waiting.waits(&call))
+            if let Some(call) = instruction.call()?
+                && waiting.waits(&call)
                 && let Some(position) = instruction.position()
             {
-                *copies.entry(position).or_default() += 1;
+                let numbers = call.arguments().filter_map(|text| value(text).parse().ok());
+                *copies.entry((position, numbers.collect())).or_default() += 1;
             }
         }
         let duplicated = copies.into_iter().find(|&(_, copies)| copies > 1);
-        if let Some((position, copies)) = duplicated {
+        if let Some(((position, _), copies)) = duplicated {
             return Err(CudaBuilderError::DuplicatedBarrier {
                 kernel: kernels_of(module, function.name()),
                 function: demangle(function.name()),
@@ -68,6 +69,20 @@ mod tests {
     #[test]
     fn two_barriers_of_the_source_are_two() {
         check_text(&TWO_CALLS.replace("SECOND", "5")).unwrap();
+    }
+
+    #[test]
+    fn calls_with_other_numbers_are_no_copies() {
+        let repeated = |first, second| {
+            let call = |number| format!("  call void @wait(ptr %p, i64 {number}), !dbg !4\n");
+            let calls = [call(first), call(second)].concat();
+            check_text(&TWO_CALLS.replace(
+                "  call void @wait(), !dbg !4\n  call void @wait(), !dbg !SECOND\n",
+                &calls,
+            ))
+        };
+        repeated(0, 1).unwrap();
+        repeated(1, 1).unwrap_err();
     }
 
     #[test]

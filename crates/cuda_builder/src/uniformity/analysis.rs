@@ -113,7 +113,8 @@ impl<'b, 'm> Analysis<'b, 'm> {
             if !self.body.graph.branches(block) {
                 continue;
             }
-            let level = self.level_of(&branch.reads);
+            // A `switch` may ask for an address.
+            let level = self.addresses(branch);
             let known = self.partings.get(&block).map(|(known, _)| *known);
             if level > known.unwrap_or(Level::Block) {
                 let region = self.body.graph.region(block);

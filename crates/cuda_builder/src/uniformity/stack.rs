@@ -1,8 +1,9 @@
 //! What a thread's own variables hold, where LLVM left them in memory.
 //!
 //! A variable's content is one fact: that of everything that is ever stored in it. A store in a
-//! region of a branch that parts threads makes it at least of the branch's level. A variable whose
-//! address may be known elsewhere holds anything.
+//! region of a branch that parts threads makes it at least of the branch's level; one to a place, or
+//! of a length, that threads do not have in common makes it of that level. A variable whose address
+//! may be known elsewhere holds anything.
 
 use super::analysis::Analysis;
 use super::body::{Action, Step};
@@ -28,11 +29,11 @@ impl Analysis<'_, '_> {
                     Some(value) => self.facts[value],
                     None => Fact::pointer(Level::Block, step.constants),
                 };
-                self.write(block, pointer, value)
+                self.write(block, step, pointer, value)
             }
             Action::Write(Written::Copy(from, pointer)) => {
                 let copied = self.copied(from, step.constants);
-                self.write(block, pointer, copied)
+                self.write(block, step, pointer, copied)
             }
             _ => self.note_escapes(step),
         }
@@ -57,15 +58,22 @@ impl Analysis<'_, '_> {
         })
     }
 
-    fn write(&mut self, block: usize, pointer: Option<usize>, value: Fact) -> bool {
+    fn write(
+        &mut self,
+        block: usize,
+        step: &Step<'_>,
+        pointer: Option<usize>,
+        value: Fact,
+    ) -> bool {
         let pointer = pointer.map(|pointer| self.facts[pointer]);
         match pointer {
             Some(Fact {
                 origin: Origin::Stack(variable),
-                level,
                 ..
             }) => {
-                let level = value.level.max(level).max(self.decided[block]);
+                // Of all operands: the place and, of `llvm.memset` and its kin, the length.
+                let operands = self.level_of(&step.reads);
+                let level = value.level.max(operands).max(self.decided[block]);
                 self.hold(variable, Fact::pointer(level, value.origin))
             }
             // Not known yet.

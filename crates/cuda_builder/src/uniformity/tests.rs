@@ -24,6 +24,7 @@ declare i1 @llvm.nvvm.vote.any.sync(i32, i1) #1
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32) #1
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32) #1
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @__cuda_std_block_uniform(i32)
 declare i32 @__cuda_std_warp_uniform(i32)
 declare i32 @elsewhere(i32)
@@ -252,6 +253,25 @@ end:
 }
 
 #[test]
+fn a_switch_may_ask_for_an_address() {
+    check(
+        "  %v = alloca i32
+  %p = ptrtoint ptr %v to i64
+  switch i64 %p, label %end [
+    i64 16, label %one
+    i64 32, label %end
+  ], !dbg !3
+one:
+  BARRIER, !dbg !4
+  br label %end
+end:
+  ret void
+",
+        &[(4, 3)],
+    );
+}
+
+#[test]
 fn switches_are_branches() {
     check(
         "  switch i32 %tid, label %end [
@@ -358,6 +378,22 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable(
         "%at = getelementptr i32, ptr %v, i32 %tid\n  store i32 1, ptr %at",
     ));
+    // Each thread sets or copies a length of its own.
+    let copied = |length: &str| {
+        variable(&format!(
+            "%l = zext i32 {length} to i64\n  \
+             call void @llvm.memcpy.p0.p0.i64(ptr %v, ptr %in, i64 %l, i1 false)"
+        ))
+    };
+    let set = |length: &str| {
+        copied(length)
+            .replace("memcpy.p0.p0", "memset.p0")
+            .replace("ptr %in", "i8 1")
+    };
+    for of_length in [&copied as &dyn Fn(&str) -> String, &set] {
+        uniform(&of_length("%block"));
+        divergent(&of_length("%tid"));
+    }
     // Anybody may write it from here on.
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));

@@ -108,7 +108,7 @@ impl<'m> Analysis<'_, 'm> {
     }
 
     /// The level of what depends on all that a step reads, addresses included.
-    fn addresses(&self, step: &Step<'_>) -> Level {
+    pub(super) fn addresses(&self, step: &Step<'_>) -> Level {
         let levels = step.reads.iter().map(|&value| self.facts[value].address());
         let constant = Fact::pointer(Level::Block, step.constants).address();
         levels.fold(constant, Ord::max)

@@ -28,7 +28,10 @@ macro_rules! plain {
         }
     )*};
 }
-plain!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+plain!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64);
+// Of a GPU they have 64 bits.
+#[cfg(target_pointer_width = "64")]
+plain!(usize isize);
 
 #[cfg(feature = "half")]
 // SAFETY: as for the numbers.

@@ -4,8 +4,8 @@
 
 use cuda_std::block::{ANY, Atomics, Block, FromEnd, PerBlock};
 use cuda_std::block::{Matrix, OutMatrix, Ring, Scratch, Shared, Tile};
-use cuda_std::launch::{Dim, Plain, Shape};
-use cuda_std::{Out, kernel};
+use cuda_std::launch::{Dim, Shape};
+use cuda_std::{Out, Plain, kernel};
 
 use crate::support::{Buffer, Device, Error};
 
@@ -55,6 +55,33 @@ pub fn rows(block: &mut Block<ANY, 4>, a: Matrix<f32>, b: OutMatrix<f32, 4, 4>) 
 pub fn threads(y: Out<u32>) {
     let _ = y;
 }
+
+/// An array whose length is returned before its end.
+#[kernel(shared(tile = {
+    if n > 3 {
+        return Some(n);
+    }
+    2
+}))]
+pub fn left_early(block: &mut Block, tile: Shared<[u64]>, n: usize) {
+    let _ = (block, tile, n);
+}
+
+/// Types with the names that type parameters of a handle have.
+#[derive(Clone, Copy, Plain)]
+#[repr(transparent)]
+pub struct F(u8);
+#[derive(Clone, Copy, Plain)]
+#[repr(transparent)]
+/// As `F`.
+pub struct D(u16);
+
+/// A value and a rule of such types.
+#[kernel(require(size_of::<L>() == 8))]
+pub fn of_short_names(f: F, d: &[D]) {
+    let _ = (f, d);
+}
+type L = u64;
 
 fn bytes(values: &[u64]) -> Vec<Vec<u8>> {
     let bytes = |value: &u64| value.to_ne_bytes().to_vec();
@@ -287,6 +314,35 @@ fn shared_bytes_are_the_launchs_alone() {
          x.len() = 100, n = 5, grid 1 x 1 x 1, block 3 x 1 x 1, 103 shared bytes",
     );
     assert!(device.launches.take().is_empty());
+}
+
+#[test]
+fn what_a_size_returns_early_has_its_bytes_too() {
+    let device = Device::default();
+    let launch = left_early::on(&device).unwrap().grid(1).block(32);
+    for (n, len) in [(2, 2), (100, 100)] {
+        launch.launch(n).unwrap();
+        let seen = device.last();
+        assert_eq!(seen.arguments, bytes(&[len, n as u64]));
+        assert_eq!(u64::from(seen.shape.shared_bytes), 8 * len);
+    }
+    refused(
+        launch.launch(usize::MAX),
+        &format!(
+            "kernel `left_early` needs a size from 0 to 4 GiB for tile = {{ if n > 3 {{ return Some(n); }} 2 }}, but was launched with \
+             n = {}, grid 1 x 1 x 1, block 32 x 1 x 1",
+            usize::MAX
+        ),
+    );
+}
+
+#[test]
+fn a_type_named_like_a_parameter_of_the_handle_is_itself() {
+    let device = Device::default();
+    let d = Buffer::<D>::new(1, 3);
+    let launch = of_short_names::on(&device).unwrap().grid(1).block(1);
+    launch.launch(F(7), &d).unwrap();
+    assert_eq!(device.last().arguments[0], [7]);
 }
 
 #[test]

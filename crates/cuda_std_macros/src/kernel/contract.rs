@@ -65,7 +65,7 @@ impl Kernel<'_> {
                 Kind::View {
                     view, arguments, ..
                 } if is_per_block(*view, arguments) => rules.push((
-                    quote! { #name.len >= #shape.grid.blocks() as u64 },
+                    quote! { #name.len >= #shape.grid.blocks() as ::core::primitive::u64 },
                     format!("{name}.len() >= grid.blocks()"),
                 )),
                 _ => {}

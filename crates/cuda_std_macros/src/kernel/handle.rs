@@ -5,6 +5,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, ExprLit, GenericParam, Ident, Lit, Meta, Result};
 
 use super::{ImplGenerics, Kernel, fresh, instances, lifetime, of_the_macro};
+use crate::tokens;
 
 impl Kernel<'_> {
     /// Nothing where cuda_std has no known name.
@@ -20,10 +21,10 @@ impl Kernel<'_> {
             others,
             predicates,
         } = ImplGenerics::of(function);
-        let taken = self.taken_names();
-        let names = |wanted: &str| format_ident!("{}", fresh(wanted, &taken));
+        let mentioned = self.mentioned_words();
+        let names = |wanted: &str| format_ident!("{}", fresh(wanted, &mentioned));
         let (l, f, d) = (names("L"), names("F"), names("D"));
-        let s = lifetime(&fresh("s", &taken));
+        let s = lifetime(&fresh("s", &self.taken_names()));
 
         let declared = others.iter().map(without_bounds);
         let arguments: Vec<Ident> = others.iter().map(ident_of).collect();
@@ -163,6 +164,16 @@ impl Kernel<'_> {
         let others =
             instances::parameters(generics).map(|parameter| ident_of(parameter).to_string());
         lifetimes.chain(others).collect()
+    }
+
+    /// All words of the signature, the rules and the sizes. A type parameter of the handle with the name of a type there would stand
+    /// in its place.
+    fn mentioned_words(&self) -> Vec<String> {
+        let rules = self.options.require.iter().map(|rule| &rule.condition);
+        let sizes = self.options.shared.iter().map(|size| &size.length);
+        let mut tokens = self.function.sig.to_token_stream();
+        tokens.extend(rules.chain(sizes).map(ToTokens::to_token_stream));
+        tokens::words(tokens)
     }
 
     /// The kernel's own attributes of a name.

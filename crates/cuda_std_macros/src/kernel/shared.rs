@@ -71,15 +71,18 @@ impl Kernel<'_> {
                     checked(length),
                     format!("a size from 0 to 4 GiB for {text}"),
                 );
+                // Placed outside of the closure, which the expression may leave by a `return`.
                 statements.push(quote! {
-                    let mut #size = || -> ::core::option::Option<usize> {
+                    let #size = || -> ::core::option::Option<usize> {
                         #(let #pointers = #pointers.memory?;)*
                         #words
                         let #size: usize = #checked;
-                        #dynamic.place::<#element>(#size)?;
                         ::core::option::Option::Some(#size)
                     };
-                    let ::core::option::Option::Some(#name) = #size() else {
+                    let #size: ::core::option::Option<usize> = #size();
+                    let ::core::option::Option::Some(#name) =
+                        #size.filter(|&#size| #dynamic.place::<#element>(#size).is_some())
+                    else {
                         return ::core::result::Result::Err(#refused(#text));
                     };
                 });

@@ -4,7 +4,9 @@
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use cuda_std::block::Reversed;
 use cuda_std::prelude::*;
+use cuda_std::unroll::{fold_groups, unrolled};
 
 /// Some threads leak their handles, others drop them.
 #[kernel]
@@ -218,6 +220,89 @@ pub fn of_no_elements(
     let (fixed, _, narrow, dynamic) = block.sync_threads(written);
     let len = fixed.len() + narrow[3].len() + dynamic.len() + input.len();
     output.mine().for_each(|(_, element)| *element = len as u32);
+}
+
+/// Barriers in unrolled rounds, some of which an input's first element leaves out.
+#[kernel]
+pub fn in_unrolled_rounds(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
+    let (mut tile, thread, mut sum) = (tile.refill(), block.thread(), 0_u32);
+    unrolled::<4>(|round| {
+        if !any(input, 0).is_multiple_of(round as u32 + 2) {
+            let view = tile.fill(block, |i| (i * round) as u32);
+            sum = sum.wrapping_add(view[63 - thread]);
+        }
+    });
+    output.mine().for_each(|(_, element)| *element = sum);
+}
+
+/// Operations that wait by themselves, where all threads carry them out.
+#[kernel]
+pub fn free_barriers(
+    block: &mut Block<64>,
+    tile: Shared<[u32; 64]>,
+    mut scratch: Scratch<u32>,
+    input: &[u32],
+    mut output: Out<u32>,
+) {
+    let thread = block.thread();
+    cuda_std::thread::sync_threads();
+    let written = tile.write(block, |i| any(input, i));
+    cuda_std::thread::sync_threads();
+    let total = scratch.reduce(block, thread as u32, |a, b| a.max(b));
+    cuda_std::thread::sync_threads();
+    let tile = block.sync_threads(written);
+    let value = tile[63 - thread] ^ total;
+    output.mine().for_each(|(_, element)| *element = value);
+}
+
+/// What a variable holds that all threads set up to one length decides about a barrier.
+#[kernel]
+pub fn set_up_to_one_length(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
+    let (mut bytes, len) = ([0_u8; 64], input.len() % 64);
+    bytes[..len].fill(1);
+    let mut count = 0;
+    if bytes[20] == 1 {
+        count = block.sync_threads_count(block.thread() > 9);
+    }
+    output.mine().for_each(|(_, element)| *element = count);
+}
+
+/// Ranges that end before they begin, or reach the largest number.
+#[kernel]
+pub fn folded_over_odd_ranges(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
+    use core::ops::Bound;
+    let add = |sum: u32, x: u32| sum.wrapping_add(x);
+    let (thread, most) = (block.thread(), usize::MAX);
+    let beyond = (Bound::Excluded(most), Bound::Included(most));
+    let mut sum = fold_groups::<8, _, _>(input, thread..5, 0, add);
+    sum = fold_groups::<4, _, _>(input, most - 1.., sum, add);
+    sum = fold_groups::<2, _, _>(input, ..=most, sum, add);
+    sum = fold_groups::<1, _, _>(input, beyond, sum, add);
+    let pairs = Reversed((input, Reversed(&input[input.len() / 2..])));
+    sum = fold_groups::<4, _, _>(pairs, thread.., sum, |sum, (x, y)| sum.wrapping_add(x ^ y));
+    sum = block.fold_strided(pairs, sum, |sum, (x, y)| sum.wrapping_mul(x | y));
+    output.mine().for_each(|(_, element)| *element = sum);
+}
+
+/// Values of many and of odd numbers of bytes, between lanes of a warp that is not whole.
+#[kernel]
+pub fn odd_values_between_lanes(block: &mut Block<45>, input: &[u32], mut output: Out<u32>) {
+    let (thread, warp) = (block.thread(), block.warp());
+    let long = warp.shuffle_up([any(input, thread); 40], 3);
+    let odd = warp.shuffle_xor([thread as u8; 7], 5);
+    let last = warp.fold_segments(
+        [thread as u16; 3],
+        thread.is_multiple_of(7),
+        |[a, b, c], [d, e, f]| [a ^ d, b.max(e), c.min(f)],
+    );
+    let last = u32::from(last.unwrap_or_default()[1]);
+    let sum = long[39] ^ u32::from(odd[6]) ^ last;
+    output.mine().for_each(|(_, element)| *element = sum);
 }
 
 /// Trees of both kinds, mixed.

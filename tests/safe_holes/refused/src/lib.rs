@@ -7,6 +7,7 @@
 
 pub mod calls;
 pub mod flow;
+pub mod memory;
 pub mod states;
 pub mod values;
 pub mod warps;
