@@ -215,10 +215,8 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
         .map(|at| T::judge(&lane(&input, at), None, extent))
         .collect();
     let judge = move |sums: Vec<T>| {
-        let pairs = judges.iter().zip(sums);
-        pairs
-            .map(|(judge, sum)| judge(vec![sum]))
-            .collect::<Result<(), _>>()
+        let mut pairs = judges.iter().zip(sums);
+        pairs.try_for_each(|(judge, sum)| judge(vec![sum]))
     };
     push(&input, Reduction::Sum, Box::new(judge));
     let Some(last) = input.len().checked_sub(1) else {

@@ -23,6 +23,7 @@ mod library_files;
 pub(crate) mod markers;
 pub(crate) mod module;
 pub(crate) mod names;
+mod odd_integer;
 mod own_stack;
 mod panics;
 mod remainder;
@@ -105,6 +106,8 @@ const PASSES: &[(Stage, Rewrite)] = &[
     (Optimised, |module, _| own_stack::lower(module)),
     // LLVM 22 miscompiles some sign extensions.
     (Optimised, |module, _| extension::guard(module)),
+    // A variable that was split may have a type that PTX lacks.
+    (Optimised, |module, _| odd_integer::lower(module)),
     // The code generator must not prepare rounds that are seldom made.
     (Optimised, |module, _| grid_stride::hide(module)),
 ];
