@@ -92,7 +92,10 @@ fn run(
     let report = emulator
         .check(module, &kernel.name, config, &arguments, &options)
         .map_err(|error| error.to_string())?;
-    let told = report.findings.iter().map(|finding| {
+    // Loops in loops may take longer than anybody waits; that a kernel ends is not claimed.
+    let long = |rule: Rule| rule == Rule::StepLimit;
+    let findings = report.findings.iter().filter(|finding| !long(finding.rule));
+    let told = findings.map(|finding| {
         let (grid, block) = (launch.grid, launch.block);
         let text = format!(
             "{} in grid {grid:?}, block {block:?}, seed {:?} at {}: {}",

@@ -93,10 +93,14 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             behind::<f64>(&mut jobs, on, len, options, Some(at), [1, 1]);
         }
         // Every lane of every warp has a pack of its own, and the last one the special value; the same for the partial results of twice
-        // or four times as many blocks as a warp has lanes.
+        // or four times as many blocks as a warp has lanes, and of so many that only some lanes fold another four of them.
         every_type(&mut jobs, on, 4096, with(kernel, 1024, None), Some(4095));
-        let len = 64 * 32 * 16;
-        every_type(&mut jobs, on, len, with(kernel, 32, None), Some(len - 1));
+        for (blocks, at) in [(64, 64 * 32 * 16 - 1), (115, 200 * 32 * 8)] {
+            let len = blocks * 32 * 16;
+            every_type(&mut jobs, on, len, with(kernel, 32, None), Some(at));
+        }
+        let options = with(kernel, 32, None);
+        behind::<f32>(&mut jobs, on, 243 * 32 * 16, options, None, [1, 1]);
         // Partial results that are all alike.
         of_constants::<i64>(&mut jobs, on, 20_480, with(kernel, 32, None));
         of_constants::<f32>(&mut jobs, on, 20_480, with(kernel, 32, None));
@@ -131,6 +135,13 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     }
     // More outputs than threads, a block more than once, rows in groups and one by one.
     every_axis(&mut jobs, on, &[[3, 21, 100], [2, 11, 1]], Some(1));
+    // Whole groups, one element less, every smaller group left, and no whole group.
+    every_axis(
+        &mut jobs,
+        on,
+        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2]],
+        None,
+    );
     jobs
 }
 

@@ -115,6 +115,9 @@ fn table() -> BTreeMap<String, Expected> {
                 format!("{operation}_shuffle_{t}"),
                 Expected::new(params + 1, 1).fixed(2 * 32 * bytes),
             );
+            if operation != "dot" {
+                add(format!("{operation}_axis_{t}"), Expected::new(6, 0));
+            }
             // `single` has a ticket.
             for (kernel, barriers, more) in [("wide", 1, 1), ("single", 2, 3), ("single8", 2, 3)] {
                 add(

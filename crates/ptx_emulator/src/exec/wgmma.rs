@@ -7,7 +7,7 @@ use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
 use crate::decode::matrix::MatrixOp;
 use crate::decode::op::Reg;
-use crate::decode::wgmma::{GroupMultiply, Left};
+use crate::decode::wgmma::GroupMultiply;
 use crate::fault::{Access, FaultKind, Space};
 
 /// Rows of a warp.
@@ -158,23 +158,15 @@ pub(super) fn execute<O: Observer + ?Sized>(
     observer: &mut O,
 ) -> Checked<()> {
     let depth = group.depth();
-    let [a, descriptor] = match group.left {
-        Left::Registers => [op.sources[0], op.sources[4]],
-        Left::Memory { .. } => [op.sources[0], op.sources[1]],
-    };
+    let [a, descriptor] = [op.sources[0], op.sources[1]];
     let mut reader = Reader {
         memory,
         frame: &*frame,
         observer,
         pc,
     };
-    let left = match group.left {
-        Left::Registers => fragment(group, &op.sources[..4], frame),
-        Left::Memory { transposed } => {
-            let first = ROWS * (warp as usize % 4);
-            reader.matrix(group, (a, transposed), (first, ROWS))?
-        }
-    };
+    let first = ROWS * (warp as usize % 4);
+    let left = reader.matrix(group, (a, group.left_transposed), (first, ROWS))?;
     let right = (descriptor, group.transposed);
     let right = reader.matrix(group, right, (0, group.columns))?;
     let adds = group.adds.lanes(frame.predicates);
@@ -202,24 +194,4 @@ pub(super) fn execute<O: Observer + ?Sized>(
         }
     }
     Ok(())
-}
-
-/// The 16 rows of a that a warp holds in four registers, row after row.
-fn fragment(group: &GroupMultiply, registers: &[Reg], frame: &Frame<'_>) -> Vec<f64> {
-    let (size, depth) = (group.element.size, group.depth());
-    let per = 4 / size;
-    let mut elements = vec![0.0; ROWS * depth];
-    for (number, &register) in registers.iter().enumerate() {
-        for lane in lanes(ALL) {
-            let (g, t) = (lane / 4, lane % 4);
-            for part in 0..per {
-                let row = g + 8 * (number % 2);
-                let column = per * (t + 4 * (number / 2)) + part;
-                let bits = frame.get(register, lane) >> (8 * size * part);
-                let bits = bits & (u64::MAX >> (64 - 8 * size));
-                elements[row * depth + column] = (group.element.read)(bits);
-            }
-        }
-    }
-    elements
 }
