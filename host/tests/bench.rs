@@ -95,7 +95,7 @@ fn peers_are_joined_and_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("peer.py");
     std::fs::write(&script, PEER).unwrap();
-    let options = given(&["sum/f32/tree"], &["5003"]);
+    let options = given(&["sum/f32/shuffle"], &["5003"]);
     let device = Device::emulator();
     let mut report = bench::run(&device, &options, |_| ()).expect("a report");
     let works = bench::works(&options);

@@ -245,7 +245,8 @@ fn files_that_are_not_ptx_are_refused() {
         format!("{header}.visible .entry k() {{ .reg .b32 %r;\ntex.1d.v4.u32.s32 {{%r,%r,%r,%r}}, [t, {{%r}}];\n}}")
             .as_bytes(),
     );
-    run("foreign.ptx").refused("foreign.ptx: PTX line 5: unsupported: `tex.1d");
+    run("foreign.ptx")
+        .refused("foreign.ptx: kernel `k` cannot run here: PTX line 5: unsupported: `tex.1d");
     // The only kernel need not be named, and hostile sizes end at once.
     put(
         "one.ptx",
@@ -267,7 +268,7 @@ fn files_that_are_not_ptx_are_refused() {
 fn without_a_file_the_embedded_kernels_are_checked() {
     let run = |line: &str| Run::line(Path::new("."), line);
     run("check").refused("embedded:kernels.sm_80.ptx has several kernels: ");
-    let arguments = "--block 64 --arg slice:u32[64]=iota --arg u32[64]";
+    let arguments = "--block 64 --arg slice:u32[64]=iota --arg slice:u32[64]";
     let clean = run(&format!(
         "check --kernel reverse_direct_u32 {arguments} --schedules 2"
     ))

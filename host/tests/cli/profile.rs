@@ -119,7 +119,7 @@ fn one_kernel_of_a_family_and_its_source() {
     assert!(run.stdout.contains("32.0-way bank conflict"), "{run:?}");
     assert!(!run.stdout.contains("padded"), "{run:?}");
     // The embedded PTX knows its Rust lines.
-    assert!(run.stdout.contains("left + x"), "{run:?}");
+    assert!(run.stdout.contains("left.start() + col"), "{run:?}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn a_kernel_that_is_not_there_is_told_by_name() {
 
 #[test]
 fn ptx_that_does_not_assemble_is_refused_with_the_line() {
-    let broken = THROUGH_SHARED.replace("add.u32 %r5", "frobnicate.u32 %r5");
+    let broken = THROUGH_SHARED.replace("add.u32 %r5", "add.u32 , %r5");
     for device in devices() {
         let message = load(&device, &broken)
             .expect_err("no such instruction")

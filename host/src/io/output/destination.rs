@@ -27,8 +27,7 @@ impl Destination {
         if is_standard(path) || STANDARD.iter().any(|name| path == Path::new(name)) {
             return Ok(Self::Standard);
         }
-        // Descriptors of the process: what they lead to was opened by somebody else.
-        if path.starts_with("/dev/fd") || path.starts_with("/proc") {
+        if is_descriptor(path) {
             return Ok(Self::Stream(path.to_owned()));
         }
         match fs::metadata(path) {
@@ -42,10 +41,26 @@ impl Destination {
     /// Opens a stream for writing.
     pub(super) fn open_stream(path: Option<&Path>) -> io::Result<Box<dyn Write>> {
         Ok(match path {
-            Some(path) => Box::new(OpenOptions::new().write(true).open(path)?),
+            // A descriptor may lead to a file that others write into: its bytes stay.
+            Some(path) => Box::new(OpenOptions::new().append(true).open(path)?),
             None => Box::new(io::stdout().lock()),
         })
     }
+}
+
+/// Whether it leads, like `/dev/stderr`, to a descriptor of the process: what that is, another program has opened.
+fn is_descriptor(path: &Path) -> bool {
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if target.starts_with("/dev/fd") || target.starts_with("/proc") {
+            return true;
+        }
+        let Ok(link) = fs::read_link(&target) else {
+            return false;
+        };
+        target = target.parent().unwrap_or(Path::new("")).join(link);
+    }
+    false
 }
 
 /// The path that links, the last of them dangling, lead to.
@@ -88,10 +103,15 @@ mod tests {
         assert_eq!(replaced("link"), at("file"));
         assert_eq!(replaced("dangling"), at("nothing"));
         assert!(Destination::of(&at("loop")).is_err());
-        for stream in ["/dev/null", "/dev/fd/2", "/dev/stderr"] {
-            let destination = Destination::of(Path::new(stream)).unwrap();
-            assert!(matches!(destination, Destination::Stream(_)), "{stream}");
+        // Also where standard error is a file.
+        symlink("/dev/stderr", at("to a descriptor")).unwrap();
+        let linked = at("to a descriptor");
+        for stream in ["/dev/null", "/dev/fd/2", "/dev/stderr"].map(Path::new) {
+            let destination = Destination::of(stream).unwrap();
+            assert!(matches!(destination, Destination::Stream(_)), "{stream:?}");
         }
+        let destination = Destination::of(&linked).unwrap();
+        assert!(matches!(destination, Destination::Stream(_)));
         for standard in ["-", "/dev/stdout"] {
             let destination = Destination::of(Path::new(standard)).unwrap();
             assert!(matches!(destination, Destination::Standard), "{standard}");
