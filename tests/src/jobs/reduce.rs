@@ -95,8 +95,12 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         // Every lane of every warp has a pack of its own, and the last one the special value; the same for the partial results of twice
         // or four times as many blocks as a warp has lanes, and of so many that only some lanes fold another four of them.
         every_type(&mut jobs, on, 4096, with(kernel, 1024, None), Some(4095));
-        for (blocks, at) in [(64, 64 * 32 * 16 - 1), (115, 200 * 32 * 8)] {
-            let len = blocks * 32 * 16;
+        let last = [64, 115].map(|blocks| blocks * 32 * 16 - 1);
+        for (len, at) in [
+            (last[0] + 1, last[0]),
+            (last[1] + 1, last[1]),
+            (last[1] + 1, 200 * 32 * 8),
+        ] {
             every_type(&mut jobs, on, len, with(kernel, 32, None), Some(at));
         }
         let options = with(kernel, 32, None);
