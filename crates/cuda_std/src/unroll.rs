@@ -43,10 +43,11 @@ pub(crate) fn counted<const LEN: usize, const STEP: usize>(
     }
 }
 
-struct Calls<const LEN: usize, const STEP: usize>;
+/// How often [`counted`] calls its body, where `STEP` is not 0.
+pub(crate) struct Calls<const LEN: usize, const STEP: usize>;
 
 impl<const LEN: usize, const STEP: usize> Calls<LEN, STEP> {
-    const COUNT: usize = if STEP == 0 {
+    pub(crate) const COUNT: usize = if STEP == 0 {
         usize::MAX
     } else {
         LEN.div_ceil(STEP)

@@ -49,9 +49,20 @@ pub fn conv1d_direct<T: Real>(
 /// The full convolution's output of index `centre`.
 #[inline(always)]
 pub(super) fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
-    // The last of these samples meets the first tap; past the signal's end the first taps meet none.
-    let samples = signal.get(..centre + 1).unwrap_or(signal);
-    let taps = taps.get(centre + 1 - samples.len()..).unwrap_or_default();
+    let end = centre + 1;
+    // All taps meet samples, but for a few outputs at both ends.
+    if let Some(window) = signal.get(end.wrapping_sub(taps.len())..end) {
+        return dot::<T, GROUP>(taps, window);
+    }
+    // Past the signal's end the first taps meet none.
+    let samples = signal.get(..end).unwrap_or(signal);
+    let taps = taps.get(end - samples.len()..).unwrap_or_default();
+    dot::<T, 4>(taps, samples)
+}
+
+/// Σₖ taps\[k\] · samples\[last − k\].
+#[inline(always)]
+fn dot<T: Real, const GROUP: usize>(taps: &[T], samples: &[T]) -> T {
     let products = (taps, Reversed(samples));
     fold_groups::<GROUP, _, _>(products, .., T::ZERO, |sum, (tap, sample)| {
         tap.mul_add(sample, sum)

@@ -12,9 +12,9 @@
 //! - Reads per output: about 1 + (m − 1)/block samples from global memory instead of m, and m from
 //!   shared memory. Lanes read neighbouring slots: no bank conflict (f64 takes two wavefronts, as it
 //!   must). All lanes read the same tap.
-//! - `fill` has two barriers: every thread's reads of the last tile come before the loads of this
-//!   one, and these before its reads. A thread past the last output loads its part of the halo and
-//!   takes part in both.
+//! - `fill` has two barriers: every thread's reads of the last tile, if there was one, come before
+//!   the loads of this one, and these before its reads. A thread past the last output loads its part
+//!   of the halo and takes part in both.
 //!
 //! | 2²⁶ samples, H200, µs | 5 taps | 10 | 31 | 32 | 63 |
 //! | --- | --- | --- | --- | --- | --- |

@@ -23,7 +23,7 @@ use crate::number::Real;
 
 const SIDE: usize = TILE as usize;
 /// Elements of the inner dimension whose loads are in flight together.
-const GROUP: usize = 16;
+const GROUP: usize = 8;
 
 /// C = A·B.
 ///
@@ -42,7 +42,7 @@ pub fn matmul_naive<T: Real>(
     for top in block.tiles_y::<SIDE>(c.rows()) {
         for left in block.tiles_x::<SIDE>(c.cols()) {
             c.store(block, top, left, |own| {
-                let (row, col) = (a.row(top.start() + own.row), b.col(left.start() + own.col));
+                let (row, col) = (a.row(own.at_row), b.col(own.at_col));
                 fold_groups::<GROUP, _, _>((row, col), .., T::ZERO, |sum, (a, b)| a.mul_add(b, sum))
             });
         }

@@ -29,6 +29,8 @@ const SIDE: usize = TILE as usize;
 /// Blocks of [`TILE`] × [`TILE`]; x runs over columns, y over rows. The grid strides over both.
 #[kernel(
     instances(f32, f64),
+    max_threads = 256,
+    min_blocks = 8,
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
 pub fn matmul_tiled<T: Real>(
@@ -42,12 +44,17 @@ pub fn matmul_tiled<T: Real>(
     let (x, y) = block.thread_xy();
     for top in block.tiles_y::<SIDE>(c.rows()) {
         for left in block.tiles_x::<SIDE>(c.cols()) {
+            // A thread has one slot of each tile, (y, x): its row of A and its column of B are the
+            // same in every step.
+            let (row, col) = (a.row(top.start() + y), b.col(left.start() + x));
             let mut sum = T::ZERO;
             let mut step = 0;
             while step < a.cols() {
                 let written = (
-                    tile_a.write(block, |(row, k)| a.or_default(top.start() + row, step + k)),
-                    tile_b.write(block, |(k, col)| b.or_default(step + k, left.start() + col)),
+                    tile_a.write(block, |(_, k)| {
+                        row.get(step + k).copied().unwrap_or_default()
+                    }),
+                    tile_b.write(block, |(k, _)| col.get(step + k).unwrap_or_default()),
                 );
                 // Every thread's loads come before any thread's reads of both tiles.
                 let (of_a, of_b) = block.sync_threads(written);

@@ -33,8 +33,11 @@ use crate::number::Scalar;
 /// - `a`, `b`: n elements each. `partials`: one element for each block.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
-#[kernel(instances(i64, f32, f64), require(a.len() == b.len()))]
+/// Blocks of one dimension, of a multiple of 32 threads; any grid.
+#[kernel(
+    instances(i64, f32, f64),
+    require(a.len() == b.len(), block.threads() % 32 == 0)
+)]
 pub fn dot_shuffle<T: Scalar>(
     block: &mut Block,
     mut scratch: Scratch<T>,
@@ -54,10 +57,11 @@ pub fn dot_shuffle<T: Scalar>(
 /// - `input`: n elements. `partials`: one element for each block.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
+/// Blocks of one dimension, of a multiple of 32 threads; any grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
-    name = "{O}_shuffle_{T}"
+    name = "{O}_shuffle_{T}",
+    require(block.threads() % 32 == 0)
 )]
 pub fn fold_shuffle<T: Scalar, O: Op>(
     block: &mut Block,

@@ -23,10 +23,6 @@ pub fn reverse_dynamic<T: Word>(
     input: &[T],
     mut output: Out<T, FromEnd>,
 ) {
-    // The launch's rule, for the compiler: it spares each element a check, and the fill a loop.
-    if tile.len() != block.threads() {
-        return;
-    }
     let mut tile = tile.refill();
     for place in block.tiles(output.len()) {
         let at = |i: usize| input.get(place.start() + i).copied().unwrap_or_default();

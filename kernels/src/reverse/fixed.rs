@@ -4,8 +4,8 @@
 //! - Stores: the tile lands at the mirrored place, counted from the output's end ([`FromEnd`]);
 //!   thread t writes the t-th element there, which is the one with `rest` elements after it. Both
 //!   walks are coalesced; a warp reads its slots backwards, one in each bank.
-//! - `fill` has two barriers: every thread's reads of the last tile come before the writes of this
-//!   one, and these before its reads.
+//! - `fill` has two barriers: every thread's reads of the last tile, if there was one, come before
+//!   the writes of this one, and these before its reads.
 
 #![forbid(unsafe_code)]
 

@@ -43,7 +43,7 @@ pub fn layouts<const X: usize, const Y: usize, L, T>(
     for top in block.tiles_y(output.rows()) {
         for left in block.tiles_x(output.cols()) {
             output.store(block, top, left, |own| {
-                (1000 * (top.start() + own.row) + left.start() + own.col) as u32
+                (1000 * own.at_row + own.at_col) as u32
             });
         }
     }

@@ -46,7 +46,7 @@ named_enum! {
         Tree = "tree",
         /// The same in rust-cuda's form.
         TreeRaw = "tree-raw",
-        /// Warps fold by shuffles, for any number of threads.
+        /// Warps fold by shuffles, for whole warps.
         Shuffle = "shuffle",
         /// The same with loads of 16 bytes, several at a time.
         Wide = "wide",

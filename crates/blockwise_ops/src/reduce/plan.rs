@@ -100,7 +100,6 @@ fn plan<T: Number>(
         ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => {
             u64::from(threads) * size_of::<T>() as u64
         }
-        ReduceKernel::Shuffle => 0,
         _ if !threads.is_multiple_of(properties.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
                 threads,
@@ -108,7 +107,7 @@ fn plan<T: Number>(
                 kernel: options.kernel.name(),
             });
         }
-        ReduceKernel::Wide | ReduceKernel::Single => 0,
+        ReduceKernel::Shuffle | ReduceKernel::Wide | ReduceKernel::Single => 0,
     };
     plan_1d(name, blocks, threads, shared_bytes, properties)
 }

@@ -1,5 +1,7 @@
 //! [`Elements`]: what folds read, by number and without a check for each element.
 
+use core::marker::PhantomData;
+
 use crate::Plain;
 
 /// Elements that a fold reads in any order: slices, [`Reversed`] ones, columns of a matrix, and
@@ -63,8 +65,8 @@ unsafe impl<A: Elements, B: Elements> Elements for (A, B) {
 pub struct Reversed<E>(pub E);
 
 // SAFETY: len − 1 − index is below the length as index is.
-unsafe impl<E: Elements> Elements for Reversed<E> {
-    type Item = E::Item;
+unsafe impl<T: Copy> Elements for Reversed<&[T]> {
+    type Item = T;
 
     #[inline(always)]
     fn len(&self) -> usize {
@@ -72,33 +74,43 @@ unsafe impl<E: Elements> Elements for Reversed<E> {
     }
 
     #[inline(always)]
-    unsafe fn get(&self, index: usize) -> E::Item {
+    unsafe fn get(&self, index: usize) -> T {
+        // From the last element, whose address is the same for every index.
         // SAFETY: passed on to the caller.
-        unsafe { self.0.get(self.0.len() - 1 - index) }
+        unsafe { *self.0.as_ptr().add(self.0.len()).sub(1).sub(index) }
     }
 }
 
 /// A column of a [`Matrix`](super::Matrix), from the top: [`Matrix::col`](super::Matrix::col).
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a, T> {
-    /// From the column's first element to the matrix's last one.
-    elements: &'a [T],
+    /// Not to be followed in a column without rows.
+    first: *const T,
     rows: usize,
     cols: usize,
+    elements: PhantomData<&'a [T]>,
 }
 
-impl<'a, T: Plain> Column<'a, T> {
-    /// Every `cols`-th of `elements`, `rows` of them.
+impl<T: Plain> Column<'_, T> {
+    /// `rows` elements, `cols` apart.
     ///
     /// # Safety
-    /// There are that many.
+    /// They are initialised, and nothing writes them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn new(elements: &'a [T], rows: usize, cols: usize) -> Self {
+    pub(super) unsafe fn new(first: *const T, rows: usize, cols: usize) -> Self {
         Self {
-            elements,
+            first,
             rows,
             cols,
+            elements: PhantomData,
         }
+    }
+
+    /// The element in a row, if there is one.
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> Option<T> {
+        // SAFETY: below the number of rows.
+        (row < self.rows).then(|| unsafe { Elements::get(self, row) })
     }
 }
 
@@ -114,6 +126,6 @@ unsafe impl<T: Plain> Elements for Column<'_, T> {
     #[inline(always)]
     unsafe fn get(&self, index: usize) -> T {
         // SAFETY: passed on to the caller.
-        unsafe { *self.elements.get_unchecked(index * self.cols) }
+        unsafe { self.first.add(index * self.cols).read() }
     }
 }

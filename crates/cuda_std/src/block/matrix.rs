@@ -92,30 +92,19 @@ impl<'a, T: Plain> Matrix<'a, T> {
     /// A row; of a row that is not there, nothing.
     #[inline(always)]
     pub fn row(&self, row: usize) -> &'a [T] {
-        if row < self.rows {
-            // SAFETY: just compared; the row lies in the matrix.
-            unsafe { core::slice::from_raw_parts(self.first.add(row * self.cols), self.cols) }
-        } else {
-            &[]
-        }
+        let len = if row < self.rows { self.cols } else { 0 };
+        // A row without elements begins where the matrix does.
+        let first = if len > 0 { row * self.cols } else { 0 };
+        // SAFETY: the row lies in the matrix.
+        unsafe { core::slice::from_raw_parts(self.first.add(first), len) }
     }
 
     /// A column; of a column that is not there, nothing.
     #[inline(always)]
     pub fn col(&self, col: usize) -> Column<'a, T> {
         let rows = if col < self.cols { self.rows } else { 0 };
-        // Elements from the column's first one on; there is none without rows.
-        let (skipped, len) = if rows > 0 {
-            (col, rows * self.cols)
-        } else {
-            (0, 0)
-        };
-        // SAFETY: inside the matrix, and element i of the column is i · cols past its first, for i
-        // below `rows`.
-        unsafe {
-            let elements = core::slice::from_raw_parts(self.first.add(skipped), len - skipped);
-            Column::new(elements, rows, self.cols)
-        }
+        // SAFETY: element i of a column that is there is i · cols past its first.
+        unsafe { Column::new(self.first.wrapping_add(col), rows, self.cols) }
     }
 
     /// All elements, row after row.

@@ -9,7 +9,7 @@ use super::order::{Order, RowMajor};
 use super::tiles::{AlongX, AlongY, TileRange};
 use crate::Plain;
 use crate::opaque::opaque;
-use crate::unroll::counted;
+use crate::unroll::{Calls, counted};
 
 /// An output matrix in tiles of `R` × `C` elements, each a block's own: a parameter, for which the
 /// launch passes `(&mut buffer, rows, cols)`.
@@ -45,6 +45,10 @@ pub struct Own {
     pub row: usize,
     /// Its column in the tile.
     pub col: usize,
+    /// Its row in the matrix: below [`OutMatrix::rows`], as the compiler knows.
+    pub at_row: usize,
+    /// Its column in the matrix: below [`OutMatrix::cols`].
+    pub at_col: usize,
     /// Which of the thread's rows it is: a constant in each call, as long as a thread has at most
     /// 32 rows and 32 columns of a tile.
     pub i: usize,
@@ -117,11 +121,11 @@ impl<T: Plain, const R: usize, const C: usize, Layout: Order, Threads: Order>
         let &mut Self {
             first, rows, cols, ..
         } = self;
-        let mut store = |own: Own, row: usize, col: usize| {
+        let mut store = |own: Own| {
             let element = if Layout::BY_ROWS {
-                row * cols + col
+                own.at_row * cols + own.at_col
             } else {
-                col * rows + row
+                own.at_col * rows + own.at_row
             };
             // SAFETY: `for_own` gives elements inside the matrix, and so below `rows · cols`. The
             // tile is this block's alone, for the grid has one plane, and the element this
@@ -131,11 +135,25 @@ impl<T: Plain, const R: usize, const C: usize, Layout: Order, Threads: Order>
         let (down, across) = (Side::new(top, rows), Side::new(left, cols));
         if Threads::BY_ROWS {
             for_own(block, down, across, |(row, i, at_row), (col, j, at_col)| {
-                store(Own { row, col, i, j }, at_row, at_col)
+                store(Own {
+                    row,
+                    col,
+                    at_row,
+                    at_col,
+                    i,
+                    j,
+                })
             });
         } else {
             for_own(block, across, down, |(col, j, at_col), (row, i, at_row)| {
-                store(Own { row, col, i, j }, at_row, at_col)
+                store(Own {
+                    row,
+                    col,
+                    at_row,
+                    at_col,
+                    i,
+                    j,
+                })
             });
         }
     }
@@ -181,6 +199,11 @@ fn for_own<const X: usize, const Y: usize, const O: usize, const I: usize>(
     inner: Side<I>,
     mut visit: impl FnMut((usize, usize, usize), (usize, usize, usize)),
 ) {
+    // Each of a few elements has its address computed where it is stored. Where only an addition is
+    // left of that, ptxas makes the tests predicates and moves the values' loads before the first
+    // store: with bank conflicts these loads hold up the other blocks' loads, which wait in the same
+    // queue (5 % of `transpose_tiled` on an H200). Of many elements the additions pay.
+    let few = Calls::<O, Y>::COUNT.saturating_mul(Calls::<I, X>::COUNT) <= 4;
     let ((x, y), (width, height)) = (block.thread_xy(), block.extents_xy());
     let (first_o, first_p) = (opaque(outer.start + y), opaque(inner.start + x));
     counted::<I, X>(width, |j| {
@@ -188,6 +211,7 @@ fn for_own<const X: usize, const Y: usize, const O: usize, const I: usize>(
         if p < I && at_p < inner.end {
             counted::<O, Y>(height, |i| {
                 let (o, at_o) = (y + i * height, first_o + i * height);
+                let at_o = if few { opaque(at_o) } else { at_o };
                 if o < O && at_o < outer.end {
                     visit((o, i, at_o), (p, j, at_p));
                 }
@@ -233,7 +257,7 @@ mod tests {
                         for top in block.tiles_y(rows) {
                             for left in block.tiles_x(cols) {
                                 out.store(&block, top, left, |own| {
-                                    let Own { row, col, i, j } = own;
+                                    let Own { row, col, i, j, .. } = own;
                                     let expected = if Threads::BY_ROWS {
                                         (y + i * height, x + j * width)
                                     } else {
@@ -241,6 +265,7 @@ mod tests {
                                     };
                                     assert_eq!((row, col), expected);
                                     let (row, col) = (top.start() + row, left.start() + col);
+                                    assert_eq!((own.at_row, own.at_col), (row, col));
                                     let at = if Layout::BY_ROWS {
                                         row * cols + col
                                     } else {

@@ -8,7 +8,7 @@ use super::Block;
 use super::shared::Brand;
 use super::warp::{LANES, Warp};
 use crate::Plain;
-use crate::unroll::in_groups;
+use crate::unroll::unrolled;
 
 /// Shared memory for reductions, scans and broadcasts of a whole block: a kernel's parameter.
 ///
@@ -189,8 +189,26 @@ impl<T: Plain> OfWarps<'_, T> {
     /// The block has these warps.
     #[inline(always)]
     unsafe fn fold(&self, warps: Range<usize>, mut value: T, op: impl Fn(T, T) -> T) -> T {
-        // SAFETY: the caller's promise.
-        in_groups::<4>(warps, |warp| value = op(value, unsafe { self.of(warp) }));
+        // At most 32: so all arithmetic is of 32 bits.
+        let (mut at, end) = (warps.start as u32, warps.end as u32);
+        while at < end {
+            // All loads of a group come before its first fold. Eight are the warps of a block of
+            // 256 threads.
+            let mut loaded = [const { MaybeUninit::uninit() }; 8];
+            unrolled::<8>(|i| {
+                if at + (i as u32) < end {
+                    // SAFETY: the caller's promise.
+                    loaded[i].write(unsafe { self.of((at + i as u32) as usize) });
+                }
+            });
+            unrolled::<8>(|i| {
+                if at + (i as u32) < end {
+                    // SAFETY: written above, under the same condition.
+                    value = op(value, unsafe { loaded[i].assume_init() });
+                }
+            });
+            at += 8;
+        }
         value
     }
 }

@@ -88,7 +88,11 @@ impl<'s, A: Array + ?Sized> Shared<'s, A> {
     /// The same array, to be filled again and again.
     #[inline(always)]
     pub fn refill(self) -> Refill<'s, A> {
-        Refill(self.0, PhantomData)
+        Refill {
+            array: self.0,
+            filled: false,
+            brand: PhantomData,
+        }
     }
 }
 
@@ -140,27 +144,39 @@ unsafe impl<'s, A: Array + ?Sized> Phase for Published<'s, A> {
     }
 }
 
-/// A shared array for loops: [`fill`](Self::fill) is a barrier, everybody's writes, and a barrier.
+/// A shared array for loops: [`fill`](Self::fill) is a barrier (not the first time), everybody's
+/// writes, and a barrier.
 #[must_use = "nothing is written until `fill` is called"]
-pub struct Refill<'s, A: Array + ?Sized>(*mut A, Brand<'s>);
+pub struct Refill<'s, A: Array + ?Sized> {
+    array: *mut A,
+    /// Whether it was filled, so that threads may still read it. The same in all threads, which
+    /// call `fill` at the same places.
+    filled: bool,
+    brand: Brand<'s>,
+}
 
 impl<A: Array + ?Sized> Refill<'_, A> {
     /// Writes every element anew, as [`Shared::write`] does; the result is read until the next
-    /// call.
+    /// call. Nobody reads before the first call, which has no barrier before its writes: a block
+    /// with one tile does not wait for its slowest warp to begin.
     #[inline(always)]
     pub fn fill<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
         block: &mut Block<X, Y, Z>,
         value: impl FnMut(A::Index) -> A::Element,
     ) -> &A {
-        // Every thread's reads of what was here come before any thread's writes: its borrow ended
-        // before this call.
-        block.sync_threads(());
-        // SAFETY: nobody reads between the two barriers, and nobody else has these elements.
-        unsafe { write_own(self.0, block, value) };
+        if self.filled {
+            // Every thread's reads of what was here come before any thread's writes: its borrow
+            // ended before this call.
+            block.sync_threads(());
+        }
+        self.filled = true;
+        // SAFETY: nobody reads a `Shared` array, nor between the two barriers, and nobody else has
+        // these elements.
+        unsafe { write_own(self.array, block, value) };
         // Every thread's writes come before any thread's reads.
         block.sync_threads(());
         // SAFETY: every element is written, and the borrow ends before the next call.
-        unsafe { &*self.0 }
+        unsafe { &*self.array }
     }
 }

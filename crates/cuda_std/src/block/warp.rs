@@ -56,8 +56,9 @@ impl<'b> Warp<'b> {
         block: &'b Block<X, Y, Z>,
     ) -> Self {
         let (thread, threads) = (block.thread() as u32, block.threads() as u32);
-        let whole =
-            Block::<X, Y, Z>::THREADS > 0 && Block::<X, Y, Z>::THREADS.is_multiple_of(LANES);
+        // No more than a comparison where the compiler knows it, by the block's type or by a rule
+        // of the launch.
+        let whole = block.threads().is_multiple_of(LANES);
         // SAFETY: a warp is 32 threads of successive numbers, from a multiple of 32 on.
         let index = unsafe { assume_warp_uniform(thread / LANES as u32) };
         let left = threads - index * LANES as u32;
@@ -214,7 +215,21 @@ impl<'b> Warp<'b> {
 
     /// As [`fold`](Self::fold), for lane 0; the others get something.
     #[inline(always)]
-    pub(super) fn fold_to_first<T: Plain>(&self, mut value: T, op: impl Fn(T, T) -> T) -> T {
+    pub(super) fn fold_to_first<T: Plain>(&self, value: T, op: impl Fn(T, T) -> T) -> T {
+        // The same in all lanes. With a mask that is a constant a shuffle is one instruction; any
+        // other is compared among the lanes first.
+        if self.lanes == LANES as u32 {
+            let whole = Warp {
+                whole: true,
+                ..*self
+            };
+            return whole.fold_down(value, op);
+        }
+        self.fold_down(value, op)
+    }
+
+    #[inline(always)]
+    fn fold_down<T: Plain>(&self, mut value: T, op: impl Fn(T, T) -> T) -> T {
         macro_rules! rounds {
             ($($delta:literal)*) => {$(
                 let above = self.shuffle_down(value, $delta);

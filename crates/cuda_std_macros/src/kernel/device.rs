@@ -101,7 +101,7 @@ impl Kernel<'_> {
         } else {
             quote! { unsafe { #kernel_body(#(#passed),*) } }
         };
-        let call = self.with_shared_memory(call);
+        let (assumptions, call) = (self.assumptions(), self.with_shared_memory(call));
         quote! {
             #[inline(always)]
             #unsafety fn #kernel_body #lifetimes (#inputs) #predicates #block
@@ -110,6 +110,7 @@ impl Kernel<'_> {
             #[allow(unused_variables)]
             let #launch = ();
             #(#whole)*
+            #(#assumptions)*
             #call
         }
     }

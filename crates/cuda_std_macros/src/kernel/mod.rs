@@ -1,5 +1,6 @@
 //! `#[kernel]`: checks the rules of a kernel, and writes its entry points, their records and the handle that launches them.
 
+mod assume;
 mod check;
 mod contract;
 mod device;

@@ -25,7 +25,7 @@ fn the_julia_documents_launch_comes_out() {
 }
 
 #[test]
-fn wide_loads_take_whole_warps_and_shuffles_no_dynamic_shared_memory() {
+fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
     let plan = plan_reduce::<f32>(
         1000,
         Reduction::Max,
@@ -36,9 +36,10 @@ fn wide_loads_take_whole_warps_and_shuffles_no_dynamic_shared_memory() {
     assert_eq!(plan.kernel, "max_shuffle_f32");
     assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([4, 1, 1], 0));
     for threads in [1, 31, 33] {
-        let wide = options(ReduceKernel::Wide, threads, 1);
+      for kernel in [ReduceKernel::Shuffle, ReduceKernel::Wide, ReduceKernel::Single] {
+        let options = options(kernel, threads, 1);
         let error =
-            plan_reduce::<f32>(9, Reduction::Sum, &wide, &h200()).expect_err("no whole warp");
+            plan_reduce::<f32>(9, Reduction::Sum, &options, &h200()).expect_err("no whole warp");
         assert!(
             matches!(error, LaunchError::NotWholeWarps { warp_size: 32, .. }),
             "{error}"
