@@ -2,7 +2,7 @@
 //!
 //! Change from [`tree`](super::tree): a warp combines its 32 values in registers, by five shuffles,
 //! with no barrier and no shared memory. Only one value of each warp goes through shared memory, and
-//! every thread folds those, in the order of the warps. All of it is [`Scratch::reduce`]:
+//! thread 0 folds those, in the order of the warps. All of it is [`Scratch::reduce_to_first`]:
 //!
 //! - Round `delta` = 1, 2, 4, 8, 16: lane l folds in the value of lane l + delta, unless the warp ends
 //!   before it. Lane 0 ends up with the fold of all. (Nobody uses what the others get.)
@@ -11,7 +11,8 @@
 //!   barrier before it.
 //! - One barrier, whatever the block, instead of ⌈log₂ threads⌉: every warp's write comes before any
 //!   thread's reads.
-//! - The lanes of a warp read the same slot: a broadcast, no bank conflicts.
+//! - The other warps end after the barrier: eight of them folding the same eight values would cost
+//!   a tenth of the time at 2²⁰ elements.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -46,7 +47,7 @@ pub fn dot_shuffle<T: Scalar>(
     mut partials: Out<T, PerBlock>,
 ) {
     let share = dot_share(block, a, b);
-    let value = scratch.reduce(block, share, Sum::apply);
+    let value = scratch.reduce_to_first(block, share, Sum::apply);
     partials.store(block, value);
 }
 
@@ -70,6 +71,6 @@ pub fn fold_shuffle<T: Scalar, O: Op>(
     mut partials: Out<T, PerBlock>,
 ) {
     let share = share::<T, O>(block, input);
-    let value = scratch.reduce(block, share, O::apply);
+    let value = scratch.reduce_to_first(block, share, O::apply);
     partials.store(block, value);
 }

@@ -57,11 +57,7 @@ impl Summed for i64 {
 }
 
 /// Kernels that take blocks of any size.
-const OF_ANY_BLOCK: [ReduceKernel; 3] = [
-    ReduceKernel::Tree,
-    ReduceKernel::TreeRaw,
-    ReduceKernel::Shuffle,
-];
+const OF_ANY_BLOCK: [ReduceKernel; 2] = [ReduceKernel::Tree, ReduceKernel::TreeRaw];
 
 pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     let mut jobs = Vec::new();
@@ -127,8 +123,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         every_type(&mut jobs, on, 233, with(kernel, 50, Some(2)), None);
         every_type(&mut jobs, on, 3, with(kernel, 1, Some(2)), None);
     }
-    // The special value in each of the warps whose slots are read in another place of the loop over warps; as many warps as leave none
-    // behind the groups of four; one warp.
+    // The special value in each of the warps whose slots are read in another place of the loop over warps; as many warps as leave
+    // some of a group of eight; one warp.
     for warp in [1, 2, 3, 4, 29, 30] {
         let options = with(ReduceKernel::Shuffle, 1024, None);
         every_type(&mut jobs, on, 1024, options, Some(32 * warp + 5));

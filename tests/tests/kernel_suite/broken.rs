@@ -183,7 +183,7 @@ fn the_racy_twins_lack_a_barrier_that_the_sound_ones_have() {
     for (sound, broken, in_sound, in_broken) in [
         ("matmul_tiled_f32", "matmul_missing_barrier", 2, 1),
         ("dot_tree_f32", "dot_missing_barrier", 1, 0),
-        ("reverse_static_u32", "reverse_missing_barrier", 2, 0),
+        ("reverse_static_raw_u32", "reverse_missing_barrier", 2, 0),
     ] {
         assert_eq!(barriers("kernels", sound), in_sound, "{sound}");
         assert_eq!(barriers("broken_kernels", broken), in_broken, "{broken}");

@@ -133,12 +133,12 @@ fn table() -> BTreeMap<String, Expected> {
         add(format!("transpose_naive_{t}"), Expected::new(6, 0));
         add(
             format!("transpose_tiled_{t}"),
-            Expected::new(6, 2).fixed(tile),
+            Expected::new(6, 4).fixed(tile),
         );
-        for (kernel, params) in [("padded", 6), ("padded_raw", 5)] {
+        for (kernel, params, barriers) in [("padded", 6, 4), ("padded_raw", 5, 2)] {
             add(
                 format!("transpose_{kernel}_{t}"),
-                Expected::new(params, 2).fixed(tile + padding),
+                Expected::new(params, barriers).fixed(tile + padding),
             );
         }
         for (tile, name) in [(Tile::Wide, ""), (Tile::Narrow, "_narrow")] {
@@ -148,16 +148,16 @@ fn table() -> BTreeMap<String, Expected> {
                 Expected::new(6, 2).fixed(slots * bytes),
             );
         }
-        for (kernel, params) in [("static", 4), ("static_raw", 3)] {
+        for (kernel, params, barriers) in [("static", 4, 3), ("static_raw", 3, 2)] {
             add(
                 format!("reverse_{kernel}_{t}"),
-                Expected::new(params, 2).fixed(reverse::THREADS * bytes),
+                Expected::new(params, barriers).fixed(reverse::THREADS * bytes),
             );
         }
-        for (kernel, params) in [("dynamic", 5), ("dynamic_raw", 3)] {
+        for (kernel, params, barriers) in [("dynamic", 5, 3), ("dynamic_raw", 3, 2)] {
             add(
                 format!("reverse_{kernel}_{t}"),
-                Expected::new(params, 2).dynamic(),
+                Expected::new(params, barriers).dynamic(),
             );
         }
         add(format!("reverse_direct_{t}"), Expected::new(4, 0));
@@ -202,8 +202,10 @@ fn parameters_are_64_bits_each_and_slices_are_two() {
     });
 }
 
+/// Where a tile is filled again and again, its first time is peeled off the loop: it has no barrier before it, and the barrier after it
+/// is there twice.
 #[test]
-fn every_barrier_of_the_source_is_there_once() {
+fn no_barrier_of_the_source_is_lost() {
     let table = table();
     for_each_entry(|place, entry| {
         let barriers = entry.count("bar.") + entry.count("barrier.");

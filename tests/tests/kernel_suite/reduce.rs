@@ -14,15 +14,18 @@ const LENGTHS: [usize; 14] = [
 ];
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ReduceKernel; 4] = [
+const OF_ANY_BLOCK: [ReduceKernel; 3] = [
     ReduceKernel::Interleaved,
     ReduceKernel::Tree,
     ReduceKernel::TreeRaw,
-    ReduceKernel::Shuffle,
 ];
 
 /// The kernels whose blocks are whole warps.
-const OF_WHOLE_WARPS: [ReduceKernel; 2] = [ReduceKernel::Wide, ReduceKernel::Single];
+const OF_WHOLE_WARPS: [ReduceKernel; 3] = [
+    ReduceKernel::Shuffle,
+    ReduceKernel::Wide,
+    ReduceKernel::Single,
+];
 
 pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
     ReduceOptions {
@@ -131,7 +134,7 @@ fn every_length() {
 
 /// The tree of the Julia document drops elements unless the threads are a power of two.
 #[test]
-fn trees_and_shuffles_take_any_block_and_any_grid() {
+fn trees_take_any_block_and_any_grid() {
     let small = 1..=20;
     let others = [
         31, 32, 33, 63, 65, 100, 127, 255, 257, 511, 768, 1000, 1023, 1024,
@@ -150,7 +153,7 @@ fn trees_and_shuffles_take_any_block_and_any_grid() {
 }
 
 #[test]
-fn wide_loads_take_any_number_of_warps_and_any_grid() {
+fn shuffles_take_any_number_of_warps_and_any_grid() {
     for device in devices() {
         for warps in [1, 2, 3, 5, 8, 31, 32] {
             for grid_cap in [Some(1), Some(3), None] {

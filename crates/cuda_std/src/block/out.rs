@@ -218,15 +218,19 @@ impl<T: Plain> Out<'_, T, FromEnd> {
 }
 
 impl<T: Plain> Out<'_, T, PerBlock> {
-    /// Stores the block's element: the value of thread 0. The launch sees to it that there is one.
+    /// Stores the block's element: the value of thread 0, if it has one. The launch sees to it that
+    /// there is an element.
     #[inline(always)]
     pub fn store<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
         block: &Block<X, Y, Z>,
-        value: T,
+        value: impl Into<Option<T>>,
     ) {
         let index = registers().at[0] as usize;
-        if block.thread() == 0 && index < self.len {
+        if block.thread() == 0
+            && index < self.len
+            && let Some(value) = value.into()
+        {
             // SAFETY: below the length; no other block of a grid of one dimension has this number,
             // and no other thread of it is the first.
             unsafe { self.first.add(index).write(value) };

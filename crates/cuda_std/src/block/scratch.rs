@@ -97,12 +97,49 @@ impl<T: Plain> Scratch<'_, T> {
         value: T,
         op: impl Fn(T, T) -> T,
     ) -> T {
-        let warp = Warp::of(block);
-        let (of_warp, first) = (warp.fold_to_first(value, &op), warp.lane() == 0);
-        let warps = block.threads().div_ceil(LANES);
-        let slots = self.exchange(block, of_warp, first);
+        let slots = self.folds_of_warps(block, value, &op);
         // SAFETY: each warp has written its slot.
-        unsafe { slots.fold(1..warps, slots.of(0), op) }
+        unsafe { slots.fold(1..warps_of(block), slots.of(0), op) }
+    }
+
+    /// As [`reduce`](Self::reduce), for thread 0; `None` for the others, which have nothing to do
+    /// after the barrier. [`Out::store`](super::Out) of an output with an element for each block
+    /// takes it.
+    ///
+    /// ```
+    /// use cuda_std::prelude::*;
+    ///
+    /// /// `sums[block]` = the sum of the block's share of the input
+    /// #[kernel]
+    /// pub fn sum(block: &mut Block<256>, mut scratch: Scratch<f32>, input: &[f32], mut sums: Out<f32, PerBlock>) {
+    ///     let mine = block.fold_strided(input, 0.0, |sum, x| sum + x);
+    ///     let sum = scratch.reduce_to_first(block, mine, |a, b| a + b);
+    ///     sums.store(block, sum);
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn reduce_to_first<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        op: impl Fn(T, T) -> T,
+    ) -> Option<T> {
+        let slots = self.folds_of_warps(block, value, &op);
+        // SAFETY: each warp has written its slot.
+        (block.thread() == 0).then(|| unsafe { slots.fold(1..warps_of(block), slots.of(0), op) })
+    }
+
+    /// Folds the values of each warp, and shows the results to all threads.
+    #[inline(always)]
+    fn folds_of_warps<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: T,
+        op: impl Fn(T, T) -> T,
+    ) -> OfWarps<'_, T> {
+        let warp = Warp::of(block);
+        let (of_warp, first) = (warp.fold_to_first(value, op), warp.lane() == 0);
+        self.exchange(block, of_warp, first)
     }
 
     /// `op` over the values of this thread and all lower ones. Of two arguments the first comes
@@ -164,6 +201,12 @@ impl<T: Plain> Scratch<'_, T> {
         // SAFETY: each warp has written its slot.
         unsafe { slots.of(from / LANES) }
     }
+}
+
+/// The warps of the block.
+#[inline(always)]
+fn warps_of<const X: usize, const Y: usize, const Z: usize>(block: &Block<X, Y, Z>) -> usize {
+    block.threads().div_ceil(LANES)
 }
 
 /// The slots of a block's warps, between two calls of a [`Scratch`].
