@@ -234,23 +234,24 @@ impl<T: Plain> OfWarps<'_, T> {
     unsafe fn fold(&self, warps: Range<usize>, mut value: T, op: impl Fn(T, T) -> T) -> T {
         // At most 32: so all arithmetic is of 32 bits.
         let (mut at, end) = (warps.start as u32, warps.end as u32);
+        // All loads of a group come before its first fold. Eight are the warps of a block of 256
+        // threads; of 64-bit values they would take more registers than the rest of a kernel.
+        let group = if size_of::<T>() > 4 { 4 } else { 8 };
         while at < end {
-            // All loads of a group come before its first fold. Eight are the warps of a block of
-            // 256 threads.
             let mut loaded = [const { MaybeUninit::uninit() }; 8];
             unrolled::<8>(|i| {
-                if at + (i as u32) < end {
+                if (i as u32) < group && at + (i as u32) < end {
                     // SAFETY: the caller's promise.
                     loaded[i].write(unsafe { self.of((at + i as u32) as usize) });
                 }
             });
             unrolled::<8>(|i| {
-                if at + (i as u32) < end {
+                if (i as u32) < group && at + (i as u32) < end {
                     // SAFETY: written above, under the same condition.
                     value = op(value, unsafe { loaded[i].assume_init() });
                 }
             });
-            at += 8;
+            at += group;
         }
         value
     }
