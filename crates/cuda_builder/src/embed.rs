@@ -13,7 +13,6 @@ pub fn embed() -> Embed {
     Embed {
         archs: Vec::new(),
         configure: Box::new(|builder| builder),
-        cuda_std: None,
     }
 }
 
@@ -56,7 +55,6 @@ pub fn embed() -> Embed {
 pub struct Embed {
     archs: Vec<NvvmArch>,
     configure: Box<dyn Fn(CudaBuilder) -> CudaBuilder + Sync>,
-    cuda_std: Option<String>,
 }
 
 impl Embed {
@@ -76,12 +74,6 @@ impl Embed {
     /// Sets options of each build: `.options(|builder| builder.ftz(true))`.
     pub fn options(mut self, set: impl Fn(CudaBuilder) -> CudaBuilder + Sync + 'static) -> Self {
         self.configure = Box::new(set);
-        self
-    }
-
-    /// Where the crate finds `cuda_std`, such as `::other::cuda_std`. Default: the dependency's name in the manifest.
-    pub fn cuda_std(mut self, path: &str) -> Self {
-        self.cuda_std = Some(path.to_owned());
         self
     }
 
@@ -105,9 +97,7 @@ impl Embed {
                 script.out.join("retry").display()
             );
         }
-        let cuda_std = self.cuda_std.unwrap_or_else(|| script.cuda_std());
-        let code = code(&cuda_std, &script.package, result);
-        output::write_if_different(&script.out.join("kernels.rs"), code.as_bytes())
+        output::write_if_different(&script.out.join("kernels.rs"), code(result).as_bytes())
             .unwrap_or_else(|error| panic!("{error}"));
     }
 
@@ -232,61 +222,24 @@ impl Script {
         }
         arguments
     }
-
-    /// The name of the dependency in the manifest: it may be renamed there.
-    fn cuda_std(&self) -> String {
-        let manifest = std::fs::read_to_string(self.folder.join("Cargo.toml")).unwrap_or_default();
-        format!("::{}", name_in_manifest(&manifest).unwrap_or("cuda_std"))
-    }
 }
 
-/// The key of `key = { package = "cuda_std", … }` or of the table `[dependencies.key]` with such a line.
-fn name_in_manifest(manifest: &str) -> Option<&str> {
-    let mut table = "";
-    for line in manifest.lines().map(str::trim) {
-        if let Some(header) = line.strip_prefix('[') {
-            table = header.trim_end_matches(']').rsplit('.').next()?;
-        }
-        let Some((before, after)) = line.split_once("package") else {
-            continue;
-        };
-        let value = after.trim_start().strip_prefix('=').map(str::trim_start);
-        if value.is_some_and(|value| value.starts_with("\"cuda_std\"")) {
-            let key = before.split_once('=').map_or(table, |(key, _)| key.trim());
-            return Some(key);
-        }
-    }
-    None
-}
-
-/// The contents of `kernels.rs`.
-fn code(cuda_std: &str, package: &str, result: Result<Vec<NvvmArch>, String>) -> String {
-    let (archs, error) = match result {
-        Ok(archs) => (archs, String::new()),
-        Err(error) => (Vec::new(), format!("compile_error!({error:?});\n\n")),
-    };
-    let names: Vec<_> = archs.iter().map(|arch| format!("`{arch}`")).collect();
-    let documentation = match names.as_slice() {
-        [] => "/// Empty: this build holds no PTX.".to_owned(),
-        names => format!(
-            "/// The PTX of this crate's kernels, for {}.",
-            names.join(", ")
-        ),
+/// The contents of `kernels.rs`: the list that `embedded_kernels!` puts into `KERNELS`.
+fn code(result: Result<Vec<NvvmArch>, String>) -> String {
+    let archs = match result {
+        Ok(archs) => archs,
+        Err(error) => return format!("compile_error!({error:?})\n"),
     };
     let files: String = archs
         .iter()
         .map(|arch| {
             format!(
-                "\n        {cuda_std}::launch::KernelsFile {{ arch: \"{arch}\", text: include_str!({:?}) }},",
+                "    KernelsFile {{ arch: \"{arch}\", text: include_str!({:?}) }},\n",
                 file_name(*arch)
             )
         })
         .collect();
-    format!(
-        "{error}{documentation}\n\
-         pub static KERNELS: {cuda_std}::launch::Kernels = {cuda_std}::launch::Kernels {{\n    \
-         package: {package:?},\n    files: &[{files}],\n}};\n"
-    )
+    format!("&[\n{files}]\n")
 }
 
 /// What a reader of `compile_error!` needs.
@@ -345,34 +298,16 @@ mod tests {
     }
 
     #[test]
-    fn the_code_defines_kernels_also_when_there_are_none() {
-        let text = code("::cuda_std", "mine", Ok(vec![Compute80, Compute90a]));
-        assert!(text.starts_with("/// The PTX of this crate's kernels, for `sm_80`, `sm_90a`.\npub static KERNELS: ::cuda_std::launch::Kernels ="), "{text}");
-        assert!(
-            text.contains(
-                "KernelsFile { arch: \"sm_90a\", text: include_str!(\"kernels.sm_90a.ptx\") }"
-            ),
-            "{text}"
-        );
-        let text = code("::std2", "mine", Err("no \"tool\"".to_owned()));
-        assert!(
-            text.starts_with("compile_error!(\"no \\\"tool\\\"\");"),
-            "{text}"
-        );
-        assert!(text.contains("files: &[],"), "{text}");
-    }
-
-    #[test]
-    fn a_renamed_cuda_std_is_found() {
-        let name =
-            |line: &str| name_in_manifest(&format!("[dependencies]\n{line}\n")).map(str::to_owned);
+    fn the_code_lists_the_files_or_is_the_error() {
+        let text = code(Ok(vec![Compute80, Compute90a]));
         assert_eq!(
-            name("gpu = { path = \"x\", package = \"cuda_std\" }").as_deref(),
-            Some("gpu")
+            text,
+            "&[\n    KernelsFile { arch: \"sm_80\", text: include_str!(\"kernels.sm_80.ptx\") },\n    \
+             KernelsFile { arch: \"sm_90a\", text: include_str!(\"kernels.sm_90a.ptx\") },\n]\n"
         );
-        let table = "[dependencies.gpu]\npackage = \"cuda_std\"";
-        assert_eq!(name(table).as_deref(), Some("gpu"));
-        assert_eq!(name("cuda_std = { path = \"x\" }"), None);
+        assert_eq!(code(Ok(Vec::new())), "&[\n]\n");
+        let text = code(Err("no \"tool\"".to_owned()));
+        assert_eq!(text, "compile_error!(\"no \\\"tool\\\"\")\n");
     }
 
     #[test]

@@ -102,13 +102,32 @@ pub use vek;
 #[macro_export]
 macro_rules! embedded_kernels {
     () => {
+        /// The PTX of this crate's kernels.
         #[cfg(not(target_arch = "nvptx64"))]
-        ::core::include!(::core::concat!(
-            ::core::env!(
-                "OUT_DIR",
-                "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs"
-            ),
-            "/kernels.rs"
-        ));
+        pub static KERNELS: $crate::launch::Kernels = {
+            use $crate::launch::KernelsFile;
+            $crate::launch::Kernels {
+                package: ::core::env!("CARGO_PKG_NAME"),
+                files: ::core::include!(::core::concat!(
+                    ::core::env!(
+                        "OUT_DIR",
+                        "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs"
+                    ),
+                    "/kernels.rs"
+                )),
+            }
+        };
+
+        #[doc(hidden)]
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[derive(Debug)]
+        pub enum EmbeddedKernels {}
+
+        // SAFETY: the build script built the PTX from this crate. The code comes from a macro of another crate, which a crate that
+        // forbids `unsafe` may call and cannot imitate.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe impl $crate::launch::Embedded for EmbeddedKernels {
+            const KERNELS: &'static $crate::launch::Kernels = &KERNELS;
+        }
     };
 }

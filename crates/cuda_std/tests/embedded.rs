@@ -1,10 +1,16 @@
-//! The PTX that a build script embedded: kernels know it, and say so when the crate's root has none.
+//! The PTX that a build script embedded: kernels know it, and take no other.
 
 #[test]
-fn kernels_know_the_embedded_ptx() {
+fn kernels_know_the_embedded_ptx_and_take_no_other() {
+    let out = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedded/out");
     // SAFETY: the only test of this program.
-    unsafe { std::env::set_var("CUDA_STD_KERNELS", "1") };
+    unsafe {
+        std::env::set_var("CUDA_STD_KERNELS", "1");
+        std::env::set_var("OUT_DIR", out);
+    }
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/embedded/not_in_the_root.rs");
     cases.pass("tests/embedded/in_the_root.rs");
+    cases.compile_fail("tests/embedded/not_in_the_root.rs");
+    cases.compile_fail("tests/embedded/by_hand.rs");
+    cases.compile_fail("tests/embedded/of_another_crate.rs");
 }

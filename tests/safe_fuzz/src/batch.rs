@@ -146,7 +146,7 @@ fn places(message: &str) -> impl Iterator<Item = usize> {
 }
 
 /// The workspace's folder.
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 

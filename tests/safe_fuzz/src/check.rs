@@ -14,6 +14,8 @@ pub struct Verdict {
     pub findings: Vec<String>,
     /// Threads did not all come to a barrier, or not all lanes to an operation of their warp.
     pub diverged: bool,
+    /// A launch came to the limit of steps: what it would have done later is not known.
+    pub unfinished: bool,
 }
 
 /// Checks each kernel in each of its launches, in the emulator's own order and in so many others.
@@ -39,7 +41,7 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
         warp_instructions: 20_000_000,
         ..Limits::default()
     };
-    let (mut findings, mut diverged) = (Vec::new(), false);
+    let (mut findings, mut diverged, mut unfinished) = (Vec::new(), false, false);
     for launch in &kernel.launches {
         let emulator = Emulator::new(limits.clone());
         let loaded = emulator
@@ -48,7 +50,12 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
         match run(&emulator, &loaded, &kernel, launch, schedules) {
             Ok(found) => {
                 diverged |= found.iter().any(|(rule, _)| is_divergence(*rule));
-                findings.extend(found.into_iter().map(|(_, text)| text));
+                // Loops in loops may take longer than anybody waits; that a kernel ends is not claimed.
+                unfinished |= found.iter().any(|(rule, _)| *rule == Rule::StepLimit);
+                let told = found
+                    .into_iter()
+                    .filter(|(rule, _)| *rule != Rule::StepLimit);
+                findings.extend(told.map(|(_, text)| text));
             }
             Err(error) => findings.push(error),
         }
@@ -57,6 +64,7 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
         kernel,
         findings,
         diverged,
+        unfinished,
     }
 }
 
@@ -92,10 +100,7 @@ fn run(
     let report = emulator
         .check(module, &kernel.name, config, &arguments, &options)
         .map_err(|error| error.to_string())?;
-    // Loops in loops may take longer than anybody waits; that a kernel ends is not claimed.
-    let long = |rule: Rule| rule == Rule::StepLimit;
-    let findings = report.findings.iter().filter(|finding| !long(finding.rule));
-    let told = findings.map(|finding| {
+    let told = report.findings.iter().map(|finding| {
         let (grid, block) = (launch.grid, launch.block);
         let text = format!(
             "{} in grid {grid:?}, block {block:?}, seed {:?} at {}: {}",

@@ -6,16 +6,20 @@
 //! - [`check()`] runs them.
 //! - [`round`] does all three; what was refused it builds again without the check, to count how much of it really diverges.
 //!
+//! - [`mutants`] takes the library's barriers out of what was built, to see that each is missed.
+//!
 //! `cargo run -p safe_fuzz --example fuzz -- 3600` goes on for an hour.
 
 mod batch;
 mod check;
 mod generate;
+mod mutation;
 mod rng;
 
 pub use batch::{Built, Workshop};
 pub use check::{Verdict, check};
 pub use generate::{Argument, Kernel, Launch, Style};
+pub use mutation::{Mutant, mutants, places};
 pub use rng::Rng;
 
 use std::collections::HashMap;
@@ -27,6 +31,8 @@ use std::ops::Range;
 pub struct Tally {
     /// Kernels that were built and ran clean.
     pub clean: usize,
+    /// Kernels that were built and reached the limit of steps, with nothing reported before.
+    pub unfinished: usize,
     /// Kernels that the builder refused.
     pub refused: usize,
     /// Those among them that the detectors saw diverge when they were built without the check.
@@ -55,10 +61,12 @@ pub fn judge(workshop: &Workshop, kernels: Vec<Kernel>, schedules: u32) -> Tally
         ..Tally::default()
     };
     for verdict in check(&built.ptx, built.kernels, schedules) {
-        if verdict.findings.is_empty() {
-            tally.clean += 1;
-        } else {
+        if !verdict.findings.is_empty() {
             tally.findings.push(verdict);
+        } else if verdict.unfinished {
+            tally.unfinished += 1;
+        } else {
+            tally.clean += 1;
         }
     }
     if refused > 0 {
@@ -96,6 +104,7 @@ pub fn shrink(workshop: &Workshop, kernel: &Kernel, schedules: u32) -> Verdict {
         kernel: kernel.clone(),
         findings: Vec::new(),
         diverged: false,
+        unfinished: false,
     })
 }
 
@@ -103,6 +112,7 @@ impl Tally {
     /// Adds another one's.
     pub fn add(&mut self, other: Self) {
         self.clean += other.clean;
+        self.unfinished += other.unfinished;
         self.refused += other.refused;
         self.diverged += other.diverged;
         self.wrong.extend(other.wrong);
@@ -115,8 +125,9 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} clean, {} refused ({} seen to diverge), {} not Rust, {} not clean",
+            "{} clean, {} at the limit of steps, {} refused ({} seen to diverge), {} not Rust, {} not clean",
             self.clean,
+            self.unfinished,
             self.refused,
             self.diverged,
             self.wrong.len(),

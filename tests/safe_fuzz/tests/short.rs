@@ -1,6 +1,6 @@
 //! A few seeds, the same every time.
 
-use safe_fuzz::{Workshop, round};
+use safe_fuzz::{Kernel, Style, Workshop, check, mutants, places, round};
 
 #[test]
 fn what_is_built_is_clean() {
@@ -16,4 +16,22 @@ fn what_is_built_is_clean() {
         "{tally}"
     );
     assert!(tally.clean >= 16, "{tally}");
+}
+
+/// A fuzzer that no longer writes what a barrier is there for would find every kernel clean.
+#[test]
+fn each_barrier_of_the_library_is_missed() {
+    let kernels = (1000..1032).map(|seed| Kernel::new(seed, 24)).collect();
+    let built = Workshop::new("missing").build(kernels, Style::Safe);
+    let found: Vec<_> = (mutants(&built).into_iter())
+        .filter(|mutant| {
+            let verdicts = check(&mutant.ptx, mutant.kernels.clone(), 2);
+            verdicts.iter().any(|verdict| !verdict.findings.is_empty())
+        })
+        .map(|mutant| mutant.place)
+        .collect();
+    let passed_over: Vec<_> = (places().into_iter())
+        .filter(|place| !found.contains(place))
+        .collect();
+    assert!(passed_over.is_empty(), "{passed_over:?} of {:?}", places());
 }

@@ -37,6 +37,18 @@ pub struct KernelsFile {
     pub text: &'static str,
 }
 
+/// The crate's own kernels as it was built with them: `embedded_kernels!` implements it for `crate::EmbeddedKernels`.
+///
+/// A launch is safe because the PTX comes from the source of the very handle that launches it. So only that macro may say which PTX
+/// a crate's is, and `#[kernel]` takes no other crate's type: its empty `impl crate::EmbeddedKernels {}` is an error for one.
+///
+/// # Safety
+/// [`KERNELS`](Self::KERNELS) was built from the source of the crate that implements it.
+pub unsafe trait Embedded {
+    /// The PTX.
+    const KERNELS: &'static Kernels;
+}
+
 /// A kernel's handle with the type and constant arguments of one of its entry points.
 ///
 /// # Safety

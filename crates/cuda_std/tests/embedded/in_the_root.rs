@@ -1,24 +1,23 @@
-use cuda_std::launch::{Kernels, KernelsFile};
+#![forbid(unsafe_code, missing_docs, warnings)]
+//! A crate without `unsafe`.
 
-pub static KERNELS: Kernels = Kernels {
-    package: "mine",
-    files: &[KernelsFile {
-        arch: "sm_80",
-        text: ".version 7.0",
-    }],
-};
+cuda_std::embedded_kernels!();
 
+/// A module.
 pub mod kernels {
     use cuda_std::prelude::*;
 
+    /// A kernel.
     #[kernel(instances(f32, f64))]
-    pub fn copy<T: Plain>(x: &[T], y: Out<T>) {
+    pub fn copy<T: Plain>(x: &[T], y: Out<'_, T>) {
         let _ = (x, y);
     }
 }
 
 fn main() {
     let kernels = kernels::copy::<f64>::entry().kernels.unwrap();
-    assert_eq!((kernels.package, kernels.files[0].arch), ("mine", "sm_80"));
     assert!(std::ptr::eq(kernels, &KERNELS));
+    assert_eq!(kernels.package, env!("CARGO_PKG_NAME"));
+    let file = &kernels.files[0];
+    assert_eq!((file.arch, file.text), ("sm_80", ".version 7.0\n"));
 }

@@ -30,14 +30,19 @@ impl Kernel<'_> {
         let (parts, sizes, block) = (self.parts(instance)?, self.sizes(), self.block());
         let (kernel, arguments) = (&self.function.sig.ident, &instance.arguments);
         let entry = &instance.entry;
-        let kernels = if crate::cuda_std::has_embedded_kernels() {
-            quote! { ::core::option::Option::Some(&crate::KERNELS) }
+        let (own, kernels) = if crate::cuda_std::has_embedded_kernels() {
+            (
+                // Another crate's type is an error here: its PTX has other kernels of the same names.
+                quote! { impl crate::EmbeddedKernels {} },
+                quote! { ::core::option::Option::Some(<crate::EmbeddedKernels as #path::launch::Embedded>::KERNELS) },
+            )
         } else {
-            quote! { ::core::option::Option::None }
+            (quote! {}, quote! { ::core::option::Option::None })
         };
         Some(quote! {
             #[cfg(not(target_arch = "nvptx64"))]
             const _: () = {
+                #own
                 const KERNEL_PARTS: &[&str] = { #parts };
                 const KERNEL_SIGNATURE: [u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
                 const KERNEL_SIZES: &[usize] = &[#(#sizes),*];

@@ -190,6 +190,34 @@ pub fn reclaim<
     block.sync_threads(published)
 }
 
+/// Zeroed counters begin to count.
+pub fn count<
+    's,
+    A: cuda_std::block::Array + ?Sized,
+    const X: usize,
+    const Y: usize,
+    const Z: usize,
+>(
+    block: &mut Block<X, Y, Z>,
+    zeroed: cuda_std::block::Zeroed<'s, A>,
+) -> cuda_std::block::Counting<'s, A> {
+    block.sync_threads(zeroed)
+}
+
+/// Counters that everybody has added to are read.
+pub fn counted<
+    's,
+    A: cuda_std::block::Array + ?Sized,
+    const X: usize,
+    const Y: usize,
+    const Z: usize,
+>(
+    block: &mut Block<X, Y, Z>,
+    counting: cuda_std::block::Counting<'s, A>,
+) -> cuda_std::block::Published<'s, A> {
+    block.sync_threads(counting)
+}
+
 /// Barriers in a closure's caller: `body` is called `rounds` times.
 pub fn rounds<const X: usize, const Y: usize, const Z: usize>(
     block: &mut Block<X, Y, Z>,

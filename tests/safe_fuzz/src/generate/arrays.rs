@@ -85,7 +85,12 @@ impl Generator {
         }
         match part[..] {
             [] => self.line("block.sync_threads(());"),
-            [at] => self.step(at),
+            [at] => {
+                self.step(at);
+                if self.arrays[at].state == State::Shared {
+                    self.write(at);
+                }
+            }
             _ => {
                 let mut names = Vec::new();
                 let old: Vec<_> = part.iter().map(|&at| self.array(at).variable).collect();
@@ -104,18 +109,29 @@ impl Generator {
         }
     }
 
-    /// A barrier for one array.
+    /// A barrier for one array, which is read on the side where it is published.
     fn step(&mut self, at: usize) {
         let Array {
-            variable, state, ..
+            variable,
+            form,
+            state,
+            ..
         } = self.array(at);
         let name = self.fresh("now");
-        let call = match (self.rng.below(4), state) {
+        let call = match (self.rng.below(2), state) {
             (0, State::Written) => "publish(block, ",
             (0, _) => "reclaim(block, ",
             _ => "block.sync_threads(",
         };
+        let other = format!("({})", self.number(false));
+        let read = |view: &str| format!("sum = mix(sum, {});", form.read(view, &other));
+        if state == State::Published {
+            self.line(read(&variable));
+        }
         self.line(format!("let mut {name} = {call}{variable});"));
+        if state == State::Written {
+            self.line(read(&name));
+        }
         self.becomes(at, name, next(state));
     }
 
@@ -209,12 +225,14 @@ impl Generator {
         let (bins, name, times) = (self.fresh("bins"), self.fresh("now"), self.number(false));
         let (bin, count) = (self.number_with("round"), self.number_with("round"));
         self.line(format!("let zeroed = {variable}.zeroed(block);"));
-        self.line(format!("let {bins} = block.sync_threads(zeroed);"));
+        self.line(format!("let {bins} = count(block, zeroed);"));
         self.line(format!(
             "for round in 0..{times} % 4 {{ {bins}.add(({bin}) as usize % 250, {}); }}",
             element.of(&count)
         ));
-        self.line(format!("let mut {name} = block.sync_threads({bins});"));
+        self.line(format!("let mut {name} = counted(block, {bins});"));
+        let other = format!("({})", self.number(false));
+        self.line(format!("sum = mix(sum, {});", form.read(&name, &other)));
         self.becomes(at, name, State::Published);
     }
 
