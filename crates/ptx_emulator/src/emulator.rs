@@ -1,10 +1,12 @@
 use crate::decode::Function;
 use crate::error::{InvalidLaunch, LaunchError, MemoryError};
 use crate::limits::Limits;
+use crate::loaded::LoadedModule;
 use crate::memory::{Kind, Table};
 use crate::metrics::{Collector, Profile};
 use crate::module::Module;
 use crate::sanitize::{self, CheckOptions, CheckReport};
+use crate::texture::{Image, Sampling, Texture};
 use crate::{check, exec, variables};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -42,14 +44,6 @@ pub struct Statistics {
     pub warp_instructions: u64,
     /// Instructions executed, counted for each lane.
     pub lane_instructions: u64,
-}
-
-/// A [`Module`] whose variables have addresses in an emulator's memory. They are freed when it is dropped.
-pub struct LoadedModule {
-    memory: Arc<Mutex<Table>>,
-    module: Module,
-    /// Where each variable lies, by its number.
-    addresses: HashMap<u32, u64>,
 }
 
 impl Emulator {
@@ -110,6 +104,28 @@ impl Emulator {
     /// [`MemoryError::OutOfBounds`] when they are not all inside one allocation.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
         self.table().read(address, bytes)
+    }
+
+    /// A texture that reads an image in device memory; its handle.
+    ///
+    /// # Errors
+    /// [`MemoryError::InvalidImage`], or [`MemoryError::OutOfBounds`] when the texels are not all inside one allocation.
+    pub fn texture(&self, image: Image, sampling: Sampling) -> Result<u64, MemoryError> {
+        let texture = Texture::new(image, sampling)?;
+        let mut table = self.table();
+        table.check_image(&texture.image)?;
+        Ok(table.add_texture(texture))
+    }
+
+    /// An image in device memory as a surface, which kernels read and write; its handle.
+    ///
+    /// # Errors
+    /// As [`texture`](Self::texture).
+    pub fn surface(&self, image: Image) -> Result<u64, MemoryError> {
+        image.check()?;
+        let mut table = self.table();
+        table.check_image(&image)?;
+        Ok(table.add_surface(image))
     }
 
     /// Places a module's variables in device memory.
@@ -334,32 +350,5 @@ impl Emulator {
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl LoadedModule {
-    /// The module it was made from.
-    pub fn module(&self) -> &Module {
-        &self.module
-    }
-
-    /// The address and size of a `.global` or `.const` variable.
-    pub fn symbol(&self, name: &str) -> Option<(u64, u64)> {
-        let variables = &self.module.program.variables;
-        let index = variables
-            .iter()
-            .position(|variable| variable.name == name)?;
-        let address = self.addresses.get(&u32::try_from(index).ok()?)?;
-        Some((*address, variables[index].size))
-    }
-}
-
-impl Drop for LoadedModule {
-    fn drop(&mut self) {
-        let mut table = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        for &address in self.addresses.values() {
-            // Only addresses that `load` took are here; a host that freed one by hand has done it already.
-            let _ = table.free(address);
-        }
     }
 }

@@ -91,6 +91,26 @@ pub enum MemoryError {
         /// The closest allocation.
         nearest: Option<Nearest>,
     },
+    /// An image that cannot be a texture or a surface.
+    #[error("no texture or surface can be made of this image: {problem}")]
+    InvalidImage {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A tensor map that no device can copy through.
+    #[error("no tensor map can be made of this: {problem}")]
+    InvalidTensor {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Not a texture or surface reference of the module.
+    #[error("the module has no texture or surface reference `{name}`; it has: {}", list(.available))]
+    NoReference {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        available: Vec<String>,
+    },
     /// A function, or the initial value of a variable, needs something that the module only declares.
     #[error("`{name}` refers to `{symbol}`, which the module declares but does not define")]
     UnresolvedSymbol {

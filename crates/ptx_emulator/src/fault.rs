@@ -62,6 +62,19 @@ pub enum FaultKind {
         /// The address.
         address: u64,
     },
+    /// An access outside of a surface by an instruction that must not make one.
+    OutsideSurface {
+        /// Read, write or atomic.
+        access: Access,
+        /// Its size in bytes.
+        size: u32,
+        /// x, y, z and the layer.
+        place: [i64; 4],
+        /// Whether x counts bytes, not texels.
+        in_bytes: bool,
+        /// The surface.
+        surface: String,
+    },
     /// A block-wide barrier that some threads do not reach, or that they reach elsewhere.
     DivergentBarrier {
         /// Where threads wait.
@@ -289,6 +302,19 @@ impl fmt::Display for FaultKind {
             ),
             FaultKind::ReadOnly { space, address } => {
                 write!(f, "write to read-only {space} memory at {address:#x}")
+            }
+            FaultKind::OutsideSurface {
+                access,
+                size,
+                place: [x, y, z, layer],
+                in_bytes,
+                surface,
+            } => {
+                let unit = if *in_bytes { "byte" } else { "texel" };
+                write!(
+                    f,
+                    "outside of the surface: {access} of {size} bytes at {unit} {x}, row {y}, slice {z}, layer {layer} of {surface}"
+                )
             }
             FaultKind::DivergentBarrier { waiting, others } => {
                 write!(

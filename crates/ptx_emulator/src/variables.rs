@@ -19,14 +19,17 @@ pub(crate) fn place(
             .uses
             .iter()
             .map(|&index| &program.variables[index as usize]);
-        if let Some(variable) = missing.into_iter().find(|variable| variable.is_extern) {
+        if let Some(variable) = missing
+            .into_iter()
+            .find(|variable| variable.is_extern && !variable.is_reference)
+        {
             let (name, symbol) = (function.name.clone(), variable.name.clone());
             return Err(MemoryError::UnresolvedSymbol { name, symbol });
         }
     }
     let placed = |space: Space| matches!(space, Space::Global | Space::Const);
     for (index, variable) in program.variables.iter().enumerate() {
-        if placed(variable.space) && !variable.is_extern {
+        if placed(variable.space) && !variable.is_extern && !variable.is_reference {
             let kind = if variable.space == Space::Const {
                 Kind::Const
             } else {

@@ -2,23 +2,19 @@
 //!
 //! `tests/fixtures/foreign/make.py` made the cases; a case's buffers are compared bit by bit unless it names a tolerance.
 
-use ptx_emulator::{Emulator, LaunchConfig, Limits, Module, ParseErrorKind};
-use std::collections::HashMap;
+use ptx_emulator::{Channel, Emulator, Image, LaunchConfig, Limits, Module, Sampling, Shape};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What the emulator refuses, and the form that it names: parts of a GPU that it does not have.
-const REFUSED: &[(&str, &str, u32)] = &[
-    ("texture.sm_70", "tex.2d.v4.f32.f32", 31),
-    ("texture.sm_80", "tex.2d.v4.f32.f32", 31),
-];
 /// What has no results of a GPU but runs.
-const UNRECORDED: [&str; 5] = [
+const UNRECORDED: [&str; 7] = [
     "cluster.sm_90",
     "grid_sync.sm_80",
     "tensor_copy.sm_70",
     "tensor_copy.sm_90",
+    "texture.sm_70",
+    "texture.sm_80",
     "triton_matmul_stages.sm_90",
 ];
 
@@ -279,30 +275,6 @@ fn cuda_kernels_compute_what_the_gpu_does() {
     check(|case| !case.name.starts_with("triton_") && !case.name.starts_with("numba_"));
 }
 
-#[test]
-fn what_is_not_supported_is_named_with_its_line() {
-    let expected: HashMap<_, _> = REFUSED
-        .iter()
-        .map(|&(name, form, line)| (name, (form, line)))
-        .collect();
-    let refused = cases().into_iter().filter(|case| case.refused);
-    let refused = refused.filter(|case| !UNRECORDED.contains(&case.name.as_str()));
-    let refused: Vec<Case> = refused.collect();
-    assert_eq!(refused.len(), expected.len());
-    for case in refused {
-        let ptx = std::fs::read_to_string(folder().join(format!("{}.ptx", case.name)));
-        let module = Module::parse(&ptx.expect("the case's PTX")).expect("PTX");
-        let mut kernels = module.entries();
-        let error = kernels.find_map(|kernel| kernel.unsupported().cloned());
-        let error = error.unwrap_or_else(|| panic!("`{}` was not refused", case.name));
-        let (form, line) = expected[case.name.as_str()];
-        let kind = ParseErrorKind::Unsupported {
-            form: form.to_owned(),
-        };
-        assert_eq!((error.kind, error.line), (kind, line), "{}", case.name);
-    }
-}
-
 /// Runs a case that has no recording on words that count from 0; its last parameter is the output, of 64 words.
 fn unrecorded(name: &str, kernel: &str, (grid, block): (u32, u32), inputs: usize) -> Vec<u32> {
     let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx"))).expect("the PTX");
@@ -335,7 +307,55 @@ fn unrecorded(name: &str, kernel: &str, (grid, block): (u32, u32), inputs: usize
 }
 
 #[test]
+fn a_texture_object_is_read_as_its_source_says() {
+    for name in ["texture.sm_70", "texture.sm_80"] {
+        let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx"))).expect("the PTX");
+        let emulator = Emulator::new(Limits::default());
+        let loaded = emulator
+            .load(&Module::parse(&ptx).expect("PTX"))
+            .expect("it loads");
+        let texels: Vec<u8> = (0..32)
+            .flat_map(|x| (x as f32 * 1.5).to_le_bytes())
+            .collect();
+        let address = emulator.alloc(128).expect("memory");
+        emulator.write(address, &texels).expect("it fits");
+        let image = Image::new(Shape::Two, [32, 1, 1], (Channel::F32, 1), address);
+        let texture = emulator
+            .texture(image, Sampling::default())
+            .expect("a texture");
+        let output = emulator.alloc(128).expect("memory");
+        let config = LaunchConfig {
+            grid: [1, 1, 1],
+            block: [32, 1, 1],
+            dynamic_shared_bytes: 0,
+        };
+        let arguments = [texture, output].map(u64::to_le_bytes);
+        let done = emulator.launch(
+            &loaded,
+            "texture_test",
+            config,
+            &[&arguments[0], &arguments[1]],
+        );
+        done.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut found = vec![0; 128];
+        emulator.read(output, &mut found).expect("it is there");
+        assert_eq!(found, texels, "{name}");
+    }
+}
+
+#[test]
 fn what_has_no_recording_does_what_its_source_says() {
+    let refused: Vec<String> = cases()
+        .into_iter()
+        .filter(|case| case.refused)
+        .map(|case| case.name)
+        .collect();
+    assert!(
+        refused
+            .iter()
+            .all(|name| UNRECORDED.contains(&name.as_str())),
+        "{refused:?}"
+    );
     for name in UNRECORDED {
         let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx")));
         let module = Module::parse(&ptx.expect("the PTX")).expect("PTX");

@@ -38,7 +38,7 @@ fn unsupported(instruction: &str) {
 #[test]
 fn unknown_forms_are_named() {
     for instruction in [
-        "tex.2d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [tex, {%r0, %r1}];",
+        "tex.2dms.v4.f32.s32 {%r0, %r1, %r2, %r3}, [tex, {%r0, %r1}];",
         "wgmma.fence.sync;",
         "add.s32.foo %r0, %r1, %r2;",
         "sub.u16x2 %r0, %r1, %r2;",
@@ -52,11 +52,11 @@ fn unknown_forms_are_named() {
         "add.b128 %r0, %r1, %r2;",
         "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%r0}, {%r1}, {%r2}, {%r3};",
         "bar.cluster.arrive;",
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, %r2}], [%r3];",
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, %r2, %r1, %r2}], [%r3], {%rs0};",
         "mbarrier.init.shared::cluster.b64 [%r0], 1;",
         "min.xorsign.f32 %r0, %r1, %r2;",
         "atom.global.add.f16x2 %r0, [%rd0], %r1;",
-        "vadd.s32.s32.s32 %r0, %r1, %r2;",
+        "vote.all.pred %p0, %p1;",
         "cvt.f32.f64 %r0, %rd0;",
         "sqrt.f32 %r0, %r1;",
     ] {

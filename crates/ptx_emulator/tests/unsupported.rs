@@ -92,7 +92,6 @@ fn a_function_in_a_table_refuses_those_that_call_pointers() {
 #[test]
 fn variables_refuse_the_kernels_that_name_them() {
     for (declaration, form) in [
-        (".global .texref image;", ".texref"),
         (".const[3] .b32 image;", ".const[3]"),
         (
             ".global .align 1024 .b32 image;",

@@ -171,8 +171,10 @@ fn other_shapes_and_types_are_refused() {
         "m64n12k16.f32.f16.f16",
         "m64n264k16.f32.f16.f16",
         "m64n8k8.f32.f16.f16",
-        "m64n8k16.f16.f16.f16",
-        "m64n8k32.f32.e4m3.e4m3",
+        "m64n8k16.bf16.bf16.bf16",
+        "m64n8k32.f32.e4m3.f16",
+        "m64n40k32.s32.s8.s8",
+        "m64n8k256.s32.b1.b1.and.popc",
         "m64n8k16.f32.f16.bf16",
     ] {
         let text = format!(

@@ -6,6 +6,7 @@ use super::op::{AtomicKind, AtomicOp, Op, Order, Scope};
 use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
+use crate::parse::Operand;
 
 /// `atom` and `red`.
 pub(super) fn decode<'a>(
@@ -81,7 +82,7 @@ pub(super) fn order(form: &mut Form<'_, '_>) -> (Order, Scope) {
     (order, scope(form).unwrap_or(Scope::Device))
 }
 
-fn kind(operation: &str, ty: Ty) -> Option<AtomicKind> {
+pub(super) fn kind(operation: &str, ty: Ty) -> Option<AtomicKind> {
     Some(match (operation, ty) {
         ("and", Ty::B32 | Ty::B64) => AtomicKind::And,
         ("or", Ty::B32 | Ty::B64) => AtomicKind::Or,
@@ -129,11 +130,40 @@ pub(super) fn fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     Ok(())
 }
 
+/// `fence.proxy.tensormap::generic.release.gpu` and `fence.proxy.tensormap::generic.acquire.gpu [map], 128`
+fn tensor_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    form.take("tensormap::generic");
+    let acquires = match form.take_one_of(&["acquire", "release"]) {
+        Some(order) => order == "acquire",
+        None => return Err(form.unsupported()),
+    };
+    if scope(&mut form).is_none() {
+        return Err(form.unsupported());
+    }
+    form.no_more_modifiers()?;
+    match (acquires, form.operands) {
+        (true, [map, Operand::Int(128)]) => b.address(&form, map).map(|_| ())?,
+        (false, []) => {}
+        _ => return Err(form.wrong("has other operands than PTX gives it")),
+    }
+    b.emit(Op::Nop);
+    Ok(())
+}
+
 /// `fence.proxy.async` and `fence.mbarrier_init.release.cluster`: every access goes the same way here, and a block has
 /// no cluster.
 fn proxy_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    let kinds = ["async", "async.global", "async.shared::cta", "alias"];
+    let kinds = [
+        "async",
+        "async.global",
+        "async.shared::cta",
+        "async.shared::cluster",
+        "alias",
+    ];
     let text = form.text;
+    if text.starts_with("fence.proxy.tensormap::generic.") {
+        return tensor_fence(b, form);
+    }
     let known = kinds
         .iter()
         .any(|kind| text == format!("fence.proxy.{kind}"))
@@ -146,6 +176,7 @@ fn proxy_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<()
             "async",
             "global",
             "shared::cta",
+            "shared::cluster",
             "alias",
             "release",
             "cluster",

@@ -1,14 +1,24 @@
-//! `cp.async.bulk`: copies of many bytes between global and shared memory. They happen at once, which is one of the orders
-//! that PTX allows.
+//! `cp.async.bulk` and `cp.reduce.async.bulk`: copies of many bytes between global and shared memory. They happen at once,
+//! which is one of the orders that PTX allows.
 
+use super::atomic;
 use super::builder::Builder;
 use super::form::{Form, Ty};
+use super::half::Half;
 use super::hint;
 use super::mbarrier::{MbarrierKind, MbarrierOp};
-use super::op::{CopyBulk, Op, Order};
+use super::op::{Address, AtomicKind, CopyBulk, Op, Order, Row};
+use super::tensor;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
+
+/// How those that wait learn that a copy is complete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Completion {
+    Object,
+    Group,
+}
 
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
@@ -28,25 +38,89 @@ pub(super) fn decode<'a>(
     if form.take("prefetch") {
         return prefetch(b, form);
     }
-    let completion = form.take_one_of(&["mbarrier::complete_tx::bytes", "bulk_group"]);
-    let path = ["shared::cluster", "shared::cta", "global"];
-    let (to, from) = match (path_of(form.text), completion) {
-        (
-            Some((to @ ("shared::cluster" | "shared::cta"), "global")),
-            Some("mbarrier::complete_tx::bytes"),
-        ) => (to, "global"),
-        (Some(("shared::cluster", "shared::cta")), Some("mbarrier::complete_tx::bytes")) => {
-            ("shared::cluster", "shared::cta")
+    copy(b, form, None)
+}
+
+/// `cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [to], [from], size`
+pub(super) fn reduce<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+) -> Result<(), ParseError> {
+    if !(form.take("async") && form.take("bulk")) {
+        return Err(form.unsupported());
+    }
+    if form.take("tensor") {
+        return tensor::reduce(b, form);
+    }
+    let operations = ["and", "or", "xor", "add", "inc", "dec", "min", "max"];
+    let operation = form
+        .take_one_of(&operations)
+        .ok_or_else(|| form.unsupported())?;
+    let keeps_subnormals = form.take("noftz");
+    let ty = form.ty()?;
+    let kind = match Half::of(ty) {
+        Some(half) if keeps_subnormals && operation == "add" && ty.size() == 2 => {
+            Some(AtomicKind::AddHalf(half))
         }
-        (Some(("global", "shared::cta")), Some("bulk_group")) => ("global", "shared::cta"),
+        None if !keeps_subnormals => atomic::kind(operation, ty),
+        _ => None,
+    };
+    let kind = kind.ok_or_else(|| form.unsupported())?;
+    copy(b, form, Some((kind, ty.size())))
+}
+
+/// Takes how a copy tells of its end.
+pub(super) fn completion(form: &mut Form<'_, '_>) -> Result<Completion, ParseError> {
+    match form.take_one_of(&["mbarrier::complete_tx::bytes", "bulk_group"]) {
+        Some("bulk_group") => Ok(Completion::Group),
+        Some(_) => Ok(Completion::Object),
+        None => Err(form.unsupported()),
+    }
+}
+
+/// Takes `.multicast::cluster` and the mask of blocks behind the other operands.
+pub(super) fn take_blocks<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &mut Form<'_, 'a>,
+) -> Result<Option<Row>, ParseError> {
+    if !form.take("multicast::cluster") {
+        return Ok(None);
+    }
+    let Some((blocks, rest)) = form.operands.split_last() else {
+        return Err(form.wrong("needs a mask of blocks"));
+    };
+    form.operands = rest;
+    b.r16(form, blocks).map(Some)
+}
+
+fn copy<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+    reduces: Option<(AtomicKind, u8)>,
+) -> Result<(), ParseError> {
+    let completion = completion(&mut form)?;
+    let path = path_of(form.text).ok_or_else(|| form.unsupported())?;
+    let (to, from) = match (path, completion, reduces.is_some()) {
+        ((to @ ("shared::cluster" | "shared::cta"), "global"), Completion::Object, false) => {
+            (to, "global")
+        }
+        (("shared::cluster", "shared::cta"), Completion::Object, _)
+        | (("global", "shared::cta"), Completion::Group, _) => path,
         _ => return Err(form.unsupported()),
     };
-    while form.take_one_of(&path).is_some() {}
+    while form
+        .take_one_of(&["shared::cluster", "shared::cta", "global"])
+        .is_some()
+    {}
     hint::take_policy(b, &mut form)?;
+    let blocks = match (to, from) {
+        ("shared::cluster", "global") => take_blocks(b, &mut form)?,
+        _ => None,
+    };
     form.no_more_modifiers()?;
     let (target, source, size, object) = match (form.operands, completion) {
-        ([target, source, size], Some("bulk_group")) => (target, source, size, None),
-        ([target, source, size, object], Some("mbarrier::complete_tx::bytes")) => {
+        ([target, source, size], Completion::Group) => (target, source, size, None),
+        ([target, source, size, object], Completion::Object) => {
             (target, source, size, Some(object))
         }
         _ => return Err(form.wrong("has another number of operands")),
@@ -62,21 +136,38 @@ pub(super) fn decode<'a>(
     let from = (place(from), b.address(&form, source)?);
     let object = object.map(|object| b.shared_address(&form, object, in_cluster));
     let object = object.transpose()?;
-    b.emit(Op::CopyBulk(Box::new(CopyBulk { to, from, size })));
+    b.emit(Op::CopyBulk(Box::new(CopyBulk {
+        to,
+        from,
+        size,
+        blocks,
+        reduces,
+    })));
     if let Some(address) = object {
-        b.emit(Op::Mbarrier(Box::new(MbarrierOp {
-            kind: MbarrierKind::Complete { bytes: size },
-            space: to.0,
-            // Whoever waits for the bytes sees them.
-            order: Order::Release,
-            address,
-        })));
+        complete(b, (to.0, address), size, blocks);
     }
     Ok(())
 }
 
+/// Tells an object of bytes that have come.
+pub(super) fn complete(
+    b: &mut Builder<'_, '_>,
+    (space, address): (Space, Address),
+    bytes: Row,
+    blocks: Option<Row>,
+) {
+    b.emit(Op::Mbarrier(Box::new(MbarrierOp {
+        kind: MbarrierKind::Complete { bytes },
+        space,
+        // Whoever waits for the bytes sees them.
+        order: Order::Release,
+        address,
+        blocks,
+    })));
+}
+
 /// The two spaces of a copy, in the order of the text.
-fn path_of(text: &str) -> Option<(&str, &str)> {
+pub(super) fn path_of(text: &str) -> Option<(&str, &str)> {
     let mut spaces = text
         .split('.')
         .filter(|part| matches!(*part, "shared::cluster" | "shared::cta" | "global"));
@@ -84,7 +175,7 @@ fn path_of(text: &str) -> Option<(&str, &str)> {
     spaces.next().is_none().then_some(path)
 }
 
-fn nothing(b: &mut Builder<'_, '_>) -> Result<(), ParseError> {
+pub(super) fn nothing(b: &mut Builder<'_, '_>) -> Result<(), ParseError> {
     b.emit(Op::Nop);
     Ok(())
 }

@@ -4,6 +4,8 @@ use super::matrix::MatrixKind;
 use super::mbarrier::MbarrierKind;
 use super::op::{Address, BarrierKind, Callee, Convert, IntOp, NO_ROW, Op, Pred, Reg};
 use super::op::{CompareType, Row, Transfer, WarpKind, WarpOp, Width};
+use super::surface::SurfaceKind;
+use super::tensor::Direction;
 
 /// A row of one of a frame's three files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,7 +130,9 @@ impl Op {
                 each(op.to.1.into());
                 each(op.from.1.into());
                 each(R32(op.size));
+                op.blocks.into_iter().for_each(|row| each(R32(row)));
             }
+            Op::CopyTensor(ref op) => op.reads(each),
             Op::BranchIndex { index, .. } => each(R32(index)),
             Op::Call(ref call) => match call.callee {
                 Callee::Pointer(row) => each(R64(row)),
@@ -174,8 +178,15 @@ impl Op {
             }
             Op::Mbarrier(ref op) => {
                 each(op.address.into());
+                op.blocks.into_iter().for_each(|row| each(R32(row)));
                 op.kind.reads(each);
             }
+            Op::Texture(ref op) => op.point.reads(each),
+            Op::Surface(ref op) => {
+                op.point.reads(&mut each);
+                op.kind.reads(each);
+            }
+            Op::Query(ref op) => each(R64(op.handle)),
         }
     }
 
@@ -199,6 +210,21 @@ impl Op {
             | Op::CopyBulk(_)
             | Op::ClusterBarrier { .. }
             | Op::WarpBarrier { .. } => {}
+            Op::Texture(ref op) => {
+                let targets = op.targets.iter().flatten();
+                targets.for_each(|&d| each(R32(d)));
+            }
+            Op::Surface(ref op) => {
+                if let SurfaceKind::Load(ref t) = op.kind {
+                    (0..4).filter_map(|element| t.cell(element)).for_each(each);
+                }
+            }
+            Op::Query(ref op) => each(R32(op.d)),
+            Op::CopyTensor(ref op) => {
+                if let Direction::Load { bytes, .. } = op.direction {
+                    each(R32(bytes));
+                }
+            }
             Op::Int32 { d, .. }
             | Op::Float32 { d, .. }
             | Op::Mad32 { d, .. }
@@ -251,6 +277,17 @@ impl Op {
                 MbarrierKind::Test { p, .. } => each(Predicate(p)),
                 _ => {}
             },
+        }
+    }
+}
+
+impl SurfaceKind {
+    fn reads(&self, mut each: impl FnMut(Cell)) {
+        match self {
+            SurfaceKind::Load(_) => {}
+            SurfaceKind::Store(t) => (0..4).filter_map(|element| t.cell(element)).for_each(each),
+            SurfaceKind::StoreTexel(rows) => rows.iter().for_each(|&row| each(Cell::R32(row))),
+            SurfaceKind::Reduce { op, .. } => each(op.b.into()),
         }
     }
 }

@@ -119,14 +119,15 @@ impl<'i, 'a> Form<'i, 'a> {
 
     /// Takes the next type in the order of the text.
     pub(super) fn ty(&mut self) -> Result<Ty, ParseError> {
-        let found = self
-            .rest
-            .iter()
-            .enumerate()
-            .find_map(|(at, part)| Ty::parse(part).map(|ty| (at, ty)));
-        let (at, ty) = found.ok_or_else(|| self.unsupported())?;
+        self.take_next(Ty::parse).ok_or_else(|| self.unsupported())
+    }
+
+    /// Takes the first modifier, in the order of the text, that means something to `meaning`.
+    pub(super) fn take_next<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let mut rest = self.rest.iter().enumerate();
+        let (at, found) = rest.find_map(|(at, part)| meaning(part).map(|found| (at, found)))?;
         self.rest.remove(at);
-        Ok(ty)
+        Some(found)
     }
 
     /// Says that the modifiers are all taken; the operands, which must be `N`.

@@ -55,7 +55,9 @@ impl Fp8 {
         bits.min(largest) | u32::from(value.is_sign_negative()) << 7
     }
 
-    fn decode(self, bits: u32) -> f64 {
+    /// The value of the low 8 bits.
+    pub(super) fn decode(self, bits: u32) -> f64 {
+        let bits = bits & 0xff;
         let exponent = bits >> 3 & 15;
         let magnitude = match self {
             // Its upper bits are an f16's.
@@ -142,7 +144,7 @@ fn from_halves([code, pair, ..]: [u64; 4], _: bool) -> (u64, bool) {
 
 fn to_halves([code, pair, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let half = |bits: u64| {
-        let value = Fp8::of(code).decode(bits as u32 & 0xff);
+        let value = Fp8::of(code).decode(bits as u32);
         u64::from(F16.encode(relu(value, code), 0.0, NEAREST))
     };
     (half(pair >> 8) << 16 | half(pair), false)

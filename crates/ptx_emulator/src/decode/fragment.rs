@@ -1,6 +1,7 @@
 //! How the matrices of a product lie in the registers of a warp.
 
-use super::matrix::{Element, MatrixOp, Multiply};
+use super::element::Element;
+use super::matrix::{MatrixOp, Multiply};
 use super::op::Reg;
 
 /// Which matrix of a product.
@@ -71,7 +72,7 @@ impl Fragment<'_> {
                     } else {
                         place(self.which, self.rows, per, number, part, lane)
                     };
-                    each(register, 8 * self.element.size * part, lane, row, column);
+                    each(register, self.element.bits * part, lane, row, column);
                 }
             }
         }

@@ -20,6 +20,14 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
 
 /// `prefetch`, `prefetchu`, `discard`, `applypriority`
 fn cache<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+    if form.base == "prefetch" && form.take("tensormap") {
+        // In constant memory, in a parameter, or anywhere.
+        form.take_one_of(&["const", "param"]);
+        let [address] = form.finish()?;
+        b.address(&form, address)?;
+        b.emit(Op::Nop);
+        return Ok(());
+    }
     let space = space(&mut form);
     if !matches!(space, Space::Global | Space::Local | Space::Generic) {
         return Err(form.unsupported());

@@ -1,11 +1,12 @@
-//! Matrix instructions of a whole warp: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//! Matrix instructions of a whole warp: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
 
 use super::builder::Builder;
+use super::element::Element;
 use super::form::{Form, Ty};
 use super::memory::space;
 use super::op::{Address, Op, Reg, Row};
-use super::rounding::{BF16, F16, NEAREST, canonical};
 use super::wgmma::GroupMultiply;
+use super::wmma;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
@@ -48,6 +49,8 @@ pub(crate) struct Multiply {
     pub(crate) registers: [usize; 2],
     /// Fragments of `wmma`, whose layout PTX leaves open.
     pub(crate) opaque: bool,
+    /// Single bits are combined by exclusive or, not by and.
+    pub(crate) exclusive: bool,
 }
 
 /// A matrix in memory that `wmma` moves.
@@ -61,70 +64,6 @@ pub(crate) struct Tile {
     pub(crate) stride: Option<Row>,
 }
 
-type Read = fn(u64) -> f64;
-type Write = fn(f64) -> u64;
-
-/// An element's size in bytes, and its meaning; doubles hold every product of narrower types exactly.
-#[derive(Clone, Copy)]
-pub(crate) struct Element {
-    pub(crate) size: usize,
-    pub(crate) read: Read,
-    pub(crate) write: Write,
-}
-
-impl Element {
-    pub(super) fn of(ty: Ty) -> Option<Self> {
-        let (read, write): (Read, Write) = match ty {
-            Ty::F16 => (
-                |bits| F16.decode(bits as u32),
-                |value| u64::from(F16.encode(value, 0.0, NEAREST)),
-            ),
-            Ty::BF16 => (
-                |bits| BF16.decode(bits as u32),
-                |value| u64::from(BF16.encode(value, 0.0, NEAREST)),
-            ),
-            // The low 13 bits of an operand do not count.
-            Ty::Tf32 => (
-                |bits| f64::from(f32::from_bits(bits as u32 & !0x1fff)),
-                |value| u64::from((value as f32).to_bits()),
-            ),
-            Ty::F32 => (
-                |bits| f64::from(f32::from_bits(bits as u32)),
-                |value| u64::from(canonical(value as f32).to_bits()),
-            ),
-            Ty::F64 => (f64::from_bits, f64::to_bits),
-            Ty::S8 => (|bits| f64::from(bits as i8), |value| value as i64 as u64),
-            Ty::U8 => (|bits| f64::from(bits as u8), |value| value as i64 as u64),
-            Ty::S32 => (
-                |bits| f64::from(bits as i32),
-                |value| u64::from(value as i64 as u32),
-            ),
-            _ => return None,
-        };
-        Some(Self {
-            size: usize::from(ty.size()),
-            read,
-            write,
-        })
-    }
-
-    /// A sum that stays at the largest or smallest integer.
-    fn saturating(self) -> Self {
-        let write = |value: f64| u64::from(value as i32 as u32);
-        Self { write, ..self }
-    }
-
-    /// Elements of one register.
-    pub(crate) fn per_register(self) -> usize {
-        if self.size == 8 { 1 } else { 4 / self.size }
-    }
-}
-
-/// Registers of each lane for a matrix of `count` elements.
-fn registers(count: usize, ty: Ty) -> usize {
-    count * usize::from(ty.size()) / 32 / if ty.size() == 8 { 8 } else { 4 }
-}
-
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
@@ -136,9 +75,9 @@ pub(super) fn decode<'a>(
     match form.base {
         "mma" => multiply(b, form),
         "wmma" => match form.take_one_of(&["load", "store", "mma"]) {
-            Some("load") => tile(b, form, false),
-            Some("store") => tile(b, form, true),
-            Some(_) => multiply_opaque(b, form),
+            Some("load") => wmma::tile(b, form, false),
+            Some("store") => wmma::tile(b, form, true),
+            Some(_) => wmma::multiply(b, form),
             None => Err(form.unsupported()),
         },
         "movmatrix" => {
@@ -160,7 +99,7 @@ pub(super) fn decode<'a>(
     }
 }
 
-fn emit(
+pub(super) fn emit(
     b: &mut Builder<'_, '_>,
     kind: MatrixKind,
     targets: Vec<Reg>,
@@ -175,10 +114,36 @@ fn emit(
     })));
 }
 
+/// Whether the types of a and b may be multiplied.
+pub(super) fn are_operands(left: Element, right: Element) -> bool {
+    let families = [["s8", "u8"], ["s4", "u4"], ["e4m3", "e5m2"]];
+    let both = |family: &[&str; 2]| left.is_any(family) && right.is_any(family);
+    left.name == right.name || families.iter().any(both)
+}
+
+/// Whether single bits are combined by exclusive or.
+pub(super) fn bit_operation(form: &mut Form<'_, '_>) -> Result<bool, ParseError> {
+    let operation = form.take_one_of(&["xor", "and"]);
+    match (operation, form.take("popc")) {
+        (Some(operation), true) => Ok(operation == "xor"),
+        _ => Err(form.unsupported()),
+    }
+}
+
 /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}`
 fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let shapes = [
-        "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k4", "m8n8k16",
+        "m16n8k4",
+        "m16n8k8",
+        "m16n8k16",
+        "m16n8k32",
+        "m16n8k64",
+        "m16n8k128",
+        "m16n8k256",
+        "m8n8k4",
+        "m8n8k16",
+        "m8n8k32",
+        "m8n8k128",
     ];
     let shape = form
         .take_one_of(&shapes)
@@ -187,208 +152,67 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
         return Err(form.unsupported());
     }
     let saturate = form.take("satfinite");
-    let (d, left, right, c) = (form.ty()?, form.ty()?, form.ty()?, form.ty()?);
-    let integers = matches!((left, right), (Ty::S8 | Ty::U8, Ty::S8 | Ty::U8));
-    let known = match (shape, left) {
-        ("m16n8k8" | "m16n8k16", Ty::F16) => c == d && matches!(d, Ty::F16 | Ty::F32),
-        ("m16n8k8" | "m16n8k16", Ty::BF16) | ("m16n8k4" | "m16n8k8", Ty::Tf32) => {
-            (c, d) == (Ty::F32, Ty::F32)
-        }
-        ("m8n8k4" | "m16n8k4" | "m16n8k8" | "m16n8k16", Ty::F64) => (c, d) == (Ty::F64, Ty::F64),
-        ("m8n8k16" | "m16n8k16" | "m16n8k32", _) => integers && (c, d) == (Ty::S32, Ty::S32),
-        _ => false,
+    let mut next = || Element::take(&mut form);
+    let (Some(d), Some(left), Some(right), Some(c)) = (next(), next(), next(), next()) else {
+        return Err(form.unsupported());
     };
-    if !known || !(integers || left == right) || (saturate && !integers) {
+    let sums: &[_] = match (shape, left.name) {
+        ("m16n8k8" | "m16n8k16", "f16") => &["f16", "f32"],
+        ("m16n8k8" | "m16n8k16", "bf16")
+        | ("m16n8k4" | "m16n8k8", "tf32")
+        | ("m16n8k32", "e4m3" | "e5m2") => &["f32"],
+        ("m8n8k4" | "m16n8k4" | "m16n8k8" | "m16n8k16", "f64") => &["f64"],
+        ("m8n8k16" | "m16n8k16" | "m16n8k32", "s8" | "u8")
+        | ("m8n8k32" | "m16n8k32" | "m16n8k64", "s4" | "u4")
+        | ("m8n8k128" | "m16n8k128" | "m16n8k256", "b1") => &["s32"],
+        _ => return Err(form.unsupported()),
+    };
+    let exclusive = left.name == "b1" && bit_operation(&mut form)?;
+    let wraps = left.is_any(&["s8", "u8", "s4", "u4"]);
+    if !are_operands(left, right) || !d.is_any(sums) || c.name != d.name || (saturate && !wraps) {
         return Err(form.unsupported());
     }
     let shape = extents(shape);
     let [m, n, k] = shape;
-    let counts = [
-        registers(m * k, left),
-        registers(k * n, right),
-        registers(m * n, c),
-        registers(m * n, d),
-    ];
-    product(
-        b,
-        &form,
-        shape,
-        [left, right, c, d],
-        counts,
-        (saturate, false),
-    )
-}
-
-/// `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {d}, {a}, {b}, {c}`
-fn multiply_opaque<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    // How a and b lay in memory does not matter any more: a fragment knows rows from columns.
-    for _ in 0..2 {
-        if form.take_one_of(&["row", "col"]).is_none() {
-            return Err(form.unsupported());
-        }
-    }
-    let shape = opaque_shape(&mut form)?;
-    let (saturate, rounds) = (form.take("satfinite"), form.take("rn"));
-    let (d, second) = (form.ty()?, form.ty()?);
-    let (left, right, c) = match second {
-        Ty::F16 | Ty::F32 => (Ty::F16, Ty::F16, second),
-        left => (left, form.ty()?, form.ty()?),
-    };
-    let integers = matches!((left, right), (Ty::S8 | Ty::U8, Ty::S8 | Ty::U8));
-    let accumulator = |ty| match left {
-        Ty::F16 => matches!(ty, Ty::F16 | Ty::F32),
-        Ty::BF16 | Ty::Tf32 => ty == Ty::F32,
-        Ty::F64 => ty == Ty::F64,
-        _ => integers && ty == Ty::S32,
-    };
-    let same = integers || left == right;
-    if !(same && has_shape(left, shape) && accumulator(c) && accumulator(d))
-        || (saturate && !integers)
-        || (rounds && left != Ty::F64)
-    {
-        return Err(form.unsupported());
-    }
-    let [m, n, k] = shape;
-    let counts = [
-        opaque_registers(m * k, left, true),
-        opaque_registers(k * n, right, true),
-        opaque_registers(m * n, c, false),
-        opaque_registers(m * n, d, false),
-    ];
-    product(
-        b,
-        &form,
-        shape,
-        [left, right, c, d],
-        counts,
-        (saturate, true),
-    )
-}
-
-/// Registers of a fragment; those of f16 operands have 8, whatever their shape.
-fn opaque_registers(count: usize, ty: Ty, operand: bool) -> usize {
-    if operand && ty == Ty::F16 {
-        8
-    } else {
-        registers(count, ty)
-    }
-}
-
-fn product<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &Form<'_, 'a>,
-    shape: [usize; 3],
-    types: [Ty; 4],
-    counts: [usize; 4],
-    (saturate, opaque): (bool, bool),
-) -> Result<(), ParseError> {
-    let [d, left, right, c] = form.finish()?;
-    let mut sources = Vec::new();
-    for (operand, (ty, count)) in [left, right, c]
-        .into_iter()
-        .zip(types.into_iter().zip(counts))
-    {
-        sources.extend(self::sources(b, form, operand, ty, count)?);
-    }
-    let targets = self::targets(b, form, d, types[3], counts[3])?;
-    let element = |ty| Element::of(ty).ok_or_else(|| form.unsupported());
-    let result = element(types[3])?;
     let multiply = Multiply {
         shape,
-        a: element(types[0])?,
-        b: element(types[1])?,
-        c: element(types[2])?,
-        d: if saturate {
-            result.saturating()
-        } else {
-            result
-        },
-        registers: [counts[0], counts[1]],
-        opaque,
+        a: left,
+        b: right,
+        c,
+        d: if saturate { d.saturating() } else { d },
+        registers: [left.registers(m * k), right.registers(k * n)],
+        opaque: false,
+        exclusive,
     };
+    product(b, &form, multiply)
+}
+
+/// A product with its operands.
+pub(super) fn product<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    multiply: Multiply,
+) -> Result<(), ParseError> {
+    let [d, left, right, c] = form.finish()?;
+    let [m, n, _] = multiply.shape;
+    let [of_a, of_b] = multiply.registers;
+    let [of_c, of_d] = [multiply.c, multiply.d].map(|element| element.registers(m * n));
+    let operands = [
+        (left, multiply.a, of_a),
+        (right, multiply.b, of_b),
+        (c, multiply.c, of_c),
+    ];
+    let mut sources = Vec::new();
+    for (operand, element, count) in operands {
+        sources.extend(self::sources(b, form, operand, element, count)?);
+    }
+    let targets = self::targets(b, form, d, multiply.d, of_d)?;
     emit(b, MatrixKind::Multiply(multiply), targets, sources, None);
     Ok(())
 }
 
-/// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {d}, [p], stride` and
-/// `wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [p], {d}, stride`
-fn tile<'a>(
-    b: &mut Builder<'a, '_>,
-    mut form: Form<'_, 'a>,
-    stores: bool,
-) -> Result<(), ParseError> {
-    let matrices: &[_] = if stores { &["d"] } else { &["a", "b", "c"] };
-    let matrix = form
-        .take_one_of(matrices)
-        .ok_or_else(|| form.unsupported())?;
-    let by_column = match form.take_one_of(&["row", "col"]) {
-        Some(layout) => layout == "col",
-        None => return Err(form.unsupported()),
-    };
-    let shape = opaque_shape(&mut form)?;
-    let space = space(&mut form);
-    let ty = form.ty()?;
-    form.no_more_modifiers()?;
-    let operand = matches!(matrix, "a" | "b");
-    let fits = match ty {
-        Ty::F32 => !operand && !has_shape(Ty::F64, shape),
-        Ty::S32 => !operand && has_shape(Ty::S8, shape),
-        Ty::F16 | Ty::F64 => has_shape(ty, shape),
-        _ => operand && has_shape(ty, shape),
-    };
-    if !fits || !matches!(space, Space::Global | Space::Shared | Space::Generic) {
-        return Err(form.unsupported());
-    }
-    let [m, n, k] = shape;
-    let (rows, columns) = match matrix {
-        "a" => (m, k),
-        "b" => (k, n),
-        _ => (m, n),
-    };
-    let (fragment, address, stride) = match (stores, form.operands) {
-        (false, [fragment, address]) | (true, [address, fragment]) => (fragment, address, None),
-        (false, [fragment, address, stride]) | (true, [address, fragment, stride]) => {
-            (fragment, address, Some(b.r32(&form, stride)?))
-        }
-        _ => return Err(form.wrong("has another number of operands")),
-    };
-    let count = opaque_registers(rows * columns, ty, operand);
-    let memory = Some((space, b.address(&form, address)?));
-    let element = Element::of(ty).ok_or_else(|| form.unsupported())?;
-    let tile = Tile {
-        rows,
-        columns,
-        by_column,
-        element,
-        stride,
-    };
-    if stores {
-        let sources = sources(b, &form, fragment, ty, count)?;
-        emit(b, MatrixKind::Store(tile), Vec::new(), sources, memory);
-    } else {
-        let targets = targets(b, &form, fragment, ty, count)?;
-        emit(b, MatrixKind::Load(tile), targets, Vec::new(), memory);
-    }
-    Ok(())
-}
-
-fn opaque_shape(form: &mut Form<'_, '_>) -> Result<[usize; 3], ParseError> {
-    let shapes = ["m16n16k16", "m32n8k16", "m8n32k16", "m16n16k8", "m8n8k4"];
-    let shape = form.take_one_of(&shapes);
-    shape.map(extents).ok_or_else(|| form.unsupported())
-}
-
-/// Whether `wmma` multiplies matrices of this shape with operands of the type.
-fn has_shape(operand: Ty, shape: [usize; 3]) -> bool {
-    match shape {
-        [16, 16, 8] => operand == Ty::Tf32,
-        [8, 8, 4] => operand == Ty::F64,
-        _ => matches!(operand, Ty::F16 | Ty::BF16 | Ty::S8 | Ty::U8),
-    }
-}
-
 /// The numbers of a shape such as `m16n8k16`.
-fn extents(shape: &str) -> [usize; 3] {
+pub(super) fn extents(shape: &str) -> [usize; 3] {
     let mut numbers = shape
         .split(|c: char| c.is_ascii_alphabetic())
         .filter_map(|number| number.parse().ok());
@@ -414,7 +238,7 @@ fn rows<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Parse
     let [first, second] = form.finish()?;
     if form.base == "ldmatrix" {
         let memory = Some((space, b.address(&form, second)?));
-        let targets = targets(b, &form, first, Ty::B32, count)?;
+        let targets = targets(b, &form, first, Element::word(), count)?;
         emit(
             b,
             MatrixKind::LoadMatrix { transposed },
@@ -424,7 +248,7 @@ fn rows<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Parse
         );
     } else {
         let memory = Some((space, b.address(&form, first)?));
-        let sources = sources(b, &form, second, Ty::B32, count)?;
+        let sources = sources(b, &form, second, Element::word(), count)?;
         emit(
             b,
             MatrixKind::StoreMatrix { transposed },
@@ -457,34 +281,34 @@ fn parts<'i, 'a>(
 }
 
 /// Fragments are registers of 32 bits, but for doubles.
-fn register_type(ty: Ty) -> Ty {
-    if ty.size() == 8 { Ty::B64 } else { Ty::B32 }
+fn register_type(element: Element) -> Ty {
+    if element.bits == 64 { Ty::B64 } else { Ty::B32 }
 }
 
-fn targets<'a>(
+pub(super) fn targets<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     operand: &Operand<'a>,
-    ty: Ty,
+    element: Element,
     count: usize,
 ) -> Result<Vec<Reg>, ParseError> {
     let parts = parts(form, operand, count)?;
     let targets = parts
         .iter()
-        .map(|part| b.target(form, part, register_type(ty)));
+        .map(|part| b.target(form, part, register_type(element)));
     targets.collect()
 }
 
-fn sources<'a>(
+pub(super) fn sources<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     operand: &Operand<'a>,
-    ty: Ty,
+    element: Element,
     count: usize,
 ) -> Result<Vec<Reg>, ParseError> {
     let parts = parts(form, operand, count)?;
     let sources = parts
         .iter()
-        .map(|part| b.source(form, part, register_type(ty)));
+        .map(|part| b.source(form, part, register_type(element)));
     sources.collect()
 }

@@ -15,6 +15,8 @@ pub(crate) struct MbarrierOp {
     pub(crate) space: Space,
     pub(crate) order: Order,
     pub(crate) address: Address,
+    /// The blocks of the cluster whose object it is, as bits; without them, that of the address.
+    pub(crate) blocks: Option<Row>,
 }
 
 pub(crate) enum MbarrierKind {
@@ -159,6 +161,7 @@ pub(super) fn decode<'a>(
         space,
         order,
         address,
+        blocks: None,
     })));
     Ok(())
 }
@@ -210,6 +213,7 @@ pub(super) fn copies<'a>(
         space,
         order: Order::Release,
         address,
+        blocks: None,
     })));
     Ok(())
 }

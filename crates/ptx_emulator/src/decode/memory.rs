@@ -4,7 +4,7 @@ use super::lane::Lane;
 use super::op::{CopyAsync, NO_ROW, Op, Order, PredOp, Reg, Row, Scope, TRUE, Transfer, Width};
 use super::operand::{SINK, is_sink};
 use super::program::Value;
-use super::{bulk, hint, mbarrier};
+use super::{bulk, hint, mbarrier, tensor};
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::{Base, Operand};
@@ -193,12 +193,17 @@ pub(super) fn scope(form: &mut Form<'_, '_>) -> Option<Scope> {
 
 /// Takes the memory-ordering modifiers of a load or store.
 pub(super) fn order(form: &mut Form<'_, '_>) -> Result<(Order, Scope), ParseError> {
+    // Memory of devices is accessed as any other that the whole system sees.
+    let is_device = form.take("mmio");
     let kinds = [
         "weak", "volatile", "relaxed", "acquire", "release", "acq_rel",
     ];
     let kind = form.take_one_of(&kinds);
     let scope = scope(form);
     match (kind, scope) {
+        _ if is_device && (kind, scope) != (Some("relaxed"), Some(Scope::System)) => {
+            Err(form.unsupported())
+        }
         (Some("acquire"), Some(scope)) => Ok((Order::Acquire, scope)),
         (Some("release"), Some(scope)) => Ok((Order::Release, scope)),
         (Some("relaxed"), Some(scope)) => Ok((Order::Relaxed, scope)),
@@ -370,7 +375,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     Ok(())
 }
 
-fn loaded_rows<'a>(
+pub(super) fn loaded_rows<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     d: &Operand<'a>,
@@ -402,7 +407,7 @@ fn same_width(form: &Form<'_, '_>, width: &mut Option<Width>, reg: Reg) -> Resul
     Ok(row)
 }
 
-fn check_width(form: &Form<'_, '_>, width: Width, ty: Ty) -> Result<(), ParseError> {
+pub(super) fn check_width(form: &Form<'_, '_>, width: Width, ty: Ty) -> Result<(), ParseError> {
     let bytes = match width {
         Width::R16 => 2,
         Width::R32 => 4,
@@ -515,7 +520,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     Ok(())
 }
 
-fn stored_rows<'a>(
+pub(super) fn stored_rows<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
     value: &Operand<'a>,
@@ -544,17 +549,51 @@ fn stored_rows<'a>(
     Ok((rows, width))
 }
 
-/// `cp.async.ca|cg.shared.global [to], [from], size[, source_size]`, `cp.async.commit_group`, `wait_group n`,
+/// How many bytes `cp.async` reads: a number, or none where a predicate says that the source is ignored.
+fn source_bytes<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    operand: &Operand<'a>,
+    size: u32,
+) -> Result<Row, ParseError> {
+    let Ok(p) = b.pred(form, operand) else {
+        return b.r32(form, operand);
+    };
+    if matches!(operand, Operand::Int(_)) {
+        return b.r32(form, operand);
+    }
+    let (zero, all) = (
+        b.constant32(Value::Bits(0))?,
+        b.constant32(Value::Bits(size.into()))?,
+    );
+    let d = b.temp32()?;
+    b.emit(Op::Select32 {
+        d,
+        a: zero,
+        b: all,
+        p,
+    });
+    Ok(d)
+}
+
+/// `cp.async.ca|cg.shared.global [to], [from], size[, source_size | , ignore_source]`, `cp.async.commit_group`, `wait_group n`,
 /// `wait_all`. The copy happens at once, which is one of the orders that PTX allows.
 pub(super) fn copy_async<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
+    if form.take("reduce") {
+        return bulk::reduce(b, form);
+    }
     if !form.take("async") {
         return Err(form.unsupported());
     }
     if form.take("bulk") {
-        return bulk::decode(b, form);
+        return match form.take("tensor") {
+            true if !form.take("prefetch") => tensor::copy(b, form),
+            true => tensor::prefetch(b, form),
+            false => bulk::decode(b, form),
+        };
     }
     if form.take("mbarrier") {
         return mbarrier::copies(b, form);
@@ -592,9 +631,10 @@ pub(super) fn copy_async<'a>(
         Operand::Int(size @ (4 | 8)) if all_levels => size as u32,
         _ => return Err(form.wrong("copies 4, 8 or 16 bytes; `.cg` only 16")),
     };
-    let source_size = source_size
-        .map(|operand| b.r32(&form, operand))
-        .transpose()?;
+    let source_size = match source_size {
+        Some(operand) => Some(source_bytes(b, &form, operand, size)?),
+        None => None,
+    };
     let (to, from) = (b.address(&form, to)?, b.address(&form, from)?);
     b.emit(Op::CopyAsync(Box::new(CopyAsync {
         to,

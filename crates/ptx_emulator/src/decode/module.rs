@@ -56,6 +56,7 @@ impl<'a> ModuleNames<'a> {
                 size: WORKSPACE_BYTES,
                 dynamic: false,
                 is_extern: false,
+                is_reference: false,
                 bytes: Vec::new(),
                 addresses: Vec::new(),
             });
@@ -92,6 +93,7 @@ impl<'a> ModuleNames<'a> {
             size: variable.size(),
             dynamic,
             is_extern: variable.is_extern && variable.space != Space::Shared,
+            is_reference: variable.is_reference,
             bytes: Vec::new(),
             addresses: Vec::new(),
         });
@@ -197,6 +199,15 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     };
     let variable_of = declare_variables(&mut names, tree)?;
     let definitions = declare_functions(&mut names, tree)?;
+    for &(name, function, line) in &tree.aliases {
+        match names.lookup(function) {
+            Some(symbol @ Symbol::Function(_)) => names.names.insert(name, symbol),
+            _ => {
+                let message = format!("`{name}` is an alias of `{function}`, which is no function");
+                return Err(ParseError::syntax(line, message));
+            }
+        };
+    }
     for (variable, &index) in tree.variables.iter().zip(&variable_of) {
         match names.fill(index as usize, variable) {
             Err(error) if error.is_unsupported() => {
@@ -477,6 +488,17 @@ fn body<'a>(
             StatementKind::BranchTargets { name, labels } => {
                 b.tables.insert(name, labels.clone());
             }
+            StatementKind::CallTargets { name, functions } => {
+                b.line = statement.line;
+                for function in functions {
+                    let Symbol::Function(index) = b.lookup(function)? else {
+                        let message = format!("`{function}` is no function");
+                        return Err(ParseError::syntax(b.line, message));
+                    };
+                    let signature = b.module.signatures[index as usize].clone();
+                    b.prototypes.insert(name, signature);
+                }
+            }
             StatementKind::Prototype {
                 name,
                 returns,
@@ -509,7 +531,9 @@ fn body<'a>(
                     b.position = position;
                 }
             }
-            StatementKind::BranchTargets { .. } | StatementKind::Prototype { .. } => {}
+            StatementKind::BranchTargets { .. }
+            | StatementKind::CallTargets { .. }
+            | StatementKind::Prototype { .. } => {}
             StatementKind::Instruction(instruction) => {
                 b.guard = match instruction.guard {
                     Some((name, negated)) => b.guard_pred(name, negated)?,

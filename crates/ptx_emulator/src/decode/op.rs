@@ -7,6 +7,9 @@
 use super::half::Half;
 use super::matrix::MatrixOp;
 use super::mbarrier::MbarrierOp;
+use super::surface::SurfaceOp;
+use super::tensor::CopyTensor;
+use super::texture::{QueryOp, TextureOp};
 use crate::fault::Space;
 
 pub(crate) type Row = u16;
@@ -357,6 +360,7 @@ pub(crate) enum Op {
     Atomic(Box<AtomicOp>),
     CopyAsync(Box<CopyAsync>),
     CopyBulk(Box<CopyBulk>),
+    CopyTensor(Box<CopyTensor>),
     /// `cp.async.commit_group`
     CopyCommit,
     /// `cp.async.wait_group`, or `wait_all` (which also waits for what is not committed) without a number: until at
@@ -393,6 +397,10 @@ pub(crate) enum Op {
     Warp(Box<WarpOp>),
     Matrix(Box<MatrixOp>),
     Mbarrier(Box<MbarrierOp>),
+    Texture(Box<TextureOp>),
+    Surface(Box<SurfaceOp>),
+    /// `txq`, `suq`
+    Query(Box<QueryOp>),
 }
 
 /// Computes one lane: operands and result as raw bits, a predicate or carry in and out.
@@ -453,6 +461,10 @@ pub(crate) struct CopyBulk {
     pub(crate) to: (Space, Address),
     pub(crate) from: (Space, Address),
     pub(crate) size: Row,
+    /// The blocks of the cluster that get it, as bits.
+    pub(crate) blocks: Option<Row>,
+    /// What is done with elements of so many bytes, instead of a copy.
+    pub(crate) reduces: Option<(AtomicKind, u8)>,
 }
 
 /// Where a parameter lies in its frame's local memory, and its size.

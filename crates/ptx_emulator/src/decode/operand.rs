@@ -15,6 +15,18 @@ impl<'a> Builder<'a, '_> {
         operand: &Operand<'a>,
     ) -> Result<Row, ParseError> {
         match *operand {
+            Operand::Name(name) if special_register(name).is_some() => {
+                let whole = self.r32(form, operand)?;
+                let low = self.constant32(Value::Bits(0xffff))?;
+                let d = self.temp32()?;
+                self.emit(Op::Int32 {
+                    op: IntOp::And,
+                    d,
+                    a: whole,
+                    b: low,
+                });
+                Ok(d)
+            }
             Operand::Name(name) => match self.lookup(name)? {
                 Symbol::Register(Class::B16, row) => Ok(row),
                 _ => Err(form.wrong(format!("needs a 16-bit register, not `{name}`"))),
@@ -80,6 +92,13 @@ impl<'a> Builder<'a, '_> {
         operand: &Operand<'a>,
     ) -> Result<Row, ParseError> {
         match *operand {
+            Operand::Name("%gridid") => {
+                let a = self.special(Special::Grid)?;
+                let d = self.temp64()?;
+                let op = Convert::U32ToU64;
+                self.emit(Op::Convert { op, d, a });
+                Ok(d)
+            }
             Operand::Name(name) => self.address_of(form, name, 0),
             Operand::Offset(name, offset) => self.address_of(form, name, offset),
             Operand::Int(value) => self.constant64(Value::Bits(value)),
@@ -395,7 +414,8 @@ impl<'a> Builder<'a, '_> {
         {
             return Ok(Slot { offset, size });
         }
-        Err(form.wrong("takes the names of `.param` variables"))
+        // Registers and constants, as PTX before 2.0 passed them.
+        Err(form.unsupported())
     }
 }
 

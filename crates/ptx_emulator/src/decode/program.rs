@@ -130,6 +130,8 @@ pub(crate) struct Variable {
     /// An `.extern .shared` array: the launch's dynamic shared memory.
     pub(crate) dynamic: bool,
     pub(crate) is_extern: bool,
+    /// A texture, surface or sampler reference: it takes no memory, and its address is the handle that it is bound to.
+    pub(crate) is_reference: bool,
     /// The bytes that are known already; the rest of the variable is zeros.
     pub(crate) bytes: Vec<u8>,
     /// Addresses to be put in when the module is loaded.

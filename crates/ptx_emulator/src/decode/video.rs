@@ -16,14 +16,28 @@ enum Action {
     Difference,
     Min,
     Max,
+    Average,
+    Equal,
+    Unequal,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
 }
 
-const ACTIONS: [Action; 5] = [
+const ACTIONS: [Action; 12] = [
     Action::Add,
     Action::Subtract,
     Action::Difference,
     Action::Min,
     Action::Max,
+    Action::Average,
+    Action::Equal,
+    Action::Unequal,
+    Action::Less,
+    Action::LessEqual,
+    Action::Greater,
+    Action::GreaterEqual,
 ];
 
 /// Everything about an operation, packed into the operand of its lane function.
@@ -60,7 +74,7 @@ impl Code {
     fn unpack(bits: u64) -> Self {
         let flag = |bit: u32| bits >> (8 + bit) & 1 == 1;
         Self {
-            action: ACTIONS[bits as usize % 8 % ACTIONS.len()],
+            action: ACTIONS[bits as usize % 16 % ACTIONS.len()],
             bits: (bits >> 16) as u32,
             signed: [flag(0), flag(1), flag(2)],
             saturate: flag(3),
@@ -76,6 +90,14 @@ impl Code {
             Action::Difference => (a - b).abs(),
             Action::Min => a.min(b),
             Action::Max => a.max(b),
+            // Halves are rounded away from zero, but to zero when the sum is negative.
+            Action::Average => (a + b + i64::from(a + b >= 0)) >> 1,
+            Action::Equal => i64::from(a == b),
+            Action::Unequal => i64::from(a != b),
+            Action::Less => i64::from(a < b),
+            Action::LessEqual => i64::from(a <= b),
+            Action::Greater => i64::from(a > b),
+            Action::GreaterEqual => i64::from(a >= b),
         };
         let result = if self.relu { result.max(0) } else { result };
         match (self.saturate, self.signed[0]) {
@@ -118,6 +140,10 @@ pub(super) fn decode<'a>(
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
     let (action, bits) = match form.base {
+        "vset2" => (comparison(&mut form)?, 16),
+        "vset4" => (comparison(&mut form)?, 8),
+        "vavrg2" => (Action::Average, 16),
+        "vavrg4" => (Action::Average, 8),
         "vadd4" => (Action::Add, 8),
         "vsub4" => (Action::Subtract, 8),
         "vabsdiff4" => (Action::Difference, 8),
@@ -130,14 +156,21 @@ pub(super) fn decode<'a>(
         _ => (Action::Max, 16),
     };
     let mut signed = [false; 3];
-    for signed in &mut signed {
+    // A comparison gives 0 or 1, and names only what it compares.
+    let types = if form.base.starts_with("vset") {
+        1..
+    } else {
+        0..
+    };
+    for signed in &mut signed[types] {
         *signed = match form.ty()? {
             Ty::S32 => true,
             Ty::U32 => false,
             _ => return Err(form.unsupported()),
         };
     }
-    let (saturate, sum) = (form.take("sat"), form.take("add"));
+    let saturate = !form.base.starts_with("vset") && form.take("sat");
+    let sum = form.take("add");
     let [d, left, right, onto] = form.finish()?;
     // A part that is chosen, as in `%r1.b3210`.
     let selects =
@@ -154,6 +187,18 @@ pub(super) fn decode<'a>(
         sum,
     };
     emit(b, &form, code, d, [left, right, onto])
+}
+
+fn comparison(form: &mut Form<'_, '_>) -> Result<Action, ParseError> {
+    match form.take_one_of(&["eq", "ne", "lt", "le", "gt", "ge"]) {
+        Some("eq") => Ok(Action::Equal),
+        Some("ne") => Ok(Action::Unequal),
+        Some("lt") => Ok(Action::Less),
+        Some("le") => Ok(Action::LessEqual),
+        Some("gt") => Ok(Action::Greater),
+        Some(_) => Ok(Action::GreaterEqual),
+        None => Err(form.unsupported()),
+    }
 }
 
 /// Whether an opcode that single numbers have too is meant for the halves of a register, or keeps nothing negative.

@@ -2,8 +2,9 @@
 //! one of the orders that PTX allows, so that there is nothing to wait for.
 
 use super::builder::Builder;
-use super::form::{Form, Ty};
-use super::matrix::{Element, MatrixKind, MatrixOp};
+use super::element::Element;
+use super::form::Form;
+use super::matrix::{MatrixKind, MatrixOp, are_operands};
 use super::op::{Op, Pred, Reg};
 use crate::error::ParseError;
 use crate::parse::Operand;
@@ -12,7 +13,11 @@ use crate::parse::Operand;
 pub(crate) struct GroupMultiply {
     /// Columns of b and d.
     pub(crate) columns: usize,
-    pub(crate) element: Element,
+    pub(crate) a: Element,
+    pub(crate) b: Element,
+    pub(crate) d: Element,
+    /// a lies in registers, with the layout of `mma`.
+    pub(crate) in_registers: bool,
     /// Whether the rows of a follow each other, not its columns.
     pub(crate) left_transposed: bool,
     /// b's rows follow each other in memory, not its columns.
@@ -26,7 +31,7 @@ pub(crate) struct GroupMultiply {
 impl GroupMultiply {
     /// What is summed over: 32 bytes of a row of a.
     pub(crate) fn depth(&self) -> usize {
-        32 / self.element.size
+        32 / self.a.bytes()
     }
 }
 
@@ -50,7 +55,7 @@ pub(super) fn decode<'a>(
     Ok(())
 }
 
-/// `wgmma.mma_async.sync.aligned.m64nNkK.f32.type.type d, a, b, scale-d, scale-a, scale-b[, trans-a][, trans-b]`
+/// `wgmma.mma_async.sync.aligned.m64nNkK.dtype.atype.btype d, a, b, scale-d[, scale-a, scale-b][, trans-a][, trans-b]`
 fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let shape = form.text.split('.').find(|part| part.starts_with("m64n"));
     let extents = shape.and_then(|shape| shape.strip_prefix("m64n")?.split_once('k'));
@@ -58,57 +63,66 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
         return Err(form.unsupported());
     };
     form.take(shape);
-    let (d, left, right) = (form.ty()?, form.ty()?, form.ty()?);
-    form.no_more_modifiers()?;
-    let columns = columns.parse::<usize>().ok();
-    let columns = columns.filter(|&n| n % 8 == 0 && (8..=256).contains(&n));
-    let is_known = matches!((left, depth), (Ty::F16 | Ty::BF16, "16") | (Ty::Tf32, "8"));
-    let (Some(columns), Some(element)) = (columns, Element::of(left)) else {
+    let mut next = || Element::take(&mut form);
+    let (Some(sum), Some(left), Some(right)) = (next(), next(), next()) else {
         return Err(form.unsupported());
     };
-    if !is_known || d != Ty::F32 || left != right {
+    let integers = sum.name == "s32";
+    let saturates = integers && form.take("satfinite");
+    form.no_more_modifiers()?;
+    let sums: &[_] = match (left.name, depth) {
+        ("f16", "16") | ("e4m3" | "e5m2", "32") => &["f16", "f32"],
+        ("bf16", "16") | ("tf32", "8") => &["f32"],
+        ("s8" | "u8", "32") => &["s32"],
+        _ => return Err(form.unsupported()),
+    };
+    let fits = |&n: &usize| n.is_multiple_of(8) && (8..=256).contains(&n);
+    // Integers leave out what is no multiple of 16 from 32 columns on.
+    let fits = |n: &usize| fits(n) && (!integers || *n < 32 || n.is_multiple_of(16));
+    let columns = columns.parse::<usize>().ok().filter(fits);
+    let columns = columns.ok_or_else(|| form.unsupported())?;
+    if !sum.is_any(sums) || !are_operands(left, right) {
         return Err(form.unsupported());
     }
-    let [
-        targets,
-        a,
-        descriptor,
-        adds,
-        scale_a,
-        scale_b,
-        transposed @ ..,
-    ] = form.operands
-    else {
+    let [targets, a, descriptor, adds, rest @ ..] = form.operands else {
         return Err(form.wrong("has too few operands"));
     };
-    if matches!(a, Operand::Vector(_)) {
-        // With a in registers an H200 gives other sums in rows 8 to 15 of each warp than PTX's picture of the fragment says.
-        return Err(form.unsupported());
-    }
-    // Only elements of 16 bits may lie the other way round.
-    let flags: Vec<bool> = match left {
-        Ty::Tf32 => Vec::new(),
-        _ => transposed
-            .iter()
-            .map(|flag| one_of(&form, flag, [(0, false), (1, true)]))
-            .collect::<Result<_, _>>()?,
+    let in_registers = matches!(a, Operand::Vector(_));
+    let (negates, rest) = match rest {
+        _ if integers => (false, rest),
+        [scale_a, scale_b, rest @ ..] => {
+            let signs = [(1, false), (u64::MAX, true)];
+            let negates = one_of(&form, scale_a, signs)? != one_of(&form, scale_b, signs)?;
+            (negates, rest)
+        }
+        _ => return Err(form.wrong("has too few operands")),
     };
-    let [left_transposed, transposed] = match (flags.as_slice(), left) {
-        (&[a, b], _) => [a, b],
-        (&[], Ty::Tf32) if transposed.is_empty() => [false, false],
+    let flags = rest
+        .iter()
+        .map(|flag| one_of(&form, flag, [(0, false), (1, true)]));
+    let flags: Vec<bool> = flags.collect::<Result<_, _>>()?;
+    // Only elements of 16 bits in shared memory may lie the other way round.
+    let [left_transposed, transposed] = match (flags.as_slice(), left.bits, in_registers) {
+        (&[a, b], 16, false) => [a, b],
+        (&[b], 16, true) => [false, b],
+        (&[], 8 | 32, _) => [false, false],
         _ => return Err(form.wrong("has another number of operands")),
     };
-    let signs = [(1, false), (u64::MAX, true)];
-    let negates = one_of(&form, scale_a, signs)? != one_of(&form, scale_b, signs)?;
     let adds = b.pred(&form, adds)?;
-    let mut sources = vec![Reg::R64(b.r64(&form, a)?)];
+    let mut sources = match in_registers {
+        true => registers(b, &form, a, 4)?,
+        false => vec![Reg::R64(b.r64(&form, a)?)],
+    };
     sources.push(Reg::R64(b.r64(&form, descriptor)?));
-    let targets = registers(b, &form, targets, columns / 2)?;
+    let targets = registers(b, &form, targets, columns / 2 / sum.per_register())?;
     sources.extend(&targets);
     b.emit(Op::Matrix(Box::new(MatrixOp {
         kind: MatrixKind::Group(GroupMultiply {
             columns,
-            element,
+            a: left,
+            b: right,
+            d: if saturates { sum.saturating() } else { sum },
+            in_registers,
             left_transposed,
             transposed,
             adds,

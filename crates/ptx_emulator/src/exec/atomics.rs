@@ -47,7 +47,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
             let other = op.c.map_or(0, |c| frame.get(c, lane));
             // Additions of floats flush subnormals in global memory, not in shared.
             let flush = matches!(part.region, Region::Global(_));
-            let change = |old: u64| change(op, old, operand, other, flush);
+            let change = |old: u64| change((op.kind, op.size), old, [operand, other], flush);
             let old = memory.update(part.region, memory.offsets[lane], op.size, change);
             if let Some(d) = op.d {
                 frame.put(d, lane, old);
@@ -60,16 +60,21 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// The new value of the memory.
-fn change(op: &AtomicOp, old: u64, operand: u64, other: u64, flush: bool) -> u64 {
+/// The new value of memory of `size` bytes; the second operand is that of a compare-and-swap.
+pub(super) fn change(
+    (kind, size): (AtomicKind, u8),
+    old: u64,
+    [operand, other]: [u64; 2],
+    flush: bool,
+) -> u64 {
     let signed = |value: u64| {
-        if op.size == 4 {
+        if size == 4 {
             i64::from(value as i32)
         } else {
             value as i64
         }
     };
-    match op.kind {
+    match kind {
         AtomicKind::And => old & operand,
         AtomicKind::Or => old | operand,
         AtomicKind::Xor => old ^ operand,

@@ -1,11 +1,13 @@
-//! `cp.async.bulk`: copies now.
+//! `cp.async.bulk` and `cp.reduce.async.bulk`: copies now.
 
-use super::frame::{Frame, lanes};
+use super::atomics;
+use super::frame::{Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
-use crate::decode::op::CopyBulk;
+use crate::decode::op::{CopyBulk, Row};
 use crate::fault::{Access, FaultKind};
+use crate::memory::{BLOCK_BITS, SHARED_WINDOW};
 
 /// Sizes and addresses are multiples of it; observers see pieces of so many bytes.
 const PIECE: u32 = 16;
@@ -30,26 +32,72 @@ pub(super) fn execute<O: Observer + ?Sized>(
         if size == 0 {
             continue;
         }
-        let (whole, read, write) = (
-            (size, PIECE),
-            (op.from.0, Access::Read),
-            (op.to.0, Access::Write),
-        );
-        let source = memory.stretch(read, &from, whole, lane, pc)?;
-        let source_start = memory.offsets[lane];
-        let target = memory.stretch(write, &to, whole, lane, pc)?;
-        let target_start = memory.offsets[lane];
-        for at in (0..u64::from(size)).step_by(PIECE as usize) {
-            memory.offsets[lane] = source_start + at;
-            let seen = Seen::new(source, memory.offsets, PIECE, Access::Read);
-            observer.access(pc, &seen, frame, memory);
-            memory.offsets[lane] = target_start + at;
-            let seen = Seen::new(target, memory.offsets, PIECE, Access::Write);
-            observer.access(pc, &seen, frame, memory);
-            for half in [at, at + 8] {
-                let value = memory.peek(source.region, source_start + half, 8);
-                memory.update(target.region, target_start + half, 8, |_| value);
-            }
+        for to in targets(&to, op.blocks, frame, lane) {
+            piecewise(op, (&to, &from, size), frame, memory, lane, pc, observer)?;
+        }
+    }
+    Ok(())
+}
+
+/// Addresses in the shared memory of each block that a copy of this lane goes to.
+pub(super) fn targets(
+    to: &Row64,
+    blocks: Option<Row>,
+    frame: &Frame<'_>,
+    lane: usize,
+) -> Vec<Row64> {
+    let Some(blocks) = blocks else {
+        return vec![*to];
+    };
+    let blocks = frame.r32(blocks)[lane] & 0xffff;
+    let own = (1 << BLOCK_BITS) - 1;
+    let of_block = |block: usize| {
+        let window = SHARED_WINDOW + ((block as u64 + 1) << BLOCK_BITS);
+        to.map(|address| window + (address.wrapping_sub(SHARED_WINDOW) & own))
+    };
+    lanes(blocks).map(of_block).collect()
+}
+
+fn piecewise<O: Observer + ?Sized>(
+    op: &CopyBulk,
+    (to, from, size): (&Row64, &Row64, u32),
+    frame: &Frame<'_>,
+    memory: &mut Memory<'_>,
+    lane: usize,
+    pc: u32,
+    observer: &mut O,
+) -> Checked<()> {
+    let access = match op.reduces {
+        None => Access::Write,
+        Some(_) => Access::Atomic,
+    };
+    let (read, write) = ((op.from.0, Access::Read), (op.to.0, access));
+    let source = memory.stretch(read, from, (size, PIECE), lane, pc)?;
+    let source_start = memory.offsets[lane];
+    let target = memory.stretch(write, to, (size, PIECE), lane, pc)?;
+    let target_start = memory.offsets[lane];
+    let (kind, element) = match op.reduces {
+        None => (None, 8),
+        Some((kind, element)) => (Some(kind), element),
+    };
+    for at in (0..u64::from(size)).step_by(PIECE as usize) {
+        memory.offsets[lane] = source_start + at;
+        let seen = Seen::new(source, memory.offsets, PIECE, Access::Read);
+        observer.access(pc, &seen, frame, memory);
+        memory.offsets[lane] = target_start + at;
+        let seen = Seen::new(target, memory.offsets, PIECE, access);
+        observer.access(pc, &seen, frame, memory);
+        for at in (at..at + u64::from(PIECE)).step_by(element.into()) {
+            let value = memory.peek(source.region, source_start + at, element.into());
+            memory.update(
+                target.region,
+                target_start + at,
+                element,
+                |old| match kind {
+                    None => value,
+                    Some(kind) => atomics::change((kind, element), old, [value, 0], false),
+                },
+            );
         }
     }
     Ok(())

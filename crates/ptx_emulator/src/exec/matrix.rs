@@ -10,9 +10,9 @@ use crate::decode::matrix::{MatrixKind, MatrixOp, Multiply, Tile};
 use crate::decode::op::{Address, Reg};
 use crate::fault::{Access, FaultKind, Space};
 
-/// The most elements of a matrix.
-const MAX_ELEMENTS: usize = 512;
-type Elements = [f64; MAX_ELEMENTS];
+/// The most elements of a matrix of bytes or more, and of narrower elements.
+const ELEMENTS: usize = 512;
+const NARROW_ELEMENTS: usize = 4096;
 
 #[inline(never)]
 pub(super) fn execute<O: Observer + ?Sized>(
@@ -34,7 +34,10 @@ pub(super) fn execute<O: Observer + ?Sized>(
         return Err(trouble(mask.trailing_zeros() as usize & 31, kind));
     }
     match (&op.kind, op.memory) {
-        (MatrixKind::Multiply(multiply), _) => product(op, multiply, frame),
+        (MatrixKind::Multiply(multiply), _) if multiply.a.bits < 8 => {
+            product::<NARROW_ELEMENTS>(op, multiply, frame);
+        }
+        (MatrixKind::Multiply(multiply), _) => product::<ELEMENTS>(op, multiply, frame),
         (MatrixKind::Group(group), _) => {
             wgmma::execute(op, group, (frame, memory), warp, pc, observer)?;
         }
@@ -165,9 +168,9 @@ fn rows<O: Observer + ?Sized>(
 }
 
 /// A matrix, row after row.
-fn elements(fragment: &Fragment<'_>, frame: &Frame<'_>) -> Elements {
-    let mut elements = [0.0; MAX_ELEMENTS];
-    let mask = u64::MAX >> (64 - 8 * fragment.element.size);
+fn elements<const N: usize>(fragment: &Fragment<'_>, frame: &Frame<'_>) -> [f64; N] {
+    let mut elements = [0.0; N];
+    let mask = fragment.element.mask();
     fragment.for_each(|register, shift, lane, row, column| {
         let bits = frame.get(register, lane) >> shift & mask;
         elements[row * fragment.columns + column] = (fragment.element.read)(bits);
@@ -175,8 +178,8 @@ fn elements(fragment: &Fragment<'_>, frame: &Frame<'_>) -> Elements {
     elements
 }
 
-fn set_elements(fragment: &Fragment<'_>, frame: &mut Frame<'_>, elements: &Elements) {
-    let mask = u64::MAX >> (64 - 8 * fragment.element.size);
+fn set_elements(fragment: &Fragment<'_>, frame: &mut Frame<'_>, elements: &[f64]) {
+    let mask = fragment.element.mask();
     fragment.for_each(|register, shift, lane, row, column| {
         let bits = (fragment.element.write)(elements[row * fragment.columns + column]) & mask;
         let kept = frame.get(register, lane) & !(mask << shift);
@@ -185,12 +188,12 @@ fn set_elements(fragment: &Fragment<'_>, frame: &mut Frame<'_>, elements: &Eleme
 }
 
 /// Sums are made in double precision and rounded once; PTX leaves order and rounding open. Integers are exact.
-fn product(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame<'_>) {
+fn product<const N: usize>(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame<'_>) {
     let [m, n, k] = multiply.shape;
     let [a, b, c, d] = multiply.fragments(op);
-    let (left, right) = (elements(&a, frame), elements(&b, frame));
-    let mut sums = elements(&c, frame);
-    let fused = multiply.a.size == 8;
+    let (left, right) = (elements::<N>(&a, frame), elements::<N>(&b, frame));
+    let mut sums = elements::<ELEMENTS>(&c, frame);
+    let fused = multiply.a.bits == 64;
     for row in 0..m {
         for column in 0..n {
             let terms = (0..k).map(|k_| (left[row * k + k_], right[k_ * n + column]));
@@ -198,6 +201,8 @@ fn product(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame<'_>) {
             *sum = terms.fold(*sum, |sum, (x, y)| {
                 if fused {
                     x.mul_add(y, sum)
+                } else if multiply.exclusive {
+                    sum + (x - y).abs()
                 } else {
                     sum + x * y
                 }
@@ -234,7 +239,7 @@ fn slot_addresses(
             (row, column)
         };
         let index = u64::from(strides[0]) * major as u64 + minor as u64;
-        bases[0].wrapping_add(tile.element.size as u64 * index)
+        bases[0].wrapping_add(tile.element.bytes() as u64 * index)
     }))
 }
 
@@ -247,7 +252,7 @@ fn load<O: Observer + ?Sized>(
     pc: u32,
     observer: &mut O,
 ) -> Checked<()> {
-    let (per, size) = (tile.element.per_register(), tile.element.size as u32);
+    let (per, size) = (tile.element.per_register(), tile.element.bytes() as u32);
     let slots = per * op.targets.len();
     for (number, &register) in op.targets.iter().enumerate() {
         let mut values = [0; 32];
@@ -262,7 +267,7 @@ fn load<O: Observer + ?Sized>(
             );
             let elements = memory.gather(&found, size);
             for (value, element) in values.iter_mut().zip(elements) {
-                *value |= element << (8 * tile.element.size * part);
+                *value |= element << (8 * tile.element.bytes() * part);
             }
         }
         write(frame, register, &values);
@@ -279,7 +284,7 @@ fn store<O: Observer + ?Sized>(
     pc: u32,
     observer: &mut O,
 ) -> Checked<()> {
-    let (per, size) = (tile.element.per_register(), tile.element.size as u32);
+    let (per, size) = (tile.element.per_register(), tile.element.bytes() as u32);
     let slots = per * op.sources.len();
     for (number, &register) in op.sources.iter().enumerate() {
         let values = read(frame, register);
@@ -292,7 +297,7 @@ fn store<O: Observer + ?Sized>(
                 frame,
                 memory,
             );
-            let shift = 8 * tile.element.size * part;
+            let shift = 8 * tile.element.bytes() * part;
             memory.scatter(&found, size, &values.map(|value| value >> shift));
         }
     }

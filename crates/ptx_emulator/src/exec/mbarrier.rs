@@ -4,7 +4,8 @@
 //! arrivals of each phase, bytes of copies that are still to come (plus an offset, for they may come early), the
 //! phase's parity, and a mark that tells an object from other memory.
 
-use super::frame::{Frame, lanes};
+use super::bulk::targets;
+use super::frame::{Frame, Row64, lanes};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
@@ -101,28 +102,39 @@ pub(super) fn execute<O: Observer + ?Sized>(
     }
     let addresses = frame.addresses(op.address);
     for lane in lanes(mask) {
-        let part = memory.part((op.space, Access::Atomic), &addresses, 8, 1 << lane, pc)?;
-        if !matches!(part.region, Region::Shared | Region::Peer(_)) {
-            let form = "mbarrier in other than shared memory".to_owned();
-            return Err(trouble(lane, FaultKind::Unsupported { form }));
+        for addresses in targets(&addresses, op.blocks, frame, lane) {
+            operate(op, &addresses, (frame, memory), lane, pc, observer)?;
         }
-        observer.access(
-            pc,
-            &Seen::new(part, memory.offsets, 8, Access::Atomic),
-            frame,
-            memory,
-        );
-        let offset = memory.offsets[lane];
-        let word = memory.update(part.region, offset, 8, |word| word);
-        let changed = change(&op.kind, word, lane, frame).map_err(|problem| {
-            let problem = format!("mbarrier at {offset:#x}: {problem}");
-            trouble(lane, FaultKind::InvalidOperand { problem })
-        })?;
-        memory.update(part.region, offset, 8, |_| changed);
     }
     if op.order.acquires() {
         fence(Ordering::SeqCst);
     }
+    Ok(())
+}
+
+/// Changes the object at the address of a lane.
+fn operate<O: Observer + ?Sized>(
+    op: &MbarrierOp,
+    addresses: &Row64,
+    (frame, memory): (&mut Frame<'_>, &mut Memory<'_>),
+    lane: usize,
+    pc: u32,
+    observer: &mut O,
+) -> Checked<()> {
+    let part = memory.part((op.space, Access::Atomic), addresses, 8, 1 << lane, pc)?;
+    if !matches!(part.region, Region::Shared | Region::Peer(_)) {
+        let form = "mbarrier in other than shared memory".to_owned();
+        return Err(trouble(lane, FaultKind::Unsupported { form }));
+    }
+    let seen = Seen::new(part, memory.offsets, 8, Access::Atomic);
+    observer.access(pc, &seen, frame, memory);
+    let offset = memory.offsets[lane];
+    let word = memory.update(part.region, offset, 8, |word| word);
+    let changed = change(&op.kind, word, lane, frame).map_err(|problem| {
+        let problem = format!("mbarrier at {offset:#x}: {problem}");
+        trouble(lane, FaultKind::InvalidOperand { problem })
+    })?;
+    memory.update(part.region, offset, 8, |_| changed);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Turn};
 use super::trouble::{Checked, Trouble, trouble};
-use super::{atomics, bulk, exchange, matrix, mbarrier};
+use super::{atomics, bulk, exchange, matrix, mbarrier, surface, tensor, texture};
 use crate::decode::Program;
 use crate::decode::op::{
     Compare, CompareType, Convert, FloatFn, FloatOp, IntOp, LaneOp, Op, PredOp,
@@ -460,6 +460,9 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             Op::CopyBulk(ref op) => {
                 checked!(bulk::execute(op, frame, memory, mask, pc, observer));
             }
+            Op::CopyTensor(ref op) => {
+                checked!(tensor::execute(op, frame, memory, mask, pc, observer));
+            }
             // Copies are made at once: there is nothing to wait for.
             Op::CopyCommit | Op::CopyWait { .. } => {}
             Op::Fence { .. } => fence(Ordering::SeqCst),
@@ -536,6 +539,13 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                     op, frame, memory, mask, pc, observer, turn.warp
                 ));
             }
+            Op::Texture(ref op) => {
+                checked!(texture::fetch(op, frame, memory, mask, pc, observer));
+            }
+            Op::Surface(ref op) => {
+                checked!(surface::execute(op, frame, memory, mask, pc, observer));
+            }
+            Op::Query(ref op) => checked!(texture::query(op, frame, memory, mask)),
             Op::Mbarrier(ref op) => {
                 checked!(mbarrier::execute(op, frame, memory, mask, pc, observer));
             }

@@ -5,6 +5,7 @@ use super::frame::{ALL, Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
 use super::trouble::{Checked, trouble};
+use crate::decode::element::Element;
 use crate::decode::matrix::MatrixOp;
 use crate::decode::op::Reg;
 use crate::decode::wgmma::GroupMultiply;
@@ -78,7 +79,7 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
     /// `rows` times `depth` elements, row after row, from the `first`th row on.
     fn matrix(
         &mut self,
-        group: &GroupMultiply,
+        element: Element,
         (descriptor, transposed): (Reg, bool),
         (first, rows): (usize, usize),
     ) -> Checked<Vec<f64>> {
@@ -89,7 +90,8 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
         }
         let layout =
             Layout::read(values).map_err(|form| trouble(0, FaultKind::Unsupported { form }))?;
-        let (size, depth) = (group.element.size, group.depth());
+        let size = element.bytes();
+        let depth = 32 / size;
         let per_chunk = CHUNK as usize / size;
         // Each chunk's address, and where its first element goes.
         let chunks: Vec<(u64, usize, usize)> = if transposed {
@@ -119,12 +121,12 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
                 for part in 0..per_chunk {
                     let offset = address + (part * size) as u64;
                     let word = self.memory.load_shared_word(offset) >> (8 * (offset & 3));
-                    let bits = u64::from(word) & (u64::MAX >> (64 - 8 * size));
+                    let bits = u64::from(word) & element.mask();
                     let at = match transposed {
                         true => (row + part) * depth + column,
                         false => row * depth + column + part,
                     };
-                    elements[at] = (group.element.read)(bits);
+                    elements[at] = (element.read)(bits);
                 }
             }
         }
@@ -158,40 +160,72 @@ pub(super) fn execute<O: Observer + ?Sized>(
     observer: &mut O,
 ) -> Checked<()> {
     let depth = group.depth();
-    let [a, descriptor] = [op.sources[0], op.sources[1]];
+    let left_registers = if group.in_registers { 4 } else { 1 };
+    let (left, rest) = op.sources.split_at(left_registers);
     let mut reader = Reader {
         memory,
         frame: &*frame,
         observer,
         pc,
     };
-    let first = ROWS * (warp as usize % 4);
-    let left = reader.matrix(group, (a, group.left_transposed), (first, ROWS))?;
-    let right = (descriptor, group.transposed);
-    let right = reader.matrix(group, right, (0, group.columns))?;
+    let left = match left {
+        &[descriptor] => {
+            let first = ROWS * (warp as usize % 4);
+            let place = (descriptor, group.left_transposed);
+            reader.matrix(group.a, place, (first, ROWS))?
+        }
+        registers => in_registers(group.a, registers, frame),
+    };
+    let right = (rest[0], group.transposed);
+    let right = reader.matrix(group.b, right, (0, group.columns))?;
     let adds = group.adds.lanes(frame.predicates);
     if adds != 0 && adds != ALL {
         let problem = "lanes give wgmma different predicates".to_owned();
         return Err(trouble(0, FaultKind::InvalidOperand { problem }));
     }
+    let per = group.d.per_register();
     for (number, &register) in op.targets.iter().enumerate() {
+        // Pairs of columns, of two rows in turn.
+        let (pair, first) = (number * per / 2, number * per % 2);
         for lane in lanes(ALL) {
-            let row = lane / 4 + 8 * (number / 2 % 2);
-            let column = 8 * (number / 4) + 2 * (lane % 4) + number % 2;
-            let before = f64::from(f32::from_bits(frame.get(register, lane) as u32));
-            let start = if adds != 0 { before } else { 0.0 };
-            let products = left[row * depth..][..depth]
-                .iter()
-                .zip(&right[column * depth..][..depth])
-                .map(|(x, y)| if group.negates { -x * y } else { x * y });
-            let sum = products.fold(start, |sum, product| sum + product) as f32;
-            let bits = if sum.is_nan() {
-                0x7fff_ffff
-            } else {
-                sum.to_bits()
-            };
-            frame.put(register, lane, u64::from(bits));
+            let row = lane / 4 + 8 * (pair % 2);
+            let before = frame.get(register, lane);
+            let mut after = 0;
+            for part in 0..per {
+                let column = 8 * (pair / 2) + 2 * (lane % 4) + first + part;
+                let shift = group.d.bits * part;
+                let start = match adds {
+                    0 => 0.0,
+                    _ => (group.d.read)(before >> shift & group.d.mask()),
+                };
+                let products = left[row * depth..][..depth]
+                    .iter()
+                    .zip(&right[column * depth..][..depth])
+                    .map(|(x, y)| if group.negates { -x * y } else { x * y });
+                let sum = products.fold(start, |sum, product| sum + product);
+                after |= ((group.d.write)(sum) & group.d.mask()) << shift;
+            }
+            frame.put(register, lane, after);
         }
     }
     Ok(())
+}
+
+/// The 16 rows of a that the registers of a warp hold: as in `mma`, the second and the fourth register are 8 rows further.
+fn in_registers(element: Element, registers: &[Reg], frame: &Frame<'_>) -> Vec<f64> {
+    let per = element.per_register();
+    let depth = 8 * per;
+    let mut elements = vec![0.0; ROWS * depth];
+    for (number, &register) in registers.iter().enumerate() {
+        for lane in lanes(ALL) {
+            let row = lane / 4 + 8 * (number % 2);
+            let bits = frame.get(register, lane);
+            for part in 0..per {
+                let column = per * (lane % 4 + 4 * (number / 2)) + part;
+                let bits = bits >> (element.bits * part) & element.mask();
+                elements[row * depth + column] = (element.read)(bits);
+            }
+        }
+    }
+    elements
 }

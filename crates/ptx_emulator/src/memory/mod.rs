@@ -8,6 +8,8 @@
 //! LOCAL_WINDOW           generic addresses of a thread's local memory
 //! PARAM_WINDOW           generic addresses of the kernel's parameters
 //! FUNCTION_BASE          addresses of functions
+//! TEXTURE_BASE           handles of textures
+//! SURFACE_BASE           handles of surfaces
 //! ```
 mod allocation;
 mod defined;
@@ -29,5 +31,8 @@ pub(crate) const BLOCK_BITS: u32 = 24;
 pub(crate) const LOCAL_WINDOW: u64 = 3 << 48;
 pub(crate) const PARAM_WINDOW: u64 = 4 << 48;
 pub(crate) const FUNCTION_BASE: u64 = 5 << 48;
+/// Handles of textures and of surfaces: numbers from here on.
+pub(crate) const TEXTURE_BASE: u64 = 6 << 48;
+pub(crate) const SURFACE_BASE: u64 = 7 << 48;
 /// Every window ends before this distance from its base.
 pub(crate) const WINDOW_SIZE: u64 = 1 << 32;

@@ -1,6 +1,8 @@
 use super::{Allocation, CONST_BASE, Defined, GLOBAL_BASE, Heap, Image};
+use super::{SURFACE_BASE, TEXTURE_BASE};
 use crate::error::MemoryError;
 use crate::fault::Nearest;
+use crate::texture::{self, Texture};
 use std::collections::{HashMap, VecDeque};
 
 /// Every allocation starts at a multiple of this, as CUDA's do.
@@ -21,6 +23,8 @@ pub(crate) enum Kind {
 pub(crate) struct Table {
     allocations: Vec<Allocation>,
     heap: Option<Heap>,
+    textures: Vec<Texture>,
+    surfaces: Vec<texture::Image>,
     freed: VecDeque<(u64, u64)>,
     next_global: u64,
     next_const: u64,
@@ -33,6 +37,8 @@ impl Table {
         Self {
             allocations: Vec::new(),
             heap: None,
+            textures: Vec::new(),
+            surfaces: Vec::new(),
             freed: VecDeque::new(),
             next_global: GLOBAL_BASE,
             next_const: CONST_BASE,
@@ -72,6 +78,34 @@ impl Table {
         let at = self.allocations.partition_point(|a| a.base < base);
         self.allocations.insert(at, allocation);
         Ok(base)
+    }
+
+    /// Whether the texels of an image are inside one allocation.
+    pub(crate) fn check_image(&self, image: &texture::Image) -> Result<(), MemoryError> {
+        let bytes = image.bytes().unwrap_or(u64::MAX);
+        self.locate(image.address, bytes).map(|_| ())
+    }
+
+    /// A handle of a texture.
+    pub(crate) fn add_texture(&mut self, texture: Texture) -> u64 {
+        self.textures.push(texture);
+        TEXTURE_BASE + self.textures.len() as u64 - 1
+    }
+
+    /// A handle of an image as a surface.
+    pub(crate) fn add_surface(&mut self, image: texture::Image) -> u64 {
+        self.surfaces.push(image);
+        SURFACE_BASE + self.surfaces.len() as u64 - 1
+    }
+
+    pub(crate) fn texture(&self, handle: u64) -> Option<&Texture> {
+        let index = usize::try_from(handle.checked_sub(TEXTURE_BASE)?).ok()?;
+        self.textures.get(index)
+    }
+
+    pub(crate) fn surface(&self, handle: u64) -> Option<&texture::Image> {
+        let index = usize::try_from(handle.checked_sub(SURFACE_BASE)?).ok()?;
+        self.surfaces.get(index)
     }
 
     /// Makes the heap of device code, unless it is there.
@@ -122,13 +156,13 @@ impl Table {
     }
 
     pub(crate) fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
-        let (allocation, offset) = self.locate(address, into.len())?;
+        let (allocation, offset) = self.locate(address, into.len() as u64)?;
         allocation.read(offset, into);
         Ok(())
     }
 
     pub(crate) fn write(&mut self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
-        let (allocation, offset) = self.locate(address, from.len())?;
+        let (allocation, offset) = self.locate(address, from.len() as u64)?;
         allocation.write(offset, from);
         let base = allocation.base;
         self.define(base, |defined| defined.fill(offset, from.len() as u64));
@@ -175,8 +209,7 @@ impl Table {
         }
     }
 
-    fn locate(&self, address: u64, size: usize) -> Result<(&Allocation, u64), MemoryError> {
-        let size = size as u64;
+    fn locate(&self, address: u64, size: u64) -> Result<(&Allocation, u64), MemoryError> {
         self.find(address, size)
             .map(|at| (&self.allocations[at], address - self.allocations[at].base))
             .ok_or_else(|| MemoryError::OutOfBounds {

@@ -115,12 +115,15 @@ impl Kind {
             | "ex2" | "tanh" => (float_class, width),
             "min" | "max" | "neg" | "abs" | "copysign" => (float_class, 0),
             "set" | "setp" | "selp" | "slct" | "testp" => (C::Compare, 0),
-            "cvt" | "cvta" | "isspacep" => (C::Convert, 0),
-            "mov" => (C::Move, 0),
+            "cvt" | "cvta" | "isspacep" | "istypep" => (C::Convert, 0),
+            "mov" | "txq" | "suq" => (C::Move, 0),
             "ld" | "ldu" if has("param") || has("const") => (C::Constant, 0),
             "ld" | "ldu" | "ldmatrix" | "prefetch" | "prefetchu" | "discard" | "applypriority" => {
                 (C::Load, 0)
             }
+            "tex" | "tld4" | "suld" => (C::Load, 0),
+            "sust" => (C::Store, 0),
+            "sured" => (C::Atomic, 0),
             "wmma" if has("load") => (C::Load, 0),
             "wmma" if has("store") => (C::Store, 0),
             "st" | "stmatrix" => (C::Store, 0),

@@ -9,6 +9,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) files: Vec<(u32, &'a str)>,
     pub(crate) variables: Vec<Variable<'a>>,
     pub(crate) functions: Vec<Function<'a>>,
+    /// Other names of functions, with their lines.
+    pub(crate) aliases: Vec<(&'a str, &'a str, u32)>,
     /// Names of variables whose declaration is not supported, and why.
     pub(crate) refused: Vec<(&'a str, ParseError)>,
 }
@@ -22,6 +24,8 @@ pub(crate) struct Variable<'a> {
     pub(crate) count: Option<u64>,
     pub(crate) initial: Vec<(u64, Initial<'a>)>,
     pub(crate) is_extern: bool,
+    /// `.texref`, `.surfref` or `.samplerref`
+    pub(crate) is_reference: bool,
     pub(crate) line: u32,
 }
 
@@ -98,6 +102,11 @@ pub(crate) enum StatementKind<'a> {
         name: &'a str,
         labels: Vec<&'a str>,
     },
+    /// `.calltargets`: functions of one signature.
+    CallTargets {
+        name: &'a str,
+        functions: Vec<&'a str>,
+    },
     Prototype {
         name: &'a str,
         returns: Vec<ParamDecl<'a>>,
@@ -141,8 +150,10 @@ pub(crate) enum Operand<'a> {
     Vector(Vec<Operand<'a>>),
     /// `[base+offset]`
     Address(Base<'a>, i64),
-    /// `[texture, {x, y}]`: no instruction that is known takes it.
-    Coordinates,
+    /// `[base+offset, {x, y}]`: a texture, a surface or a tensor, and what stands behind it.
+    Indexed(Base<'a>, i64, Vec<Operand<'a>>),
+    /// `{a, b}|%p`
+    Tagged(Vec<Operand<'a>>, &'a str),
     /// `(a, b)` of a call.
     Group(Vec<Operand<'a>>),
 }

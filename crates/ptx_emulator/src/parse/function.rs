@@ -148,11 +148,7 @@ fn labelled<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<StatementKind<'a
     match lexer.peek()? {
         Token::Word(".branchtargets") => {
             lexer.next()?;
-            let mut labels = vec![lexer.word()?];
-            while lexer.accept(',')? {
-                labels.push(lexer.word()?);
-            }
-            lexer.expect(';')?;
+            let labels = names(lexer)?;
             Ok(StatementKind::BranchTargets { name, labels })
         }
         Token::Word(".callprototype") => {
@@ -165,9 +161,23 @@ fn labelled<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<StatementKind<'a
                 params,
             })
         }
-        Token::Word(".calltargets") => Err(ParseError::unsupported(lexer.line(), ".calltargets")),
+        Token::Word(".calltargets") => {
+            lexer.next()?;
+            let functions = names(lexer)?;
+            Ok(StatementKind::CallTargets { name, functions })
+        }
         _ => Ok(StatementKind::Label(name)),
     }
+}
+
+/// `a, b, c;`
+fn names<'a>(lexer: &mut Lexer<'a>) -> Result<Vec<&'a str>, ParseError> {
+    let mut names = vec![lexer.word()?];
+    while lexer.accept(',')? {
+        names.push(lexer.word()?);
+    }
+    lexer.expect(';')?;
+    Ok(names)
 }
 
 /// `@%p1 opcode …` or `@!%p1 opcode …`

@@ -41,6 +41,11 @@ pub(super) fn read<'a>(lexer: &mut Lexer<'a>) -> Result<Tree<'a>, ParseError> {
             Token::Word(".file") => tree.files.push(file(lexer)?),
             Token::Word(".section") => skip_section(lexer)?,
             Token::Word(".pragma") => skip_statement(lexer)?,
+            Token::Word(".alias") => tree.aliases.push(alias(lexer)?),
+            // `@@DWARF .byte 1, 2`, as old compilers write what sections hold.
+            Token::Mark('@') => {
+                lexer.rest_of_line();
+            }
             Token::Word(word) => declaration(lexer, word, &mut tree)?,
             Token::Mark(';') => {}
             found => return Err(lexer.unexpected(found, "a directive")),
@@ -51,6 +56,15 @@ pub(super) fn read<'a>(lexer: &mut Lexer<'a>) -> Result<Tree<'a>, ParseError> {
         (_, "") => Err(ParseError::syntax(1, "not PTX: there is no `.target`")),
         _ => Ok(tree),
     }
+}
+
+/// `.alias name, function;`
+fn alias<'a>(lexer: &mut Lexer<'a>) -> Result<(&'a str, &'a str, u32), ParseError> {
+    let name = lexer.word()?;
+    lexer.expect(',')?;
+    let function = lexer.word()?;
+    lexer.expect(';')?;
+    Ok((name, function, lexer.line()))
 }
 
 fn version(lexer: &mut Lexer<'_>) -> Result<(u32, u32), ParseError> {
@@ -396,9 +410,14 @@ pub(super) fn variables<'a>(
     into: &mut Vec<Variable<'a>>,
 ) -> Result<(), ParseError> {
     let (mut align, mut element) = (None, None);
+    let mut is_reference = false;
     let mut name = loop {
         match lexer.word()? {
             ".align" => align = Some(alignment(lexer)?),
+            ".texref" | ".surfref" | ".samplerref" if space == Space::Global => {
+                is_reference = true;
+                element = Some(8);
+            }
             vector @ (".v2" | ".v4") => return Err(ParseError::unsupported(lexer.line(), vector)),
             ".attribute" => attribute(lexer)?,
             word if word.starts_with('.') => element = Some(element_size(lexer, word)?),
@@ -419,7 +438,10 @@ pub(super) fn variables<'a>(
         }
         let mut count = dimensions(lexer)?.unwrap_or(Some(1));
         let mut initial = Vec::new();
-        if lexer.accept('=')? {
+        if is_reference && lexer.accept('=')? {
+            // How it reads is said where it is bound.
+            lexer.skip_past(&['}'], |_| {})?;
+        } else if lexer.accept('=')? {
             let length = initializer(lexer, &mut 0, &mut initial, false)?;
             count = count.or(Some(length));
             let size = count.unwrap_or(0);
@@ -439,6 +461,7 @@ pub(super) fn variables<'a>(
             count,
             initial,
             is_extern,
+            is_reference,
             line,
         });
         if !lexer.accept(',')? {

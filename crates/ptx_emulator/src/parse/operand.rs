@@ -40,7 +40,11 @@ fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
         Token::Mark('{') => {
             let parts = list(lexer, '}', depth + 1)?;
             lexer.expect('}')?;
-            Ok(Operand::Vector(parts))
+            Ok(if lexer.accept('|')? {
+                Operand::Tagged(parts, lexer.word()?)
+            } else {
+                Operand::Vector(parts)
+            })
         }
         Token::Mark('(') => {
             let parts = list(lexer, ')', depth + 1)?;
@@ -70,27 +74,31 @@ fn address<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
     };
     let offset = offset(lexer)?.unwrap_or(0);
     if lexer.accept(',')? {
-        list(lexer, ']', depth + 1)?;
+        let parts = list(lexer, ']', depth + 1)?;
         lexer.expect(']')?;
-        return Ok(Operand::Coordinates);
+        return Ok(Operand::Indexed(base, offset, parts));
     }
     lexer.expect(']')?;
     Ok(Operand::Address(base, offset))
 }
 
-/// `+4`, `-4` or `+-4`, when there is one.
+/// `+4`, `-4`, `+-4` or several of them, when there is one.
 pub(super) fn offset(lexer: &mut Lexer<'_>) -> Result<Option<i64>, ParseError> {
-    let plus = lexer.accept('+')?;
-    let negative = lexer.accept('-')?;
-    if !plus && !negative {
-        return Ok(None);
+    let mut sum = None;
+    loop {
+        let plus = lexer.accept('+')?;
+        let negative = lexer.accept('-')?;
+        if !plus && !negative {
+            return Ok(sum);
+        }
+        let value = lexer.integer()? as i64;
+        let value = if negative {
+            value.wrapping_neg()
+        } else {
+            value
+        };
+        sum = Some(sum.unwrap_or(0_i64).wrapping_add(value));
     }
-    let value = lexer.integer()? as i64;
-    Ok(Some(if negative {
-        value.wrapping_neg()
-    } else {
-        value
-    }))
 }
 
 /// An integer (wrapped to 64 bits), or the bits of a float: `0f3F800000`, `0d3FF0000000000000`, `1.5`.

@@ -136,6 +136,7 @@ fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
             };
             return (rule, Some(target));
         }
+        FaultKind::OutsideSurface { .. } => Rule::OutOfBounds,
         FaultKind::ReadOnly { .. } => Rule::ReadOnly,
         FaultKind::DivergentBarrier { .. } => Rule::DivergentBarrier,
         FaultKind::WarpSync { .. } => Rule::InvalidMembers,
@@ -237,6 +238,10 @@ pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<Str
                 words.failures
             ));
         }
+        FaultKind::OutsideSurface { in_bytes: true, .. } => {
+            "x counts bytes: the index of the texel times its size; threads past the edge must skip the access"
+        }
+        FaultKind::OutsideSurface { .. } => "threads past the edge must skip the access",
         FaultKind::DivisionByZero => "test the divisor before the division",
         FaultKind::BranchIndex { .. } => "test the index before the branch through a table",
         FaultKind::BadCall { .. } => {

@@ -90,7 +90,7 @@ impl Step<'_, '_> {
                 let in_column = columns.iter().find(|&&((_, at), _)| at == column);
                 let in_sum = sums.iter().find(|&&(at, _)| at == (row, column));
                 if let Some(&(_, origin)) = in_row.or(in_column).or(in_sum) {
-                    let bits = u64::MAX >> (64 - 8 * d.element.size) << shift;
+                    let bits = d.element.mask() << shift;
                     results.push((register.into(), lane, bits, origin));
                 }
             });
@@ -112,7 +112,7 @@ impl Step<'_, '_> {
 
     /// Row and column of the elements that are not all defined.
     fn undefined(&self, fragment: &Fragment<'_>) -> Vec<((usize, usize), Origin)> {
-        let mask = u64::MAX >> (64 - 8 * fragment.element.size);
+        let mask = fragment.element.mask();
         let mut found = Vec::new();
         fragment.for_each(|register, shift, lane, row, column| {
             let value = self.registers.get(&self.base, register.into(), lane);

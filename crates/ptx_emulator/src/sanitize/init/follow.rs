@@ -5,6 +5,7 @@ use super::report::{Use, report};
 use super::spread::{self, Operand};
 use crate::decode::Cell;
 use crate::decode::op::{Inst, Op, WarpKind};
+use crate::decode::surface::SurfaceKind;
 use crate::exec::{Base, Frame, incomplete, lanes};
 use crate::fault::Access;
 use crate::sanitize::{Ledger, Scene};
@@ -78,7 +79,10 @@ impl<'a, 's> Step<'a, 's> {
             .reads(|cell| undefined |= self.registers.lanes(&self.base, cell) & mask);
         let mut results: Vec<(Cell, usize, u64, Origin)> = Vec::new();
         // What comes from memory is seen when it is accessed.
-        let computes = !matches!(inst.op, Op::Load(_) | Op::Atomic(_));
+        let computes = !matches!(
+            inst.op,
+            Op::Load(_) | Op::Atomic(_) | Op::Texture(_) | Op::Surface(_)
+        );
         for lane in lanes(undefined) {
             let Some(origin) = self.origin(inst, lane) else {
                 continue;
@@ -159,6 +163,21 @@ impl<'a, 's> Step<'a, 's> {
                 demand(op.from.1.into(), Use::Address(Access::Read));
                 demand(Cell::R32(op.size), Use::CopySize);
             }
+            Op::CopyTensor(ref op) => op.reads(|cell| demand(cell, Use::Address(Access::Read))),
+            Op::Texture(ref op) => op
+                .point
+                .reads(|cell| demand(cell, Use::Address(Access::Read))),
+            Op::Surface(ref op) => {
+                let access = match op.kind {
+                    SurfaceKind::Load(_) => Access::Read,
+                    SurfaceKind::Reduce { .. } => Access::Atomic,
+                    _ => Access::Write,
+                };
+                op.point.reads(|cell| demand(cell, Use::Address(access)));
+                if let SurfaceKind::Reduce { ref op, .. } = op.kind {
+                    demand(op.b.into(), Use::AtomicOperand);
+                }
+            }
             Op::Mbarrier(_) => op.reads(|cell| demand(cell, Use::Control)),
             Op::BranchIndex { .. } => op.reads(|cell| demand(cell, Use::BranchIndex)),
             Op::Call(_) => op.reads(|cell| demand(cell, Use::Callee)),
@@ -205,6 +224,8 @@ fn use_of_guard(op: &Op) -> Option<Use> {
         | Op::WarpBarrier { .. }
         | Op::Warp(_)
         | Op::Matrix(_)
+        | Op::CopyTensor(_)
+        | Op::Surface(_)
         | Op::Mbarrier(_) => Some(Use::Guard),
         _ => None,
     }

@@ -7,6 +7,8 @@ use super::{Init, Warp};
 use crate::decode::Cell;
 use crate::decode::matrix::{MatrixKind, MatrixOp};
 use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Op, Reg, Transfer};
+use crate::decode::surface::SurfaceKind;
+use crate::decode::texture::TextureOp;
 use crate::exec::{Region, Seen, lanes};
 use crate::fault::Access;
 use crate::sanitize::finding::Target;
@@ -92,9 +94,18 @@ impl Init {
                 MatrixKind::Load(_) => self.load_tile(scene, pc, seen, op),
                 _ => self.store_matrix(scene, ledger, pc, seen, op),
             },
-            Op::CopyBulk(_) if seen.access == Access::Write => {
+            Op::CopyBulk(_) | Op::CopyTensor(_) if seen.access != Access::Read => {
                 lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0));
             }
+            Op::Texture(ref op) => self.fetch(scene, pc, seen, op),
+            Op::Surface(ref op) => match op.kind {
+                SurfaceKind::Load(ref t) => self.load(scene, pc, seen, t),
+                SurfaceKind::Store(ref t) => self.store(scene, ledger, pc, seen, t),
+                SurfaceKind::StoreTexel(_) => {
+                    lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0));
+                }
+                SurfaceKind::Reduce { ref op, .. } => self.update(scene, ledger, pc, seen, op),
+            },
             // Only `init` may find anything there, which is a fault of its own.
             Op::Mbarrier(_) => lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0)),
             _ => {}
@@ -294,6 +305,19 @@ impl Init {
                 }
             }
             self.define(scene, seen, lane, 0);
+        }
+    }
+
+    /// A texel without a value leaves all that is made of it without one.
+    fn fetch(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &TextureOp) {
+        for lane in lanes(seen.lanes) {
+            let missing = self.missing(scene, seen, lane);
+            if missing != 0 {
+                let origin = self.origin(scene, pc, seen, lane, missing);
+                for &d in op.targets.iter().flatten() {
+                    self.set(scene, Cell::R32(d), lane, u64::MAX, origin);
+                }
+            }
         }
     }
 

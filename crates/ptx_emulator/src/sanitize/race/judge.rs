@@ -6,6 +6,8 @@ use super::shadow::{Cell, Record, Spilled};
 use crate::decode::Program;
 use crate::decode::mbarrier::MbarrierKind;
 use crate::decode::op::{Op, Order, Scope};
+use crate::decode::surface::SurfaceKind;
+use crate::decode::tensor::Direction;
 use crate::exec::lanes;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -76,6 +78,19 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
     let (order, scope, size) = match &program.code[pc as usize].op {
         Op::Load(t) | Op::Store(t) => (t.order, t.scope, t.size),
         Op::Atomic(atomic) => (atomic.order, atomic.scope, atomic.size),
+        Op::Surface(op) => match &op.kind {
+            SurfaceKind::Reduce { op, .. } => (op.order, op.scope, op.size),
+            _ => return None,
+        },
+        Op::CopyBulk(copy) => match copy.reduces {
+            Some((_, size)) => (Order::Relaxed, Scope::Device, size),
+            None => return None,
+        },
+        // Elements of any size are reduced: a byte is part of each.
+        Op::CopyTensor(copy) => match copy.direction {
+            Direction::Reduce(_) => (Order::Relaxed, Scope::Device, 1),
+            _ => return None,
+        },
         // What an object tells is followed with the objects; to make or destroy one is a write like any other.
         Op::Mbarrier(op) => match op.kind {
             MbarrierKind::Init { .. } | MbarrierKind::Invalidate => return None,

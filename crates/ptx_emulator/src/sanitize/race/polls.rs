@@ -101,6 +101,7 @@ impl<'a> Loop<'a> {
         same && match &inst.op {
             Op::Load(t) => t.order == Order::Weak && !self.stores_to(t),
             Op::Atomic(_) | Op::Clock { .. } | Op::Call(_) => false,
+            Op::Texture(_) | Op::Surface(_) => false,
             Op::Warp(_) | Op::Matrix(_) | Op::Barrier(_) | Op::Mbarrier(_) => false,
             _ => true,
         }

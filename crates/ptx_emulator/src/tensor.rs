@@ -1,0 +1,328 @@
+//! Tensor maps: what `cp.async.bulk.tensor` copies boxes from and to.
+
+use crate::error::MemoryError;
+
+/// Bytes of a map, as a kernel takes it.
+pub(crate) const MAP_BYTES: usize = 128;
+/// Tells a map from other bytes.
+const MARK: u32 = 0x7e45_0a9d;
+const MOST_DIMENSIONS: usize = 5;
+
+/// What the elements of a tensor are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorElement {
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    S32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Signed, 64 bits.
+    S64,
+    /// Float of 16 bits.
+    F16,
+    /// Float of 16 bits with the exponent of one of 32.
+    BF16,
+    /// Float of 32 bits.
+    F32,
+    /// Float of 64 bits.
+    F64,
+}
+
+const ELEMENTS: [TensorElement; 10] = [
+    TensorElement::U8,
+    TensorElement::U16,
+    TensorElement::U32,
+    TensorElement::S32,
+    TensorElement::U64,
+    TensorElement::S64,
+    TensorElement::F16,
+    TensorElement::BF16,
+    TensorElement::F32,
+    TensorElement::F64,
+];
+
+impl TensorElement {
+    /// Its size.
+    pub fn bytes(self) -> u32 {
+        match self {
+            TensorElement::U8 => 1,
+            TensorElement::U16 | TensorElement::F16 | TensorElement::BF16 => 2,
+            TensorElement::U32 | TensorElement::S32 | TensorElement::F32 => 4,
+            TensorElement::U64 | TensorElement::S64 | TensorElement::F64 => 8,
+        }
+    }
+}
+
+/// How the 16-byte pieces of a box change places in shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Swizzle {
+    /// Not at all.
+    #[default]
+    None,
+    /// Within 32 bytes.
+    B32,
+    /// Within 64 bytes.
+    B64,
+    /// Within 128 bytes.
+    B128,
+}
+
+impl Swizzle {
+    const ALL: [Self; 4] = [Self::None, Self::B32, Self::B64, Self::B128];
+
+    /// The most bytes of a row of the box.
+    fn row_bytes(self) -> Option<u32> {
+        match self {
+            Swizzle::None => None,
+            Swizzle::B32 => Some(32),
+            Swizzle::B64 => Some(64),
+            Swizzle::B128 => Some(128),
+        }
+    }
+
+    /// Where an address of shared memory lies.
+    pub(crate) fn place(self, address: u64) -> u64 {
+        let pieces = u64::from(self.row_bytes().unwrap_or(16) / 16 - 1);
+        address ^ (address >> 7 & pieces) << 4
+    }
+}
+
+/// A tensor in global memory and the box that one copy moves; the innermost dimension first.
+///
+/// Elements outside of the tensor are read as zeros and not written. Interleaved layouts and `.im2col` do not exist here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorMap {
+    /// What an element is.
+    pub element: TensorElement,
+    /// Where the first one lies.
+    pub address: u64,
+    /// Elements along each of one to five dimensions.
+    pub extents: Vec<u64>,
+    /// Bytes from one element to the next along each dimension but the first.
+    pub strides: Vec<u64>,
+    /// Elements that a box spans along each dimension.
+    pub box_extents: Vec<u32>,
+    /// Of those, each so many-th is moved.
+    pub element_strides: Vec<u32>,
+    /// The places of pieces in shared memory.
+    pub swizzle: Swizzle,
+}
+
+impl TensorMap {
+    /// A tensor whose rows follow each other closely, moved whole box by whole box.
+    pub fn new(element: TensorElement, address: u64, extents: &[u64], box_extents: &[u32]) -> Self {
+        let mut stride = u64::from(element.bytes());
+        let rows = extents.iter().take(extents.len().saturating_sub(1));
+        let strides = rows.map(|&extent| {
+            stride = stride.saturating_mul(extent);
+            stride
+        });
+        Self {
+            element,
+            address,
+            strides: strides.collect(),
+            extents: extents.to_vec(),
+            box_extents: box_extents.to_vec(),
+            element_strides: vec![1; extents.len()],
+            swizzle: Swizzle::None,
+        }
+    }
+
+    /// The map as a kernel takes it: as a parameter of 128 bytes, aligned to 64.
+    ///
+    /// # Errors
+    /// [`MemoryError::InvalidTensor`] for what a device cannot copy.
+    pub fn encode(&self) -> Result<[u8; MAP_BYTES], MemoryError> {
+        self.check().map_err(|problem| MemoryError::InvalidTensor {
+            problem: problem.to_owned(),
+        })?;
+        let mut bytes = Vec::with_capacity(MAP_BYTES);
+        bytes.extend(MARK.to_le_bytes());
+        let number = |found: Option<usize>| found.unwrap_or(0) as u8;
+        bytes.push(number(ELEMENTS.iter().position(|&e| e == self.element)));
+        bytes.push(number(Swizzle::ALL.iter().position(|&s| s == self.swizzle)));
+        bytes.push(self.extents.len() as u8);
+        bytes.push(0);
+        bytes.extend(self.address.to_le_bytes());
+        // No extent is larger than 2³².
+        let extents = self.extents.iter().map(|&extent| (extent - 1) as u32);
+        bytes.extend(extents.flat_map(u32::to_le_bytes));
+        bytes.extend(self.box_extents.iter().map(|&extent| (extent - 1) as u8));
+        bytes.extend(self.element_strides.iter().map(|&stride| stride as u8));
+        bytes.extend(self.strides.iter().flat_map(|stride| stride.to_le_bytes()));
+        bytes.resize(MAP_BYTES, 0);
+        Ok(std::array::from_fn(|at| bytes[at]))
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        let rank = self.extents.len();
+        if !(1..=MOST_DIMENSIONS).contains(&rank) {
+            return Err("it has one to five dimensions");
+        }
+        let lengths = [
+            self.strides.len() + 1,
+            self.box_extents.len(),
+            self.element_strides.len(),
+        ];
+        if lengths != [rank; 3] {
+            return Err("extents, strides and the box have different dimensions");
+        }
+        if self
+            .extents
+            .iter()
+            .any(|extent| !(1..=1 << 32).contains(extent))
+        {
+            return Err("an extent is 0 or larger than 2^32");
+        }
+        if self
+            .box_extents
+            .iter()
+            .any(|extent| !(1..=256).contains(extent))
+        {
+            return Err("a box spans 1 to 256 elements along a dimension");
+        }
+        if self
+            .element_strides
+            .iter()
+            .any(|stride| !(1..=8).contains(stride))
+        {
+            return Err("an element stride is 1 to 8");
+        }
+        let strides = &self.strides;
+        if !self.address.is_multiple_of(16) || strides.iter().any(|stride| stride % 16 != 0) {
+            return Err("the address and the strides are multiples of 16 bytes");
+        }
+        if self.strides.iter().any(|&stride| stride >= 1 << 40) {
+            return Err("a stride is smaller than 2^40 bytes");
+        }
+        let row = self.box_counts()[0] * self.element.bytes();
+        if !row.is_multiple_of(16) {
+            return Err("a row of the box is a multiple of 16 bytes");
+        }
+        if self.swizzle.row_bytes().is_some_and(|most| row > most) {
+            return Err("a row of the box is longer than its swizzle");
+        }
+        Ok(())
+    }
+
+    /// What [`encode`](Self::encode) made.
+    pub(crate) fn decode(bytes: &[u8; MAP_BYTES]) -> Option<Self> {
+        let mut rest = bytes.as_slice();
+        let mut take = |count: usize| {
+            let (part, behind) = rest.split_at_checked(count)?;
+            rest = behind;
+            Some(
+                part.iter()
+                    .rev()
+                    .fold(0, |value, &byte| value << 8 | u64::from(byte)),
+            )
+        };
+        if take(4)? != u64::from(MARK) {
+            return None;
+        }
+        let element = *ELEMENTS.get(take(1)? as usize)?;
+        let swizzle = *Swizzle::ALL.get(take(1)? as usize)?;
+        let rank = take(2)? as usize;
+        let address = take(8)?;
+        let mut list = |count: usize, bytes: usize| -> Option<Vec<u64>> {
+            (0..count).map(|_| take(bytes)).collect()
+        };
+        let extents = list(rank, 4)?
+            .into_iter()
+            .map(|extent| extent + 1)
+            .collect();
+        let box_extents = list(rank, 1)?.into_iter().map(|extent| extent as u32 + 1);
+        let box_extents = box_extents.collect();
+        let element_strides = list(rank, 1)?
+            .into_iter()
+            .map(|stride| stride as u32)
+            .collect();
+        let map = Self {
+            element,
+            address,
+            extents,
+            strides: list(rank.checked_sub(1)?, 8)?,
+            box_extents,
+            element_strides,
+            swizzle,
+        };
+        map.check().is_ok().then_some(map)
+    }
+
+    /// The elements that a copy moves along each dimension.
+    pub(crate) fn box_counts(&self) -> Vec<u32> {
+        let pairs = self.box_extents.iter().zip(&self.element_strides);
+        pairs
+            .map(|(extent, &stride)| extent.div_ceil(stride))
+            .collect()
+    }
+
+    /// The bytes that a copy moves, those outside of the tensor too.
+    pub(crate) fn box_bytes(&self) -> u32 {
+        self.box_counts().iter().product::<u32>() * self.element.bytes()
+    }
+
+    /// The address of an element; none outside of the tensor.
+    pub(crate) fn element_at(&self, at: &[i64]) -> Option<u64> {
+        let inside = |(at, &extent): (&i64, &u64)| *at >= 0 && (*at as u64) < extent;
+        if !at.iter().zip(&self.extents).all(inside) {
+            return None;
+        }
+        let strides = [u64::from(self.element.bytes())];
+        let strides = strides.iter().chain(&self.strides);
+        let offset = at
+            .iter()
+            .zip(strides)
+            .map(|(&at, stride)| at as u64 * stride);
+        Some(self.address + offset.sum::<u64>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_comes_back_from_its_bytes() {
+        let mut map = TensorMap::new(
+            TensorElement::F16,
+            1 << 40,
+            &[64, 7, 3, 2, 9],
+            &[32, 4, 1, 2, 256],
+        );
+        map.element_strides = vec![1, 2, 1, 1, 8];
+        map.swizzle = Swizzle::B64;
+        let bytes = map.encode().expect("a map");
+        assert_eq!(TensorMap::decode(&bytes), Some(map.clone()));
+        assert_eq!(map.box_bytes(), 2 * 32 * 2 * 2 * 32);
+        assert_eq!(TensorMap::decode(&[0; 128]), None);
+        assert_eq!(
+            map.element_at(&[3, 6, 2, 1, 8]),
+            Some((1 << 40) + 6 + 128 * (6 + 7 * (2 + 3 * (1 + 2 * 8))))
+        );
+        assert_eq!(map.element_at(&[3, 7, 2, 1, 8]), None);
+        assert_eq!(map.element_at(&[-1, 6, 2, 1, 8]), None);
+    }
+
+    #[test]
+    fn what_a_device_cannot_copy_is_refused() {
+        let map = |extents: &[u64], box_extents: &[u32]| {
+            TensorMap::new(TensorElement::F32, 512, extents, box_extents)
+        };
+        let refused = |map: TensorMap| map.encode().expect_err("it is refused").to_string();
+        assert!(refused(map(&[5, 4], &[4, 4])).contains("strides are multiples of 16"));
+        assert!(refused(map(&[8, 4], &[3, 4])).contains("a row of the box"));
+        assert!(refused(map(&[8, 4], &[4])).contains("different dimensions"));
+        assert!(refused(map(&[8, 4], &[4, 257])).contains("1 to 256"));
+        let wide = TensorMap {
+            swizzle: Swizzle::B32,
+            ..map(&[64, 4], &[16, 4])
+        };
+        assert!(refused(wide).contains("longer than its swizzle"));
+    }
+}
