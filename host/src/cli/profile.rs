@@ -11,7 +11,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
-use super::{Global, names};
+use super::{Global, names, progress};
 use crate::profile::{
     self, Assembler, ElementType, KernelReport, Operation, Variant, Workload, WorkloadError,
 };
@@ -169,7 +169,10 @@ fn run_workload(
 ) -> Result<Report, Failure> {
     let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
     let device = global.with_kernels(device)?;
-    let variants = workload.run(&device, arguments.ty)?;
+    let clock = progress::clock(&format!("profiling {workload}"));
+    let variants = workload.run(&device, arguments.ty);
+    clock.finish_and_clear();
+    let variants = variants?;
     let ptx = global.ptx(&device)?;
     let kernels = reports(variants, &ptx, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);
@@ -183,7 +186,12 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let emulator = launch.emulator();
     let loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
+    let what = format!("profiling {}", kernel.name());
+    let clock = progress::clock(&what);
+    let mut listener = progress::Listener::of(&what, &clock);
+    emulator.set_progress(move |progress| listener.hear(progress));
     let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());
+    clock.finish_and_clear();
     let profile = profile.map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
