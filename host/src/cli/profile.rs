@@ -6,7 +6,7 @@ use blockwise_ops::{
 };
 use clap::{Args, Subcommand};
 use ptx_emulator::metrics::DeviceModel;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
@@ -176,7 +176,7 @@ fn run_workload(
     let ptx = global.ptx(&device)?;
     let kernels = reports(variants, &ptx, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);
-    Ok(describe(&subject, &kernels, &ptx, arguments))
+    describe(&subject, &kernels, &ptx, (global, arguments))
 }
 
 /// Profiles a kernel of somebody's PTX.
@@ -212,7 +212,7 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     )];
     note_unknown_registers(&kernels);
     let subject = format!("{} of {}", kernel.name(), ptx.origin);
-    Ok(describe(&subject, &kernels, &ptx, arguments))
+    describe(&subject, &kernels, &ptx, (global, arguments))
 }
 
 /// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
@@ -267,36 +267,41 @@ fn describe(
     subject: &str,
     kernels: &[KernelReport],
     ptx: &PtxFile,
-    arguments: &Arguments,
-) -> Report {
+    (global, arguments): (&Global, &Arguments),
+) -> Result<Report, Failure> {
     let model = &arguments.device_model;
     let heading = format!(
         "{subject}; occupancy and roofline as on {} ({})",
         model.product, model.name
     );
+    note_missing_lines(kernels, ptx);
+    if global.json {
+        let subject = [("workload", json!(heading)), ("ptx", json!(ptx.origin))];
+        let subject = subject.map(|(name, value)| (name.to_owned(), value));
+        let text = profile::json(kernels, model, Map::from_iter(subject));
+        let failed =
+            |error| Failure::new(format!("the profile cannot be written as JSON: {error}"));
+        return Ok(Report::document(text.map_err(failed)?));
+    }
     let mut text = format!("{heading}\n\n{}", profile::table(kernels));
     if arguments.listing {
         for kernel in kernels {
             text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
         }
     }
-    let without_lines = |kernel: &KernelReport| {
-        kernel
-            .profile
-            .lines()
-            .iter()
-            .all(|line| line.file.is_none())
-    };
-    if kernels.iter().all(without_lines) {
+    Ok(Report::document(text))
+}
+
+fn note_missing_lines(kernels: &[KernelReport], ptx: &PtxFile) {
+    if !kernels
+        .iter()
+        .any(|kernel| kernel.profile.has_source_lines())
+    {
         report::notice(&format!(
             "{} has no line table, so lines are its own; compile it with line info (`nvcc -lineinfo`) to see the source's",
             ptx.origin
         ));
     }
-    let mut value = profile::json(kernels, &arguments.device_model);
-    value["workload"] = json!(heading);
-    value["ptx"] = json!(ptx.origin);
-    Report::new(text, value)
 }
 
 /// A parser for the names of device models.
