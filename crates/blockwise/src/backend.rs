@@ -54,6 +54,10 @@ pub(crate) trait Backend: Send + Sync {
     fn take_profiles(&self) -> Vec<ptx_emulator::metrics::Profile> {
         Vec::new()
     }
+
+    /// Who is told while launches run, where the device tells.
+    #[cfg(feature = "emulator")]
+    fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }
 
 /// A point in time on a device's own clock.

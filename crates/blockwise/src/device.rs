@@ -267,6 +267,12 @@ impl Device {
         self.backend().take_profiles()
     }
 
+    /// Who is told while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A GPU tells nothing.
+    #[cfg(feature = "emulator")]
+    pub fn set_progress(&self, listener: impl FnMut(ptx_emulator::Progress<'_>) + Send + 'static) {
+        self.backend().set_progress(Box::new(listener));
+    }
+
     fn backend(&self) -> &dyn Backend {
         &*self.0.core.backend
     }

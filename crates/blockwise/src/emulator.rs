@@ -145,6 +145,10 @@ impl Backend for EmulatorDevice {
     fn take_profiles(&self) -> Vec<Profile> {
         std::mem::take(&mut lock(&self.0.profiles))
     }
+
+    fn set_progress(&self, listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {
+        self.0.emulator.set_progress(listener);
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -5,6 +5,7 @@ use crate::loaded::LoadedModule;
 use crate::memory::{Kind, Table};
 use crate::metrics::{Collector, Profile};
 use crate::module::Module;
+use crate::progress::{Progress, Sink};
 use crate::sanitize::{self, CheckOptions, CheckReport};
 use crate::texture::{Image, Sampling, Texture};
 use crate::{check, exec, variables};
@@ -19,6 +20,7 @@ pub struct Emulator {
     limits: Limits,
     memory: Arc<Mutex<Table>>,
     output: Output,
+    progress: Sink,
 }
 
 /// Takes what device code prints, one `printf` at a time.
@@ -55,6 +57,7 @@ impl Emulator {
             limits,
             memory,
             output,
+            progress: Sink::default(),
         }
     }
 
@@ -64,6 +67,14 @@ impl Emulator {
     /// It must not use the emulator.
     pub fn set_output(&self, sink: impl FnMut(&str) + Send + 'static) {
         *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(sink);
+    }
+
+    /// Who is told while launches run from now on; at first, nobody.
+    ///
+    /// `listener` is called from any thread but from one at a time: for a block that has run long, every 16,384 of its
+    /// warp instructions or so. It must not use the emulator.
+    pub fn set_progress(&self, listener: impl FnMut(Progress<'_>) + Send + 'static) {
+        self.progress.set(Box::new(listener));
     }
 
     /// The limits it was made with.
@@ -312,6 +323,7 @@ impl Emulator {
             table,
             limits: &self.limits,
             output: &self.output,
+            progress: &self.progress,
             entry: entry.function,
             config,
             params,

@@ -150,9 +150,31 @@ pub enum FaultKind {
     StepLimit {
         /// [`Limits::warp_instructions`](crate::Limits::warp_instructions).
         limit: u64,
-        /// The first instruction of the loop that was running, when one was.
-        loop_head: Option<Place>,
+        /// The loop that was running, when one was.
+        inside: Option<Loop>,
     },
+    /// Every thread of the launch that has not ended waits or goes round a loop, and none writes what another one reads.
+    EndlessLoop {
+        /// The loop of the thread that is named.
+        inside: Option<Loop>,
+        /// How many threads wait where.
+        waiting: Vec<(u32, Place)>,
+    },
+}
+
+/// A loop of a program, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The file and the first and last line of its source, when known.
+    pub source: Option<(String, u32, u32)>,
+    /// The first and last line of its PTX text.
+    pub ptx_lines: (u32, u32),
+    /// Its first instruction.
+    pub head: Place,
+    /// How often a warp has gone round it, loops inside it included.
+    pub rounds: u64,
+    /// There are loops inside it.
+    pub nested: bool,
 }
 
 /// A place in the program, for reports.
@@ -255,6 +277,31 @@ impl fmt::Display for Access {
             Access::Write => "write",
             Access::Atomic => "atomic access",
         })
+    }
+}
+
+impl fmt::Display for Loop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = |first: u32, last: u32| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        };
+        let (first, last) = self.ptx_lines;
+        let ptx = format!(
+            "PTX line{} {}",
+            if first == last { "" } else { "s" },
+            lines(first, last)
+        );
+        match &self.source {
+            Some((file, first, last)) => write!(f, "{file}:{} ({ptx})", lines(*first, *last))?,
+            None => f.write_str(&ptx)?,
+        }
+        let inner = if self.nested {
+            " of it and the loops inside"
+        } else {
+            ""
+        };
+        write!(f, ", {} rounds{inner}", self.rounds)
     }
 }
 
@@ -378,13 +425,25 @@ impl fmt::Display for FaultKind {
                 )
             }
             FaultKind::InvalidOperand { problem } => write!(f, "invalid operand: {problem}"),
-            FaultKind::StepLimit { limit, loop_head } => {
+            FaultKind::EndlessLoop { inside, waiting } => {
+                write!(
+                    f,
+                    "endless loop: nothing that the launch's threads read can change"
+                )?;
+                if let Some(inside) = inside {
+                    write!(f, "; the thread is in the loop {inside}")?;
+                }
+                waiting.iter().try_for_each(|(threads, place)| {
+                    write!(f, "; {threads} threads wait at {place}")
+                })
+            }
+            FaultKind::StepLimit { limit, inside } => {
                 write!(
                     f,
                     "step limit: the launch executed {limit} warp instructions without ending"
                 )?;
-                match loop_head {
-                    Some(head) => write!(f, "; it runs in the loop that begins at {head}"),
+                match inside {
+                    Some(inside) => write!(f, "; it is in the loop {inside}"),
                     None => Ok(()),
                 }
             }

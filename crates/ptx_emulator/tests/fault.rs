@@ -167,20 +167,24 @@ fn endless_loops_stop() {
         warp_instructions: 100_000,
         ..limits()
     };
-    for body in [
-        "head:\nadd.u32 %r0, %r0, 1;\nbra head;",
-        "head:\nadd.u32 %r0, %r0, %t;\nsetp.ne.u32 %p0, %r0, -1;\n@%p0 bra head; bra head;",
+    for (body, lines) in [
+        ("head:\nadd.u32 %r0, %r0, 1;\nbra head;", (9, 10)),
+        (
+            "head:\nadd.u32 %r0, %r0, %t;\nsetp.ne.u32 %p0, %r0, -1;\n@%p0 bra head; bra head;",
+            (9, 11),
+        ),
     ] {
         let fault = launch_with(small.clone(), &kernel("", body), shape(3, 64, 0), &[], 8)
             .expect_err("it never ends");
         let FaultKind::StepLimit {
             limit: 100_000,
-            loop_head: Some(head),
+            inside: Some(inside),
         } = &fault.kind
         else {
             panic!("{fault}")
         };
-        assert_eq!(head.ptx_line, 9, "{fault}");
+        assert_eq!(inside.head.ptx_line, 9, "{fault}");
+        assert_eq!(inside.ptx_lines, lines, "{fault}");
     }
 }
 
@@ -197,7 +201,7 @@ fn too_many_short_blocks_stop_too() {
     let fault = launch(2_000_000_000).expect_err("they are too many");
     let FaultKind::StepLimit {
         limit: 1_000,
-        loop_head: None,
+        inside: None,
     } = &fault.kind
     else {
         panic!("{fault}")

@@ -228,7 +228,6 @@ fn lines_are_those_of_the_source_or_of_the_text() {
     let profile = profile(32, body);
     let lines: Vec<_> = profile
         .lines()
-        .into_iter()
         .map(|line| {
             (
                 line.file.is_some(),

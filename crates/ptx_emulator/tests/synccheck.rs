@@ -407,10 +407,10 @@ fn a_loop_that_waits_for_ever_is_named() {
     let finding = wrong(
         body,
         64,
-        Rule::StepLimit,
+        Rule::EndlessLoop,
         3,
         &[3],
-        &["the loop begins", "check the loop's condition"],
+        &["the loop begins", "a value that no thread writes any more"],
     );
     assert_eq!(thread(&finding.site) / 32, 1);
 }

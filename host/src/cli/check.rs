@@ -101,9 +101,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let config = arguments.launch.config();
     let options = arguments.options();
     let bytes = bound.bytes();
-    let clock = progress::clock(&format!("checking {}", kernel.name()));
+    let what = format!("checking {}", kernel.name());
+    let bar = progress::orders(&what, 1 + u64::from(options.schedules));
+    let mut listener = progress::Listener::of(&what, &bar);
+    emulator.set_progress(move |progress| listener.hear(progress));
     let check = emulator.check(&loaded, kernel.name(), config, &bytes, &options);
-    clock.finish_and_clear();
+    bar.finish_and_clear();
     let check = check.map_err(|error| Failure::new(error.to_string()))?;
     bound.save(&emulator)?;
 

@@ -6,6 +6,7 @@ use blockwise::{Device, PtxFile, PtxSource};
 use kernels::KERNELS;
 
 use super::failure::Failure;
+use super::progress::Listener;
 use super::{Global, report};
 
 /// The file or folder with the user's own PTX, where `--ptx` names none.
@@ -26,6 +27,8 @@ impl Global {
             report::notice(&format!("kernels from {}", file.origin));
             // SAFETY: whoever runs the program named this PTX, and so vouches that it is the kernels'. Signatures are compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
+            let mut listener = Listener::alone();
+            device.set_progress(move |progress| listener.hear(progress));
         }
         Ok(device)
     }

@@ -6,12 +6,12 @@ use blockwise_ops::{
 };
 use clap::{Args, Subcommand};
 use ptx_emulator::metrics::DeviceModel;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
-use super::{Global, names};
+use super::{Global, names, progress};
 use crate::profile::{
     self, Assembler, ElementType, KernelReport, Operation, Variant, Workload, WorkloadError,
 };
@@ -169,11 +169,14 @@ fn run_workload(
 ) -> Result<Report, Failure> {
     let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
     let device = global.with_kernels(device)?;
-    let variants = workload.run(&device, arguments.ty)?;
+    let clock = progress::clock(&format!("profiling {workload}"));
+    let variants = workload.run(&device, arguments.ty);
+    clock.finish_and_clear();
+    let variants = variants?;
     let ptx = global.ptx(&device)?;
     let kernels = reports(variants, &ptx, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);
-    Ok(describe(&subject, &kernels, &ptx, arguments))
+    describe(&subject, &kernels, &ptx, (global, arguments))
 }
 
 /// Profiles a kernel of somebody's PTX.
@@ -183,7 +186,12 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let emulator = launch.emulator();
     let loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
+    let what = format!("profiling {}", kernel.name());
+    let clock = progress::clock(&what);
+    let mut listener = progress::Listener::of(&what, &clock);
+    emulator.set_progress(move |progress| listener.hear(progress));
     let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());
+    clock.finish_and_clear();
     let profile = profile.map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
@@ -204,7 +212,7 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     )];
     note_unknown_registers(&kernels);
     let subject = format!("{} of {}", kernel.name(), ptx.origin);
-    Ok(describe(&subject, &kernels, &ptx, arguments))
+    describe(&subject, &kernels, &ptx, (global, arguments))
 }
 
 /// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
@@ -259,36 +267,41 @@ fn describe(
     subject: &str,
     kernels: &[KernelReport],
     ptx: &PtxFile,
-    arguments: &Arguments,
-) -> Report {
+    (global, arguments): (&Global, &Arguments),
+) -> Result<Report, Failure> {
     let model = &arguments.device_model;
     let heading = format!(
         "{subject}; occupancy and roofline as on {} ({})",
         model.product, model.name
     );
+    note_missing_lines(kernels, ptx);
+    if global.json {
+        let subject = [("workload", json!(heading)), ("ptx", json!(ptx.origin))];
+        let subject = subject.map(|(name, value)| (name.to_owned(), value));
+        let text = profile::json(kernels, model, Map::from_iter(subject));
+        let failed =
+            |error| Failure::new(format!("the profile cannot be written as JSON: {error}"));
+        return Ok(Report::document(text.map_err(failed)?));
+    }
     let mut text = format!("{heading}\n\n{}", profile::table(kernels));
     if arguments.listing {
         for kernel in kernels {
             text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
         }
     }
-    let without_lines = |kernel: &KernelReport| {
-        kernel
-            .profile
-            .lines()
-            .iter()
-            .all(|line| line.file.is_none())
-    };
-    if kernels.iter().all(without_lines) {
+    Ok(Report::document(text))
+}
+
+fn note_missing_lines(kernels: &[KernelReport], ptx: &PtxFile) {
+    if !kernels
+        .iter()
+        .any(|kernel| kernel.profile.has_source_lines())
+    {
         report::notice(&format!(
             "{} has no line table, so lines are its own; compile it with line info (`nvcc -lineinfo`) to see the source's",
             ptx.origin
         ));
     }
-    let mut value = profile::json(kernels, &arguments.device_model);
-    value["workload"] = json!(heading);
-    value["ptx"] = json!(ptx.origin);
-    Report::new(text, value)
 }
 
 /// A parser for the names of device models.

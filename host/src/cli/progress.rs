@@ -1,10 +1,17 @@
-//! What a terminal shows while a command works. Standard error that is no terminal gets nothing, nor does anybody with `--quiet`.
+//! What a terminal shows while a command works. Standard error that is no terminal gets nothing but a line for a block that
+//! runs long; with `--quiet` nobody gets anything.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use ptx_emulator::{Progress, Running};
 
 use super::report;
+
+/// How long a block runs before it is told where.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar for this many elements.
 pub(super) fn bar(what: &str, elements: usize) -> ProgressBar {
@@ -17,7 +24,19 @@ pub(super) fn bar(what: &str, elements: usize) -> ProgressBar {
 
 /// The time since a work began of which nobody knows how long it takes.
 pub(super) fn clock(what: &str) -> ProgressBar {
-    begin(ProgressBar::new_spinner(), what, "{msg} {elapsed}")
+    begin(ProgressBar::new_spinner(), what, "{elapsed} {wide_msg}")
+}
+
+/// A bar for a launch in so many orders of its threads; the time, when it is one.
+pub(super) fn orders(what: &str, orders: u64) -> ProgressBar {
+    match orders {
+        1 => clock(what),
+        _ => begin(
+            ProgressBar::new(orders),
+            what,
+            "order {pos} of {len} {bar:20} {eta} {wide_msg}",
+        ),
+    }
 }
 
 fn begin(bar: ProgressBar, what: &str, template: &str) -> ProgressBar {
@@ -30,4 +49,83 @@ fn begin(bar: ProgressBar, what: &str, template: &str) -> ProgressBar {
     // What ends at once shows nothing.
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// Follows the emulator's launches: shows on a terminal which loop a block is in that runs long, and says it once where there is
+/// none.
+pub(super) struct Listener {
+    what: String,
+    bar: Option<ProgressBar>,
+    /// Blocks that run long, and when they were first seen.
+    blocks: HashMap<[u32; 3], Instant>,
+    shown: Option<Instant>,
+}
+
+impl Listener {
+    /// Follows a work that has a bar.
+    pub(super) fn of(what: &str, bar: &ProgressBar) -> Self {
+        Self {
+            what: what.to_owned(),
+            bar: Some(bar.clone()),
+            blocks: HashMap::new(),
+            shown: None,
+        }
+    }
+
+    /// Follows launches that have none.
+    pub(super) fn alone() -> Self {
+        Self {
+            what: String::new(),
+            bar: None,
+            blocks: HashMap::new(),
+            shown: None,
+        }
+    }
+
+    /// Takes the emulator's news.
+    pub(super) fn hear(&mut self, progress: Progress<'_>) {
+        match progress {
+            Progress::Order(order) => {
+                self.blocks.clear();
+                if let Some(bar) = &self.bar {
+                    bar.set_message(self.what.clone());
+                    bar.set_position(order.into());
+                }
+            }
+            Progress::Running(block) => self.running(&block),
+            _ => {}
+        }
+    }
+
+    fn running(&mut self, block: &Running<'_>) {
+        let began = *self
+            .blocks
+            .entry(block.block())
+            .or_insert_with(Instant::now);
+        let terminal = stderr().is_terminal();
+        let due = match self.shown {
+            None => true,
+            Some(shown) => terminal && self.bar.is_some() && shown.elapsed() >= PATIENCE,
+        };
+        if report::is_quiet() || !due || began.elapsed() < PATIENCE {
+            return;
+        }
+        let Some((thread, inside)) = block.going_round() else {
+            return;
+        };
+        self.shown = Some(Instant::now());
+        let place = format!(
+            "block {}, thread {} is in the loop {inside}",
+            triple(block.block()),
+            triple(thread)
+        );
+        match &self.bar {
+            Some(bar) if terminal => bar.set_message(format!("{}: {place}", self.what)),
+            _ => report::notice(&format!("still running: {place}")),
+        }
+    }
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
 }

@@ -1,35 +1,60 @@
 //! The report for machines.
 
 use ptx_emulator::metrics::{
-    Counters, DeviceModel, GlobalTraffic, InstructionClass, Precision, SharedTraffic,
+    Counters, DeviceModel, GlobalTraffic, InstructionClass, Precision, Profile, SharedTraffic,
 };
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::KernelReport;
 use super::text::name_of;
 
-/// All kernels, their lines, and the device that occupancy and roofline are of.
-pub fn json(kernels: &[KernelReport], model: &DeviceModel) -> Value {
-    json!({
-        "device_model": {
+/// All kernels, their lines, and the device that occupancy and roofline are of; `subject` says of what.
+pub fn json(
+    kernels: &[KernelReport],
+    model: &DeviceModel,
+    subject: Map<String, Value>,
+) -> serde_json::Result<String> {
+    serde_json::to_string(&Document {
+        device_model: json!({
             "name": model.name,
             "product": model.product,
             "multiprocessors": model.multiprocessors,
             "bandwidth_gb_s": model.bandwidth_gb_s,
-        },
-        "kernels": kernels.iter().map(kernel).collect::<Vec<_>>(),
+        }),
+        kernels: kernels.iter().map(kernel).collect(),
+        subject,
     })
 }
 
-fn kernel(report: &KernelReport) -> Value {
-    let (profile, occupancy, roofline) = (&report.profile, &report.occupancy, &report.roofline);
-    let lines = profile.lines();
-    let lines = lines.iter().map(|line| {
+#[derive(Serialize)]
+struct Document<'a> {
+    device_model: Value,
+    kernels: Vec<Kernel<'a>>,
+    #[serde(flatten)]
+    subject: Map<String, Value>,
+}
+
+/// There may be very many lines: they become JSON one by one.
+#[derive(Serialize)]
+struct Kernel<'a> {
+    #[serde(flatten)]
+    figures: Value,
+    #[serde(serialize_with = "lines")]
+    lines: &'a Profile,
+}
+
+fn lines<S: Serializer>(profile: &&Profile, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(profile.lines().map(|line| {
         let mut value = counters(&line.counters);
         value.insert("file".to_owned(), json!(line.file));
         value.insert("line".to_owned(), json!(line.line));
         value
-    });
+    }))
+}
+
+fn kernel(report: &KernelReport) -> Kernel<'_> {
+    let (profile, occupancy, roofline) = (&report.profile, &report.occupancy, &report.roofline);
     let usage = match &report.usage {
         Ok(usage) => json!({
             "registers": usage.registers,
@@ -47,7 +72,7 @@ fn kernel(report: &KernelReport) -> Value {
         .limiters()
         .map(|limiter| limiter.to_string())
         .collect();
-    json!({
+    let figures = json!({
         "name": report.name,
         "kernel": profile.kernel,
         "grid": profile.config.grid,
@@ -55,7 +80,6 @@ fn kernel(report: &KernelReport) -> Value {
         "shared_bytes": profile.shared_bytes,
         "resources": usage,
         "total": counters(&profile.total()),
-        "lines": lines.collect::<Vec<_>>(),
         "footprint": {
             "read_bytes": profile.footprint.read_bytes,
             "written_bytes": profile.footprint.written_bytes,
@@ -76,7 +100,11 @@ fn kernel(report: &KernelReport) -> Value {
             "ridge": roofline.ridge,
             "bound_by": roofline.side.name(),
         },
-    })
+    });
+    Kernel {
+        figures,
+        lines: profile,
+    }
 }
 
 fn counters(counters: &Counters) -> Map<String, Value> {

@@ -105,12 +105,18 @@ fn column(kernel: &KernelReport) -> Vec<(String, String)> {
 
 fn lines(kernel: &KernelReport) -> Vec<Row> {
     let all = kernel.profile.total().warp_instructions;
-    let mut lines = kernel.profile.lines();
-    lines.sort_by_key(|line| {
+    // Of very many lines only these are ever held.
+    let mut best: Vec<_> = Vec::new();
+    for line in kernel.profile.lines() {
         let remarkable = !remarks(&line.counters).is_empty();
-        std::cmp::Reverse((remarkable, line.counters.warp_instructions))
-    });
-    lines.truncate(LINES);
+        let rank = std::cmp::Reverse((remarkable, line.counters.warp_instructions));
+        let at = best.partition_point(|(known, _)| *known <= rank);
+        if at < LINES {
+            best.insert(at, (rank, line));
+            best.truncate(LINES);
+        }
+    }
+    let mut lines: Vec<LineProfile> = best.into_iter().map(|(_, line)| line).collect();
     lines.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     let row = |line: &LineProfile| {
         let share = line.counters.warp_instructions as f64 / all as f64;

@@ -148,6 +148,10 @@ fn json_and_sarif_are_documents_on_standard_output_or_in_a_file() {
 fn an_endless_loop_is_a_finding() {
     let run = check(&folder(), "--kernel forever --block 1 --steps 1000").ends(1);
     assert!(run.stdout.contains("sync-step-limit"), "{run:?}");
+    // Nothing in it changes, so it needs no limit.
+    let run = check(&folder(), "--kernel forever --block 1").ends(1);
+    assert!(run.stdout.contains("sync-endless-loop"), "{run:?}");
+    assert_eq!(run.stderr, "");
 }
 
 #[test]

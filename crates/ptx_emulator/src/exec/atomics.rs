@@ -49,6 +49,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
             let flush = matches!(part.region, Region::Global(_));
             let change = |old: u64| change((op.kind, op.size), old, [operand, other], flush);
             let old = memory.update(part.region, memory.offsets[lane], op.size, change);
+            *memory.changed |= change(old) != old;
             if let Some(d) = op.d {
                 frame.put(d, lane, old);
             }

@@ -2,9 +2,13 @@ use super::barrier;
 use super::launch::Launch;
 use super::memory::SharedWords;
 use super::observe::Observer;
+use super::rounds::Rounds;
 use super::schedule::Schedule;
+use super::split::Split;
+use super::standstill::{Calm, Looks};
 use super::warp::{Arrival, Located, Surroundings, TurnEnd, Warp};
 use crate::emulator::Statistics;
+use crate::progress::{Progress, Running};
 
 /// A block while it runs. Blocks are used again, so that their memory is taken only once.
 pub(super) struct Block {
@@ -21,6 +25,7 @@ pub(super) struct Block {
     ticket: u64,
     /// Instructions of its warps so far: what its threads read as a clock.
     clock: u64,
+    looks: Looks,
 }
 
 /// What belongs to a worker and not to its blocks.
@@ -30,6 +35,7 @@ pub(super) struct Worker<'a, O: ?Sized> {
     pub(super) observer: &'a mut O,
     /// The order of threads, when it is not the emulator's own.
     pub(super) schedule: Option<Schedule>,
+    pub(super) calm: Calm,
 }
 
 /// How a block's slice ended.
@@ -61,6 +67,7 @@ impl Block {
             arrivals: Vec::new(),
             ticket: 0,
             clock: 0,
+            looks: Looks::start(),
         }
     }
 
@@ -86,8 +93,9 @@ impl Block {
         self.arrivals.clear();
         self.ticket = 0;
         self.clock = 0;
+        self.looks = Looks::start();
         worker.observer.block(self.slot, number, self.index);
-        let (warps, mut around) = self.parts(launch, worker, Vec::new());
+        let (warps, _, mut around) = self.parts(launch, worker, Vec::new());
         for warp in warps {
             warp.start(&mut around);
         }
@@ -99,7 +107,7 @@ impl Block {
         launch: &'a Launch<'l>,
         worker: &'a mut Worker<'_, O>,
         peers: Vec<&'a mut SharedWords>,
-    ) -> (&'a mut [Warp], Surroundings<'a, 'l, O>) {
+    ) -> (&'a mut [Warp], &'a mut Looks, Surroundings<'a, 'l, O>) {
         let around = Surroundings {
             launch,
             observer: worker.observer,
@@ -110,13 +118,14 @@ impl Block {
             peers,
             rank: self.rank,
             hints: worker.hints,
+            calm: &mut worker.calm,
             arrivals: &mut self.arrivals,
             ticket: &mut self.ticket,
             clock: self.clock,
             warp_instructions: 0,
             lane_instructions: 0,
         };
-        (&mut self.warps, around)
+        (&mut self.warps, &mut self.looks, around)
     }
 
     /// Runs the warps in turn until the block ends or waits for its cluster, or has had its share of warp instructions.
@@ -130,7 +139,7 @@ impl Block {
     ) -> Slice {
         // For as long as the others of the surroundings.
         let peers = peers.into_iter().map(|peer| &mut *peer).collect();
-        let (warps, mut around) = self.parts(launch, worker, peers);
+        let (warps, looks, mut around) = self.parts(launch, worker, peers);
         let mut order: Vec<usize> = (0..warps.len()).collect();
         let slice = loop {
             let mut tired = false;
@@ -157,7 +166,12 @@ impl Block {
                 Ok(_) => break Slice::Waiting,
                 Err((warp, located)) => break Slice::Fault(warp, located),
             }
-            if around.warp_instructions > share {
+            let steps = around.clock + around.warp_instructions;
+            if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.calm) {
+                tell(launch, around.block, warps);
+            }
+            // One that only waits leaves the time to others.
+            if around.warp_instructions > share || looks.are_still(around.calm) {
                 break Slice::Unfinished;
             }
         };
@@ -178,26 +192,55 @@ impl Block {
         self.slot
     }
 
-    /// A place to name when the launch has run too long: the last loop of any warp, and a thread in it.
-    pub(super) fn loop_place(&self) -> Option<(usize, u32, u32, Option<u32>)> {
-        let running = self
-            .warps
-            .iter()
-            .enumerate()
-            .find(|(_, warp)| warp.last_loop.is_some() && !warp.is_finished());
-        let running = running.or_else(|| {
-            self.warps
-                .iter()
-                .enumerate()
-                .find(|(_, warp)| !warp.is_finished())
-        });
-        let (index, warp) = running?;
-        let split = warp
-            .splits
-            .iter()
-            .find(|split| Some(split.pc) == warp.last_loop)
-            .or(warp.splits.first());
-        let (pc, lane) = split.map_or((0, 0), |split| (split.pc, split.mask.trailing_zeros() & 31));
-        Some((index, lane, pc, warp.last_loop))
+    /// Whether nothing in it can change any more, if nothing in the others can.
+    pub(super) fn is_still(&self, calm: &Calm) -> bool {
+        self.is_finished() || self.looks.are_still(calm)
     }
+
+    /// A warp that goes round a loop, and one of the lanes in it; a warp that has not ended, when none does.
+    pub(super) fn loop_place(&self) -> Option<LoopPlace> {
+        loop_place(&self.warps)
+    }
+}
+
+/// Where a warp goes round.
+pub(super) struct LoopPlace {
+    pub(super) warp: usize,
+    pub(super) lane: u32,
+    pub(super) pc: u32,
+    pub(super) rounds: Option<Rounds>,
+}
+
+fn loop_place(warps: &[Warp]) -> Option<LoopPlace> {
+    let running = warps
+        .iter()
+        .enumerate()
+        .filter(|(_, warp)| !warp.is_finished());
+    let places = running.filter_map(|(index, warp)| {
+        let rounds = warp.loops.main();
+        let inside = |split: &&Split| rounds.as_ref().is_some_and(|rounds| rounds.holds(split));
+        let split = warp.splits.iter().find(inside).or(warp.splits.first())?;
+        Some(LoopPlace {
+            warp: index,
+            lane: split.mask.trailing_zeros() & 31,
+            pc: split.pc,
+            rounds,
+        })
+    });
+    places.max_by_key(|place| {
+        let count = place.rounds.as_ref().map_or(0, |rounds| rounds.count);
+        (count, std::cmp::Reverse(place.warp))
+    })
+}
+
+/// Tells who listens that a block goes on.
+fn tell(launch: &Launch<'_>, block: [u32; 3], warps: &[Warp]) {
+    let rounds = || {
+        let place = loop_place(warps)?;
+        let thread = launch.thread(place.warp, place.lane);
+        Some((thread, place.rounds?.describe(launch.program)))
+    };
+    launch
+        .progress
+        .tell(Progress::Running(Running::new(block, &rounds)));
 }

@@ -1,7 +1,8 @@
-use super::block::{Block, Worker};
+use super::block::{Block, LoopPlace, Worker};
 use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
 use super::schedule::Schedule;
+use super::standstill::Calm;
 use super::team::{Team, TeamSlice};
 use super::trouble::Trouble;
 use crate::decode::op::{Op, Order, Row};
@@ -10,7 +11,8 @@ use crate::emulator::{LaunchConfig, Output, Statistics};
 use crate::fault::{Fault, FaultKind, Place, Space};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
-use std::collections::{HashMap, VecDeque};
+use crate::progress::Sink;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +33,7 @@ pub(crate) struct Request<'a> {
     pub(crate) table: &'a Table,
     pub(crate) limits: &'a Limits,
     pub(crate) output: &'a Output,
+    pub(crate) progress: &'a Sink,
     /// The kernel's function.
     pub(crate) entry: u32,
     pub(crate) config: LaunchConfig,
@@ -99,6 +102,7 @@ pub(super) struct Launch<'a> {
     pub(super) limits: &'a Limits,
     /// Where `printf` goes; nowhere when the launch only repeats another one in a different order.
     pub(super) output: Option<&'a Output>,
+    pub(super) progress: &'a Sink,
     pub(super) entry: u32,
     pub(super) config: LaunchConfig,
     /// The blocks of a cluster along x, y and z.
@@ -125,6 +129,13 @@ pub(super) struct Launch<'a> {
 impl Launch<'_> {
     pub(super) fn cluster_blocks(&self) -> u32 {
         self.program.functions[self.entry as usize].cluster_blocks()
+    }
+
+    /// The index in its block of a lane of a warp.
+    pub(super) fn thread(&self, warp: usize, lane: u32) -> [u32; 3] {
+        let [x, y, _] = self.config.block;
+        let thread = 32 * warp as u32 + lane;
+        [thread % x, thread / x % y, thread / x / y]
     }
 }
 
@@ -194,6 +205,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         table: request.table,
         limits: request.limits,
         output: request.seed.is_none().then_some(request.output),
+        progress: request.progress,
         entry: request.entry,
         config: request.config,
         cluster,
@@ -308,6 +320,7 @@ fn work<O: Observer + ?Sized>(
         hints: &mut hints,
         observer,
         schedule: launch.seed.map(|seed| Schedule::new(seed, progress.teams)),
+        calm: Calm::default(),
     };
     let mut made = 0;
     let mut resident: VecDeque<Team> = VecDeque::new();
@@ -363,15 +376,29 @@ fn work<O: Observer + ?Sized>(
                 let fault = fault(launch, block, warp, located.pc, *located.trouble);
                 progress.report(team.position, fault);
             }
-            TeamSlice::Unfinished if steps > launch.limits.warp_instructions => {
-                progress.report(team.position, step_limit(launch, &team));
-            }
             TeamSlice::Unfinished => {
                 turns += 1;
                 resident.push_back(team);
+                let all_begun = progress.next.load(Relaxed) >= progress.teams;
+                let mut blocks = resident.iter().rev().flat_map(|team| &team.blocks);
+                // Of another worker's blocks nothing is known.
+                if launch.alone
+                    && all_begun
+                    && blocks.all(|block| block.is_still(&worker.calm))
+                    && let Some((position, fault)) = endless(launch, &resident)
+                {
+                    progress.report(position, fault);
+                    break;
+                }
+                if steps > launch.limits.warp_instructions
+                    && let Some(team) = resident.pop_back()
+                {
+                    progress.report(team.position, step_limit(launch, &team));
+                }
             }
             TeamSlice::Finished => {
                 turns = 0;
+                worker.calm.disturb();
                 // Blocks that are short one by one may be too many.
                 let is_last = progress.next.load(Relaxed) >= progress.teams;
                 if steps > launch.limits.warp_instructions && !is_last {
@@ -403,22 +430,60 @@ fn step_limit(launch: &Launch<'_>, team: &Team) -> Box<Fault> {
     let mut blocks = team.blocks.iter();
     let block = blocks.find(|block| !block.is_finished());
     let block = block.unwrap_or(&team.blocks[0]);
-    let function = &launch.program.functions[launch.entry as usize];
-    let start = (0, 0, function.start.unwrap_or(0), None);
-    let (warp, lane, pc, head) = block.loop_place().unwrap_or(start);
-    let loop_head: Option<Place> = head.map(|head| launch.program.place(head));
+    let place = whereabouts(launch, block);
+    let inside = place.rounds.as_ref();
     let kind = FaultKind::StepLimit {
         limit: launch.limits.warp_instructions,
-        loop_head,
+        inside: inside.map(|rounds| rounds.describe(launch.program)),
     };
-    let lanes = 1 << lane;
-    fault(launch, block, warp, pc, Trouble { kind, lane, lanes })
+    at_loop(launch, block, &place, kind)
+}
+
+/// What is wrong when no block of these will ever end, and the position of the one that shows it; nothing when all have.
+fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<Fault>)> {
+    let blocks = || {
+        let teams = resident.iter();
+        let blocks = teams.flat_map(|team| team.blocks.iter().map(move |block| (team, block)));
+        blocks.filter(|(_, block)| !block.is_finished())
+    };
+    let (team, block) = blocks().min_by_key(|(_, block)| block.number)?;
+    let place = whereabouts(launch, block);
+    let inside = place.rounds.as_ref();
+    let warps = blocks().flat_map(|(_, block)| &block.warps);
+    let splits = warps.flat_map(|warp| &warp.splits);
+    let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
+    for split in splits.filter(|split| !split.is_runnable()) {
+        *waiting.entry(split.pc).or_default() += split.mask.count_ones();
+    }
+    let waiting = waiting.into_iter();
+    let kind = FaultKind::EndlessLoop {
+        inside: inside.map(|rounds| rounds.describe(launch.program)),
+        waiting: waiting
+            .map(|(pc, threads)| (threads, launch.program.place(pc)))
+            .collect(),
+    };
+    let fault = at_loop(launch, block, &place, kind);
+    Some((team.position, fault))
+}
+
+/// Where a block goes round, or its first instruction.
+fn whereabouts(launch: &Launch<'_>, block: &Block) -> LoopPlace {
+    let function = &launch.program.functions[launch.entry as usize];
+    block.loop_place().unwrap_or(LoopPlace {
+        warp: 0,
+        lane: 0,
+        pc: function.start.unwrap_or(0),
+        rounds: None,
+    })
+}
+
+fn at_loop(launch: &Launch<'_>, block: &Block, at: &LoopPlace, kind: FaultKind) -> Box<Fault> {
+    let (lane, lanes) = (at.lane, 1 << at.lane);
+    fault(launch, block, at.warp, at.pc, Trouble { kind, lane, lanes })
 }
 
 fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Box<Fault> {
     let program = launch.program;
-    let [x, y, _] = launch.config.block;
-    let thread = 32 * warp as u32 + trouble.lane;
     let Place { ptx_line, source } = program.place(pc);
     Box::new(Fault {
         kind: trouble.kind,
@@ -427,7 +492,7 @@ fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trou
         source,
         inlined: program.inlined(pc),
         block: block.index,
-        thread: [thread % x, thread / x % y, thread / x / y],
+        thread: launch.thread(warp, trouble.lane),
         threads: trouble.lanes.count_ones(),
     })
 }

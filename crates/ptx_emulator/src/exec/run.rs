@@ -25,6 +25,8 @@ pub(super) struct Cursor {
     pub(super) patience: u32,
     /// The target and the place of the last backward branch.
     pub(super) last_loop: Option<(u32, u32)>,
+    /// The lowest target of a backward branch, and the highest place of one.
+    pub(super) span: (u32, u32),
     /// The block's clock at the start.
     pub(super) clock: u64,
     pub(super) warp_instructions: u64,
@@ -470,6 +472,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                 let stay = active & !mask;
                 if target <= pc {
                     cursor.last_loop = Some((target, pc));
+                    cursor.span = (cursor.span.0.min(target), cursor.span.1.max(pc));
                     if cursor.patience == 0 && stay == 0 {
                         pc = target;
                         break Event::Tired;
@@ -496,6 +499,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                             .filter(|&target| target <= pc)
                         {
                             cursor.last_loop = Some((target, pc));
+                            cursor.span = (cursor.span.0.min(target), cursor.span.1.max(pc));
                             cursor.patience = cursor.patience.saturating_sub(1);
                         }
                         break Event::Scatter(places);

@@ -70,6 +70,10 @@ impl Split {
         self.pc == other.pc && same_wait && self.is_in_call_of(other)
     }
 
+    pub(super) fn is_runnable(&self) -> bool {
+        self.state == State::Runnable
+    }
+
     /// Whether both run the same call of a function.
     pub(super) fn is_in_call_of(&self, other: &Self) -> bool {
         self.base == other.base && self.stack == other.stack

@@ -96,25 +96,35 @@ impl Profile {
         total
     }
 
+    /// Whether any instruction is known to come from a line of the source.
+    pub fn has_source_lines(&self) -> bool {
+        self.instructions
+            .iter()
+            .any(|instruction| instruction.file.is_some())
+    }
+
     /// By source line, in the order of files and lines; lines of the PTX text come first.
-    pub fn lines(&self) -> Vec<LineProfile> {
+    pub fn lines(&self) -> impl Iterator<Item = LineProfile> {
         let place = |instruction: &Executed| {
             let file = instruction.file.map(|file| &self.files[file as usize]);
             (file, instruction.line)
         };
         let mut order: Vec<&Executed> = self.instructions.iter().collect();
         order.sort_by_key(|instruction| place(instruction));
-        let lines = order.chunk_by(|a, b| place(a) == place(b)).map(|line| {
-            let mut sum = Counters::default();
-            line.iter()
-                .for_each(|instruction| sum += &counters(instruction));
-            LineProfile {
-                file: place(line[0]).0.cloned(),
-                line: line[0].line,
-                counters: sum,
+        let mut order = order.into_iter().peekable();
+        // There may be very many: each is made when it is asked for.
+        std::iter::from_fn(move || {
+            let first = order.next()?;
+            let mut sum = counters(first);
+            while let Some(next) = order.next_if(|next| place(next) == place(first)) {
+                sum += &counters(next);
             }
-        });
-        lines.collect()
+            Some(LineProfile {
+                file: place(first).0.cloned(),
+                line: first.line,
+                counters: sum,
+            })
+        })
     }
 }
 

@@ -200,6 +200,7 @@ fn headline(finding: &Finding) -> String {
         Rule::Deadlock => "Deadlock".to_owned(),
         Rule::InvalidOperand => "Invalid operand".to_owned(),
         Rule::StepLimit => "Step limit".to_owned(),
+        Rule::EndlessLoop => "Endless loop".to_owned(),
         Rule::OrderDependent => "Result depends on the order of threads".to_owned(),
         Rule::Trap => "Trap".to_owned(),
         Rule::Assert => "Assertion".to_owned(),

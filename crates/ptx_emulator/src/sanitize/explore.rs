@@ -4,8 +4,9 @@
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
-use crate::fault::{Access, Space};
+use crate::fault::{Access, FaultKind, Space};
 use crate::memory::Image;
+use crate::progress::Progress;
 
 /// Runs the launch with detectors: in the emulator's own order, then in `options.schedules` others. The device memory
 /// is left as the first one leaves it. Also gives what of it counts as written then, when that was watched.
@@ -22,7 +23,16 @@ pub(crate) fn check(
     let mut schedules = 1;
     if let Some(before) = before {
         let after = request.table.image();
+        let mut endless = is_endless(&own);
         for index in 0..options.schedules {
+            if endless {
+                let tried = index + 1;
+                ledger.notice(format!(
+                    "only {tried} of {} orders of the threads were run: this one did not end",
+                    options.schedules + 1
+                ));
+                break;
+            }
             let seed = options.seed.wrapping_add(u64::from(index));
             let request = Request {
                 seed: Some(seed),
@@ -30,6 +40,7 @@ pub(crate) fn check(
             };
             request.table.restore(&before);
             ledger.seed = Some(seed);
+            request.progress.tell(Progress::Order(index + 1));
             let (outcome, _) = run(&request, options, &mut ledger);
             // After a fault what was written is a part of the result: there is nothing to compare.
             if own.fault.is_none() && outcome.fault.is_none() {
@@ -39,6 +50,7 @@ pub(crate) fn check(
                     report(&request, &before, address, &mut ledger);
                 }
             }
+            endless = is_endless(&outcome);
             schedules += 1;
         }
         request.table.restore(&after);
@@ -54,6 +66,15 @@ pub(crate) fn check(
         statistics: own.statistics,
     };
     (report, written)
+}
+
+/// Whether another order would probably take as long.
+fn is_endless(outcome: &Outcome) -> bool {
+    let kind = outcome.fault.as_ref().map(|fault| &fault.kind);
+    matches!(
+        kind,
+        Some(FaultKind::StepLimit { .. } | FaultKind::EndlessLoop { .. })
+    )
 }
 
 fn run(

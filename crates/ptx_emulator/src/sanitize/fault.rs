@@ -3,7 +3,7 @@
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::language::words;
 use super::{Ledger, Scene};
-use crate::fault::{Fault, FaultKind, Nearest, Place, Space};
+use crate::fault::{Fault, FaultKind, Loop, Nearest, Place, Space};
 
 /// Counts the fault; `params` are the bytes of the kernel's parameters.
 pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &mut Ledger) {
@@ -143,6 +143,7 @@ fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
         FaultKind::Deadlock { .. } => Rule::Deadlock,
         FaultKind::InvalidOperand { .. } => Rule::InvalidOperand,
         FaultKind::StepLimit { .. } => Rule::StepLimit,
+        FaultKind::EndlessLoop { .. } => Rule::EndlessLoop,
         FaultKind::Trap | FaultKind::Breakpoint => Rule::Trap,
         FaultKind::Assert { .. } => Rule::Assert,
         FaultKind::Unsupported { .. } => Rule::Unsupported,
@@ -171,19 +172,25 @@ fn others(fault: &Fault) -> Vec<Site> {
         epoch: 0,
         target: None,
     };
+    let waits = |waiting: &[(u32, Place)]| -> Vec<Site> {
+        let waiting = waiting.iter();
+        let waiting =
+            waiting.map(|(threads, place)| site(format!("{threads} threads wait"), place));
+        waiting.collect()
+    };
+    let begins = |inside: &Option<Loop>| -> Vec<Site> {
+        let inside = inside.iter();
+        let begins = inside.map(|inside| site("the loop begins".to_owned(), &inside.head));
+        begins.collect()
+    };
     match &fault.kind {
         FaultKind::DivergentBarrier { others, .. } => others
             .iter()
             .map(|(what, place)| site(what.clone(), place))
             .collect(),
-        FaultKind::Deadlock { waiting } => waiting
-            .iter()
-            .map(|(threads, place)| site(format!("{threads} threads wait"), place))
-            .collect(),
-        FaultKind::StepLimit {
-            loop_head: Some(head),
-            ..
-        } => vec![site("the loop begins".to_owned(), head)],
+        FaultKind::Deadlock { waiting } => waits(waiting),
+        FaultKind::EndlessLoop { inside, waiting } => [begins(inside), waits(waiting)].concat(),
+        FaultKind::StepLimit { inside, .. } => begins(inside),
         _ => Vec::new(),
     }
 }
@@ -223,9 +230,12 @@ pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<Str
         FaultKind::InvalidOperand { problem } if problem.contains("barrier") => {
             "a block has barriers 0 to 15; all threads that meet at one must give the same thread count, a multiple of 32, and no more may come"
         }
-        FaultKind::StepLimit { loop_head, .. } => {
+        FaultKind::EndlessLoop { .. } => {
+            "the loop waits for a value that no thread writes any more: look whether the thread that should write it waits for this one, has ended, or holds a lock that it never opens"
+        }
+        FaultKind::StepLimit { inside, .. } => {
             let limit = words.step_limit;
-            return Some(match loop_head {
+            return Some(match inside {
                 None => format!("launch fewer blocks, or allow more ({limit})"),
                 Some(_) => format!(
                     "check the loop's condition; a longer program needs a higher limit ({limit})"

@@ -188,6 +188,8 @@ rules! {
         "An operand that PTX does not allow, such as the thread count of a barrier.";
     StepLimit = Synccheck, "sync-step-limit",
         "The launch executed as many instructions as it was allowed: probably a loop without an end.";
+    EndlessLoop = Synccheck, "sync-endless-loop",
+        "Every thread waits or goes round a loop, and nothing that the loops read can change.";
     OrderDependent = Schedule, "schedule-result",
         "The result depends on the order in which threads run.";
     Trap = Program, "program-trap",

@@ -24,6 +24,8 @@ pub(crate) struct Memory<'a> {
     pub(super) table: &'a Table,
     /// For each instruction, the allocation that it used last.
     pub(super) hints: &'a mut [u32],
+    /// Set by an atomic operation that changes a value.
+    pub(super) changed: &'a mut bool,
     /// No other thread of the host works on the device's memory.
     pub(super) alone: bool,
     pub(super) shared: &'a mut SharedWords,

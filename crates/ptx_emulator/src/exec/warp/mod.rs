@@ -9,10 +9,12 @@ use super::frame::{ALL, Frame, Row32, Row64, lanes};
 use super::launch::Launch;
 use super::memory::{Memory, SharedWords};
 use super::observe::{Arrived, Observer, Turn};
+use super::rounds::{Loops, Rounds};
 use super::run::{Cursor, Event, Stretch};
 use super::schedule::Schedule;
 use super::simd;
 use super::split::{Base, Split, State};
+use super::standstill::Calm;
 use super::trouble::{Checked, Trouble};
 use crate::fault::Place;
 pub(super) use cluster::ClusterPhase;
@@ -35,18 +37,18 @@ pub(super) struct Warp {
     pub(super) splits: Vec<Split>,
     pub(super) exits: Vec<(u32, u32)>,
     pub(super) cluster: ClusterPhase,
-    w32: Vec<Row32>,
-    w64: Vec<Row64>,
-    predicates: Vec<u32>,
-    local: Vec<Row32>,
+    pub(super) w32: Vec<Row32>,
+    pub(super) w64: Vec<Row64>,
+    pub(super) predicates: Vec<u32>,
+    pub(super) local: Vec<Row32>,
     offsets: Row64,
     patience: u32,
     /// A loop that ran out of patience.
     spin: Option<(u32, u32)>,
     /// The next split is the one that waited longest, not the one that is behind.
     fair: bool,
-    runs: u64,
-    pub(super) last_loop: Option<u32>,
+    pub(super) runs: u64,
+    pub(super) loops: Loops,
 }
 
 /// What a warp needs from its surroundings while it runs.
@@ -63,6 +65,7 @@ pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
     /// The block's number in the cluster.
     pub(super) rank: u32,
     pub(super) hints: &'a mut [u32],
+    pub(super) calm: &'a mut Calm,
     /// `bar.arrive`: barrier, thread count, threads.
     pub(super) arrivals: &'a mut Vec<Arrival>,
     pub(super) ticket: &'a mut u64,
@@ -115,7 +118,7 @@ impl Warp {
             spin: None,
             fair: false,
             runs: 0,
-            last_loop: None,
+            loops: Loops::default(),
         }
     }
 
@@ -132,7 +135,8 @@ impl Warp {
         self.exits.clear();
         self.splits.clear();
         self.cluster = ClusterPhase::default();
-        (self.patience, self.spin, self.fair, self.last_loop) = (PATIENCE, None, false, None);
+        (self.patience, self.spin, self.fair) = (PATIENCE, None, false);
+        self.loops = Loops::default();
         let base = Base {
             function: launch.entry,
             ..Base::default()
@@ -226,9 +230,6 @@ impl Warp {
             split.pc = cursor.pc;
             around.warp_instructions += cursor.warp_instructions;
             around.lane_instructions += cursor.lane_instructions;
-            if let Some((head, _)) = cursor.last_loop {
-                self.last_loop = Some(head);
-            }
             let tired = matches!(event, Event::Tired);
             self.fair = false;
             let at = cursor.pc;
@@ -251,12 +252,11 @@ impl Warp {
         around: &mut Surroundings<'_, '_, O>,
     ) -> Option<Split> {
         loop {
-            let is_runnable = |split: &Split| split.state == State::Runnable;
             let mut runnable = self
                 .splits
                 .iter()
                 .enumerate()
-                .filter(|(_, split)| is_runnable(split));
+                .filter(|(_, split)| split.is_runnable());
             let best = if let Some(schedule) = &mut around.schedule {
                 match runnable.clone().count() {
                     0 => None,
@@ -331,6 +331,7 @@ impl Warp {
             switch_at,
             patience: granted,
             last_loop: None,
+            span: (u32::MAX, 0),
             clock: around.clock + around.warp_instructions,
             warp_instructions: 0,
             lane_instructions: 0,
@@ -353,6 +354,7 @@ impl Warp {
         let mut memory = Memory {
             table: launch.table,
             hints: around.hints,
+            changed: &mut around.calm.changed,
             alone: launch.alone,
             shared: around.shared,
             shared_bytes: launch.shared_bytes,
@@ -377,6 +379,15 @@ impl Warp {
             observer: around.observer,
         });
         self.patience -= granted - cursor.patience;
+        if cursor.last_loop.is_some() {
+            let (head, tail) = cursor.span;
+            self.loops.add(Rounds {
+                body: head..=tail,
+                depth: split.stack.len(),
+                // Without patience one is taken all the same.
+                count: u64::from(granted - cursor.patience).max(1),
+            });
+        }
         (event, cursor)
     }
 
@@ -495,6 +506,7 @@ impl Warp {
         Memory {
             table: launch.table,
             hints: around.hints,
+            changed: &mut around.calm.changed,
             alone: launch.alone,
             shared: around.shared,
             shared_bytes: launch.shared_bytes,
@@ -512,9 +524,7 @@ impl Warp {
     }
 
     pub(super) fn has_runnable(&self) -> bool {
-        self.splits
-            .iter()
-            .any(|split| split.state == State::Runnable)
+        self.splits.iter().any(Split::is_runnable)
     }
 
     pub(super) fn awaits_members(&self) -> bool {

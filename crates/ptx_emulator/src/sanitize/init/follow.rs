@@ -36,17 +36,38 @@ impl<'a, 's> Step<'a, 's> {
     }
 
     pub(super) fn report(&mut self, lane: usize, usage: Use, origin: Origin) {
+        self.report_times((lane, origin, 1), usage);
+    }
+
+    fn report_times(&mut self, (lane, origin, times): (usize, Origin, u64), usage: Use) {
         let user = self.scene.actor(self.pc, lane);
-        report(self.scene, self.ledger, user, usage, origin);
+        report(self.scene, self.ledger, (user, times), usage, origin);
     }
 
     /// Lanes of `mask` use a register that must be defined. When it is not, that is reported, and from then on it
     /// counts as defined: one mistake is told once.
     fn demand(&mut self, cell: Cell, mask: u32, usage: Use) {
-        for lane in lanes(self.registers.lanes(&self.base, cell) & mask) {
-            if let Some((_, origin)) = self.registers.get(&self.base, cell, lane) {
-                self.report(lane, usage, origin);
+        let undefined = self.registers.lanes(&self.base, cell) & mask;
+        if undefined == 0 {
+            return;
+        }
+        // Lanes whose values came from one place are one report.
+        let mut same: Option<(usize, Origin, u64)> = None;
+        for lane in lanes(undefined) {
+            let Some((_, origin)) = self.registers.get(&self.base, cell, lane) else {
+                continue;
+            };
+            match &mut same {
+                Some((_, known, times)) if known.is_at(&origin) => *times += 1,
+                other => {
+                    if let Some(before) = other.replace((lane, origin, 1)) {
+                        self.report_times(before, usage);
+                    }
+                }
             }
+        }
+        if let Some(last) = same {
+            self.report_times(last, usage);
         }
         self.registers.clear(&self.base, cell, mask);
     }
@@ -72,50 +93,49 @@ impl<'a, 's> Step<'a, 's> {
 
     /// An instruction in which the lanes have nothing to do with each other.
     fn compute(&mut self, inst: &Inst, mask: u32, active: u32, frame: &Frame<'_>) {
+        let mut cells = std::mem::take(&mut self.registers.cells);
+        cells.of(&inst.op);
         // Lanes that may or may not execute it.
         let undecided = self.registers.lanes(&self.base, inst.guard.into()) & active;
-        let mut undefined = undecided;
-        inst.op
-            .reads(|cell| undefined |= self.registers.lanes(&self.base, cell) & mask);
-        let mut results: Vec<(Cell, usize, u64, Origin)> = Vec::new();
+        let read = cells.reads.iter();
+        let read = read.map(|&cell| self.registers.lanes(&self.base, cell));
         // What comes from memory is seen when it is accessed.
         let computes = !matches!(
             inst.op,
             Op::Load(_) | Op::Atomic(_) | Op::Texture(_) | Op::Surface(_)
         );
+        let undefined = match computes {
+            true => undecided | read.fold(0, |all, lanes| all | lanes) & mask,
+            false => undecided,
+        };
+        for &d in &cells.writes {
+            self.registers.clear(&self.base, d, mask & !undefined);
+        }
         for lane in lanes(undefined) {
-            let Some(origin) = self.origin(inst, lane) else {
+            let Some(origin) = self.origin(inst, &cells.reads, lane) else {
                 continue;
             };
-            let get = |cell| self.operand(cell, lane, frame);
-            inst.op.writes(|d| {
-                let bits = if undecided & (1 << lane) != 0 {
-                    u64::MAX
-                } else if computes {
-                    spread::result(&inst.op, d, get)
-                } else {
-                    0
-                };
-                results.push((d, lane, bits, origin));
-            });
+            cells.bits.clear();
+            for &d in &cells.writes {
+                let get = |cell| self.operand(cell, lane, frame);
+                cells.bits.push(match undecided & (1 << lane) {
+                    0 => spread::result(&inst.op, &cells.reads, d, get),
+                    _ => u64::MAX,
+                });
+            }
+            for (&d, &bits) in cells.writes.iter().zip(&cells.bits) {
+                self.registers.set(&self.base, d, lane, bits, origin);
+            }
         }
-        inst.op
-            .writes(|d| self.registers.clear(&self.base, d, mask));
-        for (d, lane, bits, origin) in results {
-            self.registers.set(&self.base, d, lane, bits, origin);
-        }
+        self.registers.cells = cells;
     }
 
     /// Where the first undefined operand of a lane came from.
-    fn origin(&self, inst: &Inst, lane: usize) -> Option<Origin> {
-        let mut origin = None;
-        let mut look = |cell: Cell| {
-            let value = || self.registers.get(&self.base, cell, lane);
-            origin = origin.or_else(|| value().map(|(_, origin)| origin));
-        };
-        inst.op.reads(&mut look);
-        look(inst.guard.into());
-        origin
+    fn origin(&self, inst: &Inst, reads: &[Cell], lane: usize) -> Option<Origin> {
+        let guard = Cell::from(inst.guard);
+        let mut cells = reads.iter().chain([&guard]);
+        let found = cells.find_map(|&cell| self.registers.get(&self.base, cell, lane));
+        found.map(|(_, origin)| origin)
     }
 
     fn operand(&self, cell: Cell, lane: usize, frame: &Frame<'_>) -> Operand {

@@ -1,6 +1,7 @@
 //! The undefined bits of a warp's registers.
 
 use crate::decode::Cell;
+use crate::decode::op::Op;
 use crate::exec::Base;
 use crate::fault::Space;
 use crate::sanitize::Actor;
@@ -28,6 +29,32 @@ pub(super) enum Source {
     Register { function: u32, cell: Cell },
 }
 
+impl Origin {
+    /// Whether two values came from one instruction, in the same way.
+    pub(super) fn is_at(&self, other: &Self) -> bool {
+        let is_memory = |origin: &Self| matches!(origin.source, Source::Memory { .. });
+        self.actor.pc == other.actor.pc && is_memory(self) == is_memory(other)
+    }
+}
+
+/// What an instruction reads and writes. The lists are kept for the next one.
+#[derive(Default)]
+pub(super) struct Cells {
+    pub(super) reads: Vec<Cell>,
+    pub(super) writes: Vec<Cell>,
+    /// The undefined bits of each result of a lane.
+    pub(super) bits: Vec<u64>,
+}
+
+impl Cells {
+    pub(super) fn of(&mut self, op: &Op) {
+        self.reads.clear();
+        op.reads(|cell| self.reads.push(cell));
+        self.writes.clear();
+        op.writes(|cell| self.writes.push(cell));
+    }
+}
+
 /// The registers of a warp that are not defined in all lanes, all frames together.
 #[derive(Default)]
 pub(super) struct Registers {
@@ -35,6 +62,7 @@ pub(super) struct Registers {
     files: [Vec<Register>; 3],
     /// How many registers have an undefined lane.
     held: u32,
+    pub(super) cells: Cells,
 }
 
 #[derive(Default)]

@@ -48,11 +48,11 @@ impl Use {
     }
 }
 
-/// Counts the use of an undefined value.
+/// Counts the use of an undefined value by so many lanes; the actor is the first.
 pub(super) fn report(
     scene: &Scene<'_>,
     ledger: &mut Ledger,
-    user: Actor,
+    (user, times): (Actor, u64),
     usage: Use,
     origin: Origin,
 ) {
@@ -60,7 +60,7 @@ pub(super) fn report(
         Source::Memory { .. } => Rule::UninitialisedMemory,
         Source::Register { .. } => Rule::UninitialisedRegister,
     };
-    ledger.report((rule, origin.actor.pc, user.pc), || {
+    ledger.report_times((rule, origin.actor.pc, user.pc), times, || {
         let mut what = described(scene.program, origin.source);
         if let Some(space) = origin.through {
             what += &format!(", which was stored to {space} memory and read from there");

@@ -14,8 +14,8 @@ pub(super) struct Operand {
     pub(super) undefined: u64,
 }
 
-/// The undefined bits that an instruction leaves in `d`, of one lane. `get` gives an operand.
-pub(super) fn result(op: &Op, d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
+/// The undefined bits that an instruction leaves in `d`, of one lane. `reads` are its operands, and `get` gives one.
+pub(super) fn result(op: &Op, reads: &[Cell], d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
     use Cell::{R32, R64};
     let any = |bits: u64| if bits == 0 { 0 } else { u64::MAX };
     let bits = match *op {
@@ -32,7 +32,7 @@ pub(super) fn result(op: &Op, d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
             integer(op, 64, get(R64(a)), get(b))
         }
         Op::Mad32 { .. } | Op::Mad64 { .. } | Op::MulWide { .. } | Op::MadWide { .. } => {
-            upwards(union(op, &get))
+            upwards(union(reads, &get))
         }
         Op::Mov32 { a, .. } => get(R32(a)).undefined,
         Op::Mov64 { a, .. } => get(R64(a)).undefined,
@@ -75,7 +75,7 @@ pub(super) fn result(op: &Op, d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
         Op::Lane(ref lane) if lane.d.map(Cell::from) == Some(d) && !lane.divides => {
             varying(lane, get)
         }
-        _ => any(union(op, &get)),
+        _ => any(union(reads, &get)),
     };
     bits & all_bits(d)
 }
@@ -89,10 +89,9 @@ pub(super) fn all_bits(cell: Cell) -> u64 {
     }
 }
 
-fn union(op: &Op, get: impl Fn(Cell) -> Operand) -> u64 {
-    let mut bits = 0;
-    op.reads(|cell| bits |= get(cell).undefined);
-    bits
+fn union(reads: &[Cell], get: impl Fn(Cell) -> Operand) -> u64 {
+    let bits = reads.iter().map(|&cell| get(cell).undefined);
+    bits.fold(0, |all, bits| all | bits)
 }
 
 /// From the lowest bit upwards, as carries run.
