@@ -181,8 +181,8 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let (ptx, module) = launch.read(global)?;
     let kernel = launch.kernel(&ptx.origin, &module, "blockwise profile ptx")?;
     let emulator = launch.emulator();
-    let loaded = emulator.load(&module)?;
-    let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
+    let mut loaded = emulator.load(&module)?;
+    let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
     let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());
     let profile = profile.map_err(|error| {
         let failure = Failure::new(error.to_string());
