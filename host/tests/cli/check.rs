@@ -246,11 +246,11 @@ fn files_that_are_not_ptx_are_refused() {
     run("broken.ptx").refused("broken.ptx: PTX line 4");
     put(
         "foreign.ptx",
-        format!("{header}.visible .entry k() {{ .reg .b32 %r;\ntex.1d.v4.u32.s32 {{%r,%r,%r,%r}}, [t, {{%r}}];\n}}")
+        format!("{header}.visible .entry k() {{ .reg .b32 %r;\ntex.2dms.v4.u32.s32 {{%r,%r,%r,%r}}, [t, {{%r,%r,%r,%r}}];\n}}")
             .as_bytes(),
     );
     run("foreign.ptx")
-        .refused("foreign.ptx: kernel `k` cannot run here: PTX line 5: unsupported: `tex.1d");
+        .refused("foreign.ptx: kernel `k` cannot run here: PTX line 5: unsupported: `tex.2dms");
     // The only kernel need not be named, and hostile sizes end at once.
     put(
         "one.ptx",

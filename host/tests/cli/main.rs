@@ -12,3 +12,4 @@ mod outputs;
 mod profile;
 mod references;
 mod shell;
+mod textures;

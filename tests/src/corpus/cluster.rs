@@ -17,6 +17,78 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(remote());
     cases.extend(barriers());
     cases.extend(bulk());
+    cases.extend(told());
+    cases
+}
+
+/// Values and bytes that add up in the shared memory of the other block, or in global memory, and the object there that is told.
+fn told() -> Vec<Case> {
+    let object = "mbarrier::complete_tx::bytes";
+    let before = "mov.b64 %l3, 0; st.shared.v2.b64 [%r2], {%a0, %a1}; .shared .align 8 .b64 object; mov.u32 %r6, object; \
+                  setp.eq.u32 %p1, %r8, 0; @%p1 mbarrier.init.shared::cta.b64 [%r6], 1; \
+                  mapa.shared::cluster.u32 %r7, %r6, %r4; fence.mbarrier_init.release.cluster;";
+    let wait = "WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r6], 0; @!%p2 bra WAIT; \
+                ld.shared.v2.b64 {%d0, %d1}, [%r2];";
+    let new = |name: &str, bytes: u32, send: &str| {
+        let expect = format!(
+            "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r6], {};",
+            32 * bytes
+        );
+        let body = format!("{SLOTS} {before} {expect} {MEET} {send} {wait} {MEET}");
+        pair(name, &body).cluster(2)
+    };
+    let store = format!("st.async.weak.shared::cluster.{object}");
+    let reduce = format!("red.async.relaxed.cluster.shared::cluster.{object}");
+    let mut cases = vec![
+        new(
+            "st.async.b32",
+            4,
+            &format!("cvt.u32.u64 %r9, %a1; {store}.b32 [%r5], %r9, [%r7];"),
+        ),
+        new(
+            "st.async.v2.b64",
+            16,
+            &format!("{store}.v2.b64 [%r5], {{%a1, %a0}}, [%r7];"),
+        ),
+        new(
+            "red.async.add.u64",
+            8,
+            &format!("{reduce}.add.u64 [%r5+8], %a0, [%r7];"),
+        ),
+    ];
+    for op in [
+        "inc.u32", "dec.u32", "min.s32", "max.u32", "and.b32", "xor.b32", "add.s32",
+    ] {
+        let send = format!("cvt.u32.u64 %r9, %a1; {reduce}.{op} [%r5], %r9, [%r7];");
+        cases.push(new(&format!("red.async.{op}"), 4, &send));
+    }
+    let wide = [
+        "and.b64", "or.b64", "xor.b64", "min.u64", "max.u64", "min.s64", "max.s64", "add.f32",
+        "add.f64",
+    ];
+    let halves = ["add.noftz.f16", "add.noftz.bf16"];
+    let narrow = [
+        "and.b32", "or.b32", "xor.b32", "inc.u32", "dec.u32", "min.u32", "max.u32", "min.s32",
+        "max.s32", "add.u32", "add.s32", "add.u64",
+    ];
+    for op in narrow {
+        let form = format!("cp.reduce.async.bulk.shared::cluster.shared::cta.{object}.{op}");
+        // From another array: the blocks send at the same time.
+        let send = format!(
+            ".shared .align 16 .b8 source[512]; mov.u32 %r9, source; mad.lo.u32 %r9, %r8, 16, %r9; st.shared.v2.b64 [%r9], {{%a1, %a0}}; \
+             fence.proxy.async.shared::cta; {form} [%r5], [%r9], 16, [%r7];"
+        );
+        cases.push(new(&format!("cp.reduce.cluster.{op}"), 16, &send));
+    }
+    for op in narrow.into_iter().chain(wide).chain(halves) {
+        let form = format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}");
+        let body = format!(
+            "{SLOTS} {OWN} st.global.b64 [%out], %a1; st.global.b64 [%out+8], %a0; fence.proxy.async; {form} [%out], [%r2], 16; \
+             cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; fence.proxy.async; ld.global.b64 %d0, [%out]; \
+             ld.global.b64 %d1, [%out+8];"
+        );
+        cases.push(pair(&format!("cp.reduce.global.{op}"), &body).threads(32));
+    }
     cases
 }
 

@@ -51,6 +51,11 @@ impl Golden {
         self.outputs.len()
     }
 
+    /// The names of the programs in it.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.outputs.keys().map(String::as_str)
+    }
+
     /// True when nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.outputs.is_empty()

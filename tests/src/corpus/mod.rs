@@ -21,9 +21,11 @@ mod half;
 mod integer;
 mod matrix;
 mod memory;
+mod product;
 pub mod rule;
 pub mod run;
 mod values;
+mod video;
 mod warp;
 mod wgmma;
 
@@ -85,7 +87,7 @@ impl Program {
 
 /// The whole corpus.
 pub fn programs() -> Vec<Program> {
-    let families: [fn() -> Vec<Case>; 15] = [
+    let families: [fn() -> Vec<Case>; 17] = [
         integer::cases,
         bits::cases,
         compare::cases,
@@ -101,6 +103,8 @@ pub fn programs() -> Vec<Program> {
         fp8::cases,
         cluster::cases,
         wgmma::cases,
+        product::cases,
+        video::cases,
     ];
     let mut seen = HashMap::new();
     families

@@ -2,6 +2,7 @@
 //! for, the sum is exact and tells.
 
 use super::case::Case;
+use super::product::eighths;
 use super::values::{Source, Values};
 use crate::data::random_bits;
 
@@ -9,14 +10,14 @@ use crate::data::random_bits;
 type Element = (&'static str, usize, fn(u64) -> u64);
 
 /// Integers from -7 to 8 in so many bits each.
-fn pack(random: u64, bits: usize, of: fn(f32) -> u64) -> u64 {
+pub(super) fn pack(random: u64, bits: usize, of: impl Fn(f32) -> u64) -> u64 {
     (0..64 / bits).fold(0, |all, at| {
         let value = (random >> (4 * at) & 15) as f32 - 7.0;
         all | of(value) << (bits * at)
     })
 }
 
-fn half(value: f32) -> u64 {
+pub(super) fn half(value: f32) -> u64 {
     let bits = u64::from(value.to_bits());
     // An integer's exponent fits and its fraction is short.
     match value {
@@ -32,6 +33,11 @@ const BF16: Element = ("bf16", 16, |random| {
 const TF32: Element = ("tf32", 8, |random| {
     pack(random, 32, |value| u64::from(value.to_bits()))
 });
+
+const E4M3: Element = ("e4m3", 32, |random| eighths(random, 4));
+const E5M2: Element = ("e5m2", 32, |random| eighths(random, 5));
+const S8: Element = ("s8", 32, |random| random);
+const U8: Element = ("u8", 32, |random| random);
 
 /// A matrix in shared memory: its first byte, the two strides, and the number of its swizzle.
 #[derive(Clone, Copy)]
@@ -52,6 +58,10 @@ impl Place {
 /// Everything around one product.
 struct Product {
     element: Element,
+    /// The type of b; its bits are made as those of a.
+    right_element: Element,
+    /// The type of d, and what stands behind all types.
+    sum: (&'static str, &'static str),
     columns: usize,
     /// `None` is in registers.
     left: Option<Place>,
@@ -63,21 +73,28 @@ struct Product {
 impl Product {
     fn case(self, name: &str) -> Case {
         let (ty, depth, values) = self.element;
+        let (sum, more) = self.sum;
         let form = format!(
-            "wgmma.mma_async.sync.aligned.m64n{}k{depth}.f32.{ty}.{ty}",
-            self.columns
+            "wgmma.mma_async.sync.aligned.m64n{}k{depth}.{sum}.{ty}.{}{more}",
+            self.columns, self.right_element.0
         );
-        let results = self.columns / 2;
+        let (results, result, three) = match sum {
+            "f16" => (self.columns / 4, "b32", "0x42004200"),
+            "s32" => (self.columns / 2, "b32", "3"),
+            _ => (self.columns / 2, "f32", "0f40400000"),
+        };
         let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
         let d = list(&mut (0..results).map(|at| format!("%d{at}")));
         let clear: String = (0..results)
-            .map(|at| format!("mov.b32 %d{at}, 0f40400000;"))
+            .map(|at| format!("mov.b32 %d{at}, {three};"))
             .collect();
         let (a, left) = match self.left {
             Some(place) => ("%l1".to_owned(), place.descriptor("%l1")),
             None => {
-                let unpack = "mov.b64 {%r4, %r5}, %a0; mov.b64 {%r6, %r7}, %a1;";
-                ("{%r4, %r5, %r6, %r7}".to_owned(), unpack.to_owned())
+                // ptxas 13.0 moves the low half of a register of 64 bits to both when it is unpacked for this.
+                let load = "ld.global.b32 %r4, [%in]; ld.global.b32 %r5, [%in+4]; ld.global.b32 %r6, [%in+8]; \
+                            ld.global.b32 %r7, [%in+12];";
+                ("{%r4, %r5, %r6, %r7}".to_owned(), load.to_owned())
             }
         };
         let right = self.right.descriptor("%l2");
@@ -110,7 +127,7 @@ impl Product {
         Case::with_body(
             &format!("{form}.{name}"),
             &body,
-            &vec!["f32"; results],
+            &vec![result; results],
             &sources,
         )
         .threads(128)
@@ -123,6 +140,8 @@ pub(super) fn cases() -> Vec<Case> {
     let mut add = |name: &str, element, columns, left, right, rest| {
         let product = Product {
             element,
+            right_element: element,
+            sum: ("f32", ""),
             columns,
             left,
             right,
@@ -181,5 +200,44 @@ pub(super) fn cases() -> Vec<Case> {
     add("registers", F16, 32, None, right, "%p1, 1, 1, 0");
     add("registers", BF16, 8, None, right, "%p1, 1, -1, 0");
     add("registers", TF32, 16, None, right, "%p1, 1, 1");
+    cases.extend(other_types(right));
+    cases
+}
+
+/// Sums of 16 bits, 8-bit floats and integers, from memory and from registers.
+fn other_types(right: Place) -> Vec<Case> {
+    let left = Some(Place(0, 128, 256, 0));
+    let mut cases = Vec::new();
+    for (left, name) in [(left, "plain"), (None, "registers")] {
+        let mut add = |types: [Element; 2], sum, columns, rest| {
+            let product = Product {
+                element: types[0],
+                right_element: types[1],
+                sum,
+                columns,
+                left,
+                right,
+                rest,
+            };
+            cases.push(product.case(name));
+        };
+        let scales = match left {
+            Some(_) => "%p1, 1, 1, 0, 0",
+            None => "%p1, 1, -1, 0",
+        };
+        add([F16, F16], ("f16", ""), 16, scales);
+        for (a, b) in [E4M3, E5M2]
+            .into_iter()
+            .flat_map(|a| [E4M3, E5M2].map(|b| (a, b)))
+        {
+            add([a, b], ("f32", ""), 24, "%p1, 1, 1");
+            add([a, b], ("f16", ""), 16, "%p1, -1, 1");
+        }
+        for (a, b) in [S8, U8].into_iter().flat_map(|a| [S8, U8].map(|b| (a, b))) {
+            for saturates in ["", ".satfinite"] {
+                add([a, b], ("s32", saturates), 32, "%p1");
+            }
+        }
+    }
     cases
 }

@@ -65,6 +65,10 @@ pub(super) fn reduce<'a>(
         None if !keeps_subnormals => atomic::kind(operation, ty),
         _ => None,
     };
+    // Shared memory has reductions of 32 bits, and one sum of 64.
+    let in_global = path_of(form.text).is_some_and(|(to, _)| to == "global");
+    let narrow = matches!(ty, Ty::U32 | Ty::S32 | Ty::B32) || (operation, ty) == ("add", Ty::U64);
+    let kind = kind.filter(|_| narrow || in_global && (operation, ty) != ("add", Ty::S64));
     let kind = kind.ok_or_else(|| form.unsupported())?;
     copy(b, form, Some((kind, ty.size())))
 }

@@ -1,7 +1,7 @@
 use super::builder::Builder;
 use super::form::Form;
 use super::{
-    atomic, bits, cluster, compare, control, convert, float, function, hint, integer, matrix,
+    atomic, bits, cluster, compare, control, convert, copy, float, function, hint, integer, matrix,
     mbarrier, memory, remote, scalar_video, surface, texture, vector_atomic, video, warp, wgmma,
 };
 use crate::error::ParseError;
@@ -44,7 +44,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         "atom" | "red" if vector_atomic::is_vector(&form) => vector_atomic::decode(b, form),
         "atom" | "red" => atomic::decode(b, form),
         "membar" | "fence" => atomic::fence(b, form),
-        "cp" => memory::copy_async(b, form),
+        "cp" => copy::decode(b, form),
         "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
             control::decode(b, form)
         }

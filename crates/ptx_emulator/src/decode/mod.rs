@@ -7,6 +7,7 @@ mod cluster;
 mod compare;
 mod control;
 mod convert;
+mod copy;
 mod effects;
 pub(crate) mod element;
 mod float;

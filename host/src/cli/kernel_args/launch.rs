@@ -17,7 +17,12 @@ Arguments, one --arg for each parameter in order:
   f32[1024]=random:1       the address of random numbers; =zeros, =iota (0, 1, 2, ...) or =x.npy
   slice:f32[1024]=iota     two parameters, address and length: a Rust slice; slice:f32[]=x.npy takes the file's length
   'f32[64] -> out.npy'     any buffer, saved after the launch
-  bytes:00ff               the bytes of a struct that is passed by value";
+  bytes:00ff               the bytes of a struct that is passed by value
+  tex2d:f32=x.npy,linear   a texture's handle; tex1d, tex2d, tex3d, texa1d, texa2d (layers), texcube; u8 to u32, i8 to i32, f32, and
+                           x2 or x4 channels, the last extent of the array; after a comma: linear, normalized, float (of u8 to i16),
+                           clamp, wrap, mirror, border; tex2d:u8x4[480,640]=random:1 gives [HEIGHT,WIDTH]
+  surf2d:f32[64,64]=zeros  a surface's handle; may be saved, too
+  NAME=tex2d:u8=x.npy      no parameter: what the .texref or .surfref NAME is bound to";
 
 /// Instructions of a launch after which a loop is taken for endless: seconds.
 const STEPS: u64 = 100_000_000;

@@ -9,13 +9,17 @@
 //! | `f32[1024]=x.npy`, `f32[]=x.npy` | the address of a file's array; its length may be left out |
 //! | `slice:f32[1024]=…` | two parameters, address and length: a Rust slice |
 //! | `… -> out.npy` | the same, and the memory is saved after the launch |
+//! | `tex2d:f32=x.npy,linear,wrap,normalized` | the handle of a texture |
+//! | `surf2d:u8x4[480,640]=zeros -> out.npy` | the handle of a surface |
+//! | `NAME=tex2d:…`, `NAME=surf2d:…` | nothing: the reference `NAME` of the module is bound |
 
 mod buffer;
+mod image;
 mod launch;
 mod number;
 mod syntax;
 
-use ptx_emulator::{Emulator, Entry, Param};
+use ptx_emulator::{Emulator, Entry, LoadedModule, Param};
 
 use super::failure::Failure;
 use super::operand::ArrayOutput;
@@ -48,11 +52,13 @@ struct Passed<'a> {
 }
 
 impl Arguments {
-    /// Reads what the user wrote for the parameters of `kernel`, and puts the buffers into the emulator's memory.
+    /// Reads what the user wrote for the parameters of `kernel`, puts the buffers into the emulator's memory, and binds references
+    /// of the module.
     pub(super) fn bind(
         kernel: &Entry,
         written: &[String],
         emulator: &Emulator,
+        module: &mut LoadedModule,
     ) -> Result<Self, Failure> {
         let written: Vec<Written> = written
             .iter()
@@ -80,6 +86,21 @@ impl Arguments {
             match &written.form {
                 Form::Number(ty, bytes) => passed.push(of(bytes.clone(), Some(*ty), false)),
                 Form::Bytes(bytes) => passed.push(of(bytes.clone(), None, false)),
+                Form::Image(image) => {
+                    let file = image.buffer.save.as_deref().map(ArrayOutput::prepare);
+                    let file = file.transpose()?;
+                    let placed = image.place(emulator)?;
+                    match &image.name {
+                        Some(name) => module.bind(name, placed.handle)?,
+                        None => passed.push(of(placed.handle.to_le_bytes().to_vec(), None, true)),
+                    }
+                    outputs.extend(file.map(|file| Output {
+                        file,
+                        ty: image.buffer.ty,
+                        address: placed.address,
+                        len: placed.len,
+                    }));
+                }
                 Form::Buffer(buffer) => {
                     let file = buffer.save.as_deref().map(ArrayOutput::prepare);
                     let file = file.transpose()?;

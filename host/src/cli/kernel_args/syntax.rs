@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::buffer::{Buffer, Fill};
+use super::image::{self, Described};
 use super::number::Number;
 use crate::cli::failure::Failure;
 
@@ -16,6 +17,7 @@ pub(super) enum Form {
     Number(Number, Vec<u8>),
     Bytes(Vec<u8>),
     Buffer(Buffer),
+    Image(Box<Described>),
 }
 
 impl Written<'_> {
@@ -23,6 +25,7 @@ impl Written<'_> {
     pub(super) fn parameters(&self) -> usize {
         match &self.form {
             Form::Buffer(buffer) if buffer.is_slice => 2,
+            Form::Image(image) if image.name.is_some() => 0,
             _ => 1,
         }
     }
@@ -30,14 +33,16 @@ impl Written<'_> {
 
 /// Reads an argument.
 pub(super) fn parse(text: &str) -> Result<Written<'_>, Failure> {
-    let form = if text.contains('[') {
+    let form = if let Some(image) = image::parse(text) {
+        image.map(|image| Form::Image(Box::new(image)))
+    } else if text.contains('[') {
         buffer(text).map(Form::Buffer)
     } else {
         plain(text)
     };
     let form = form.map_err(|reason| {
         Failure::new(format!("`{text}` is no argument of a kernel: {reason}")).hint(
-            "such as u32:7, f32:1.5, f32[1024], f32[1024]=random:1, slice:f32[]=x.npy, `f32[64] -> out.npy`",
+            "such as u32:7, f32:1.5, f32[1024], f32[1024]=random:1, slice:f32[]=x.npy, `f32[64] -> out.npy`, tex2d:f32=x.npy",
         )
     })?;
     Ok(Written { text, form })
@@ -67,10 +72,8 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
 }
 
 fn buffer(text: &str) -> Result<Buffer, String> {
-    let (text, save) = match text.split_once("->") {
-        Some((text, path)) => (text.trim(), Some(PathBuf::from(path.trim()))),
-        None => (text.trim(), None),
-    };
+    let (text, save) = saved(text);
+    let save = save.map(PathBuf::from);
     let (text, is_slice) = match text.strip_prefix("slice:") {
         Some(text) => (text, true),
         None => (text, false),
@@ -98,7 +101,15 @@ fn buffer(text: &str) -> Result<Buffer, String> {
     })
 }
 
-fn fill(text: &str) -> Result<Fill, String> {
+/// What stands before `-> FILE`, and the file.
+pub(super) fn saved(text: &str) -> (&str, Option<&str>) {
+    match text.split_once("->") {
+        Some((text, path)) => (text.trim(), Some(path.trim())),
+        None => (text.trim(), None),
+    }
+}
+
+pub(super) fn fill(text: &str) -> Result<Fill, String> {
     Ok(match text.trim() {
         "zeros" => Fill::Zeros,
         "iota" => Fill::Iota,
@@ -129,7 +140,7 @@ mod tests {
             .form
         {
             Form::Number(_, bytes) | Form::Bytes(bytes) => assert_eq!(bytes, expected, "{text}"),
-            Form::Buffer(_) => panic!("{text} is a buffer"),
+            Form::Buffer(_) | Form::Image(_) => panic!("{text} is no number"),
         }
     }
 
