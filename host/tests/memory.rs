@@ -2,19 +2,21 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: the system's allocator does the work; what is counted changes nothing of it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
         MOST.fetch_max(held, Relaxed);
+        TAKEN.fetch_add(layout.size(), Relaxed);
         // SAFETY: the caller's promises are those of the system's allocator.
         unsafe { System.alloc(layout) }
     }
@@ -42,13 +44,26 @@ fn ptx(blocks: usize) -> String {
     text + "ret;\n}\n"
 }
 
-/// The most bytes that the command held beside those from before, for a kernel of so many blocks.
-fn most(blocks: usize, words: &[&str]) -> usize {
+/// So many small kernels.
+fn kernels(count: usize) -> String {
+    let kernel = |at: usize| {
+        format!(
+            ".visible .entry k{at}() {{ .shared .align 4 .b8 tile{at}[64]; .reg .b32 %r<4>; mov.u32 %r1, tile{at}; st.shared.u32 [%r1], 1; ret; }}\n"
+        )
+    };
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n".to_owned();
+    (0..count)
+        .map(kernel)
+        .fold(header, |text, kernel| text + &kernel)
+}
+
+/// What the command allocates for a PTX text: the most bytes that it held, and all that it ever took.
+fn memory(ptx: &str, words: &[&str]) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("k.ptx");
-    std::fs::write(&file, ptx(blocks)).unwrap();
+    std::fs::write(&file, ptx).unwrap();
     let file = file.to_string_lossy().into_owned();
-    let before = HELD.load(Relaxed);
+    let (before, taken) = (HELD.load(Relaxed), TAKEN.load(Relaxed));
     MOST.store(before, Relaxed);
     let words = ["blockwise", "--quiet"].iter().chain(words);
     let words = words.map(|&word| {
@@ -60,20 +75,39 @@ fn most(blocks: usize, words: &[&str]) -> usize {
     });
     let code = blockwise_cli::cli::main(words.map(Into::into));
     assert_eq!(code, ExitCode::SUCCESS);
-    MOST.load(Relaxed) - before
+    (MOST.load(Relaxed) - before, TAKEN.load(Relaxed) - taken)
 }
 
+/// One test, for what it counts is the process's.
 #[test]
-fn a_profile_is_as_large_as_the_text() {
-    // SAFETY: this test is alone in its process. Without ptxas the memory is the command's own.
-    unsafe { std::env::set_var("BLOCKWISE_PTXAS", "/nonexistent/ptxas") };
+fn memory_grows_with_the_text() {
+    const INSIDE: &str = "BLOCKWISE_TEST_INSIDE";
+    if std::env::var_os(INSIDE).is_none() {
+        // Again in a process of its own, whose reports nobody wants to see. Without ptxas the memory is the command's own.
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "memory_grows_with_the_text"])
+            .env(INSIDE, "1")
+            .env("BLOCKWISE_PTXAS", "/nonexistent/ptxas")
+            .stdout(Stdio::null())
+            .status();
+        assert!(
+            again.unwrap().success(),
+            "run it with {INSIDE}=1 to see why"
+        );
+        return;
+    }
     for (words, limit) in [
         (&["profile", "ptx", "FILE"][..], 2000),
         (&["profile", "ptx", "FILE", "--json"], 7000),
         (&["check", "FILE"], 2000),
     ] {
-        let (few, many) = (most(1000, words), most(5000, words));
+        let [few, many] = [1000, 5000].map(|blocks| memory(&ptx(blocks), words).0);
         let each = many.saturating_sub(few) / 4000;
         assert!(each < limit, "{words:?}: {each} bytes a block");
     }
+    // Twice as many kernels beside the one that is checked: twice the work.
+    let words = ["check", "FILE", "--kernel", "k7", "--block", "1"];
+    let taken = [400, 800, 1600].map(|count| memory(&kernels(count), &words).1);
+    let more = [taken[1] - taken[0], taken[2] - taken[1]];
+    assert!(more[1] < 3 * more[0], "{taken:?} bytes");
 }

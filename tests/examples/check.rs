@@ -115,7 +115,7 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let is_text = arguments.format == Format::Text;
     let report = match arguments.format {
         Format::Text => report::text(&checks, &sources, Style::on(&stdout())),
-        Format::Json => report::json(&checks),
+        Format::Json => report::json(&checks, Vec::new()),
         Format::Sarif => report::sarif(&checks, &sources),
     };
     let mut out = stdout().lock();

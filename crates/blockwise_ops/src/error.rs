@@ -176,6 +176,9 @@ impl LaunchError {
             ),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
             Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
+            Self::NoAxis { .. } => {
+                Some("axes count from 0 in the order of the shape, or from -1 at its end")
+            }
             Self::Device(error) => error.hint(),
             _ => None,
         }

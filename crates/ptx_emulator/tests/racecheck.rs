@@ -395,7 +395,7 @@ ret;
     let checks = [cut];
     let text = report::text(&checks, &report::Sources::new(), report::Style::Plain);
     assert!(text.contains("NOT ALL WAS CHECKED: 1 notice"), "{text}");
-    assert!(report::json(&checks).contains("--race-memory"));
+    assert!(report::json(&checks, Vec::new()).contains("--race-memory"));
     let sarif = report::sarif(&checks, &report::Sources::new());
     assert!(sarif.contains("toolExecutionNotifications") && sarif.contains("--race-memory"));
 }

@@ -124,6 +124,26 @@ fn atomics_do_not_race_with_each_other() {
 }
 
 #[test]
+fn a_compare_and_swap_that_finds_something_else_is_a_read() {
+    for order in [0, 1] {
+        let body = |expected: &str| {
+            format!(
+                "setp.eq.u32 %p0, %b, {order}; @%p0 ld.global.u32 %r0, [%at]; mov.u32 %r1, {expected};
+                @!%p0 atom.global.cas.b32 %r2, [%at], %r1, 77; setp.eq.u32 %p1, %r0, 1;"
+            )
+        };
+        clean(&body("0xdeadbeef"), 2, 32);
+    }
+    // One that swaps is a write.
+    racy(
+        "setp.eq.u32 %p0, %b, 0; @%p0 ld.global.u32 %r0, [%at]; mov.u32 %r1, 0;
+        @!%p0 atom.global.cas.b32 %r2, [%at], %r1, 77;",
+        2,
+        32,
+    );
+}
+
+#[test]
 fn the_scope_of_an_atomic_must_hold_both() {
     clean("red.relaxed.cta.global.add.u32 [%at], 1;", 1, 96);
     let report = racy("red.relaxed.cta.global.add.u32 [%at], 1;", 2, 32);

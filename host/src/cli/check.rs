@@ -4,8 +4,8 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ptx_emulator::report::{self, Sources, Style};
-use ptx_emulator::{CheckOptions, CheckReport, Severity};
+use ptx_emulator::report::{self, LeftOut, Sources, Style};
+use ptx_emulator::{CheckOptions, CheckReport, Module, Severity};
 
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
@@ -111,7 +111,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     bound.save(&emulator)?;
 
     let sources = Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text);
-    arguments.report(global, &check, &sources, place)
+    arguments.report(global, (&check, &module), &sources, place)
 }
 
 impl Arguments {
@@ -162,7 +162,7 @@ impl Arguments {
     fn report(
         &self,
         global: &Global,
-        check: &CheckReport,
+        (check, module): (&CheckReport, &Module),
         sources: &Sources,
         place: Option<OutputFile>,
     ) -> Result<Report, Failure> {
@@ -178,7 +178,7 @@ impl Arguments {
         };
         let mut text = match format {
             Format::Text => report::text(checks, sources, style),
-            Format::Json => report::json(checks),
+            Format::Json => report::json(checks, LeftOut::of(module)),
             Format::Sarif => report::sarif(checks, sources),
         };
         if let Some(place) = place {

@@ -227,7 +227,7 @@ fn sound(path: &Path) -> Failure {
         "{} is sound, and an array is wanted",
         path.display()
     ))
-    .hint("`blockwise conv`, `sum`, `min` and `max` take .wav files")
+    .hint("`conv` takes .wav files, and so do `sum`, `min` and `max` without `--axis`")
 }
 
 /// How many elements are worked on at a time.

@@ -6,6 +6,7 @@ use blockwise_ops::{
 };
 use clap::{Args, Subcommand};
 use ptx_emulator::metrics::DeviceModel;
+use ptx_emulator::report::LeftOut;
 use serde_json::{Map, json};
 
 use super::failure::Failure;
@@ -176,7 +177,7 @@ fn run_workload(
     let ptx = global.ptx(&device)?;
     let kernels = reports(variants, &ptx, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);
-    describe(&subject, &kernels, &ptx, (global, arguments))
+    describe(&subject, &kernels, &ptx, &[], (global, arguments))
 }
 
 /// Profiles a kernel of somebody's PTX.
@@ -212,7 +213,8 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     )];
     note_unknown_registers(&kernels);
     let subject = format!("{} of {}", kernel.name(), ptx.origin);
-    describe(&subject, &kernels, &ptx, (global, arguments))
+    let left_out = LeftOut::of(&module);
+    describe(&subject, &kernels, &ptx, &left_out, (global, arguments))
 }
 
 /// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
@@ -267,6 +269,7 @@ fn describe(
     subject: &str,
     kernels: &[KernelReport],
     ptx: &PtxFile,
+    left_out: &[LeftOut],
     (global, arguments): (&Global, &Arguments),
 ) -> Result<Report, Failure> {
     let model = &arguments.device_model;
@@ -276,7 +279,11 @@ fn describe(
     );
     note_missing_lines(kernels, ptx);
     if global.json {
-        let subject = [("workload", json!(heading)), ("ptx", json!(ptx.origin))];
+        let subject = [
+            ("workload", json!(heading)),
+            ("ptx", json!(ptx.origin)),
+            ("left_out", json!(left_out)),
+        ];
         let subject = subject.map(|(name, value)| (name.to_owned(), value));
         let text = profile::json(kernels, model, Map::from_iter(subject));
         let failed =

@@ -93,15 +93,19 @@ fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
 fn number(cell: &str) -> Result<f64, String> {
     match cell.parse::<f64>() {
         _ if cell.is_empty() => Err("the cell is empty".to_owned()),
-        Err(_) => Err(format!(
-            "`{}` is no number",
-            cell.chars()
-                .take(40)
-                .flat_map(char::escape_debug)
-                .collect::<String>()
+        Err(_) if cell.contains([';', '\t']) => Err(format!(
+            "`{}` is no number; cells end with a comma",
+            shown(cell)
         )),
+        Err(_) => Err(format!("`{}` is no number", shown(cell))),
         Ok(value) => Ok(value),
     }
+}
+
+/// The beginning of a cell, as a message shows it.
+fn shown(cell: &str) -> String {
+    let start = cell.chars().take(40);
+    start.flat_map(char::escape_debug).collect()
 }
 
 fn ragged_or(text: &str, error: &csv::Error) -> String {
@@ -186,6 +190,7 @@ mod tests {
         check_refused(b"1,\"2\n3\"\n", "line 1, column 2: `2\\n3` is no number");
         check_refused(b"1,2\n3\n", "line 2 has 1 cells, the lines before have 2");
         check_refused(b"", "empty");
+        check_refused(b"1;2\n", "`1;2` is no number; cells end with a comma");
         // What could be a number gone wrong is no header.
         for first in ["0x10", "n/a", "1;2", "-", "\"\""] {
             check_refused(format!("{first}\n1\n").as_bytes(), "line 1, column 1");

@@ -145,6 +145,35 @@ fn json_and_sarif_are_documents_on_standard_output_or_in_a_file() {
 }
 
 #[test]
+fn json_lists_the_kernels_that_cannot_run() {
+    let folder = folder();
+    let text = PTX.to_owned() + ".visible .entry odd() { .reg .b32 %r; mystery.u32 %r, 1; ret; }";
+    fs::write(folder.path().join("k.ptx"), &text).unwrap();
+    let json = check(&folder, "--kernel share --block 32 --json").json();
+    let left_out = &json["left_out"];
+    assert_eq!(left_out.as_array().map(Vec::len), Some(1), "{json}");
+    assert_eq!(left_out[0]["kernel"], "odd");
+    assert_eq!(left_out[0]["ptx_line"], text.lines().count());
+    assert!(left_out[0]["reason"].to_string().contains("mystery.u32"));
+    let run = Run::line(folder.path(), "profile ptx k.ptx --kernel share --json").ends(0);
+    assert_eq!(&run.json()["left_out"], left_out);
+    let run = check(&folder, "--kernel odd");
+    run.refused("kernel `odd` cannot run here");
+    assert!(
+        run.stderr
+            .contains("hint: these can: scale, forever, share, struct"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn two_outputs_in_one_place_are_refused() {
+    let folder = folder();
+    let line = "--kernel scale --arg slice:f32[8]=iota --arg f32[8]->y.npy --arg f32:2 -o y.npy";
+    check(&folder, line).refused("cannot write y.npy: another output goes there already");
+}
+
+#[test]
 fn an_endless_loop_is_a_finding() {
     let run = check(&folder(), "--kernel forever --block 1 --steps 1000").ends(1);
     assert!(run.stdout.contains("sync-step-limit"), "{run:?}");

@@ -233,7 +233,7 @@ fn reductions_over_an_axis_have_numpys_shapes_and_values() {
         zeros.split_whitespace().all(|zero| zero.parse() == Ok(0.0)),
         "{zeros}"
     );
-    run("min --axis 0 none.npy -o no.npy").refused("the axis is empty");
+    run("min --axis 0 none.npy -o no.npy").refused("the axis of a minimum or maximum is empty");
     run("sum --axis 3 x.npy -o no.npy").refused("there is no axis 3 in an array of 3 dimensions");
     run("sum --axis 1 x.npy").ends(2);
     run("sum --axis 1 x.npy -o no.npy --kernel tree").ends(2);

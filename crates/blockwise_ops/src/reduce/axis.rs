@@ -106,7 +106,9 @@ fn prepare<T: Number>(
 ) -> Result<Option<Ready<AxisLaunch<T>>>, LaunchError> {
     // As NumPy, which refuses it even where the result has no elements.
     if axis.extent == 0 && reduction != Reduction::Sum {
-        return Err(LaunchError::EmptyInput { what: "the axis" });
+        return Err(LaunchError::EmptyInput {
+            what: "the axis of a minimum or maximum",
+        });
     }
     let outputs = matrix_len(axis.outer, axis.inner)?;
     let Routine { entry, launch } = T::axis(reduction);

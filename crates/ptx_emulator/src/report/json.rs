@@ -1,4 +1,5 @@
 use super::count;
+use crate::module::{Entry, Module};
 use crate::sanitize::{CheckReport, Severity};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,8 @@ pub const JSON_VERSION: u32 = 1;
 ///         "target": { "access": "write", "space": "shared", "address": "0x40", "size": 4, "value": null }
 ///       }
 ///     }]
-///   }]
+///   }],
+///   "left_out": [{ "kernel": "blur", "ptx_line": 90, "reason": "unsupported: `tex.2d.v4.f32.s32`; …" }]
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,23 +46,53 @@ pub struct Document {
     pub information: usize,
     /// The checks, in the order of the launches.
     pub checks: Vec<CheckReport>,
+    /// Kernels of the module that cannot be checked.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A kernel that cannot run here, for it needs something that the emulator does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub kernel: String,
+    /// The line of the PTX text that it needs it in.
+    pub ptx_line: u32,
+    /// What it needs.
+    pub reason: String,
+}
+
+impl LeftOut {
+    /// Those of a module.
+    pub fn of(module: &Module) -> Vec<Self> {
+        let left_out = |entry: &Entry| {
+            let reason = entry.unsupported()?;
+            Some(Self {
+                kernel: entry.name().to_owned(),
+                ptx_line: reason.line,
+                reason: reason.to_string(),
+            })
+        };
+        module.entries().filter_map(left_out).collect()
+    }
 }
 
 impl Document {
     /// The document of these checks.
-    pub fn new(checks: &[CheckReport]) -> Self {
+    pub fn new(checks: &[CheckReport], left_out: Vec<LeftOut>) -> Self {
         Self {
             version: JSON_VERSION,
             errors: count(checks, Severity::Error),
             warnings: count(checks, Severity::Warning),
             information: count(checks, Severity::Information),
             checks: checks.to_vec(),
+            left_out,
         }
     }
 }
 
 /// The checks as one JSON document: see [`Document`].
-pub fn json(checks: &[CheckReport]) -> String {
-    let value = serde_json::json!(Document::new(checks));
+pub fn json(checks: &[CheckReport], left_out: Vec<LeftOut>) -> String {
+    let value = serde_json::json!(Document::new(checks, left_out));
     format!("{value:#}\n")
 }

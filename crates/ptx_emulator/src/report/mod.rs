@@ -23,7 +23,7 @@ mod sarif;
 mod sources;
 mod text;
 
-pub use json::{Document, JSON_VERSION, json};
+pub use json::{Document, JSON_VERSION, LeftOut, json};
 pub use sarif::sarif;
 pub use sources::Sources;
 pub use text::{Style, text};

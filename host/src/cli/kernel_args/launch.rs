@@ -83,7 +83,15 @@ impl Launch {
         if let Some(reason) = kernel.unsupported() {
             let name = kernel.name();
             let message = format!("{origin}: kernel `{name}` cannot run here: {reason}");
-            return Err(Failure::new(message));
+            let others = kernels
+                .iter()
+                .filter(|kernel| kernel.unsupported().is_none());
+            let others: Vec<_> = others.map(|kernel| kernel.name()).collect();
+            let failure = Failure::new(message);
+            return Err(match others[..] {
+                [] => failure,
+                _ => failure.hint(format!("these can: {}", others.join(", "))),
+            });
         }
         if self.args.is_empty() && !kernel.params().is_empty() {
             let file = self.file.as_ref();

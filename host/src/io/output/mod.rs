@@ -3,10 +3,12 @@
 mod destination;
 mod temporary;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Error, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::FileError;
 use destination::Destination;
@@ -29,6 +31,38 @@ pub struct OutputFile {
     path: PathBuf,
     /// Through a link, the file that it names is written and the link stays.
     destination: Destination,
+    /// No other output takes the same place meanwhile.
+    _claim: Option<Claim>,
+}
+
+/// The files that outputs will take the place of.
+static CLAIMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// One of them, until it is dropped.
+#[derive(Debug)]
+struct Claim(PathBuf);
+
+impl Claim {
+    /// Fails where another output goes already.
+    fn of(target: &Path) -> io::Result<Self> {
+        let folder = target
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
+        let target = folder.join(target.file_name().unwrap_or_default());
+        let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+        match claimed.insert(target.clone()) {
+            true => Ok(Self(target)),
+            false => Err(Error::other("another output goes there already")),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.remove(&self.0);
+    }
 }
 
 impl OutputFile {
@@ -47,6 +81,7 @@ impl OutputFile {
             source,
         };
         let destination = Destination::of(path).map_err(refused)?;
+        let mut claim = None;
         match &destination {
             Destination::File(target) => {
                 // A file that its owner protected is not replaced, though its folder would allow it.
@@ -55,6 +90,7 @@ impl OutputFile {
                     file.map_err(refused)?;
                 }
                 Temporary::beside(target).map_err(refused)?;
+                claim = Some(Claim::of(target).map_err(refused)?);
                 for file in temporary::left_behind(target) {
                     // Standard error may be closed.
                     let _ = writeln!(
@@ -76,6 +112,7 @@ impl OutputFile {
         Ok(OutputFile {
             path: path.to_owned(),
             destination,
+            _claim: claim,
         })
     }
 
@@ -265,6 +302,21 @@ mod tests {
             .unwrap();
         assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
         assert_eq!(fs::read(at("out")).unwrap(), b"y");
+    }
+
+    #[test]
+    fn two_outputs_do_not_take_one_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.npy");
+        let first = OutputFile::prepare(&path).unwrap();
+        let again = folder.path().join("./out.npy");
+        let error = OutputFile::prepare(&again).unwrap_err().to_string();
+        assert!(
+            error.ends_with("another output goes there already"),
+            "{error}"
+        );
+        first.write(b"x").unwrap();
+        OutputFile::prepare(&again).unwrap();
     }
 
     #[test]

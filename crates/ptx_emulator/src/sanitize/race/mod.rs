@@ -287,12 +287,21 @@ impl Race {
             _ => (judge::strength(scene.program, pc), false),
         };
         let simple = strength.is_none() && !copies && seen.size >= 4;
+        // A lock that is taken is only read: else all that wait for it would write it in each round.
+        let missed = |lane| misses(scene, pc, lane, seen, frame, memory);
+        let shown = match seen.access {
+            Access::Atomic if lanes(seen.lanes).all(missed) => Seen {
+                access: Access::Read,
+                ..*seen
+            },
+            _ => *seen,
+        };
         // A warp that waits asks the same again and again.
-        let look = strength.and_then(|_| Look::of(shadow, &now, seen));
+        let look = strength.and_then(|_| Look::of(shadow, &now, &shown));
         let again = look.is_some() && self.looks.get(&(pc, now.warp)) == look.as_ref();
         let hard = match again {
             true => 0,
-            false => row::look(shadow, room, &now, seen, simple),
+            false => row::look(shadow, room, &now, &shown, simple),
         };
         if hard == 0 && !again {
             return;
@@ -307,7 +316,7 @@ impl Race {
                 block: &slot.block,
                 now,
                 lane,
-                writes: seen.access != Access::Read,
+                writes: shown.access != Access::Read,
                 pending,
                 chains: &self.chains,
                 strength,
@@ -332,7 +341,7 @@ impl Race {
         }
         // The next one changes nothing when this one has not.
         if let Some(look) = look.filter(|_| !again)
-            && Look::of(shadow, &now, seen).as_ref() == Some(&look)
+            && Look::of(shadow, &now, &shown).as_ref() == Some(&look)
         {
             self.looks.insert((pc, now.warp), look);
         }
