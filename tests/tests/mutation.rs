@@ -30,12 +30,11 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     assert!(of(true).count() >= 50, "{}", of(true).count());
 }
 
-/// Safe kernels have guards for launches that are refused: without them nothing changes. [`SURVIVORS`] names each.
 #[test]
-fn ninety_four_of_a_hundred_other_mistakes_are_found() {
+fn ninety_five_of_a_hundred_other_mistakes_are_found() {
     let found = |trial: &&Trial| matches!(trial.verdict, Verdict::Detector(_) | Verdict::Oracle);
     let (found, all) = (of(false).filter(found).count(), of(false).count());
-    assert!(100 * found >= 94 * all, "{found} of {all}");
+    assert!(100 * found >= 95 * all, "{found} of {all}");
 }
 
 #[test]

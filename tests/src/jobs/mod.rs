@@ -7,7 +7,10 @@ mod matmul;
 mod movement;
 mod peak;
 mod reduce;
+mod refused;
 mod split;
+
+use std::sync::Arc;
 
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::LaunchPlan;
@@ -20,6 +23,7 @@ use ptx_emulator::{CheckOptions, CheckReport, Emulator, LaunchConfig, Limits, Mo
 use crate::Arguments;
 
 /// One launch and what must come out of it.
+#[derive(Clone)]
 pub struct Job {
     /// What was asked for, such as "33 x 40 x 18, Some(1)".
     pub case: String,
@@ -37,7 +41,7 @@ pub struct Job {
 }
 
 /// Says what is wrong with the bytes of an output.
-type Judge = Box<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
+type Judge = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 
 /// A parameter of a kernel; each is 64 bits wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +50,11 @@ pub enum Parameter {
     Input(usize, u64),
     /// The address this many bytes behind the output's begin.
     Output(u64),
-    /// A number.
+    /// A number of elements of the last buffer before it, or of its rows or columns.
+    Extent(u64),
+    /// The elements of the dynamic shared array.
+    Shared(u64),
+    /// Any other number.
     Value(u64),
 }
 
@@ -75,7 +83,7 @@ impl Job {
             output_bytes: output_len * size_of::<T>(),
             fill: Some(u8::MAX),
             parameters: Vec::new(),
-            judge: Box::new(move |bytes| judge(bytemuck::pod_collect_to_vec(bytes))),
+            judge: Arc::new(move |bytes| judge(bytemuck::pod_collect_to_vec(bytes))),
         }
     }
 
@@ -92,20 +100,21 @@ impl Job {
         let input = Parameter::Input(self.inputs.len(), bytes as u64);
         self.parameters.push(input);
         self.inputs.push(bytemuck::cast_slice(values).to_vec());
-        self.value(values.len() - skipped)
+        self.extent(values.len() - skipped)
     }
 
     /// Adds a parameter `Matrix<T>`.
     #[must_use]
     pub fn matrix<T: Pod>(self, values: &[T], [rows, cols]: [usize; 2]) -> Self {
-        self.pointer(values).value(rows).value(cols)
+        self.pointer(values).extent(rows).extent(cols)
     }
 
     /// Adds a parameter `Shared<[T]>`: all of the launch's dynamic shared memory.
     #[must_use]
-    pub fn shared<T>(self) -> Self {
+    pub fn shared<T>(mut self) -> Self {
         let len = self.plan.dynamic_shared_bytes as usize / size_of::<T>();
-        self.value(len)
+        self.parameters.push(Parameter::Shared(len as u64));
+        self
     }
 
     /// Adds a parameter `Out<T>`: the output, of `len` elements.
@@ -119,13 +128,13 @@ impl Job {
     #[must_use]
     pub fn out_from(mut self, byte: usize, len: usize) -> Self {
         self.parameters.push(Parameter::Output(byte as u64));
-        self.value(len)
+        self.extent(len)
     }
 
     /// Adds a parameter `OutMatrix<T>`: the output.
     #[must_use]
     pub fn out_matrix(self, [rows, cols]: [usize; 2]) -> Self {
-        self.output().value(rows).value(cols)
+        self.output().extent(rows).extent(cols)
     }
 
     /// Adds a parameter `*mut T`: the output.
@@ -148,6 +157,11 @@ impl Job {
     #[must_use]
     pub fn value(mut self, value: usize) -> Self {
         self.parameters.push(Parameter::Value(value as u64));
+        self
+    }
+
+    fn extent(mut self, extent: usize) -> Self {
+        self.parameters.push(Parameter::Extent(extent as u64));
         self
     }
 
@@ -242,7 +256,9 @@ impl Job {
             .map(move |parameter| match parameter {
                 Parameter::Input(index, behind) => inputs[*index] + behind,
                 Parameter::Output(byte) => output + byte,
-                Parameter::Value(value) => *value,
+                Parameter::Extent(value) | Parameter::Shared(value) | Parameter::Value(value) => {
+                    *value
+                }
             })
     }
 }

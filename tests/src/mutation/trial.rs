@@ -62,12 +62,18 @@ pub fn trials(text: &str, jobs: &[Job]) -> Vec<Trial> {
             source.kernel
         );
         let steps = steps(source, &jobs);
+        let refused = refused(source, &jobs, &steps);
         let mutants = Operator::ALL
             .iter()
             .flat_map(|operator| operator.mutants(source));
         let mutants: Vec<_> = mutants.collect();
         let trial = |mutant: Mutant| {
-            let verdict = run(&mutant, source, &jobs, &steps);
+            let mut verdict = run(&mutant, source, &jobs, &steps);
+            if verdict == Verdict::Survived && !refused.is_empty() {
+                let (jobs, steps): (Vec<_>, Vec<_>) =
+                    refused.iter().map(|(job, steps)| (job, *steps)).unzip();
+                verdict = run(&mutant, source, &jobs, &steps);
+            }
             Trial { mutant, verdict }
         };
         mutants.into_par_iter().map(trial).collect::<Vec<_>>()
@@ -94,6 +100,37 @@ fn steps(source: &Source, jobs: &[&Job]) -> Vec<u64> {
     jobs.iter().map(steps).collect()
 }
 
+/// The shortest jobs stand for all in launches that are refused.
+const SHORTEST: usize = 4;
+
+/// Launches that the contract refuses and in which the good kernel is clean, with its warp instructions: a safe kernel's guards are
+/// for them. One that is `unsafe` inside may rely on its contract.
+fn refused(source: &Source, jobs: &[&Job], steps: &[u64]) -> Vec<(Job, u64)> {
+    let Ok(module) = Module::parse(&source.text()) else {
+        return Vec::new();
+    };
+    let mut shortest: Vec<_> = steps.iter().zip(jobs).collect();
+    shortest.sort_by_key(|(steps, _)| **steps);
+    let clean = |(steps, job): (u64, Job)| {
+        let limits = limits(8 * steps);
+        let outcome = job.check(&module, &limits, &CheckOptions::default()).ok()?;
+        let steps = outcome.report.statistics.warp_instructions;
+        outcome.report.is_clean().then_some((job, steps))
+    };
+    (shortest.into_iter().take(SHORTEST))
+        .flat_map(|(steps, job)| job.refused().into_iter().map(|job| (*steps, job)))
+        .filter_map(clean)
+        .collect()
+}
+
+/// More than a good kernel needs by far: an endless loop.
+fn limits(steps: u64) -> Limits {
+    Limits {
+        warp_instructions: 4 * steps + 1000,
+        ..Limits::default()
+    }
+}
+
 /// Runs a mutant through the jobs until a detector reports it; else the output decides.
 pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Verdict {
     let module = match Module::parse(&mutant.text(source)) {
@@ -102,12 +139,7 @@ pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Ve
     };
     let mut verdict = Verdict::Survived;
     for (job, steps) in jobs.iter().zip(steps) {
-        // More than a good kernel needs by far: an endless loop.
-        let limits = Limits {
-            warp_instructions: 4 * steps + 1000,
-            ..Limits::default()
-        };
-        let outcome = match job.check(&module, &limits, &CheckOptions::default()) {
+        let outcome = match job.check(&module, &limits(*steps), &CheckOptions::default()) {
             Ok(outcome) => outcome,
             Err(error) => return Verdict::Invalid(error.to_string()),
         };
