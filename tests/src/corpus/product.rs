@@ -15,7 +15,7 @@ const BF16: Element = ("bf16", 16, |random| {
 const TF32: Element = ("tf32", 32, |random| {
     pack(random, 32, |value| u64::from(value.to_bits()))
 });
-const F64: Element = ("f64", 64, |random| (random % 61) as u64);
+const F64: Element = ("f64", 64, |random| random % 61);
 
 /// Fits every integer type.
 fn any(random: u64) -> u64 {
