@@ -10,13 +10,6 @@ use blockwise_ops::{
 };
 use ndarray::Array1;
 
-const OF_F32: [ConvKernel; 4] = [
-    ConvKernel::Fft2048,
-    ConvKernel::Fft4096,
-    ConvKernel::Fft8192,
-    ConvKernel::Fft16384,
-];
-
 fn with(kernel: ConvKernel, grid_cap: Option<u32>) -> ConvOptions {
     ConvOptions {
         kernel: Some(kernel),
@@ -99,7 +92,12 @@ fn every_length_and_mode() {
 #[test]
 fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
     for device in &common::devices() {
-        for (kernel, most_taps) in OF_F32.into_iter().zip([1505, 3041, 6113, 12257]) {
+        for kernel in ConvKernel::ALL
+            .iter()
+            .copied()
+            .filter(|kernel| kernel.is_fft())
+        {
+            let most_taps = conv1d::most_taps::<f32>(kernel).expect("of f32");
             check::<f32>(device, [20_011, 255], ConvMode::Same, with(kernel, Some(1)));
             check::<f32>(
                 device,

@@ -3,9 +3,9 @@
 use std::iter;
 use std::num::NonZeroU32;
 
-use blockwise::{Buffer, Device, DeviceProperties};
+use blockwise::{Buffer, Device, DeviceProperties, Plain as _};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Convolution as Ready, Float, conv1d};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Float, conv1d};
 use kernels::conv1d::window::MAX_TAPS;
 use ndarray::ArrayView1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -155,10 +155,10 @@ struct Copy<T: Random> {
     output: Buffer<T>,
 }
 
-struct OnDevice<'a, T: Random> {
+struct OnDevice<'a, T: Random + Precision> {
     device: &'a Device,
     problem: &'a Convolution<T>,
-    selected: Option<Ready<T>>,
+    selected: Option<blockwise_ops::Convolution<T>>,
     copies: Vec<Copy<T>>,
     sample: Sample,
 }
@@ -235,7 +235,9 @@ impl<T: Random + Precision> Loaded for OnDevice<'_, T> {
         let problem = self.problem;
         let [len, taps] = [problem.len, problem.taps];
         let options = &problem.ways[rung];
-        self.selected = Some(Ready::new(self.device, len, taps, problem.mode, options)?);
+        let selected =
+            blockwise_ops::Convolution::new(self.device, len, taps, problem.mode, options)?;
+        self.selected = Some(selected);
         Ok(())
     }
 

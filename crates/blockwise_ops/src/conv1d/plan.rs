@@ -141,18 +141,13 @@ pub(super) fn prepare<T: Float>(
         Some(ConvKernel::Direct) => direct()?,
         Some(ConvKernel::Window) => window()?,
         Some(ConvKernel::Blocked) => blocked()?,
-        Some(
-            kernel @ (ConvKernel::Fft2048
-            | ConvKernel::Fft4096
-            | ConvKernel::Fft8192
-            | ConvKernel::Fft16384),
-        ) => fft(kernel)?,
         Some(kernel @ (ConvKernel::BlockPerOutput | ConvKernel::BlockPerOutputRaw)) => {
             let threads = block_per_output_threads::<T>(kernel, short, mode, options, properties)?;
             let blocks = blocks_for(output_len, 1, cap, max_blocks);
             let shared_bytes = u64::from(threads) * size_of::<T>() as u64;
             planned(kernel, blocks, threads, shared_bytes)?
         }
+        Some(kernel) => fft(kernel)?,
         None if options.threads.is_none() && output_len >= policy::LARGE => match window() {
             Err(LaunchError::TooManyTaps { .. }) => blocked()?,
             planned => planned?,
