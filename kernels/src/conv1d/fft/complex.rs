@@ -18,22 +18,32 @@ pub trait Transformed:
     const LOUDEST: Self;
 }
 
+/// cos 2πk/32 for k from 0 to 8.
+const COSINES: [f64; 9] = [
+    1.0,
+    0.9807852804032304,
+    0.9238795325112867,
+    0.8314696123025452,
+    core::f64::consts::FRAC_1_SQRT_2,
+    0.5555702330196023,
+    0.38268343236508984,
+    0.19509032201612833,
+    0.0,
+];
+
 macro_rules! transformed {
     ($t:ident, $Word:ident, $mantissa:expr, $bias:expr, $bits:ident) => {
         impl Transformed for $t {
             type Word = $Word;
-            // Rounded once, from 20 digits.
-            const COSINES: [Self; 9] = [
-                1.0,
-                0.980_785_280_403_230_449_13,
-                0.923_879_532_511_286_756_13,
-                0.831_469_612_302_545_237_08,
-                0.707_106_781_186_547_524_4,
-                0.555_570_233_019_602_224_74,
-                0.382_683_432_365_089_771_73,
-                0.195_090_322_016_128_267_85,
-                0.0,
-            ];
+            const COSINES: [Self; 9] = {
+                let mut cosines = [0.0; 9];
+                let mut k = 0;
+                while k < 9 {
+                    cosines[k] = COSINES[k] as $t;
+                    k += 1;
+                }
+                cosines
+            };
             const LOUDEST: Self = $t::MAX / 65536.0;
 
             #[inline(always)]

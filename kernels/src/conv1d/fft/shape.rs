@@ -196,3 +196,72 @@ shapes! {
     /// 2¹⁴ points, 16 a thread.
     Narrow16384: 16384 points, 1024 threads, [16, 16, 16, 4], gap after 16;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether neighbouring lanes of each pass always lie in different banks.
+    fn check<S: Shape>() -> bool {
+        let mut apart = true;
+        for pass in S::PASSES.into_iter().filter(|pass| pass.radix > 1) {
+            let mut owners = vec![0; slots::<S>()];
+            for e in 0..S::POINTS / S::THREADS {
+                let slot = |thread| {
+                    first_slot::<S>(pass, thread)
+                        + slot_of::<S>(pass, e / pass.radix, e % pass.radix)
+                };
+                (0..S::THREADS).for_each(|thread| owners[slot(thread)] += 1);
+                for lanes in 0..S::THREADS / 16 {
+                    let banks = (0..16).fold(0_u32, |banks, lane| {
+                        banks | 1 << (slot(16 * lanes + lane) % 16)
+                    });
+                    apart &= banks == 0xFFFF;
+                }
+            }
+            assert!(owners.iter().all(|&owners| owners <= 1));
+            assert_eq!(owners.iter().sum::<usize>(), S::POINTS);
+            for point in 0..S::POINTS {
+                assert_eq!(owners[gapped::<S>(point)], 1, "{pass:?}");
+            }
+        }
+        apart
+    }
+
+    #[test]
+    fn a_slot_belongs_to_one_thread_and_gaps_keep_lanes_in_different_banks() {
+        assert!(check::<Points2048>());
+        assert!(check::<Points4096>());
+        assert!(check::<Points8192>());
+        assert!(check::<Narrow8192>());
+        assert!(check::<Points16384>());
+        assert!(check::<Narrow16384>());
+        assert!(!check::<Ungapped4096>());
+    }
+
+    #[test]
+    fn factors_are_roots_of_one_and_as_many_as_the_table_has() {
+        let factors = factors::<Points8192>();
+        assert_eq!(2 * factors.len(), factors_len::<Points8192>());
+        // The first pass's third output, of the butterfly at place 100.
+        let [re, im] = factors[2 * (256 + 100)];
+        let angle = -core::f64::consts::TAU * 200.0 / 8192.0;
+        assert!((re - angle.cos()).abs() < 1e-16 && (im - angle.sin()).abs() < 1e-16);
+        for k in 0..24 {
+            let [re, im] = root(k, 24);
+            let angle = -core::f64::consts::TAU * k as f64 / 24.0;
+            assert!((re - angle.cos()).abs() < 1e-15 && (im - angle.sin()).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn loads_and_stores_begin_at_whole_lines() {
+        for offset in [0, 1, 63, 127] {
+            for taps in [1, 2, 33, 128] {
+                let kept_from = discarded(taps, shift(offset));
+                assert!(kept_from.is_multiple_of(32) && kept_from >= taps - 1 + shift(offset));
+                assert!((offset + shift(offset)).is_multiple_of(32));
+            }
+        }
+    }
+}

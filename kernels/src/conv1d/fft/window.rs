@@ -200,6 +200,7 @@ unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
             points[2 * pair + 1] = odd.exchanged();
         }
     });
-    // Written so that NaN counts.
-    !(magnitude <= T::LOUDEST)
+    // NaN is not.
+    let quiet = magnitude <= T::LOUDEST;
+    !quiet
 }
