@@ -143,6 +143,12 @@ pub enum LaunchError {
         /// The device's name.
         device: String,
     },
+    /// A kernel that needs memory of its own, where nothing may be allocated.
+    #[error("kernel `{kernel}` needs memory of its own, which `enqueue` does not allocate")]
+    NeedsMemory {
+        /// The kernel.
+        kernel: &'static str,
+    },
     /// A kernel that does not have this mode.
     #[error("kernel `{kernel}` computes mode {supported} only, not {given}")]
     UnsupportedMode {
@@ -174,6 +180,7 @@ impl LaunchError {
             Self::TensorCores { .. } => Some(
                 "use the product without tensor cores (without `--tensor`); on such a GPU build with BLOCKWISE_ARCH=sm_80,sm_90a",
             ),
+            Self::NeedsMemory { .. } => Some("make a `Convolution`, which holds the memory"),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
             Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
             Self::NoAxis { .. } => {

@@ -38,7 +38,7 @@ mod word;
 use blockwise::{Buffer, Device};
 use ndarray::{Array2, ArrayView, Dimension};
 
-pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, convolve};
+pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, Convolution, convolve};
 pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};

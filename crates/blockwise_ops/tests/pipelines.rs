@@ -22,7 +22,8 @@ fn a_convolution_by_chunks_has_the_bits_of_the_whole() -> Result<(), LaunchError
 fn convolutions_on(device: &Device) -> Result<(), LaunchError> {
     let (signal, taps) = (numbers(500, 7), [0.1, 0.2, 0.7, -0.3, 1.3]);
     let view = ArrayView1::from(&signal);
-    for &kernel in ConvKernel::ALL {
+    // The transforms' windows lie elsewhere in a chunk.
+    for &kernel in ConvKernel::ALL.iter().filter(|kernel| !kernel.is_fft()) {
         let options = ConvOptions {
             kernel: Some(kernel),
             ..ConvOptions::default()

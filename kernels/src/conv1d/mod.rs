@@ -13,6 +13,7 @@
 pub mod block_per_output;
 pub mod blocked;
 pub mod direct;
+pub mod fft;
 pub mod policy;
 mod span;
 mod steps;

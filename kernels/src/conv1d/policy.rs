@@ -60,3 +60,16 @@ pub const fn window_blocks<T>(outputs: usize, taps: usize) -> usize {
 pub const fn blocked_blocks<T>(outputs: usize) -> usize {
     outputs.div_ceil(blocked::span::<T>())
 }
+
+/// Taps from which on a convolution of [`LARGE`] or more outputs goes by transforms.
+pub const FFT_FROM: usize = 64;
+
+/// Points of the transforms for so many taps of `f32`: the more are thrown away of each window, the larger.
+pub const fn fft_points(taps: usize) -> usize {
+    match taps {
+        0..=300 => 2048,
+        301..=1500 => 4096,
+        1501..=3000 => 8192,
+        _ => 16384,
+    }
+}

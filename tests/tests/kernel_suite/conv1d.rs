@@ -199,7 +199,8 @@ fn infinities_and_nan_reach_exactly_the_outputs_that_they_touch() {
     for device in devices() {
         for &mode in ConvMode::ALL {
             for &kernel in ConvKernel::ALL {
-                if kernel.is_block_per_output() && mode != ConvMode::Full {
+                let of_f32_only = kernel.is_fft() && kernel != ConvKernel::Fft4096;
+                if of_f32_only || kernel.is_block_per_output() && mode != ConvMode::Full {
                     continue;
                 }
                 let options = with(kernel, None, None);

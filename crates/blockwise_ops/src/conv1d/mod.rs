@@ -1,5 +1,6 @@
 //! Convolution in one dimension, with the modes of `numpy.convolve`.
 
+mod fft;
 mod plan;
 mod routines;
 
@@ -11,6 +12,8 @@ use ndarray::{Array1, ArrayView1};
 use crate::launch::On;
 use crate::{Execution, Float, LaunchError, LaunchPlan, check_len, named_enum, upload};
 
+pub use fft::{Convolution, most_taps};
+use plan::Chosen;
 pub use plan::{ConvPlan, plan};
 pub(crate) use routines::Convolves;
 
@@ -43,6 +46,24 @@ named_enum! {
         Window = "window",
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
+        /// By transforms of 2048 points in shared memory, for hundreds of taps, of `f32`. See [`Convolution`] for its error.
+        Fft2048 = "fft2048",
+        /// The same with 4096 points, also of `f64`.
+        Fft4096 = "fft4096",
+        /// The same with 8192 points, of `f32`.
+        Fft8192 = "fft8192",
+        /// The same with 16384 points, of `f32`.
+        Fft16384 = "fft16384",
+        /// `fft4096` without gaps in shared memory, of `f32`: with bank conflicts.
+        Fft4096Ungapped = "fft4096-ungapped",
+        /// To be timed.
+        Fft2048Eight = "fft2048-eight",
+        /// To be timed.
+        Fft4096Four = "fft4096-four",
+        /// To be timed.
+        Fft8192Narrow = "fft8192-narrow",
+        /// To be timed.
+        Fft16384Narrow = "fft16384-narrow",
     }
 }
 
@@ -50,6 +71,22 @@ impl ConvKernel {
     /// Whether it is one of the two with a block per output, which compute `f64` in mode full only.
     pub const fn is_block_per_output(self) -> bool {
         matches!(self, Self::BlockPerOutput | Self::BlockPerOutputRaw)
+    }
+
+    /// Whether it is one of those by transforms, which need the memory of a [`Convolution`] and have an error of their own.
+    pub const fn is_fft(self) -> bool {
+        matches!(
+            self,
+            Self::Fft2048
+                | Self::Fft4096
+                | Self::Fft8192
+                | Self::Fft16384
+                | Self::Fft4096Ungapped
+                | Self::Fft2048Eight
+                | Self::Fft4096Four
+                | Self::Fft8192Narrow
+                | Self::Fft16384Narrow
+        )
     }
 }
 
@@ -87,7 +124,7 @@ impl ConvMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
     /// The kernel. `None` takes `window` or `blocked`, by the number of taps, for many outputs; for few ones, or when `threads` are given,
-    /// `tiled` if its shared memory fits, else `direct`.
+    /// `tiled` if its shared memory fits, else `direct`. A [`Convolution`] takes one by transforms where that is faster.
     pub kernel: Option<ConvKernel>,
     /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each tap in any case, and `window` and
     /// `blocked` have blocks of one size.
@@ -158,9 +195,14 @@ pub(crate) fn enqueue_outputs<T: Float>(
     options: &ConvOptions,
 ) -> Result<LaunchPlan, LaunchError> {
     let properties = device.properties();
-    let (plan, launch) =
+    let (plan, chosen) =
         plan::prepare::<T>(signal.len(), taps.len(), mode, outputs, options, properties)?;
     check_len("output", output.len(), plan.output_len)?;
+    let Chosen::Direct(launch) = chosen else {
+        return Err(LaunchError::NeedsMemory {
+            kernel: plan.kernel.name(),
+        });
+    };
     let (signal, taps) = match plan.swapped {
         true => (taps, signal),
         false => (signal, taps),
@@ -176,10 +218,10 @@ pub(crate) fn enqueue_outputs<T: Float>(
     Ok(plan.launch)
 }
 
-/// Convolves two operands on the device as [`enqueue`] does, and waits.
+/// Convolves two operands on the device as a [`Convolution`] does, and waits.
 ///
 /// # Errors
-/// Those of [`enqueue`].
+/// Those of [`Convolution::new`] and [`Convolution::enqueue`].
 pub fn convolve_buffers<'a, T: Float>(
     device: &Device,
     signal: impl Into<View<'a, T>>,
@@ -188,9 +230,9 @@ pub fn convolve_buffers<'a, T: Float>(
     mode: ConvMode,
     options: &ConvOptions,
 ) -> Result<Execution, LaunchError> {
-    Execution::of(device, || {
-        enqueue(device, None, signal, taps, output, mode, options)
-    })
+    let (signal, taps) = (signal.into(), taps.into());
+    let mut convolution = Convolution::new(device, signal.len(), taps.len(), mode, options)?;
+    Execution::of(device, || convolution.enqueue(None, signal, taps, output))
 }
 
 /// Convolves `signal` with `taps`: y\[i\] = Σ taps\[k\] · signal\[i − k\], as `numpy.convolve` does.
@@ -217,10 +259,10 @@ pub fn convolve<T: Float>(
     options: &ConvOptions,
 ) -> Result<Array1<T>, LaunchError> {
     // Refused before anything is copied.
-    let plan = plan::<T>(signal.len(), taps.len(), mode, options, device.properties())?;
+    let mut convolution = Convolution::new(device, signal.len(), taps.len(), mode, options)?;
     let signal = upload(device, &signal)?;
     let taps = upload(device, &taps)?;
-    let mut output = device.alloc(plan.output_len)?;
-    enqueue(device, None, &signal, &taps, &mut output, mode, options)?;
+    let mut output = device.alloc(convolution.output_len())?;
+    convolution.enqueue(None, &signal, &taps, &mut output)?;
     Ok(Array1::from_vec(output.to_vec()?))
 }

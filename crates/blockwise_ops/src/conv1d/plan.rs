@@ -1,9 +1,10 @@
 //! Which convolution is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
+use kernels::conv1d::fft::shape::{discarded, shift};
 use kernels::conv1d::{blocked, policy, window};
 
-use super::routines::ConvLaunch;
+use super::routines::{ConvLaunch, FftRoutines};
 use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d};
@@ -40,6 +41,12 @@ pub fn plan<T: Float>(
     Ok(plan)
 }
 
+/// What a plan launches: one kernel, or those that transform.
+pub(super) enum Chosen<T: Float> {
+    Direct(ConvLaunch<T>),
+    Fft(FftRoutines<T>),
+}
+
 /// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a part of them. With the kernel that
 /// computes them.
 pub(super) fn prepare<T: Float>(
@@ -49,7 +56,7 @@ pub(super) fn prepare<T: Float>(
     outputs: ConvOutputs,
     options: &ConvOptions,
     properties: &DeviceProperties,
-) -> Result<(ConvPlan, ConvLaunch<T>), LaunchError> {
+) -> Result<(ConvPlan, Chosen<T>), LaunchError> {
     let short = signal_len.min(taps_len);
     let ConvOutputs {
         offset,
@@ -66,7 +73,7 @@ pub(super) fn prepare<T: Float>(
             shared_bytes,
             properties,
         )?;
-        let launch = routine.launch;
+        let launch = Chosen::Direct(routine.launch);
         Ok((kernel, Ready { plan, launch }))
     };
     let striding = |kernel, shared_bytes| {
@@ -104,6 +111,31 @@ pub(super) fn prepare<T: Float>(
         fixed(ConvKernel::Blocked, blocked::THREADS, blocks)
     };
 
+    let fft = |kernel: ConvKernel| {
+        let routines = T::fft(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
+        let limit = routines.most_taps;
+        if short > limit {
+            return Err(LaunchError::TooManyTaps {
+                kernel: kernel.name(),
+                taps: short,
+                limit: limit as u32,
+            });
+        }
+        check_fixed(kernel, routines.threads, options)?;
+        let kept = routines.points - discarded(short, shift(offset));
+        let blocks = blocks_for(output_len.div_ceil(2 * kept), 1, cap, max_blocks);
+        let (name, threads) = (routines.convolve.entry.name, routines.threads);
+        let plan = plan_1d(
+            name,
+            blocks,
+            threads,
+            routines.shared_bytes as u64,
+            properties,
+        )?;
+        let launch = Chosen::Fft(routines);
+        Ok((kernel, Ready { plan, launch }))
+    };
+
     let (kernel, ready) = match options.kernel {
         Some(kernel @ (ConvKernel::Tiled | ConvKernel::TiledRaw)) => tiled(kernel)?,
         Some(ConvKernel::Direct) => direct()?,
@@ -115,6 +147,7 @@ pub(super) fn prepare<T: Float>(
             let shared_bytes = u64::from(threads) * size_of::<T>() as u64;
             planned(kernel, blocks, threads, shared_bytes)?
         }
+        Some(kernel) => fft(kernel)?,
         None if options.threads.is_none() && output_len >= policy::LARGE => match window() {
             Err(LaunchError::TooManyTaps { .. }) => blocked()?,
             planned => planned?,
@@ -179,11 +212,15 @@ fn block_per_output_threads<T: Float>(
     Ok(threads)
 }
 
-/// Only the kernels with a block per output lack a type.
+/// The kernels with a block per output have `f64` only, and some of those by transforms `f32`.
 fn unsupported<T: Float>(kernel: ConvKernel) -> LaunchError {
     LaunchError::UnsupportedType {
         kernel: kernel.name(),
-        supported: f64::NAME,
+        supported: if kernel.is_fft() {
+            f32::NAME
+        } else {
+            f64::NAME
+        },
         given: T::NAME,
     }
 }

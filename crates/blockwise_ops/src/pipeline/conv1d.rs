@@ -5,14 +5,14 @@ use std::ops::Range;
 use blockwise::{Buffer, Device, StagedBuffer, Stream};
 
 use super::{Ring, fit};
-use crate::conv1d::{enqueue_outputs, plan};
-use crate::{ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
+use crate::conv1d::plan;
+use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError};
 
 /// Convolves a signal that arrives chunk by chunk. Outputs come in order and are those of
 /// [`convolve`](crate::convolve), whatever the chunks.
 ///
 /// Each chunk is launched with the samples before it that its outputs need, so a launch sees no sample that is not there, and
-/// adds up what the launch of the whole would.
+/// adds up what the launch of the whole would: the bits are the same, but for the kernels by transforms, whose windows lie elsewhere then.
 ///
 /// ```
 /// use blockwise::Device;
@@ -41,13 +41,10 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Float, LaunchError};
 /// # Ok::<(), LaunchError>(())
 /// ```
 pub struct Convolver<T: Float> {
-    device: Device,
     taps: Buffer<T>,
     signal_len: usize,
-    mode: ConvMode,
     /// The outputs that are wanted, by their index in the full convolution.
     wanted: Range<usize>,
-    options: ConvOptions,
     chunk: usize,
     /// Samples that have arrived.
     arrived: usize,
@@ -59,6 +56,7 @@ pub struct Convolver<T: Float> {
 /// What one chunk needs.
 struct Lane<T: Float> {
     stream: Stream,
+    convolution: Convolution<T>,
     window: Option<StagedBuffer<T>>,
     output: Option<StagedBuffer<T>>,
 }
@@ -99,17 +97,15 @@ impl<T: Float> Convolver<T> {
         let lane = |stream| {
             Ok(Lane {
                 stream,
+                convolution: Convolution::new(device, signal_len, taps.len(), mode, options)?,
                 window: None,
                 output: None,
             })
         };
         Ok(Self {
-            device: device.clone(),
             taps: device.upload(taps)?,
             signal_len,
-            mode,
             wanted: whole.offset..whole.offset + whole.output_len,
-            options: *options,
             chunk,
             arrived: 0,
             halo: Vec::new(),
@@ -163,15 +159,12 @@ impl<T: Float> Convolver<T> {
                 len: outputs.len(),
             };
             window.upload().map_err(LaunchError::from)?;
-            enqueue_outputs(
-                &self.device,
+            lane.convolution.enqueue_outputs(
                 Some(&lane.stream),
                 window.device().as_view(),
                 self.taps.as_view(),
                 output.device_mut(),
-                self.mode,
                 part,
-                &self.options,
             )?;
             output.download().map_err(LaunchError::from)?;
         }

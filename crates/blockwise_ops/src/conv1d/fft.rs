@@ -1,0 +1,204 @@
+//! Convolutions with the memory that they need.
+
+use blockwise::{Buffer, Device, DeviceProperties, Stream, View, ViewMut};
+use kernels::conv1d::fft::shape::shift;
+use kernels::conv1d::policy::{FFT_FROM, LARGE, fft_points};
+
+use super::plan::{Chosen, prepare};
+use super::routines::{FftOperands, FftRoutines, Operands, TapsOperands};
+use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, enqueue_outputs};
+use crate::launch::On;
+use crate::limits::plan_1d;
+use crate::{Float, LaunchError, LaunchPlan, check_len};
+
+/// A convolution of operands of some lengths, with the memory that its kernel needs.
+///
+/// From 64 taps on, and with many outputs, it goes by fast Fourier transforms: a block transforms two windows of N samples at a time, multiplies
+/// with the taps' transform, and transforms back. An output then differs from the exact one by at most
+/// 20·u·log₂N·‖x‖₂·Σ|taps|, where x are the samples of both windows and u is the unit roundoff: each of the two transforms of x, and that of the
+/// taps, errs by less than 6.7·u·log₂N of a norm (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., theorem 24.2), and a
+/// product with the taps' spectrum enlarges a norm by Σ|taps| at most. On noise the error is 1.8e-7 of the outputs' norm, in `f32`. What is
+/// small beside its neighbours loses digits: where that counts, choose one of the other kernels, whose error is a part of Σ|tap·sample| of each output.
+///
+/// Windows with infinities, NaN or numbers so large that the transforms could overflow are computed by direct sums, window by window,
+/// bit by bit as [`ConvKernel::Direct`] does.
+pub struct Convolution<T: Float> {
+    device: Device,
+    lengths: [usize; 2],
+    mode: ConvMode,
+    outputs: ConvOutputs,
+    kernel: ConvKernel,
+    options: ConvOptions,
+    fft: Option<Fft<T>>,
+}
+
+/// What a convolution by transforms keeps.
+struct Fft<T: Float> {
+    routines: FftRoutines<T>,
+    plan_taps: LaunchPlan,
+    factors: Buffer<T>,
+    spectrum: Buffer<T>,
+}
+
+impl<T: Float> Convolution<T> {
+    /// Chooses the kernel, and allocates what it needs: at most 1 MiB.
+    ///
+    /// # Errors
+    /// Those of [`plan`](super::plan()), and no room.
+    pub fn new(
+        device: &Device,
+        signal_len: usize,
+        taps_len: usize,
+        mode: ConvMode,
+        options: &ConvOptions,
+    ) -> Result<Self, LaunchError> {
+        let outputs = mode.outputs(signal_len, taps_len)?;
+        let properties = device.properties();
+        let taps = signal_len.min(taps_len);
+        let options = ConvOptions {
+            kernel: options
+                .kernel
+                .or_else(|| choice::<T>(taps, outputs.len, options)),
+            ..*options
+        };
+        let (plan, chosen) =
+            prepare::<T>(signal_len, taps_len, mode, outputs, &options, properties)?;
+        let fft = match chosen {
+            Chosen::Direct(_) => None,
+            Chosen::Fft(routines) => Some(Fft::new(device, routines, properties)?),
+        };
+        Ok(Self {
+            device: device.clone(),
+            lengths: [signal_len, taps_len],
+            mode,
+            outputs,
+            kernel: plan.kernel,
+            options,
+            fft,
+        })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> ConvKernel {
+        self.kernel
+    }
+
+    /// The number of outputs.
+    pub fn output_len(&self) -> usize {
+        self.outputs.len
+    }
+
+    /// Starts a convolution of operands of the given lengths: one launch, or two, in order.
+    ///
+    /// # Errors
+    /// An operand of another length, and what goes wrong on the device.
+    pub fn enqueue<'a>(
+        &mut self,
+        stream: Option<&Stream>,
+        signal: impl Into<View<'a, T>>,
+        taps: impl Into<View<'a, T>>,
+        output: impl Into<ViewMut<'a, T>>,
+    ) -> Result<LaunchPlan, LaunchError> {
+        let (signal, taps) = (signal.into(), taps.into());
+        check_len("the signal", signal.len(), self.lengths[0])?;
+        check_len("the taps", taps.len(), self.lengths[1])?;
+        self.enqueue_outputs(stream, signal, taps, output.into(), self.outputs)
+    }
+
+    /// Starts some outputs, of a signal of any length.
+    pub(crate) fn enqueue_outputs(
+        &mut self,
+        stream: Option<&Stream>,
+        signal: View<'_, T>,
+        taps: View<'_, T>,
+        output: ViewMut<'_, T>,
+        outputs: ConvOutputs,
+    ) -> Result<LaunchPlan, LaunchError> {
+        let (device, options) = (&self.device, &self.options);
+        let Some(fft) = &mut self.fft else {
+            return enqueue_outputs(
+                device, stream, signal, taps, output, self.mode, outputs, options,
+            );
+        };
+        let (plan, _) = prepare::<T>(
+            signal.len(),
+            taps.len(),
+            self.mode,
+            outputs,
+            options,
+            device.properties(),
+        )?;
+        check_len("output", output.len(), plan.output_len)?;
+        let (signal, taps) = match plan.swapped {
+            true => (taps, signal),
+            false => (signal, taps),
+        };
+        let shift = shift(plan.offset);
+        let on = |plan| On::new(device, stream, plan);
+        let operands = TapsOperands {
+            taps,
+            factors: fft.factors.as_view(),
+            spectrum: fft.spectrum.as_view_mut(),
+            shift,
+        };
+        (fft.routines.taps.launch)(on(&fft.plan_taps), operands)?;
+        let of = Operands {
+            signal,
+            taps,
+            output,
+            offset: plan.offset,
+        };
+        let operands = FftOperands {
+            of,
+            spectrum: fft.spectrum.as_view(),
+            factors: fft.factors.as_view(),
+            shift,
+        };
+        (fft.routines.convolve.launch)(on(&plan.launch), operands)?;
+        Ok(plan.launch)
+    }
+}
+
+impl<T: Float> Fft<T> {
+    fn new(
+        device: &Device,
+        routines: FftRoutines<T>,
+        properties: &DeviceProperties,
+    ) -> Result<Self, LaunchError> {
+        let factors = (routines.factors)();
+        Ok(Self {
+            plan_taps: plan_1d(
+                routines.taps.entry.name,
+                1,
+                routines.threads,
+                routines.shared_bytes as u64,
+                properties,
+            )?,
+            factors: device.upload(&factors)?,
+            spectrum: device.alloc(routines.spectrum_len)?,
+            routines,
+        })
+    }
+}
+
+/// The most taps that a kernel by transforms takes; none for other kernels, and where the type has no such.
+pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
+    T::fft(kernel).map(|routines| routines.most_taps)
+}
+
+/// The kernel by transforms, where one is the fastest.
+fn choice<T: Float>(taps: usize, outputs: usize, options: &ConvOptions) -> Option<ConvKernel> {
+    let untouched = options.threads.is_none() && options.tiles_each.is_none();
+    if !untouched || taps < FFT_FROM || outputs < LARGE {
+        return None;
+    }
+    let by_taps = match fft_points(taps) {
+        2048 => ConvKernel::Fft2048,
+        4096 => ConvKernel::Fft4096,
+        8192 => ConvKernel::Fft8192,
+        _ => ConvKernel::Fft16384,
+    };
+    [by_taps, ConvKernel::Fft4096]
+        .into_iter()
+        .find(|&kernel| most_taps::<T>(kernel) >= Some(taps))
+}

@@ -1,0 +1,251 @@
+//! Convolutions by transforms: right at every length, within their bound, and exact where numbers are not finite.
+
+mod common;
+
+use blockwise::Device;
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::pipeline::Convolver;
+use blockwise_ops::{
+    ConvKernel, ConvMode, ConvOptions, Convolution, LaunchError, conv1d, convolve,
+};
+use ndarray::Array1;
+
+fn with(kernel: ConvKernel, grid_cap: Option<u32>) -> ConvOptions {
+    ConvOptions {
+        kernel: Some(kernel),
+        grid_cap,
+        ..ConvOptions::default()
+    }
+}
+
+/// Numbers between −1 and 1 that look random.
+fn noise<T: Precision>(seed: u64, len: usize) -> Array1<T> {
+    let mut state = seed;
+    Array1::from_shape_simple_fn(len, || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        T::nearest((state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0)
+    })
+}
+
+/// The largest error in units of u · max|signal| · Σ|taps|.
+#[track_caller]
+fn error<T: Precision>(
+    result: &Array1<T>,
+    signal: &Array1<T>,
+    taps: &Array1<T>,
+    mode: ConvMode,
+) -> f64 {
+    let expected = oracle::convolve::<T>(signal.view(), taps.view(), mode);
+    assert_eq!(result.len(), expected.values.len());
+    let loudest = |of: &Array1<T>| of.iter().map(|&x| x.into().abs()).fold(0.0, f64::max);
+    let (long, short) = if signal.len() < taps.len() {
+        (taps, signal)
+    } else {
+        (signal, taps)
+    };
+    let unit = oracle::fft_error(loudest(long), short.view()) / 8.0;
+    let errors = result.iter().zip(&expected.values).map(|(&got, &wanted)| {
+        let got: f64 = got.into();
+        assert!(got.is_finite(), "{got} for {wanted}");
+        (got - wanted).abs()
+    });
+    errors.fold(0.0, f64::max) / unit
+}
+
+#[track_caller]
+fn check<T: Precision>(
+    device: &Device,
+    [samples, taps]: [usize; 2],
+    mode: ConvMode,
+    options: ConvOptions,
+) {
+    let (signal, taps) = (noise::<T>(11, samples), noise::<T>(12, taps));
+    let case = (T::NAME, samples, taps.len(), mode, options.kernel);
+    let result = convolve(device, signal.view(), taps.view(), mode, &options);
+    let result = result.unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    let error = error(&result, &signal, &taps, mode);
+    assert!(error < 4.0, "{case:?}: {error} units");
+}
+
+#[test]
+fn every_length_and_mode() {
+    for device in &common::devices() {
+        for lengths in [
+            [1, 1],
+            [1, 5],
+            [7, 3],
+            [31, 64],
+            [2003, 101],
+            [101, 4099],
+            [9001, 1021],
+        ] {
+            for &mode in ConvMode::ALL {
+                check::<f32>(device, lengths, mode, with(ConvKernel::Fft4096, None));
+                check::<f64>(device, lengths, mode, with(ConvKernel::Fft4096, None));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
+    for device in &common::devices() {
+        for kernel in ConvKernel::ALL
+            .iter()
+            .copied()
+            .filter(|kernel| kernel.is_fft())
+        {
+            let most_taps = conv1d::most_taps::<f32>(kernel).expect("of f32");
+            check::<f32>(device, [20_011, 255], ConvMode::Same, with(kernel, Some(1)));
+            check::<f32>(
+                device,
+                [most_taps + 5000, most_taps],
+                ConvMode::Valid,
+                with(kernel, None),
+            );
+        }
+    }
+}
+
+#[test]
+fn windows_that_are_not_finite_are_those_of_direct() -> Result<(), LaunchError> {
+    let mut signal = noise::<f32>(13, 30_000);
+    (signal[4000], signal[4010], signal[20_000]) = (f32::NAN, f32::INFINITY, f32::MAX);
+    let taps = noise::<f32>(14, 100);
+    let mut infinite = taps.clone();
+    infinite[50] = f32::INFINITY;
+    for device in &common::devices() {
+        for kernel in [ConvKernel::Fft2048, ConvKernel::Fft4096] {
+            for (taps, all) in [(&taps, false), (&infinite, true)] {
+                let run = |kernel| {
+                    let options = with(kernel, None);
+                    convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)
+                };
+                let (direct, fft) = (run(ConvKernel::Direct)?, run(kernel)?);
+                let same = |i: &usize| direct[*i].to_bits() == fft[*i].to_bits();
+                let touched = (3960..4070).chain(19_960..20_050);
+                assert!(touched.clone().all(|i| same(&i)), "{kernel}");
+                assert!(
+                    fft.iter()
+                        .zip(&direct)
+                        .all(|(a, b)| a.is_finite() == b.is_finite())
+                );
+                assert_eq!((0..30_000).all(|i| same(&i)), all, "{kernel}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_loud_window_costs_the_others_nothing() -> Result<(), LaunchError> {
+    let mut signal = noise::<f32>(15, 40_000);
+    signal
+        .iter_mut()
+        .take(10_000)
+        .for_each(|sample| *sample *= 1e12);
+    let taps = noise::<f32>(16, 301);
+    for device in &common::devices() {
+        let options = with(ConvKernel::Fft4096, None);
+        let result = convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)?;
+        // Two windows are one transform: the next pair begins at most that far on.
+        let part =
+            |of: &Array1<f32>, from: usize, to: usize| Array1::from(of.to_vec()[from..to].to_vec());
+        let (from, to) = (10_000 + 2 * 4096, 39_000);
+        let heard = part(&signal, from - 150, to + 150);
+        let quiet = error(&part(&result, from, to), &heard, &taps, ConvMode::Valid);
+        assert!(quiet < 4.0, "{quiet} units");
+    }
+    Ok(())
+}
+
+#[test]
+fn chunks_are_within_the_bound() -> Result<(), LaunchError> {
+    let (signal, taps) = (noise::<f32>(17, 20_000), noise::<f32>(18, 129));
+    for device in &common::devices() {
+        let options = with(ConvKernel::Fft2048, None);
+        let mut outputs = Vec::new();
+        let mut emit = |part: &[f32]| -> Result<(), LaunchError> {
+            outputs.extend_from_slice(part);
+            Ok(())
+        };
+        let mut left = signal.as_slice().unwrap_or_default();
+        let taps_of = taps.as_slice().unwrap_or_default();
+        let mut chunks = Convolver::new(
+            device,
+            signal.len(),
+            taps_of,
+            ConvMode::Same,
+            &options,
+            7001,
+        )?;
+        while chunks.next_len() > 0 {
+            let fill = |samples: &mut [f32]| {
+                let (now, later) = left.split_at(samples.len());
+                samples.copy_from_slice(now);
+                left = later;
+                Ok(())
+            };
+            chunks.push(fill, &mut emit)?;
+        }
+        chunks.finish(&mut emit)?;
+        let error = error(&Array1::from(outputs), &signal, &taps, ConvMode::Same);
+        assert!(error < 4.0, "{error} units");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
+    for device in &common::devices() {
+        let options = with(ConvKernel::Fft2048, None);
+        let of_f64 = Convolution::<f64>::new(device, 5000, 100, ConvMode::Same, &options);
+        assert!(matches!(
+            of_f64.err(),
+            Some(LaunchError::UnsupportedType { .. })
+        ));
+        let long = Convolution::<f32>::new(device, 5000, 1506, ConvMode::Same, &options);
+        assert!(matches!(
+            long.err(),
+            Some(LaunchError::TooManyTaps { limit: 1505, .. })
+        ));
+        let signal = device.upload(&[1.0_f32; 10])?;
+        let taps = device.upload(&[1.0_f32; 3])?;
+        let mut output = device.alloc(10)?;
+        let (mode, from) = (ConvMode::Same, &signal);
+        let refused = conv1d::enqueue(device, None, from, &taps, &mut output, mode, &options);
+        assert!(matches!(
+            refused,
+            Err(LaunchError::NeedsMemory { kernel: "fft2048" })
+        ));
+        let mut convolution = Convolution::new(device, 10, 3, mode, &options)?;
+        let short = device.upload(&[1.0_f32; 9])?;
+        let refused = convolution.enqueue(None, &short, &taps, &mut output);
+        assert!(matches!(refused, Err(LaunchError::BufferLength { .. })));
+    }
+    Ok(())
+}
+
+#[test]
+fn many_taps_go_by_transforms_and_few_do_not() -> Result<(), LaunchError> {
+    let (signal, options) = (noise::<f32>(19, 1 << 18), ConvOptions::default());
+    for (taps, by_transforms) in [(63, false), (64, true)] {
+        let taps = noise::<f32>(20, taps);
+        let device = Device::emulator();
+        let run = |kernel| {
+            let options = ConvOptions { kernel, ..options };
+            convolve(
+                &device,
+                signal.view(),
+                taps.view(),
+                ConvMode::Same,
+                &options,
+            )
+        };
+        let fft = run(Some(ConvKernel::Fft2048))?;
+        assert_eq!(run(None)? == fft, by_transforms);
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The entry points: for each [`Shape`](super::shape::Shape) one that convolves and one that transforms the taps.
+
+use core::ptr;
+
+use cuda_std::prelude::*;
+
+use super::complex::{Complex, Transformed};
+use super::passes::Worker;
+use super::shape::*;
+use super::window::{Operands, convolve, transform_taps};
+
+/// # Safety
+/// `factors` is aligned to 16 bytes; the launch has the shape's shared memory.
+#[inline(always)]
+unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
+    Worker {
+        thread: thread::thread_idx_x() as usize,
+        shared: shared::dynamic_shared_mem::<Complex<T>>(),
+        factors: factors.as_ptr().cast(),
+    }
+}
+
+macro_rules! kernels {
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
+        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the bound of [the module](super).
+        ///
+        /// # Parameters
+        /// - `signal`: n samples. `taps`: m ≥ 1 taps, as many as leave outputs of a window.
+        /// - `spectrum`: what the kernel for the taps has written, with the same `shift`. `factors`: the shape's [`factors`]. Both are
+        ///   aligned to 16 bytes.
+        /// - `offset`: see [the convolutions](crate::conv1d). `shift`: below 32, best [`shift`] of the offset.
+        ///
+        /// # Launch
+        /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides over pairs of windows.
+        #[kernel(
+            instances($($t),*),
+            max_threads = $threads,
+            min_blocks = $blocks,
+            require(
+                !taps.is_empty(),
+                shift < 32,
+                discarded(taps.len(), shift) < $Shape::POINTS,
+                spectrum.len() == spectrum_len::<$Shape>(),
+                factors.len() == factors_len::<$Shape>(),
+                spectrum.is_aligned_to(16),
+                factors.is_aligned_to(16),
+                offset.checked_add(output.len()).is_some(),
+                block.x == $threads,
+                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                [grid.y, grid.z, block.y, block.z] == [1; 4]
+            )
+        )]
+        pub fn $convolve<T: Transformed>(
+            signal: &[T],
+            taps: &[T],
+            spectrum: &[T],
+            factors: &[T],
+            mut output: Out<T>,
+            offset: usize,
+            shift: usize,
+        ) {
+            let operands = Operands {
+                signal,
+                taps,
+                spectrum: spectrum.as_ptr().cast(),
+                output: ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len()),
+                offset,
+                shift,
+            };
+            // SAFETY: `require` states all of it.
+            unsafe { convolve::<$Shape, T, $points>(worker(factors), operands) }
+        }
+
+        /// Writes the taps' spectrum for the kernel that convolves.
+        ///
+        /// # Parameters
+        /// - `taps`: m ≥ 1 taps. `factors`: the shape's [`factors`], aligned to 16 bytes as `spectrum` is.
+        /// - `shift`: places that the taps are delayed by.
+        ///
+        /// # Launch
+        /// One block of the shape's threads, with [`shared_bytes`].
+        #[kernel(
+            instances($($t),*),
+            max_threads = $threads,
+            min_blocks = 1,
+            require(
+                spectrum.len() == spectrum_len::<$Shape>(),
+                factors.len() == factors_len::<$Shape>(),
+                spectrum.is_aligned_to(16),
+                factors.is_aligned_to(16),
+                block.x == $threads,
+                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                [grid.x, grid.y, grid.z, block.y, block.z] == [1; 5]
+            )
+        )]
+        pub fn $taps<T: Transformed>(taps: &[T], factors: &[T], mut spectrum: Out<T>, shift: usize) {
+            let spectrum = spectrum.as_mut_ptr().cast();
+            // SAFETY: `require` states all of it.
+            unsafe { transform_taps::<$Shape, T, $points>(worker(factors), taps, spectrum, shift) }
+        }
+    )*};
+}
+
+kernels! {
+    Points2048, 16 each, 128 threads, 6 blocks, (f32): conv1d_fft2048, conv1d_taps_fft2048;
+    Points4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096, conv1d_taps_fft4096;
+    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
+    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft8192, conv1d_taps_fft8192;
+    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft16384, conv1d_taps_fft16384;
+    Points2048, 16 each, 128 threads, 8 blocks, (f32): conv1d_fft2048_eight, conv1d_taps_fft2048_eight;
+    Points4096, 16 each, 256 threads, 4 blocks, (f32): conv1d_fft4096_four, conv1d_taps_fft4096_four;
+    Ungapped4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped;
+    Narrow8192, 16 each, 512 threads, 2 blocks, (f32): conv1d_fft8192_narrow, conv1d_taps_fft8192_narrow;
+    Narrow16384, 16 each, 1024 threads, 1 blocks, (f32): conv1d_fft16384_narrow, conv1d_taps_fft16384_narrow;
+}

@@ -1,0 +1,185 @@
+//! The passes of a transform, with the points in registers and exchanges through shared memory between them.
+
+use cuda_std::thread;
+use cuda_std::unroll::unrolled;
+
+use super::butterfly::transform;
+use super::complex::{Complex, Pair, Transformed};
+use super::shape::{MOST_PASSES, Pass, Shape, factors_at, first_slot, slot_of};
+
+/// A thread's part of a block's transforms.
+#[derive(Clone, Copy)]
+pub(super) struct Worker<T: Transformed> {
+    pub(super) thread: usize,
+    /// The shared array: as many slots as [`slots`](super::shape::slots) says.
+    pub(super) shared: *mut Complex<T>,
+    /// The table of factors, see [`factors`](super::shape::factors).
+    pub(super) factors: *const Pair<T>,
+}
+
+impl<T: Transformed> Worker<T> {
+    /// Writes a pass's points to their slots, those that this thread alone has read before.
+    ///
+    /// # Safety
+    /// The shared array has all slots of the shape, and no other thread uses these.
+    #[inline(always)]
+    unsafe fn put<S: Shape, const E: usize>(self, points: &[Complex<T>; E], pass: Pass) {
+        let first = self.shared.wrapping_add(first_slot::<S>(pass, self.thread));
+        unrolled::<32>(|e| {
+            if e < E {
+                let slot = slot_of::<S>(pass, e / pass.radix, e % pass.radix);
+                // SAFETY: the caller's promise.
+                unsafe { first.add(slot).write(points[e]) };
+            }
+        });
+    }
+
+    /// Reads a pass's points from their slots.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put), and all points are there.
+    #[inline(always)]
+    unsafe fn get<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E], pass: Pass) {
+        let first = self.shared.wrapping_add(first_slot::<S>(pass, self.thread));
+        unrolled::<32>(|e| {
+            if e < E {
+                let slot = slot_of::<S>(pass, e / pass.radix, e % pass.radix);
+                // SAFETY: the caller's promise.
+                points[e] = unsafe { first.add(slot).read() };
+            }
+        });
+    }
+
+    /// Multiplies a pass's points with their factors; those with factor 1 stay.
+    ///
+    /// # Safety
+    /// The table is the shape's.
+    #[inline(always)]
+    unsafe fn turn<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E], pass: Pass) {
+        if pass.stride == 1 {
+            return;
+        }
+        let first = self.factors.wrapping_add(self.thread % pass.stride);
+        unrolled::<16>(|pair| {
+            if 2 * pair < E {
+                let (q, output) = (2 * pair / pass.radix, 2 * pair % pass.radix);
+                let at = factors_at::<S>(pass, q) + output / 2 * pass.stride;
+                // SAFETY: the caller's promise.
+                let [even, odd] = unsafe { first.add(at).read().0 };
+                if output > 0 {
+                    points[2 * pair] = points[2 * pair] * even;
+                }
+                points[2 * pair + 1] = points[2 * pair + 1] * odd;
+            }
+        });
+    }
+
+    /// Transforms the points, which are in the first pass's registers, to the last pass's. The spectrum stays in the order that the passes
+    /// leave it in.
+    ///
+    /// # Safety
+    /// All threads of the block call it together; the shared array has all slots of the shape and is for this only, the table is the shape's.
+    #[inline(always)]
+    pub(super) unsafe fn forward<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.forward_pass::<S, E, 0>(points);
+            self.forward_pass::<S, E, 1>(points);
+            self.forward_pass::<S, E, 2>(points);
+            self.forward_pass::<S, E, 3>(points);
+        }
+    }
+
+    /// # Safety
+    /// As for [`forward`](Self::forward).
+    #[inline(always)]
+    unsafe fn forward_pass<S: Shape, const E: usize, const P: usize>(
+        self,
+        points: &mut [Complex<T>; E],
+    ) {
+        let pass = S::PASSES[P];
+        if pass.radix == 1 {
+            return;
+        }
+        // SAFETY: the caller's promise. A thread writes the slots that it alone reads before the barrier.
+        unsafe {
+            if P > 0 {
+                self.put::<S, E>(points, S::PASSES[P - 1]);
+                // Every thread's points of the last pass come before any thread's reads of them.
+                thread::sync_threads();
+                self.get::<S, E>(points, pass);
+            }
+            butterflies(points, pass.radix);
+            self.turn::<S, E>(points, pass);
+        }
+    }
+
+    /// Transforms a spectrum with exchanged parts back to points with exchanged parts: the passes of [`forward`](Self::forward) in reverse, each
+    /// with its steps in reverse. Whether some thread's `vote` was true.
+    ///
+    /// # Safety
+    /// As for [`forward`](Self::forward).
+    #[inline(always)]
+    pub(super) unsafe fn inverse<S: Shape, const E: usize>(
+        self,
+        points: &mut [Complex<T>; E],
+        vote: bool,
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let third = self.inverse_pass::<S, E, 3>(points, vote);
+            let second = self.inverse_pass::<S, E, 2>(points, vote);
+            self.inverse_pass::<S, E, 1>(points, vote);
+            self.inverse_pass::<S, E, 0>(points, vote);
+            third | second
+        }
+    }
+
+    /// One of the passes; the vote is taken at the first barrier.
+    ///
+    /// # Safety
+    /// As for [`forward`](Self::forward).
+    #[inline(always)]
+    unsafe fn inverse_pass<S: Shape, const E: usize, const P: usize>(
+        self,
+        points: &mut [Complex<T>; E],
+        vote: bool,
+    ) -> bool {
+        let pass = S::PASSES[P];
+        if pass.radix == 1 {
+            return false;
+        }
+        let mut voted = false;
+        // SAFETY: as in `forward_pass`.
+        unsafe {
+            self.turn::<S, E>(points, pass);
+            butterflies(points, pass.radix);
+            if P > 0 {
+                self.put::<S, E>(points, pass);
+                let first = P + 1 == MOST_PASSES || S::PASSES[P + 1].radix == 1;
+                // Every thread's points of this pass come before any thread's reads of them.
+                if first {
+                    voted = thread::sync_threads_or(u32::from(vote)) != 0;
+                } else {
+                    thread::sync_threads();
+                }
+                self.get::<S, E>(points, S::PASSES[P - 1]);
+            }
+        }
+        voted
+    }
+}
+
+/// All of a thread's butterflies of a pass.
+#[inline(always)]
+fn butterflies<T: Transformed, const E: usize>(points: &mut [Complex<T>; E], radix: usize) {
+    const { assert!(E <= 32, "four butterflies of eight points, at most") };
+    transform(points, 0, radix);
+    if radix < E {
+        transform(points, radix, radix);
+    }
+    if 2 * radix < E {
+        transform(points, 2 * radix, radix);
+        transform(points, 3 * radix, radix);
+    }
+}

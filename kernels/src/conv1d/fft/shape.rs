@@ -1,0 +1,267 @@
+//! How a block divides a transform: points, threads, passes, and where a pass finds its points and factors.
+
+/// A pass: butterflies of `radix` points that lie `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// Points of a butterfly; 1 where a shape has fewer passes.
+    pub radix: usize,
+    /// Points between neighbours of a butterfly.
+    pub stride: usize,
+    /// The first pair of this pass in the table of factors.
+    pub(super) factors: usize,
+}
+
+/// The most passes of a shape.
+pub const MOST_PASSES: usize = 4;
+
+/// How a block divides a transform.
+pub trait Shape {
+    /// Points of the transform.
+    const POINTS: usize;
+    /// Threads of the block. Each owns POINTS / THREADS points.
+    const THREADS: usize;
+    /// The passes of the forward transform, in their order; radix 1 at the end where there are fewer.
+    const PASSES: [Pass; MOST_PASSES];
+    /// Slots between the gaps of the shared array: a power of two, or `usize::MAX` for no gaps.
+    const GAP_AFTER: usize;
+}
+
+/// The passes for these radices.
+const fn passes(points: usize, radices: [usize; MOST_PASSES]) -> [Pass; MOST_PASSES] {
+    let mut passes = [Pass {
+        radix: 1,
+        stride: 1,
+        factors: 0,
+    }; MOST_PASSES];
+    let (mut line, mut factors, mut pass) = (points, 0, 0);
+    while pass < MOST_PASSES {
+        let radix = radices[pass];
+        passes[pass] = Pass {
+            radix,
+            stride: line / radix,
+            factors,
+        };
+        if line > radix {
+            factors += line / 2;
+        }
+        line /= radix;
+        pass += 1;
+    }
+    assert!(line == 1);
+    passes
+}
+
+/// Where a slot lies in a shared array with gaps.
+pub(super) const fn gapped<S: Shape>(slot: usize) -> usize {
+    slot + slot / S::GAP_AFTER
+}
+
+/// Complex numbers of the shared array.
+pub const fn slots<S: Shape>() -> usize {
+    gapped::<S>(S::POINTS - 1) + 1
+}
+
+/// Bytes of dynamic shared memory.
+pub const fn shared_bytes<S: Shape, T>() -> usize {
+    slots::<S>() * 2 * size_of::<T>()
+}
+
+/// Elements of the taps' spectrum.
+pub const fn spectrum_len<S: Shape>() -> usize {
+    2 * S::POINTS
+}
+
+/// Elements of the table of factors.
+pub const fn factors_len<S: Shape>() -> usize {
+    let mut len = 0;
+    let mut pass = 0;
+    while pass < MOST_PASSES {
+        let Pass { radix, stride, .. } = S::PASSES[pass];
+        if stride > 1 {
+            len += 2 * radix * stride;
+        }
+        pass += 1;
+    }
+    len
+}
+
+/// The table of factors: for each pass but the last, each pair of a butterfly's outputs 2k and 2k + 1 and each place m of a butterfly in its
+/// line, exp(−2πi·2k·m/L) and exp(−2πi·(2k + 1)·m/L), where L is the length of the line.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn factors<S: Shape>() -> Vec<[f64; 2]> {
+    let mut factors = Vec::with_capacity(factors_len::<S>() / 2);
+    for Pass { radix, stride, .. } in S::PASSES.into_iter().filter(|pass| pass.stride > 1) {
+        let line = radix * stride;
+        for pair in 0..radix / 2 {
+            for place in 0..stride {
+                factors.extend([2 * pair, 2 * pair + 1].map(|output| root(output * place, line)));
+            }
+        }
+    }
+    factors
+}
+
+/// exp(−2πi k/n): within an eighth of a turn, so that the parts are right to the last bit or two.
+#[cfg(not(target_arch = "nvptx64"))]
+fn root(k: usize, n: usize) -> [f64; 2] {
+    let eighths = 8 * (k % n);
+    let (eighth, rest) = (eighths / n, eighths % n);
+    let angle = |eighths: usize| core::f64::consts::FRAC_PI_4 * eighths as f64 / n as f64;
+    let (sin, cos) = match eighth % 2 {
+        0 => angle(rest).sin_cos(),
+        _ => {
+            let (cos, sin) = angle(n - rest).sin_cos();
+            (sin, cos)
+        }
+    };
+    match eighth / 2 {
+        0 => [cos, -sin],
+        1 => [-sin, -cos],
+        2 => [-cos, sin],
+        _ => [sin, cos],
+    }
+}
+
+/// Samples at the start of a window whose outputs are not kept: all that would meet samples before it. Multiples of 32 keep loads and stores at
+/// whole lines.
+pub const fn discarded(taps: usize, shift: usize) -> usize {
+    (taps - 1 + shift).div_ceil(32) * 32
+}
+
+/// Places that the taps are delayed by so that a launch with this offset reads whole lines.
+pub const fn shift(offset: usize) -> usize {
+    (32 - offset % 32) % 32
+}
+
+/// The most taps of a shape: they leave a quarter of a window's outputs.
+pub const fn most_taps<S: Shape>() -> usize {
+    S::POINTS / 4 * 3 - 31
+}
+
+/// The pairs of the table where a thread's butterfly number `q` of a pass begins: constants and the thread's place.
+pub(super) const fn factors_at<S: Shape>(pass: Pass, q: usize) -> usize {
+    pass.factors
+        + if S::THREADS < pass.stride {
+            S::THREADS * q
+        } else {
+            0
+        }
+}
+
+/// A thread's slot of a pass: the first point of its first butterfly.
+#[inline(always)]
+pub(super) fn first_slot<S: Shape>(pass: Pass, thread: usize) -> usize {
+    let (line, place) = (thread / pass.stride, thread % pass.stride);
+    gapped::<S>(line * pass.radix * pass.stride) + gapped::<S>(place)
+}
+
+/// How far point `r` of a thread's butterfly `q` lies from its first slot: gaps add up, for the numbers share no bits.
+pub(super) const fn slot_of<S: Shape>(pass: Pass, q: usize, r: usize) -> usize {
+    let butterfly = if S::THREADS < pass.stride {
+        S::THREADS * q
+    } else {
+        S::THREADS * q * pass.radix
+    };
+    gapped::<S>(butterfly) + gapped::<S>(pass.stride * r)
+}
+
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $Name:ident: $points:literal points, $threads:literal threads, $radices:expr, gap after $gap:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Name;
+
+        impl Shape for $Name {
+            const POINTS: usize = $points;
+            const THREADS: usize = $threads;
+            const PASSES: [Pass; MOST_PASSES] = passes($points, $radices);
+            const GAP_AFTER: usize = $gap;
+        }
+    )*};
+}
+
+shapes! {
+    /// 2¹¹ points.
+    Points2048: 2048 points, 128 threads, [8, 16, 16, 1], gap after 16;
+    /// 2¹² points.
+    Points4096: 4096 points, 256 threads, [16, 16, 16, 1], gap after 16;
+    /// 2¹³ points.
+    Points8192: 8192 points, 256 threads, [32, 16, 16, 1], gap after 16;
+    /// 2¹⁴ points.
+    Points16384: 16384 points, 512 threads, [32, 32, 16, 1], gap after 16;
+    /// 2¹² points, without gaps: lanes of the last pass meet in banks.
+    Ungapped4096: 4096 points, 256 threads, [16, 16, 16, 1], gap after usize::MAX;
+    /// 2¹³ points, 16 a thread.
+    Narrow8192: 8192 points, 512 threads, [16, 8, 16, 4], gap after 16;
+    /// 2¹⁴ points, 16 a thread.
+    Narrow16384: 16384 points, 1024 threads, [16, 16, 16, 4], gap after 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether neighbouring lanes of each pass always lie in different banks.
+    fn check<S: Shape>() -> bool {
+        let mut apart = true;
+        for pass in S::PASSES.into_iter().filter(|pass| pass.radix > 1) {
+            let mut owners = vec![0; slots::<S>()];
+            for e in 0..S::POINTS / S::THREADS {
+                let slot = |thread| {
+                    first_slot::<S>(pass, thread)
+                        + slot_of::<S>(pass, e / pass.radix, e % pass.radix)
+                };
+                (0..S::THREADS).for_each(|thread| owners[slot(thread)] += 1);
+                for lanes in 0..S::THREADS / 16 {
+                    let banks = (0..16).fold(0_u32, |banks, lane| {
+                        banks | 1 << (slot(16 * lanes + lane) % 16)
+                    });
+                    apart &= banks == 0xFFFF;
+                }
+            }
+            assert!(owners.iter().all(|&owners| owners <= 1));
+            assert_eq!(owners.iter().sum::<usize>(), S::POINTS);
+            for point in 0..S::POINTS {
+                assert_eq!(owners[gapped::<S>(point)], 1, "{pass:?}");
+            }
+        }
+        apart
+    }
+
+    #[test]
+    fn a_slot_belongs_to_one_thread_and_gaps_keep_lanes_in_different_banks() {
+        assert!(check::<Points2048>());
+        assert!(check::<Points4096>());
+        assert!(check::<Points8192>());
+        assert!(check::<Narrow8192>());
+        assert!(check::<Points16384>());
+        assert!(check::<Narrow16384>());
+        assert!(!check::<Ungapped4096>());
+    }
+
+    #[test]
+    fn factors_are_roots_of_one_and_as_many_as_the_table_has() {
+        let factors = factors::<Points8192>();
+        assert_eq!(2 * factors.len(), factors_len::<Points8192>());
+        // The first pass's third output, of the butterfly at place 100.
+        let [re, im] = factors[2 * (256 + 100)];
+        let angle = -core::f64::consts::TAU * 200.0 / 8192.0;
+        assert!((re - angle.cos()).abs() < 1e-16 && (im - angle.sin()).abs() < 1e-16);
+        for k in 0..24 {
+            let [re, im] = root(k, 24);
+            let angle = -core::f64::consts::TAU * k as f64 / 24.0;
+            assert!((re - angle.cos()).abs() < 1e-15 && (im - angle.sin()).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn loads_and_stores_begin_at_whole_lines() {
+        for offset in [0, 1, 63, 127] {
+            for taps in [1, 2, 33, 128] {
+                let kept_from = discarded(taps, shift(offset));
+                assert!(kept_from.is_multiple_of(32) && kept_from >= taps - 1 + shift(offset));
+                assert!((offset + shift(offset)).is_multiple_of(32));
+            }
+        }
+    }
+}
