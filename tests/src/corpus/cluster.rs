@@ -1,6 +1,7 @@
 //! Clusters (9.7.13.4, 9.7.9.24), shared memory of other blocks, and copies of many bytes (9.7.9.26).
 
 use super::case::Case;
+use super::rule::Rule;
 
 /// Two blocks of 32 threads.
 const THREADS: u32 = 64;
@@ -87,7 +88,12 @@ fn told() -> Vec<Case> {
              cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; fence.proxy.async; ld.global.b64 %d0, [%out]; \
              ld.global.b64 %d1, [%out+8];"
         );
-        cases.push(pair(&format!("cp.reduce.global.{op}"), &body).threads(32));
+        let rule = match op {
+            "add.f64" => Rule::AnyNan64,
+            _ => Rule::Bits,
+        };
+        let case = pair(&format!("cp.reduce.global.{op}"), &body);
+        cases.push(case.threads(32).rule(rule));
     }
     cases
 }

@@ -56,14 +56,6 @@ named_enum! {
         Fft16384 = "fft16384",
         /// `fft4096` without gaps in shared memory, of `f32`: with bank conflicts.
         Fft4096Ungapped = "fft4096-ungapped",
-        /// To be timed.
-        Fft2048Eight = "fft2048-eight",
-        /// To be timed.
-        Fft4096Four = "fft4096-four",
-        /// To be timed.
-        Fft8192Narrow = "fft8192-narrow",
-        /// To be timed.
-        Fft16384Narrow = "fft16384-narrow",
     }
 }
 
@@ -77,15 +69,7 @@ impl ConvKernel {
     pub const fn is_fft(self) -> bool {
         matches!(
             self,
-            Self::Fft2048
-                | Self::Fft4096
-                | Self::Fft8192
-                | Self::Fft16384
-                | Self::Fft4096Ungapped
-                | Self::Fft2048Eight
-                | Self::Fft4096Four
-                | Self::Fft8192Narrow
-                | Self::Fft16384Narrow
+            Self::Fft2048 | Self::Fft4096 | Self::Fft8192 | Self::Fft16384 | Self::Fft4096Ungapped
         )
     }
 }

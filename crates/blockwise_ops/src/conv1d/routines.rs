@@ -148,10 +148,6 @@ convolves!(f32, block_per_output: [None, None], fft: {
     Fft8192: Points8192, conv1d_taps_fft8192, conv1d_fft8192;
     Fft16384: Points16384, conv1d_taps_fft16384, conv1d_fft16384;
     Fft4096Ungapped: Ungapped4096, conv1d_taps_fft4096_ungapped, conv1d_fft4096_ungapped;
-    Fft2048Eight: Points2048, conv1d_taps_fft2048_eight, conv1d_fft2048_eight;
-    Fft4096Four: Points4096, conv1d_taps_fft4096_four, conv1d_fft4096_four;
-    Fft8192Narrow: Narrow8192, conv1d_taps_fft8192_narrow, conv1d_fft8192_narrow;
-    Fft16384Narrow: Narrow16384, conv1d_taps_fft16384_narrow, conv1d_fft16384_narrow;
 });
 convolves!(f64, block_per_output: [
     Some(routine!(

@@ -62,10 +62,10 @@ unsafe impl<A: Elements, B: Elements> Elements for (A, B) {
 
 /// The same elements, the last one first: the window of a convolution, beside its taps.
 #[derive(Clone, Copy, Debug)]
-pub struct Reversed<E>(pub E);
+pub struct Reversed<'a, T>(pub &'a [T]);
 
 // SAFETY: len − 1 − index is below the length as index is.
-unsafe impl<T: Copy> Elements for Reversed<&[T]> {
+unsafe impl<T: Copy> Elements for Reversed<'_, T> {
     type Item = T;
 
     #[inline(always)]

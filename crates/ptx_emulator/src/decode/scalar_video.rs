@@ -158,6 +158,10 @@ pub(super) fn decode<'a>(
             _ => return Err(form.unsupported()),
         };
     }
+    if compares {
+        // What is done with the third operand has a sign if both others have one.
+        signed[0] = signed[1] && signed[2];
+    }
     let saturate = !compares && form.take("sat");
     let second = form.take_one_of(&SECOND);
     form.no_more_modifiers()?;
@@ -171,7 +175,9 @@ pub(super) fn decode<'a>(
     if third.is_some() != (to.is_some() || second.is_some()) || (to.is_some() && second.is_some()) {
         return Err(form.wrong("has another number of operands"));
     }
-    if shifts && signed[2] {
+    // An H200 saturates neither a shift to the left nor a part of the result as PTX says.
+    let saturates_otherwise = saturate && (form.base == "vshl" || to.is_some());
+    if (shifts && signed[2]) || saturates_otherwise {
         return Err(form.unsupported());
     }
     let code = Code {

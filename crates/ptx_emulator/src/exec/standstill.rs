@@ -147,9 +147,10 @@ impl Snapshot {
 /// Whether an instruction changes nothing but registers, and gives the same when memory is the same.
 fn only_looks(op: &Op) -> bool {
     match op {
-        Op::Store(_) | Op::CopyAsync(_) | Op::CopyBulk(_) | Op::Call(_) | Op::Clock { .. } => false,
+        Op::Store(_) | Op::CopyAsync(_) | Op::CopyBulk(_) | Op::CopyTensor(_) => false,
+        Op::Call(_) | Op::Clock { .. } => false,
         // Some store.
-        Op::Matrix(_) => false,
+        Op::Matrix(_) | Op::Surface(_) => false,
         Op::Mbarrier(op) => matches!(op.kind, MbarrierKind::Test { .. }),
         // Whether an atomic operation changed anything is seen when it is done.
         _ => true,

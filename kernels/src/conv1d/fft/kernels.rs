@@ -107,9 +107,5 @@ kernels! {
     Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
     Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft8192, conv1d_taps_fft8192;
     Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft16384, conv1d_taps_fft16384;
-    Points2048, 16 each, 128 threads, 8 blocks, (f32): conv1d_fft2048_eight, conv1d_taps_fft2048_eight;
-    Points4096, 16 each, 256 threads, 4 blocks, (f32): conv1d_fft4096_four, conv1d_taps_fft4096_four;
     Ungapped4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped;
-    Narrow8192, 16 each, 512 threads, 2 blocks, (f32): conv1d_fft8192_narrow, conv1d_taps_fft8192_narrow;
-    Narrow16384, 16 each, 1024 threads, 1 blocks, (f32): conv1d_fft16384_narrow, conv1d_taps_fft16384_narrow;
 }

@@ -191,10 +191,6 @@ shapes! {
     Points16384: 16384 points, 512 threads, [32, 32, 16, 1], gap after 16;
     /// 2¹² points, without gaps: lanes of the last pass meet in banks.
     Ungapped4096: 4096 points, 256 threads, [16, 16, 16, 1], gap after usize::MAX;
-    /// 2¹³ points, 16 a thread.
-    Narrow8192: 8192 points, 512 threads, [16, 8, 16, 4], gap after 16;
-    /// 2¹⁴ points, 16 a thread.
-    Narrow16384: 16384 points, 1024 threads, [16, 16, 16, 4], gap after 16;
 }
 
 #[cfg(test)]
@@ -233,9 +229,7 @@ mod tests {
         assert!(check::<Points2048>());
         assert!(check::<Points4096>());
         assert!(check::<Points8192>());
-        assert!(check::<Narrow8192>());
         assert!(check::<Points16384>());
-        assert!(check::<Narrow16384>());
         assert!(!check::<Ungapped4096>());
     }
 

@@ -283,7 +283,7 @@ pub fn folded_over_odd_ranges(block: &mut Block<64>, input: &[u32], mut output: 
     sum = fold_groups::<4, _, _>(input, most - 1.., sum, add);
     sum = fold_groups::<2, _, _>(input, ..=most, sum, add);
     sum = fold_groups::<1, _, _>(input, beyond, sum, add);
-    let pairs = Reversed((input, Reversed(&input[input.len() / 2..])));
+    let pairs = (Reversed(input), Reversed(&input[input.len() / 2..]));
     sum = fold_groups::<4, _, _>(pairs, thread.., sum, |sum, (x, y)| sum.wrapping_add(x ^ y));
     sum = block.fold_strided(pairs, sum, |sum, (x, y)| sum.wrapping_mul(x | y));
     output.mine().for_each(|(_, element)| *element = sum);
