@@ -64,12 +64,13 @@ pub const fn blocked_blocks<T>(outputs: usize) -> usize {
 /// Taps from which on a convolution of [`LARGE`] or more outputs goes by transforms.
 pub const FFT_FROM: usize = 64;
 
-/// Points of the transforms for so many taps of `f32`: the more are thrown away of each window, the larger.
+/// Points of the transforms for so many taps of `f32`: the more are thrown away of each window, the
+/// larger. Measured at 2²⁶ samples (docs/log/2026-11-22-fft-convolution.md).
 pub const fn fft_points(taps: usize) -> usize {
     match taps {
-        0..=300 => 2048,
-        301..=1500 => 4096,
-        1501..=3000 => 8192,
+        0..=511 => 2048,
+        512..=1100 => 4096,
+        1101..=3500 => 8192,
         _ => 16384,
     }
 }

@@ -1,4 +1,4 @@
-//! The entry points: for each [`Shape`](super::shape::Shape) one that convolves and one that transforms the taps.
+//! The entry points: for each [`Shape`] one that convolves and one that transforms the taps.
 
 use core::ptr;
 
