@@ -10,7 +10,8 @@ use blockwise_tests::{alarms, jobs};
 fn every_good_kernel_has_jobs() {
     for file in files("kernels") {
         let entries = entries(&file.text);
-        let kernels: BTreeSet<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let kernels = entries.iter().map(|entry| entry.name.as_str());
+        let kernels: BTreeSet<_> = kernels.filter(|name| !jobs::is_without(name)).collect();
         for jobs in [jobs::telling(), jobs::size_matrix()] {
             let covered: BTreeSet<_> = jobs.iter().map(|job| job.plan.kernel).collect();
             assert_eq!(kernels, covered);

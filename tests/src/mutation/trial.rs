@@ -6,7 +6,7 @@ use ptx_emulator::{CheckOptions, Limits, Module, Tool};
 use rayon::prelude::*;
 
 use super::{Mutant, Operator, Source};
-use crate::jobs::Job;
+use crate::jobs::{self, Job};
 
 /// A mutant and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,17 +44,14 @@ impl Display for Verdict {
 /// Kernels that differ from others by the numbers in their loops: mutants of the others stand for theirs.
 const INSTANCES: [&str; 3] = ["_single8_", "_pipelined_tall_", "_aligned_narrow_"];
 
-/// Kernels that have no jobs yet: their mutants are not tried (an open point of CONTRIBUTING.md).
-const WITHOUT_JOBS: [&str; 1] = ["_fft"];
-
-/// Every mutant of every kernel in a PTX text, without `INSTANCES` and `WITHOUT_JOBS`.
+/// Every mutant of every kernel in a PTX text, without `INSTANCES` and what has no jobs yet.
 ///
 /// # Panics
 /// When a good kernel is not good, or has no job.
 pub fn trials(text: &str, jobs: &[Job]) -> Vec<Trial> {
     let mut sources = Source::split(text);
-    let left_out = INSTANCES.iter().chain(&WITHOUT_JOBS);
-    sources.retain(|source| !left_out.clone().any(|name| source.kernel.contains(name)));
+    sources.retain(|source| !INSTANCES.iter().any(|name| source.kernel.contains(name)));
+    sources.retain(|source| !jobs::is_without(&source.kernel));
     let run_all = |source: &Source| {
         let jobs: Vec<_> = jobs
             .iter()
