@@ -125,7 +125,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     }
     // The special value in each of the warps whose slots are read in another place of the loop over warps; as many warps as leave
     // some of a group of eight; one warp.
-    for warp in [1, 2, 3, 4, 29, 30] {
+    for warp in [1, 2, 3, 4, 5, 6, 7, 8, 29, 30] {
         let options = with(ReduceKernel::Shuffle, 1024, None);
         every_type(&mut jobs, on, 1024, options, Some(32 * warp + 5));
     }

@@ -44,6 +44,13 @@ const EMPTY_RANGE: &str = "Of an empty range there is no whole group, and nothin
 const ONE_SLOT_EACH: &str =
     "Each thread has one slot, as the launch says: no thread makes the second round.";
 
+const UNUSED_SLOT: &str =
+    "The slot is there, and what was loaded is not folded: that has a guard of its own.";
+
+const SLOW_WAY: &str = "The way for outputs at the ends computes the same, in the same order.";
+
+const ONE_ROW: &str = "There is one row of tiles: the launch has one row of blocks.";
+
 const PEELED: &str = "The loop over the rest of a thread's slots then loads its first one too.";
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left behind the first pack.";
@@ -51,11 +58,7 @@ const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left behin
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
     never(
-        &[
-            "conv1d_block_per_output_",
-            "conv1d_blocked_",
-            "conv1d_block_per_output_raw_",
-        ],
+        &["conv1d_block_per_output_", "conv1d_block_per_output_raw_"],
         "setp.eq.b64 %p, %rd, 0;",
         1..=1,
         "There is at least one tap: the launcher refuses none.",
@@ -88,7 +91,7 @@ pub const SURVIVORS: &[Survivor] = &[
             "_axis_",
         ],
         "setp.ge.u64 %p, %rd, %rd;",
-        1..=1,
+        1..=2,
         BEYOND,
     ),
     never(
@@ -99,11 +102,10 @@ pub const SURVIVORS: &[Survivor] = &[
             "conv1d_window_",
             "matmul_naive_",
             "conv1d_tiled_raw_",
-            "_shuffle_",
             "_axis_",
         ],
         "setp.eq.b64 %p, %rd, %rd;",
-        1..=1,
+        1..=3,
         NOTHING_LEFT,
     ),
     never(
@@ -223,7 +225,7 @@ pub const SURVIVORS: &[Survivor] = &[
         "The other warps then go on with ticket 0, and return; in a lone block, whose ticket that is, only the first thread writes.",
     ),
     always(
-        &["conv1d_block_per_output_f64", "conv1d_tiled_"],
+        &["conv1d_block_per_output_f64"],
         "setp.le.u64 %p, %rd, %rd;",
         1..=1,
         PEELED,
@@ -231,13 +233,13 @@ pub const SURVIVORS: &[Survivor] = &[
     always(
         &["conv1d_block_per_output_f64"],
         "setp.ge.u64 %p, %rd, %rd;",
-        3..=3,
+        2..=2,
         "There is one row, and one slot for each thread, as the launch says: nothing is reached that would be another.",
     ),
     never(
         &["conv1d_block_per_output_f64"],
         "setp.ge.u64 %p, %rd, %rd;",
-        3..=3,
+        2..=2,
         "A tile is one output, which thread 0 owns, and there is one slot for each thread, as the launch says.",
     ),
     never(
@@ -249,7 +251,7 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["conv1d_blocked_", "conv1d_window_", "conv1d_direct_"],
         "setp.le.u64 %p, %rd, %rd;",
-        1..=1,
+        1..=2,
         EMPTY_RANGE,
     ),
     never(
@@ -263,18 +265,6 @@ pub const SURVIVORS: &[Survivor] = &[
         "setp.eq.b32 %p, %r, 0;",
         1..=1,
         "The other threads then read a value that is not theirs; only the block's first thread writes its one.",
-    ),
-    never(
-        &["_shuffle_"],
-        "setp.lt.u32 %p, %r, 33;",
-        1..=1,
-        EMPTY_RANGE,
-    ),
-    always(
-        &["min_shuffle_", "max_shuffle_"],
-        "setp.ne.b64 %p, %rd, 0;",
-        1..=1,
-        FOLDED_AGAIN,
     ),
     never(
         &["matmul_naive_"],
@@ -345,7 +335,6 @@ pub const SURVIVORS: &[Survivor] = &[
             "transpose_padded_",
             "transpose_tiled_",
             "reverse_",
-            "conv1d_block_per_output_f64",
             "conv1d_direct_",
             "conv1d_tiled_raw_",
             "matmul_naive_",
@@ -374,6 +363,7 @@ pub const SURVIVORS: &[Survivor] = &[
     entry(
         Operator::WidenLoop,
         &[
+            "conv1d_block_per_output_f64",
             "matmul_pitch_",
             "transpose_aligned_",
             "transpose_padded_raw_",
@@ -385,7 +375,6 @@ pub const SURVIVORS: &[Survivor] = &[
     entry(
         Operator::WidenLoop,
         &[
-            "conv1d_block_per_output_f64",
             "matmul_naive_",
             "matmul_tiled_",
             "matmul_register_tile_",
@@ -412,21 +401,87 @@ pub const SURVIVORS: &[Survivor] = &[
         "A lane reads beyond the partial results only where its fourth one would be the first that is not there.",
     ),
     entry(
-        Operator::ChangeShuffle,
-        &["_shuffle_"],
-        [
-            "shfl.sync.idx.b32 %r|in_range, %r, %r, %r, %r;",
-            "shfl.sync.bfly.b32 %r|in_range, %r, %r, %r, %r;",
-        ],
-        1..=2,
-        "In the last round only lane 0's value counts, and its partner is the same: 16, or 0 exclusive-or 16.",
-    ),
-    entry(
         Operator::DeleteBarrier,
         &["_single_"],
         ["bar.warp.sync -1;", ""],
         1..=1,
         "Partial results are written and read by atomics, so that no ticket makes a race of them; the barrier orders them, as the emulator does without it.",
+    ),
+    never(
+        &["_shuffle_f32"],
+        "setp.ge.u32 %p, %r, %r;",
+        7..=7,
+        UNUSED_SLOT,
+    ),
+    never(
+        &[
+            "dot_shuffle_f64",
+            "sum_shuffle_f64",
+            "min_shuffle_f64",
+            "max_shuffle_f64",
+            "min_shuffle_i64",
+            "max_shuffle_i64",
+        ],
+        "setp.ge.u32 %p, %r, %r;",
+        3..=3,
+        UNUSED_SLOT,
+    ),
+    entry(
+        Operator::WidenLoop,
+        &["_shuffle_f32"],
+        ["setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"],
+        1..=1,
+        "One group of slots more lies past the block's warps; each load and each fold has a guard.",
+    ),
+    always(
+        &["conv1d_blocked_", "conv1d_direct_", "conv1d_window_"],
+        "setp.lt.u64 %p, %rd, %rd;",
+        1..=1,
+        SLOW_WAY,
+    ),
+    always(
+        &["conv1d_direct_", "conv1d_window_"],
+        "setp.gt.u64 %p, %rd, %rd;",
+        1..=1,
+        SLOW_WAY,
+    ),
+    always(
+        &["conv1d_blocked_"],
+        "setp.eq.b64 %p, %rd, %rd;",
+        1..=1,
+        SLOW_WAY,
+    ),
+    never(
+        &["conv1d_block_per_output_f64"],
+        "setp.ne.b32 %p, %r, 0;",
+        1..=1,
+        ONE_ROW,
+    ),
+    never(
+        &["conv1d_block_per_output_f64"],
+        "setp.ne.b64 %p, %rd, 0;",
+        1..=1,
+        ONE_ROW,
+    ),
+    always(
+        &["conv1d_block_per_output_f64"],
+        "setp.lt.u64 %p, %rd, %rd;",
+        1..=1,
+        ONE_SLOT_EACH,
+    ),
+    entry(
+        Operator::ShiftShared,
+        &["conv1d_block_per_output_f64"],
+        ["st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd-8], %rd;"],
+        1..=1,
+        ONE_SLOT_EACH,
+    ),
+    entry(
+        Operator::ShiftShared,
+        &["conv1d_block_per_output_f64"],
+        ["st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"],
+        1..=1,
+        ONE_SLOT_EACH,
     ),
 ];
 
