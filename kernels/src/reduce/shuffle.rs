@@ -48,7 +48,7 @@ pub fn dot_shuffle<T: Scalar>(
 ) {
     let share = dot_share(block, a, b);
     let value = scratch.reduce_to_first(block, share, Sum::apply);
-    partials.store(block, value);
+    partials.store_first(block, value);
 }
 
 /// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the
@@ -72,5 +72,5 @@ pub fn fold_shuffle<T: Scalar, O: Op>(
 ) {
     let share = share::<T, O>(block, input);
     let value = scratch.reduce_to_first(block, share, O::apply);
-    partials.store(block, value);
+    partials.store_first(block, value);
 }

@@ -42,10 +42,10 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.push(longer::<f64>(on, (20, 4), 40, options));
     }
     jobs.extend(in_registers(on));
-    // One tap less than a whole group of them, where no tile is whole.
+    // One tap less than two whole groups of them, where no tile is whole.
     let options = with(ConvKernel::Blocked, None, Some(1));
-    jobs.push(job::<f32>(on, (60, 15), ConvMode::Full, options));
-    jobs.push(job::<f64>(on, (60, 15), ConvMode::Full, options));
+    jobs.push(job::<f32>(on, (80, 31), ConvMode::Full, options));
+    jobs.push(job::<f64>(on, (80, 31), ConvMode::Full, options));
     for kernel in BLOCK_PER_OUTPUT {
         let options = with(kernel, None, Some(5));
         jobs.push(job::<f64>(on, (20, 37), ConvMode::Full, options));

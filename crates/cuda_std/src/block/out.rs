@@ -218,18 +218,28 @@ impl<T: Plain> Out<'_, T, FromEnd> {
 }
 
 impl<T: Plain> Out<'_, T, PerBlock> {
-    /// Stores the block's element: the value of thread 0, if it has one. The launch sees to it that
-    /// there is an element.
+    /// Stores the block's element: the value of thread 0. The launch sees to it that there is one.
     #[inline(always)]
     pub fn store<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
         block: &Block<X, Y, Z>,
-        value: impl Into<Option<T>>,
+        value: T,
+    ) {
+        self.store_first(block, Some(value));
+    }
+
+    /// As [`store`](Self::store), of what only thread 0 has:
+    /// [`Scratch::reduce_to_first`](super::Scratch::reduce_to_first).
+    #[inline(always)]
+    pub fn store_first<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &Block<X, Y, Z>,
+        value: Option<T>,
     ) {
         let index = registers().at[0] as usize;
         if block.thread() == 0
             && index < self.len
-            && let Some(value) = value.into()
+            && let Some(value) = value
         {
             // SAFETY: below the length; no other block of a grid of one dimension has this number,
             // and no other thread of it is the first.

@@ -103,8 +103,8 @@ impl<T: Plain> Scratch<'_, T> {
     }
 
     /// As [`reduce`](Self::reduce), for thread 0; `None` for the others, which have nothing to do
-    /// after the barrier. [`Out::store`](super::Out) of an output with an element for each block
-    /// takes it.
+    /// after the barrier. `store_first` of an [`Out`](super::Out) with an element for each block takes
+    /// it.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -114,7 +114,7 @@ impl<T: Plain> Scratch<'_, T> {
     /// pub fn sum(block: &mut Block<256>, mut scratch: Scratch<f32>, input: &[f32], mut sums: Out<f32, PerBlock>) {
     ///     let mine = block.fold_strided(input, 0.0, |sum, x| sum + x);
     ///     let sum = scratch.reduce_to_first(block, mine, |a, b| a + b);
-    ///     sums.store(block, sum);
+    ///     sums.store_first(block, sum);
     /// }
     /// ```
     #[inline(always)]
