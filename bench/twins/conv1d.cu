@@ -1,8 +1,8 @@
 // Twins of kernels/src/conv1d, and the tutorials' convolutions: mode same from a tile and its halo in shared memory with one block for
 // each tile, and the full one in f64 with one block for each output.
-//! {"works": "conv-same/f32", "by": "document", "rung": "document: shared memory", "kernel": "conv_document_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "4 * (256 + m - 1)", "arguments": "signal, taps, out, n, m, offset"}
-//! {"works": "conv-same/f32", "by": "nvcc", "rung": "tiled", "kernel": "conv_tiled_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "4 * (256 + m - 1)", "arguments": "signal, n, taps, m, out, outputs, offset"}
-//! {"works": "conv-same/f32", "by": "nvcc", "rung": "direct", "kernel": "conv_direct_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
+//! {"works": "conv-same/f32", "by": "document", "rung": "document: shared memory", "when": "m < 1024", "kernel": "conv_document_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "4 * (256 + m - 1)", "arguments": "signal, taps, out, n, m, offset"}
+//! {"works": "conv-same/f32", "by": "nvcc", "rung": "tiled", "when": "m < 1024", "kernel": "conv_tiled_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "4 * (256 + m - 1)", "arguments": "signal, n, taps, m, out, outputs, offset"}
+//! {"works": "conv-same/f32", "by": "nvcc", "rung": "direct", "when": "m < 1024", "kernel": "conv_direct_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-full/f64", "by": "document", "rung": "document: block per output", "when": "m <= 1024", "kernel": "conv_block_per_output_f64", "grid": "outputs", "block": "m", "shared": "8 * m", "arguments": "signal, n, taps, m, out"}
 //! {"works": "conv-full/f64", "by": "nvcc", "rung": "block-per-output", "when": "m <= 1024", "kernel": "conv_block_per_output_f64", "grid": "outputs", "block": "m", "shared": "8 * m", "arguments": "signal, n, taps, m, out"}
 //! {"works": "conv-full/f64", "by": "nvcc", "rung": "tiled", "kernel": "conv_tiled_f64", "grid": "ceil(outputs, 256)", "block": "256", "shared": "8 * (256 + m - 1)", "arguments": "signal, n, taps, m, out, outputs, offset"}
