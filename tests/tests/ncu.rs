@@ -36,12 +36,6 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
         1_854,
         3_090,
     ),
-    // It reads two neighbouring slots of the warps' results by one instruction, too.
-    ("sum shuffle f32 100000", SHARED_LOADS, 21_896, 25_024),
-    // Some of the stores by one lane of each warp took a second wavefront.
-    ("sum shuffle f32 100000", SHARED_STORES, 3_185, 3_128),
-    ("dot shuffle i64 33792", SHARED_STORES, 272, 256),
-    ("max shuffle f64 5000", SHARED_STORES, 97, 96),
 ];
 
 /// Launches whose kernels have changed since they were recorded: to be recorded again (an open point of CONTRIBUTING.md).
