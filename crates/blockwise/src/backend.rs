@@ -55,7 +55,7 @@ pub(crate) trait Backend: Send + Sync {
         Vec::new()
     }
 
-    /// Who is told while launches run, where the device tells.
+    /// Receives progress while launches run, where the device reports any.
     #[cfg(feature = "emulator")]
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }

@@ -267,7 +267,7 @@ impl Device {
         self.backend().take_profiles()
     }
 
-    /// Who is told while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A GPU tells nothing.
+    /// Receives progress while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A GPU reports none.
     #[cfg(feature = "emulator")]
     pub fn set_progress(&self, listener: impl FnMut(ptx_emulator::Progress<'_>) + Send + 'static) {
         self.backend().set_progress(Box::new(listener));

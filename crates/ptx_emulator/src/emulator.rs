@@ -69,7 +69,7 @@ impl Emulator {
         *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(sink);
     }
 
-    /// Who is told while launches run from now on; at first, nobody.
+    /// Receives progress of launches from now on; at first, nothing does.
     ///
     /// `listener` is called from any thread but from one at a time: for a block that has run long, every 16,384 of its
     /// warp instructions or so. It must not use the emulator.

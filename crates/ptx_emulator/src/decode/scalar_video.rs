@@ -69,7 +69,7 @@ fn place(part: u64) -> (u32, u32) {
     }
 }
 
-/// A number of so many bits at the low end.
+/// A number of `bits` bits at the low end.
 fn extended(value: u64, bits: u32, signed: bool) -> i64 {
     let up = value << (64 - bits);
     if signed {
