@@ -34,7 +34,7 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Who is told.
+/// The listener.
 type Listener = Box<dyn FnMut(Progress<'_>) + Send>;
 
 /// Takes the news of launches.

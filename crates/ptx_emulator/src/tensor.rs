@@ -107,7 +107,7 @@ pub struct TensorMap {
     pub strides: Vec<u64>,
     /// Elements that a box spans along each dimension.
     pub box_extents: Vec<u32>,
-    /// Of those, each so many-th is moved.
+    /// The stride among those that are moved.
     pub element_strides: Vec<u32>,
     /// The places of pieces in shared memory.
     pub swizzle: Swizzle,

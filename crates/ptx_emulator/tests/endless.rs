@@ -1,5 +1,5 @@
 //! Loops without an end: those that can be shown to have none end the launch at once, the others at the step limit, and
-//! both name the loop's lines. Meanwhile who listens is told of them.
+//! both name the loop's lines. Meanwhile the listener hears of them.
 
 mod common;
 use common::{limits, module, shape};

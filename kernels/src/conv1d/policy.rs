@@ -64,8 +64,8 @@ pub const fn blocked_blocks<T>(outputs: usize) -> usize {
 /// Taps from which on a convolution of [`LARGE`] or more outputs goes by transforms.
 pub const FFT_FROM: usize = 64;
 
-/// Points of the transforms for so many taps of `f32`: the more are thrown away of each window, the
-/// larger. Measured at 2²⁶ samples (docs/log/2026-11-22-fft-convolution.md).
+/// Points of the transforms for `taps` taps of `f32`: the more a window discards, the larger. Measured
+/// at 2²⁶ samples (docs/log/2026-11-22-fft-convolution.md).
 pub const fn fft_points(taps: usize) -> usize {
     match taps {
         0..=511 => 2048,

@@ -463,7 +463,7 @@ pub(crate) struct CopyBulk {
     pub(crate) size: Row,
     /// The blocks of the cluster that get it, as bits.
     pub(crate) blocks: Option<Row>,
-    /// What is done with elements of so many bytes, instead of a copy.
+    /// The operation on elements of that size, instead of a copy.
     pub(crate) reduces: Option<(AtomicKind, u8)>,
 }
 

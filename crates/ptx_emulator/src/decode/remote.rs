@@ -1,4 +1,4 @@
-//! `st.async` and `red.async`: a value to the shared memory of the cluster, and an object there that is told. They happen at
+//! `st.async` and `red.async`: a value to the shared memory of the cluster, and an mbarrier object there that is notified. They happen at
 //! once, which is one of the orders that PTX allows.
 
 use super::atomic;

@@ -21,7 +21,7 @@ pub(crate) struct CopyTensor {
 }
 
 pub(crate) enum Direction {
-    /// To shared memory of these blocks, or of one; `bytes` gets what an object is told.
+    /// To shared memory of these blocks, or of one; `bytes` counts for the mbarrier object.
     Load {
         blocks: Option<Row>,
         bytes: Row,

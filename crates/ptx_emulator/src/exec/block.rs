@@ -233,7 +233,7 @@ fn loop_place(warps: &[Warp]) -> Option<LoopPlace> {
     })
 }
 
-/// Tells who listens that a block goes on.
+/// Reports to the listener that a block goes on.
 fn tell(launch: &Launch<'_>, block: [u32; 3], warps: &[Warp]) {
     let rounds = || {
         let place = loop_place(warps)?;

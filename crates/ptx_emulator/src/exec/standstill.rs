@@ -63,7 +63,7 @@ impl Looks {
         }
     }
 
-    /// Whether the block is to be looked at when it has executed so many instructions.
+    /// Whether the block is due for a look after this number of instructions.
     pub(super) fn are_due(&self, steps: u64) -> bool {
         steps >= self.next
     }
