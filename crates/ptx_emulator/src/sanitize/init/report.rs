@@ -48,7 +48,7 @@ impl Use {
     }
 }
 
-/// Counts the use of an undefined value by `n` lanes; the actor is the first.
+/// Counts the use of an undefined value by `times` lanes; the actor is the first.
 pub(super) fn report(
     scene: &Scene<'_>,
     ledger: &mut Ledger,
