@@ -5,7 +5,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Space {
-    /// An address that lies in no space.
+    /// An address in no state space.
     Generic,
     /// Device memory.
     Global,
@@ -19,7 +19,7 @@ pub enum Space {
     Param,
 }
 
-/// What an access does.
+/// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -27,7 +27,7 @@ pub enum Access {
     Read,
     /// Stores.
     Write,
-    /// Reads and writes in one step.
+    /// Reads and writes atomically.
     Atomic,
 }
 
@@ -38,9 +38,9 @@ pub struct Nearest {
     pub base: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// Where the bad access starts, in bytes from `base`; negative when it lies before.
+    /// Where the bad access starts, in bytes from `base`; negative if it starts before `base`.
     pub offset: i128,
-    /// True when it was freed before.
+    /// True if the allocation has been freed.
     pub freed: bool,
 }
 

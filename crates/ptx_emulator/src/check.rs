@@ -1,4 +1,4 @@
-//! What is checked before a launch.
+//! Checks made before a launch.
 
 use crate::decode::Function;
 use crate::emulator::LaunchConfig;
@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::metrics::{Demand, H200, Occupancy};
 use crate::module::Entry;
 
-/// Registers, constants and local memory of one block may take so many bytes of the host's memory.
+/// Limit for the registers, constants and local memory of one block, in bytes of host memory.
 const MAX_BLOCK_BYTES: u64 = 1 << 30;
 
 pub(crate) fn shape(
@@ -129,7 +129,7 @@ pub(crate) fn shared(
     }
 }
 
-/// Whether the blocks fit a device at the same time.
+/// Whether all blocks fit on a device at the same time.
 pub(crate) fn cooperative(
     entry: &Entry,
     config: LaunchConfig,
@@ -157,7 +157,7 @@ pub(crate) fn cooperative(
     Ok(())
 }
 
-/// The host's memory that a block needs.
+/// Checks the host memory that one block needs.
 pub(crate) fn resources(
     entry: &Entry,
     function: &Function,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A device made of this machine's cores: memory, and a way to run kernels on it.
+/// A device made of the host's cores: memory, and a way to run kernels on it.
 ///
 /// All methods take `&self`; one launch runs at a time, and host accesses wait for it.
 pub struct Emulator {
@@ -23,10 +23,10 @@ pub struct Emulator {
     progress: Sink,
 }
 
-/// Takes what device code prints, one `printf` at a time.
+/// Receives the output of device code, one `printf` call at a time.
 pub(crate) type Output = Mutex<Box<dyn FnMut(&str) + Send>>;
 
-/// The shape of a launch.
+/// The configuration of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
     /// Blocks along x, y and z.
@@ -37,19 +37,19 @@ pub struct LaunchConfig {
     pub dynamic_shared_bytes: u32,
 }
 
-/// What a launch did.
+/// Execution counts of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
     /// Blocks that ran.
     pub blocks: u64,
-    /// Instructions executed, counted once for each group of lanes that executed it together.
+    /// Instructions executed, counted once per group of lanes that executed them together.
     pub warp_instructions: u64,
-    /// Instructions executed, counted for each lane.
+    /// Instructions executed, counted per lane.
     pub lane_instructions: u64,
 }
 
 impl Emulator {
-    /// A device with empty memory.
+    /// Creates a device with empty memory.
     pub fn new(limits: Limits) -> Self {
         let memory = Arc::new(Mutex::new(Table::new(limits.memory_bytes)));
         let output: Output = Mutex::new(Box::new(|text| print!("{text}")));
@@ -61,31 +61,32 @@ impl Emulator {
         }
     }
 
-    /// Where the text of device code's `printf` goes from now on; at first, to standard output.
+    /// Sets the destination of device code's `printf`; the default is standard output.
     ///
-    /// `sink` is called once for each call of `vprintf` while the kernel runs, from any thread but from one at a time.
-    /// It must not use the emulator.
+    /// `sink` is called once per `vprintf` call while the kernel runs, from any thread, but never
+    /// concurrently. It must not use the emulator.
     pub fn set_output(&self, sink: impl FnMut(&str) + Send + 'static) {
         *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(sink);
     }
 
-    /// Receives progress of launches from now on; at first, nothing does.
+    /// Sets a listener for the progress of launches; the default is none.
     ///
-    /// `listener` is called from any thread but from one at a time: for a block that has run long, every 16,384 of its
-    /// warp instructions or so. It must not use the emulator.
+    /// `listener` is called from any thread, but never concurrently: for a long-running block,
+    /// about every 16,384 warp instructions. It must not use the emulator.
     pub fn set_progress(&self, listener: impl FnMut(Progress<'_>) + Send + 'static) {
         self.progress.set(Box::new(listener));
     }
 
-    /// The limits it was made with.
+    /// The limits that the emulator was created with.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Takes `bytes` of zeroed device memory; its address. Nothing (0 bytes) has an address too.
+    /// Allocates `bytes` of zeroed device memory and returns its address. Zero bytes have an
+    /// address too.
     ///
-    /// A GPU's memory is not zeroed: for [`check`](Self::check) these bytes are without a value until the host or a
-    /// kernel writes them.
+    /// A GPU does not zero memory: for [`check`](Self::check) these bytes are uninitialised until
+    /// the host or a kernel writes them.
     ///
     /// # Errors
     /// [`MemoryError::OutOfMemory`].
@@ -93,10 +94,11 @@ impl Emulator {
         self.table().alloc(bytes, Kind::Global)
     }
 
-    /// Gives memory back.
+    /// Frees an allocation.
     ///
     /// # Errors
-    /// [`MemoryError::InvalidFree`] for anything but an address from [`alloc`](Self::alloc) that was not freed yet.
+    /// [`MemoryError::InvalidFree`] unless the address is from [`alloc`](Self::alloc) and not yet
+    /// freed.
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
         self.table().free(address)
     }
@@ -104,7 +106,8 @@ impl Emulator {
     /// Copies bytes to the device.
     ///
     /// # Errors
-    /// [`MemoryError::OutOfBounds`] when they do not fit into one allocation; nothing is written then.
+    /// [`MemoryError::OutOfBounds`] if they do not fit into one allocation; then nothing is
+    /// written.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         self.table().write(address, bytes)
     }
@@ -112,15 +115,16 @@ impl Emulator {
     /// Copies bytes from the device.
     ///
     /// # Errors
-    /// [`MemoryError::OutOfBounds`] when they are not all inside one allocation.
+    /// [`MemoryError::OutOfBounds`] if they are not all inside one allocation.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
         self.table().read(address, bytes)
     }
 
-    /// A texture that reads an image in device memory; its handle.
+    /// Creates a texture that reads an image in device memory, and returns its handle.
     ///
     /// # Errors
-    /// [`MemoryError::InvalidImage`], or [`MemoryError::OutOfBounds`] when the texels are not all inside one allocation.
+    /// [`MemoryError::InvalidImage`], or [`MemoryError::OutOfBounds`] if the texels are not all
+    /// inside one allocation.
     pub fn texture(&self, image: Image, sampling: Sampling) -> Result<u64, MemoryError> {
         let texture = Texture::new(image, sampling)?;
         let mut table = self.table();
@@ -128,7 +132,7 @@ impl Emulator {
         Ok(table.add_texture(texture))
     }
 
-    /// An image in device memory as a surface, which kernels read and write; its handle.
+    /// Creates a surface on an image in device memory, and returns its handle.
     ///
     /// # Errors
     /// As [`texture`](Self::texture).
@@ -142,9 +146,9 @@ impl Emulator {
     /// Places a module's variables in device memory.
     ///
     /// # Errors
-    /// When the memory is full or an initial value names something without an address.
+    /// If memory is exhausted, or an initial value names something without an address.
     pub fn load(&self, module: &Module) -> Result<LoadedModule, MemoryError> {
-        // Dropped on an error, it frees what was placed before.
+        // If dropped on an error, it frees the variables placed so far.
         let mut loaded = LoadedModule {
             memory: Arc::clone(&self.memory),
             module: module.clone(),
@@ -159,13 +163,13 @@ impl Emulator {
         Ok(loaded)
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel to completion.
     ///
-    /// `args` holds one byte string for each parameter, in order, as `cuLaunchKernel` takes them.
+    /// `args` has one byte string per parameter, in order, as for `cuLaunchKernel`.
     ///
     /// # Errors
-    /// [`LaunchError::Invalid`] when nothing ran; [`LaunchError::Fault`] when the program went wrong. What the
-    /// program wrote before a fault stays written. The emulator remains usable.
+    /// [`LaunchError::Invalid`] if nothing ran; [`LaunchError::Fault`] if the program failed.
+    /// Writes before a fault remain. The emulator stays usable.
     pub fn launch(
         &self,
         module: &LoadedModule,
@@ -176,7 +180,7 @@ impl Emulator {
         self.launch_on(module, kernel, config, args, false)
     }
 
-    /// Like [`launch`](Self::launch), but without the processor's vector extensions: for tests that compare the two.
+    /// Like [`launch`](Self::launch), without the host's vector extensions; tests compare the two.
     ///
     /// # Errors
     /// As `launch`.
@@ -210,13 +214,13 @@ impl Emulator {
         }
     }
 
-    /// Runs a kernel and looks for mistakes that a GPU hides: see [`CheckOptions`].
+    /// Runs a kernel under detectors for mistakes that a GPU hides: see [`CheckOptions`].
     ///
-    /// Arguments and effects are those of [`launch`](Self::launch), in the emulator's own order of threads; the blocks
-    /// run on one core.
+    /// Arguments and effects are those of [`launch`](Self::launch), in the emulator's default
+    /// thread order; the blocks run on one core.
     ///
     /// # Errors
-    /// When the launch was refused and nothing ran. What the program does wrong is in the report.
+    /// If the launch was refused and nothing ran. The program's mistakes are in the report.
     pub fn check(
         &self,
         module: &LoadedModule,
@@ -236,7 +240,7 @@ impl Emulator {
         Ok(report)
     }
 
-    /// Runs a kernel and counts what it does: see [`Profile`].
+    /// Runs a kernel and counts its work: see [`Profile`].
     ///
     /// Arguments and effects are those of [`launch`](Self::launch).
     ///
@@ -279,7 +283,7 @@ impl Emulator {
         }
     }
 
-    /// Everything that a launch needs, or why it is refused.
+    /// Collects everything that a launch needs, or says why it is refused.
     fn request<'a>(
         &'a self,
         loaded: &'a LoadedModule,
@@ -354,7 +358,8 @@ impl Emulator {
         if let Some((Some(&address), zeros)) = workspace
             && Arc::ptr_eq(&self.memory, &loaded.memory)
         {
-            // A launch that a fault ended may have left it in the middle of a barrier. Only a host that freed it by hand fails.
+            // A launch that ended in a fault may have left it mid-barrier. This fails only if the
+            // host has freed the variable.
             let _ = table.write(address, &zeros);
         }
         table

@@ -1,24 +1,24 @@
 use crate::fault::{Fault, Nearest};
 
-/// Why a PTX text was refused.
+/// Why a PTX text was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("PTX line {line}: {message}")]
 pub struct ParseError {
     /// The line of the PTX text, from 1.
     pub line: u32,
-    /// What is wrong, in words.
+    /// The description of the problem.
     pub message: String,
-    /// What sort of mistake it is.
+    /// The category of the problem.
     pub kind: ParseErrorKind,
 }
 
-/// Whose mistake a [`ParseError`] is.
+/// The category of a [`ParseError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// The text is not PTX: it breaks the language's rules.
+    /// The text is not valid PTX.
     Syntax,
-    /// PTX that this emulator does not run (yet).
+    /// Valid PTX that this emulator does not support (yet).
     Unsupported {
         /// The instruction with all its modifiers, or the directive.
         form: String,
@@ -44,7 +44,7 @@ impl ParseError {
         }
     }
 
-    /// Whether it is PTX that this emulator does not run.
+    /// Whether it is valid PTX that this emulator does not support.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.kind, ParseErrorKind::Unsupported { .. })
     }
@@ -59,26 +59,26 @@ impl ParseError {
     }
 }
 
-/// Why device memory could not be taken, given back, written or read by the host.
+/// Why device memory could not be allocated, freed, written or read by the host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The request is larger than what is left.
+    /// The request is larger than the remaining memory.
     #[error("out of device memory: {requested} bytes asked for, {available} of {limit} left")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         requested: u64,
-        /// Bytes left.
+        /// Bytes available.
         available: u64,
         /// [`Limits::memory_bytes`](crate::Limits::memory_bytes).
         limit: u64,
     },
-    /// Not an address that `alloc` returned, or one that was freed already.
+    /// Not an address that `alloc` returned, or one already freed.
     #[error("cannot free {address:#x}: {reason}")]
     InvalidFree {
         /// The address given.
         address: u64,
-        /// Freed before, inside an allocation, or never seen.
+        /// Already freed, inside an allocation, or unknown.
         reason: &'static str,
     },
     /// The bytes are not all inside one allocation.
@@ -106,17 +106,17 @@ pub enum MemoryError {
     /// Not a texture or surface reference of the module.
     #[error("the module has no texture or surface reference `{name}`; it has: {}", list(.available))]
     NoReference {
-        /// The name asked for.
+        /// The name requested.
         name: String,
-        /// The names there are.
+        /// The names available.
         available: Vec<String>,
     },
-    /// A function, or the initial value of a variable, needs something that the module only declares.
+    /// A function or initial value refers to something that the module only declares.
     #[error("`{name}` refers to `{symbol}`, which the module declares but does not define")]
     UnresolvedSymbol {
         /// The function or variable.
         name: String,
-        /// What it names.
+        /// The undefined symbol.
         symbol: String,
     },
 }
@@ -128,31 +128,31 @@ fn nearest_suffix(nearest: &Option<Nearest>) -> String {
         .unwrap_or_default()
 }
 
-/// Why a launch did not start, or did not end well.
+/// Why a launch did not start or complete.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The launch was refused: nothing ran.
     #[error("launch refused: {0}")]
     Invalid(#[from] InvalidLaunch),
-    /// The program ran into a fault.
+    /// The program faulted.
     #[error(transparent)]
     Fault(#[from] Box<Fault>),
 }
 
-/// What is wrong with a launch's configuration or arguments.
+/// A problem with a launch's configuration or arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidLaunch {
-    /// The module has no entry of that name.
+    /// The module has no kernel of that name.
     #[error("no kernel `{name}` in the module; it has: {}", list(.available))]
     NoSuchKernel {
-        /// The name asked for.
+        /// The name requested.
         name: String,
-        /// The names there are.
+        /// The names available.
         available: Vec<String>,
     },
-    /// The kernel, or a function that it reaches, has a form that the emulator does not run.
+    /// The kernel, or a function that it reaches, uses an unsupported form.
     #[error("kernel `{kernel}` cannot run here: {reason}")]
     Unsupported {
         /// The kernel.
@@ -166,7 +166,7 @@ pub enum InvalidLaunch {
     /// A grid extent is zero or over the limit.
     #[error("grid {grid:?}: each extent must be between 1 and {limit:?}")]
     Grid {
-        /// The grid asked for.
+        /// The grid requested.
         grid: [u32; 3],
         /// The largest grid.
         limit: [u32; 3],
@@ -176,17 +176,17 @@ pub enum InvalidLaunch {
         "block {block:?}: each extent must be between 1 and {limit:?}, and their product at most {threads}"
     )]
     Block {
-        /// The block asked for.
+        /// The block requested.
         block: [u32; 3],
         /// The largest extents.
         limit: [u32; 3],
-        /// The most threads of a block.
+        /// The largest number of threads in a block.
         threads: u32,
     },
-    /// The grid is not made of whole clusters.
+    /// The grid is not a multiple of the cluster size.
     #[error("grid {grid:?}: each extent must be a multiple of the kernel's clusters, {cluster:?}")]
     Cluster {
-        /// The grid asked for.
+        /// The grid requested.
         grid: [u32; 3],
         /// The blocks of a cluster.
         cluster: [u32; 3],
@@ -202,10 +202,10 @@ pub enum InvalidLaunch {
         fixed: u64,
         /// The launch's dynamic bytes.
         dynamic: u64,
-        /// The limit that was passed.
+        /// The limit in force.
         limit: u64,
     },
-    /// Not one argument for each parameter.
+    /// The number of arguments differs from the number of parameters.
     #[error("kernel `{kernel}` takes {expected} arguments, {given} given")]
     ArgumentCount {
         /// The kernel.
@@ -215,7 +215,7 @@ pub enum InvalidLaunch {
         /// The number of arguments.
         given: usize,
     },
-    /// An argument has not its parameter's size.
+    /// An argument's size differs from its parameter's.
     #[error("argument {} of kernel `{kernel}` must have {expected} bytes, {given} given", .index + 1)]
     ArgumentSize {
         /// The kernel.
@@ -227,7 +227,7 @@ pub enum InvalidLaunch {
         /// The argument's size in bytes.
         given: usize,
     },
-    /// The blocks wait for each other, and a device does not hold them all at once.
+    /// The blocks wait for each other, and a device cannot hold all of them at the same time.
     #[error(
         "kernel `{kernel}` waits for its whole grid (`grid.sync`): {blocks} blocks, of which an H200 holds {most} at once"
     )]
@@ -236,7 +236,7 @@ pub enum InvalidLaunch {
         kernel: String,
         /// The blocks of the grid.
         blocks: u64,
-        /// The most that can run at the same time.
+        /// The largest number that can be resident.
         most: u64,
     },
     /// The kernel needs more than [`Limits`](crate::Limits) allow.
@@ -244,11 +244,11 @@ pub enum InvalidLaunch {
     Resources {
         /// The kernel.
         kernel: String,
-        /// What it needs.
+        /// The resource.
         what: &'static str,
-        /// How much.
+        /// The amount needed.
         needed: u64,
-        /// What there is.
+        /// The amount available.
         limit: u64,
     },
 }

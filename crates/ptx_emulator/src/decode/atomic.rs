@@ -29,7 +29,7 @@ pub(super) fn decode<'a>(
     let ty = form.ty()?;
     form.no_more_modifiers()?;
     let kind = match Half::of(ty) {
-        // Additions of 16-bit floats must say that they keep subnormals.
+        // PTX requires `.noftz` on additions of 16-bit floats.
         Some(half) if keeps_subnormals && operation == "add" => Some(AtomicKind::AddHalf(half)),
         None if !keeps_subnormals => kind(operation, ty),
         _ => None,
@@ -71,7 +71,7 @@ pub(super) fn decode<'a>(
     Ok(())
 }
 
-/// Without an order an atomic is relaxed, with the scope of the device.
+/// An atomic without an order is relaxed, at device scope.
 pub(super) fn order(form: &mut Form<'_, '_>) -> (Order, Scope) {
     let order = match form.take_one_of(&["relaxed", "acquire", "release", "acq_rel"]) {
         Some("acquire") => Order::Acquire,
@@ -150,8 +150,8 @@ fn tensor_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(
     Ok(())
 }
 
-/// `fence.proxy.async` and `fence.mbarrier_init.release.cluster`: every access goes the same way here, and a block has
-/// no cluster.
+/// `fence.proxy.async` and `fence.mbarrier_init.release.cluster`: the emulator has one proxy, so
+/// these are ordinary fences.
 fn proxy_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let kinds = [
         "async",

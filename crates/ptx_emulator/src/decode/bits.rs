@@ -137,7 +137,7 @@ fn logic<'a>(b: &mut Builder<'a, '_>, form: &Form<'_, 'a>, op: PredOp) -> Result
     Ok(())
 }
 
-/// The count is a 32-bit operand in every width.
+/// Shifts: the count is a 32-bit operand in every width.
 fn shift<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -181,7 +181,7 @@ fn shift<'a>(
     Ok(())
 }
 
-/// A function whose result has 32 bits whatever the operand has.
+/// Functions with a 32-bit result for any operand width.
 fn count<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -212,7 +212,7 @@ fn find<'a>(
             false,
         )
     }
-    /// Flips negative numbers, so that their zeros are found.
+    /// Inverts negative numbers, so that their leading zeros can be counted.
     fn magnitude32(value: u64) -> u64 {
         let value = value as i32;
         u64::from((value ^ (value >> 31)) as u32)
@@ -275,8 +275,8 @@ fn field_extract<'a>(
     Ok(())
 }
 
-/// Position and length of a bit field. PTX has them below 256; what lies above, the H200 ignores in 32 bits and takes for a
-/// field out of reach in 64 bits.
+/// Position and length of a bit field. PTX defines values below 256. The H200 ignores higher bits
+/// in the 32-bit form, and treats such fields as out of range in the 64-bit form.
 fn field<const BITS: u32>(position: u64, length: u64) -> (u32, u32) {
     let reach = |value: u64| {
         if BITS == 32 {
@@ -288,7 +288,7 @@ fn field<const BITS: u32>(position: u64, length: u64) -> (u32, u32) {
     (reach(position) as u32, reach(length) as u32)
 }
 
-/// Puts the low `length` bits of `a` into `b` from `position` on.
+/// Inserts the low `length` bits of `a` into `b` at `position`.
 fn bfi<const BITS: u32>([a, b, position, length]: [u64; 4]) -> u64 {
     let (position, length) = field::<BITS>(position, length);
     let end = (position + length).min(BITS);
@@ -332,7 +332,7 @@ fn lop3<'a>(b: &mut Builder<'a, '_>, form: &mut Form<'_, 'a>) -> Result<(), Pars
     Ok(())
 }
 
-/// The table of a function of three bits.
+/// Truth table of a three-input bit function.
 fn table_row<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -358,7 +358,7 @@ fn logic3([x, y, z, table]: [u64; 4], _: bool) -> (u64, bool) {
     (bits & 0xffff_ffff, false)
 }
 
-/// `lop3.or.b32 d|p, x, y, z, table, q`: p tells whether the result is not zero, or (and) q.
+/// `lop3.or.b32 d|p, x, y, z, table, q`: p is whether the result is non-zero, combined with q.
 fn lop3_with_predicate<'a>(
     b: &mut Builder<'a, '_>,
     form: &mut Form<'_, 'a>,
@@ -371,7 +371,7 @@ fn lop3_with_predicate<'a>(
     };
     let (q, p) = (b.pred(form, q)?, b.only_pred(form, &Operand::Name(p))?);
     let result = match *d {
-        // Only the predicate is wanted.
+        // Only the predicate is used.
         "_" => b.temp32()?,
         name => b.target32(form, &Operand::Name(name))?,
     };
@@ -438,7 +438,7 @@ fn permute<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
         let bytes = (b << 32 | a).to_le_bytes();
         let pick = |selector: u64| {
             let byte = bytes[(selector & 7) as usize];
-            // Bit 3 spreads the byte's sign.
+            // Bit 3 of a selector replicates the byte's sign.
             if selector & 8 == 0 {
                 byte
             } else {
@@ -464,9 +464,9 @@ fn permute<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
     lanes(b, &form, ty, 3, Some(eval))
 }
 
-/// `bmsk` makes a mask from a position and a length; `szext` extends the sign, or zeros, from a length on.
+/// `bmsk` makes a mask from a position and a length; `szext` sign- or zero-extends the low bits.
 fn masked<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
-    /// The low bits of a word, so many.
+    /// A mask of the low `count` bits.
     fn low(count: u64) -> u64 {
         (1 << count.min(32)) - 1
     }
@@ -492,7 +492,7 @@ fn masked<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Par
     lanes(b, &form, ty, 2, Some(eval))
 }
 
-/// `fns`: the bit that is the `offset`th one set from `base` on, upwards or downwards; all ones when there is none.
+/// `fns`: the `offset`th set bit from `base`, upwards or downwards; all ones if there is none.
 fn find_set(mask: u64, base: u64, offset: u64) -> u64 {
     let (base, offset) = (base as i64 & 0xffff_ffff, i64::from(offset as i32));
     let set = |position: &i64| mask >> position & 1 == 1;

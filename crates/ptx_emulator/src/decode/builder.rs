@@ -8,7 +8,7 @@ use crate::metrics::Kind;
 use crate::positions::Position;
 use std::collections::HashMap;
 
-/// Frames with more rows than this are refused; row numbers have 16 bits, predicates 15.
+/// Largest number of rows in a frame: row numbers have 16 bits, predicates 15.
 const MAX_ROWS: u32 = 0x7ff0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Class {
     B16,
     B32,
     B64,
-    /// Two rows of 64 bits, low and high, one after the other.
+    /// Two 64-bit rows, low half first.
     B128,
 }
 
@@ -43,29 +43,29 @@ pub(super) enum Symbol {
 
 struct Scope<'a> {
     symbols: HashMap<&'a str, Symbol>,
-    /// Its number among all scopes of the function, for labels.
+    /// Number of the scope within the function, for labels.
     id: u32,
-    /// The local memory in use before it.
+    /// Local memory in use when the scope was opened.
     local_top: u32,
 }
 
-/// A branch whose target is not known yet.
+/// A branch whose target is not yet known.
 struct Fixup<'a> {
     pc: usize,
-    /// Which target of a `brx.idx`.
+    /// Index of the target in a `brx.idx` table.
     index: usize,
     label: &'a str,
     scope: u32,
     line: u32,
 }
 
-/// Collects one function's instructions, rows and constants.
+/// Collects the instructions, rows and constants of one function.
 pub(super) struct Builder<'a, 'm> {
     pub(super) module: &'m mut ModuleNames<'a>,
     pub(super) code: Vec<Inst>,
     pub(super) lines: Vec<(u32, Position)>,
     pub(super) kinds: Vec<Option<Kind>>,
-    /// The kind of the PTX instruction that is being decoded, until its first decoded one takes it.
+    /// Kind of the PTX instruction being decoded; taken by the first decoded instruction.
     pub(super) kind: Option<Kind>,
     pub(super) guard: Pred,
     pub(super) line: u32,
@@ -90,7 +90,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             name: name.to_owned(),
             start: None,
             end: 0,
-            // The predicates that are always there: true, and the carry flag.
+            // Two fixed predicates: true, and the carry flag.
             rows: FileSizes {
                 w32: 0,
                 w64: 0,
@@ -166,9 +166,9 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     pub(super) fn close_scope(&mut self) {
-        // The parser has balanced the braces, so the function's own scope stays.
+        // The parser has checked that braces balance, so the function's own scope remains.
         if let Some(scope) = self.scopes.pop() {
-            // The memory of a call's parameters serves the next call too.
+            // The memory of a call's parameters is reused by the next call.
             self.local_top = scope.local_top;
         }
     }
@@ -211,7 +211,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.declare(name, symbol)
     }
 
-    /// Takes local memory of the frame.
+    /// Allocates local memory in the frame.
     pub(super) fn reserve_local(&mut self, size: u64, align: u32) -> Result<u32, ParseError> {
         let start = u64::from(self.local_top).next_multiple_of(u64::from(align.max(1)));
         let end = start.checked_add(size).filter(|&end| end <= 1 << 24);
@@ -226,7 +226,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         Ok(start as u32)
     }
 
-    /// Takes local memory for an array, with a guard gap on each side. No other array of the function ever has it.
+    /// Allocates local memory for an array, with a guard gap on each side. Its memory is never
+    /// shared with another array.
     pub(super) fn reserve_array(
         &mut self,
         name: &str,
@@ -373,7 +374,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         Ok(row)
     }
 
-    /// The row with the start of the frame's local memory.
+    /// The row that holds the start of the frame's local memory.
     pub(super) fn local_base(&mut self) -> Result<Row, ParseError> {
         if let Some(row) = self.function.local_base {
             return Ok(row);
@@ -410,7 +411,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.fixups.push(fixup);
     }
 
-    /// Fills in the targets of branches, now that all labels are known; `start` is where the code will lie.
+    /// Resolves branch targets, once all labels are known; `start` is the code's position in the
+    /// program.
     pub(super) fn resolve_labels(&mut self, start: u32) -> Result<(), ParseError> {
         for fixup in std::mem::take(&mut self.fixups) {
             let mut scope = fixup.scope;

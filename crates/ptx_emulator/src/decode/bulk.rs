@@ -1,5 +1,5 @@
-//! `cp.async.bulk` and `cp.reduce.async.bulk`: copies of many bytes between global and shared memory. They happen at once,
-//! which is one of the orders that PTX allows.
+//! `cp.async.bulk` and `cp.reduce.async.bulk`: bulk copies between global and shared memory. They
+//! execute at issue, which is one of the orders that PTX allows.
 
 use super::atomic;
 use super::builder::Builder;
@@ -13,7 +13,7 @@ use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
 
-/// How those that wait learn that a copy is complete.
+/// How the completion of a copy is observed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completion {
     Object,
@@ -65,7 +65,7 @@ pub(super) fn reduce<'a>(
         None if !keeps_subnormals => atomic::kind(operation, ty),
         _ => None,
     };
-    // Shared memory has reductions of 32 bits, and one sum of 64.
+    // Shared memory supports 32-bit reductions, and 64-bit sums only.
     let in_global = path_of(form.text).is_some_and(|(to, _)| to == "global");
     let narrow = matches!(ty, Ty::U32 | Ty::S32 | Ty::B32) || (operation, ty) == ("add", Ty::U64);
     let kind = kind.filter(|_| narrow || in_global && (operation, ty) != ("add", Ty::S64));
@@ -73,7 +73,7 @@ pub(super) fn reduce<'a>(
     copy(b, form, Some((kind, ty.size())))
 }
 
-/// Takes how a copy tells of its end.
+/// Parses a copy's completion mechanism.
 pub(super) fn completion(form: &mut Form<'_, '_>) -> Result<Completion, ParseError> {
     match form.take_one_of(&["mbarrier::complete_tx::bytes", "bulk_group"]) {
         Some("bulk_group") => Ok(Completion::Group),
@@ -82,7 +82,7 @@ pub(super) fn completion(form: &mut Form<'_, '_>) -> Result<Completion, ParseErr
     }
 }
 
-/// Takes `.multicast::cluster` and the mask of blocks behind the other operands.
+/// Parses `.multicast::cluster` and the block mask after the other operands.
 pub(super) fn take_blocks<'a>(
     b: &mut Builder<'a, '_>,
     form: &mut Form<'_, 'a>,
@@ -153,7 +153,7 @@ fn copy<'a>(
     Ok(())
 }
 
-/// Tells an object of bytes that have come.
+/// Signals an mbarrier object that bytes have arrived.
 pub(super) fn complete(
     b: &mut Builder<'_, '_>,
     (space, address): (Space, Address),
@@ -163,7 +163,7 @@ pub(super) fn complete(
     b.emit(Op::Mbarrier(Box::new(MbarrierOp {
         kind: MbarrierKind::Complete { bytes },
         space,
-        // Whoever waits for the bytes sees them.
+        // Threads that wait for the bytes see them.
         order: Order::Release,
         address,
         blocks,

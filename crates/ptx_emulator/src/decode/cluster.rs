@@ -1,7 +1,7 @@
-//! Clusters: addresses in the shared memory of other blocks, and the barrier of all.
+//! Clusters: addresses in the shared memory of other blocks, and the cluster barrier.
 //!
-//! An address of `.shared::cluster` holds the block's number, plus one, above the offset; without it, it is the own
-//! block's. PTX leaves the layout open.
+//! A `.shared::cluster` address holds the block's rank plus one above the offset; zero there means
+//! the executing block. PTX leaves this layout open.
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
@@ -70,7 +70,8 @@ pub(super) fn barrier<'a>(
 }
 
 impl<'a> Builder<'a, '_> {
-    /// An address operand, of `.shared::cluster` when `cluster` says so: as a generic address then.
+    /// An address operand; if `cluster` is set, it is in `.shared::cluster` and becomes a generic
+    /// address.
     pub(super) fn shared_address(
         &mut self,
         form: &Form<'_, 'a>,

@@ -49,14 +49,15 @@ fn select(
     Ok(())
 }
 
-/// A comparison operator of PTX: one or two of ours, combined by "or", perhaps inverted.
+/// A PTX comparison operator: one or two decoded comparisons, combined by "or", optionally
+/// inverted.
 struct Relation {
     first: Compare,
     second: Option<Compare>,
     invert: bool,
 }
 
-/// Takes the operator out of the modifiers.
+/// Parses the operator from the modifiers.
 fn relation(form: &mut Form<'_, '_>) -> Result<&'static str, ParseError> {
     let operators = [
         "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
@@ -66,7 +67,7 @@ fn relation(form: &mut Form<'_, '_>) -> Result<&'static str, ParseError> {
         .ok_or_else(|| form.unsupported())
 }
 
-/// Ours are false for NaN, except `Ne`, which is true.
+/// Decoded comparisons are false for NaN, except `Ne`, which is true.
 fn resolve(name: &str, ty: Ty) -> Option<Relation> {
     let plain = |first| {
         Some(Relation {
@@ -117,7 +118,7 @@ fn resolve(name: &str, ty: Ty) -> Option<Relation> {
     }
 }
 
-/// The operands of a comparison, as rows that vector code compares.
+/// The operands of a comparison, as rows for vector code.
 fn operands<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -171,7 +172,7 @@ fn operands<'a>(
     })
 }
 
-/// A row with 16-bit floats, from a place in their registers on, as floats: exact.
+/// A row of 16-bit floats (from the given half of each register), converted exactly to 32 bits.
 fn widened(
     b: &mut Builder<'_, '_>,
     ty: Ty,
@@ -284,14 +285,14 @@ fn set_predicate<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     let c = c
         .map(|(op, c)| b.pred(&form, c).map(|c| (op, c)))
         .transpose()?;
-    // p = t op c and q = (not t) op c; through temporaries, because p or q may be c.
+    // p = t op c and q = (not t) op c, through temporaries because p or q may be c.
     let t = b.temp_pred()?;
     let mut other = Pred::new(t, true);
     if matches!(ty, Ty::F16x2 | Ty::BF16x2) {
         if flush && ty == Ty::BF16x2 {
             return Err(form.unsupported());
         }
-        // Of pairs, p is for the lower halves and q for the upper ones.
+        // For packed pairs, p is for the low halves and q for the high ones.
         let upper = b.temp_pred()?;
         let (x, y) = (b.source(&form, x, ty)?, b.source(&form, y, ty)?);
         for (shift, d) in [(0, t), (16, upper)] {
@@ -323,7 +324,8 @@ fn set_predicate<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
         a: other,
         b: c,
     });
-    // The instruction's own guard may be p or q: both are written by copies whose guard is what it was before.
+    // The instruction's guard may be p or q: both are written by moves guarded by a copy of its old
+    // value.
     let guard = b.guard;
     let g = b.temp_pred()?;
     b.guard = TRUE;
@@ -348,7 +350,8 @@ fn set_predicate<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     Ok(())
 }
 
-/// `set.cmp[.bool][.ftz].dtype.stype d, a, b[, [!]c]`: all ones, or 1.0; of pairs, in each half.
+/// `set.cmp[.bool][.ftz].dtype.stype d, a, b[, [!]c]`: writes all ones or 1.0; for pairs, in each
+/// half.
 fn set<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let name = relation(&mut form)?;
     let combine = boolean(&mut form);
@@ -405,7 +408,7 @@ fn set<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseE
     Ok(())
 }
 
-/// A constant where a comparison holds, as far as another predicate lets it, and zero elsewhere.
+/// A constant where the comparison (combined with an optional predicate) holds, zero elsewhere.
 fn choose(
     b: &mut Builder<'_, '_>,
     (relation, ty, [x, y]): (&Relation, CompareType, [Row; 2]),

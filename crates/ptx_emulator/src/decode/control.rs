@@ -4,12 +4,12 @@ use super::op::{Call, Callee, Op, Slot};
 use crate::error::ParseError;
 use crate::parse::Operand;
 
-/// Branches, calls and the ends of threads.
+/// Branches, calls, returns and exits.
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
-    // That all lanes agree is a promise to the assembler; the emulator looks for itself.
+    // `.uni` promises the assembler that all lanes agree; the emulator checks each time.
     form.take("uni");
     match form.base {
         "bra" => {

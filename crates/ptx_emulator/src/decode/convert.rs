@@ -94,13 +94,13 @@ fn bytes(reg: Reg) -> u8 {
     }
 }
 
-/// Everything about a conversion.
+/// A conversion with all its modifiers.
 #[derive(Clone, Copy)]
 struct Code {
     to: Ty,
     from: Ty,
     mode: u8,
-    /// A float is rounded to an integral value.
+    /// Rounds a float to an integral value.
     to_integer: bool,
     flush: bool,
     saturate: bool,
@@ -112,7 +112,7 @@ fn is_float(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64)
 }
 
-/// Whether an integer type has values that another one lacks.
+/// Whether one integer type has values that the other cannot represent.
 fn may_overflow(to: Ty, from: Ty) -> bool {
     match (to.is_signed(), from.is_signed()) {
         (false, true) => true,
@@ -121,7 +121,7 @@ fn may_overflow(to: Ty, from: Ty) -> bool {
     }
 }
 
-/// Types in the order of their number in a packed code.
+/// Types, indexed by their number in a packed code.
 const TYPES: [Ty; 13] = [
     Ty::U8,
     Ty::U16,
@@ -139,7 +139,8 @@ const TYPES: [Ty; 13] = [
 ];
 
 impl Code {
-    /// Whether PTX has this combination of types and modifiers; `rounds` says that a float rounding was written.
+    /// Whether PTX allows this combination of types and modifiers; `rounds` means that a float
+    /// rounding mode was given.
     fn is_valid(self, rounds: bool) -> bool {
         let Self {
             to,
@@ -162,7 +163,7 @@ impl Code {
         if flush && to != Ty::F32 && from != Ty::F32 {
             return false;
         }
-        // bf16 came late: it neither saturates nor goes to and from bytes.
+        // bf16 conversions do not saturate, and none goes to or from bytes.
         if (to == Ty::BF16 || from == Ty::BF16) && (saturate || to.size() == 1 || from.size() == 1)
         {
             return false;
@@ -217,7 +218,7 @@ impl Code {
         }
     }
 
-    /// The same conversion as vector code, when there is one.
+    /// The same conversion as vector code, if there is one.
     fn vector(self, target: Reg, source: Reg) -> Option<Op> {
         if self.flush || self.saturate || self.relu || self.to_integer || self.mode != NEAREST {
             return None;
@@ -239,7 +240,7 @@ impl Code {
             (Ty::U64 | Ty::S64, Ty::U64 | Ty::S64, Reg::R64(d), Reg::R64(a)) => {
                 Some(Op::Mov64 { d, a })
             }
-            // Not even a signalling NaN changes.
+            // Even a signalling NaN is unchanged.
             (Ty::F32, Ty::F32, Reg::R32(d), Reg::R32(a)) => Some(Op::Mov32 { d, a }),
             // 16-bit registers are kept zero-extended.
             (Ty::U32 | Ty::S32, Ty::U16, Reg::R32(d), Reg::R16(a)) => Some(Op::Mov32 { d, a }),
@@ -254,7 +255,7 @@ impl Code {
     }
 }
 
-/// A value on its way through a conversion.
+/// An intermediate value of a conversion.
 enum Number {
     Integer(i128),
     Float(f64),
@@ -285,7 +286,7 @@ fn read(code: Code, bits: u64) -> Number {
         Ty::BF16 => Number::Float(BF16.decode(bits as u32 & 0xffff)),
         Ty::F32 => {
             let value = f32::from_bits(bits as u32);
-            // The H200 flushes nothing on the way to f16.
+            // The H200 does not flush in conversions to f16.
             let flushes = code.flush && code.to != Ty::F16;
             Number::Float(f64::from(if flushes { flush(value) } else { value }))
         }
@@ -306,7 +307,7 @@ fn write_integer(code: Code, number: Number, target_bits: u32) -> u64 {
         Number::Integer(value) if code.saturate => value.clamp(low, high),
         Number::Integer(value) => value,
         Number::Float(value) if value.is_nan() => {
-            // The hardware's answer, which differs by width.
+            // The H200's results, which differ by width.
             if code.from == Ty::F64 || bits == 64 {
                 1 << (bits - 1)
             } else {
@@ -315,7 +316,7 @@ fn write_integer(code: Code, number: Number, target_bits: u32) -> u64 {
         }
         Number::Float(value) => (round_integral(value, code.mode) as i128).clamp(low, high),
     };
-    // Cut to the type, then extended to the register by the type's sign.
+    // Truncated to the type, then extended to the register by the type's signedness.
     let cut = (value as u64) << (64 - bits);
     let extended = if signed {
         ((cut as i64) >> (64 - bits)) as u64
@@ -343,19 +344,19 @@ fn write_float(code: Code, bits: u64, number: Number) -> u64 {
         return nan;
     }
     let (mut value, mut tail) = match number {
-        // 64-bit integers do not all fit a double: what is missing is in the tail.
+        // Not every 64-bit integer fits in a double: the tail holds the rest.
         Number::Integer(integer) => (integer as f64, (integer - (integer as f64) as i128) as f64),
         Number::Float(value) if code.to_integer => (round_integral(value, code.mode), 0.0),
         Number::Float(value) => (value, 0.0),
     };
     if code.saturate {
-        // Neither NaN nor a negative zero is above zero.
+        // NaN and negative zero are not above zero.
         value = if value > 0.0 { value.min(1.0) } else { 0.0 };
         // Between 0 and 1 integers are exact.
         tail = 0.0;
     }
     if code.relu && value <= 0.0 {
-        // A negative zero too.
+        // Also for negative zero.
         value = 0.0;
     }
     let mode = if code.to_integer { NEAREST } else { code.mode };
@@ -363,7 +364,7 @@ fn write_float(code: Code, bits: u64, number: Number) -> u64 {
         (Ty::F16, _) => u64::from(F16.encode(value, tail, mode)),
         (Ty::BF16, _) => u64::from(BF16.encode(value, tail, mode)),
         (Ty::Tf32, _) => u64::from(TF32.encode(value, tail, mode)) << 13,
-        // A long integer rounded to nearest must not pass through a double.
+        // Rounding a 64-bit integer to nearest must not go through a double.
         (Ty::F32, Number::Integer(integer)) if mode == NEAREST && !code.saturate => {
             u64::from((integer as f32).to_bits())
         }
@@ -375,7 +376,7 @@ fn write_float(code: Code, bits: u64, number: Number) -> u64 {
     }
 }
 
-/// What becomes of a NaN where the H200 keeps sign and payload, as far as they fit.
+/// The result for a NaN where the H200 keeps sign and as much of the payload as fits.
 fn payload(code: Code, bits: u64) -> Option<u64> {
     let sign = (bits >> 63) << 15;
     Some(match (code.to, code.from, code.mode) {
@@ -383,7 +384,7 @@ fn payload(code: Code, bits: u64) -> Option<u64> {
         (Ty::F16, Ty::F64, _) => sign | 0x7e00 | bits >> 42 & 0x3ff,
         (Ty::BF16, Ty::F64, _) => sign | 0x7fc0 | bits >> 45 & 0x7f,
         (Ty::F32, Ty::BF16, _) if !code.flush => bits << 16 & 0xffff_0000,
-        // Without its payload a NaN may become an infinity: so it does on the H200.
+        // A NaN that loses its payload may become an infinity, as on the H200.
         (Ty::Tf32, _, NEAREST_AWAY) => bits & 0xffff_e000,
         _ => return None,
     })
@@ -426,7 +427,7 @@ fn pack_halves<'a>(
     Ok(())
 }
 
-/// Where a space's window of generic addresses begins.
+/// Start of a state space's window of generic addresses.
 fn window(form: &mut Form<'_, '_>) -> Result<u64, ParseError> {
     let spaces = [
         "global",

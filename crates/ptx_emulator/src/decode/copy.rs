@@ -1,4 +1,4 @@
-//! `cp`: asynchronous copies, of which those of 4 to 16 bytes are decoded here.
+//! `cp`: asynchronous copies; those of 4 to 16 bytes are decoded here.
 
 use super::builder::Builder;
 use super::form::Form;
@@ -8,7 +8,7 @@ use super::{bulk, hint, mbarrier, tensor};
 use crate::error::ParseError;
 use crate::parse::Operand;
 
-/// How many bytes `cp.async` reads: a number, or none where a predicate says that the source is ignored.
+/// Number of source bytes that `cp.async` reads; none where the ignore predicate holds.
 fn source_bytes<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -35,8 +35,9 @@ fn source_bytes<'a>(
     Ok(d)
 }
 
-/// `cp.async.ca|cg.shared.global [to], [from], size[, source_size | , ignore_source]`, `cp.async.commit_group`, `wait_group n`,
-/// `wait_all`. The copy happens at once, which is one of the orders that PTX allows.
+/// `cp.async.ca|cg.shared.global [to], [from], size[, source_size | , ignore_source]`,
+/// `cp.async.commit_group`, `wait_group n`, `wait_all`. The copy executes at issue, which is one of
+/// the orders that PTX allows.
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,

@@ -1,4 +1,4 @@
-//! Which registers an instruction reads and writes.
+//! The registers that an instruction reads and writes.
 
 use super::matrix::MatrixKind;
 use super::mbarrier::MbarrierKind;
@@ -7,10 +7,10 @@ use super::op::{CompareType, Row, Transfer, WarpKind, WarpOp, Width};
 use super::surface::SurfaceKind;
 use super::tensor::Direction;
 
-/// A row of one of a frame's three files.
+/// A row in one of a frame's three register files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cell {
-    /// Also registers of 16 bits.
+    /// Includes 16-bit registers.
     R32(Row),
     R64(Row),
     Predicate(Row),
@@ -54,7 +54,7 @@ impl Transfer {
 }
 
 impl Op {
-    /// Every register that the instruction reads, but for its guard.
+    /// Every register that the instruction reads, except its guard.
     pub(crate) fn reads(&self, mut each: impl FnMut(Cell)) {
         use Cell::{R32, R64};
         match *self {

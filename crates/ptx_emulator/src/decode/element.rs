@@ -1,4 +1,4 @@
-//! Elements of matrices: how many bits one has, and what they mean.
+//! Matrix elements: their width and encoding.
 
 use super::form::Form;
 use super::fp8::Fp8;
@@ -7,7 +7,7 @@ use super::rounding::{BF16, F16, NEAREST, canonical};
 type Read = fn(u64) -> f64;
 type Write = fn(f64) -> u64;
 
-/// An element's bits, and their meaning; doubles hold every product of narrower types exactly.
+/// Width and encoding of an element. Doubles hold every product of narrower types exactly.
 #[derive(Clone, Copy)]
 pub(crate) struct Element {
     pub(crate) name: &'static str,
@@ -16,12 +16,12 @@ pub(crate) struct Element {
     pub(crate) write: Write,
 }
 
-/// Signed integers are cut to their bits.
+/// Truncates signed integers to their width.
 fn integer(value: f64) -> u64 {
     value as i64 as u64
 }
 
-/// What is only an operand: no result has it.
+/// For types that are operands only, never results.
 fn operand(_: f64) -> u64 {
     0
 }
@@ -39,7 +39,7 @@ const ELEMENTS: [Element; 13] = [
         |bits| BF16.decode(bits as u32),
         |value| u64::from(BF16.encode(value, 0.0, NEAREST)),
     ),
-    // The low 13 bits of an operand do not count.
+    // The low 13 bits of an operand are ignored.
     element(
         "tf32",
         32,
@@ -73,33 +73,33 @@ const fn element(name: &'static str, bits: usize, read: Read, write: Write) -> E
 }
 
 impl Element {
-    /// Takes the next type of the form that elements may have.
+    /// Parses the next element type.
     pub(super) fn take(form: &mut Form<'_, '_>) -> Option<Self> {
         form.take_next(|part| ELEMENTS.into_iter().find(|element| element.name == part))
     }
 
-    /// A word in memory, with several narrow elements of one row or column.
+    /// A memory word that holds several narrow elements of one row or column.
     pub(super) fn word() -> Self {
         element("b32", 32, |bits| f64::from(bits as u32), operand)
     }
 
-    /// A float of 16 bits.
+    /// A 16-bit float.
     pub(crate) fn half() -> Self {
         ELEMENTS[0]
     }
 
-    /// A sum that stays at the largest or smallest integer.
+    /// A sum that saturates.
     pub(super) fn saturating(self) -> Self {
         let write = |value: f64| u64::from(value as i32 as u32);
         Self { write, ..self }
     }
 
-    /// Whole bytes, for elements that have them.
+    /// Size in whole bytes, for elements of at least a byte.
     pub(crate) fn bytes(self) -> usize {
         self.bits / 8
     }
 
-    /// The bits of an element at the low end of a register.
+    /// Mask of one element at the low end of a register.
     pub(crate) fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits)
     }
@@ -109,7 +109,7 @@ impl Element {
         if self.bits == 64 { 1 } else { 32 / self.bits }
     }
 
-    /// Registers of each lane for a matrix of `count` elements.
+    /// Registers per lane for a matrix of `count` elements.
     pub(super) fn registers(self, count: usize) -> usize {
         count / 32 / self.per_register()
     }

@@ -9,13 +9,13 @@ use super::rounding::{
 };
 use crate::error::ParseError;
 
-/// Whether an opcode that integers have too is meant for floats.
+/// Whether an opcode shared with integers is a float instruction here.
 pub(super) fn is_float(form: &Form<'_, '_>) -> bool {
     let types = ["f32", "f64", "f16", "f16x2", "bf16", "bf16x2"];
     form.text.split('.').any(|part| types.contains(&part))
 }
 
-/// How an instruction rounds: `.rn` and friends, `.approx` or `.full`.
+/// The rounding mode: `.rn` and the like, `.approx` or `.full`.
 pub(super) fn rounding_mode(form: &mut Form<'_, '_>) -> Option<u8> {
     let mode = form.take_one_of(&["rn", "rz", "rm", "rp"])?;
     Some(match mode {
@@ -26,7 +26,7 @@ pub(super) fn rounding_mode(form: &mut Form<'_, '_>) -> Option<u8> {
     })
 }
 
-/// `.ftz` and `.sat`: what happens before and after the operation proper.
+/// `.ftz` and `.sat`: applied before and after the operation.
 #[derive(Clone, Copy)]
 pub(super) struct Around {
     pub(super) flush: bool,
@@ -34,13 +34,13 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// A rounding mode that flushes when the instruction does.
+    /// The rounding mode, with flushing if the instruction has `.ftz`.
     pub(super) fn mode(self, mode: u8) -> u8 {
         if self.flush { mode | FLUSH } else { mode }
     }
 }
 
-/// The instance of a lane function for a rounding mode, perhaps with [`FLUSH`].
+/// The instance of a lane function for a rounding mode, optionally with [`FLUSH`].
 macro_rules! rounded {
     ($mode:expr, $function:ident) => {
         match $mode {
@@ -143,7 +143,8 @@ pub(super) fn arithmetic<'a>(
             });
         }
         wrap32(b, around, d, &[left, right], |b, d, s| {
-            // Of the operations with a vector form only these two round results that `.ftz` may flush.
+            // Of the operations with a vector form, only these two produce subnormal results that
+            // `.ftz` flushes after rounding.
             let op = if op == FloatOp::Mul && around.flush {
                 FloatOp::MulFlushed
             } else {
@@ -198,7 +199,7 @@ pub(super) fn r32(rows: &[Row]) -> Vec<Reg> {
     rows.iter().map(|&row| Reg::R32(row)).collect()
 }
 
-/// Flushes the operands, emits the operation, flushes and clamps its result, as far as the modifiers ask for it.
+/// Emits the operation with the flushing and clamping that the modifiers ask for.
 pub(super) fn wrap32<'a, 'm>(
     b: &mut Builder<'a, 'm>,
     around: Around,
@@ -214,7 +215,7 @@ pub(super) fn wrap32<'a, 'm>(
             *row = t;
         }
     }
-    // A guard may be overwritten only by the last instruction, and only rows of 32 bits are written here.
+    // Only the last instruction may overwrite the guard, and only 32-bit rows are written here.
     operation(b, d, &flushed);
     if around.flush {
         b.emit(Op::Flush { d, a: d });
@@ -295,7 +296,7 @@ pub(super) fn unary<'a>(
     }
 }
 
-// Directed rounding, lane by lane.
+// Directed rounding: lane by lane.
 
 pub(super) fn wide(bits: u64) -> f64 {
     f64::from(f32::from_bits(bits as u32))
@@ -358,7 +359,8 @@ fn mul64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     if product.is_infinite() && a.is_finite() && b.is_finite() {
         return double(product, -product, MODE);
     }
-    // A tiny product is scaled, so that the error does not vanish; the smaller factor has room for it.
+    // Tiny products are scaled so that the error term does not underflow; the smaller factor has
+    // the range for it.
     let scale = if product.abs() < 1e-270 {
         2.0_f64.powi(300)
     } else {
@@ -377,7 +379,7 @@ fn div64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     double(value, tail, MODE)
 }
 
-/// Minimum or maximum: NaN as soon as one operand is, or of magnitudes with the product's sign.
+/// Minimum or maximum: NaN if any operand is NaN, or of magnitudes with the product's sign.
 fn extreme<const MAX: bool, const KEEP_NAN: bool, const XOR_SIGN: bool>(
     [a, b, ..]: [u64; 4],
     _: bool,
@@ -405,7 +407,8 @@ fn extreme<const MAX: bool, const KEEP_NAN: bool, const XOR_SIGN: bool>(
     single(canonical(result))
 }
 
-/// `div.approx`: by 2^126 and more it returns a zero, since the reciprocal is one.
+/// `div.approx` returns zero for divisors of 2^126 and above, because their reciprocal flushes to
+/// zero.
 fn divide_approximately([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
     let reciprocal_is_zero = y.abs() > f32::from_bits(0x7e80_0000) && y.is_finite();

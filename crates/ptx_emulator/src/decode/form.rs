@@ -55,7 +55,7 @@ impl Ty {
         })
     }
 
-    /// Bytes of a value; 0 for predicates.
+    /// Size in bytes; 0 for predicates.
     pub(super) fn size(self) -> u8 {
         match self {
             Ty::Pred => 0,
@@ -80,8 +80,8 @@ impl Ty {
     }
 }
 
-/// An instruction whose modifiers are taken one by one. What is left at the end was not understood, and makes the
-/// instruction unsupported: a modifier is never ignored by accident.
+/// An instruction whose modifiers are consumed one by one. Modifiers that remain at the end make
+/// the instruction unsupported: none is ignored by accident.
 pub(super) struct Form<'i, 'a> {
     pub(super) text: &'a str,
     pub(super) line: u32,
@@ -103,13 +103,13 @@ impl<'i, 'a> Form<'i, 'a> {
         }
     }
 
-    /// Takes a modifier; whether it was there.
+    /// Consumes a modifier if it is present, and returns whether it was.
     pub(super) fn take(&mut self, modifier: &str) -> bool {
         let found = self.rest.iter().position(|&part| part == modifier);
         found.map(|at| self.rest.remove(at)).is_some()
     }
 
-    /// Takes the first of these modifiers that is there.
+    /// Consumes the first of these modifiers that is present.
     pub(super) fn take_one_of(&mut self, modifiers: &[&'static str]) -> Option<&'static str> {
         modifiers
             .iter()
@@ -117,12 +117,12 @@ impl<'i, 'a> Form<'i, 'a> {
             .find(|modifier| self.take(modifier))
     }
 
-    /// Takes the next type in the order of the text.
+    /// Consumes the next type, in textual order.
     pub(super) fn ty(&mut self) -> Result<Ty, ParseError> {
         self.take_next(Ty::parse).ok_or_else(|| self.unsupported())
     }
 
-    /// Takes the first modifier, in the order of the text, that means something to `meaning`.
+    /// Consumes the first modifier, in textual order, that `meaning` accepts.
     pub(super) fn take_next<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
         let mut rest = self.rest.iter().enumerate();
         let (at, found) = rest.find_map(|(at, part)| meaning(part).map(|found| (at, found)))?;
@@ -130,7 +130,8 @@ impl<'i, 'a> Form<'i, 'a> {
         Some(found)
     }
 
-    /// Says that the modifiers are all taken; the operands, which must be `N`.
+    /// Checks that all modifiers are consumed, and returns the operands, of which there must be
+    /// `N`.
     pub(super) fn finish<const N: usize>(&self) -> Result<[&'i Operand<'a>; N], ParseError> {
         self.no_more_modifiers()?;
         if self.operands.len() != N {
@@ -151,7 +152,7 @@ impl<'i, 'a> Form<'i, 'a> {
         ParseError::unsupported(self.line, self.text)
     }
 
-    /// The instruction is written wrongly.
+    /// An error: the instruction is malformed.
     pub(super) fn wrong(&self, what: impl std::fmt::Display) -> ParseError {
         ParseError::syntax(self.line, format!("`{}` {what}", self.text))
     }

@@ -8,24 +8,24 @@ use super::program::Value;
 use super::rounding::{F16, Format, NEAREST};
 use crate::error::ParseError;
 
-/// A format of 8 bits.
+/// An 8-bit float format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fp8 {
-    /// Without infinities: only the largest magnitude is not a number.
+    /// No infinities; the largest encoding of each sign is NaN.
     E4M3,
-    /// As IEEE 754 would have it.
+    /// As IEEE 754 defines it.
     E5M2,
 }
 
-/// Not a number, in both formats.
+/// NaN, in both formats.
 const NAN: u32 = 0x7f;
 /// Added to a format's number: negative results become zero.
 const RELU: u64 = 2;
-/// More than each format holds, and little enough to count its steps.
+/// Above the range of both formats, and small enough to count steps exactly.
 const BEYOND: f64 = 1e6;
 
 impl Fp8 {
-    /// Takes the name of a pair.
+    /// Parses the name of a pair.
     pub(super) fn take(form: &mut Form<'_, '_>) -> Option<Self> {
         Some(match form.take_one_of(&["e4m3x2", "e5m2x2"])? {
             "e4m3x2" => Fp8::E4M3,
@@ -37,7 +37,7 @@ impl Fp8 {
         if code & 1 == 0 { Fp8::E4M3 } else { Fp8::E5M2 }
     }
 
-    /// The nearest value, at most the largest finite one.
+    /// The nearest value, saturating to the largest finite one.
     fn encode(self, value: f64) -> u32 {
         if value.is_nan() {
             return NAN;
@@ -55,12 +55,12 @@ impl Fp8 {
         bits.min(largest) | u32::from(value.is_sign_negative()) << 7
     }
 
-    /// The value of the low 8 bits.
+    /// Decodes the low 8 bits.
     pub(super) fn decode(self, bits: u32) -> f64 {
         let bits = bits & 0xff;
         let exponent = bits >> 3 & 15;
         let magnitude = match self {
-            // Its upper bits are an f16's.
+            // The format is the upper half of an f16.
             Fp8::E5M2 => return F16.decode(bits << 8),
             Fp8::E4M3 if bits & NAN == NAN => return f64::NAN,
             Fp8::E4M3 if exponent == 0 => f64::from(bits & 7) * 2.0_f64.powi(-9),
@@ -74,7 +74,7 @@ impl Fp8 {
     }
 }
 
-/// Negative values, a negative zero too, become zero when a conversion asks for it.
+/// With `.relu`, negative values and negative zero become zero.
 fn relu(value: f64, code: u64) -> f64 {
     if code & RELU != 0 && value <= 0.0 {
         0.0

@@ -1,10 +1,10 @@
-//! How the matrices of a product lie in the registers of a warp.
+//! How the matrices of a matrix product are distributed over the registers of a warp.
 
 use super::element::Element;
 use super::matrix::{MatrixOp, Multiply};
 use super::op::Reg;
 
-/// Which matrix of a product.
+/// One of the four matrices of a product.
 #[derive(Clone, Copy)]
 enum Which {
     A,
@@ -12,11 +12,11 @@ enum Which {
     C,
 }
 
-/// Row and column of an element, by register, place in the register, and lane.
+/// Row and column of an element, from its register, its position in the register, and the lane.
 ///
-/// The layouts of `mma`, with g = lane / 4 and t = lane % 4: rows of a and columns of b belong to g, and t holds
-/// neighbours along k; of c, g holds a row and t two columns. A second register of a or c is 8 rows further, for
-/// matrices of 16 rows.
+/// The layouts of `mma`, with g = lane / 4 and t = lane % 4: g selects the row of a and the column
+/// of b, t selects adjacent elements along k; in c, g selects the row and t two adjacent columns.
+/// In matrices of 16 rows, the second register of a or c is 8 rows further down.
 fn place(
     which: Which,
     rows: usize,
@@ -38,7 +38,7 @@ fn place(
     }
 }
 
-/// A fragment of `wmma`: row after row over the lanes, and again from the first when there is room for more.
+/// A `wmma` fragment: consecutive rows over the lanes, starting over when registers remain.
 pub(crate) fn opaque_place(
     (rows, columns): (usize, usize),
     slots: usize,
@@ -49,7 +49,7 @@ pub(crate) fn opaque_place(
     (index / columns, index % columns)
 }
 
-/// One matrix of a product, in registers.
+/// One matrix of a product, held in registers.
 pub(crate) struct Fragment<'a> {
     pub(crate) registers: &'a [Reg],
     pub(crate) element: Element,
@@ -60,7 +60,7 @@ pub(crate) struct Fragment<'a> {
 }
 
 impl Fragment<'_> {
-    /// Calls `each` with register, bit position in it, lane, row and column of every element.
+    /// Calls `each` with register, bit position, lane, row and column of every element.
     pub(crate) fn for_each(&self, mut each: impl FnMut(Reg, usize, usize, usize, usize)) {
         let per = self.element.per_register();
         for (number, &register) in self.registers.iter().enumerate() {

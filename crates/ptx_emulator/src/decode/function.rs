@@ -1,4 +1,4 @@
-//! Functions of one float, exact and approximate, and what looks at a float's bits.
+//! Functions of one float, exact and approximate, and inspection of a float's bits.
 
 use super::builder::Builder;
 use super::float::{Around, double, r32, rounded, rounding_mode, single, unary, wide, wrap32};
@@ -11,7 +11,8 @@ use crate::error::ParseError;
 
 /// `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh`, `copysign`, `testp`.
 ///
-/// Approximate forms are computed in double precision and rounded: within every error that PTX allows.
+/// Approximate forms are computed in double precision and rounded, which is within every error
+/// bound of PTX.
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
@@ -49,7 +50,7 @@ pub(super) fn decode<'a>(
                 "ex2" => |[a, ..], _| through_f64(a, f64::exp2),
                 _ => |[a, ..], _| through_f64(a, f64::tanh),
             };
-            // tanh has no `.ftz`: it keeps subnormals.
+            // tanh has no `.ftz`; it keeps subnormals.
             if form.base == "tanh" && around.flush {
                 return Err(form.unsupported());
             }
@@ -70,7 +71,8 @@ pub(super) fn decode<'a>(
             };
             lane64(b, &form, eval)
         }
-        // 20 bits of precision, computed from the upper half of the operand, with the lower half of the result zero.
+        // 20 bits of precision from the upper half of the operand; the lower half of the result is
+        // zero.
         Ty::F64 if form.base == "rcp" && around.flush && !exact => {
             lane64(b, &form, |[a, ..], _| (coarse(a, |x| 1.0 / x), false))
         }

@@ -1,8 +1,10 @@
-//! `a * b + c` in double precision, rounded once in any direction, which the host's instructions cannot do.
+//! `a * b + c` in double precision, rounded once in any direction; the host has no instruction for
+//! it.
 
 use super::rounding::{DOWN, UP};
 
-/// The top bit of a significand on its way: room for a carry above it, and many bits below those of a double.
+/// Top bit of an intermediate significand: room for a carry above, and guard bits below a double's
+/// precision.
 const TOP: u32 = 125;
 
 /// A positive number: `significand * 2^exponent`, its top bit at [`TOP`].
@@ -31,7 +33,7 @@ impl Number {
         }
     }
 
-    /// Of the magnitude of a finite number that is not zero.
+    /// The magnitude of a finite, non-zero number.
     fn of(value: f64) -> Self {
         let bits = value.to_bits();
         let (field, fraction) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
@@ -40,13 +42,14 @@ impl Number {
     }
 
     fn times(self, other: Self) -> Self {
-        // A double has 53 bits: the product of two fits.
+        // A double has 53 bits, so the product of two fits.
         let low = TOP - 52;
         let product = (self.significand >> low) * (other.significand >> low);
         Self::new(product, self.exponent + other.exponent + 2 * low as i32)
     }
 
-    /// The significand moved down to a larger exponent; what is lost leaves a mark in the last bit.
+    /// The significand shifted to a larger exponent; lost bits are or-ed into the last bit
+    /// (sticky).
     fn at(self, exponent: i32) -> u128 {
         let shift = (exponent - self.exponent).min(127) as u32;
         let lost = self.significand & ((1 << shift) - 1);
@@ -59,7 +62,7 @@ pub(super) fn multiply_add(a: f64, b: f64, c: f64, mode: u8) -> f64 {
     let nearest = a.mul_add(b, c);
     let finite = a.is_finite() && b.is_finite() && c.is_finite();
     if !finite || a == 0.0 || b == 0.0 {
-        // Not rounded at all; only a zero made of zeros of both signs depends on the direction.
+        // Exact; only the sign of a zero sum depends on the direction.
         let product = a * b;
         let cancels = nearest == 0.0 && product.is_sign_negative() != c.is_sign_negative();
         return if finite && cancels && mode == DOWN {
@@ -87,7 +90,7 @@ pub(super) fn multiply_add(a: f64, b: f64, c: f64, mode: u8) -> f64 {
 }
 
 fn round(number: Number, negative: bool, mode: u8) -> f64 {
-    // The last bit of a double with this top bit; a subnormal's lies higher.
+    // Weight of the last bit of a double with this top bit; higher for subnormals.
     let last = (number.exponent + TOP as i32 - 52).max(-1074);
     let shift = (last - number.exponent) as u32;
     let (kept, lost) = match shift {
@@ -103,7 +106,7 @@ fn round(number: Number, negative: bool, mode: u8) -> f64 {
         _ => false,
     };
     let significand = kept as u64 + u64::from(away && lost);
-    // A carry into the next power of two comes out right by itself.
+    // A carry into the next power of two needs no special case.
     let field = (last + 1074) as u64;
     let bits = (field << 52) + significand;
     let largest = f64::MAX.to_bits();

@@ -1,4 +1,4 @@
-//! Arithmetic of 16-bit floats, alone or in pairs: exact in double precision, then rounded once.
+//! Arithmetic on 16-bit floats, single or packed: exact in double precision, then rounded once.
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
@@ -40,19 +40,19 @@ impl Half {
     }
 }
 
-// What is done around an operation: bits of the fourth operand, which no instruction has.
+// Modifiers, as bits of the fourth operand, which no instruction uses.
 /// Subnormal operands and results become zeros.
 const FLUSH: u64 = 1;
 /// Clamps to 0..=1, NaN to 0.
 const SATURATE: u64 = 2;
 /// Negative results become zero.
 const RELU: u64 = 4;
-/// Minimum and maximum are NaN as soon as one operand is.
+/// Minimum and maximum are NaN if any operand is.
 const KEEP_NAN: u64 = 8;
 /// Minimum and maximum of magnitudes, with the product's sign.
 const XOR_SIGN: u64 = 16;
 
-/// One half of a pair: operands in the low 16 bits, modifiers in the fourth.
+/// One half of a pair: operands in the low 16 bits, modifiers in the fourth operand.
 type HalfFn = fn(Format, [u64; 4]) -> u32;
 
 /// The lane function for one format, and for pairs of it.
@@ -67,7 +67,7 @@ macro_rules! by_type {
     };
 }
 
-/// What the modifiers of an instruction ask for.
+/// The modifiers of an instruction.
 pub(super) struct Modifiers {
     pub(super) flush: bool,
     pub(super) saturate: bool,
@@ -129,7 +129,7 @@ pub(super) fn function<'a>(
     let half = Half::of(ty).ok_or_else(|| form.unsupported())?;
     let brain = matches!(half, Half::BF16 | Half::BF16x2);
     let eval: LaneFn = match form.base {
-        // Of bf16 there is only the form that flushes, of f16 only the one that does not.
+        // PTX has only the flushing form for bf16 and only the non-flushing one for f16.
         "ex2" if flush == brain => by_type!(half, |format, s| rounded(
             format,
             values(format, s)[0].exp2(),
@@ -200,7 +200,7 @@ fn flushed(format: Format, bits: u32, around: u64) -> u32 {
     }
 }
 
-/// The bits of `value + tail` with what the modifiers make of it.
+/// The bits of `value + tail`, rounded and modified.
 fn rounded(format: Format, value: f64, tail: f64, around: u64) -> u32 {
     if around & SATURATE != 0 && (value.is_nan() || value <= 0.0) {
         return 0;
@@ -211,7 +211,8 @@ fn rounded(format: Format, value: f64, tail: f64, around: u64) -> u32 {
     if around & RELU != 0 && value <= 0.0 {
         return 0;
     }
-    // A result is flushed when it is subnormal even after its significand was rounded, as if the exponent had no end.
+    // A result is flushed if it is subnormal even after rounding its significand with an unbounded
+    // exponent.
     let smallest = format.decode(1 << format.mantissa);
     let tie = smallest * (1.0 - 2.0_f64.powi(-(format.mantissa as i32) - 2));
     if around & FLUSH != 0 && value.abs() < tie {

@@ -1,4 +1,4 @@
-//! Instructions about caches and the launch of other kernels: they change no result here.
+//! Cache hints and launch control of dependent kernels: they change no result in the emulator.
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
@@ -21,7 +21,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
 /// `prefetch`, `prefetchu`, `discard`, `applypriority`
 fn cache<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     if form.base == "prefetch" && form.take("tensormap") {
-        // In constant memory, in a parameter, or anywhere.
+        // In constant memory, a parameter, or any space.
         form.take_one_of(&["const", "param"]);
         let [address] = form.finish()?;
         b.address(&form, address)?;
@@ -53,7 +53,8 @@ fn cache<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pars
     Ok(())
 }
 
-/// `createpolicy.fractional.L2::evict_first.b64 policy, 1.0`: a policy is a number that nobody reads.
+/// `createpolicy.fractional.L2::evict_first.b64 policy, 1.0`: the policy is a number that is never
+/// used.
 fn create_policy<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let kind = form.take_one_of(&["fractional", "range", "cvt"]);
     let kind = kind.ok_or_else(|| form.unsupported())?;
@@ -82,7 +83,7 @@ fn create_policy<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     Ok(())
 }
 
-/// `griddepcontrol.wait` and `.launch_dependents`: kernels run one after the other.
+/// `griddepcontrol.wait` and `.launch_dependents`: no-ops, because kernels run one after the other.
 fn grid_dependency<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let action = form.take_one_of(&["wait", "launch_dependents"]);
     action.ok_or_else(|| form.unsupported())?;
@@ -91,7 +92,7 @@ fn grid_dependency<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
     Ok(())
 }
 
-/// `setmaxnreg.inc.sync.aligned.u32 count`: registers are not counted here.
+/// `setmaxnreg.inc.sync.aligned.u32 count`: a no-op, because registers are not limited.
 fn register_count<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let direction = form.take_one_of(&["inc", "dec"]);
     direction.ok_or_else(|| form.unsupported())?;
@@ -106,7 +107,7 @@ fn register_count<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result
     Ok(())
 }
 
-/// Takes `.L2::cache_hint` and the policy behind the other operands.
+/// Consumes `.L2::cache_hint` and the policy operand that follows the others.
 pub(super) fn take_policy<'a>(
     b: &mut Builder<'a, '_>,
     form: &mut Form<'_, 'a>,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::error::ParseError;
 
-/// Decodes one instruction: its opcode chooses who understands the rest.
+/// Decodes one instruction: the opcode selects the decoder for the rest.
 pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<(), ParseError> {
     match form.base {
         "add" | "min" | "max" if video::is_packed(&form) => video::packed(b, form),
@@ -60,7 +60,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
     }
 }
 
-/// The opcodes that the emulator knows, without their modifiers, in alphabetical order.
+/// All supported opcodes, without modifiers, in alphabetical order.
 pub const OPCODES: &[&str] = &[
     "abs",
     "activemask",
@@ -191,7 +191,7 @@ pub const OPCODES: &[&str] = &[
     "xor",
 ];
 
-/// Whether an opcode is none of those that [`decode`] knows: then even its operands may look different.
+/// Whether [`decode`] does not know the opcode: then its operands may have an unknown syntax too.
 pub(crate) fn is_other_opcode(opcode: &str) -> bool {
     let base = opcode.split('.').next().unwrap_or_default();
     OPCODES.binary_search(&base).is_err()

@@ -87,7 +87,7 @@ pub(super) fn arithmetic<'a>(
     }
 }
 
-/// An operation of vector code, for 16, 32 and 64 bits.
+/// An operation with vector code for 16, 32 and 64 bits.
 pub(super) fn simple<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -133,7 +133,7 @@ pub(super) fn simple<'a>(
     Ok(())
 }
 
-/// 16-bit values live zero-extended in rows of 32 bits: compute there and cut.
+/// 16-bit values are zero-extended in 32-bit rows: compute in 32 bits and truncate.
 pub(super) fn short(
     b: &mut Builder<'_, '_>,
     op: IntOp,
@@ -158,7 +158,7 @@ pub(super) fn short(
     Ok(())
 }
 
-/// A temporary row with a 16-bit value's sign extended to 32 bits.
+/// A temporary row with 16-bit values sign-extended to 32 bits.
 pub(super) fn sign_extended(b: &mut Builder<'_, '_>, row: Row) -> Result<Row, ParseError> {
     let sixteen = b.constant32(Value::Bits(16))?;
     let t = b.temp32()?;
@@ -259,7 +259,7 @@ fn mad_low<'a>(b: &mut Builder<'a, '_>, form: &Form<'_, 'a>, ty: Ty) -> Result<(
     Ok(())
 }
 
-/// An operation whose operands all have the type.
+/// An operation whose operands all have the instruction's type.
 pub(super) fn lanes<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -447,7 +447,7 @@ fn sum<const BITS: u32>(a: u64, b: u64, carry: bool) -> (u64, bool) {
     (sum as u64 & (u64::MAX >> (64 - BITS)), sum >> BITS != 0)
 }
 
-/// The flag is a borrow.
+/// The carry flag holds a borrow.
 fn difference<const BITS: u32>(a: u64, b: u64, borrow: bool) -> (u64, bool) {
     let difference = i128::from(a) - i128::from(b) - i128::from(borrow);
     (
@@ -461,7 +461,8 @@ fn mul_high<T: Integer>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
 }
 
 fn high<T: Integer>(a: T, b: T) -> T {
-    // The product of two 64-bit unsigned numbers does not fit i128, but wraps to the right bits of u128.
+    // The product of two unsigned 64-bit numbers exceeds i128, but wraps to the correct bits of
+    // u128.
     let product = a.wide().wrapping_mul(b.wide());
     T::wrap(((product as u128) >> T::BITS) as i128)
 }
@@ -498,7 +499,7 @@ fn negate<T: Integer>([a, ..]: [u64; 4], _: bool) -> (u64, bool) {
     (T::wrap(-T::from_bits(a).wide()).into_bits(), false)
 }
 
-/// Divisors of zero are reported before; inactive lanes may hold one.
+/// Zero divisors are reported earlier; inactive lanes may still hold one.
 fn quotient<T: Integer>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let quotient = T::from_bits(a).wide().checked_div(T::from_bits(b).wide());
     (T::wrap(quotient.unwrap_or(0)).into_bits(), false)
@@ -509,12 +510,13 @@ fn remainder<T: Integer>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     (T::wrap(remainder.unwrap_or(0)).into_bits(), false)
 }
 
-/// The low 24 bits with their sign.
+/// The low 24 bits, sign-extended.
 fn low24(value: u64) -> i64 {
     i64::from((value as i32) << 8 >> 8)
 }
 
-/// Multiplies the low 24 bits; bits 0..32 or 16..48 of the product, plus a third operand (zero when there is none).
+/// Multiplies the low 24 bits: bits 0..32 or 16..48 of the product, plus a third operand (zero if
+/// there is none).
 fn mul24(ty: Ty, high: bool) -> Option<LaneFn> {
     fn result(product: i64, shift: u32, addend: u64) -> (u64, bool) {
         (
@@ -534,15 +536,15 @@ fn mul24(ty: Ty, high: bool) -> Option<LaneFn> {
     })
 }
 
-/// `dp4a`: the products of four bytes, summed onto a third operand. `dp2a`: of two halves with two bytes, the lower or
-/// the upper ones.
+/// `dp4a`: sum of the products of four bytes, plus a third operand. `dp2a`: the same for two 16-bit
+/// halves and the low or high two bytes.
 fn dot_product<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
     left: Ty,
     part: Option<&str>,
 ) -> Result<(), ParseError> {
-    /// One of the equal parts of a word.
+    /// One of the equal parts of a word, extended.
     fn element(word: u64, bits: u32, index: u32, signed: bool) -> i32 {
         let cut = (word as u32) << (32 - bits - bits * index);
         if signed {
@@ -551,7 +553,8 @@ fn dot_product<'a>(
             (cut >> (32 - bits)) as i32
         }
     }
-    /// The fourth operand: bit 0 and 1 say which operands are signed, the rest is the first byte's number.
+    /// Fourth operand: bits 0 and 1 say which operands are signed, the rest is the index of the
+    /// first byte.
     fn dot<const PARTS: u32>([a, b, c, how]: [u64; 4], _: bool) -> (u64, bool) {
         let (left, right, first) = (how & 1 == 1, how & 2 == 2, (how >> 2) as u32);
         let products = (0..PARTS).map(|index| {

@@ -1,10 +1,10 @@
-//! Building blocks of instructions that are computed lane by lane.
+//! Building blocks for instructions that are computed lane by lane.
 
 use super::builder::Builder;
 use super::form::Ty;
 use super::op::{LaneFn, LaneOp, Op, Pred, Reg, Row, TRUE};
 
-/// A type of values that travel as raw bits.
+/// A type whose values are passed as raw bits.
 pub(super) trait Bits: Copy {
     fn from_bits(bits: u64) -> Self;
     fn into_bits(self) -> u64;
@@ -46,7 +46,7 @@ impl Bits for f64 {
     }
 }
 
-/// What a lane instruction reads and writes; the rest has defaults.
+/// Inputs and outputs of a lane instruction; everything has a default.
 pub(super) struct Lane {
     pub(super) d: Option<Reg>,
     pub(super) flag_out: Option<Row>,
@@ -101,7 +101,7 @@ macro_rules! for_integer {
 }
 pub(super) use for_integer;
 
-/// An integer type with the operations that the lane functions need.
+/// An integer type with the operations that lane functions need.
 pub(super) trait Integer: Bits + Ord {
     const BITS: u32;
     fn wide(self) -> i128;
@@ -124,7 +124,7 @@ macro_rules! integers {
 
 integers!(u16 u32 u64 i16 i32 i64);
 
-/// The type that `Ty` means, for a match in one place.
+/// Dispatches on the integer type of a `Ty` in one place.
 pub(super) fn integer_ty(ty: Ty) -> bool {
     matches!(
         ty,

@@ -1,26 +1,27 @@
-//! Where a kernel's shared variables lie.
+//! Placement of a kernel's shared variables.
 
 use super::program::Program;
 use crate::fault::Space;
 
-/// A gap between two variables has so many bytes when there is room. It keeps every alignment and every bank.
+/// Size of a gap between two variables, if there is room. It preserves alignment and banks.
 const GAP: u64 = 1024;
-/// Gaps are multiples of this: no access asks for a larger alignment.
+/// Gaps are multiples of this, the largest alignment of any access.
 const GAP_UNIT: u64 = 128;
 
 /// The static shared memory of a kernel's blocks.
 pub(crate) struct SharedLayout {
-    /// The start of each variable, by its index.
+    /// Start of each variable, by its index.
     pub(crate) variables: Vec<(u32, u64)>,
-    /// Where the last of them ends.
+    /// End of the last variable.
     pub(crate) fixed: u64,
-    /// Where the dynamic array begins, and so the size of all that is static.
+    /// Start of the dynamic array, and so the total static size.
     pub(crate) dynamic: u64,
 }
 
 impl SharedLayout {
-    /// The same with gaps between the variables and before the dynamic array, so that an index past the end of one does
-    /// not land in the next. `room` is how many bytes all gaps may take together.
+    /// The same layout with gaps between the variables and before the dynamic array, so that an
+    /// index past the end of a variable does not reach the next one. `room` is the total size of
+    /// all gaps.
     pub(crate) fn spread(mut self, room: u64) -> Self {
         let gap = room / self.variables.len().max(1) as u64;
         let gap = GAP.min(gap - gap % GAP_UNIT);
@@ -37,7 +38,8 @@ impl SharedLayout {
 }
 
 impl Program {
-    /// Where each shared variable lies for a kernel. Dynamic arrays all start behind the static variables.
+    /// Placement of each shared variable of a kernel. Dynamic arrays all start after the static
+    /// ones.
     pub(crate) fn shared_layout(&self, entry: u32) -> SharedLayout {
         let reached = self.reachable(entry).into_iter();
         let mut used: Vec<u32> = reached

@@ -1,4 +1,4 @@
-//! Matrix instructions of a whole warp: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//! Warp-level matrix instructions: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
 
 use super::builder::Builder;
 use super::element::Element;
@@ -11,12 +11,12 @@ use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
 
-/// A matrix instruction; all 32 lanes take part.
+/// A matrix instruction; all 32 lanes must execute it.
 pub(crate) struct MatrixOp {
     pub(crate) kind: MatrixKind,
     /// Registers that are written.
     pub(crate) targets: Vec<Reg>,
-    /// Registers that are read: those of a, b and c, or what is stored.
+    /// Registers that are read: those of a, b and c, or the values to store.
     pub(crate) sources: Vec<Reg>,
     pub(crate) memory: Option<(Space, Address)>,
 }
@@ -30,7 +30,7 @@ pub(crate) enum MatrixKind {
     Load(Tile),
     /// `wmma.store`
     Store(Tile),
-    /// `ldmatrix`: 8×8 elements of 16 bits for each register.
+    /// `ldmatrix`: 8×8 elements of 16 bits per register.
     LoadMatrix { transposed: bool },
     /// `stmatrix`
     StoreMatrix { transposed: bool },
@@ -39,28 +39,28 @@ pub(crate) enum MatrixKind {
 }
 
 pub(crate) struct Multiply {
-    /// Rows of a, columns of b, and what is summed over.
+    /// Rows of a, columns of b, and the inner extent.
     pub(crate) shape: [usize; 3],
     pub(crate) a: Element,
     pub(crate) b: Element,
     pub(crate) c: Element,
     pub(crate) d: Element,
-    /// Registers of a and of b; the others are those of c.
+    /// Number of registers of a and of b; the rest are c's.
     pub(crate) registers: [usize; 2],
     /// Fragments of `wmma`, whose layout PTX leaves open.
     pub(crate) opaque: bool,
-    /// Single bits are combined by exclusive or, not by and.
+    /// Single bits are combined by xor instead of and.
     pub(crate) exclusive: bool,
 }
 
-/// A matrix in memory that `wmma` moves.
+/// A matrix in memory that `wmma` loads or stores.
 pub(crate) struct Tile {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
-    /// Elements that follow each other in memory are of one column.
+    /// Column-major instead of row-major.
     pub(crate) by_column: bool,
     pub(crate) element: Element,
-    /// Elements from one row or column to the next; without it they are dense.
+    /// Stride between rows (or columns) in elements; dense if absent.
     pub(crate) stride: Option<Row>,
 }
 
@@ -114,14 +114,14 @@ pub(super) fn emit(
     })));
 }
 
-/// Whether the types of a and b may be multiplied.
+/// Whether PTX can multiply these two operand types.
 pub(super) fn are_operands(left: Element, right: Element) -> bool {
     let families = [["s8", "u8"], ["s4", "u4"], ["e4m3", "e5m2"]];
     let both = |family: &[&str; 2]| left.is_any(family) && right.is_any(family);
     left.name == right.name || families.iter().any(both)
 }
 
-/// Whether single bits are combined by exclusive or.
+/// Whether single bits are combined by xor.
 pub(super) fn bit_operation(form: &mut Form<'_, '_>) -> Result<bool, ParseError> {
     let operation = form.take_one_of(&["xor", "and"]);
     match (operation, form.take("popc")) {
@@ -187,7 +187,7 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
     product(b, &form, multiply)
 }
 
-/// A product with its operands.
+/// The decoded product with its operands.
 pub(super) fn product<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -211,7 +211,7 @@ pub(super) fn product<'a>(
     Ok(())
 }
 
-/// The numbers of a shape such as `m16n8k16`.
+/// The extents of a shape such as `m16n8k16`.
 pub(super) fn extents(shape: &str) -> [usize; 3] {
     let mut numbers = shape
         .split(|c: char| c.is_ascii_alphabetic())
@@ -219,7 +219,7 @@ pub(super) fn extents(shape: &str) -> [usize; 3] {
     std::array::from_fn(|_| numbers.next().unwrap_or(0))
 }
 
-/// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {d}, [p]` and `stmatrix`, the other way round
+/// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {d}, [p]` and its counterpart `stmatrix`
 fn rows<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let count = match form.take_one_of(&["x1", "x2", "x4"]) {
         Some("x1") => 1,
@@ -260,7 +260,7 @@ fn rows<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Parse
     Ok(())
 }
 
-/// The operands of `{…}`, which must be so many; one may stand without braces.
+/// The operands of `{…}`, exactly `N` of them; a single one may omit the braces.
 fn parts<'i, 'a>(
     form: &Form<'_, 'a>,
     operand: &'i Operand<'a>,
@@ -280,7 +280,7 @@ fn parts<'i, 'a>(
     }
 }
 
-/// Fragments are registers of 32 bits, but for doubles.
+/// Fragments are 32-bit registers, except for doubles.
 fn register_type(element: Element) -> Ty {
     if element.bits == 64 { Ty::B64 } else { Ty::B32 }
 }

@@ -1,4 +1,4 @@
-//! `mbarrier`: barriers that are objects in shared memory.
+//! `mbarrier`: barrier objects in shared memory.
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
@@ -9,13 +9,14 @@ use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
 
-/// An operation on the barrier object at an address of shared memory.
+/// An operation on the barrier object at a shared-memory address.
 pub(crate) struct MbarrierOp {
     pub(crate) kind: MbarrierKind,
     pub(crate) space: Space,
     pub(crate) order: Order,
     pub(crate) address: Address,
-    /// The blocks of the cluster whose object it is, as bits; without them, that of the address.
+    /// Bit mask of the cluster's blocks whose objects are meant; if absent, the block of the
+    /// address.
     pub(crate) blocks: Option<Row>,
 }
 
@@ -24,35 +25,36 @@ pub(crate) enum MbarrierKind {
         count: Row,
     },
     Invalidate,
-    /// Bytes of asynchronous copies to wait for, or that have come.
+    /// Expects bytes of asynchronous copies, or reports that they have arrived.
     Expect {
         bytes: Row,
     },
     Complete {
         bytes: Row,
     },
-    /// Gives the state before; `count` is 1 when it is not there, `bytes` are expected first.
+    /// Returns the state before. `count` is 1 if absent; `bytes` are expected first.
     Arrive {
         state: Option<Row>,
         count: Option<Row>,
         bytes: Option<Row>,
-        /// One arrival less in the phases that follow.
+        /// Expect one arrival fewer in later phases.
         drops: bool,
-        /// The phase must not end by this.
+        /// The arrival must not complete the phase.
         open: bool,
     },
-    /// Whether the phase of a state, or the one of a parity, is complete.
+    /// Whether the phase of a state, or of a parity, is complete.
     Test {
         p: Row,
         state: Reg,
     },
-    /// `cp.async.mbarrier.arrive`: arrives when the copies are done; without `.noinc` that arrival is one more.
+    /// `cp.async.mbarrier.arrive`: arrives when the copies are complete; without `.noinc` this adds
+    /// one expected arrival.
     Copies {
         counted: bool,
     },
 }
 
-/// Arrivals that a state still waits for are its low bits.
+/// The low bits of a state: the arrivals still pending.
 pub(crate) const COUNT_BITS: u32 = 20;
 
 pub(super) fn decode<'a>(
@@ -70,7 +72,7 @@ pub(super) fn decode<'a>(
         "try_wait",
         "pending_count",
     ];
-    // `arrive.expect_tx` is an arrival.
+    // `arrive.expect_tx` is also an arrival.
     let arrival = form.take_one_of(&["arrive", "arrive_drop"]);
     let action = match arrival.or_else(|| form.take_one_of(&actions)) {
         Some(action) => action,
@@ -86,7 +88,7 @@ pub(super) fn decode<'a>(
         matches!(action, "test_wait" | "try_wait") && form.take("parity"),
     );
     let space = space(&mut form);
-    // Another block's object can be told of arrivals and bytes, not asked.
+    // Operations on another block's object may arrive or count bytes, but return nothing.
     let tells = arrival.is_some() || matches!(action, "expect_tx" | "complete_tx");
     let cluster = space == Space::Generic && tells && form.take("shared::cluster");
     if !matches!(space, Space::Shared | Space::Generic) || form.ty()? != Ty::B64 {
@@ -141,7 +143,7 @@ pub(super) fn decode<'a>(
             };
             (arrive, address)
         }
-        // How long a thread may be put to sleep is a hint.
+        // The suspend-time operand is a hint.
         ("test_wait", [p, address, state])
         | ("try_wait", [p, address, state] | [p, address, state, _]) => {
             let state = b.source(&form, state, if parity { Ty::B32 } else { Ty::B64 })?;
@@ -166,7 +168,7 @@ pub(super) fn decode<'a>(
     Ok(())
 }
 
-/// Takes the memory ordering: arrivals release and waits acquire unless they say something else.
+/// Parses the memory order: by default arrivals release and waits acquire.
 fn order(form: &mut Form<'_, '_>, action: &str) -> Result<Order, ParseError> {
     let written = form.take_one_of(&["relaxed", "acquire", "release"]);
     let scope = form.take_one_of(&["cta", "cluster"]);

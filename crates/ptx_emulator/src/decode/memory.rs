@@ -159,7 +159,7 @@ fn unpack<'a>(
     Ok(())
 }
 
-/// Takes the state space; generic when none is named.
+/// Parses the state space; generic if none is named.
 pub(super) fn space(form: &mut Form<'_, '_>) -> Space {
     let names = [
         "global",
@@ -181,7 +181,7 @@ pub(super) fn space(form: &mut Form<'_, '_>) -> Space {
     }
 }
 
-/// Takes a scope.
+/// Parses a scope.
 pub(super) fn scope(form: &mut Form<'_, '_>) -> Option<Scope> {
     Some(match form.take_one_of(&["cta", "cluster", "gpu", "sys"])? {
         "cta" => Scope::Block,
@@ -191,9 +191,9 @@ pub(super) fn scope(form: &mut Form<'_, '_>) -> Option<Scope> {
     })
 }
 
-/// Takes the memory-ordering modifiers of a load or store.
+/// Parses the memory-order modifiers of a load or store.
 pub(super) fn order(form: &mut Form<'_, '_>) -> Result<(Order, Scope), ParseError> {
-    // Memory of devices is accessed as any other that the whole system sees.
+    // Memory-mapped I/O is treated as system-scope memory.
     let is_device = form.take("mmio");
     let kinds = [
         "weak", "volatile", "relaxed", "acquire", "release", "acq_rel",
@@ -214,7 +214,7 @@ pub(super) fn order(form: &mut Form<'_, '_>) -> Result<(Order, Scope), ParseErro
     }
 }
 
-/// Takes hints that change no result.
+/// Consumes hints that change no result.
 fn cache_hints(form: &mut Form<'_, '_>) {
     let hints = [
         "ca",
@@ -239,16 +239,16 @@ fn cache_hints(form: &mut Form<'_, '_>) {
     while form.take_one_of(&hints).is_some() {}
 }
 
-/// The shape of a load or store, without its operands.
+/// The form of a load or store, without its operands.
 struct Shape {
     space: Space,
-    /// In `.shared::cluster`: the address becomes a generic one.
+    /// In `.shared::cluster`; the address becomes a generic one.
     cluster: bool,
     order: Order,
     scope: Scope,
     ty: Ty,
     count: u8,
-    /// The elements are the halves of one register of 128 bits.
+    /// The two elements are the halves of one 128-bit register.
     wide: bool,
 }
 
@@ -278,7 +278,7 @@ fn shape(form: &mut Form<'_, '_>) -> Result<Shape, ParseError> {
     })
 }
 
-/// The two rows of a load or store of 128 bits.
+/// The two rows of a 128-bit load or store.
 fn wide_rows<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -288,7 +288,7 @@ fn wide_rows<'a>(
     Ok(([low, high, NO_ROW, NO_ROW], Width::R64))
 }
 
-/// The registers of a load or store, as many as its vector has.
+/// The registers of a load or store, one per vector element.
 fn elements<'i, 'a>(
     form: &Form<'i, 'a>,
     operand: &'i Operand<'a>,
@@ -305,7 +305,7 @@ fn elements<'i, 'a>(
     }
 }
 
-/// Registers of functions' parameters are local memory; a kernel's are its own space.
+/// Function parameters are in local memory; kernel parameters are a space of their own.
 fn resolve_param<'a>(
     b: &mut Builder<'a, '_>,
     space: Space,
@@ -326,7 +326,7 @@ fn resolve_param<'a>(
 
 pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     if form.base == "ldu" {
-        // A load whose address is the same in all lanes; nothing depends on it here.
+        // `ldu`: a load with the same address in all lanes. The emulator does not depend on that.
         cache_hints(&mut form);
     }
     form.take("nc");
@@ -350,7 +350,8 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
         false => loaded_rows(b, &form, d, count)?,
     };
     check_width(&form, width, ty)?;
-    // A constant is extended to 32 bits or to 64, and 16-bit registers hold no more than 16: such a load is done as any other.
+    // Constant rows are extended to 32 or 64 bits and cannot hold a sign-extended 16-bit register;
+    // such loads take the general path.
     let as_constant = !(width == Width::R16 && ty == Ty::S8);
     if space == Space::Param
         && as_constant
@@ -393,7 +394,7 @@ pub(super) fn loaded_rows<'a>(
     Ok((rows, width))
 }
 
-/// The row of an element, which must be as wide as those before.
+/// The row of an element, which must be as wide as the preceding ones.
 fn same_width(form: &Form<'_, '_>, width: &mut Option<Width>, reg: Reg) -> Result<Row, ParseError> {
     let (this, row) = match reg {
         Reg::R16(row) => (Width::R16, row),
@@ -416,7 +417,7 @@ pub(super) fn check_width(form: &Form<'_, '_>, width: Width, ty: Ty) -> Result<(
     if bytes < ty.size() {
         return Err(form.wrong("has a register that is narrower than its type"));
     }
-    // Floats are not extended.
+    // Floats are never extended.
     let float = matches!(ty, Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64);
     if float && bytes > ty.size() {
         Err(form.wrong("has a register that is wider than its type"))
@@ -425,7 +426,7 @@ pub(super) fn check_width(form: &Form<'_, '_>, width: Width, ty: Ty) -> Result<(
     }
 }
 
-/// The offset of a kernel's parameter that is named directly, if its bytes are all inside.
+/// The offset of a kernel parameter that is named directly, if all bytes are inside it.
 fn kernel_param<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -452,7 +453,7 @@ fn kernel_param<'a>(
     }
 }
 
-/// Parameters are the same for all lanes: their value is a constant row.
+/// Kernel parameters are equal in all lanes: their value is a constant row.
 fn load_kernel_param(
     b: &mut Builder<'_, '_>,
     ty: Ty,
@@ -530,7 +531,7 @@ pub(super) fn stored_rows<'a>(
     let mut width = None;
     for (row, element) in rows.iter_mut().zip(elements(form, value, count)?) {
         let reg = match element {
-            // A register may be wider than the type; constants have the type's width.
+            // A register may be wider than the type; constants are as wide as the type.
             Operand::Name(_) => match b.any_register(form, element) {
                 Ok(reg) => reg,
                 Err(_) => b.source(form, element, ty)?,
@@ -538,7 +539,7 @@ pub(super) fn stored_rows<'a>(
             &Operand::Int(value) if ty.size() == 1 => {
                 Reg::R16(b.constant32(Value::Bits(value & 0xff))?)
             }
-            // Any constant of a type without a sign or fraction is just bits.
+            // Constants of untyped (`.b`) types are plain bits.
             Operand::Int(_) if matches!(ty, Ty::F32) => b.source(form, element, Ty::B32)?,
             Operand::Int(_) if matches!(ty, Ty::F64) => b.source(form, element, Ty::B64)?,
             _ => b.source(form, element, ty)?,

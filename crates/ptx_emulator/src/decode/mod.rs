@@ -1,4 +1,5 @@
-//! The syntax tree to instructions that run fast: names become row numbers, modifiers become enums.
+//! Lowers the syntax tree to instructions that run fast: names become row numbers, modifiers become
+//! enums.
 mod atomic;
 mod bits;
 mod builder;

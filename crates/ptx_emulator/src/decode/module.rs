@@ -14,25 +14,25 @@ use crate::positions::{Position, Positions};
 use crate::source::SourceLocation;
 use std::collections::HashMap;
 
-/// Kernels together may have so many instructions.
+/// Limit for the instructions of all functions of a module together.
 const MAX_INSTRUCTIONS: usize = 1 << 24;
 /// CUDA's `grid.sync` uses the second word of it.
 const WORKSPACE_BYTES: u64 = 8;
-/// Of any device; more than 8 need a launch attribute that says so.
+/// Largest cluster of any device; more than 8 blocks need a launch attribute.
 const MAX_CLUSTER_BLOCKS: u64 = 16;
-/// A variable's initial value may have so many bytes.
+/// Limit for a variable's initial value.
 const MAX_INITIAL_BYTES: u64 = 64 << 20;
 
-/// The names that every function sees.
+/// Names visible to every function.
 pub(super) struct ModuleNames<'a> {
     names: HashMap<&'a str, Symbol>,
     variables: Vec<Variable>,
     workspace: Option<u32>,
-    /// Sizes of returns and parameters of each function.
+    /// Sizes of the return values and parameters of each function.
     pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
-    /// Variables whose declaration is not supported, and why.
+    /// Variables with an unsupported declaration, and the reason.
     pub(super) refused: HashMap<&'a str, ParseError>,
-    /// Which functions are kernels.
+    /// Whether each function is a kernel.
     pub(super) are_entries: Vec<bool>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> ModuleNames<'a> {
         self.variables[index as usize].space
     }
 
-    /// The variable that holds what the blocks of a grid share to wait for each other.
+    /// The variable that the blocks of a grid use to wait for each other.
     pub(super) fn workspace(&mut self) -> u32 {
         let index = *self.workspace.get_or_insert(self.variables.len() as u32);
         if index as usize == self.variables.len() {
@@ -64,7 +64,7 @@ impl<'a> ModuleNames<'a> {
         index
     }
 
-    /// Adds a variable; initial values are filled in later, when every name is known.
+    /// Adds a variable; initial values are filled in later, once every name is known.
     fn add_variable(&mut self, variable: &parse::Variable<'a>) -> Result<u32, ParseError> {
         let index = self.variables.len() as u32;
         let dynamic = variable.space == Space::Shared && variable.count.is_none();
@@ -180,7 +180,7 @@ impl<'a> ModuleNames<'a> {
     }
 }
 
-/// What a module says about a kernel.
+/// A kernel's properties as declared by the module.
 pub(crate) struct EntryInfo {
     pub(crate) function: u32,
     pub(crate) params: Vec<(Slot, Param)>,
@@ -249,7 +249,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     Ok((program, entries))
 }
 
-/// What stands after each `.loc`, in the order of the text.
+/// The text after each `.loc`, in order.
 fn comments<'a>(tree: &Tree<'a>) -> impl Iterator<Item = &'a str> {
     let statements = tree.functions.iter().flat_map(|function| &function.body);
     statements
@@ -291,7 +291,7 @@ fn declare_variables<'a>(
     Ok(indices)
 }
 
-/// Function names and signatures; for each, the declaration to decode: the one with a body when there is one.
+/// Function names and signatures; for each, the declaration to decode: the one with a body, if any.
 fn declare_functions<'a, 't>(
     names: &mut ModuleNames<'a>,
     tree: &'t Tree<'a>,
@@ -313,7 +313,7 @@ fn declare_functions<'a, 't>(
             }
             Some(Symbol::Function(index)) => {
                 let index = index as usize;
-                // What is refused may have parameters that nobody understood.
+                // A refused function may have parameters that could not be parsed.
                 if function.refused.is_some() {
                     definitions[index] = function;
                     continue;
@@ -405,7 +405,7 @@ fn function<'a>(
     match coded {
         Err(error) if error.is_unsupported() => {
             b.function.refused = Some(error);
-            // What is known of it is not all that it names.
+            // A refused function's known callees are incomplete.
             b.function.callees.clear();
             b.function.uses.clear();
         }
@@ -419,17 +419,17 @@ fn function<'a>(
     Ok((function, kernel_params))
 }
 
-/// Decodes a function's body, which begins at that line, and appends its code to the program.
+/// Decodes a function's body, which starts at that line, and appends its code to the program.
 fn code<'a>(
     b: &mut Builder<'a, '_>,
     (body, line): (&[Statement<'a>], u32),
     program: &mut Program,
     locations: &mut Locations<'a>,
 ) -> Result<(), ParseError> {
-    // A scope of its own, so that the body may hide a parameter's name.
+    // A separate scope, so that the body may shadow a parameter's name.
     b.open_scope();
     self::body(b, body, program, locations)?;
-    // Falling off the end is a return.
+    // Falling off the end returns.
     b.guard = TRUE;
     b.emit(Op::Return);
     let start = program.code.len();
@@ -482,7 +482,7 @@ fn body<'a>(
     program: &mut Program,
     locations: &mut Locations<'a>,
 ) -> Result<(), ParseError> {
-    // Tables and prototypes may stand behind their use.
+    // Tables and prototypes may follow their use.
     for statement in body {
         match &statement.kind {
             StatementKind::BranchTargets { name, labels } => {
@@ -526,7 +526,7 @@ fn body<'a>(
             StatementKind::Variable(variable) => local_variable(b, variable)?,
             StatementKind::Location(loc) => {
                 let position = locations.read(loc, &mut program.positions);
-                // No line means that the compiler merged several: the last known one is the best answer.
+                // Line 0 means that the compiler merged several lines: keep the last known one.
                 if position != Position::NONE {
                     b.position = position;
                 }
@@ -564,7 +564,7 @@ fn local_variable<'a>(
             }
             let is_param = variable.space == Space::Param;
             let offset = if is_param {
-                // Calls copy parameters by words.
+                // Calls copy parameters word by word.
                 b.reserve_local(size, variable.align.max(8))?
             } else {
                 b.reserve_array(variable.name, size, variable.align)?
@@ -578,7 +578,7 @@ fn local_variable<'a>(
         _ => {
             let index = b.module.add_variable(variable)?;
             b.module.fill(index as usize, variable)?;
-            // Part of the kernel's shared memory even when only its address is taken indirectly.
+            // Part of the kernel's shared memory even if only its address is taken.
             b.function.uses.push(index);
             Symbol::Variable(index)
         }

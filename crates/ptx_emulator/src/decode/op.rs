@@ -1,8 +1,9 @@
 //! Decoded instructions: operands are row numbers of a frame's register files.
 //!
-//! A frame has three files: rows of 32 lanes of 32 bits (`.b16` registers too, zero-extended), rows of 32 lanes of
-//! 64 bits, and predicates, which are one bit for each lane. Immediates, special registers and uniform parameters are
-//! rows like any other, filled when the frame is made, so that no operand needs a case at run time.
+//! A frame has three files: rows of 32 lanes of 32 bits (also `.b16` registers, zero-extended),
+//! rows of 32 lanes of 64 bits, and predicates with one bit per lane. Immediates, special registers
+//! and uniform parameters are rows too, filled when the frame is created, so no operand needs a
+//! case distinction at run time.
 
 use super::half::Half;
 use super::matrix::MatrixOp;
@@ -14,7 +15,7 @@ use crate::fault::Space;
 
 pub(crate) type Row = u16;
 
-/// A row that is not there: the `_` of a vector.
+/// No row: the `_` of a vector.
 pub(crate) const NO_ROW: Row = Row::MAX;
 /// Predicate row 0 is always true.
 pub(crate) const TRUE: Pred = Pred(0);
@@ -39,19 +40,19 @@ impl Pred {
         self.0 >> 1
     }
 
-    /// Whether it holds for a lane whose bit of the row is this.
+    /// Whether the operand holds for a lane, given that lane's bit of the row.
     pub(crate) fn holds(self, bit: u64) -> bool {
         (bit ^ u64::from(self.0)) & 1 != 0
     }
 
-    /// The lanes for which it holds.
+    /// The lanes in which it holds.
     #[inline(always)]
     pub(crate) fn lanes(self, predicates: &[u32]) -> u32 {
         predicates[usize::from(self.0 >> 1)] ^ 0_u32.wrapping_sub(u32::from(self.0 & 1))
     }
 }
 
-/// A register operand of an instruction that takes any width.
+/// A register operand of an instruction that accepts any width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reg {
     R16(Row),
@@ -64,7 +65,7 @@ pub(crate) struct Inst {
     pub(crate) op: Op,
 }
 
-/// Operations of two integers. Shifts take their count from a 32-bit row in both widths and clamp it.
+/// Operations of two integers. Shifts take a 32-bit count in both widths and clamp it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IntOp {
     Add,
@@ -90,7 +91,7 @@ pub(crate) enum FloatOp {
     Add,
     Sub,
     Mul,
-    /// Of floats of 32 bits; subnormal results become zeros.
+    /// 32-bit floats; subnormal results become zeros.
     MulFlushed,
     Div,
     Min,
@@ -116,7 +117,7 @@ pub(crate) enum Compare {
     Ge,
 }
 
-/// How the bits of a comparison's operands are read.
+/// How a comparison interprets its operands' bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompareType {
     U32,
@@ -134,7 +135,7 @@ pub(crate) enum PredOp {
     Xor,
 }
 
-/// Conversions that are common enough for vector code.
+/// Conversions common enough to have vector code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Convert {
     U32ToU64,
@@ -152,12 +153,12 @@ pub(crate) enum Convert {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) row: Row,
-    /// The row is one of 64 bits.
+    /// The row is a 64-bit one.
     pub(crate) wide: bool,
     pub(crate) offset: i32,
 }
 
-/// What registers a load or store uses.
+/// The width of a load's or store's registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     R16,
@@ -172,7 +173,7 @@ pub(crate) struct Transfer {
     /// Bytes of one element.
     pub(crate) size: u8,
     pub(crate) count: u8,
-    /// A load extends the sign.
+    /// Loads sign-extend.
     pub(crate) signed: bool,
     pub(crate) width: Width,
     pub(crate) order: Order,
@@ -181,10 +182,10 @@ pub(crate) struct Transfer {
     pub(crate) rows: [Row; 4],
 }
 
-/// How strong an access is, and what it orders beyond itself.
+/// The strength of an access and the order it imposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Not meant for other threads: with a conflicting access of another one it races.
+    /// Not meant for communication: races with a conflicting access of another thread.
     Weak,
     /// As `relaxed.sys`.
     Volatile,
@@ -204,7 +205,7 @@ impl Order {
     }
 }
 
-/// The threads to which a strong access or a fence speaks; each holds the ones before.
+/// Scopes of strong accesses and fences; each includes the preceding ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
     Block,
@@ -290,7 +291,7 @@ pub(crate) enum Op {
         d: Row,
         a: Row,
     },
-    /// Subnormals become zeros: what `.ftz` does to each operand and result.
+    /// Subnormals become zeros: the effect of `.ftz` on operands and results.
     Flush {
         d: Row,
         a: Row,
@@ -300,7 +301,7 @@ pub(crate) enum Op {
         d: Row,
         a: Row,
     },
-    /// With `invert`, the lanes for which the comparison does not hold (also those with a NaN).
+    /// With `invert`, the lanes in which the comparison does not hold (including NaN).
     Compare {
         compare: Compare,
         ty: CompareType,
@@ -363,8 +364,8 @@ pub(crate) enum Op {
     CopyTensor(Box<CopyTensor>),
     /// `cp.async.commit_group`
     CopyCommit,
-    /// `cp.async.wait_group`, or `wait_all` (which also waits for what is not committed) without a number: until at
-    /// most so many groups are under way.
+    /// `cp.async.wait_group`, until at most N groups are in flight; or `wait_all` without a number,
+    /// which also waits for uncommitted copies.
     CopyWait {
         groups: Option<u32>,
     },
@@ -403,17 +404,17 @@ pub(crate) enum Op {
     Query(Box<QueryOp>),
 }
 
-/// Computes one lane: operands and result as raw bits, a predicate or carry in and out.
+/// Computes one lane: operands and result as raw bits, with a predicate or carry in and out.
 pub(crate) type LaneFn = fn([u64; 4], bool) -> (u64, bool);
 
-/// An instruction that is computed lane by lane: everything that is not worth vector code.
+/// An instruction computed lane by lane, because vector code would not pay.
 pub(crate) struct LaneOp {
     pub(crate) eval: LaneFn,
     pub(crate) d: Option<Reg>,
     pub(crate) flag_out: Option<Row>,
     pub(crate) sources: [Option<Reg>; 4],
     pub(crate) flag_in: Pred,
-    /// Division: the second operand must not be zero.
+    /// Division: the second operand must be non-zero.
     pub(crate) divides: bool,
 }
 
@@ -452,22 +453,22 @@ pub(crate) struct CopyAsync {
     pub(crate) to: Address,
     pub(crate) from: Address,
     pub(crate) size: u32,
-    /// Bytes to read; the rest is zeros.
+    /// Bytes to read; the rest is zero-filled.
     pub(crate) source_size: Option<Row>,
 }
 
-/// A copy of many bytes by one thread.
+/// A bulk copy by one thread.
 pub(crate) struct CopyBulk {
     pub(crate) to: (Space, Address),
     pub(crate) from: (Space, Address),
     pub(crate) size: Row,
-    /// The blocks of the cluster that get it, as bits.
+    /// Bit mask of the destination blocks in the cluster.
     pub(crate) blocks: Option<Row>,
-    /// The operation on elements of that size, instead of a copy.
+    /// A reduction on elements of that size, instead of a copy.
     pub(crate) reduces: Option<(AtomicKind, u8)>,
 }
 
-/// Where a parameter lies in its frame's local memory, and its size.
+/// Offset and size of a parameter in its frame's local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) offset: u32,
@@ -533,7 +534,7 @@ pub(crate) enum Reduce {
     Xor,
 }
 
-/// An instruction through which the lanes of a warp talk to each other.
+/// An instruction that exchanges data between the lanes of a warp.
 pub(crate) struct WarpOp {
     pub(crate) form: String,
     pub(crate) members: Row,
@@ -579,7 +580,7 @@ pub(crate) enum WarpKind {
         d: Row,
         a: Row,
     },
-    /// Not a `.sync` instruction: the lanes that are here now.
+    /// Not a `.sync` instruction: the lanes that execute it now.
     ActiveMask {
         d: Row,
     },

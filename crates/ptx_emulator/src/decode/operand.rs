@@ -74,7 +74,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The upper or lower half of the address of the grid's workspace, which CUDA keeps in two registers of the environment.
+    /// The upper or lower half of the address of the grid's workspace, which CUDA passes in two
+    /// environment registers.
     fn workspace(&mut self, upper: bool) -> Result<Row, ParseError> {
         let index = self.module.workspace();
         self.function.uses.push(index);
@@ -107,7 +108,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// A 64-bit register, or the address of a variable in its own space.
+    /// A 64-bit register, or the address of a variable in its state space.
     fn address_of(
         &mut self,
         form: &Form<'_, 'a>,
@@ -143,7 +144,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// A register or constant as wide as the type; `F32` and `F64` take float constants of either width.
+    /// A register or constant of the type's width; `F32` and `F64` accept float constants of either
+    /// width.
     pub(super) fn source(
         &mut self,
         form: &Form<'_, 'a>,
@@ -324,7 +326,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// `[base+offset]` in a space; for a name the space says what it may be.
+    /// `[base+offset]`; the space determines what a name may be.
     pub(super) fn address(
         &mut self,
         form: &Form<'_, 'a>,
@@ -374,7 +376,7 @@ impl<'a> Builder<'a, '_> {
         if let Ok(offset) = i32::try_from(offset) {
             return Ok(Address { row, wide, offset });
         }
-        // An offset that no compiler writes: add it first.
+        // No compiler writes such an offset: add it in a separate instruction.
         let constant = self.constant64(Value::Bits(offset as u64))?;
         let mut base = row;
         if !wide {
@@ -414,12 +416,12 @@ impl<'a> Builder<'a, '_> {
         {
             return Ok(Slot { offset, size });
         }
-        // Registers and constants, as PTX before 2.0 passed them.
+        // Registers and constants as arguments, as PTX before 2.0 allowed.
         Err(form.unsupported())
     }
 }
 
-/// Checks that an integer fits, signed or unsigned, and cuts it to its bits.
+/// Checks that an integer fits, signed or unsigned, and truncates it.
 fn narrow(form: &Form<'_, '_>, value: u64, bits: u32) -> Result<u64, ParseError> {
     let signed = value as i64;
     let fits = value >> bits == 0 || (signed < 0 && signed >= -(1 << (bits - 1)));
@@ -471,7 +473,7 @@ fn special_register(name: &str) -> Option<Special> {
     })
 }
 
-/// Special registers of PTX that the emulator does not have.
+/// Special registers of PTX that the emulator lacks.
 pub(super) fn is_foreign_register(name: &str) -> bool {
     let names = [
         "%aggr_smem_size",

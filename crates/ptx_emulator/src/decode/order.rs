@@ -1,8 +1,9 @@
 //! The order of a function's basic blocks.
 //!
-//! A warp whose lanes have parted runs those at the lowest instruction first, so that they meet again as early as they
-//! can: where every block stands behind all that lead to it, loops in one piece. Compilers keep to that, but for loops
-//! whose last block LLVM sometimes puts before the body. Then the blocks are sorted here.
+//! A diverged warp runs its lanes at the lowest instruction first, so that lanes reconverge as
+//! early as possible. That requires each block to follow all its predecessors, with loops
+//! contiguous. Compilers emit this order, except that LLVM sometimes puts a loop's last block
+//! before its body; such functions are sorted here.
 
 use super::op::{Inst, Op, TRUE};
 use crate::metrics::Kind;
@@ -10,28 +11,29 @@ use crate::positions::Position;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
-/// A function with more blocks, or loops nested deeper, stays as it is: no compiler writes such, and sorting takes time.
+/// Functions with more blocks, or deeper nesting, are left unsorted: no compiler emits them, and
+/// sorting takes time.
 const MOST_BLOCKS: usize = 1 << 12;
 const DEEPEST: usize = 32;
 
-/// A function's code as three lists of one length.
+/// A function's code as three parallel lists.
 pub(super) struct Code<'a> {
     pub(super) insts: &'a mut Vec<Inst>,
     pub(super) lines: &'a mut Vec<(u32, Position)>,
     pub(super) kinds: &'a mut Vec<Option<Kind>>,
 }
 
-/// The blocks by their number in the text.
+/// The blocks, numbered in textual order.
 struct Graph {
-    /// The first instruction of each, and the end of the last.
+    /// The first instruction of each block, and the end of the last.
     starts: Vec<usize>,
     successors: Vec<Vec<usize>>,
-    /// Edges back to the first block of a loop.
+    /// Back edges to loop headers.
     back: HashSet<(usize, usize)>,
 }
 
-/// Sorts the blocks, when one stands before a block that leads to it and is not its loop's first. `start` is the number of
-/// the function's first instruction, which branches count from.
+/// Sorts the blocks if one precedes a predecessor that is not on a back edge. `start` is the number
+/// of the function's first instruction, to which branch targets are relative.
 pub(super) fn arrange(code: Code<'_>, start: u32) {
     let Some(mut graph) = Graph::new(code.insts, start) else {
         return;
@@ -51,7 +53,7 @@ pub(super) fn arrange(code: Code<'_>, start: u32) {
     graph.write(&order, code, start);
 }
 
-/// Whether control may go on to the next instruction.
+/// Whether control may continue with the next instruction.
 fn falls_through(inst: &Inst) -> bool {
     let ends = matches!(
         inst.op,
@@ -100,7 +102,7 @@ impl Graph {
         })
     }
 
-    /// The blocks that the first one leads to, itself included.
+    /// The blocks reachable from the first one, itself included.
     fn reached(&self) -> Vec<usize> {
         let mut reached = BTreeSet::from([0]);
         let mut pending = vec![0];
@@ -111,8 +113,9 @@ impl Graph {
         reached.into_iter().collect()
     }
 
-    /// Appends some blocks to the order: each behind those that lead to it, and of those that may come next the one that
-    /// stands first in the text. A loop is sorted by itself, without its edges back. `None` when loops are nested too deep.
+    /// Appends blocks to the order: each after its predecessors, and among candidates the first in
+    /// the text. A loop is sorted recursively, without its back edges. `None` if loops are nested
+    /// too deeply.
     fn sort(&mut self, blocks: &[usize], depth: usize, order: &mut Vec<usize>) -> Option<()> {
         if depth > DEEPEST {
             return None;
@@ -124,10 +127,10 @@ impl Graph {
         for (&block, &component) in blocks.iter().zip(&component) {
             members[component].push(block);
         }
-        // Edges between components, counted at their ends.
+        // Edges between components, counted at their targets.
         let mut next = vec![Vec::new(); count];
         let mut missing = vec![0; count];
-        // The blocks of a loop that are entered from outside; the function itself is entered at block 0.
+        // Loop blocks with an edge from outside; the function itself is entered at block 0.
         let mut entered: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
         for &from in blocks {
             for &to in &self.successors[from] {
@@ -169,8 +172,8 @@ impl Graph {
         Some(())
     }
 
-    /// For each of some blocks, the number of its strongly connected component among them, edges back left out
-    /// (Kosaraju's method).
+    /// For each of some blocks, the number of its strongly connected component among them, ignoring
+    /// back edges (Kosaraju's method).
     fn components(&self, blocks: &[usize]) -> Vec<usize> {
         let count = blocks.len();
         let (mut forward, mut backward) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -204,7 +207,8 @@ impl Graph {
         component
     }
 
-    /// Writes the code in an order of blocks. A block that went on to the one behind it branches there.
+    /// Writes the code in an order of blocks. A block that fell through to its old successor
+    /// branches there.
     fn write(&self, order: &[usize], code: Code<'_>, start: u32) {
         let mut insts: Vec<_> = std::mem::take(code.insts).into_iter().map(Some).collect();
         let lines = std::mem::take(code.lines);
@@ -244,7 +248,7 @@ impl Graph {
     }
 }
 
-/// Adds what is reached from a node and was not seen yet, each behind what it leads to.
+/// Adds all nodes reachable from a node and not yet seen, in postorder.
 fn visit(edges: &[Vec<usize>], root: usize, seen: &mut [bool], finished: &mut Vec<usize>) {
     if std::mem::replace(&mut seen[root], true) {
         return;

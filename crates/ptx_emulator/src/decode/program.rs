@@ -8,58 +8,60 @@ use crate::source::SourceLocation;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Bytes of a guard gap beside an array in local memory.
+/// Bytes of the guard gap on each side of an array in local memory.
 pub(crate) const LOCAL_GAP: u32 = 64;
 
 /// A module, ready to run.
 pub(crate) struct Program {
     /// The instructions of all functions, one after the other.
     pub(crate) code: Vec<Inst>,
-    /// For each instruction, its PTX line and its place in the source.
+    /// For each instruction, its PTX line and source position.
     pub(crate) lines: Vec<(u32, Position)>,
-    /// What each is, for the profiler; `None` where it continues the PTX instruction before it.
+    /// The kind of each instruction, for the profiler; `None` where it continues the preceding PTX
+    /// instruction.
     pub(crate) kinds: Vec<Option<Kind>>,
     pub(crate) positions: Positions,
     pub(crate) functions: Vec<Function>,
     pub(crate) variables: Vec<Variable>,
-    /// The variable through which the blocks of a grid wait for each other: zero when a launch begins.
+    /// The variable through which the blocks of a grid wait for each other; zeroed before each
+    /// launch.
     pub(crate) workspace: Option<u32>,
 }
 
 /// A function's code and the shape of its frames.
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// The first instruction, when the function has a body.
+    /// The first instruction, if the function has a body.
     pub(crate) start: Option<u32>,
-    /// Behind its last one.
+    /// One past the last instruction.
     pub(crate) end: u32,
-    /// Rows of each file.
+    /// Number of rows in each file.
     pub(crate) rows: FileSizes,
     pub(crate) constants32: Vec<(Row, Value)>,
     pub(crate) constants64: Vec<(Row, Value)>,
     pub(crate) specials: Vec<(Row, Special)>,
-    /// The rows that hold registers, to be cleared for each block.
+    /// The rows that hold registers, cleared for each block.
     pub(crate) registers32: Vec<Row>,
     pub(crate) registers64: Vec<Row>,
-    /// What the PTX text calls its registers.
+    /// Names of the registers in the PTX text.
     pub(crate) names: Vec<(Cell, String)>,
-    /// Row of 64 bits with the start of the frame's local memory, when the function uses it.
+    /// The 64-bit row with the start of the frame's local memory, if the function uses it.
     pub(crate) local_base: Option<Row>,
     pub(crate) local_bytes: u32,
     /// Its arrays in local memory, by name, with [`LOCAL_GAP`] unused bytes on each side.
     pub(crate) local_arrays: Vec<(String, Range<u32>)>,
     pub(crate) params: Vec<Slot>,
     pub(crate) returns: Vec<Slot>,
-    /// Functions it calls or takes the address of.
+    /// Functions that it calls or takes the address of.
     pub(crate) callees: Vec<u32>,
     pub(crate) calls_pointers: bool,
     /// Variables it names.
     pub(crate) uses: Vec<u32>,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
-    /// The blocks of a cluster along x, y and z.
+    /// Extents of a cluster, in blocks.
     pub(crate) cluster: [u32; 3],
-    /// Why it has no code: a form in it that is not supported.
+    /// Why there is no code: an unsupported form in it.
     pub(crate) refused: Option<ParseError>,
 }
 
@@ -70,7 +72,7 @@ pub(crate) struct FileSizes {
     pub(crate) predicates: u32,
 }
 
-/// What a constant row holds; addresses are known when a kernel is launched.
+/// Contents of a constant row; addresses are known at launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Value {
     Bits(u64),
@@ -89,7 +91,7 @@ pub(crate) enum Value {
     },
 }
 
-/// Special registers with a value that stays the same while a block runs.
+/// Special registers whose value is constant while a block runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Special {
     ThreadIndex(u8),
@@ -109,19 +111,19 @@ pub(crate) enum Special {
     LanesGreaterEqual,
     DynamicShared,
     TotalShared,
-    /// The block's number in its cluster.
+    /// The block's rank in its cluster.
     ClusterRank,
-    /// The blocks of the cluster.
+    /// Number of blocks in the cluster.
     ClusterRanks,
-    /// The block's place in its cluster.
+    /// The block's index in its cluster.
     ClusterBlockIndex(u8),
     ClusterSize(u8),
     ClusterIndex(u8),
-    /// The clusters of the grid.
+    /// The grid's extents in clusters.
     ClusterGridSize(u8),
 }
 
-/// A variable of the module, or one of a function that every call shares.
+/// A module variable, or a function variable that every call shares.
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) space: Space,
@@ -130,11 +132,12 @@ pub(crate) struct Variable {
     /// An `.extern .shared` array: the launch's dynamic shared memory.
     pub(crate) dynamic: bool,
     pub(crate) is_extern: bool,
-    /// A texture, surface or sampler reference: it takes no memory, and its address is the handle that it is bound to.
+    /// A texture, surface or sampler reference: it has no memory, and its address is the handle
+    /// that it is bound to.
     pub(crate) is_reference: bool,
-    /// The bytes that are known already; the rest of the variable is zeros.
+    /// The initial bytes known so far; the rest of the variable is zero.
     pub(crate) bytes: Vec<u8>,
-    /// Addresses to be put in when the module is loaded.
+    /// Addresses to fill in when the module is loaded.
     pub(crate) addresses: Vec<AddressInit>,
 }
 
@@ -154,7 +157,7 @@ pub(crate) enum Target {
 }
 
 impl Function {
-    /// The blocks of a cluster; not more than a device allows.
+    /// Number of blocks in a cluster; within the device's limit.
     pub(crate) fn cluster_blocks(&self) -> u32 {
         self.cluster.iter().product()
     }
@@ -170,7 +173,7 @@ impl Program {
         }
     }
 
-    /// Every frame that the compiler inlined there, innermost first.
+    /// Every inlined frame at an instruction, innermost first.
     pub(crate) fn inlined(&self, pc: u32) -> Vec<SourceLocation> {
         self.positions.chain(self.line(pc).1)
     }
@@ -192,7 +195,7 @@ impl Program {
             pending.extend(&function.callees);
             if function.calls_pointers && !pointers {
                 pointers = true;
-                // Tables of functions are variables: whatever one names may be called.
+                // Tables of functions are variables: any function that one names may be called.
                 let targets = self
                     .variables
                     .iter()
@@ -206,7 +209,8 @@ impl Program {
         reached.into_iter().collect()
     }
 
-    /// Whether all blocks of a grid must run at the same time, for they may wait for each other.
+    /// Whether all blocks of a grid must be resident at the same time, because they may wait for
+    /// each other.
     pub(crate) fn is_cooperative(&self, entry: u32) -> bool {
         self.workspace.is_some_and(|workspace| {
             let mut reached = self.reachable(entry).into_iter();

@@ -1,5 +1,5 @@
-//! `st.async` and `red.async`: a value to the shared memory of the cluster, and an mbarrier object there that is notified. They happen at
-//! once, which is one of the orders that PTX allows.
+//! `st.async` and `red.async`: write or reduce a value in the cluster's shared memory and notify an
+//! mbarrier object there. They execute at issue, which is one of the orders that PTX allows.
 
 use super::atomic;
 use super::builder::Builder;

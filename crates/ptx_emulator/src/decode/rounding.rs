@@ -1,7 +1,7 @@
-//! Rounding that the host's instructions do not have: towards zero, down, up, and to narrower formats.
+//! Rounding that the host has no instructions for: towards zero, down, up, and to narrower formats.
 //!
-//! A value is given as the nearest double and the sign of what is missing from it (`tail`), so that nothing is
-//! rounded twice.
+//! A value is the nearest double plus the sign of its error (`tail`), so that nothing is rounded
+//! twice.
 
 use std::cmp::Ordering;
 
@@ -58,25 +58,24 @@ pub(super) fn sum64(a: f64, b: f64, mode: u8) -> f64 {
     directed64(sum, tail, mode)
 }
 
-/// Added to a mode: subnormal results become zeros.
+/// Flag on a mode: subnormal results become zeros.
 pub(super) const FLUSH: u8 = 8;
 
-/// Whether a result that is to be rounded in `mode` stays subnormal when its 24 bits are rounded as if the exponent had
-/// no end.
+/// Whether the result remains subnormal when its 24 bits are rounded with an unbounded exponent.
 fn is_tiny(value: f64, tail: f64, mode: u8) -> bool {
     let (magnitude, tail) = (value.abs(), tail * 1.0_f64.copysign(value));
     let order = |part: f64| exact_order(magnitude, tail, f64::from(f32::MIN_POSITIVE) * part);
     match mode {
-        // The tie goes to the even number, which is normal.
+        // A tie rounds to the even number, which is normal.
         NEAREST => order(1.0 - 2.0_f64.powi(-25)) == Ordering::Less,
-        // Away from zero, which takes all above the last subnormal number to the normal one.
+        // Away from zero: everything above the largest subnormal becomes the smallest normal.
         UP if value > 0.0 => order(1.0 - 2.0_f64.powi(-24)) != Ordering::Greater,
         DOWN if value < 0.0 => order(1.0 - 2.0_f64.powi(-24)) != Ordering::Greater,
         _ => order(1.0) == Ordering::Less,
     }
 }
 
-/// Rounds `value + tail` to a float. Rounding to nearest takes `tail` for zero.
+/// Rounds `value + tail` to a float. Rounding to nearest ignores `tail`.
 pub(super) fn to_f32(value: f64, tail: f64, mode: u8) -> f32 {
     if mode & FLUSH != 0 && is_tiny(value, tail, mode & !FLUSH) {
         return 0.0_f32.copysign(value as f32);
@@ -93,7 +92,7 @@ pub(super) fn to_f32(value: f64, tail: f64, mode: u8) -> f32 {
     })
 }
 
-/// Moves a result that was rounded to nearest, with the sign of its error, to what `mode` asks for.
+/// Adjusts a result rounded to nearest, with the sign of its error, to the requested mode.
 pub(super) fn directed64(nearest: f64, tail: f64, mode: u8) -> f64 {
     match (mode, exact_order(nearest, tail, nearest)) {
         (DOWN, Ordering::Less) => nearest.next_down(),
@@ -104,7 +103,7 @@ pub(super) fn directed64(nearest: f64, tail: f64, mode: u8) -> f64 {
     }
 }
 
-/// Compares `value + tail` with `other`. NaN compares equal: it is no reason to move a result.
+/// Compares `value + tail` with `other`. NaN compares equal, so that it never adjusts a result.
 fn exact_order(value: f64, tail: f64, other: f64) -> Ordering {
     let order = value.partial_cmp(&other).unwrap_or(Ordering::Equal);
     order.then(tail.partial_cmp(&0.0).unwrap_or(Ordering::Equal))
@@ -119,7 +118,7 @@ pub(super) fn quotient(a: f64, b: f64) -> (f64, f64) {
     if q.is_infinite() && a.is_finite() && b != 0.0 {
         return (q, -q);
     }
-    // Tiny operands are scaled, so that the remainder does not vanish.
+    // Tiny operands are scaled so that the remainder does not underflow.
     let scale = if a.abs() < 1e-270 {
         2.0_f64.powi(300)
     } else {
@@ -189,7 +188,7 @@ impl Format {
         sign | if stays_finite { infinity - 1 } else { infinity }
     }
 
-    /// The bits of the magnitude of `value + tail` as if the exponent had no end.
+    /// The magnitude bits of `value + tail`, rounded with an unbounded exponent.
     pub(super) fn round(self, value: f64, tail: f64, mode: u8) -> u32 {
         let negative = value.is_sign_negative();
         let lowest = 2 - (1 << (self.exponent - 1));
@@ -202,7 +201,7 @@ impl Format {
         let inexact = exact_order(steps - down, tail, 0.0);
         let mut count = down as u32;
         if inexact == Ordering::Less {
-            // A hair below a whole step.
+            // Just below a whole step.
             count -= 1;
         }
         let odd = count & 1 == 1;
@@ -220,7 +219,7 @@ impl Format {
         (((exponent - lowest) as u32) << self.mantissa) + count + u32::from(round_up)
     }
 
-    /// The value of some bits; exact.
+    /// The exact value of an encoding.
     pub(super) fn decode(self, bits: u32) -> f64 {
         let fraction = bits & ((1 << self.mantissa) - 1);
         let exponent = (bits >> self.mantissa) & ((1 << self.exponent) - 1);

@@ -1,5 +1,5 @@
-//! `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr` and `vset`: one number made of parts of registers, and what is
-//! done with it afterwards.
+//! `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr` and `vset`: one operation on bytes or
+//! halves of registers, optionally followed by a second operation.
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
@@ -15,22 +15,22 @@ const BASES: [&str; 8] = [
 const COMPARISONS: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 const SECOND: [&str; 3] = ["add", "min", "max"];
 const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
-/// In the place of a number of the lists.
+/// Stands for an absent entry of the lists.
 const NONE: u64 = 15;
 
-/// Everything about an operation, packed into the operand of its lane function: 4 bits each.
+/// All properties of an operation, packed into the operand of its lane function, 4 bits each.
 #[derive(Clone, Copy)]
 struct Code {
     base: u64,
     comparison: u64,
-    /// What is done with the third operand.
+    /// The second operation, with the third operand.
     second: u64,
-    /// The parts of the result and of the operands.
+    /// Which parts of the result and of the operands are selected.
     parts: [u64; 3],
-    /// Which of the result and the operands have a sign.
+    /// Whether the result and the operands are signed.
     signed: [bool; 3],
     saturate: bool,
-    /// Counts of shifts are cut to 5 bits.
+    /// Shift counts are taken modulo 32.
     wraps: bool,
 }
 
@@ -60,7 +60,7 @@ impl Code {
     }
 }
 
-/// Where a part lies in a register, and its bits.
+/// Position and width of a part in a register.
 fn place(part: u64) -> (u32, u32) {
     match part {
         0..=3 => (8 * part as u32, 8),
@@ -69,7 +69,7 @@ fn place(part: u64) -> (u32, u32) {
     }
 }
 
-/// A number of `bits` bits at the low end.
+/// Extends the low `bits` bits.
 fn extended(value: u64, bits: u32, signed: bool) -> i64 {
     let up = value << (64 - bits);
     if signed {
@@ -150,7 +150,7 @@ pub(super) fn decode<'a>(
         return Err(form.unsupported());
     }
     let mut signed = [false; 3];
-    // A comparison gives 0 or 1, and names only what it compares.
+    // A comparison yields 0 or 1, and its types are those of the operands only.
     for signed in &mut signed[usize::from(compares)..] {
         *signed = match form.ty()? {
             Ty::S32 => true,
@@ -159,7 +159,7 @@ pub(super) fn decode<'a>(
         };
     }
     if compares {
-        // What is done with the third operand has a sign if both others have one.
+        // The second operation is signed if both others are.
         signed[0] = signed[1] && signed[2];
     }
     let saturate = !compares && form.take("sat");
@@ -171,11 +171,11 @@ pub(super) fn decode<'a>(
         _ => return Err(form.wrong("takes 3 or 4 operands")),
     };
     let [(d, to), (left, of_left), (right, of_right)] = [d, left, right].map(split);
-    // A third operand is merged with, or goes into a second operation.
+    // A third operand is either merged into or used by a second operation.
     if third.is_some() != (to.is_some() || second.is_some()) || (to.is_some() && second.is_some()) {
         return Err(form.wrong("has another number of operands"));
     }
-    // An H200 saturates neither a shift to the left nor a part of the result as PTX says.
+    // An H200 saturates neither a left shift nor a partial result as PTX specifies.
     let saturates_otherwise = saturate && (form.base == "vshl" || to.is_some());
     if (shifts && signed[2]) || saturates_otherwise {
         return Err(form.unsupported());
@@ -204,7 +204,7 @@ fn number(list: &[&str], name: Option<&str>) -> u64 {
     at.map_or(NONE, |at| at as u64)
 }
 
-/// A register and the part of it that is meant.
+/// A register and the selected part of it.
 fn split<'a>(operand: &Operand<'a>) -> (Operand<'a>, Option<&'a str>) {
     if let Operand::Name(name) = *operand
         && let Some((register, part)) = name.rsplit_once('.')

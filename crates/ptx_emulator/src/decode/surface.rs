@@ -1,4 +1,4 @@
-//! `suld`, `sust` and `sured`: images that kernels read and write.
+//! `suld`, `sust` and `sured`: kernels that read and write images.
 
 use super::atomic;
 use super::builder::Builder;
@@ -18,25 +18,25 @@ pub(crate) struct SurfaceOp {
     pub(crate) kind: SurfaceKind,
 }
 
-/// What an access outside of the surface does.
+/// How an access outside the surface is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outside {
     Faults,
-    /// It is made at the nearest place.
+    /// Clamped to the nearest texel.
     Clamps,
-    /// It reads zeros, and writes nothing.
+    /// Reads return zeros, writes are dropped.
     Zeros,
 }
 
 pub(crate) enum SurfaceKind {
-    /// Bytes; x counts bytes.
+    /// Bytes; x is in bytes.
     Load(Transfer),
     Store(Transfer),
-    /// The four channels of a texel, converted to what the surface holds; x counts texels.
+    /// The four channels of a texel, converted to the surface's format; x is in texels.
     StoreTexel([Row; 4]),
     Reduce {
         op: AtomicOp,
-        /// Whether x counts texels, not bytes.
+        /// Whether x is in texels instead of bytes.
         by_texel: bool,
     },
 }
@@ -56,7 +56,7 @@ pub(super) fn decode<'a>(
     let outside = match form.take_one_of(&["trap", "clamp", "zero"]) {
         Some("clamp") => Outside::Clamps,
         Some("zero") => Outside::Zeros,
-        // Without a word it traps.
+        // Without a modifier it traps.
         _ => Outside::Faults,
     };
     if form.base == "sured" {
@@ -83,7 +83,7 @@ pub(super) fn decode<'a>(
     let point = b.point(&form, surface, geometry)?;
     if by_texel {
         let channels = matches!(ty, Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32);
-        // Vectors of fewer channels leave out what the surface may have.
+        // Shorter vectors would omit channels that the surface may have.
         if !stores || !channels || count != 4 {
             return Err(form.unsupported());
         }
@@ -106,7 +106,7 @@ pub(super) fn decode<'a>(
     emit(b, point, outside, kind)
 }
 
-/// The registers of an access; its address comes from the surface.
+/// The registers of an access; the address comes from the surface.
 fn transfer(point: &Point, (rows, width): ([Row; 4], Width), (size, count): (u8, u8)) -> Transfer {
     Transfer {
         space: Space::Global,
@@ -154,7 +154,8 @@ fn reduce<'a>(
         .ok_or_else(|| form.unsupported())?;
     let ty = form.ty()?;
     let [surface, value] = form.finish()?;
-    // What `.p` calls bits are numbers of the surface's type, which only addition and logic need not know.
+    // The bits of `.p` are numbers of the surface's type; only addition and bit operations are
+    // independent of it.
     let kind = match (by_texel, operation, ty) {
         (true, "add", Ty::B32) => atomic::kind(operation, Ty::U32),
         (true, "and" | "or", Ty::B32) | (false, ..) => atomic::kind(operation, ty),

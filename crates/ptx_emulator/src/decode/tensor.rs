@@ -1,4 +1,4 @@
-//! `cp.async.bulk.tensor`: boxes of tensors between global and shared memory.
+//! `cp.async.bulk.tensor`: copies boxes of tensors between global and shared memory.
 
 use super::builder::Builder;
 use super::bulk::{Completion, complete, completion, nothing, path_of, take_blocks};
@@ -12,16 +12,16 @@ use crate::parse::Operand;
 
 /// A copy of a box by one thread.
 pub(crate) struct CopyTensor {
-    /// Where the map lies.
+    /// Address of the tensor map.
     pub(crate) map: Address,
-    /// The box's first element, innermost dimension first.
+    /// First element of the box, innermost dimension first.
     pub(crate) coordinates: Vec<Row>,
     pub(crate) shared: (Space, Address),
     pub(crate) direction: Direction,
 }
 
 pub(crate) enum Direction {
-    /// To shared memory of these blocks, or of one; `bytes` counts for the mbarrier object.
+    /// To the shared memory of these blocks, or of one; `bytes` are counted by the mbarrier object.
     Load {
         blocks: Option<Row>,
         bytes: Row,
@@ -141,7 +141,7 @@ fn transfer<'a>(
     Ok(())
 }
 
-/// Takes the number of dimensions, and the mode, which must be of whole tiles.
+/// Parses the number of dimensions and the mode, of which only tiled is supported.
 fn rank(form: &mut Form<'_, '_>) -> Result<usize, ParseError> {
     let ranks = ["1d", "2d", "3d", "4d", "5d"];
     let rank = form.take_one_of(&ranks);

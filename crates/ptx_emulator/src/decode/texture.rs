@@ -1,6 +1,6 @@
-//! `tex`, `tld4`, `txq`, `suq` and `istypep`: what reads textures, and what asks about them.
+//! `tex`, `tld4`, `txq`, `suq` and `istypep`: texture fetches and queries.
 //!
-//! An image has one level, so that `.level` and `.grad` choose it whatever they say.
+//! An image has a single mipmap level, which `.level` and `.grad` always select.
 
 use super::builder::{Builder, Symbol};
 use super::effects::Cell;
@@ -14,14 +14,14 @@ use crate::memory::{SURFACE_BASE, TEXTURE_BASE, WINDOW_SIZE};
 use crate::parse::{Base, Operand};
 use crate::texture::Shape;
 
-/// Where a texture or a surface is read or written.
+/// The coordinates of a texture or surface access.
 pub(crate) struct Point {
     /// A handle.
     pub(crate) handle: Row,
     pub(crate) shape: Shape,
-    /// The number of the image, of a layered one.
+    /// The layer of a layered image.
     pub(crate) layer: Option<Row>,
-    /// As many as the shape has dimensions; a cube takes a direction.
+    /// One per dimension; for a cube, a direction.
     pub(crate) coordinates: Vec<Row>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct TextureOp {
     pub(crate) point: Point,
     /// Coordinates are integers.
     pub(crate) integers: bool,
-    /// `tld4`: this channel of the four texels that a linear filter takes.
+    /// `tld4`: this channel of the four texels of a linear filter.
     pub(crate) gathers: Option<usize>,
     pub(crate) result: TexelType,
     /// Registers for the four channels, or for two pairs of halves.
@@ -44,7 +44,7 @@ pub(crate) enum TexelType {
     Halves,
 }
 
-/// A question about a texture or a surface.
+/// A query of a texture or surface.
 pub(crate) struct QueryOp {
     pub(crate) handle: Row,
     pub(crate) query: Query,
@@ -58,7 +58,7 @@ pub(crate) enum Query {
     Layers,
     ChannelType,
     ChannelOrder,
-    /// Levels, or samples of a texel.
+    /// Number of mipmap levels or samples: always one.
     Single,
     Normalized,
     Linear,
@@ -74,7 +74,7 @@ impl Point {
     }
 }
 
-/// Takes the geometry: a shape, and whether it has layers.
+/// Parses the geometry: a shape, and whether it is layered.
 pub(super) fn geometry(form: &mut Form<'_, '_>) -> Option<(Shape, bool)> {
     let names = ["1d", "2d", "3d", "a1d", "a2d", "cube", "acube"];
     Some(match form.take_one_of(&names)? {
@@ -89,7 +89,7 @@ pub(super) fn geometry(form: &mut Form<'_, '_>) -> Option<(Shape, bool)> {
 }
 
 impl<'a> Builder<'a, '_> {
-    /// A register with a handle, or a reference whose handle is known when a kernel is launched.
+    /// A register with a handle, or a reference whose handle is known at launch.
     pub(super) fn handle(
         &mut self,
         form: &Form<'_, 'a>,
@@ -120,7 +120,7 @@ impl<'a> Builder<'a, '_> {
         let parts = match parts.as_slice() {
             [Operand::Vector(parts)] => parts.as_slice(),
             [single @ (Operand::Name(_) | Operand::Int(_))] => std::slice::from_ref(single),
-            // With a sampler of its own.
+            // A separate sampler operand.
             _ => return Err(form.unsupported()),
         };
         let count = match shape {
@@ -129,7 +129,7 @@ impl<'a> Builder<'a, '_> {
             Shape::Three | Shape::Cube => 3,
         };
         let all = count + usize::from(layered);
-        // Three coordinates are written as four.
+        // Three coordinates are written as a vector of four.
         if parts.len() != all && !(all == 3 && parts.len() == 4) {
             return Err(form.wrong(format!("needs {all} coordinates")));
         }
@@ -192,7 +192,7 @@ pub(super) fn fetch<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
             }
             (d, texture)
         }
-        // Offsets of texels and references of depths.
+        // Texel offsets and depth comparison.
         (_, [_, _, _, ..]) => return Err(form.unsupported()),
         _ => return Err(form.wrong("has too few operands")),
     };
@@ -212,7 +212,7 @@ pub(super) fn fetch<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     let targets = parts.iter().map(target).collect::<Result<_, _>>()?;
     let point = b.point(&form, texture, geometry)?;
     if let Some(p) = resident {
-        // All of the texture is there.
+        // The texture is always fully resident.
         let p = b.only_pred(&form, &Operand::Name(p))?;
         b.emit(Op::Logic {
             op: PredOp::And,
@@ -290,7 +290,7 @@ pub(super) fn is_type<'a>(
     let base = match kind.ok_or_else(|| form.unsupported())? {
         "texref" => TEXTURE_BASE,
         "surfref" => SURFACE_BASE,
-        // A texture has its own sampler.
+        // A texture includes its sampler.
         _ => u64::MAX,
     };
     let [p, a] = form.finish()?;

@@ -1,4 +1,4 @@
-//! `atom.global.add.v4.f32`: each element is an atomic of its own.
+//! `atom.global.add.v4.f32`: each element is a separate atomic.
 
 use super::atomic::order;
 use super::builder::Builder;
@@ -58,7 +58,7 @@ pub(super) fn decode<'a>(
             Some(d) if !is_sink(d) => Some(b.target(&form, d, Ty::F32)?),
             _ => None,
         };
-        // The first result must not replace a value that is still to be added.
+        // The first result must not overwrite a value that is still to be added.
         if d.is_some_and(|d| values[index + 1..].contains(&d)) {
             return Err(form.unsupported());
         }

@@ -1,4 +1,5 @@
-//! Operations on the bytes or halves of 32-bit registers: `vadd4`, `vabsdiff2`, `max.s16x2` and the like.
+//! SIMD operations on the bytes or halves of 32-bit registers: `vadd4`, `vabsdiff2`, `max.s16x2`
+//! and the like.
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
@@ -8,7 +9,7 @@ use super::program::Value;
 use crate::error::ParseError;
 use crate::parse::Operand;
 
-/// What is done with each pair of parts.
+/// The operation on each pair of parts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Add,
@@ -40,18 +41,18 @@ const ACTIONS: [Action; 12] = [
     Action::GreaterEqual,
 ];
 
-/// Everything about an operation, packed into the operand of its lane function.
+/// All properties of an operation, packed into the operand of its lane function.
 #[derive(Clone, Copy)]
 struct Code {
     action: Action,
-    /// Bits of a part.
+    /// Width of a part in bits.
     bits: u32,
-    /// Result and operands have a sign.
+    /// Whether the result and the operands are signed.
     signed: [bool; 3],
     saturate: bool,
     /// Negative results become zero.
     relu: bool,
-    /// The parts' results are summed onto the third operand.
+    /// The results of the parts are summed onto the third operand.
     sum: bool,
 }
 
@@ -90,7 +91,7 @@ impl Code {
             Action::Difference => (a - b).abs(),
             Action::Min => a.min(b),
             Action::Max => a.max(b),
-            // Halves are rounded away from zero, but to zero when the sum is negative.
+            // Halves round away from zero, but towards zero if the sum is negative.
             Action::Average => (a + b + i64::from(a + b >= 0)) >> 1,
             Action::Equal => i64::from(a == b),
             Action::Unequal => i64::from(a != b),
@@ -134,7 +135,7 @@ fn evaluate([a, b, c, code]: [u64; 4], _: bool) -> (u64, bool) {
     (result & 0xffff_ffff, false)
 }
 
-/// `vabsdiff4.u32.u32.u32.add d, a, b, c` with the parts in their own places.
+/// `vabsdiff4.u32.u32.u32.add d, a, b, c`, without part selectors.
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
@@ -156,7 +157,7 @@ pub(super) fn decode<'a>(
         _ => (Action::Max, 16),
     };
     let mut signed = [false; 3];
-    // A comparison gives 0 or 1, and names only what it compares.
+    // A comparison yields 0 or 1, and its types are those of the operands only.
     let types = if form.base.starts_with("vset") {
         1..
     } else {
@@ -172,7 +173,7 @@ pub(super) fn decode<'a>(
     let saturate = !form.base.starts_with("vset") && form.take("sat");
     let sum = form.take("add");
     let [d, left, right, onto] = form.finish()?;
-    // A part that is chosen, as in `%r1.b3210`.
+    // A selector, as in `%r1.b3210`.
     let selects =
         |operand: &Operand<'_>| matches!(operand, Operand::Name(name) if name.contains('.'));
     if form.operands.iter().any(selects) || (saturate && sum) {
@@ -201,7 +202,7 @@ fn comparison(form: &mut Form<'_, '_>) -> Result<Action, ParseError> {
     }
 }
 
-/// Whether an opcode that single numbers have too is meant for the halves of a register, or keeps nothing negative.
+/// Whether an opcode shared with scalar instructions is packed here, or has `.relu`.
 pub(super) fn is_packed(form: &Form<'_, '_>) -> bool {
     let mut parts = form.text.split('.');
     parts.any(|part| matches!(part, "s16x2" | "u16x2")) || form.text.ends_with(".s32.relu")

@@ -1,4 +1,4 @@
-//! Barriers, and the instructions through which the lanes of a warp work together.
+//! Barriers, and instructions that exchange data between the lanes of a warp.
 
 use super::builder::Builder;
 use super::cluster;
@@ -110,11 +110,11 @@ pub(super) fn exchange<'a>(
         }
         let [d] = form.finish()?;
         let d = b.target32(&form, d)?;
-        // No member mask: every lane is a member of what is here.
+        // No member mask: the members are the executing lanes.
         let members = b.constant32(Value::Bits(0))?;
         return emit(b, &form, members, WarpKind::ActiveMask { d });
     }
-    // Without `.sync` these are instructions of targets before sm_70.
+    // The forms without `.sync` are for targets before sm_70.
     if !form.take("sync") {
         return Err(form.unsupported());
     }

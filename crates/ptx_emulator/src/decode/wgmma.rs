@@ -1,5 +1,5 @@
-//! `wgmma`: products of matrices in shared memory by four warps. A warp makes its quarter of the rows at once, which is
-//! one of the orders that PTX allows, so that there is nothing to wait for.
+//! `wgmma`: products of matrices in shared memory by four warps. Each warp computes its quarter of
+//! the rows at issue, which is one of the orders that PTX allows, so there is nothing to wait for.
 
 use super::builder::Builder;
 use super::element::Element;
@@ -16,20 +16,20 @@ pub(crate) struct GroupMultiply {
     pub(crate) a: Element,
     pub(crate) b: Element,
     pub(crate) d: Element,
-    /// a lies in registers, with the layout of `mma`.
+    /// a is in registers, in the layout of `mma`.
     pub(crate) in_registers: bool,
-    /// Whether the rows of a follow each other, not its columns.
+    /// a is MN-major in shared memory instead of K-major.
     pub(crate) left_transposed: bool,
-    /// b's rows follow each other in memory, not its columns.
+    /// b is MN-major in shared memory instead of K-major.
     pub(crate) transposed: bool,
-    /// Whether d is added; otherwise the sum starts from zero.
+    /// Whether d is accumulated; otherwise the sum starts from zero.
     pub(crate) adds: Pred,
     /// The products are subtracted.
     pub(crate) negates: bool,
 }
 
 impl GroupMultiply {
-    /// What is summed over: 32 bytes of a row of a.
+    /// The inner extent: 32 bytes of a row of a.
     pub(crate) fn depth(&self) -> usize {
         32 / self.a.bytes()
     }
@@ -77,7 +77,7 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
         _ => return Err(form.unsupported()),
     };
     let fits = |&n: &usize| n.is_multiple_of(8) && (8..=256).contains(&n);
-    // Integers leave out what is no multiple of 16 from 32 columns on.
+    // For integers, from 32 columns on, only multiples of 16 exist.
     let fits = |n: &usize| fits(n) && (!integers || *n < 32 || n.is_multiple_of(16));
     let columns = columns.parse::<usize>().ok().filter(fits);
     let columns = columns.ok_or_else(|| form.unsupported())?;
@@ -101,7 +101,7 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
         .iter()
         .map(|flag| one_of(&form, flag, [(0, false), (1, true)]));
     let flags: Vec<bool> = flags.collect::<Result<_, _>>()?;
-    // Only elements of 16 bits in shared memory may lie the other way round.
+    // Only 16-bit elements in shared memory can be transposed.
     let [left_transposed, transposed] = match (flags.as_slice(), left.bits, in_registers) {
         (&[a, b], 16, false) => [a, b],
         (&[b], 16, true) => [false, b],
@@ -135,7 +135,7 @@ fn multiply<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
     Ok(())
 }
 
-/// What an operand means that must be one of two constants.
+/// The meaning of an operand that must be one of two constants.
 fn one_of(
     form: &Form<'_, '_>,
     operand: &Operand<'_>,
@@ -150,7 +150,7 @@ fn one_of(
     }
 }
 
-/// So many registers of 32 bits.
+/// `count` registers of 32 bits.
 fn registers<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,

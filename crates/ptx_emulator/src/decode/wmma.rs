@@ -1,5 +1,5 @@
-//! `wmma`: products of fragments whose layout PTX leaves open. Those of elements narrower than a byte lie as `mma` has them,
-//! and go to and from memory as whole words.
+//! `wmma`: products of fragments whose layout PTX leaves open. Fragments of sub-byte elements use
+//! the layout of `mma` and are loaded and stored as whole words.
 
 use super::builder::Builder;
 use super::element::Element;
@@ -16,7 +16,7 @@ pub(super) fn multiply<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
 ) -> Result<(), ParseError> {
-    // How a and b lay in memory does not matter any more: a fragment knows rows from columns.
+    // The memory order of a and b no longer matters: fragments know rows from columns.
     let orders = [
         form.take_one_of(&["row", "col"]),
         form.take_one_of(&["row", "col"]),
@@ -28,7 +28,7 @@ pub(super) fn multiply<'a>(
     let (saturate, rounds) = (form.take("satfinite"), form.take("rn"));
     let (d, second) = (next(&mut form)?, next(&mut form)?);
     let (left, right, c) = match second.name {
-        // Operands are f16 where only the sums have a type.
+        // Where only the sums have a type, operands are f16.
         "f16" | "f32" => (Element::half(), Element::half(), second),
         _ => (second, next(&mut form)?, next(&mut form)?),
     };
@@ -87,7 +87,7 @@ pub(super) fn tile<'a>(
         "f32" => !operand && is_shape_of(&["f16", "tf32"]),
         "s32" => !operand && is_shape_of(&["s8", "s4", "b1"]),
         "f16" | "f64" => has_shape(element, shape),
-        // Narrow rows of a and columns of b lie in whole words.
+        // Sub-byte rows of a and columns of b occupy whole words.
         "s4" | "u4" | "b1" => operand && has_shape(element, shape) && by_column == (matrix == "b"),
         _ => operand && has_shape(element, shape),
     };
@@ -139,7 +139,7 @@ fn next(form: &mut Form<'_, '_>) -> Result<Element, ParseError> {
     Element::take(form).ok_or_else(|| form.unsupported())
 }
 
-/// A stride in elements, as one in words.
+/// Converts a stride in elements to one in words.
 fn words(b: &mut Builder<'_, '_>, stride: Row, element: Element) -> Result<Row, ParseError> {
     let shift = b.constant32(Value::Bits(u64::from(element.per_register().ilog2())))?;
     let d = b.temp32()?;
@@ -152,7 +152,7 @@ fn words(b: &mut Builder<'_, '_>, stride: Row, element: Element) -> Result<Row, 
     Ok(d)
 }
 
-/// Registers of a fragment; those of f16 operands have 8, whatever their shape.
+/// Registers of a fragment; f16 operands always have 8.
 fn registers(count: usize, element: Element, operand: bool) -> usize {
     if operand && element.name == "f16" {
         8
