@@ -3,26 +3,26 @@ use crate::source::{SourceLocation, other_frames};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A mistake of the running program: what, and exactly where.
+/// A mistake of the running program, with its exact location.
 ///
-/// Its `Display` is the whole report in a few lines.
+/// `Display` gives a complete report of a few lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What happened.
+    /// The kind of mistake.
     pub kind: FaultKind,
     /// The kernel that was launched.
     pub kernel: String,
-    /// The line of the PTX text, from 1; 0 when the fault belongs to no instruction.
+    /// The line of the PTX text, from 1; 0 if the fault belongs to no instruction.
     pub ptx_line: u32,
-    /// The source line, when the PTX has a line table: the innermost frame that is user code.
+    /// The source line, if the PTX has a line table: the innermost frame in user code.
     pub source: Option<SourceLocation>,
-    /// Every frame that the compiler inlined at this place, innermost first.
+    /// Every inlined frame at this instruction, innermost first.
     pub inlined: Vec<SourceLocation>,
     /// The block's index in the grid.
     pub block: [u32; 3],
-    /// The thread's index in the block: the first one at fault.
+    /// The first faulty thread, as an index in the block.
     pub thread: [u32; 3],
-    /// How many threads of its warp made the same mistake in that instruction, itself included.
+    /// Number of threads in its warp with the same fault at that instruction, itself included.
     pub threads: u32,
 }
 
@@ -30,19 +30,19 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// An access that is not inside one allocation or memory space.
+    /// An access that is not entirely inside one allocation or memory space.
     OutOfBounds {
         /// The space the address belongs to.
         space: Space,
         /// Read, write or atomic.
         access: Access,
-        /// The address of the access: an offset in the shared, local and param spaces.
+        /// The address; in the shared, local and param spaces, an offset.
         address: u64,
         /// Its size in bytes.
         size: u32,
         /// The closest allocation of that space.
         nearest: Option<Nearest>,
-        /// Whether the address is no multiple of what the access needs either.
+        /// Whether the address is also misaligned.
         misaligned: bool,
     },
     /// An address that is not a multiple of the access's size.
@@ -56,14 +56,14 @@ pub enum FaultKind {
         /// Its size in bytes, and so the alignment it needs.
         size: u32,
     },
-    /// A write to memory that the program may only read.
+    /// A write to read-only memory.
     ReadOnly {
         /// The space the address belongs to.
         space: Space,
         /// The address.
         address: u64,
     },
-    /// An access outside of a surface by an instruction that must not make one.
+    /// An access outside a surface by an instruction that traps there.
     OutsideSurface {
         /// Read, write or atomic.
         access: Access,
@@ -71,19 +71,20 @@ pub enum FaultKind {
         size: u32,
         /// x, y, z and the layer.
         place: [i64; 4],
-        /// Whether x counts bytes, not texels.
+        /// Whether x is in bytes instead of texels.
         in_bytes: bool,
         /// The surface.
         surface: String,
     },
-    /// A block-wide barrier that some threads do not reach, or that they reach elsewhere.
+    /// A block-wide barrier that some threads do not reach, or reach at another instruction.
     DivergentBarrier {
         /// Where threads wait.
         waiting: Place,
         /// What the other threads did, and where.
         others: Vec<(String, Place)>,
     },
-    /// A warp-level instruction (`shfl.sync`, `vote.sync`, …) whose member mask does not fit the threads that execute it.
+    /// A warp-level instruction (`shfl.sync`, `vote.sync`, …) whose member mask does not match the
+    /// threads that execute it.
     WarpSync {
         /// The instruction.
         form: String,
@@ -91,19 +92,19 @@ pub enum FaultKind {
         members: u32,
         /// The lanes that execute the instruction.
         active: u32,
-        /// What is wrong with them.
+        /// The mismatch.
         problem: String,
     },
-    /// No thread of the block can go on.
+    /// No thread of the block can continue.
     Deadlock {
-        /// How many threads wait where.
+        /// Number of threads waiting at each place.
         waiting: Vec<(u32, Place)>,
     },
     /// The `trap` instruction.
     Trap,
     /// The `brkpt` instruction.
     Breakpoint,
-    /// A failed assertion, which is a call of `__assertfail`, or a panic in Rust.
+    /// A failed assertion (a call of `__assertfail`), or a panic in Rust.
     Assert {
         /// What was asserted, or the panic's message.
         message: String,
@@ -114,18 +115,20 @@ pub enum FaultKind {
         /// The function that the call names.
         function: String,
     },
-    /// An instruction or system function that the emulator does not have: not the program's mistake.
+    /// An instruction or system function that the emulator does not support; not a mistake of the
+    /// program.
     Unsupported {
         /// What it was.
         form: String,
     },
     /// An integer division or remainder by zero, which PTX leaves undefined.
     DivisionByZero,
-    /// A call through a pointer that is not a function of the module, or is one of another signature.
+    /// An indirect call of something that is not a function of the module, or has another
+    /// signature.
     BadCall {
         /// The pointer.
         address: u64,
-        /// What is wrong with it.
+        /// Why the call is invalid.
         reason: &'static str,
     },
     /// An index past the end of a `brx.idx` table.
@@ -135,30 +138,31 @@ pub enum FaultKind {
         /// The table's length.
         targets: u32,
     },
-    /// Calls nested too deep, or too much local memory for them.
+    /// Calls are nested too deeply, or need too much local memory.
     StackOverflow {
-        /// How many calls are active.
+        /// Number of active calls.
         depth: u32,
-        /// The limit that was passed, in words.
+        /// The limit that was exceeded, in words.
         limit: String,
     },
-    /// An operand that PTX does not allow, such as the number or the thread count of a barrier.
+    /// An operand that PTX does not allow, such as a barrier's number or thread count.
     InvalidOperand {
         /// What is wrong.
         problem: String,
     },
-    /// The launch executed as many instructions as it was allowed.
+    /// The launch reached its instruction limit.
     StepLimit {
         /// [`Limits::warp_instructions`](crate::Limits::warp_instructions).
         limit: u64,
-        /// The loop that was running, when one was.
+        /// The loop that was running, if any.
         inside: Option<Loop>,
     },
-    /// Every thread of the launch that has not ended waits or goes round a loop, and none writes what another one reads.
+    /// Every thread that has not exited waits or is in a loop, and none writes anything that
+    /// another one reads.
     EndlessLoop {
-        /// The loop of the thread that is named.
+        /// The loop of the reported thread.
         inside: Option<Loop>,
-        /// How many threads wait where.
+        /// Number of threads waiting at each place.
         waiting: Vec<(u32, Place)>,
     },
 }
@@ -166,15 +170,15 @@ pub enum FaultKind {
 /// A loop of a program, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The file and the first and last line of its source, when known.
+    /// The file and the first and last source line, if known.
     pub source: Option<(String, u32, u32)>,
     /// The first and last line of its PTX text.
     pub ptx_lines: (u32, u32),
     /// Its first instruction.
     pub head: Place,
-    /// How often a warp has gone round it, loops inside it included.
+    /// Number of iterations by a warp, including those of inner loops.
     pub rounds: u64,
-    /// There are loops inside it.
+    /// Whether it contains other loops.
     pub nested: bool,
 }
 

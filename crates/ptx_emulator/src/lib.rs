@@ -29,9 +29,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program's mistakes come back as values: [`Fault`] says what happened, in which kernel, at which PTX line and
-//! source line, in which block and thread. A kernel with a form that the emulator does not know is refused
-//! ([`Entry::unsupported`]); it never guesses.
+//! A program's mistakes are returned as values: [`Fault`] has the kind, kernel, PTX line, source
+//! line, block and thread. A kernel that uses an unsupported form is refused
+//! ([`Entry::unsupported`]); the emulator never guesses.
 #![deny(unsafe_code)]
 
 mod access;

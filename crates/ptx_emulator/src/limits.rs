@@ -1,4 +1,5 @@
-/// What an [`Emulator`](crate::Emulator) allows. The defaults are an H200's, where a device has such a limit.
+/// The limits of an [`Emulator`](crate::Emulator). Defaults are those of an H200, where a device
+/// has such a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Threads of one block, at most.
@@ -15,14 +16,14 @@ pub struct Limits {
     pub local_bytes_per_thread: u32,
     /// Nested calls of one thread, at most.
     pub call_depth: u32,
-    /// Device memory, in bytes. Pages are only taken from the host when they are first written.
+    /// Device memory, in bytes. Host memory is committed only when a page is first written.
     pub memory_bytes: u64,
-    /// The heap from which device code takes memory with `malloc`, in bytes; part of `memory_bytes` when a module uses it.
+    /// The heap for device code's `malloc`, in bytes; part of `memory_bytes` if a module uses it.
     pub heap_bytes: u64,
-    /// Warp instructions of one launch, at most: what stops an endless loop.
+    /// Warp instructions of one launch, at most: stops endless loops.
     pub warp_instructions: u64,
-    /// Worker threads that run blocks. `None` takes every core; with `Some(1)` blocks run in order on the calling
-    /// thread, so that even a racy program does the same each time.
+    /// Worker threads that run blocks. `None` uses every core. With `Some(1)` blocks run in order
+    /// on the calling thread, so that even a racy program is deterministic.
     pub workers: Option<usize>,
 }
 

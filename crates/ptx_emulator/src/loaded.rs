@@ -4,21 +4,22 @@ use crate::module::Module;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A [`Module`] whose variables have addresses in an emulator's memory. They are freed when it is dropped.
+/// A [`Module`] whose variables are placed in an emulator's memory. Dropping it frees them.
 pub struct LoadedModule {
     pub(crate) memory: Arc<Mutex<Table>>,
     pub(crate) module: Module,
-    /// Where each variable lies, by its number.
+    /// Address of each variable, by its number.
     pub(crate) addresses: HashMap<u32, u64>,
 }
 
 impl LoadedModule {
-    /// The module it was made from.
+    /// The module that was loaded.
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// Binds a `.texref` or `.surfref` of the module to a handle of its emulator; launches that follow use it.
+    /// Binds a `.texref` or `.surfref` of the module to a handle of its emulator, for later
+    /// launches.
     ///
     /// # Errors
     /// [`MemoryError::NoReference`].
@@ -55,7 +56,8 @@ impl Drop for LoadedModule {
     fn drop(&mut self) {
         let mut table = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         for &address in self.addresses.values() {
-            // Only addresses that `load` took are here; a host that freed one by hand has done it already.
+            // These addresses come from `load`; freeing fails only if the host has already freed
+            // one.
             let _ = table.free(address);
         }
     }

@@ -6,7 +6,7 @@ use crate::source::SourceLocation;
 use std::fmt;
 use std::sync::Arc;
 
-/// A PTX text, parsed, checked and decoded; it can be loaded into any number of emulators.
+/// A parsed, checked and decoded PTX text; it can be loaded into any number of emulators.
 #[derive(Clone)]
 pub struct Module {
     entries: Arc<[Entry]>,
@@ -32,9 +32,9 @@ pub struct Entry {
 pub struct Param {
     /// Its name in the PTX.
     pub name: String,
-    /// Its type as the PTX has it: `u64`, or `b8[16]` for a struct.
+    /// Its type as in the PTX: `u64`, or `b8[16]` for a struct.
     pub ty: String,
-    /// Whether the PTX calls it a pointer; not every compiler does.
+    /// Whether the PTX declares it as a pointer; not every compiler does.
     pub is_pointer: bool,
     /// Its size in bytes.
     pub size: u32,
@@ -43,11 +43,12 @@ pub struct Param {
 }
 
 impl Module {
-    /// Reads a PTX text.
+    /// Parses a PTX text.
     ///
     /// # Errors
-    /// The first thing in the text that is not PTX or is too large, with its line. A form that is not supported refuses the
-    /// kernels that reach it ([`Entry::unsupported`]), and the whole text only when it stands outside functions and variables.
+    /// The first error in the text: invalid PTX or a size limit, with its line. An unsupported form
+    /// refuses only the kernels that reach it ([`Entry::unsupported`]), unless it is outside
+    /// functions and variables.
     pub fn parse(ptx: &str) -> Result<Self, ParseError> {
         let tree = parse::parse(ptx)?;
         let (program, infos) = decode::decode(&tree)?;
@@ -113,17 +114,18 @@ impl Entry {
         &self.params
     }
 
-    /// The shared memory that every block of this kernel has, without a launch's dynamic bytes.
+    /// The static shared memory of each block.
     pub fn static_shared_bytes(&self) -> u64 {
         self.static_shared_bytes
     }
 
-    /// Why it cannot be launched: the first form that the emulator does not run, in the kernel or a function that it reaches.
+    /// Why the kernel cannot be launched: the first unsupported form in the kernel or a function
+    /// that it reaches.
     pub fn unsupported(&self) -> Option<&ParseError> {
         self.unsupported.as_ref()
     }
 
-    /// Where the kernel begins in its source, when the PTX has a line table.
+    /// Where the kernel starts in its source, if the PTX has a line table.
     pub fn location(&self) -> Option<SourceLocation> {
         self.location.clone()
     }
@@ -144,12 +146,12 @@ impl Param {
         }
     }
 
-    /// Whether it is a float; a type of bits, such as `b32`, may be one too.
+    /// Whether it may be a float; untyped bits, such as `b32`, may.
     pub fn is_float(&self) -> bool {
         self.ty.starts_with('f')
     }
 
-    /// Whether it is an integer; a type of bits, such as `b32`, may be one too.
+    /// Whether it may be an integer; untyped bits, such as `b32`, may.
     pub fn is_integer(&self) -> bool {
         self.ty.starts_with(['u', 's'])
     }

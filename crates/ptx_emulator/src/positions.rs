@@ -1,13 +1,13 @@
-//! The source positions of a program's instructions. Inlining makes chains of them, which share their outer parts: so they
-//! are kept as a tree.
+//! The source positions of a program's instructions, as a tree, because inlining chains share their
+//! outer parts.
 
 use crate::source::{SourceLocation, user_frame};
 use std::collections::HashMap;
 
-/// More than any compiler inlines. A chain that a text makes longer is cut.
+/// Deeper than any compiler inlines; longer chains are cut.
 pub(crate) const DEEPEST: usize = 256;
 
-/// Names a position and all that it is inlined into.
+/// A position and its inlining chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Position(u32);
 
@@ -29,12 +29,12 @@ struct Node {
 }
 
 impl Position {
-    /// No place in the source.
+    /// No source position.
     pub(crate) const NONE: Self = Self(0);
 }
 
 impl Positions {
-    /// A line and column of a file, inlined into `outer`.
+    /// A line and column of a file, inlined at `outer`.
     pub(crate) fn add(
         &mut self,
         file: &str,

@@ -1,18 +1,18 @@
-//! What a launch tells while it runs.
+//! Progress of a running launch.
 
 use crate::fault::Loop;
 use std::sync::{Mutex, PoisonError};
 
-/// News of a launch: see [`Emulator::set_progress`](crate::Emulator::set_progress).
+/// A progress report: see [`Emulator::set_progress`](crate::Emulator::set_progress).
 #[non_exhaustive]
 pub enum Progress<'a> {
-    /// A check begins to run another order of the threads: how many it has run.
+    /// A check starts another thread order: the number run so far.
     Order(u32),
-    /// A block that has run for some time goes on.
+    /// A block has been running for some time.
     Running(Running<'a>),
 }
 
-/// A block that goes on.
+/// A long-running block.
 pub struct Running<'a> {
     block: [u32; 3],
     rounds: &'a dyn Fn() -> Option<([u32; 3], Loop)>,
@@ -28,7 +28,7 @@ impl<'a> Running<'a> {
         self.block
     }
 
-    /// A thread of the block that goes round a loop, and the loop; found when it is asked for.
+    /// A thread of the block that is in a loop, and the loop; computed on demand.
     pub fn going_round(&self) -> Option<([u32; 3], Loop)> {
         (self.rounds)()
     }
@@ -37,7 +37,7 @@ impl<'a> Running<'a> {
 /// The listener.
 type Listener = Box<dyn FnMut(Progress<'_>) + Send>;
 
-/// Takes the news of launches.
+/// Forwards the progress of launches to the listener.
 #[derive(Default)]
 pub(crate) struct Sink(Mutex<Option<Listener>>);
 
@@ -46,7 +46,7 @@ impl Sink {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
     }
 
-    /// Tells it, unless another worker tells something at this moment.
+    /// Calls the listener, unless another worker is calling it.
     pub(crate) fn tell(&self, progress: Progress<'_>) {
         if let Ok(mut listener) = self.0.try_lock()
             && let Some(listener) = &mut *listener

@@ -260,7 +260,7 @@ fn rows<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Parse
     Ok(())
 }
 
-/// The operands of `{…}`, exactly `N` of them; a single one may omit the braces.
+/// The operands of `{…}`, exactly `count` of them; a single one may omit the braces.
 fn parts<'i, 'a>(
     form: &Form<'_, 'a>,
     operand: &'i Operand<'a>,

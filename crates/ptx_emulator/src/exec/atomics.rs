@@ -1,4 +1,4 @@
-//! Atomics and asynchronous copies: lane by lane, in the order of the lanes.
+//! Atomics and asynchronous copies, executed lane by lane in lane order.
 
 use super::frame::{Frame, lanes};
 use super::memory::{Memory, Region};
@@ -38,14 +38,14 @@ pub(super) fn execute<O: Observer + ?Sized>(
             memory,
         );
         for lane in lanes(part.lanes) {
-            // Local memory has no atomics, also not through a generic address.
+            // PTX has no atomics on local memory, not even through generic addresses.
             if matches!(part.region, Region::Local | Region::Param) {
                 let form = "atomic on local memory".to_owned();
                 return Err(trouble(lane, FaultKind::Unsupported { form }));
             }
             let operand = frame.get(op.b, lane);
             let other = op.c.map_or(0, |c| frame.get(c, lane));
-            // Additions of floats flush subnormals in global memory, not in shared.
+            // Float additions flush subnormals in global memory, but not in shared memory.
             let flush = matches!(part.region, Region::Global(_));
             let change = |old: u64| change((op.kind, op.size), old, [operand, other], flush);
             let old = memory.update(part.region, memory.offsets[lane], op.size, change);
@@ -61,7 +61,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// The new value of memory of `size` bytes; the second operand is that of a compare-and-swap.
+/// The new value of `size` bytes of memory; the second operand is used by compare-and-swap.
 pub(super) fn change(
     (kind, size): (AtomicKind, u8),
     old: u64,
@@ -135,7 +135,7 @@ pub(super) fn change(
     }
 }
 
-/// `cp.async`: copies now.
+/// `cp.async`: copies at issue.
 #[inline(never)]
 pub(super) fn copy_async<O: Observer + ?Sized>(
     op: &CopyAsync,
@@ -166,7 +166,8 @@ pub(super) fn copy_async<O: Observer + ?Sized>(
         let target_offset = memory.offsets[lane];
         let mut bytes = [0; 16];
         if wanted > 0 {
-            // The source is aligned to the size of the whole copy, but only its first bytes must exist.
+            // The source must be aligned to the size of the whole copy, but only the bytes read
+            // must exist.
             let source = memory.stretch(
                 (Space::Global, Access::Read),
                 &from,

@@ -1,4 +1,5 @@
-//! Barriers of a block: who waits, who must still come, and what is wrong when nobody can.
+//! Barriers of a block: which threads wait, which have yet to arrive, and diagnosis of those that
+//! never complete.
 
 use super::launch::Launch;
 use super::observe::{Arrived, Complete, Observer};
@@ -8,22 +9,22 @@ use super::warp::{Arrival, Located, Surroundings, Warp};
 use crate::decode::op::{BarrierKind, Op};
 use crate::fault::{FaultKind, Place};
 
-/// A split that waits at a barrier, by position.
+/// A split waiting at a barrier, by warp and position in it.
 #[derive(Clone, Copy)]
 struct Waiter {
     warp: usize,
     split: usize,
     waiting: Waiting,
-    /// Threads that it stands for: whole warps at aligned barriers.
+    /// Number of threads that it counts for: whole warps at aligned barriers.
     threads: u32,
 }
 
 /// A fault with its warp.
 pub(super) type BlockFault = (usize, Located);
 
-/// Lets threads go whose barrier is complete; whether there were any.
+/// Releases threads whose barrier is complete; returns whether there were any.
 ///
-/// `stuck` says that no warp can run: then a barrier that is not complete never will be.
+/// `stuck` means that no warp can run, so an incomplete barrier will never complete.
 pub(super) fn release<O: Observer + ?Sized>(
     warps: &mut [Warp],
     around: &mut Surroundings<'_, '_, O>,
@@ -59,9 +60,9 @@ pub(super) fn release<O: Observer + ?Sized>(
     Ok(released)
 }
 
-/// The splits that wait at a barrier, those first that came first.
+/// The splits waiting at a barrier, in order of arrival.
 ///
-/// At an aligned barrier the lanes of a warp must all be there, once the warp has nothing else to run.
+/// At an aligned barrier all lanes of a warp must have arrived, unless the warp can still run.
 fn waiters(warps: &[Warp], launch: &Launch<'_>, id: u32) -> Result<Vec<Waiter>, BlockFault> {
     let mut waiters = Vec::new();
     for (warp_index, warp) in warps.iter().enumerate() {
@@ -74,7 +75,7 @@ fn waiters(warps: &[Warp], launch: &Launch<'_>, id: u32) -> Result<Vec<Waiter>, 
             }
             let complete = split.mask == warp.live;
             if waiting.aligned && !complete {
-                // Lanes that wait for members of their own warp say more about what is wrong.
+                // Lanes waiting for members of their own warp give a better diagnosis.
                 if warp.has_runnable() || warp.awaits_members() {
                     continue;
                 }
@@ -122,7 +123,8 @@ fn threads_text(count: u32) -> String {
     }
 }
 
-/// A barrier of the whole block: complete when every thread is there, at the same instruction, and none has exited.
+/// A barrier of the whole block completes when every thread waits at the same instruction and none
+/// has exited.
 fn release_all<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
@@ -167,7 +169,7 @@ fn release_all<O: Observer + ?Sized>(
     Ok(true)
 }
 
-/// Adds up entries about the same place.
+/// Sums entries that refer to the same place.
 fn summed(entries: Vec<(String, Place)>) -> Vec<(String, Place)> {
     let mut summed: Vec<(u32, String, Place)> = Vec::new();
     for (text, place) in entries {
@@ -188,7 +190,8 @@ fn summed(entries: Vec<(String, Place)>) -> Vec<(String, Place)> {
         .collect()
 }
 
-/// A barrier for a number of threads: those that came first go first. It may be complete without anybody who waits.
+/// A barrier with a thread count: threads are released in order of arrival. It may complete with
+/// arrivals only, and no waiter.
 fn release_counted<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
@@ -243,7 +246,7 @@ fn release_counted<O: Observer + ?Sized>(
     Ok(false)
 }
 
-/// Sets splits free behind their barrier, with the result of its reduction.
+/// Releases splits past their barrier, with the result of its reduction.
 fn go<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
@@ -288,7 +291,7 @@ fn go<O: Observer + ?Sized>(
         let who = (split.base, split.mask);
         warp.write_reduction(who, kind, threads, held);
     }
-    // Lanes of a warp that waited apart may stand together now.
+    // Lanes of a warp that waited in separate splits may now reconverge.
     for waiter in waiters {
         warps[waiter.warp].merge();
     }
@@ -313,7 +316,8 @@ fn divergent(
     )
 }
 
-/// A split waits where `others`, so many threads at each place, never come.
+/// The fault of a split waiting at a barrier that `others`, a number of threads at each place,
+/// never reach.
 pub(super) fn never_complete(
     warp: usize,
     split: &Split,
@@ -337,10 +341,10 @@ fn invalid((warp, mask, pc): (usize, u32, u32), problem: String) -> BlockFault {
     (warp, Located { trouble, pc })
 }
 
-/// Why a block in which nothing can run is stuck.
+/// Diagnoses a block in which nothing can run.
 #[cold]
 fn stuck_fault(warps: &[Warp], launch: &Launch<'_>) -> BlockFault {
-    // Lanes that wait for members of their own warp are the most telling.
+    // Lanes waiting for members of their own warp give the best diagnosis.
     for (index, warp) in warps.iter().enumerate() {
         if let Some(split) = warp
             .splits

@@ -10,49 +10,49 @@ use super::warp::{Arrival, Located, Surroundings, TurnEnd, Warp};
 use crate::emulator::Statistics;
 use crate::progress::{Progress, Running};
 
-/// A block while it runs. Blocks are used again, so that their memory is taken only once.
+/// A running block. Blocks are reused, so that their memory is allocated only once.
 pub(super) struct Block {
-    /// Its number in the grid, x fastest.
+    /// Number in the grid, x fastest.
     pub(super) number: u64,
-    /// Its place among the blocks of its worker.
+    /// Index among its worker's blocks.
     slot: usize,
-    /// Its number in its cluster.
+    /// Rank in its cluster.
     rank: u32,
     pub(super) index: [u32; 3],
     pub(super) warps: Vec<Warp>,
     pub(super) shared: Box<SharedWords>,
     arrivals: Vec<Arrival>,
     ticket: u64,
-    /// Instructions of its warps so far: what its threads read as a clock.
+    /// Warp instructions executed so far: the clock that its threads read.
     clock: u64,
     looks: Looks,
 }
 
-/// What belongs to a worker and not to its blocks.
+/// State of a worker that is not part of its blocks.
 pub(super) struct Worker<'a, O: ?Sized> {
-    /// For each instruction, the allocation that it used last.
+    /// For each instruction, the allocation that it last accessed.
     pub(super) hints: &'a mut [u32],
     pub(super) observer: &'a mut O,
-    /// The order of threads, when it is not the emulator's own.
+    /// The thread order, if it is not the default one.
     pub(super) schedule: Option<Schedule>,
     pub(super) calm: Calm,
 }
 
-/// How a block's slice ended.
+/// How a block's time slice ended.
 pub(super) enum Slice {
     Finished,
-    /// Its threads wait for the cluster.
+    /// Its threads wait at the cluster barrier.
     Waiting,
-    /// It could go on.
+    /// It can continue.
     Unfinished,
-    /// A fault, and the warp it happened in.
+    /// A fault, and the warp in which it happened.
     Fault(usize, Located),
 }
 
 impl Block {
     pub(super) fn new(launch: &Launch<'_>, slot: usize, rank: u32) -> Self {
         let warps = (0..launch.threads.div_ceil(32)).map(Warp::new).collect();
-        // Made on the heap: it is too large for a stack.
+        // Created on the heap: it is too large for a stack.
         let shared: Box<[u32]> = vec![0; std::mem::size_of::<SharedWords>() / 4].into();
         let shared = shared
             .try_into()
@@ -71,7 +71,7 @@ impl Block {
         }
     }
 
-    /// Makes it a block of the cluster of that number, with its memory cleared.
+    /// Starts the next block in this slot: sets its cluster rank and clears its memory.
     pub(super) fn start<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
@@ -128,7 +128,8 @@ impl Block {
         (&mut self.warps, &mut self.looks, around)
     }
 
-    /// Runs the warps in turn until the block ends or waits for its cluster, or has had its share of warp instructions.
+    /// Runs the warps in turn until the block exits, waits for its cluster, or has used its share
+    /// of warp instructions.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
@@ -137,7 +138,7 @@ impl Block {
         statistics: &mut Statistics,
         share: u64,
     ) -> Slice {
-        // For as long as the others of the surroundings.
+        // Reborrowed for as long as the rest of the surroundings.
         let peers = peers.into_iter().map(|peer| &mut *peer).collect();
         let (warps, looks, mut around) = self.parts(launch, worker, peers);
         let mut order: Vec<usize> = (0..warps.len()).collect();
@@ -170,7 +171,7 @@ impl Block {
             if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.calm) {
                 tell(launch, around.block, warps);
             }
-            // One that only waits leaves the time to others.
+            // A block that only waits yields to others.
             if around.warp_instructions > share || looks.are_still(around.calm) {
                 break Slice::Unfinished;
             }
@@ -187,23 +188,24 @@ impl Block {
         self.warps.iter().all(Warp::is_finished)
     }
 
-    /// Its place among the blocks of its worker.
+    /// Index among its worker's blocks.
     pub(super) fn slot(&self) -> usize {
         self.slot
     }
 
-    /// Whether nothing in it can change any more, if nothing in the others can.
+    /// Whether nothing in it can change any more, provided that nothing in the other blocks can.
     pub(super) fn is_still(&self, calm: &Calm) -> bool {
         self.is_finished() || self.looks.are_still(calm)
     }
 
-    /// A warp that goes round a loop, and one of the lanes in it; a warp that has not ended, when none does.
+    /// A looping warp and one of its lanes in the loop; if no warp loops, any warp that has not
+    /// exited.
     pub(super) fn loop_place(&self) -> Option<LoopPlace> {
         loop_place(&self.warps)
     }
 }
 
-/// Where a warp goes round.
+/// The loop that a warp is in.
 pub(super) struct LoopPlace {
     pub(super) warp: usize,
     pub(super) lane: u32,
@@ -233,7 +235,7 @@ fn loop_place(warps: &[Warp]) -> Option<LoopPlace> {
     })
 }
 
-/// Reports to the listener that a block goes on.
+/// Reports to the listener that a block is still running.
 fn tell(launch: &Launch<'_>, block: [u32; 3], warps: &[Warp]) {
     let rounds = || {
         let place = loop_place(warps)?;

@@ -1,4 +1,4 @@
-//! `cp.async.bulk` and `cp.reduce.async.bulk`: copies now.
+//! `cp.async.bulk` and `cp.reduce.async.bulk`: copies at issue.
 
 use super::atomics;
 use super::frame::{Frame, Row64, lanes};
@@ -9,7 +9,7 @@ use crate::decode::op::{CopyBulk, Row};
 use crate::fault::{Access, FaultKind};
 use crate::memory::{BLOCK_BITS, SHARED_WINDOW};
 
-/// Sizes and addresses are multiples of it; observers see pieces of so many bytes.
+/// Sizes and addresses are multiples of this; observers see the copy in pieces of this size.
 const PIECE: u32 = 16;
 
 #[inline(never)]
@@ -39,7 +39,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// Addresses in the shared memory of each block that a copy of this lane goes to.
+/// Destination addresses of this lane's copy in the shared memory of each block.
 pub(super) fn targets(
     to: &Row64,
     blocks: Option<Row>,

@@ -7,10 +7,10 @@ use crate::decode::op::{Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use crate::fault::FaultKind;
 use std::hint::black_box;
 
-/// All lanes that the executing lanes name as members.
+/// The union of the executing lanes' member masks.
 #[inline(always)]
 pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
-    // The compiler would spread the mask over lanes ahead of every instruction.
+    // Otherwise the compiler expands the mask over lanes ahead of every instruction.
     let mask = black_box(mask);
     let mut needed = 0;
     for (lane, &member) in members.iter().enumerate() {
@@ -19,8 +19,8 @@ pub(super) fn needed(members: &Row32, mask: u32) -> u32 {
     needed
 }
 
-/// The lanes of `mask` that must wait: a living member that they name does not execute the instruction with them and with the same
-/// member mask.
+/// The lanes of `mask` that must wait: a live member of their mask does not execute the instruction
+/// with them and with the same member mask.
 #[inline(always)]
 pub(crate) fn incomplete(members: &Row32, mask: u32, live: u32) -> u32 {
     let first = members[(mask.trailing_zeros() & 31) as usize];
@@ -42,7 +42,7 @@ fn incomplete_groups(members: &Row32, mask: u32, live: u32) -> u32 {
     missing
 }
 
-/// The lanes of `mask` by member mask, one call for each.
+/// Calls `each` once per member mask, with the lanes of `mask` that have it.
 pub(crate) fn groups(members: &Row32, mask: u32, mut each: impl FnMut(u32)) {
     let mut rest = mask;
     while rest != 0 {
@@ -55,8 +55,8 @@ pub(crate) fn groups(members: &Row32, mask: u32, mut each: impl FnMut(u32)) {
     }
 }
 
-/// Executes the instruction for the lanes of `mask`, which hold every living member. `stray` is told of lanes whose result PTX
-/// leaves undefined.
+/// Executes the instruction for the lanes of `mask`, which include every live member. `stray` is
+/// called for lanes whose result PTX leaves undefined.
 #[inline(never)]
 pub(super) fn execute(
     op: &WarpOp,
@@ -68,7 +68,7 @@ pub(super) fn execute(
         frame.set32(d, &[mask; 32], mask);
         return Ok(());
     }
-    // Lanes with different member masks form groups of their own.
+    // Lanes with different member masks form separate groups.
     let members = *frame.r32(op.members);
     let mut rest = mask;
     while rest != 0 {
@@ -83,7 +83,7 @@ pub(super) fn execute(
     Ok(())
 }
 
-/// Lanes that execute an instruction must be among the members that they name.
+/// Checks that lanes are members of the mask that they execute with.
 pub(super) fn members_only(form: &str, members: &Row32, mask: u32) -> Checked<()> {
     let mut outside = 0;
     for (lane, &members) in members.iter().enumerate() {
@@ -117,7 +117,7 @@ fn fault(
     )
 }
 
-/// Executes the instruction for lanes with one member mask.
+/// Executes the instruction for the lanes of one member mask.
 fn group(
     op: &WarpOp,
     frame: &mut Frame<'_>,
@@ -143,7 +143,7 @@ fn group(
                 result[lane] = values[source as usize];
                 outside |= (!group >> source & 1) << lane;
             }
-            // They get what lies in the register of the other lane, as on a GPU.
+            // They get the other lane's register contents, as on a GPU.
             if let Some(lane) = lanes(outside & group).next() {
                 stray(Stray {
                     lanes: outside & group,
@@ -208,7 +208,8 @@ fn spread(condition: bool) -> u32 {
     if condition { u32::MAX } else { 0 }
 }
 
-/// The lane that each lane reads from, and those whose source lies in their segment; the others read from themselves.
+/// The source lane of each lane, and the lanes whose source is inside their segment; the others
+/// read their own value.
 pub(crate) fn shuffle_sources(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
     #[inline(always)]
     fn each(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32, u32) {
@@ -220,7 +221,7 @@ pub(crate) fn shuffle_sources(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32
         }
         (sources, valid)
     }
-    // Each mode has a loop of its own, so that it becomes vector code.
+    // A separate loop for each mode, so that each is vectorised.
     match mode {
         ShuffleMode::Up => each(ShuffleMode::Up, b, c),
         ShuffleMode::Down => each(ShuffleMode::Down, b, c),
@@ -229,7 +230,7 @@ pub(crate) fn shuffle_sources(mode: ShuffleMode, b: &Row32, c: &Row32) -> (Row32
     }
 }
 
-/// The lane to read from, and whether it lies in the segment that `c` describes.
+/// The source lane, and whether it is inside the segment that `c` describes.
 #[inline(always)]
 fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let b = b & 31;

@@ -1,6 +1,7 @@
-//! Floating-point results as PTX fixes them where IEEE and Rust leave them open: NaNs, flushed results, minimum and maximum.
+//! Float results that PTX fixes and IEEE 754 or Rust leave open: NaNs, flushing, minimum and
+//! maximum.
 
-/// 32-bit instructions that make a NaN make this one.
+/// The NaN that 32-bit instructions generate.
 #[inline(always)]
 pub(super) fn bits32(value: f32) -> u32 {
     if value.is_nan() {
@@ -10,16 +11,18 @@ pub(super) fn bits32(value: f32) -> u32 {
     }
 }
 
-/// Whether `.ftz` makes a zero of a result: when it is subnormal even after its 24 bits were rounded, as if the exponent
-/// had no end.
+/// Whether `.ftz` flushes a result: it is subnormal even after rounding its 24 bits with an
+/// unbounded exponent.
 #[inline(always)]
 pub(super) fn flushes(exact: f64) -> bool {
-    // Half a last place below the smallest normal number; the tie goes to the even number, which is the normal one.
+    // Half a unit in the last place below the smallest normal number; the tie rounds to the even
+    // number, which is normal.
     const TIE: f64 = f32::MIN_POSITIVE as f64 * (1.0 - 1.0 / 33_554_432.0);
     exact.abs() < TIE
 }
 
-/// A double rounded to a float: the one conversion whose NaN keeps sign and payload, as far as it fits.
+/// Rounds a double to a float: the one conversion whose NaN keeps its sign and as much of the
+/// payload as fits.
 #[inline(always)]
 pub(super) fn narrow(bits: u64) -> u32 {
     let value = f64::from_bits(bits);
@@ -30,7 +33,7 @@ pub(super) fn narrow(bits: u64) -> u32 {
     }
 }
 
-/// One NaN, so that every host and every kind of vector code gives the same bits.
+/// A canonical NaN, so that every host and all vector code give the same bits.
 #[inline(always)]
 pub(super) fn bits64(value: f64) -> u64 {
     if value.is_nan() {
@@ -40,7 +43,7 @@ pub(super) fn bits64(value: f64) -> u64 {
     }
 }
 
-/// The operand that is a number wins over NaN, and -0 is less than +0.
+/// A number wins over NaN, and -0 is less than +0.
 #[inline(always)]
 pub(super) fn min32(x: f32, y: f32) -> f32 {
     let smaller = if x < y { x } else { y };

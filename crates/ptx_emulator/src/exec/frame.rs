@@ -1,18 +1,18 @@
 use crate::decode::op::{Address, Reg, Row};
 
-/// One value for each lane of a warp.
+/// One value per lane of a warp.
 pub(crate) type Row32 = [u32; 32];
 pub(crate) type Row64 = [u64; 32];
 
 /// Every lane.
 pub(crate) const ALL: u32 = u32::MAX;
 
-/// The rows that a function's instructions name by number.
+/// The rows that a function's instructions refer to by number.
 pub(crate) struct Frame<'a> {
     pub(crate) w32: &'a mut [Row32],
     pub(crate) w64: &'a mut [Row64],
     pub(crate) predicates: &'a mut [u32],
-    /// Lanes that do not exist or have exited: what is written there does not matter.
+    /// Lanes that do not exist or have exited; writes to them are harmless.
     pub(crate) dead: u32,
 }
 
@@ -27,7 +27,7 @@ impl Frame<'_> {
         &self.w64[usize::from(row)]
     }
 
-    /// A row to write all lanes of.
+    /// A row to be written in all lanes.
     #[inline(always)]
     pub(crate) fn row32(&mut self, row: Row) -> &mut Row32 {
         &mut self.w32[usize::from(row)]
@@ -94,7 +94,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The addresses that an operand means.
+    /// The addresses of an address operand.
     #[inline(always)]
     pub(crate) fn addresses(&self, address: Address) -> Row64 {
         let offset = i64::from(address.offset) as u64;

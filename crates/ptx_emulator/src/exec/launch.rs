@@ -16,17 +16,19 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Blocks that one worker keeps unfinished at the same time, at most, unless they may wait for one that has not begun.
+/// Maximum number of unfinished blocks of one worker, unless a block may wait for one that has not
+/// started.
 const RESIDENT: usize = 16;
-/// The same when they may: as many as an H200 holds, if their registers and memory take no more than so many bytes.
+/// The same if blocks may wait for each other: the number that an H200 holds, within a limit on the
+/// bytes of their registers and memory.
 const MOST_RESIDENT: usize = 132 * 32;
 const RESIDENT_BYTES: u64 = 128 << 20;
-/// Warp instructions until a block that does not end lets another one run on its worker.
+/// Warp instructions of a block before its worker switches to another block.
 const SLICE: u64 = 4_000_000;
-/// The same in a program whose blocks may wait for each other.
+/// The same for programs whose blocks may wait for each other.
 const WAITING_SLICE: u64 = 2_000;
 
-/// What to launch, checked by the caller.
+/// A launch, already checked by the caller.
 #[derive(Clone)]
 pub(crate) struct Request<'a> {
     pub(crate) program: &'a Program,
@@ -39,22 +41,22 @@ pub(crate) struct Request<'a> {
     pub(crate) config: LaunchConfig,
     pub(crate) params: Vec<u8>,
     pub(crate) addresses: Addresses<'a>,
-    /// The end of a block's shared memory.
+    /// End of a block's shared memory.
     pub(crate) shared_bytes: u64,
-    /// Where its dynamic part begins.
+    /// Start of the dynamic part.
     pub(crate) dynamic_shared: u64,
-    /// Without the processor's vector extensions.
+    /// Do not use the host's vector extensions.
     pub(crate) portable: bool,
-    /// Runs the threads in an order made from this seed, on one worker.
+    /// Seed of the thread order; seeded launches run on one worker.
     pub(crate) seed: Option<u64>,
 }
 
-/// Where the variables of a launch lie.
+/// Addresses of the variables of a launch.
 #[derive(Clone)]
 pub(crate) struct Addresses<'a> {
-    /// Those of the module, by index.
+    /// The module's variables, by index.
     pub(crate) module: &'a HashMap<u32, u64>,
-    /// The shared ones of the kernel, as offsets.
+    /// The kernel's shared variables, as offsets.
     pub(crate) shared: Vec<(u32, u64)>,
 }
 
@@ -68,12 +70,12 @@ impl Addresses<'_> {
 }
 
 impl Request<'_> {
-    /// Puts gaps between the shared variables. No size that the program can see changes.
+    /// Inserts gaps between the shared variables. Sizes visible to the program do not change.
     pub(crate) fn guard_shared(&mut self) {
         let room = MAX_SHARED_BYTES - self.shared_bytes;
         let layout = self.program.shared_layout(self.entry).spread(room);
         self.shared_bytes = match self.shared_bytes - self.dynamic_shared {
-            // Nothing lies behind the last gap.
+            // Nothing follows the last gap.
             0 => layout.fixed,
             dynamic => layout.dynamic + dynamic,
         };
@@ -81,7 +83,7 @@ impl Request<'_> {
         self.addresses.shared = layout.variables;
     }
 
-    /// The shared memory that a block has by its program and launch, gaps not counted.
+    /// The shared memory that a block has by program and launch, without gaps.
     fn own_shared_bytes(&self) -> u64 {
         let own = self.program.shared_layout(self.entry).dynamic;
         own + self.shared_bytes - self.dynamic_shared
@@ -90,38 +92,38 @@ impl Request<'_> {
 
 /// How a launch ended.
 pub(crate) struct Outcome {
-    /// What ran, up to the fault when there was one.
+    /// What was executed, up to the fault if there was one.
     pub(crate) statistics: Statistics,
     pub(crate) fault: Option<Box<Fault>>,
 }
 
-/// A launch while it runs.
+/// A running launch.
 pub(super) struct Launch<'a> {
     pub(super) program: &'a Program,
     pub(super) table: &'a Table,
     pub(super) limits: &'a Limits,
-    /// Where `printf` goes; nowhere when the launch only repeats another one in a different order.
+    /// Destination of `printf`; none if the launch only repeats another one in a different order.
     pub(super) output: Option<&'a Output>,
     pub(super) progress: &'a Sink,
     pub(super) entry: u32,
     pub(super) config: LaunchConfig,
-    /// The blocks of a cluster along x, y and z.
+    /// Extents of a cluster, in blocks.
     pub(super) cluster: [u32; 3],
     pub(super) threads: u32,
-    /// The end of a block's shared memory.
+    /// End of a block's shared memory.
     pub(super) shared_bytes: u64,
-    /// What the program is told of its size.
+    /// The shared-memory size that the program sees.
     pub(super) own_shared_bytes: u64,
     pub(super) params: Vec<u8>,
     /// Values of each function's constant rows.
     pub(super) constants: Vec<Constants>,
-    /// One worker only: nobody else touches the memory.
+    /// There is only one worker, so nothing else accesses the memory.
     pub(super) alone: bool,
     pub(super) portable: bool,
     seed: Option<u64>,
-    /// All blocks run at the same time.
+    /// All blocks are resident at the same time.
     cooperative: bool,
-    /// Blocks that a worker may keep when none of them ends.
+    /// Maximum number of unfinished blocks of a worker.
     most_resident: usize,
     slice: u64,
 }
@@ -131,7 +133,7 @@ impl Launch<'_> {
         self.program.functions[self.entry as usize].cluster_blocks()
     }
 
-    /// The index in its block of a lane of a warp.
+    /// The thread index of a lane of a warp.
     pub(super) fn thread(&self, warp: usize, lane: u32) -> [u32; 3] {
         let [x, y, _] = self.config.block;
         let thread = 32 * warp as u32 + lane;
@@ -145,31 +147,32 @@ pub(super) struct Constants {
     pub(super) w64: Vec<(Row, u64)>,
 }
 
-/// What the workers share while they run blocks.
+/// State that the workers share while they run blocks.
 struct Progress {
     next: AtomicU64,
     teams: u64,
     steps: AtomicU64,
-    /// The first team with a fault, by position: those behind it need not run.
+    /// The lowest position of a team with a fault: later teams need not run.
     faulty: AtomicU64,
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
 
-/// Runs all blocks on so many workers.
+/// Runs all blocks on a number of workers.
 pub(crate) fn launch(request: Request<'_>, workers: usize) -> Outcome {
     let mut nobody = vec![(); workers];
     run(request, &mut nobody.iter_mut().collect::<Vec<_>>())
 }
 
-/// Runs all blocks, with a worker for each observer.
+/// Runs all blocks, with one worker per observer.
 pub(crate) fn watch(request: Request<'_>, observers: &mut [&mut dyn Observer]) -> Outcome {
     run(request, observers)
 }
 
-/// Runs all blocks, with a worker for each observer.
+/// Runs all blocks, with one worker per observer.
 ///
-/// Blocks start in order. A block that runs long is set aside for others from time to time, and in a program that reads what
-/// other blocks tell, more of them start while none ends: blocks may wait for each other, as in a cooperative launch.
+/// Blocks start in order. A long-running block periodically yields to others. In a program that
+/// reads what other blocks write, more blocks are started while none finishes, because blocks may
+/// wait for each other, as in a cooperative launch.
 fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> Outcome {
     let blocks: u64 = request
         .config
@@ -185,7 +188,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
     let workers = observers
         .len()
         .min(usize::try_from(teams).unwrap_or(usize::MAX));
-    // Only of what can run: there may be very many kernels.
+    // Only for functions that can run: a module may have very many kernels.
     let mut constants = Vec::new();
     constants.resize_with(request.program.functions.len(), Constants::default);
     for index in request.program.reachable(request.entry) {
@@ -247,7 +250,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
     }
 }
 
-/// Whether the program reads from memory that other blocks see in a way that can tell of them.
+/// Whether the program reads memory that other blocks may write, in a way that can depend on them.
 fn waits_for_blocks(request: &Request<'_>) -> bool {
     let mut code = request.program.reachable_code(request.entry);
     code.any(|inst| match &inst.op {
@@ -281,7 +284,7 @@ fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Co
         } => {
             let (offset, size) = (offset as usize, usize::from(size));
             let mut bytes = [0; 8];
-            // Other kernels' parameters are not there; their code does not run either.
+            // Functions of other kernels have other parameters; their code does not run.
             if let Some(param) = request.params.get(offset..offset + size) {
                 bytes[..size].copy_from_slice(param);
             }
@@ -308,7 +311,7 @@ fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Co
     }
 }
 
-/// One worker: takes blocks until none is left.
+/// A worker: runs blocks until none is left.
 fn work<O: Observer + ?Sized>(
     launch: &Launch<'_>,
     progress: &Progress,
@@ -326,12 +329,12 @@ fn work<O: Observer + ?Sized>(
     let mut resident: VecDeque<Team> = VecDeque::new();
     let mut idle: Vec<Team> = Vec::new();
     let mut statistics = Statistics::default();
-    // Blocks that wait for the whole grid end together or not at all.
+    // Blocks that wait for the whole grid finish together or not at all.
     let mut room = match launch.cooperative {
         true => launch.most_resident,
         false => RESIDENT,
     };
-    // Turns since a block ended.
+    // Turns since a block finished.
     let mut turns = 0;
     loop {
         if turns > resident.len() {
@@ -381,7 +384,7 @@ fn work<O: Observer + ?Sized>(
                 resident.push_back(team);
                 let all_begun = progress.next.load(Relaxed) >= progress.teams;
                 let mut blocks = resident.iter().rev().flat_map(|team| &team.blocks);
-                // Of another worker's blocks nothing is known.
+                // Blocks of other workers are not known here.
                 if launch.alone
                     && all_begun
                     && blocks.all(|block| block.is_still(&worker.calm))
@@ -399,7 +402,7 @@ fn work<O: Observer + ?Sized>(
             TeamSlice::Finished => {
                 turns = 0;
                 worker.calm.disturb();
-                // Blocks that are short one by one may be too many.
+                // Blocks within their own limit may exceed the launch's in total.
                 let is_last = progress.next.load(Relaxed) >= progress.teams;
                 if steps > launch.limits.warp_instructions && !is_last {
                     progress.report(team.position, step_limit(launch, &team));
@@ -416,7 +419,8 @@ fn work<O: Observer + ?Sized>(
 }
 
 impl Progress {
-    /// Keeps the fault of the lowest team, so that the answer does not depend on the order of the workers.
+    /// Keeps the fault of the lowest team, so that the result does not depend on the order of the
+    /// workers.
     fn report(&self, team: u64, fault: Box<Fault>) {
         self.faulty.fetch_min(team, Relaxed);
         let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
@@ -439,7 +443,8 @@ fn step_limit(launch: &Launch<'_>, team: &Team) -> Box<Fault> {
     at_loop(launch, block, &place, kind)
 }
 
-/// What is wrong when no block of these will ever end, and the position of the one that shows it; nothing when all have.
+/// The fault if none of these blocks can ever finish, with the position of the block that shows it;
+/// `None` if all have finished.
 fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<Fault>)> {
     let blocks = || {
         let teams = resident.iter();
@@ -466,7 +471,7 @@ fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<F
     Some((team.position, fault))
 }
 
-/// Where a block goes round, or its first instruction.
+/// The loop that a block is in, or its first instruction.
 fn whereabouts(launch: &Launch<'_>, block: &Block) -> LoopPlace {
     let function = &launch.program.functions[launch.entry as usize];
     block.loop_place().unwrap_or(LoopPlace {

@@ -1,4 +1,4 @@
-//! Matrix instructions of a whole warp.
+//! Warp-level matrix instructions.
 
 use super::frame::{ALL, Frame, Row32, Row64};
 use super::memory::{Memory, Region};
@@ -10,7 +10,7 @@ use crate::decode::matrix::{MatrixKind, MatrixOp, Multiply, Tile};
 use crate::decode::op::{Address, Reg};
 use crate::fault::{Access, FaultKind, Space};
 
-/// The most elements of a matrix of bytes or more, and of narrower elements.
+/// Largest number of elements of a matrix, for elements of at least a byte and for narrower ones.
 const ELEMENTS: usize = 512;
 const NARROW_ELEMENTS: usize = 4096;
 
@@ -113,7 +113,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// What the lanes hold of an 8×8 matrix: lane 4r + c the elements 2c and 2c + 1 of row r.
+/// The lanes' share of an 8×8 matrix: lane 4r + c holds the elements 2c and 2c + 1 of row r.
 fn pairs(element: impl Fn(usize, usize) -> u64) -> Row64 {
     std::array::from_fn(|lane| {
         let (row, column) = (lane / 4, 2 * (lane % 4));
@@ -138,7 +138,8 @@ fn write(frame: &mut Frame<'_>, register: Reg, values: &Row64) {
     }
 }
 
-/// Offsets of the rows of `ldmatrix` and `stmatrix`: lane 8m + r holds the address of row r of matrix m; each row has 16 bytes.
+/// Offsets of the rows of `ldmatrix` and `stmatrix`: lane 8m + r holds the address of row r of
+/// matrix m; each row has 16 bytes.
 fn rows<O: Observer + ?Sized>(
     matrices: usize,
     ((space, address), access): ((Space, Address), Access),
@@ -151,7 +152,7 @@ fn rows<O: Observer + ?Sized>(
     let lanes = ALL >> (32 - 8 * matrices as u32);
     let part = memory.part((space, access), &addresses, 16, lanes, pc)?;
     if part.lanes != lanes {
-        // The rest lies elsewhere, or nowhere.
+        // The other rows are in another region, or nowhere.
         memory.part((space, access), &addresses, 16, lanes & !part.lanes, pc)?;
     }
     if !matches!(part.region, Region::Shared) || part.lanes != lanes {
@@ -167,7 +168,7 @@ fn rows<O: Observer + ?Sized>(
     Ok(*memory.offsets)
 }
 
-/// A matrix, row after row.
+/// A matrix, row-major.
 fn elements<const N: usize>(fragment: &Fragment<'_>, frame: &Frame<'_>) -> [f64; N] {
     let mut elements = [0.0; N];
     let mask = fragment.element.mask();
@@ -187,7 +188,8 @@ fn set_elements(fragment: &Fragment<'_>, frame: &mut Frame<'_>, elements: &[f64]
     });
 }
 
-/// Sums are made in double precision and rounded once; PTX leaves order and rounding open. Integers are exact.
+/// Accumulates in double precision and rounds once; PTX leaves order and rounding open. Integers
+/// are exact.
 fn product<const N: usize>(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame<'_>) {
     let [m, n, k] = multiply.shape;
     let [a, b, c, d] = multiply.fragments(op);
@@ -212,7 +214,7 @@ fn product<const N: usize>(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame
     set_elements(&d, frame, &sums);
 }
 
-/// Addresses of one slot of a fragment in all lanes.
+/// Addresses of one element slot of a fragment in all lanes.
 fn slot_addresses(
     tile: &Tile,
     slots: usize,

@@ -1,8 +1,9 @@
 //! Barrier objects in shared memory.
 //!
-//! PTX leaves the object's 64 bits open. Here they are, from the low end: arrivals that the phase still waits for,
-//! arrivals of each phase, bytes of copies that are still to come (plus an offset, for they may come early), the
-//! phase's parity, and a mark that tells an object from other memory.
+//! PTX leaves the layout of the 64 bits open. Here it is, from the low end: arrivals pending in
+//! this phase, arrivals expected per phase, pending bytes of copies (biased, because bytes may
+//! arrive early), the parity of the phase, and a mark that distinguishes an object from other
+//! memory.
 
 use super::bulk::targets;
 use super::frame::{Frame, Row64, lanes};
@@ -70,7 +71,7 @@ impl Object {
         })
     }
 
-    /// Begins the next phase when nothing is missing from this one.
+    /// Starts the next phase if the current one is complete.
     fn settle(self) -> Self {
         if self.pending > 0 || self.bytes != 0 {
             return self;
@@ -83,7 +84,7 @@ impl Object {
     }
 }
 
-/// The parity of the phase that an object or a state is in; `None` when the bits are neither.
+/// The parity of an object's or a state's phase; `None` if the bits are neither.
 pub(crate) fn phase_of(word: u64) -> Option<u64> {
     Object::unpack(word).map(|object| object.parity)
 }
@@ -112,7 +113,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// Changes the object at the address of a lane.
+/// Applies the operation to the object at a lane's address.
 fn operate<O: Observer + ?Sized>(
     op: &MbarrierOp,
     addresses: &Row64,
@@ -138,7 +139,7 @@ fn operate<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// The object's new bits, with results written to registers.
+/// The object's new bits; results are written to registers.
 fn change(
     kind: &MbarrierKind,
     word: u64,
@@ -206,7 +207,7 @@ fn change(
             frame.set_predicate(p, complete, 1 << lane);
             word
         }
-        // The copies of this thread are done already.
+        // The copies of this thread completed at issue.
         MbarrierKind::Copies { counted: true } => object.arrive(1, false)?.settle().pack(),
         MbarrierKind::Copies { counted: false } => word,
     })

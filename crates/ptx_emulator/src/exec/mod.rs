@@ -1,4 +1,5 @@
-//! Runs decoded programs: a launch is blocks, a block is warps, a warp is splits of lanes that stand at one place.
+//! Runs decoded programs. A launch consists of blocks, a block of warps, a warp of splits: groups
+//! of lanes at the same instruction.
 mod atomics;
 mod barrier;
 mod block;

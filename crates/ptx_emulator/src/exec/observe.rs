@@ -1,7 +1,8 @@
-//! What can be seen of a running launch: the wall between the interpreter and everything that watches it.
+//! The observer interface between the interpreter and everything that watches a launch.
 //!
-//! The interpreter is generic over its [`Observer`], so that a launch that nobody watches is compiled without any of
-//! these calls. All others share one copy of it and are called through a table: the loop is large to compile. An observer only watches: nothing that it does changes what the program does.
+//! The interpreter is generic over its [`Observer`], so that an unobserved launch is compiled
+//! without these calls. All observers share one other copy, called through a table, because the
+//! loop is large to compile. An observer never changes what the program does.
 
 use super::frame::{Frame, Row64};
 use super::memory::{Memory, Part, Region};
@@ -10,69 +11,73 @@ use crate::decode::Program;
 use crate::fault::Access;
 use std::ops::Range;
 
-/// Watches a launch. Every method but the first may be left out.
+/// Watches a launch. Every method but the first is optional.
 ///
-/// A turn is a stretch of instructions of one split; [`turn`](Self::turn) says whose it is, and what follows belongs
-/// to it until the next one.
+/// A turn is a run of consecutive instructions of one split; [`turn`](Self::turn) names the split,
+/// and the calls after it belong to that split until the next turn.
 pub(crate) trait Observer: Send {
-    /// Itself, to be called through a table.
+    /// This observer, to be called through a table.
     fn as_dyn(&mut self) -> &mut dyn Observer;
 
-    /// Whether anybody is there to be told: what only serves to tell is then left out.
+    /// Whether anything observes: if not, work done only for observers is omitted.
     fn watches(&self) -> bool {
         true
     }
 
-    /// A block begins. `slot` names it until another block begins there; a worker has few slots.
+    /// A block starts. `slot` identifies it until another block starts there; a worker has few
+    /// slots.
     fn block(&mut self, _slot: usize, _number: u64, _index: [u32; 3]) {}
 
-    /// Some lanes enter a function, the kernel included: all registers of the frame are without a value, and so is its
-    /// local memory, but for the parameters that [`copies_local`](Self::copies_local) brings next.
+    /// Lanes enter a function (or the kernel). All registers of the frame and its local memory are
+    /// uninitialised, except parameters, which [`copies_local`](Self::copies_local) reports next.
     fn enters(&mut self, _turn: &Turn, _mask: u32) {}
 
-    /// A call copies a parameter or result within the local memory of a warp: byte offsets and a size in bytes.
+    /// A call copies a parameter or result within a warp's local memory: byte offsets and a size in
+    /// bytes.
     fn copies_local(&mut self, _turn: &Turn, _from: u32, _to: u32, _size: u32, _mask: u32) {}
 
-    /// A function that the driver supplies writes its result: a byte offset in the local memory of a warp and a size.
+    /// A driver function writes its result: a byte offset in a warp's local memory and a size.
     fn writes_local(&mut self, _turn: &Turn, _to: u32, _size: u32, _mask: u32) {}
 
-    /// A split of a warp gets its turn.
+    /// A split of a warp starts its turn.
     fn turn(&mut self, _turn: &Turn) {}
 
-    /// The lanes of `mask` are about to execute an instruction; `active` holds those of the split, also the ones that
-    /// its guard holds back.
+    /// The lanes of `mask` are about to execute an instruction; `active` also includes lanes of the
+    /// split that its guard disables.
     fn step(&mut self, _program: &Program, _pc: u32, _mask: u32, _active: u32, _frame: &Frame<'_>) {
     }
 
-    /// An instruction whose guard holds for no lane of the split.
+    /// An instruction whose guard is false in all lanes of the split.
     fn skip(&mut self, _pc: u32, _active: u32, _frame: &Frame<'_>) {}
 
-    /// The instruction is about to access memory. One instruction makes one call for each region that its lanes touch.
+    /// The instruction is about to access memory. An instruction makes one call per region that its
+    /// lanes access.
     fn access(&mut self, _pc: u32, _seen: &Seen<'_>, _frame: &Frame<'_>, _memory: &Memory<'_>) {}
 
-    /// A lane takes a chunk of the heap, which may have been another's before: the heap's address, and offsets in it.
+    /// A lane allocates a heap chunk whose memory may have been used before: the heap's address,
+    /// and offsets in it.
     fn takes(&mut self, _heap: u64, _chunk: Range<u64>) {}
 
-    /// Lanes met at a `bar.warp.sync`.
+    /// Lanes have synchronised at a `bar.warp.sync`.
     fn warp_barrier(&mut self, _slot: usize, _warp: u32, _mask: u32) {}
 
-    /// Lanes leave the kernel while others wait for them at an instruction that they have passed.
+    /// Lanes exit while others wait for them at an instruction that they have passed.
     fn leaves(&mut self, _left: &Left) {}
 
-    /// Lanes read from one that does not take part in their shuffle: their results are undefined.
+    /// Lanes of a shuffle read from a lane that does not execute it: their results are undefined.
     fn stray(&mut self, _pc: u32, _stray: &Stray) {}
 
     /// Lanes arrive at a barrier of the block.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 
-    /// A barrier of a cluster is complete: every arrival, with the slot of its block.
+    /// A cluster barrier is complete: every arrival, with the slot of its block.
     fn cluster_barrier(&mut self, _arrivals: &[(usize, Arrived)]) {}
 
     /// A barrier of the block is complete.
     fn barrier(&mut self, _slot: usize, _complete: &Complete<'_>) {}
 }
 
-/// Watches nothing.
+/// Observes nothing.
 impl Observer for () {
     fn as_dyn(&mut self) -> &mut dyn Observer {
         self
@@ -94,17 +99,17 @@ pub(crate) struct Turn {
     pub(crate) live: u32,
 }
 
-/// An access to memory by some lanes, inside one region, checked for bounds and alignment.
+/// An access to memory by some lanes, within one region, checked for bounds and alignment.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) region: Region<'a>,
-    /// Each lane's offset in the region, in bytes.
+    /// Each lane's byte offset in the region.
     pub(crate) offsets: &'a Row64,
     pub(crate) lanes: u32,
-    /// Bytes of each lane, all elements of a vector together.
+    /// Bytes per lane, all elements of a vector together.
     pub(crate) size: u32,
     pub(crate) access: Access,
-    /// Bytes from lane to lane, when all lanes of each half of the warp keep to that.
+    /// Bytes from lane to lane, if constant within each half warp.
     pub(crate) step: Option<u64>,
 }
 
@@ -122,7 +127,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Lanes that leave, and those of the same warp that wait for them as members of a warp-level instruction.
+/// Lanes that exit, and the lanes of the same warp that wait for them in a warp-level instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     pub(crate) mask: u32,
@@ -131,28 +136,28 @@ pub(crate) struct Left {
     pub(crate) waiting_pc: u32,
 }
 
-/// Lanes of a shuffle that read from one that does not execute it with them.
+/// Lanes of a shuffle that read from a lane that does not execute it with them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stray {
     pub(crate) lanes: u32,
-    /// What the first of them reads from.
+    /// Source lane of the first one.
     pub(crate) source: u32,
     pub(crate) members: u32,
     pub(crate) active: u32,
 }
 
-/// Lanes that come to a barrier of the block.
+/// Lanes that arrive at a barrier of the block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) warp: u32,
     pub(crate) mask: u32,
-    /// Names the arrival within its block.
+    /// Identifies the arrival within its block.
     pub(crate) ticket: u64,
 }
 
-/// A barrier that is complete: those that it lets go, and those that only announced themselves.
+/// A completed barrier: the lanes that it releases, and those that only arrived.
 pub(crate) struct Complete<'a> {
-    /// The whole block takes part.
+    /// The whole block participates.
     pub(crate) whole: bool,
     pub(crate) waited: &'a [Arrived],
     pub(crate) announced: &'a [Arrived],

@@ -1,6 +1,6 @@
-//! `printf` of C, as the driver formats what device code prints.
+//! C's `printf`, as the driver formats device output.
 
-/// What a conversion needs next.
+/// The input that a conversion needs next.
 pub(super) enum Take {
     /// A value of 4 or 8 bytes from the arguments.
     Value(u64),
@@ -8,16 +8,16 @@ pub(super) enum Take {
     Text(u64),
 }
 
-/// The answer to a [`Take`].
+/// The reply to a [`Take`].
 pub(super) enum Taken {
     Value(u64),
     Text(Vec<u8>),
 }
 
-/// Wider fields and more digits are not made.
+/// Limit for field widths and precisions.
 const MAX_WIDTH: usize = 4096;
 
-/// Fills a format's conversions with values; the first conversion that is not known, when there is one.
+/// Formats a text; returns the first unknown conversion, if there is one.
 pub(super) fn format(
     format: &[u8],
     mut take: impl FnMut(Take) -> Taken,
@@ -54,13 +54,13 @@ struct Spec {
     alternate: bool,
     width: usize,
     precision: Option<usize>,
-    /// Bytes of an integer: 1, 2, 4 or 8.
+    /// Size of an integer in bytes: 1, 2, 4 or 8.
     size: u32,
     conversion: u8,
 }
 
 impl Spec {
-    /// Reads a conversion, and its length in bytes.
+    /// Parses a conversion, and returns its length in bytes.
     fn parse(text: &[u8], take: &mut impl FnMut(Take) -> Taken) -> (Option<Self>, usize) {
         let mut at = 1;
         let peek = |at: usize| text.get(at).copied().unwrap_or(0);
@@ -173,7 +173,7 @@ impl Spec {
         self.number(false, prefix, digits(value))
     }
 
-    /// An integer: a precision is its least number of digits, and turns off zeros for the width.
+    /// An integer: the precision is its minimum number of digits, and disables zero padding.
     fn number(&self, negative: bool, prefix: &str, digits: String) -> Vec<u8> {
         let digits = match self.precision {
             Some(0) if digits == "0" => String::new(),
@@ -183,7 +183,7 @@ impl Spec {
         self.signed(negative, prefix, digits, self.precision.is_none())
     }
 
-    /// Puts sign, prefix and padding around digits.
+    /// Adds sign, prefix and padding to digits.
     fn signed(&self, negative: bool, prefix: &str, digits: String, zeros: bool) -> Vec<u8> {
         let signs = matches!(self.conversion, b'd' | b'i')
             || self.conversion.to_ascii_lowercase() > b'd'
@@ -236,7 +236,7 @@ impl Spec {
         }
     }
 
-    /// `%g`: so many significant digits, with an exponent when it is far from 0.
+    /// `%g`: `significant` digits, with an exponent if it is far from 0.
     fn shortest(&self, value: f64, significant: usize) -> String {
         let Some((digits, exponent)) = exponent_form(value, significant - 1) else {
             return String::new();

@@ -1,4 +1,5 @@
-//! Where warps go round: the backward branches that they take, for reports and for [proofs](super::standstill).
+//! Loop tracking: the backward branches that warps take, for reports and for
+//! [proofs](super::standstill).
 
 use super::split::Split;
 use crate::decode::Program;
@@ -7,27 +8,27 @@ use crate::fault::Loop;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// Loops of a warp that are told apart; more are taken for one.
+/// Number of loops distinguished per warp; further ones are merged.
 const MOST: usize = 8;
 
-/// The loops that a warp has been in since some moment, and before.
+/// The loops that a warp has been in since a given time, and before it.
 #[derive(Default)]
 pub(super) struct Loops {
     earlier: Vec<Rounds>,
     now: Vec<Rounds>,
 }
 
-/// Backward branches within one stretch of code.
+/// Backward branches within one range of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rounds {
     pub(super) body: RangeInclusive<u32>,
-    /// Calls that are active around it.
+    /// Depth of the active calls around it.
     pub(super) depth: usize,
     pub(super) count: u64,
 }
 
 impl Loops {
-    /// Begins again to count.
+    /// Starts a new counting period.
     pub(super) fn turn_over(&mut self) {
         for rounds in &mut self.now {
             let before = self.earlier.iter().filter(|known| known.meets(rounds));
@@ -40,12 +41,12 @@ impl Loops {
         add(&mut self.now, rounds);
     }
 
-    /// Those since the last [`turn_over`](Self::turn_over).
+    /// The loops since the last [`turn_over`](Self::turn_over).
     pub(super) fn recent(&self) -> &[Rounds] {
         &self.now
     }
 
-    /// The outermost loop that was gone round most, before or since.
+    /// The outermost loop with the most iterations, in both periods.
     pub(super) fn main(&self) -> Option<Rounds> {
         let mut all = self.earlier.clone();
         self.now
@@ -56,7 +57,7 @@ impl Loops {
     }
 }
 
-/// Adds to a loop that shares code with it, or as another one.
+/// Adds to a loop that shares code with this one, or as a new one.
 fn add(all: &mut Vec<Rounds>, mut new: Rounds) {
     while let Some(at) = all.iter().position(|known| known.meets(&new)) {
         new = new.joined(all.swap_remove(at));
@@ -82,12 +83,12 @@ impl Rounds {
         }
     }
 
-    /// Whether some lanes stand in it.
+    /// Whether some lanes are in the loop.
     pub(super) fn holds(&self, split: &Split) -> bool {
         split.stack.len() == self.depth && self.body.contains(&split.pc)
     }
 
-    /// What a report says of it.
+    /// The loop as reports describe it.
     pub(super) fn describe(&self, program: &Program) -> Loop {
         let cycle = cycle(program, &self.body);
         let mut files: BTreeMap<String, (u32, u32, u32)> = BTreeMap::new();
@@ -117,7 +118,7 @@ impl Rounds {
     }
 }
 
-/// Where an instruction may branch to.
+/// The possible branch targets of an instruction.
 fn targets(program: &Program, pc: u32) -> impl Iterator<Item = u32> {
     let targets = match &program.code[pc as usize].op {
         Op::Branch { target } => std::slice::from_ref(target),
@@ -127,7 +128,8 @@ fn targets(program: &Program, pc: u32) -> impl Iterator<Item = u32> {
     targets.iter().copied()
 }
 
-/// The instructions of a stretch of code that lie on a way from its first one back to it; all of them when none does.
+/// The instructions in a range of code that are on a path from its first instruction back to it;
+/// all of them if there is none.
 fn cycle(program: &Program, body: &RangeInclusive<u32>) -> Vec<u32> {
     let next = |pc: u32| {
         let inst = &program.code[pc as usize];
@@ -155,7 +157,7 @@ fn cycle(program: &Program, body: &RangeInclusive<u32>) -> Vec<u32> {
     })
 }
 
-/// What `next` leads to from `start`, step by step, in order.
+/// The instructions reachable from `start` by `next`, in order.
 fn reached(start: u32, body: &RangeInclusive<u32>, next: impl Fn(u32) -> Vec<u32>) -> Vec<u32> {
     let mut seen = vec![false; (body.end() - body.start() + 1) as usize];
     let at = |pc: u32| (pc - body.start()) as usize;

@@ -1,6 +1,7 @@
-//! The interpreter's loop: straight-line code, branches that all lanes take together, and memory.
+//! The interpreter's loop: straight-line code, uniform branches, and memory accesses.
 //!
-//! What changes a warp's splits (divergence, calls, barriers, exits) leaves the loop as an [`Event`].
+//! Anything that changes a warp's splits (divergence, calls, barriers, exits) leaves the loop as an
+//! [`Event`].
 
 use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow};
 use super::frame::{Frame, Row32, Row64, lanes};
@@ -15,17 +16,17 @@ use crate::decode::op::{
 use crate::fault::FaultKind;
 use std::sync::atomic::{Ordering, fence};
 
-/// What a warp is doing while it runs one of its splits.
+/// The state of a warp while it runs one of its splits.
 pub(super) struct Cursor {
     pub(super) pc: u32,
     pub(super) mask: u32,
-    /// Stop before the instruction at or behind this one: another split waits there.
+    /// Stop before an instruction at or after this one: another split waits there.
     pub(super) switch_at: u32,
-    /// Backward branches until the split must let others run.
+    /// Remaining quantum: backward branches until the split must yield.
     pub(super) patience: u32,
-    /// The target and the place of the last backward branch.
+    /// Target and location of the last backward branch.
     pub(super) last_loop: Option<(u32, u32)>,
-    /// The lowest target of a backward branch, and the highest place of one.
+    /// The lowest target and the highest location of a backward branch.
     pub(super) span: (u32, u32),
     /// The block's clock at the start.
     pub(super) clock: u64,
@@ -33,27 +34,28 @@ pub(super) struct Cursor {
     pub(super) lane_instructions: u64,
 }
 
-/// Why the loop stopped; the cursor stands at the instruction unless said otherwise.
+/// Why the loop stopped; unless stated otherwise, the cursor is at the instruction.
 pub(super) enum Event {
-    /// Another split is at this instruction, or before it.
+    /// Another split is at this instruction or an earlier one.
     Switch,
-    /// Enough backward branches for now; the cursor stands at the target.
+    /// The quantum is used up; the cursor is at the branch target.
     Tired,
-    /// The lanes go to different places.
+    /// The lanes diverge.
     Scatter(Vec<(u32, u32)>),
     /// A call by these lanes.
     Call(u32),
     Return(u32),
     Exit(u32),
     Barrier(u32),
-    /// A warp-level instruction whose members are not all here yet.
+    /// A warp-level instruction whose members have not all arrived.
     Wait(u32),
-    /// The same for these lanes; the others of the split have theirs and stand there still.
+    /// The same for these lanes only; the rest of the split can execute the instruction and is
+    /// still at it.
     Part(u32),
     Fault(Box<Trouble>),
 }
 
-/// A split that runs, and what it works with.
+/// A split that runs, and its surroundings.
 pub(super) struct Stretch<'a, 'm, O: ?Sized> {
     pub(super) program: &'a Program,
     pub(super) turn: &'a Turn,
@@ -63,7 +65,7 @@ pub(super) struct Stretch<'a, 'm, O: ?Sized> {
     pub(super) observer: &'a mut O,
 }
 
-/// Runs until something happens.
+/// Runs until an event.
 #[inline(always)]
 pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     let Stretch {
@@ -92,12 +94,12 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             continue;
         }
         lane_steps += u64::from(mask.count_ones());
-        // Those happen when all members are there.
+        // Those execute once all members have arrived.
         if !matches!(inst.op, Op::Warp(_) | Op::Matrix(_)) {
             observer.step(program, pc, mask, active, frame);
         }
 
-        /// A value for each lane from an expression.
+        /// Computes an expression for each lane.
         macro_rules! each32 {
             ($d:expr, $lane:ident => $value:expr) => {{
                 let mut values: Row32 = [0; 32];
@@ -177,7 +179,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                 frame.set_predicate($d, if $invert { !lanes } else { lanes }, mask);
             }};
         }
-        /// Not yet for these lanes: what was counted is counted when the members are there.
+        /// These lanes must wait: their instruction is counted when its members have arrived.
         macro_rules! wait {
             ($missing:expr) => {{
                 steps -= 1;
@@ -465,7 +467,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             Op::CopyTensor(ref op) => {
                 checked!(tensor::execute(op, frame, memory, mask, pc, observer));
             }
-            // Copies are made at once: there is nothing to wait for.
+            // Copies complete at issue: nothing to wait for.
             Op::CopyCommit | Op::CopyWait { .. } => {}
             Op::Fence { .. } => fence(Ordering::SeqCst),
             Op::Branch { target } => {
@@ -562,7 +564,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     event
 }
 
-/// How a stretch stops when some lanes of `mask` wait for their fellow members.
+/// The event for lanes of `mask` that wait for other members.
 fn waiting(missing: u32, mask: u32) -> Event {
     if missing == mask {
         Event::Wait(mask)
@@ -575,7 +577,7 @@ fn first(mask: u32) -> usize {
     (mask.trailing_zeros() & 31) as usize
 }
 
-/// An instruction that is computed lane by lane.
+/// An instruction computed lane by lane.
 #[inline(never)]
 fn lane_op(op: &LaneOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
     let flags = op.flag_in.lanes(frame.predicates);
@@ -599,7 +601,7 @@ fn lane_op(op: &LaneOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
     Ok(())
 }
 
-/// Where each lane goes.
+/// The branch target of each lane.
 #[inline(never)]
 fn branch_targets(indices: &Row32, targets: &[u32], mask: u32) -> Checked<Vec<(u32, u32)>> {
     let mut places: Vec<(u32, u32)> = Vec::new();

@@ -1,26 +1,27 @@
-//! Which texels a fetch takes, and how much of each: chapter "Texture Fetching" of the CUDA C++ Programming Guide.
+//! The texels of a fetch and their weights: chapter "Texture Fetching" of the CUDA C++ Programming
+//! Guide.
 
 use crate::texture::{AddressMode, Filter, Image, Shape, Texture};
 
-/// Steps of the weights of a linear filter from one texel to the next.
+/// Resolution of linear-filter weights between two texels.
 const STEPS: f64 = 256.0;
-/// Further away than any texel.
+/// Farther away than any texel.
 const FAR: f64 = 1e12;
 
-/// Texels and their weights; those outside of an image with a border have no address.
+/// Texels and their weights; texels outside of an image with a border have no address.
 pub(super) type Taps = Vec<(Option<u64>, f64)>;
 
-/// Where a fetch looks.
+/// The coordinates of a fetch.
 pub(super) struct Aim {
     pub(super) at: [f64; 3],
-    /// Coordinates name texels.
+    /// Coordinates are texel indices.
     pub(super) integers: bool,
     pub(super) layer: i32,
-    /// The four texels of a linear filter, one by one.
+    /// `tld4`: the four texels of a linear filter, separately.
     pub(super) gathers: bool,
 }
 
-/// The places of a coordinate along one axis: one, or two with the weight of the second.
+/// The texels along one axis: one, or two with the weight of the second.
 struct Axis {
     first: Option<u32>,
     second: Option<(Option<u32>, f64)>,
@@ -38,7 +39,7 @@ impl Axis {
     }
 }
 
-/// The texels of a fetch. A gather has them in its own order: from the lower left one against the clock.
+/// The texels of a fetch. A gather returns them counterclockwise from the lower left.
 pub(super) fn taps(texture: &Texture, aim: &Aim) -> Taps {
     let image = &texture.image;
     let layer = aim.layer.clamp(0, image.layers as i32 - 1) as u64;
@@ -49,7 +50,7 @@ pub(super) fn taps(texture: &Texture, aim: &Aim) -> Taps {
     let linear = texture.sampling.filter == Filter::Linear || aim.gathers;
     let axis = |axis: usize| {
         let mode = match (image.shape, aim.integers) {
-            // What lies past a face is on another one: here, its own edge.
+            // Beyond an edge is another face; here the edge texel is used.
             (Shape::Cube, _) => AddressMode::Clamp,
             // `tex1Dfetch` gives zeros there.
             (Shape::One, true) => AddressMode::Border,
@@ -108,7 +109,7 @@ fn address(image: &Image, at: [Option<u32>; 3], layer: u64) -> Option<u64> {
     Some(image.texel([x?, y?, z?], layer))
 }
 
-/// The two texels whose centres lie around a coordinate.
+/// The two texels whose centres enclose a coordinate.
 fn around(at: f64, extent: u32, mode: AddressMode) -> Axis {
     let fixed = ((at - 0.5) * STEPS).round();
     let first = (fixed / STEPS).floor();
@@ -119,7 +120,7 @@ fn around(at: f64, extent: u32, mode: AddressMode) -> Axis {
     }
 }
 
-/// The texel of a number, which may lie outside.
+/// The texel of an index that may be outside the image.
 fn place(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
     let extent = i64::from(extent);
     let index = match mode {
@@ -134,7 +135,7 @@ fn place(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
     (0..extent).contains(&index).then_some(index as u32)
 }
 
-/// The face that a direction meets, and where, from 0 to 1.
+/// The face that a direction intersects, and the position on it from 0 to 1.
 fn cube([x, y, z]: [f64; 3]) -> (u64, [f64; 3], bool) {
     let (face, major, s, t) = if x.abs() >= y.abs() && x.abs() >= z.abs() {
         if x >= 0.0 {

@@ -1,22 +1,24 @@
-//! Seeded orders of threads: what may run is chosen at random, and by the same seed always in the same way.
+//! Seeded thread orders: the next thing to run is chosen pseudo-randomly, and the same seed always
+//! gives the same order.
 //!
-//! A schedule takes the place of the emulator's own order everywhere where PTX leaves the order open: which block
-//! starts next and which one goes on, which warp and which of its lanes, and after how many instructions another gets
-//! its turn. Lanes of a warp part at random too, because PTX promises no lockstep.
+//! A schedule replaces the emulator's default order wherever PTX leaves the order open: which block
+//! starts or continues next, which warp, which of its lanes, and the number of instructions until
+//! the next switch. Lanes of a warp are also split at random, because PTX does not guarantee
+//! lockstep.
 
-/// Instructions of one turn, at most.
+/// Maximum instructions per turn.
 const STRETCH: u64 = 48;
-/// Warp instructions of one block until another one goes on: fewer than 2 to a power up to this.
+/// Warp instructions of a block before a switch: fewer than 2 to a power up to this.
 const BLOCK_STRETCH: u64 = 10;
-/// Backward branches of one turn, at most.
+/// Maximum backward branches per turn.
 const LOOPS: u64 = 8;
-/// One of so many turns parts the lanes.
+/// One turn in this many splits the lanes.
 const PARTING: u64 = 8;
 
-/// A source of decisions.
+/// A source of scheduling decisions.
 pub(super) struct Schedule {
     state: u64,
-    /// Block number `i` of those that start is `(i * step + first) % blocks`.
+    /// The `i`th block to start is number `(i * step + first) % blocks`.
     step: u64,
     first: u64,
     blocks: u64,
@@ -33,7 +35,7 @@ impl Schedule {
         let blocks = schedule.blocks;
         schedule.first = schedule.below(blocks);
         let start = schedule.below(blocks);
-        // A step without a common factor visits every block once; 1 is one.
+        // A step coprime to the number of blocks visits each block once; 1 always is.
         schedule.step = (start..start.saturating_add(blocks))
             .find(|&step| common_factor(step, blocks) == 1)
             .unwrap_or(1);
@@ -49,23 +51,24 @@ impl Schedule {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// A number below `end`, which must be non-zero.
     fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// One of `count` things, which is not 0.
+    /// An index below `count`, which must be non-zero.
     pub(super) fn pick(&mut self, count: usize) -> usize {
         self.below(count as u64) as usize
     }
 
-    /// The number of the block that starts as the `position`th.
+    /// The number of the block to start at this position.
     pub(super) fn block(&self, position: u64) -> u64 {
         let number = u128::from(position) * u128::from(self.step) + u128::from(self.first);
         (number % u128::from(self.blocks)) as u64
     }
 
-    /// Warp instructions for a block's turn: as often a few as many, for what lies between two locks is short.
+    /// Warp instructions for a block's turn: short turns as often as long ones, because critical
+    /// sections are short.
     pub(super) fn block_stretch(&mut self) -> u64 {
         let most = 1 << self.below(BLOCK_STRETCH + 1);
         1 + self.below(most)
@@ -81,7 +84,7 @@ impl Schedule {
         self.below(LOOPS) as u32
     }
 
-    /// The lanes of `mask` that go on now: all of them, or some.
+    /// The lanes of `mask` that run now: all or some of them.
     pub(super) fn part(&mut self, mask: u32) -> u32 {
         if self.below(PARTING) > 0 {
             return mask;
@@ -90,7 +93,7 @@ impl Schedule {
         if some == 0 { mask } else { some }
     }
 
-    /// Puts a list into another order.
+    /// Shuffles a list.
     pub(super) fn shuffle(&mut self, items: &mut [usize]) {
         for end in (2..=items.len()).rev() {
             let at = self.pick(end);

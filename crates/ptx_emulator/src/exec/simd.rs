@@ -1,11 +1,12 @@
-//! Chooses the machine code of the interpreter's loop: for the vector extensions of a processor that has them.
+//! Selects the machine code of the interpreter's loop: with vector extensions if the processor has
+//! them.
 //!
-//! This is the only module with `unsafe`. Both versions are the same Rust code and give the same bits.
+//! The only module with `unsafe`. Both versions are the same Rust code and give the same bits.
 
 use super::observe::Observer;
 use super::run::{self, Event, Stretch};
 
-/// Runs a split until something happens.
+/// Runs a split until an event.
 #[cfg(all(target_arch = "x86_64", not(test)))]
 #[allow(unsafe_code)]
 pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
@@ -14,27 +15,29 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
         run::run(stretch)
     }
     if has_avx2() {
-        // SAFETY: the function needs nothing but the features that `has_avx2` looks for, and the processor has them.
+        // SAFETY: the function requires only the features that `has_avx2` checks for, and the
+        // processor has them.
         unsafe { with_avx2(stretch) }
     } else {
         portable(stretch)
     }
 }
 
-/// AVX2, and what came with the same processors.
+/// AVX2, and the extensions that the same processors have.
 #[cfg(all(target_arch = "x86_64", not(test)))]
 fn has_avx2() -> bool {
     use std::arch::is_x86_feature_detected as has;
     has!("avx2") && has!("fma") && has!("popcnt") && has!("lzcnt") && has!("bmi1") && has!("bmi2")
 }
 
-/// Runs a split until something happens. The unit tests run no kernel, and one copy of the loop is sooner compiled than three.
+/// Runs a split until an event. Unit tests run no kernel, and one copy of the loop compiles faster
+/// than three.
 #[cfg(any(not(target_arch = "x86_64"), test))]
 pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     portable(stretch)
 }
 
-/// The same loop for any processor, which is slower anyway: it calls its observer through a table.
+/// The same loop for any processor; slower, so it calls its observer through a table.
 pub(super) fn portable<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     run::run(Stretch {
         program: stretch.program,

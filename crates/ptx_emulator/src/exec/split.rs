@@ -1,15 +1,15 @@
 use crate::decode::Function;
 
-/// Lanes of a warp that stand at the same instruction of the same call.
+/// Lanes of a warp at the same instruction of the same call.
 #[derive(Clone)]
 pub(super) struct Split {
     pub(super) pc: u32,
     pub(super) mask: u32,
     pub(super) state: State,
     pub(super) base: Base,
-    /// The callers, outermost first, and where each goes on.
+    /// The callers, outermost first, with their return addresses.
     pub(super) stack: Vec<(Base, u32)>,
-    /// When it ran last, by the warp's own count.
+    /// When it last ran, by the warp's own counter.
     pub(super) last_run: u64,
 }
 
@@ -20,22 +20,22 @@ pub(super) enum State {
     Barrier(Waiting),
     /// At `barrier.cluster.wait`.
     Cluster,
-    /// At a warp-level instruction some of whose members are elsewhere.
+    /// At a warp-level instruction that some members have not reached.
     Members,
 }
 
-/// What a split at a barrier waits for.
+/// The barrier that a split waits at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) id: u32,
-    /// Threads that must arrive; `None` is the whole block.
+    /// Number of threads that must arrive; `None` is the whole block.
     pub(super) count: Option<u32>,
     pub(super) aligned: bool,
-    /// Earlier arrivals have smaller numbers.
+    /// Increases in order of arrival.
     pub(super) ticket: u64,
 }
 
-/// Where a call's rows and local memory begin.
+/// Start of a call's rows and local memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Base {
     pub(crate) function: u32,
@@ -59,7 +59,7 @@ impl Base {
 }
 
 impl Split {
-    /// Whether two splits stand at the same place, so that their lanes can go on together.
+    /// Whether two splits are at the same place, so that they can be merged.
     pub(super) fn meets(&self, other: &Self) -> bool {
         let same_wait = match (self.state, other.state) {
             (State::Barrier(a), State::Barrier(b)) => {
@@ -74,12 +74,12 @@ impl Split {
         self.state == State::Runnable
     }
 
-    /// Whether both run the same call of a function.
+    /// Whether both are in the same call of a function.
     pub(super) fn is_in_call_of(&self, other: &Self) -> bool {
         self.base == other.base && self.stack == other.stack
     }
 
-    /// Deeper calls first, then lower addresses: lanes that are behind catch up.
+    /// Deeper calls first, then lower addresses, so that lagging lanes catch up.
     pub(super) fn order(&self) -> (std::cmp::Reverse<usize>, u32) {
         (std::cmp::Reverse(self.stack.len()), self.pc)
     }

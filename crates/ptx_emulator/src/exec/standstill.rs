@@ -1,10 +1,11 @@
-//! Blocks that run for ever and can be shown to: their threads go round loops that write nothing, and come back to the same
-//! registers while nobody else writes either.
+//! Proof that a launch never ends: all its threads are in loops that write nothing and return to
+//! the same registers.
 //!
-//! A block is looked at now and then. What it was like at some look is kept; a later look that finds the same registers at
-//! the same places, with no store, call or clock in the loops between them, is a *still* one. When every block of the launch
-//! has begun and not ended, and each had two still looks while none had another one, nothing can change any more: between
-//! its two looks a block has gone from a state back to it while memory stayed as it was.
+//! Each block is inspected from time to time. One inspection keeps a snapshot of the registers. A
+//! later inspection that finds the same registers at the same instructions, with no store, call or
+//! clock read in the loops between, is *still*. The launch can never end once every block has
+//! started and none has finished, and each had two still inspections while no other inspection
+//! found a change: every block has returned to an earlier state while memory stayed the same.
 
 use super::frame::{Row32, Row64};
 use super::split::Split;
@@ -13,33 +14,34 @@ use crate::decode::Program;
 use crate::decode::mbarrier::MbarrierKind;
 use crate::decode::op::Op;
 
-/// Warp instructions of a block from one look to the next.
+/// Warp instructions of a block between inspections.
 const STRIDE: u64 = 1 << 14;
-/// Turns of a block after which a look finds it as it was, at most: barriers inside a loop end turns.
+/// Maximum number of turns that one inspection may take to find the snapshot's state again:
+/// barriers inside a loop end turns.
 const TRIES: u32 = 64;
 
-/// What the blocks of a worker know of each other.
+/// State shared by the blocks of a worker.
 #[derive(Default)]
 pub(super) struct Calm {
-    /// Counts what may have changed memory or may do so.
+    /// Counts events that may have changed memory.
     epoch: u64,
     /// An atomic operation has changed a value.
     pub(super) changed: bool,
 }
 
 impl Calm {
-    /// Something happened: what was seen before is no proof.
+    /// Memory may have changed: earlier still inspections prove nothing.
     pub(super) fn disturb(&mut self) {
         self.epoch += 1;
     }
 }
 
-/// What a block was like, and how often it was found so again.
+/// The snapshot of a block, and how often it was found again.
 #[derive(Default)]
 pub(super) struct Looks {
     next: u64,
     tries: u32,
-    /// The block's instructions when `warps` was taken.
+    /// The block's instruction count when `warps` was taken.
     since: u64,
     warps: Vec<Snapshot>,
     epoch: u64,
@@ -63,12 +65,12 @@ impl Looks {
         }
     }
 
-    /// Whether the block is due for a look after this number of instructions.
+    /// Whether the block is due for an inspection after this number of instructions.
     pub(super) fn are_due(&self, steps: u64) -> bool {
         steps >= self.next
     }
 
-    /// Looks at the block's warps; whether that is all until the next stride.
+    /// Inspects the block's warps; returns whether the next inspection is a stride away.
     pub(super) fn look(
         &mut self,
         steps: u64,
@@ -86,13 +88,13 @@ impl Looks {
             }
             self.still += 1;
         } else if known && self.tries < TRIES {
-            // It may stand elsewhere in the same round.
+            // It may be at another point of the same iteration.
             self.tries += 1;
             return false;
         } else {
             calm.disturb();
             self.still = 0;
-            // Ever longer stretches, so that a loop of any length is within one.
+            // Over ever longer intervals, so that one of them covers a loop of any length.
             if steps >= 2 * self.since {
                 self.since = steps;
                 self.warps = warps.iter().map(Snapshot::of).collect();
@@ -104,7 +106,7 @@ impl Looks {
         true
     }
 
-    /// Whether the block can be shown to go round for ever, if all others can.
+    /// Whether the block provably loops forever, provided that all others do.
     pub(super) fn are_still(&self, calm: &Calm) -> bool {
         self.still >= 2 && self.epoch == calm.epoch && !calm.changed
     }
@@ -122,7 +124,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether a warp is again what it was, has run since and wrote nothing on its way.
+    /// Whether a warp is in its earlier state, and has run since without writing.
     fn is_like(&self, warp: &Warp, program: &Program) -> bool {
         let mut bodies = warp
             .loops
@@ -136,7 +138,7 @@ impl Snapshot {
             && bodies.all(|pc| only_looks(&program.code[pc as usize].op))
     }
 
-    /// Whether a split was there before, and has run since if it can.
+    /// Whether a split was in this state before, and has run since if it can.
     fn knows(&self, split: &Split) -> bool {
         let mut known = self.splits.iter();
         known.any(|known| known.mask == split.mask && known.meets(split))
@@ -144,15 +146,15 @@ impl Snapshot {
     }
 }
 
-/// Whether an instruction changes nothing but registers, and gives the same when memory is the same.
+/// Whether an instruction changes only registers, and gives the same result for the same memory.
 fn only_looks(op: &Op) -> bool {
     match op {
         Op::Store(_) | Op::CopyAsync(_) | Op::CopyBulk(_) | Op::CopyTensor(_) => false,
         Op::Call(_) | Op::Clock { .. } => false,
-        // Some store.
+        // Some of these store.
         Op::Matrix(_) | Op::Surface(_) => false,
         Op::Mbarrier(op) => matches!(op.kind, MbarrierKind::Test { .. }),
-        // Whether an atomic operation changed anything is seen when it is done.
+        // Atomics are checked when they execute: only changed values count.
         _ => true,
     }
 }

@@ -13,7 +13,7 @@ use crate::fault::{Access, FaultKind, Space};
 use crate::texture::{Channel, Image};
 
 impl SurfaceOp {
-    /// What it does to memory, and with how many bytes; a texel has those of its image.
+    /// The kind of access and its size; for texels, the image's.
     fn access(&self) -> (Access, Option<u32>) {
         match &self.kind {
             SurfaceKind::Load(t) => (Access::Read, Some(t.bytes())),
@@ -43,7 +43,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     let handles = *frame.r64(op.point.handle);
     let (access, bytes) = op.access();
     let mut rest = mask;
-    // Lanes with one surface together.
+    // Lanes with the same surface together.
     while let Some(first) = lanes(rest).next() {
         let same = lanes(rest).filter(|&lane| handles[lane] == handles[first]);
         let group = same.fold(0, |group, lane| group | 1 << lane);
@@ -115,7 +115,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// To the next element of each lane.
+/// Advances each lane to its next element.
 fn advance(memory: &mut Memory<'_>, bytes: u32) {
     for offset in memory.offsets.iter_mut() {
         *offset += u64::from(bytes);
@@ -133,7 +133,7 @@ fn registers(t: &Transfer) -> impl Iterator<Item = Reg> {
         })
 }
 
-/// The address of a lane's access; none for one that is left out.
+/// The address of a lane's access; `None` if the access is dropped.
 fn place(
     op: &SurfaceOp,
     image: &Image,
@@ -154,7 +154,7 @@ fn place(
     };
     let width = i64::from(image.extents[0]) * i64::from(image.texel_bytes());
     let unit = i64::from(unit);
-    // The last place of each.
+    // The last position along each axis.
     let last = [
         (width - i64::from(bytes)).div_euclid(unit),
         i64::from(image.extents[1]) - 1,
@@ -184,7 +184,7 @@ fn place(
     Ok(Some(row + x * unit as u64))
 }
 
-/// What a channel becomes in memory: integers stay inside its range.
+/// A channel's bits in memory: integers are clamped to its range.
 fn converted(channel: Channel, bits: u32) -> u64 {
     let signed = |low: i32, high: i32| (bits as i32).clamp(low, high) as u32;
     let value = match channel {

@@ -1,4 +1,5 @@
-//! Functions that the driver supplies on a GPU, which a module only declares, and those that `cuda_std` ends a thread with.
+//! Functions that the driver supplies on a GPU and a module only declares, and the functions by
+//! which `cuda_std` ends a thread.
 
 use super::launch::Launch;
 use super::memory::Memory;
@@ -8,15 +9,15 @@ use crate::fault::FaultKind;
 use cuda_std::panic::{self, Kind, MESSAGE_BYTES};
 use std::sync::PoisonError;
 
-/// Longer strings are cut: a GPU's buffer for what is printed holds some MiB.
+/// Longer strings are truncated: a GPU's print buffer holds a few MiB.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Whether the emulator has a function of its own for a module's: there is no host to listen to panics.
+/// Whether the emulator replaces a module's function: no host listens to panics here.
 pub(crate) fn replaces(name: &str) -> bool {
     [panic::NUMBERS, panic::TEXT].contains(&name)
 }
 
-/// A call by one lane.
+/// A call made by one lane.
 pub(super) struct Caller<'a, 'm> {
     pub(super) launch: &'a Launch<'m>,
     pub(super) memory: Memory<'a>,
@@ -25,7 +26,7 @@ pub(super) struct Caller<'a, 'm> {
 }
 
 impl Caller<'_, '_> {
-    /// Calls the function of that name; the result, for those that have one.
+    /// Calls a driver function by name; returns its result, if it has one.
     pub(super) fn call(
         &mut self,
         name: &str,
@@ -78,7 +79,7 @@ impl Caller<'_, '_> {
         }
     }
 
-    /// A panic's message, cut as for a host that listens.
+    /// A panic's message, truncated as for a listening host.
     fn message(&mut self, address: u64, length: u64) -> String {
         let byte = |index| {
             let address = address.checked_add(index)?;
@@ -90,7 +91,7 @@ impl Caller<'_, '_> {
         whole.map_or_else(String::new, |chunk| chunk.valid().to_owned())
     }
 
-    /// The bytes of a string; nothing when its memory ends before it does.
+    /// The bytes of a string; `None` if its memory ends before the string does.
     fn bytes(&mut self, address: u64) -> Option<Vec<u8>> {
         let byte = |index| {
             let address = address.checked_add(index)?;
@@ -110,7 +111,7 @@ impl Caller<'_, '_> {
         )
     }
 
-    /// The number of values that the format takes; -1 without a format.
+    /// Returns the number of values that the format consumes, or -1 for a null format.
     fn print(&mut self, format: u64, values: u64) -> Result<u64, FaultKind> {
         if format == 0 {
             return Ok(u64::from(u32::MAX));

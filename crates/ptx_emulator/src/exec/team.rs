@@ -1,5 +1,5 @@
-//! The blocks of a cluster, which one worker runs in turn: they see each other's shared memory and meet at a barrier of
-//! their own. Without clusters each block is a team.
+//! A team: the blocks of a cluster, which one worker runs in turn. They see each other's shared
+//! memory and share the cluster barrier. Without clusters each block is a team.
 
 use super::barrier::{self, BlockFault};
 use super::block::{Block, Slice, Worker};
@@ -9,22 +9,22 @@ use super::split::State;
 use crate::emulator::Statistics;
 
 pub(super) struct Team {
-    /// How many teams started before it.
+    /// Number of teams that started earlier.
     pub(super) position: u64,
     pub(super) blocks: Vec<Block>,
 }
 
-/// How a team's slice ended.
+/// How a team's time slice ended.
 pub(super) enum TeamSlice {
     Finished,
-    /// It could go on.
+    /// It can continue.
     Unfinished,
-    /// A fault, and the block it happened in.
+    /// A fault, and the block in which it happened.
     Fault(usize, BlockFault),
 }
 
 impl Team {
-    /// The `made`th team of a worker.
+    /// A worker's next team; `made` have been created before.
     pub(super) fn new(launch: &Launch<'_>, made: usize) -> Self {
         let size = launch.cluster_blocks();
         let slot = |rank: u32| made * size as usize + rank as usize;
@@ -35,7 +35,7 @@ impl Team {
         }
     }
 
-    /// Makes it the team that starts at that position.
+    /// Starts the team at that position.
     pub(super) fn start<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
@@ -52,7 +52,7 @@ impl Team {
         }
     }
 
-    /// Runs the blocks in turn until all end, or they have had their share of warp instructions.
+    /// Runs the blocks in turn until all exit or their share of warp instructions is used.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
@@ -89,7 +89,7 @@ impl Team {
         }
     }
 
-    /// Ends the phase of the cluster's barrier when every thread has arrived; whether it did.
+    /// Completes the cluster barrier's phase if every thread has arrived; returns whether it did.
     fn release<O: Observer + ?Sized>(&mut self, worker: &mut Worker<'_, O>) -> bool {
         let warps = || self.blocks.iter().flat_map(|block| &block.warps);
         let complete = warps().all(|warp| warp.live & !warp.cluster.arrived == 0)
@@ -109,7 +109,7 @@ impl Team {
         true
     }
 
-    /// Why nothing can run: threads wait at the cluster's barrier for others that never come.
+    /// Diagnoses a stuck cluster: threads wait at its barrier for others that never arrive.
     #[cold]
     fn stuck(&self, launch: &Launch<'_>) -> TeamSlice {
         let warps = self.blocks.iter().enumerate().flat_map(|(rank, block)| {
@@ -122,7 +122,7 @@ impl Team {
             split.map(|split| (rank, index, split))
         });
         let Some((rank, index, split)) = waiting else {
-            // Cannot be: a block alone says by itself why it is stuck.
+            // Unreachable: a single block reports by itself why it is stuck.
             return TeamSlice::Finished;
         };
         let others = warps.flat_map(|(_, _, warp)| warp.waiting_places(launch));

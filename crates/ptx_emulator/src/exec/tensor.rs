@@ -1,4 +1,4 @@
-//! `cp.async.bulk.tensor`: boxes of tensors, copied now.
+//! `cp.async.bulk.tensor`: boxes of tensors, copied at issue.
 
 use super::atomics;
 use super::bulk::targets;
@@ -13,13 +13,13 @@ use crate::decode::tensor::{CopyTensor, Direction, Reduction};
 use crate::fault::{Access, Space};
 use crate::tensor::{MAP_BYTES, TensorElement, TensorMap};
 
-/// Bytes that stay together in shared memory.
+/// Bytes that stay contiguous in shared memory.
 const PIECE: u32 = 16;
-/// A map's alignment, and that of a box in shared memory.
+/// Alignment of a map, and of a box in shared memory.
 const MAP_ALIGNMENT: u64 = 64;
 const BOX_ALIGNMENT: u64 = 128;
 
-/// One copy, and what it works with.
+/// One copy and its surroundings.
 struct Mover<'c, 'm, O: ?Sized> {
     map: &'c TensorMap,
     reduction: Option<AtomicKind>,
@@ -111,7 +111,7 @@ fn read_map(
 }
 
 impl<O: Observer + ?Sized> Mover<'_, '_, O> {
-    /// Moves the box that begins at `first`, a row after the other.
+    /// Copies the box that starts at `first`, row by row.
     fn copy(
         &mut self,
         (space, shared): (Space, &Row64),
@@ -159,7 +159,8 @@ impl<O: Observer + ?Sized> Mover<'_, '_, O> {
         }
     }
 
-    /// Elements that are accessed together: all of a piece when they lie in one, each for itself otherwise.
+    /// Elements that are accessed together: a whole piece if it is contiguous, single elements
+    /// otherwise.
     fn groups(&self, elements: &[Option<u64>]) -> Vec<(usize, u64, u32)> {
         let size = self.map.element.bytes();
         let each = |at: usize, address: u64| (at * size as usize, address, size);
@@ -214,7 +215,7 @@ impl<O: Observer + ?Sized> Mover<'_, '_, O> {
         Ok(bytes)
     }
 
-    /// Writes an element or a piece, or adds to it.
+    /// Writes an element or a piece, or reduces into it.
     fn write(
         &mut self,
         (space, addresses): (Space, &Row64),
@@ -258,7 +259,7 @@ impl<O: Observer + ?Sized> Mover<'_, '_, O> {
     }
 }
 
-/// What a reduction is for elements of a type.
+/// The atomic operation of a reduction for an element type.
 fn kind_of(reduction: Reduction, element: TensorElement) -> Option<AtomicKind> {
     use TensorElement as E;
     Some(match (reduction, element) {

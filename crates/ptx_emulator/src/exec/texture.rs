@@ -11,7 +11,7 @@ use crate::decode::texture::{Query, QueryOp, TexelType, TextureOp};
 use crate::fault::{Access, FaultKind, Space};
 use crate::texture::{AddressMode, Channel, Filter, Image, Texture};
 
-/// What the channels are that an image does not have.
+/// Values of channels that an image lacks.
 const MISSING: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
 
 #[inline(never)]
@@ -25,7 +25,7 @@ pub(super) fn fetch<O: Observer + ?Sized>(
 ) -> Checked<()> {
     let handles = *frame.r64(op.point.handle);
     let mut rest = mask;
-    // Lanes with one texture together.
+    // Lanes with the same texture together.
     while let Some(first) = lanes(rest).next() {
         let same = lanes(rest).filter(|&lane| handles[lane] == handles[first]);
         let group = same.fold(0, |group, lane| group | 1 << lane);
@@ -80,7 +80,7 @@ fn aim(op: &TextureOp, frame: &Frame<'_>, lane: usize) -> Aim {
     }
 }
 
-/// The texels of each tap, lane by lane, as bits of their channels; those without an address are zeros.
+/// The texels of each tap, per lane, as channel bits; texels without an address are zero.
 fn read<O: Observer + ?Sized>(
     image: &Image,
     taps_of: &[Taps; 32],
@@ -119,7 +119,7 @@ fn read<O: Observer + ?Sized>(
     Ok(texels)
 }
 
-/// A channel of a texel as a number, or what stands for one that is not there.
+/// A channel of a texel as a number, or the default for a missing one.
 fn channel_of(texture: &Texture, texel: [u64; 4], channel: usize) -> f64 {
     if channel >= texture.image.channels as usize {
         return MISSING[channel];
@@ -167,7 +167,7 @@ fn write(op: &TextureOp, frame: &mut Frame<'_>, lane: usize, channels: [f64; 4])
     }
 }
 
-/// Whether the instruction reads such a texture.
+/// Checks that the instruction can read such a texture.
 fn check(op: &TextureOp, texture: &Texture) -> Result<(), String> {
     if op.point.shape != texture.image.shape {
         return Err(format!(
@@ -222,7 +222,7 @@ pub(super) fn query(
     Ok(())
 }
 
-/// The number that OpenCL and PTX give a channel's type.
+/// The number of a channel type in OpenCL and PTX.
 fn channel_type(channel: Channel, as_float: bool) -> u32 {
     match (channel, as_float) {
         (Channel::S8, true) => 0x10d0,

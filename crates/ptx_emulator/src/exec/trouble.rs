@@ -1,15 +1,15 @@
 use crate::fault::FaultKind;
 
-/// A fault on its way up: the instruction and thread are filled in by those who know them.
+/// A fault being propagated: callers that know the instruction and thread add them.
 pub(super) struct Trouble {
     pub(super) kind: FaultKind,
-    /// The first lane at fault.
+    /// The first faulty lane.
     pub(super) lane: u32,
-    /// All lanes at fault, where they are known.
+    /// All faulty lanes, if known.
     pub(super) lanes: u32,
 }
 
-/// Results inside the interpreter: the error is rare and boxed, so that results stay small.
+/// Results inside the interpreter: errors are rare and boxed to keep results small.
 pub(super) type Checked<T> = Result<T, Box<Trouble>>;
 
 #[cold]

@@ -1,5 +1,5 @@
-//! `wgmma.mma_async`: a warp's 16 rows of the product. Sums are made in double precision and rounded once; PTX leaves
-//! order and rounding open.
+//! `wgmma.mma_async`: a warp's 16 rows of the product. Sums are accumulated in double precision and
+//! rounded once; PTX leaves order and rounding open.
 
 use super::frame::{ALL, Frame, Row64, lanes};
 use super::memory::Memory;
@@ -11,18 +11,18 @@ use crate::decode::op::Reg;
 use crate::decode::wgmma::GroupMultiply;
 use crate::fault::{Access, FaultKind, Space};
 
-/// Rows of a warp.
+/// Rows per warp.
 const ROWS: usize = 16;
-/// Bytes that stay together in every layout.
+/// Bytes that are contiguous in every layout.
 const CHUNK: u64 = 16;
 
-/// A matrix in shared memory, as a descriptor has it.
+/// A matrix in shared memory, from its descriptor.
 struct Layout {
     start: u64,
-    /// Bytes from a group of 8 rows, or of chunks, to the next: what each means depends on the layout.
+    /// Bytes between groups of 8 rows, or of chunks; which one depends on the layout.
     leading: u64,
     stride: u64,
-    /// Bytes of a row in which chunks change places: 128, 64, 32, or 16 when they do not.
+    /// Width of the swizzle in bytes: 128, 64 or 32, or 16 for none.
     swizzle: u64,
 }
 
@@ -40,7 +40,7 @@ impl Layout {
         })
     }
 
-    /// The chunk with 16 bytes of a row, when the columns follow each other: rows of a, or columns of b.
+    /// The 16-byte chunk of a row of a or a column of b, for K-major matrices.
     fn along(&self, row: u64, chunk: u64) -> u64 {
         let inside = match self.swizzle {
             16 => row % 8 * CHUNK + chunk * self.leading,
@@ -49,7 +49,7 @@ impl Layout {
         self.swizzled(self.start + row / 8 * self.stride + inside)
     }
 
-    /// The chunk with 8 elements of a column (`depth`th of a, or row of b), when those follow each other.
+    /// The chunk of 8 elements at depth `depth` of a or b, for MN-major matrices.
     fn across(&self, depth: u64, eighth: u64) -> u64 {
         let per_row = self.swizzle / CHUNK;
         let inside = depth % 8 * self.swizzle + eighth % per_row * CHUNK;
@@ -60,14 +60,14 @@ impl Layout {
         self.swizzled(self.start + inside + outside)
     }
 
-    /// Bits of the address from the seventh on change the place of a chunk in its row.
+    /// Address bits from bit 7 on permute the chunks of a row.
     fn swizzled(&self, address: u64) -> u64 {
         let mask = self.swizzle / CHUNK - 1;
         address ^ (address >> 7 & mask) << 4
     }
 }
 
-/// Reads matrices for one instruction.
+/// Reads the matrices of one instruction.
 struct Reader<'r, 'm, O: ?Sized> {
     memory: &'r mut Memory<'m>,
     frame: &'r Frame<'r>,
@@ -76,7 +76,7 @@ struct Reader<'r, 'm, O: ?Sized> {
 }
 
 impl<O: Observer + ?Sized> Reader<'_, '_, O> {
-    /// `rows` times `depth` elements, row after row, from the `first`th row on.
+    /// `rows` times `depth` elements, row-major, starting at row `first`.
     fn matrix(
         &mut self,
         element: Element,
@@ -93,7 +93,7 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
         let size = element.bytes();
         let depth = 32 / size;
         let per_chunk = CHUNK as usize / size;
-        // Each chunk's address, and where its first element goes.
+        // Each chunk's address, and the index of its first element.
         let chunks: Vec<(u64, usize, usize)> = if transposed {
             let eighths = (0..depth).flat_map(|k| (0..rows / 8).map(move |eighth| (k, eighth)));
             let chunk = |(k, eighth): (usize, usize)| {
@@ -133,7 +133,7 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
         Ok(elements)
     }
 
-    /// Checks chunks of 16 bytes, and shows them to the observer.
+    /// Checks 16-byte chunks and reports them to the observer.
     fn fetch(&mut self, addresses: &Row64, mask: u32) -> Checked<()> {
         let kind = (Space::Shared, Access::Read);
         let mut rest = mask;
@@ -185,7 +185,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     }
     let per = group.d.per_register();
     for (number, &register) in op.targets.iter().enumerate() {
-        // Pairs of columns, of two rows in turn.
+        // Pairs of columns, alternating between two rows.
         let (pair, first) = (number * per / 2, number * per % 2);
         for lane in lanes(ALL) {
             let row = lane / 4 + 8 * (pair % 2);
@@ -211,7 +211,8 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// The 16 rows of a that the registers of a warp hold: as in `mma`, the second and the fourth register are 8 rows further.
+/// The 16 rows of a in a warp's registers: as in `mma`, the second and fourth register are 8 rows
+/// further down.
 fn in_registers(element: Element, registers: &[Reg], frame: &Frame<'_>) -> Vec<f64> {
     let per = element.per_register();
     let depth = 8 * per;

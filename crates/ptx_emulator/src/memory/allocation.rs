@@ -1,19 +1,20 @@
 use super::Defined;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// One allocation: its bytes are kept in relaxed atomic words, so that racing threads are never undefined behaviour.
+/// One allocation. Its bytes are in relaxed atomic words, so that racing threads are never
+/// undefined behaviour.
 ///
-/// The words are 64 bits wide, because PTX has 64-bit atomics; a narrower store replaces its part of a word.
+/// Words have 64 bits, because PTX has 64-bit atomics; a narrower store replaces part of a word.
 pub(crate) struct Allocation {
     pub(crate) base: u64,
     pub(crate) size: u64,
     words: Box<[AtomicU64]>,
-    /// What the host or a kernel has written, as far as that was watched.
+    /// The bytes that the host or a kernel is known to have written.
     pub(super) defined: Defined,
 }
 
 impl Allocation {
-    /// Zeroed memory, or nothing when the host has none left.
+    /// Zeroed memory, or `None` if the host has none left.
     pub(crate) fn new(base: u64, size: u64) -> Option<Self> {
         let words = usize::try_from(size.div_ceil(8)).ok()?;
         let words = bytemuck::try_zeroed_slice_box(words).ok()?;
@@ -26,25 +27,25 @@ impl Allocation {
         })
     }
 
-    /// The bytes that have a value, not because memory happens to be clear.
+    /// The bytes that are initialised, other than by zeroed memory.
     pub(crate) fn defined(&self) -> &Defined {
         &self.defined
     }
 
-    /// The offset of `size` bytes at `address`, when they are all inside.
+    /// The offset of `size` bytes at `address`, if all are inside.
     #[inline(always)]
     pub(crate) fn offset_of(&self, address: u64, size: u64) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);
         (size <= self.size && offset <= self.size - size).then_some(offset)
     }
 
-    /// The word that holds the byte at `offset`; callers have checked that it is inside.
+    /// The word that contains the byte at `offset`; callers have checked that it is inside.
     #[inline(always)]
     pub(crate) fn word(&self, offset: u64) -> &AtomicU64 {
         &self.words[(offset >> 3) as usize]
     }
 
-    /// The words from the one that holds `offset`.
+    /// The words from the one that contains `offset`.
     #[inline(always)]
     pub(crate) fn words_from(&self, offset: u64) -> &[AtomicU64] {
         &self.words[(offset >> 3) as usize..]
@@ -61,8 +62,8 @@ impl Allocation {
         }
     }
 
-    /// Writes `SIZE` (1, 2, 4 or 8) bytes at an aligned offset, and leaves the rest of the word as it is even when
-    /// another thread writes there at the same time.
+    /// Writes `SIZE` (1, 2, 4 or 8) bytes at an aligned offset. The rest of the word is preserved
+    /// even if another thread writes it concurrently.
     #[inline(always)]
     pub(crate) fn store<const SIZE: u32>(&self, offset: u64, value: u64) {
         let word = self.word(offset);
@@ -71,12 +72,12 @@ impl Allocation {
         } else {
             let shift = 8 * (offset & 7);
             let insert = |old: u64| Some(insert::<SIZE>(old, shift, value));
-            // `insert` never refuses, so the update cannot fail.
+            // `insert` always returns a value, so the update cannot fail.
             let _ = word.fetch_update(Relaxed, Relaxed, insert);
         }
     }
 
-    /// Like [`store`](Self::store), for a thread that knows that no other one is using this memory.
+    /// Like [`store`](Self::store), if no other thread uses this memory.
     #[inline(always)]
     pub(crate) fn store_alone<const SIZE: u32>(&self, offset: u64, value: u64) {
         let word = self.word(offset);
@@ -84,7 +85,8 @@ impl Allocation {
         word.store(insert::<SIZE>(old, 8 * (offset & 7), value), Relaxed);
     }
 
-    /// Replaces `SIZE` bytes at an aligned offset by what `change` makes of them, in one step; the old value.
+    /// Atomically replaces `SIZE` bytes at an aligned offset by the result of `change`; returns the
+    /// old value.
     pub(crate) fn update<const SIZE: u32>(&self, offset: u64, change: impl Fn(u64) -> u64) -> u64 {
         let shift = if SIZE == 8 { 0 } else { 8 * (offset & 7) };
         let part = |word: u64| (word >> shift) & mask::<SIZE>();
@@ -107,12 +109,12 @@ impl Allocation {
         }
     }
 
-    /// All words as they are now.
+    /// A copy of all words.
     pub(crate) fn words(&self) -> Vec<u64> {
         self.words.iter().map(|word| word.load(Relaxed)).collect()
     }
 
-    /// Puts all words back; `words` comes from [`words`](Self::words).
+    /// Restores all words from [`words`](Self::words).
     pub(crate) fn set_words(&self, words: &[u64]) {
         for (word, &value) in self.words.iter().zip(words) {
             word.store(value, Relaxed);

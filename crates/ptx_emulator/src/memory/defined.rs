@@ -1,23 +1,23 @@
 use std::ops::Range;
 
-/// Which bytes of a stretch of memory hold a value that somebody wrote there.
+/// Which bytes of a memory range are initialised.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defined {
-    /// Bytes without a value.
+    /// Number of uninitialised bytes.
     missing: u64,
-    /// A bit for each byte, set when it has one; empty when none was ever missing.
+    /// One bit per byte, set if initialised; empty if all bytes always were.
     words: Vec<u64>,
 }
 
 impl Defined {
-    /// `size` bytes without a value.
+    /// `size` uninitialised bytes.
     pub(crate) fn nothing(size: u64) -> Self {
         let words = vec![0; usize::try_from(size.div_ceil(64)).unwrap_or(0)];
         let missing = size;
         Self { missing, words }
     }
 
-    /// Memory that has values everywhere.
+    /// Memory that is initialised everywhere.
     pub(crate) fn everything() -> Self {
         Self::default()
     }
@@ -27,8 +27,8 @@ impl Defined {
         self.missing == 0
     }
 
-    /// The bytes of an access that have no value, as bits. Accesses are aligned and have at most 32 bytes, so that they
-    /// lie inside one word.
+    /// The uninitialised bytes of an access, as bits. Accesses are aligned and have at most 32
+    /// bytes, so they are within one word.
     #[inline(always)]
     pub(crate) fn missing(&self, offset: u64, size: u32) -> u32 {
         if self.missing == 0 {
@@ -38,7 +38,7 @@ impl Defined {
         !(word >> (offset % 64)) as u32 & bits(size) as u32
     }
 
-    /// An access gives all its bytes a value, but for those of `undefined`.
+    /// Marks all bytes of an access as initialised, except those in `undefined`.
     #[inline(always)]
     pub(crate) fn store(&mut self, offset: u64, size: u32, undefined: u32) {
         if self.words.is_empty() || (self.missing == 0 && undefined == 0) {
@@ -51,7 +51,7 @@ impl Defined {
         self.missing = self.missing + u64::from(before) - u64::from(word.count_ones());
     }
 
-    /// Any number of bytes get a value.
+    /// Marks any number of bytes as initialised.
     pub(crate) fn fill(&mut self, mut offset: u64, size: u64) {
         let end = offset + size;
         while offset < end && self.missing > 0 {
@@ -64,7 +64,8 @@ impl Defined {
         }
     }
 
-    /// Some bytes lose their values. Not for [`everything`](Self::everything), which does not know its size.
+    /// Marks bytes as uninitialised. Not for [`everything`](Self::everything), which does not know
+    /// its size.
     pub(crate) fn forget(&mut self, bytes: Range<u64>) {
         let mut offset = bytes.start;
         while offset < bytes.end {
@@ -77,7 +78,7 @@ impl Defined {
         }
     }
 
-    /// The first `size` bytes lose their values.
+    /// Marks the first `size` bytes as uninitialised.
     pub(crate) fn clear(&mut self, size: u64) {
         self.words.clear();
         self.words.resize(size.div_ceil(64) as usize, 0);

@@ -2,27 +2,28 @@ use crate::fault::Nearest;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Every chunk starts at a multiple of this, as CUDA's do.
+/// Alignment of every chunk, as in CUDA.
 const ALIGNMENT: u64 = 16;
-/// At least so many bytes between two chunks belong to none.
+/// Minimum unused bytes between two chunks.
 const GUARD: u64 = 16;
-/// How many freed chunks are remembered for reports.
+/// Number of freed chunks kept for reports.
 const REMEMBERED: usize = 256;
 
-/// What device code takes with `malloc`: chunks of one allocation of global memory, by offset.
+/// The heap of device code's `malloc`: chunks of one global allocation, by offset.
 pub(crate) struct Heap {
     pub(super) base: u64,
     chunks: Mutex<Chunks>,
 }
 
-/// A chunk's state outlives a launch, as on a GPU: one kernel may free what another one took.
+/// The state of the heap outlives a launch, as on a GPU: one kernel may free what another
+/// allocated.
 #[derive(Clone)]
 pub(crate) struct Chunks {
     live: BTreeMap<u64, u64>,
-    /// Ranges that no chunk has, none next to another.
+    /// Unallocated ranges, none adjacent to another.
     free: BTreeMap<u64, u64>,
     freed: VecDeque<(u64, u64)>,
-    /// Where the search for room begins: what was freed last is used again last.
+    /// Where the search for space starts, so that freed space is reused as late as possible.
     next: u64,
 }
 
@@ -52,19 +53,19 @@ impl Heap {
         *self.chunks() = state.clone();
     }
 
-    /// The address of a new chunk; 0 when there is no room.
+    /// The address of a new chunk; 0 if there is no space.
     pub(crate) fn malloc(&self, size: u64) -> u64 {
         self.chunks()
             .take(size)
             .map_or(0, |offset| self.base + offset)
     }
 
-    /// Gives a chunk back; why not, when there is none at that address.
+    /// Frees a chunk; an error says why the address is not one.
     pub(crate) fn free(&self, address: u64) -> Result<(), &'static str> {
         self.chunks().give(address.wrapping_sub(self.base))
     }
 
-    /// Whether all of `size` bytes at an address of the heap are in one chunk; the nearest one when not.
+    /// Whether all of `size` bytes at a heap address are in one chunk; if not, the nearest chunk.
     pub(crate) fn check(&self, address: u64, size: u64) -> Result<(), Option<Nearest>> {
         let chunks = self.chunks();
         let offset = address - self.base;
@@ -101,7 +102,7 @@ impl Heap {
 
 impl Chunks {
     fn take(&mut self, size: u64) -> Option<u64> {
-        // Even a chunk of nothing has an address of its own.
+        // Even a chunk of zero bytes has a unique address.
         let length = size
             .max(1)
             .checked_add(GUARD)?

@@ -1,6 +1,6 @@
 use super::Chunks;
 
-/// The contents of device memory at some time.
+/// A snapshot of device memory.
 pub(crate) struct Image {
     /// Base and words of each allocation.
     allocations: Vec<(u64, Vec<u64>)>,
@@ -18,8 +18,9 @@ impl Image {
             .map(|(base, words)| (*base, words.as_slice()))
     }
 
-    /// The address of the first byte that another image of the same allocations has differently. What lies in the heap, and where,
-    /// is no result: the host does not see it, and who gets which chunk is open.
+    /// The address of the first byte that differs from another snapshot of the same allocations.
+    /// The heap is not compared: the host cannot see it, and which thread gets which chunk is
+    /// unspecified.
     pub(crate) fn first_difference(&self, other: &Self, heap: u64) -> Option<u64> {
         let pairs = self.allocations.iter().zip(&other.allocations);
         let results = pairs.filter(|((base, _), _)| *base != heap);

@@ -1,4 +1,5 @@
-//! Device memory: allocations in one 64-bit address space, apart from each other so that a stray address hits a gap.
+//! Device memory: allocations in one 64-bit address space, with gaps between them, so that a stray
+//! address is in none.
 //!
 //! ```text
 //! 0                      never mapped
@@ -26,13 +27,14 @@ pub(crate) use table::{Kind, Table};
 pub(crate) const GLOBAL_BASE: u64 = 1 << 40;
 pub(crate) const CONST_BASE: u64 = 1 << 48;
 pub(crate) const SHARED_WINDOW: u64 = 2 << 48;
-/// Above so many bits an address in shared memory says whose it is: 0 for the own block, or its number in the cluster plus one.
+/// Bits above these in a shared-memory address select the block: 0 for the executing one, otherwise
+/// the rank in the cluster plus one.
 pub(crate) const BLOCK_BITS: u32 = 24;
 pub(crate) const LOCAL_WINDOW: u64 = 3 << 48;
 pub(crate) const PARAM_WINDOW: u64 = 4 << 48;
 pub(crate) const FUNCTION_BASE: u64 = 5 << 48;
-/// Handles of textures and of surfaces: numbers from here on.
+/// Handles of textures and of surfaces are numbered from these bases.
 pub(crate) const TEXTURE_BASE: u64 = 6 << 48;
 pub(crate) const SURFACE_BASE: u64 = 7 << 48;
-/// Every window ends before this distance from its base.
+/// Every window ends within this distance of its base.
 pub(crate) const WINDOW_SIZE: u64 = 1 << 32;

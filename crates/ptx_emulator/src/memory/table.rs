@@ -5,21 +5,22 @@ use crate::fault::Nearest;
 use crate::texture::{self, Texture};
 use std::collections::{HashMap, VecDeque};
 
-/// Every allocation starts at a multiple of this, as CUDA's do.
+/// Alignment of every allocation, as in CUDA.
 const ALIGNMENT: u64 = 512;
-/// At least so many bytes between two allocations belong to none.
+/// Minimum unused bytes between two allocations.
 const GUARD: u64 = 1 << 20;
-/// How many freed ranges are remembered for reports.
+/// Number of freed ranges kept for reports.
 const REMEMBERED: usize = 256;
 
-/// What an allocation is for, and so where it lies.
+/// The purpose of an allocation, which determines its address range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Global,
     Const,
 }
 
-/// All allocations of a device, by address. Addresses are never used twice, so a stale pointer stays invalid.
+/// All allocations of a device, by address. Addresses are never reused, so stale pointers stay
+/// invalid.
 pub(crate) struct Table {
     allocations: Vec<Allocation>,
     heap: Option<Heap>,
@@ -57,7 +58,7 @@ impl Table {
             Kind::Const => (&mut self.next_const, super::SHARED_WINDOW),
         };
         let base = *next;
-        // Even an allocation of nothing takes an address of its own.
+        // Even an allocation of zero bytes has a unique address.
         let after = size
             .max(1)
             .checked_add(base + GUARD)
@@ -86,13 +87,13 @@ impl Table {
         self.locate(image.address, bytes).map(|_| ())
     }
 
-    /// A handle of a texture.
+    /// Creates a texture handle.
     pub(crate) fn add_texture(&mut self, texture: Texture) -> u64 {
         self.textures.push(texture);
         TEXTURE_BASE + self.textures.len() as u64 - 1
     }
 
-    /// A handle of an image as a surface.
+    /// Creates a surface handle.
     pub(crate) fn add_surface(&mut self, image: texture::Image) -> u64 {
         self.surfaces.push(image);
         SURFACE_BASE + self.surfaces.len() as u64 - 1
@@ -108,7 +109,7 @@ impl Table {
         self.surfaces.get(index)
     }
 
-    /// Makes the heap of device code, unless it is there.
+    /// Creates the heap of device code, unless it exists.
     pub(crate) fn need_heap(&mut self, size: u64) -> Result<(), MemoryError> {
         if self.heap.is_none() {
             let base = self.alloc(size, Kind::Global)?;
@@ -121,7 +122,7 @@ impl Table {
         self.heap.as_ref()
     }
 
-    /// Where the heap begins; an address of no allocation when there is none.
+    /// Start of the heap; without one, an address in no allocation.
     #[inline(always)]
     pub(crate) fn heap_base(&self) -> u64 {
         self.heap.as_ref().map_or(0, |heap| heap.base)
@@ -169,35 +170,35 @@ impl Table {
         Ok(())
     }
 
-    /// Changes what counts as written in the allocation that starts at `base`.
+    /// Changes what is initialised in the allocation at `base`.
     pub(crate) fn define(&mut self, base: u64, change: impl FnOnce(&mut Defined)) {
         if let Ok(at) = self.allocations.binary_search_by_key(&base, |a| a.base) {
             change(&mut self.allocations[at].defined);
         }
     }
 
-    /// Tells what counts as written now, for some allocations by their address.
+    /// Sets what is initialised in some allocations, by address.
     pub(crate) fn set_written(&mut self, written: HashMap<u64, Defined>) {
         for (base, written) in written {
             self.define(base, |defined| *defined = written);
         }
     }
 
-    /// Everything counts as written: something ran that nobody watched, and may have written anywhere.
+    /// Marks everything as initialised: an unobserved launch may have written anywhere.
     pub(crate) fn define_all(&mut self) {
         for allocation in &mut self.allocations {
             allocation.defined = Defined::everything();
         }
     }
 
-    /// What device memory holds now.
+    /// A snapshot of device memory.
     pub(crate) fn image(&self) -> Image {
         let allocations = self.allocations.iter();
         let heap = self.heap.as_ref().map(Heap::state);
         Image::new(allocations.map(|a| (a.base, a.words())).collect(), heap)
     }
 
-    /// Puts back what device memory held.
+    /// Restores a snapshot.
     pub(crate) fn restore(&self, image: &Image) {
         for (base, words) in image.allocations() {
             if let Some(at) = self.find(base, 1) {
@@ -219,7 +220,7 @@ impl Table {
             })
     }
 
-    /// The index of the allocation that holds all of `size` bytes at `address`.
+    /// The index of the allocation that contains all of `size` bytes at `address`.
     pub(crate) fn find(&self, address: u64, size: u64) -> Option<usize> {
         let at = self
             .allocations
@@ -228,7 +229,8 @@ impl Table {
         self.allocations[at].offset_of(address, size).map(|_| at)
     }
 
-    /// The allocation that a bad address was probably meant for; a freed one when the address lies inside it.
+    /// The allocation that an invalid address was probably meant for; a freed one if the address is
+    /// inside it.
     pub(crate) fn nearest(&self, address: u64) -> Option<Nearest> {
         let live = self.allocations.iter().map(|a| (a.base, a.size, false));
         let mut freed = self.freed.iter().map(|&(base, size)| (base, size, true));

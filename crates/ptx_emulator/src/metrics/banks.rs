@@ -1,28 +1,30 @@
 use crate::exec::lanes;
 use crate::fault::Access;
 
-/// Banks of shared memory; each gives one word of 4 bytes in a wavefront.
+/// Banks of shared memory; each delivers one 4-byte word per wavefront.
 const BANKS: u64 = 32;
 const WORD: u64 = 4;
 
-/// What one request to shared memory costs.
+/// The cost of one request to shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wavefronts {
-    /// Passes through shared memory.
+    /// Wavefronts needed.
     pub taken: u32,
-    /// Passes that would do if the same words lay in different banks.
+    /// Wavefronts that would suffice without bank conflicts.
     pub needed: u32,
 }
 
-/// The wavefronts in which the lanes of a warp access shared memory.
+/// The wavefronts of one shared-memory access by the lanes of a warp.
 ///
-/// `offsets` are in bytes, `bytes` is what each lane accesses (1 to 16, all elements of a vector together).
+/// `offsets` are in bytes; `bytes` is the size of each lane's access (1 to 16, all elements of a
+/// vector together).
 ///
-/// Different words of one bank come one after the other; lanes that want the same word share it, except atomics, which take a lane of a bank
-/// at a time. Requests of 8 bytes a lane go by half-warps, those of 16 by quarter-warps, so that no phase moves more than 128 bytes. A load
-/// whose lanes share addresses in pairs takes two of these phases at once: either each active lane has the address of its neighbour
-/// (lane ^ 1), or each that of the one after it (lane ^ 2), where those are active. An H200 counts the same
-/// (`tests/fixtures/ncu/shared.csv`).
+/// Different words of one bank are served one after the other. Lanes that access the same word
+/// share it, except in atomics, which serve one lane per bank at a time. Requests of 8 bytes per
+/// lane are split into half warps, those of 16 into quarter warps, so that no phase moves more than
+/// 128 bytes. Two phases of a load are merged if lanes share addresses in pairs: each active lane
+/// has the address of its neighbour (lane ^ 1), or each has that of lane ^ 2, if those are active.
+/// An H200 counts the same (`tests/fixtures/ncu/shared.csv`).
 pub fn bank_wavefronts(offsets: &[u64; 32], active: u32, bytes: u32, access: Access) -> Wavefronts {
     let lanes_at_once = 32 / bytes.div_ceil(WORD as u32).max(1);
     let phases = (0..32).step_by(lanes_at_once as usize);
@@ -70,7 +72,7 @@ fn phase(offsets: &[u64; 32], active: u32, bytes: u32, access: Access) -> u32 {
     in_bank.into_iter().max().unwrap_or(0)
 }
 
-/// The different words that lanes access.
+/// The distinct words that lanes access.
 fn words(offsets: &[u64; 32], active: u32, bytes: u32) -> Vec<u64> {
     let last = |lane: usize| (offsets[lane] + u64::from(bytes) - 1) / WORD;
     let mut words: Vec<u64> = lanes(active)
@@ -108,7 +110,7 @@ mod tests {
         check(|l| 4 * 33 * l, ALL, 4, (1, 1));
         // Odd strides never conflict.
         check(|l| 4 * 3 * l, ALL, 4, (1, 1));
-        // 24 = 8 · 3: every fourth lane comes back to the same bank.
+        // 24 = 8 · 3: every fourth lane is in the same bank again.
         check(|l| 4 * 24 * l, ALL, 4, (8, 1));
     }
 
@@ -165,7 +167,7 @@ mod tests {
         check(|_| 64, ALL, 16, (2, 1));
         check(|l| 16 * (l / 4), ALL, 16, (2, 1));
         check(|l| 16 * (l % 8), ALL, 16, (4, 1));
-        // One lane with an address of its own, in a bank of its own, and no phases come together.
+        // One lane has a different address in a different bank, so phases are not merged.
         check(|l| if l == 9 { 80 } else { 16 * (l / 16) }, ALL, 16, (4, 1));
         // The neighbours are not active.
         check(|l| 8 * (l / 2), 0x5555_5555, 8, (1, 1));

@@ -2,7 +2,7 @@ use std::fmt;
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $Class:ident = $name:literal,)*) => {
-        /// What kind of work an instruction does.
+        /// The class of an instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum InstructionClass {
             $($(#[$doc])* $Class),*
@@ -57,7 +57,7 @@ classes! {
     Fence = "fence",
     /// Barriers of a block or a warp.
     Barrier = "barrier",
-    /// Shuffles, votes and the like.
+    /// Shuffles, votes and similar.
     Exchange = "exchange",
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for InstructionClass {
     }
 }
 
-/// The unit that does a floating-point operation.
+/// The unit that executes a floating-point operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// 16-bit floats.
@@ -85,11 +85,12 @@ impl Precision {
     pub const ALL: &[Self] = &[Self::Half, Self::Single, Self::Double, Self::Matrix];
 }
 
-/// What the profiler must know about an instruction: from its opcode, when it is decoded.
+/// Properties of an instruction for the profiler, derived from its opcode when it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) class: InstructionClass,
-    /// Floating-point operations of one lane. A fused multiply-add is two; moving and comparing are none.
+    /// Floating-point operations per lane. A fused multiply-add is two; moves and comparisons are
+    /// none.
     pub(crate) flops: u16,
     pub(crate) precision: Precision,
 }
@@ -157,7 +158,7 @@ impl Kind {
     }
 }
 
-/// Of `m16n8k8`: two operations for each of m · n · k products, shared by 32 lanes.
+/// Of `m16n8k8`: two operations per multiply-add, m · n · k of them shared by 32 lanes.
 fn matrix_flops(shape: &str) -> Option<u16> {
     let (m, rest) = shape.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;

@@ -9,21 +9,21 @@ use crate::exec::{Frame, Memory, Observer, Region, Row64, Seen, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
 
-/// Counts what the blocks of one worker do, for each instruction.
+/// Counts the work of one worker's blocks, per instruction.
 pub(crate) struct Collector<'a> {
     program: &'a Program,
-    /// For each decoded instruction, the first one that its PTX instruction was decoded to.
+    /// For each decoded instruction, the first one decoded from the same PTX instruction.
     leaders: Vec<u32>,
     tallies: Vec<Tally>,
     banks: Vec<Memo<Wavefronts>>,
     sectors: Vec<Memo<Sectors>>,
     touched: Touched,
-    /// The running instruction has not reached memory yet.
+    /// The running instruction has not accessed memory yet.
     first_access: bool,
     copy: Option<Box<Copy>>,
 }
 
-/// What one PTX instruction did.
+/// The counts of one PTX instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) warps: u64,
@@ -34,14 +34,14 @@ pub(super) struct Tally {
     pub(super) local_requests: u64,
 }
 
-/// An asynchronous copy: its lanes come one by one.
+/// An asynchronous copy, whose lanes arrive one by one.
 struct Copy {
     pc: u32,
     to: Lanes,
     from: Lanes,
 }
 
-/// Addresses of some lanes, and the bytes that each accesses.
+/// Addresses of some lanes, and the bytes per access.
 #[derive(Default)]
 struct Lanes {
     addresses: Row64,
@@ -71,7 +71,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds up what the workers counted: a tally for each decoded instruction, and the memory that was touched.
+    /// Sums the workers' counts: a tally per decoded instruction, and the memory touched.
     pub(super) fn merge(collectors: Vec<Self>) -> (Vec<Tally>, Footprint) {
         let mut sums: Vec<Tally> = Vec::new();
         let mut touched = Touched::default();
@@ -89,13 +89,13 @@ impl<'a> Collector<'a> {
         (sums, touched.footprint())
     }
 
-    /// An instruction is about to run: `mask` holds the lanes whose guard holds.
+    /// An instruction is about to execute: `mask` has the lanes whose guard is true.
     fn begin(&mut self, pc: u32, mask: u32, active: u32) {
         self.finish_copy();
         self.first_access = true;
-        // What follows the first of several belongs to the same PTX instruction.
+        // Subsequent decoded instructions belong to the same PTX instruction.
         if let Some(kind) = &self.program.kinds[pc as usize] {
-            // A lane that does not take a branch executes it too.
+            // A lane that does not take a branch still executes it.
             let executing = match kind.class {
                 InstructionClass::Branch => active,
                 _ => mask,
@@ -107,7 +107,7 @@ impl<'a> Collector<'a> {
     }
 
     fn shared(&mut self, pc: u32, offsets: &Row64, active: u32, bytes: u32, access: Access) {
-        // All wavefronts stay the same when every address moves by whole words.
+        // The wavefronts do not change if all addresses move by the same whole number of words.
         let cost = self.banks[pc as usize].recall(offsets, active, 4, |offsets| {
             bank_wavefronts(offsets, active, bytes, access)
         });
@@ -132,13 +132,13 @@ impl<'a> Collector<'a> {
         };
     }
 
-    /// Counts the copy whose lanes have all come.
+    /// Counts the copy whose lanes have all arrived.
     fn finish_copy(&mut self) {
         if let Some(copy) = self.copy.take() {
             let Copy { pc, to, from } = *copy;
             self.first_access = true;
             self.shared(pc, &to.addresses, to.active, to.bytes, Access::Write);
-            // A copy that only fills with zeros reads nothing.
+            // A copy that only zero-fills reads nothing.
             self.first_access = from.active != 0;
             self.global(pc, &from.addresses, from.active, from.bytes, Access::Read);
         }
@@ -198,7 +198,7 @@ impl Observer for Collector<'_> {
                 if is_copy {
                     self.copies(pc).from.add(seen, base);
                 } else {
-                    // Allocations start at multiples of a sector, but lanes may touch several of them.
+                    // Allocations are sector-aligned, but lanes may access several of them.
                     let addresses = seen.offsets.map(|offset| base + offset);
                     self.global(pc, &addresses, seen.lanes, seen.size, seen.access);
                 }
@@ -208,7 +208,7 @@ impl Observer for Collector<'_> {
                 self.tallies[leader].local_requests +=
                     u64::from(std::mem::take(&mut self.first_access));
             }
-            // Another block's shared memory is reached through the network of the cluster.
+            // Another block's shared memory is accessed through the cluster network.
             Region::Global(_) | Region::Param | Region::Peer(_) => {}
         }
     }
@@ -235,16 +235,16 @@ impl Tally {
     }
 }
 
-/// The last answer of an instruction: its lanes mostly keep their distances from each other.
+/// The last result of an instruction: the distances between its lanes rarely change.
 #[derive(Clone)]
 struct Memo<T>(Option<Box<Pattern<T>>>);
 
 #[derive(Clone)]
 struct Pattern<T> {
     active: u32,
-    /// Where the first lane stands in a unit of memory.
+    /// Position of the first lane within a unit.
     phase: u64,
-    /// Each lane's distance from the first; 0 for the others.
+    /// Each lane's distance from the first; 0 for inactive lanes.
     distances: Row64,
     cost: T,
 }
@@ -256,8 +256,8 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T: std::marker::Copy> Memo<T> {
-    /// What `compute` says for these addresses, asked only when the pattern is a new one. Addresses that differ by a multiple of
-    /// `unit` cost the same.
+    /// The result of `compute` for these addresses, called only for a new pattern. Addresses that
+    /// differ by a multiple of `unit` cost the same.
     fn recall(
         &mut self,
         addresses: &Row64,

@@ -1,62 +1,64 @@
 use super::class::{InstructionClass, Precision};
 use std::ops::AddAssign;
 
-/// What instructions did: one of them, those of a source line, or all of a launch.
+/// Counts for one instruction, a source line, or a whole launch.
 ///
-/// Instructions and requests are counted once for each warp, or for each group of lanes of a warp that comes there by itself.
+/// Instructions and requests are counted once per warp, or once per group of lanes if a warp has
+/// diverged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Instructions executed, those included whose guard held for no lane.
+    /// Instructions executed, including those whose guard was false in every lane.
     pub warp_instructions: u64,
-    /// Lanes that executed them, all together: those whose guard held, and for branches all that came there.
+    /// Lanes that executed them: those whose guard was true; for branches, all lanes that reached
+    /// it.
     pub lane_instructions: u64,
-    /// The same instructions by what they do, in the order of [`InstructionClass::ALL`].
+    /// The same instructions by class, in the order of [`InstructionClass::ALL`].
     pub by_class: [u64; InstructionClass::ALL.len()],
     /// Floating-point operations of all lanes, in the order of [`Precision::ALL`].
     pub flops: [u64; Precision::ALL.len()],
     /// Branches executed.
     pub branches: u64,
-    /// Branches that sent lanes of one group to different places.
+    /// Branches at which the lanes of a group diverged.
     pub divergent_branches: u64,
-    /// Barriers of the block or of a warp that warps came to.
+    /// Barriers of the block or of a warp, counted per warp.
     pub barriers: u64,
     /// Loads from shared memory.
     pub shared_loads: SharedTraffic,
-    /// Stores to shared memory, those of asynchronous copies included.
+    /// Stores to shared memory, including asynchronous copies.
     pub shared_stores: SharedTraffic,
     /// Atomics in shared memory.
     pub shared_atomics: SharedTraffic,
-    /// Loads from global memory, those of asynchronous copies included.
+    /// Loads from global memory, including asynchronous copies.
     pub global_loads: GlobalTraffic,
     /// Stores to global memory.
     pub global_stores: GlobalTraffic,
     /// Atomics in global memory.
     pub global_atomics: GlobalTraffic,
-    /// Requests to local memory: registers that did not fit, or arrays that are indexed at run time.
+    /// Requests to local memory: spilled registers, or arrays indexed at run time.
     pub local_requests: u64,
 }
 
 /// Requests to shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedTraffic {
-    /// Instructions that reached shared memory.
+    /// Instructions that accessed shared memory.
     pub requests: u64,
-    /// Wavefronts they took.
+    /// Wavefronts needed.
     pub wavefronts: u64,
-    /// Wavefronts that would do without bank conflicts.
+    /// Wavefronts that would suffice without bank conflicts.
     pub needed: u64,
 }
 
 /// Requests to global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalTraffic {
-    /// Instructions that reached global memory.
+    /// Instructions that accessed global memory.
     pub requests: u64,
-    /// Sectors of 32 bytes they touched.
+    /// Sectors of 32 bytes touched.
     pub sectors: u64,
-    /// Sectors that would do if the bytes of each request lay together.
+    /// Sectors that would suffice if the bytes of each request were contiguous.
     pub needed: u64,
-    /// Different bytes of each request, all together.
+    /// Distinct bytes per request, summed.
     pub bytes: u64,
 }
 
@@ -71,7 +73,7 @@ impl Counters {
         self.flops[precision as usize]
     }
 
-    /// Lanes that an instruction had on average, of 32. `None` when nothing ran.
+    /// Average active lanes per instruction, of 32. `None` if nothing ran.
     pub fn active_lanes(&self) -> Option<f64> {
         ratio(self.lane_instructions, self.warp_instructions)
     }
@@ -94,24 +96,25 @@ impl Counters {
 }
 
 impl SharedTraffic {
-    /// How many times longer the requests took than without bank conflicts. `None` without requests.
+    /// Slowdown of the requests by bank conflicts. `None` without requests.
     pub fn conflict_degree(&self) -> Option<f64> {
         ratio(self.wavefronts, self.needed)
     }
 
-    /// Wavefronts of a request, on average. `None` without requests.
+    /// Average wavefronts per request. `None` without requests.
     pub fn wavefronts_per_request(&self) -> Option<f64> {
         ratio(self.wavefronts, self.requests)
     }
 }
 
 impl GlobalTraffic {
-    /// Sectors of a request, on average. `None` without requests.
+    /// Average sectors per request. `None` without requests.
     pub fn sectors_per_request(&self) -> Option<f64> {
         ratio(self.sectors, self.requests)
     }
 
-    /// The part of the sectors that would do, 1 for coalesced requests. `None` without requests.
+    /// Fraction of the sectors that is necessary; 1 for coalesced requests. `None` without
+    /// requests.
     pub fn efficiency(&self) -> Option<f64> {
         ratio(self.needed, self.sectors)
     }

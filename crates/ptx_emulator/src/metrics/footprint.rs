@@ -1,7 +1,8 @@
 use super::sectors::SECTOR_BYTES;
 use std::collections::HashMap;
 
-/// The device memory that a launch touched, each sector counted once: what must move when every cache is perfect.
+/// The device memory that a launch touched, each sector counted once: the minimum traffic, with
+/// perfect caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Bytes of the sectors that were read.
@@ -10,15 +11,16 @@ pub struct Footprint {
     pub written_bytes: u64,
 }
 
-/// Marks sectors: a bit for each, by allocation.
+/// A set of sectors: one bit each, by allocation.
 #[derive(Default)]
 pub(super) struct Touched {
-    /// By the allocation's base: sectors read and sectors written.
+    /// By base address of the allocation: sectors read and sectors written.
     allocations: HashMap<u64, [Vec<u64>; 2]>,
 }
 
 impl Touched {
-    /// Marks the sectors of these lanes' bytes; offsets are from `base`, which is the start of a sector.
+    /// Marks the sectors of these lanes' bytes; offsets are relative to `base`, which is
+    /// sector-aligned.
     pub(super) fn mark(
         &mut self,
         base: u64,
@@ -38,7 +40,7 @@ impl Touched {
         }
     }
 
-    /// Takes over what another one marked.
+    /// Adds the sectors that another footprint marked.
     pub(super) fn merge(&mut self, other: Self) {
         for (base, theirs) in other.allocations {
             let mine = self.allocations.entry(base).or_default();
@@ -77,7 +79,7 @@ mod tests {
         one.mark(512, 4096, [0, 4, 28, 32].into_iter(), 4, false);
         one.mark(512, 4096, [0].into_iter(), 4, true);
         let mut two = Touched::default();
-        // 16 bytes from 24 on lie in two sectors.
+        // 16 bytes at offset 24 are in two sectors.
         two.mark(512, 4096, [24, 4080].into_iter(), 16, false);
         two.mark(8192, 32, [0].into_iter(), 1, true);
         one.merge(two);

@@ -1,11 +1,14 @@
-//! Metrics of a launch, as a GPU's profiler counts them: what each instruction and each source line costs.
+//! Metrics of a launch, as a GPU profiler counts them: the cost of each instruction and source
+//! line.
 //!
-//! [`Emulator::profile`](crate::Emulator::profile) runs a kernel and gives its [`Profile`]: [`Counters`] for each instruction, by line and
-//! in all. The rules of the hardware that turn 32 addresses into wavefronts and sectors are [`bank_wavefronts`] and [`sectors`]; what a device can hold is [`Occupancy`], and how fast it can compute
-//! and move data at best is [`Roofline`].
+//! [`Emulator::profile`](crate::Emulator::profile) runs a kernel and returns its [`Profile`]:
+//! [`Counters`] per instruction, per line and in total. [`bank_wavefronts`] and [`sectors`] are the
+//! hardware's rules for turning 32 addresses into wavefronts and sectors. [`Occupancy`] says how
+//! many blocks a device can hold, [`Roofline`] how fast it can compute and move data at best.
 //!
-//! The instructions that are counted are PTX's. A GPU runs machine code that its driver makes of them, so numbers of arithmetic
-//! instructions differ from a profiler's; accesses to memory are the same.
+//! The instructions counted are PTX's. A GPU executes machine code that its driver compiles from
+//! them, so arithmetic instruction counts differ from a hardware profiler's; memory accesses are
+//! the same.
 mod banks;
 mod class;
 mod collect;

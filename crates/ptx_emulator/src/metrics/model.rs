@@ -1,15 +1,17 @@
 use super::class::Precision;
 use std::str::FromStr;
 
-/// What a GPU can hold and do: for occupancy and roofline.
+/// A GPU's capacities and rates, for occupancy and roofline.
 ///
-/// Limits are those of the compute capability (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; rates per
-/// clock, "Throughput of Native Arithmetic Instructions"); multiprocessors, clock and bandwidth are the datasheet's of the named product.
+/// Limits are those of the compute capability (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability"; rates per clock, "Throughput of Native Arithmetic
+/// Instructions"). Multiprocessors, clock and bandwidth are from the datasheet of the named
+/// product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceModel {
     /// The compute capability as a compiler's target, such as `sm_80`.
     pub name: &'static str,
-    /// The product that the figures are of.
+    /// The product that the figures are from.
     pub product: &'static str,
     /// Multiprocessors.
     pub multiprocessors: u32,
@@ -17,26 +19,26 @@ pub struct DeviceModel {
     pub clock_ghz: f64,
     /// Bandwidth of device memory in GB/s.
     pub bandwidth_gb_s: f64,
-    /// Warps that a multiprocessor holds.
+    /// Warps per multiprocessor.
     pub warps: u32,
-    /// Blocks that a multiprocessor holds.
+    /// Blocks per multiprocessor.
     pub blocks: u32,
-    /// Shared memory of a multiprocessor in bytes.
+    /// Shared memory per multiprocessor, in bytes.
     pub shared_bytes: u32,
     /// Shared memory of one block in bytes, with opt-in.
     pub shared_bytes_per_block: u32,
-    /// Shared memory that the system takes of each block's, in bytes.
+    /// Shared memory per block that the system reserves, in bytes.
     pub reserved_shared_bytes: u32,
-    /// Shared memory is given out in multiples of this many bytes.
+    /// Shared memory is allocated in multiples of this many bytes.
     pub shared_granularity: u32,
-    /// Floating-point operations of a multiprocessor in one clock, in the order of [`Precision::ALL`]; a fused multiply-add is two.
-    /// Matrix operations are tf32 without sparsity; 0 where there are none.
+    /// Floating-point operations per multiprocessor and clock, in the order of [`Precision::ALL`];
+    /// a fused multiply-add is two. Matrix operations are dense tf32; 0 if the device has none.
     pub flops_per_clock: [u32; Precision::ALL.len()],
 }
 
 const KIB: u32 = 1024;
 
-/// The device that the limits are of.
+/// The device whose limits the emulator has.
 pub(crate) const H200: DeviceModel = DeviceModel {
     name: "sm_90",
     product: "H200 SXM",
@@ -155,17 +157,17 @@ const MODELS: &[DeviceModel] = &[
 ];
 
 impl DeviceModel {
-    /// Every model there is, oldest first.
+    /// Every known model, oldest first.
     pub const ALL: &[Self] = MODELS;
 
-    /// Operations of the whole device in a second.
+    /// Peak operations per second of the whole device.
     pub fn peak_flops(&self, precision: Precision) -> f64 {
         let per_clock = self.multiprocessors * self.flops_per_clock[precision as usize];
         f64::from(per_clock) * self.clock_ghz * 1e9
     }
 }
 
-/// A name that is no [`DeviceModel`]'s.
+/// The name of no [`DeviceModel`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no figures of a device `{0}`; there are: {known}", known = known())]
 pub struct UnknownModel(String);
@@ -188,7 +190,7 @@ impl FromStr for DeviceModel {
 mod tests {
     use super::*;
 
-    /// The products' datasheets, in TFLOP/s: the table's clocks and rates must give them.
+    /// The datasheets' TFLOP/s, which the table's clocks and rates must reproduce.
     #[test]
     fn peaks_are_the_datasheets() {
         for (name, precision, tflops) in [

@@ -1,39 +1,41 @@
 use super::model::DeviceModel;
 use std::fmt;
 
-/// Registers of a multiprocessor, and of a block at most; the same for every compute capability since 5.0.
+/// Registers per multiprocessor, and at most per block; the same for every compute capability since
+/// 5.0.
 const REGISTERS: u32 = 65_536;
 const MAX_REGISTERS_PER_THREAD: u32 = 255;
-/// A warp's registers are given out in multiples of this many.
+/// Registers are allocated per warp in multiples of this.
 const REGISTER_GRANULARITY: u32 = 256;
-/// Parts of a multiprocessor; each has a quarter of the registers, and a warp lives in one of them.
+/// Partitions of a multiprocessor; each has a quarter of the registers, and a warp stays in one of
+/// them.
 const PARTITIONS: u32 = 4;
 
-/// What one block of a launch takes.
+/// Resources of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Threads of a block.
     pub threads: u32,
-    /// Registers of a thread; `None` when nobody has counted them.
+    /// Registers per thread; `None` if unknown.
     pub registers: Option<u32>,
     /// Static and dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
 }
 
-/// How many blocks and warps a multiprocessor holds at once: theoretical occupancy.
+/// Theoretical occupancy: how many blocks and warps a multiprocessor holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Blocks that a multiprocessor holds at once; 0 when one alone does not fit.
+    /// Resident blocks per multiprocessor; 0 if not even one fits.
     pub blocks: u32,
     /// Their warps.
     pub warps: u32,
-    /// The warps that it could hold.
+    /// The maximum number of warps.
     pub max_warps: u32,
-    /// How many blocks each resource allows.
+    /// The number of blocks that each resource allows.
     pub limits: Vec<(Limiter, u32)>,
 }
 
-/// What keeps a multiprocessor from holding more blocks.
+/// The resource that limits the number of resident blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limiter {
     /// The number of blocks.
@@ -58,7 +60,7 @@ impl fmt::Display for Limiter {
 }
 
 impl Occupancy {
-    /// Computes it as the hardware allocates: registers by warp, shared memory by block.
+    /// Computes occupancy as the hardware allocates: registers per warp, shared memory per block.
     pub fn of(demand: Demand, model: &DeviceModel) -> Self {
         let warps = demand.threads.div_ceil(32).max(1);
         let mut limits = vec![
@@ -80,7 +82,7 @@ impl Occupancy {
         }
     }
 
-    /// The part of the warps that are there, 0 to 1.
+    /// Resident warps over the maximum, 0 to 1.
     pub fn ratio(&self) -> f64 {
         f64::from(self.warps) / f64::from(self.max_warps)
     }
@@ -98,7 +100,7 @@ fn by_registers(registers: u32, warps: u32) -> u32 {
     let per_warp = registers
         .saturating_mul(32)
         .next_multiple_of(REGISTER_GRANULARITY);
-    // A block's warps must fit even when the last ones fill their partitions.
+    // A block's warps must fit even if the last ones fill their partitions.
     let whole = per_warp.saturating_mul(warps.next_multiple_of(PARTITIONS));
     if registers > MAX_REGISTERS_PER_THREAD || whole > REGISTERS {
         return 0;
@@ -148,17 +150,17 @@ mod tests {
         // Blocks of one warp: 32 of them.
         check("sm_80", (32, 16, 0), (32, 32), &[Blocks]);
         check("sm_86", (32, 16, 0), (16, 16), &[Blocks]);
-        // 33 registers are given out as 40 · 32: 12 warps a partition, 48 in all, 6 blocks.
+        // 33 registers are allocated as 40 · 32: 12 warps per partition, 48 in all, 6 blocks.
         check("sm_80", (256, 33, 0), (6, 48), &[Registers]);
-        // 72 registers: 2304 a warp, 7 warps a partition, 28 in all, 3 blocks.
+        // 72 registers: 2304 per warp, 7 warps per partition, 28 in all, 3 blocks.
         check("sm_80", (256, 72, 0), (3, 24), &[Registers]);
-        // 48 KiB and 1 reserved of 164: 3 blocks. Without the reserve of sm_70, 96 KiB hold 2.
+        // 48 KiB + 1 KiB reserved, of 164: 3 blocks. On sm_70, without the reserve, 96 KiB hold 2.
         check("sm_80", (256, 32, 48 * 1024), (3, 24), &[Shared]);
         check("sm_70", (256, 32, 48 * 1024), (2, 16), &[Shared]);
         // 33 · 32 floats: 4224 and 1024 bytes, 41 multiples of 128, of 228 KiB: 44 blocks.
         check("sm_90", (256, 20, 4224), (8, 64), &[Warps]);
         check("sm_90", (64, 20, 4224), (32, 64), &[Blocks, Warps]);
-        // 1536 threads a multiprocessor hold one block of 1024.
+        // 1536 threads per multiprocessor hold one block of 1024.
         check("sm_86", (1024, 32, 0), (1, 32), &[Warps]);
     }
 
@@ -166,7 +168,8 @@ mod tests {
     fn shared_memory_is_given_out_in_steps() {
         let model = "sm_80".parse().expect("it is in the table");
         let blocks = |bytes| by_shared(bytes, &model);
-        // 164 KiB / 16 = 10.25 KiB: with 1 KiB reserved, 9.25 KiB less what rounding takes.
+        // 164 KiB / 16 = 10.25 KiB; minus 1 KiB reserved, 9.25 KiB, rounded down to the
+        // granularity.
         assert_eq!((blocks(9472), blocks(9473)), (16, 15));
         assert_eq!((blocks(163 * 1024), blocks(163 * 1024 + 1)), (1, 0));
     }
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_no_block() {
         let model: DeviceModel = "sm_90".parse().expect("it is in the table");
-        // 65 registers are 72 · 32 for each of 32 warps: more than the file.
+        // 65 registers are allocated as 72 · 32 for each of 32 warps: more than the register file.
         let demand = Demand {
             threads: 1024,
             registers: Some(65),
@@ -192,7 +195,7 @@ mod tests {
             .blocks,
             1
         );
-        // 29 warps count as 32 for that.
+        // 29 warps count as 32 here.
         let uneven = Demand {
             threads: 29 * 32,
             registers: Some(65),

@@ -6,7 +6,7 @@ use crate::decode::Program;
 use crate::emulator::LaunchConfig;
 use std::collections::HashMap;
 
-/// What a launch did, instruction by instruction.
+/// The counts of a launch, by instruction.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The kernel.
@@ -15,28 +15,29 @@ pub struct Profile {
     pub config: LaunchConfig,
     /// Shared memory of a block, static and dynamic, in bytes.
     pub shared_bytes: u64,
-    /// The instructions that were executed, in the order of the program: there may be very many.
+    /// The instructions executed, in program order; there may be very many.
     instructions: Vec<Executed>,
     /// The files of their lines.
     files: Vec<String>,
-    /// The device memory that was touched.
+    /// The device memory touched.
     pub footprint: Footprint,
 }
 
-/// What one PTX instruction did.
+/// The counts of one PTX instruction.
 #[derive(Clone, Debug)]
 struct Executed {
-    /// The number of its file; none for a line of the PTX text.
+    /// Index of its source file; `None` if the line is of the PTX text.
     file: Option<u32>,
     line: u32,
     kind: Kind,
     tally: Tally,
 }
 
-/// What the instructions of one line did.
+/// The counts of one line.
 #[derive(Clone, Debug)]
 pub struct LineProfile {
-    /// The file of the source; `None` for instructions without a source line, whose line is the PTX text's.
+    /// The source file; `None` for instructions without a source line, whose line is that of the
+    /// PTX text.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: u32,
@@ -96,14 +97,14 @@ impl Profile {
         total
     }
 
-    /// Whether any instruction is known to come from a line of the source.
+    /// Whether any instruction has a source line.
     pub fn has_source_lines(&self) -> bool {
         self.instructions
             .iter()
             .any(|instruction| instruction.file.is_some())
     }
 
-    /// By source line, in the order of files and lines; lines of the PTX text come first.
+    /// Per source line, sorted by file and line; lines of the PTX text come first.
     pub fn lines(&self) -> impl Iterator<Item = LineProfile> {
         let place = |instruction: &Executed| {
             let file = instruction.file.map(|file| &self.files[file as usize]);
@@ -112,7 +113,7 @@ impl Profile {
         let mut order: Vec<&Executed> = self.instructions.iter().collect();
         order.sort_by_key(|instruction| place(instruction));
         let mut order = order.into_iter().peekable();
-        // There may be very many: each is made when it is asked for.
+        // Lazily: there may be very many.
         std::iter::from_fn(move || {
             let first = order.next()?;
             let mut sum = counters(first);
@@ -128,7 +129,7 @@ impl Profile {
     }
 }
 
-/// A tally under the names of what the instruction is.
+/// An instruction's tally as named counters.
 fn counters(Executed { kind, tally, .. }: &Executed) -> Counters {
     let class = kind.class;
     let mut counters = Counters {

@@ -4,37 +4,39 @@ use super::footprint::Footprint;
 use super::model::DeviceModel;
 use super::sectors::SECTOR_BYTES;
 
-/// Where a launch stands under a device's roofline: whether arithmetic or the memory bounds its time from below.
+/// A launch's position on a device's roofline: whether arithmetic or memory is the lower bound of
+/// its time.
 ///
-/// How many bytes reach device memory depends on the caches, which are not modelled. Two bounds are: every sector that was touched moves
-/// once ([`Footprint`]), or each request moves its own.
+/// Device-memory traffic depends on caches, which are not modelled. The two extremes are: each
+/// touched sector moves once ([`Footprint`]), or every request moves its own sectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
-    /// Floating-point operations, all precisions together.
+    /// Floating-point operations in all precisions.
     pub flops: u64,
-    /// Bytes to and from memory if every cache is perfect.
+    /// Device-memory traffic with perfect caches, in bytes.
     pub fewest_bytes: u64,
-    /// Bytes to and from memory if no cache holds anything.
+    /// Device-memory traffic without caches, in bytes.
     pub most_bytes: u64,
-    /// Operations for each byte at which the device's arithmetic and memory take the same time. `None` without operations.
+    /// Operations per byte at which arithmetic and memory take the same time. `None` without
+    /// operations.
     pub ridge: Option<f64>,
-    /// The side.
+    /// The limiting resource.
     pub side: Side,
 }
 
-/// What bounds a launch's time.
+/// The resource that limits a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Device memory, whatever the caches do.
+    /// Device memory, even with perfect caches.
     Memory,
     /// Arithmetic, even without caches.
     Compute,
-    /// Arithmetic if the caches hold what is used again, else memory.
+    /// Arithmetic if caches hold reused data, otherwise memory.
     Caches,
 }
 
 impl Side {
-    /// A word for it in reports.
+    /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Side::Memory => "memory",
@@ -45,7 +47,7 @@ impl Side {
 }
 
 impl Roofline {
-    /// The place of a launch with these counters on a device.
+    /// The position of a launch with these counters on a device.
     pub fn of(counters: &Counters, footprint: Footprint, model: &DeviceModel) -> Self {
         let flops: u64 = counters.flops.iter().sum();
         let fewest_bytes = footprint.read_bytes + footprint.written_bytes;
@@ -73,7 +75,7 @@ impl Roofline {
         }
     }
 
-    /// Operations for each byte: with no cache, and with perfect ones. `None` without traffic.
+    /// Operations per byte: without caches, and with perfect ones. `None` without traffic.
     pub fn intensity(&self) -> Option<(f64, f64)> {
         let per = |bytes: u64| (bytes > 0).then(|| self.flops as f64 / bytes as f64);
         Some((per(self.most_bytes)?, per(self.fewest_bytes)?))
@@ -105,7 +107,7 @@ mod tests {
         )
     }
 
-    /// 19.5 TFLOP/s over 1555 GB/s: 12.5 operations a byte.
+    /// 19.5 TFLOP/s over 1555 GB/s: 12.5 operations per byte.
     #[test]
     fn the_side_depends_on_where_the_ridge_lies() {
         let low = roofline(32 * 100, 100, 32 * 100);

@@ -1,30 +1,31 @@
 use crate::exec::lanes;
 use crate::fault::Access;
 
-/// The unit in which global memory moves between the caches.
+/// Granularity of transfers between global memory and the caches.
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// What one request to global memory moves.
+/// The traffic of one request to global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sectors {
-    /// Sectors of 32 bytes that hold a byte of the request.
+    /// Sectors of 32 bytes that contain a byte of the request.
     pub touched: u32,
-    /// Sectors that would do if the same bytes lay together.
+    /// Sectors that would suffice if the same bytes were contiguous.
     pub needed: u32,
-    /// Different bytes that the lanes asked for.
+    /// Distinct bytes requested.
     pub bytes: u32,
 }
 
-/// The sectors that the lanes of a warp touch when each accesses `bytes` bytes (1 to 16) at its address.
+/// The sectors that the lanes of a warp touch with accesses of `bytes` bytes (1 to 16) each.
 ///
-/// Lanes that touch the same sector share it. Atomics share it only as long as their addresses differ: each further lane with the same
-/// address touches it once more. An H200 counts the same (`tests/fixtures/ncu/global.csv`).
+/// Lanes in the same sector share it. Atomics share it only between different addresses: each
+/// further lane with the same address touches the sector once more. An H200 counts the same
+/// (`tests/fixtures/ncu/global.csv`).
 pub fn sectors(addresses: &[u64; 32], active: u32, bytes: u32, access: Access) -> Sectors {
     let size = u64::from(bytes);
     let mut starts: Vec<u64> = lanes(active).map(|lane| addresses[lane]).collect();
     starts.sort_unstable();
     let (mut touched, mut distinct) = (0, 0);
-    // The first sector, and the first byte, behind all that was seen.
+    // The first sector and byte after all that have been counted.
     let (mut next_sector, mut next_byte) = (0, 0);
     for &start in &starts {
         let end = start + size;
@@ -44,7 +45,7 @@ pub fn sectors(addresses: &[u64; 32], active: u32, bytes: u32, access: Access) -
     }
 }
 
-/// Each sector as often as the most lanes have one address in it. The addresses are in order.
+/// Each sector counts as often as its most frequent address. The addresses are sorted.
 fn atomic_sectors(starts: &[u64]) -> u64 {
     let in_sector = starts.chunk_by(|a, b| a / SECTOR_BYTES == b / SECTOR_BYTES);
     let most = in_sector.map(|sector| sector.chunk_by(|a, b| a == b).map(<[u64]>::len).max());
@@ -81,7 +82,7 @@ mod tests {
         check(|l| 8 * l, ALL, 8, (8, 8, 256));
         check(|l| 16 * l, ALL, 16, (16, 16, 512));
         check(|l| l, ALL, 1, (1, 1, 32));
-        // Three floats a lane, read one by one: of 12 sectors each gives a third.
+        // Three floats per lane, loaded one by one: each load uses a third of 12 sectors.
         check(|l| 12 * l, ALL, 4, (12, 4, 128));
     }
 
@@ -121,7 +122,8 @@ mod tests {
         assert_eq!(touched(|l| 4 * (l / 2)), 2 * 2);
         assert_eq!(touched(|l| 4 * (l % 8)), 4);
         assert_eq!(touched(|l| 128 * (l / 2)), 32);
-        // Of the 24 lanes of one sector 17 have one address, the others seven; the other sector has 8 different ones.
+        // In one sector, 17 of 24 lanes have one address and 7 others differ; the other sector has
+        // 8 distinct ones.
         assert_eq!(touched(|l| if l < 17 { 0 } else { 4 * (l - 16) }), 17 + 1);
     }
 }

@@ -9,13 +9,13 @@ pub(crate) struct Tree<'a> {
     pub(crate) files: Vec<(u32, &'a str)>,
     pub(crate) variables: Vec<Variable<'a>>,
     pub(crate) functions: Vec<Function<'a>>,
-    /// Other names of functions, with their lines.
+    /// Aliases of functions, with their lines.
     pub(crate) aliases: Vec<(&'a str, &'a str, u32)>,
-    /// Names of variables whose declaration is not supported, and why.
+    /// Names of variables with an unsupported declaration, and the reason.
     pub(crate) refused: Vec<(&'a str, ParseError)>,
 }
 
-/// A variable in any state space; `count` is `None` for an array without a size.
+/// A variable in any state space; `count` is `None` for an unsized array.
 pub(crate) struct Variable<'a> {
     pub(crate) name: &'a str,
     pub(crate) space: Space,
@@ -41,7 +41,7 @@ impl Variable<'_> {
 pub(crate) enum Initial<'a> {
     Bits(u64),
     Single(u32),
-    /// `0d…` or a decimal, which may stand for a value of 32 bits too.
+    /// `0d…` or a decimal, which may also initialise a 32-bit value.
     Double(f64),
     /// The address of a variable or function plus an offset; with `mask`, one byte of it.
     Address {
@@ -60,7 +60,7 @@ pub(crate) struct ParamDecl<'a> {
     pub(crate) element: &'a str,
     /// The array's length.
     pub(crate) count: Option<u64>,
-    /// Whether it is called a pointer.
+    /// Whether it is declared as a pointer.
     pub(crate) is_pointer: bool,
     pub(crate) size: u32,
     pub(crate) align: u32,
@@ -71,13 +71,13 @@ pub(crate) struct Function<'a> {
     pub(crate) is_entry: bool,
     pub(crate) returns: Vec<ParamDecl<'a>>,
     pub(crate) params: Vec<ParamDecl<'a>>,
-    /// `.maxntid` and `.reqntid`, with the extents that are left out as 1.
+    /// `.maxntid` and `.reqntid`, with omitted extents as 1.
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`
     pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) body: Option<Vec<Statement<'a>>>,
-    /// The first thing in it that is not supported; its header may be unknown then, too.
+    /// The first unsupported form; the header may then be unknown too.
     pub(crate) refused: Option<ParseError>,
     pub(crate) line: u32,
 }
@@ -115,11 +115,11 @@ pub(crate) enum StatementKind<'a> {
     Instruction(Instruction<'a>),
 }
 
-/// `.loc`: file, line and column of what follows.
+/// `.loc`: file, line and column of the instructions that follow.
 #[derive(Clone, Copy)]
 pub(crate) struct Loc<'a> {
     pub(crate) at: [u32; 3],
-    /// The place of the call that was replaced by the function's body.
+    /// The call site that the function's body was inlined at.
     pub(crate) inlined_at: Option<[u32; 3]>,
     /// The rest of the line.
     pub(crate) comment: &'a str,
@@ -141,7 +141,7 @@ pub(crate) enum Operand<'a> {
     Offset(&'a str, i64),
     /// `!%p1`
     Not(&'a str),
-    /// `%p1|%p2`; `_` for a part that is not wanted.
+    /// `%p1|%p2`; `_` for an unused part.
     Pair(&'a str, &'a str),
     Int(u64),
     F32(u32),
@@ -150,11 +150,11 @@ pub(crate) enum Operand<'a> {
     Vector(Vec<Operand<'a>>),
     /// `[base+offset]`
     Address(Base<'a>, i64),
-    /// `[base+offset, {x, y}]`: a texture, a surface or a tensor, and what stands behind it.
+    /// `[base+offset, {x, y}]`: a texture, surface or tensor with coordinates.
     Indexed(Base<'a>, i64, Vec<Operand<'a>>),
     /// `{a, b}|%p`
     Tagged(Vec<Operand<'a>>, &'a str),
-    /// `(a, b)` of a call.
+    /// `(a, b)` in a call.
     Group(Vec<Operand<'a>>),
 }
 

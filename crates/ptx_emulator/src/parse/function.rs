@@ -5,7 +5,8 @@ use crate::decode;
 use crate::error::ParseError;
 use std::ops::ControlFlow;
 
-/// The statements of a function, behind its opening brace and up to the closing one, and the first that is not supported.
+/// The statements of a function, from after its opening brace to the closing one, and the first
+/// unsupported form.
 pub(super) fn body<'a>(
     lexer: &mut Lexer<'a>,
 ) -> Result<(Vec<Statement<'a>>, Option<ParseError>), ParseError> {
@@ -17,7 +18,7 @@ pub(super) fn body<'a>(
         match statement(lexer, &mut depth, &mut statements) {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(())) => return Ok((statements, refused)),
-            // The rest of the function must still be PTX.
+            // The rest of the function must still be valid PTX.
             Err(error) if error.is_unsupported() => {
                 *lexer = begin;
                 lexer.skip_past(&[';'], |_| {})?;
@@ -28,7 +29,7 @@ pub(super) fn body<'a>(
     }
 }
 
-/// One statement; a break is the function's closing brace.
+/// Parses one statement; `Break` is the function's closing brace.
 fn statement<'a>(
     lexer: &mut Lexer<'a>,
     depth: &mut usize,
@@ -67,7 +68,8 @@ fn statement<'a>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// A directive inside a function. Variables go to `statements` by themselves: one declaration may hold several.
+/// A directive inside a function. Variables are added to `statements` directly, because one
+/// declaration may have several.
 fn directive<'a>(
     lexer: &mut Lexer<'a>,
     directive: &'a str,
@@ -143,7 +145,7 @@ fn three_numbers(text: &str) -> Option<[u32; 3]> {
     numbers.ok()?.try_into().ok()
 }
 
-/// What follows `name:`.
+/// Parses what follows `name:`.
 fn labelled<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<StatementKind<'a>, ParseError> {
     match lexer.peek()? {
         Token::Word(".branchtargets") => {
@@ -204,7 +206,7 @@ fn instruction<'a>(
             opcode,
             operands,
         }),
-        // Texture and video instructions have operands of their own shape.
+        // Texture and video instructions have a special operand syntax.
         Err(_) if decode::is_other_opcode(opcode) => Err(ParseError::unsupported(line, opcode)),
         Err(error) => Err(error),
     }

@@ -1,7 +1,8 @@
 use super::MAX_NODES;
 use crate::error::ParseError;
 
-/// A token of PTX. A word may begin with a dot (directive) and may hold dots (opcode with modifiers).
+/// A token of PTX. A word may start with a dot (directive) and contain dots (opcode with
+/// modifiers).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     Word(&'a str),
@@ -11,7 +12,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Cuts a text into tokens, one at a time, with one token of look-ahead. A copy reads the same tokens again.
+/// Splits a text into tokens, with one token of look-ahead. A clone reads the same tokens again.
 #[derive(Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
@@ -34,7 +35,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Counts nodes of the tree, which has a limit.
+    /// Counts nodes of the syntax tree, whose size is limited.
     pub(super) fn grow(&mut self, nodes: u32) -> Result<(), ParseError> {
         self.nodes += nodes;
         if self.nodes <= MAX_NODES {
@@ -49,7 +50,7 @@ impl<'a> Lexer<'a> {
         self.nodes
     }
 
-    /// The line of the token that was read last.
+    /// The line of the last token.
     pub(super) fn line(&self) -> u32 {
         self.token_line
     }
@@ -74,7 +75,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes the next token when it is this mark.
+    /// Consumes the next token if it is this mark.
     pub(super) fn accept(&mut self, mark: char) -> Result<bool, ParseError> {
         let found = self.peek()? == Token::Mark(mark);
         if found {
@@ -83,7 +84,7 @@ impl<'a> Lexer<'a> {
         Ok(found)
     }
 
-    /// Takes the next token when it is this word.
+    /// Consumes the next token if it is this word.
     pub(super) fn accept_word(&mut self, word: &str) -> Result<bool, ParseError> {
         let found = self.peek()? == Token::Word(word);
         if found {
@@ -142,8 +143,8 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// Takes what follows up to and including the next of these marks outside braces; braces that it opens count as one
-    /// with what is in them. `each` sees the tokens.
+    /// Skips tokens up to and including the next of these marks outside braces; a brace group
+    /// counts as one token. `each` is called for each token.
     pub(super) fn skip_past(
         &mut self,
         ends: &[char],
@@ -165,9 +166,9 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The rest of the line of the last token; the next token comes from the line after it.
+    /// The rest of the line of the last token; the next token is from the following line.
     ///
-    /// Only valid when nothing is peeked: the callers read a directive's name and then this.
+    /// Valid only if no token has been peeked: callers parse a directive's name and then call this.
     pub(super) fn rest_of_line(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
         let end = rest.find('\n').unwrap_or(rest.len());
@@ -229,7 +230,7 @@ impl<'a> Lexer<'a> {
                 match rest.as_bytes().first() {
                     Some(b'\n') => self.at_line += 1,
                     Some(b' ' | b'\t' | b'\r' | 0x0c | 0x0b) => {}
-                    // Some assemblers' texts end in a zero byte.
+                    // Some tools terminate the text with a zero byte.
                     Some(0) if rest.len() == 1 => {}
                     _ => return Ok(()),
                 }
@@ -243,7 +244,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Words take in `::` between letters, as in `.shared::cta`. A directive ends where the next one begins: `.reg.b32`.
+/// Words include `::` between letters, as in `.shared::cta`. A directive ends where the next one
+/// starts: `.reg.b32`.
 fn word_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let directive = text.starts_with('.');

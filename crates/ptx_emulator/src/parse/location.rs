@@ -1,23 +1,24 @@
-//! The line table: `.file`, and `.loc` with what it is inlined into.
+//! The line table: `.file`, and `.loc` with its inlining chain.
 
 use super::ast::Loc;
 use crate::positions::{DEEPEST, Position, Positions};
 use crate::source::is_library;
 use std::collections::HashMap;
 
-/// Reads `.loc`, one after the other.
+/// Resolves `.loc` directives in order.
 pub(crate) struct Locations<'a> {
     files: HashMap<u32, &'a str>,
-    /// Numbered positions, each with the number of the one that it is inlined into.
+    /// Numbered positions, each with the number of the position that it is inlined at.
     numbered: HashMap<u32, (&'a str, Option<u32>)>,
-    /// Those that were read.
+    /// Positions resolved so far.
     resolved: HashMap<u32, Position>,
-    /// The positions of this function's `.loc`, by file, line and column: later ones may be inlined there.
+    /// Positions of this function's `.loc` directives by file, line and column: later ones may be
+    /// inlined at them.
     earlier: HashMap<[u32; 3], Position>,
 }
 
 impl<'a> Locations<'a> {
-    /// `comments` are those of all `.loc`.
+    /// `comments` are those of all `.loc` directives.
     pub(crate) fn new(
         files: &[(u32, &'a str)],
         comments: impl IntoIterator<Item = &'a str>,
@@ -42,17 +43,17 @@ impl<'a> Locations<'a> {
         }
     }
 
-    /// Another function begins.
+    /// Starts another function.
     pub(crate) fn begin(&mut self) {
         self.earlier.clear();
     }
 
-    /// The position of one `.loc`; none when its line is 0 ("no line of the source").
+    /// The position of one `.loc`; none if its line is 0 ("no source line").
     ///
-    /// nvcc and Triton say with `inlined_at` which `.loc` of the same function it is inlined into. LLVM without that has
-    /// the chain in its comment: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. `cuda_builder` numbers the chains of PTX that
-    /// goes into a program, and writes each once: `// 3=a.rs:1:2 @ 2=b.rs:3:4 @ 1=c.rs:5:6`, later `// 3`, or
-    /// `// 4=d.rs:7:8 @ 2`.
+    /// nvcc and Triton use `inlined_at` to name the `.loc` of the same function that it is inlined
+    /// at. LLVM, which does not, puts the chain in a comment: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6
+    /// ] ]`. In embedded PTX, `cuda_builder` numbers these chains and writes each once: `//
+    /// 3=a.rs:1:2 @ 2=b.rs:3:4 @ 1=c.rs:5:6`, later `// 3`, or `// 4=d.rs:7:8 @ 2`.
     pub(crate) fn read(&mut self, loc: &Loc<'a>, positions: &mut Positions) -> Position {
         let outer = loc.inlined_at.map_or(Position::NONE, |at| {
             let known = self.earlier.get(&at).copied();
@@ -69,7 +70,7 @@ impl<'a> Locations<'a> {
         position
     }
 
-    /// A position whose file is a number of a `.file`.
+    /// A position whose file is given by a `.file` number.
     fn named(
         &self,
         [file, line, column]: [u32; 3],
@@ -80,7 +81,7 @@ impl<'a> Locations<'a> {
         positions.add(file, (line, column), outer)
     }
 
-    /// What the comment says, when it is one about this line.
+    /// The chain in the comment, if the comment describes this line.
     fn commented(
         &mut self,
         loc: &Loc<'a>,
@@ -114,7 +115,7 @@ impl<'a> Locations<'a> {
         (line == loc.at[1]).then(|| outwards.fold(outer, add))
     }
 
-    /// The position with a number.
+    /// The position with this number.
     fn numbered(&mut self, number: u32, positions: &mut Positions) -> Option<Position> {
         let mut inner = Vec::new();
         let mut next = Some(number);
@@ -135,7 +136,7 @@ impl<'a> Locations<'a> {
         Some(outer)
     }
 
-    /// The path of a library's file of which a comment has only the name.
+    /// The full path of a library file that a comment names without folders.
     fn with_folder(&self, name: &'a str) -> &'a str {
         let is_it = |path: &&str| {
             let folder = path.strip_suffix(name);
@@ -149,7 +150,7 @@ impl<'a> Locations<'a> {
     }
 }
 
-/// The number that a comment or a part of one begins with: `3`, `3=a.rs:1:2`.
+/// The number at the start of a comment or a part of one: `3`, `3=a.rs:1:2`.
 fn first_number(text: &str) -> Option<u32> {
     let first = text.split(" @ ").next()?;
     let number = first.split_once('=').map_or(first, |(number, _)| number);
@@ -238,7 +239,7 @@ mod tests {
         );
         let user = crate::source::user_frame(&all).map(ToString::to_string);
         assert_eq!(user.as_deref(), Some("/home/me/sum.cu:5:3"));
-        // The `.loc` that an operand names is the one before it, of the same function.
+        // The `.loc` named by an operand is an earlier one of the same function.
         let other = ([1, 5, 3], Some([1, 30, 1]), "");
         assert_eq!(
             shown(&frames(&[caller, helper, other, inner]))[1..],
@@ -256,7 +257,7 @@ mod tests {
             shown(&self::frames(&mut locations, &[inner]))[1..],
             ["/home/me/sum.cu:5:3"]
         );
-        // A line that is none is still inlined somewhere.
+        // Line 0 can still be inlined somewhere.
         let merged = ([2, 0, 0], Some([1, 20, 9]), "");
         assert_eq!(shown(&frames(&[caller, merged])), ["/home/me/sum.cu:20:9"]);
         // A comment that only repeats the position does not end the chain.
@@ -265,7 +266,7 @@ mod tests {
             shown(&frames(&[caller, commented])),
             ["sum.cu:5:3", "/home/me/sum.cu:20:9"]
         );
-        // Inlined into itself, again and again: it ends.
+        // Inlined into itself: the chain is cut.
         let circle = vec![([1, 5, 3], Some([1, 5, 3]), ""); 2 * DEEPEST];
         assert_eq!(frames(&circle).len(), DEEPEST);
     }
@@ -283,7 +284,7 @@ mod tests {
         let language = "/lib/python3/site-packages/triton/language/standard.py";
         let whole = [(1, "/home/me/sums.py"), (2, language)];
         assert_eq!(user(&whole, chain).as_deref(), Some("sums.py:9:1"));
-        // One that is in the same folder as the kernel's is the user's, whatever its name.
+        // A file in the kernel's own folder is the user's, whatever its name.
         let mine = [(1, "/home/me/sums.py"), (2, "/home/me/standard.py")];
         let named = "/home/me/standard.py:7:3 @[ /home/me/sums.py:9:1 ]";
         assert_eq!(
@@ -316,7 +317,7 @@ mod tests {
             assert_eq!(frames(comment)[0], "src/d.rs:7:8");
             assert_eq!(frames(comment)[1..], outer);
         }
-        // Text that nobody wrote so: it ends, and the `.loc` itself is left.
+        // Text that no tool writes: the chain is cut, and the `.loc` itself remains.
         assert_eq!(frames("5").len(), DEEPEST);
         for comment in ["6", "7", "8", "2", "2 apples"] {
             assert_eq!(frames(comment), ["other.rs:7:3"], "{comment}");

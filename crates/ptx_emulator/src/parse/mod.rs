@@ -1,4 +1,4 @@
-//! PTX text to a syntax tree that borrows from it.
+//! Parses PTX text into a syntax tree that borrows from it.
 mod ast;
 mod function;
 mod lexer;
@@ -10,12 +10,12 @@ pub(crate) use ast::*;
 pub(crate) use location::Locations;
 pub(crate) use module::parse;
 
-/// A longer text is refused, so that a hostile one cannot take all memory.
+/// Longer texts are refused, so that hostile input cannot exhaust memory.
 const MAX_SOURCE_BYTES: usize = 128 << 20;
-/// A text of more statements, operands and initial values is refused too: each takes at most 64 bytes of the tree, a statement,
-/// which counts as three, at most 192.
+/// Limit for statements, operands and initial values: each takes at most 64 bytes of the tree; a
+/// statement counts as three and takes at most 192.
 const MAX_NODES: u32 = 1 << 25;
-/// Deeper nesting of braces is refused.
+/// Limit for nested braces.
 const MAX_DEPTH: usize = 64;
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
             .entry k() { .reg .b32 %r<2>; mov.b32 %r0, {1, 2}; }";
         let mut lexer = lexer::Lexer::new(text);
         module::read(&mut lexer).expect("PTX");
-        // Three values, three statements (the brace too) and four operands.
+        // Three values, three statements (including the block) and four operands.
         assert_eq!(lexer.nodes(), 3 + 3 * 3 + 4);
     }
 }

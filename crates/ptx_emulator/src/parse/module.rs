@@ -5,7 +5,7 @@ use super::{MAX_SOURCE_BYTES, function};
 use crate::error::ParseError;
 use crate::fault::Space;
 
-/// Reads a whole PTX text.
+/// Parses a whole PTX text.
 pub(crate) fn parse(text: &str) -> Result<Tree<'_>, ParseError> {
     if text.len() > MAX_SOURCE_BYTES {
         let message = format!(
@@ -42,7 +42,7 @@ pub(super) fn read<'a>(lexer: &mut Lexer<'a>) -> Result<Tree<'a>, ParseError> {
             Token::Word(".section") => skip_section(lexer)?,
             Token::Word(".pragma") => skip_statement(lexer)?,
             Token::Word(".alias") => tree.aliases.push(alias(lexer)?),
-            // `@@DWARF .byte 1, 2`, as old compilers write what sections hold.
+            // `@@DWARF .byte 1, 2`: the form in which old compilers write section contents.
             Token::Mark('@') => {
                 lexer.rest_of_line();
             }
@@ -88,14 +88,14 @@ fn file<'a>(lexer: &mut Lexer<'a>) -> Result<(u32, &'a str), ParseError> {
         Token::Text(name) => name,
         found => return Err(lexer.unexpected(found, "a file name")),
     };
-    // Time stamp and size may follow.
+    // A time stamp and a size may follow.
     while lexer.accept(',')? {
         lexer.integer()?;
     }
     Ok((index, name))
 }
 
-/// `.section .debug_info { … }`: DWARF data that nobody here reads.
+/// `.section .debug_info { … }`: DWARF data, which is skipped.
 fn skip_section(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     lexer.word()?;
     lexer.expect('{')?;
@@ -165,7 +165,7 @@ fn declaration<'a>(
     Ok(())
 }
 
-/// The variables of one declaration, in the state space that a word names.
+/// The variables of one declaration, in the given state space.
 fn module_variables<'a>(
     lexer: &mut Lexer<'a>,
     word: &str,
@@ -194,7 +194,7 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// A function of which only the name can be told.
+/// A function of which only the name could be parsed.
 fn refused_function<'a>(
     lexer: &mut Lexer<'a>,
     is_entry: bool,
@@ -220,7 +220,7 @@ fn refused_function<'a>(
     })
 }
 
-/// A declaration or definition, from behind its first word.
+/// A declaration or definition, after its first word.
 fn function<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, ParseError> {
     let line = lexer.line();
     let returns = if lexer.peek()? == Token::Mark('(') {
@@ -315,7 +315,7 @@ fn param<'a>(lexer: &mut Lexer<'a>) -> Result<ParamDecl<'a>, ParseError> {
     let name = loop {
         match lexer.word()? {
             ".align" => align = Some(alignment(lexer)?),
-            // `.ptr [.space] .align n` describes what a pointer points to, not the parameter.
+            // `.ptr [.space] .align n` describes the pointee, not the parameter.
             ".ptr" => {
                 is_pointer = true;
                 if let Token::Word(".global" | ".shared" | ".const" | ".local") = lexer.peek()? {
@@ -402,7 +402,7 @@ fn dimensions(lexer: &mut Lexer<'_>) -> Result<Option<Option<u64>>, ParseError> 
     Ok(count)
 }
 
-/// `.align 16 .b8 name[4096] = {…}, other;` behind the state space's name.
+/// `.align 16 .b8 name[4096] = {…}, other;` after the name of the state space.
 pub(super) fn variables<'a>(
     lexer: &mut Lexer<'a>,
     space: Space,
@@ -426,7 +426,7 @@ pub(super) fn variables<'a>(
     };
     let element =
         element.ok_or_else(|| ParseError::syntax(lexer.line(), "a variable without a type"))?;
-    // Other memory begins at multiples of 512.
+    // Other allocations are aligned to 512 only.
     if let Some(align) = align.filter(|&align| align > 512 && space != Space::Shared) {
         let form = format!(".align {align} outside of shared memory");
         return Err(ParseError::unsupported(lexer.line(), form));
@@ -439,7 +439,7 @@ pub(super) fn variables<'a>(
         let mut count = dimensions(lexer)?.unwrap_or(Some(1));
         let mut initial = Vec::new();
         if is_reference && lexer.accept('=')? {
-            // How it reads is said where it is bound.
+            // Sampler settings come from the host's binding.
             lexer.skip_past(&['}'], |_| {})?;
         } else if lexer.accept('=')? {
             let length = initializer(lexer, &mut 0, &mut initial, false)?;
@@ -472,7 +472,7 @@ pub(super) fn variables<'a>(
     lexer.expect(';')
 }
 
-/// `.attribute(.managed)`: that the host sees a variable changes nothing for the device.
+/// `.attribute(.managed)`: host visibility makes no difference to the device.
 fn attribute(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     lexer.expect('(')?;
     let name = lexer.word()?;
@@ -485,7 +485,7 @@ fn attribute(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     lexer.expect(')')
 }
 
-/// One value or `{…}`; the number of elements it covers.
+/// One value or `{…}`; returns the number of elements.
 fn initializer<'a>(
     lexer: &mut Lexer<'a>,
     at: &mut u64,

@@ -3,7 +3,7 @@ use super::ast::{Base, Operand};
 use super::lexer::{Lexer, Token};
 use crate::error::ParseError;
 
-/// `a, b, c` up to (not including) the mark that ends the list.
+/// `a, b, c` up to, but not including, the mark that ends the list.
 pub(super) fn list<'a>(
     lexer: &mut Lexer<'a>,
     end: char,
@@ -82,7 +82,7 @@ fn address<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
     Ok(Operand::Address(base, offset))
 }
 
-/// `+4`, `-4`, `+-4` or several of them, when there is one.
+/// `+4`, `-4`, `+-4` or several of them, if present.
 pub(super) fn offset(lexer: &mut Lexer<'_>) -> Result<Option<i64>, ParseError> {
     let mut sum = None;
     loop {

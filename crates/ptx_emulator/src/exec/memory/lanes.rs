@@ -1,4 +1,4 @@
-//! Values in memory, lane by lane.
+//! Memory accesses, lane by lane.
 
 use super::rows::put;
 use super::{Memory, Part, Region, cut, join, paste, shared_index, words_of};
@@ -18,7 +18,7 @@ impl Memory<'_> {
                 for lane in 0..32 {
                     words[lane] = memory[((offsets[lane] + at) >> 3) as usize].load(Relaxed);
                 }
-                // Both from memory, where they lie in rows: then the rest is vector code.
+                // Both through memory, where they are contiguous: then the rest is vectorised.
                 let (words, offsets) = black_box((&words, offsets));
                 for lane in 0..32 {
                     let word = words[lane] >> (8 * ((offsets[lane] + at) & 7));
@@ -61,7 +61,7 @@ impl Memory<'_> {
                 let words = self.words(part.region);
                 for lane in 0..32 {
                     let index = shared_index(offsets[lane] + at);
-                    // Aligned to 8, so the second word is in the array too.
+                    // Aligned to 8, so the second word is in bounds too.
                     values[lane] = join(words[index], words[index | 1]);
                 }
             }
@@ -104,7 +104,7 @@ impl Memory<'_> {
                     *word = paste::<SIZE>(*word, offset, values[lane]);
                 }
             }
-            // Refused before.
+            // Rejected earlier.
             Region::Param => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Memory as a warp sees it.
 //!
-//! An access goes through [`rows`] when its lanes lie in the common patterns. All others are cut into parts that lie in
-//! one region ([`place`]) and made lane by lane ([`lanes`]).
+//! An access goes through [`rows`] if its lanes follow a common pattern. All others are split into
+//! parts within one region each ([`place`]) and executed lane by lane ([`lanes`]).
 
 mod lanes;
 mod place;
@@ -13,7 +13,8 @@ use super::frame::{Row32, Row64};
 use crate::fault::Space;
 use crate::memory::{Allocation, Table};
 
-/// Shared memory of one block: a fixed number of words, so that an index that is cut to 16 bits needs no check.
+/// Shared memory of one block: a fixed number of words, so that an index truncated to 16 bits needs
+/// no bounds check.
 pub(crate) type SharedWords = [u32; SHARED_WORDS];
 const SHARED_WORDS: usize = 1 << 16;
 /// The most shared memory that a block can have here.
@@ -22,41 +23,43 @@ pub(crate) const MAX_SHARED_BYTES: u64 = 4 * SHARED_WORDS as u64;
 /// All memory that a warp sees.
 pub(crate) struct Memory<'a> {
     pub(super) table: &'a Table,
-    /// For each instruction, the allocation that it used last.
+    /// For each instruction, the allocation that it last accessed.
     pub(super) hints: &'a mut [u32],
     /// Set by an atomic operation that changes a value.
     pub(super) changed: &'a mut bool,
-    /// No other thread of the host works on the device's memory.
+    /// No other host thread accesses the device's memory.
     pub(super) alone: bool,
     pub(super) shared: &'a mut SharedWords,
     pub(super) shared_bytes: u64,
-    /// Shared memory of the other blocks of the cluster, by their numbers; the own one is left out.
+    /// Shared memory of the other blocks of the cluster, in rank order; the block itself is
+    /// omitted.
     pub(super) peers: Vec<&'a mut SharedWords>,
-    /// The block's own number.
+    /// The block's own rank.
     pub(super) rank: u32,
-    /// Local memory of the warp: a row for each word, a column for each lane.
+    /// Local memory of the warp: one row per word, one column per lane.
     pub(super) local: &'a mut [Row32],
-    /// Local bytes of each thread, up to the end of the running function's.
+    /// Bytes of local memory per thread, up to the end of the running function's frame.
     pub(super) local_bytes: u64,
     pub(super) params: &'a [u8],
-    /// Offsets of the last part of an access in its region; for lanes that are not in the part, a valid one too.
+    /// Offsets of the current part of an access in its region; lanes outside the part have a valid
+    /// offset too.
     ///
-    /// They lie in memory on purpose: as a local variable the compiler would keep 32 scalars.
+    /// Kept in memory on purpose: as a local variable the compiler would hold 32 scalars.
     pub(super) offsets: &'a mut Row64,
 }
 
-/// A stretch of memory with one base: what a generic address resolves to.
+/// A contiguous range of memory with one base: what a generic address resolves to.
 #[derive(Clone, Copy)]
 pub(crate) enum Region<'a> {
     Global(&'a Allocation),
     Shared,
-    /// Shared memory of another block of the cluster, by its number.
+    /// Shared memory of another block of the cluster, by its rank.
     Peer(u32),
     Local,
     Param,
 }
 
-/// Lanes of an access that lie in one region, at [`Memory::offsets`].
+/// Lanes of an access in one region, at [`Memory::offsets`].
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) region: Region<'a>,
@@ -64,7 +67,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Memory<'_> {
-    /// The words of the own block's shared memory, or of a peer's.
+    /// The words of the block's own shared memory, or of a peer's.
     #[inline(always)]
     fn words(&self, region: Region<'_>) -> &SharedWords {
         match region {
@@ -78,7 +81,7 @@ impl Memory<'_> {
         words_of(region, self.shared, &mut self.peers, self.rank)
     }
 
-    /// Replaces a value of 4 or 8 bytes by what `change` makes of it; the old value.
+    /// Replaces a value of 4 or 8 bytes by the result of `change`; returns the old value.
     pub(super) fn update(
         &mut self,
         region: Region<'_>,
@@ -128,7 +131,7 @@ impl Memory<'_> {
         Some(self.load_byte(&Part { region, lanes }, 0, lane))
     }
 
-    /// Up to 8 bytes as they are now, of a region that a warp shares with others; callers have checked the bounds.
+    /// Up to 8 bytes of a region that warps share; callers have checked the bounds.
     pub(crate) fn peek(&self, region: Region<'_>, offset: u64, size: u32) -> u64 {
         let byte = |offset: u64| match region {
             Region::Global(allocation) => allocation.load::<1>(offset),
@@ -150,7 +153,7 @@ impl Memory<'_> {
         u64::from_le_bytes(bytes)
     }
 
-    /// The `at`th byte of a lane's access.
+    /// Byte `at` of a lane's access.
     pub(super) fn load_byte(&self, part: &Part<'_>, at: u64, lane: usize) -> u8 {
         self.gather32::<1>(part, at)[lane] as u8
     }
@@ -164,7 +167,7 @@ impl Memory<'_> {
     }
 }
 
-/// [`Memory::words_mut`], for callers that need its other fields meanwhile.
+/// [`Memory::words_mut`], for callers that use other fields at the same time.
 #[inline(always)]
 fn words_of<'w>(
     region: Region<'_>,
@@ -178,7 +181,7 @@ fn words_of<'w>(
     }
 }
 
-/// Where a block of the cluster is among the peers of another one.
+/// Index of a block of the cluster among the peers of another one.
 #[inline(always)]
 fn peer_index(rank: u32, own: u32) -> usize {
     (if rank < own {

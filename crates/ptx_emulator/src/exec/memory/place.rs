@@ -1,4 +1,4 @@
-//! Where an access goes: the region of its addresses, and whether it may go there.
+//! Resolves addresses: the region of an access, and whether the access is allowed.
 
 use super::wrong::misaligned_access;
 use super::{Memory, Part, Region};
@@ -43,7 +43,7 @@ impl<'a> Memory<'a> {
                         }
                     };
                 let constant = found.base >= CONST_BASE;
-                // `.const` and `.global` do not see each other's variables.
+                // `.const` and `.global` addresses cannot name each other's variables.
                 if constant == (space == Space::Global) {
                     return None;
                 }
@@ -68,7 +68,7 @@ impl<'a> Memory<'a> {
         Some((region, base, self.shared_bytes))
     }
 
-    /// The next lanes of an access that lie together, checked for bounds and alignment.
+    /// The next lanes of an access in one region, checked for bounds and alignment.
     #[inline(always)]
     pub(in crate::exec) fn part(
         &mut self,
@@ -112,7 +112,7 @@ impl<'a> Memory<'a> {
                 *offset = address.wrapping_sub(base);
                 bits |= *offset;
             }
-            // No offset is larger than all their bits together.
+            // Every offset is at most the bitwise or of all of them.
             if bits <= limit && bits & (bytes - 1) == 0 {
                 return Ok(Part { region, lanes: ALL });
             }
@@ -131,7 +131,7 @@ impl<'a> Memory<'a> {
         if heap {
             self.check_heap((space, access), addresses, size, inside)?;
         }
-        // Every base is aligned to more than any access.
+        // Every base is aligned to more than the widest access.
         if low_bits & (bytes - 1) != 0 {
             let misaligned = lanes(inside)
                 .filter(|&lane| self.offsets[lane] & (bytes - 1) != 0)
@@ -151,7 +151,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Chunks of the heap are allocations of their own.
+    /// Heap chunks count as separate allocations.
     #[inline(never)]
     fn check_heap(
         &self,
@@ -185,7 +185,7 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Whether all bytes of an access lie in one region.
+    /// Whether all bytes of an access are in one region.
     pub(super) fn fits(&mut self, space: Space, address: u64, size: u32, pc: u32) -> bool {
         let size = u64::from(size);
         self.region(space, address, pc)
@@ -194,7 +194,7 @@ impl<'a> Memory<'a> {
             })
     }
 
-    /// A read of one lane whose address need not be a multiple of its size, but of `alignment`.
+    /// A read of one lane whose address needs only the given `alignment`, not that of its size.
     pub(in crate::exec) fn stretch(
         &mut self,
         (space, access): (Space, Access),
@@ -221,7 +221,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The space of a generic address, and where its window begins.
+/// The space of a generic address, and the start of its window.
 #[inline(always)]
 pub(super) fn window(address: u64) -> Option<(Space, u64)> {
     if address < CONST_BASE {

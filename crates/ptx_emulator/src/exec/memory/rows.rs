@@ -1,6 +1,6 @@
-//! The common case: all lanes in one region, in a pattern that two addresses tell.
+//! The common case: all lanes in one region, in a pattern that two addresses determine.
 //!
-//! No offset of a lane is written down, and what lies together is read and written together.
+//! No per-lane offsets are stored, and contiguous elements are read and written together.
 
 use super::{Memory, Region, cut, join, paste, shared_index};
 use crate::decode::op::Transfer;
@@ -11,36 +11,36 @@ use crate::memory::{Allocation, CONST_BASE};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Lanes of half a warp: the row of a tile.
+/// Lanes of half a warp: one row of a tile.
 const HALF: usize = 16;
 const LANES: [u32; HALF] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// An access by all lanes whose addresses grow by the same step within each half of the warp.
+/// An access by all lanes, with a constant step between lanes within each half warp.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) region: Region<'a>,
     /// The offsets of lanes 0 and 16.
     starts: [u64; 2],
-    /// Bytes from lane to lane: 0, those of a lane's access when all lie together, or a column's.
+    /// Bytes from lane to lane: 0, the size of an access if contiguous, or a column's stride.
     step: u64,
 }
 
-/// The offsets of a half's lanes. What they need is computed here: the compiler would do so ahead of every access, for
-/// patterns too that need none of it.
+/// The offsets of a half warp's lanes. Their inputs are computed here: otherwise the compiler
+/// computes them ahead of every access, even for patterns that do not need them.
 #[inline(always)]
 fn column(start: u64, step: u64) -> impl Iterator<Item = u64> {
     let step = black_box(step);
     (0..HALF as u64).map(move |lane| start + step * lane)
 }
 
-/// The addresses of lanes 0 and 16 and the step from lane to lane, when all lanes of both halves keep to it.
+/// The addresses of lanes 0 and 16 and the step from lane to lane, if all lanes follow it.
 #[inline(always)]
 fn stepped(addresses: &Row64) -> Option<([u64; 2], u64)> {
     let step = addresses[1].wrapping_sub(addresses[0]);
-    // Narrow, so that a product is one instruction and does not wrap.
+    // 32 bits, so that a product is one instruction and cannot wrap.
     let narrow = step as u32;
     let firsts = [addresses[0], addresses[HALF]];
-    // From memory: what the compiler knows of the first lanes would keep it from vector code.
+    // Through memory: knowing the first lanes' values, the compiler would not vectorise.
     let numbers = black_box(&LANES);
     let mut differences = [0; HALF];
     for lane in 0..HALF {
@@ -52,13 +52,13 @@ fn stepped(addresses: &Row64) -> Option<([u64; 2], u64)> {
     for lane in 0..HALF {
         sum[lane % 4] |= differences[lane];
     }
-    // Without a place in memory this is not vector code: the compiler takes it for 32 comparisons.
+    // Not vectorised otherwise: the compiler would emit 32 comparisons.
     let [a, b, c, d] = black_box(sum);
     (a | b | c | d == 0 && step == u64::from(narrow)).then_some((firsts, step))
 }
 
 impl<'a> Memory<'a> {
-    /// The access in that form, when it has it and nothing is wrong with it.
+    /// The access in that form, if it has it and passes all checks.
     #[inline(always)]
     pub(super) fn rows(
         &mut self,
@@ -83,7 +83,7 @@ impl<'a> Memory<'a> {
             return None;
         }
         let simple = match region {
-            // Chunks of the heap are allocations of their own.
+            // Heap chunks count as separate allocations.
             Region::Global(_) => {
                 base != self.table.heap_base() && (access == Access::Read || base < CONST_BASE)
             }
@@ -102,7 +102,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Tells an observer of it.
+    /// Reports the access to an observer.
     #[inline(always)]
     pub(super) fn show<O: Observer + ?Sized>(
         &mut self,
@@ -167,7 +167,7 @@ impl<'a> Memory<'a> {
                     *value = cut::<SIZE>(*word, starts[0]);
                 }
             }
-            // Not in rows.
+            // Never accessed in rows.
             Region::Peer(_) => {}
             Region::Param => into.fill(self.param::<SIZE>(starts[0]) as u32),
         }
@@ -209,7 +209,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Writes the element of `SIZE` bytes at `at` of each lane's access. Of lanes that write the same, the last one stays.
+    /// Writes the element of `SIZE` bytes at `at` of each lane's access. If lanes write the same
+    /// address, the last one wins.
     #[inline(always)]
     pub(super) fn write32<const SIZE: u32>(&mut self, rows: &Rows<'_>, at: u64, values: &Row32) {
         let starts = rows.starts.map(|start| start + at);
@@ -247,7 +248,7 @@ impl<'a> Memory<'a> {
                     *word = paste::<SIZE>(*word, starts[0], *value);
                 }
             }
-            // Refused before.
+            // Rejected earlier.
             Region::Peer(_) | Region::Param => {}
         }
     }
@@ -285,7 +286,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Reads the rows of both halves.
+/// Reads the rows of both half warps.
 #[inline(always)]
 fn read_global<const SIZE: u32>(
     allocation: &Allocation,
@@ -315,7 +316,7 @@ fn read_global<const SIZE: u32>(
     }
 }
 
-/// Reads words of 32 bits from words of 64.
+/// Reads 32-bit words from 64-bit words.
 #[inline(always)]
 fn read_words(allocation: &Allocation, start: u64, into: &mut [u32]) {
     let both = |word: u64| [word as u32, (word >> 32) as u32];
@@ -334,7 +335,7 @@ fn read_words(allocation: &Allocation, start: u64, into: &mut [u32]) {
     }
 }
 
-/// Reads `SIZE` bytes every `step`.
+/// Reads `SIZE` bytes at every `step`.
 #[inline(always)]
 fn read_column<const SIZE: u32>(allocation: &Allocation, start: u64, step: u64, into: &mut [u32]) {
     let part = |word: &AtomicU64, offset: u64| {
@@ -350,7 +351,7 @@ fn read_column<const SIZE: u32>(allocation: &Allocation, start: u64, step: u64, 
         }
         return;
     }
-    // One slice for all lanes: nothing about it is loaded again between them.
+    // One slice for all lanes, so that its bounds are loaded once.
     let words = allocation.words_from(0);
     for (value, offset) in into.iter_mut().zip(column(start, step)) {
         *value = part(&words[(offset >> 3) as usize], offset);

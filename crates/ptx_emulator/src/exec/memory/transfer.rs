@@ -162,7 +162,7 @@ fn put_narrow(frame: &mut Frame<'_>, t: &Transfer, row: u16, mut values: Row32, 
     }
 }
 
-/// The values that a register gives to a store of at most 32 bits.
+/// The values of a register for a store of at most 32 bits.
 #[inline(always)]
 fn narrow<'a>(frame: &'a Frame<'_>, t: &Transfer, row: u16, narrowed: &'a mut Row32) -> &'a Row32 {
     match t.width {

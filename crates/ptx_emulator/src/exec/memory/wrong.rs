@@ -1,4 +1,4 @@
-//! What is wrong with an access.
+//! Diagnosis of invalid accesses.
 
 use super::place::window;
 use super::{Memory, Region};
@@ -8,7 +8,7 @@ use crate::fault::{Access, FaultKind, Nearest, Space};
 use crate::memory::CONST_BASE;
 
 impl Memory<'_> {
-    /// What is wrong with an access whose first lane does not fit and needs this `alignment`.
+    /// Diagnoses an access whose first lane is out of bounds or violates this `alignment`.
     #[cold]
     pub(super) fn out_of_bounds(
         &mut self,

@@ -1,4 +1,4 @@
-//! Calls: of functions of the program, in frames of the warp's stack, and of those that the driver has.
+//! Calls of the program's functions, in frames of the warp's stack, and of driver functions.
 
 use super::{MAX_STACK_ROWS, Surroundings, Warp};
 use crate::decode::op::{Call, Callee, Op, Slot};
@@ -11,7 +11,7 @@ use crate::fault::FaultKind;
 use crate::memory::FUNCTION_BASE;
 
 impl Warp {
-    /// Calls a function; lanes that call different ones part.
+    /// Calls a function; lanes that call different functions diverge.
     pub(super) fn call<O: Observer + ?Sized>(
         &mut self,
         split: Split,
@@ -119,7 +119,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Calls a function of the driver, lane by lane.
+    /// Calls a driver function, lane by lane.
     fn call_system<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,

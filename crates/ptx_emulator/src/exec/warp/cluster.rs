@@ -1,4 +1,4 @@
-//! A warp at the barrier of its cluster: a thread arrives, and later waits for all others to have arrived.
+//! A warp at the cluster barrier: a thread arrives, and later waits for all others to arrive.
 
 use super::{Surroundings, Warp};
 use crate::exec::observe::{Arrived, Observer};
@@ -6,19 +6,19 @@ use crate::exec::split::{Split, State};
 use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 
-/// Where the lanes of a warp are with the barrier of the cluster.
+/// The state of a warp's lanes at the cluster barrier.
 #[derive(Default)]
 pub(in crate::exec) struct ClusterPhase {
-    /// Lanes that have arrived at the phase that is not complete.
+    /// Lanes that have arrived in the current phase.
     pub(in crate::exec) arrived: u32,
-    /// Lanes whose phase is complete and that have not waited for it yet.
+    /// Lanes whose phase is complete but that have not yet waited for it.
     passed: u32,
     /// The arrivals, for observers.
     pub(in crate::exec) arrivals: Vec<Arrived>,
 }
 
 impl Warp {
-    /// Some lanes arrive at the barrier of the cluster, or wait at it.
+    /// Lanes arrive or wait at the cluster barrier.
     pub(super) fn meet_cluster<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
@@ -26,7 +26,7 @@ impl Warp {
         around: &mut Surroundings<'_, '_, O>,
     ) -> Checked<()> {
         if aligned && split.mask != self.live {
-            // The others of the warp may be on their way.
+            // Other lanes of the warp may still arrive.
             split.state = State::Members;
             self.push(split);
             return Ok(());
@@ -75,7 +75,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The phase is complete: lets go the lanes that wait. The arrivals that it took.
+    /// Completes the phase: releases the waiting lanes and returns its arrivals.
     pub(in crate::exec) fn complete_cluster(&mut self) -> Vec<Arrived> {
         let phase = &mut self.cluster;
         phase.passed |= phase.arrived & self.live;

@@ -1,4 +1,5 @@
-//! A warp: its lanes in splits, which stand at different places, and the turns in which they run.
+//! A warp: its lanes, grouped into splits at different instructions, and the order in which the
+//! splits run.
 
 mod calls;
 mod cluster;
@@ -20,17 +21,17 @@ use crate::fault::Place;
 pub(super) use cluster::ClusterPhase;
 use special::special_row;
 
-/// Backward branches of a warp until other splits, warps and blocks get a turn.
+/// Quantum: backward branches of a warp before other splits, warps and blocks get a turn.
 const PATIENCE: u32 = 1024;
-/// The same inside a loop that has used up its patience before: probably a spin lock.
+/// Quantum in a loop that has used up a whole one before: probably a spin lock.
 const SPIN_PATIENCE: u32 = 32;
-/// Rows of each file that the active calls of a warp may use together.
+/// Limit for the rows of each file in all active calls of a warp.
 const MAX_STACK_ROWS: u32 = 1 << 16;
 
 /// 32 threads, their registers and local memory.
 pub(super) struct Warp {
     pub(super) index: u32,
-    /// Lanes that exist: the last warp of a block may have fewer.
+    /// Lanes that exist; the last warp of a block may have fewer than 32.
     pub(super) exists: u32,
     /// Lanes that have not exited.
     pub(super) live: u32,
@@ -43,39 +44,39 @@ pub(super) struct Warp {
     pub(super) local: Vec<Row32>,
     offsets: Row64,
     patience: u32,
-    /// A loop that ran out of patience.
+    /// A loop that has used up a whole quantum.
     spin: Option<(u32, u32)>,
-    /// The next split is the one that waited longest, not the one that is behind.
+    /// The next split is the one that waited longest instead of the one at the lowest address.
     fair: bool,
     pub(super) runs: u64,
     pub(super) loops: Loops,
 }
 
-/// What a warp needs from its surroundings while it runs.
+/// The surroundings of a running warp.
 pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
     pub(super) launch: &'a Launch<'l>,
     pub(super) observer: &'a mut O,
     pub(super) schedule: Option<&'a mut Schedule>,
-    /// The block's place among those of its worker.
+    /// The block's index among its worker's blocks.
     pub(super) slot: usize,
     pub(super) block: [u32; 3],
     pub(super) shared: &'a mut SharedWords,
-    /// Those of the other blocks of the cluster.
+    /// Shared memory of the other blocks of the cluster.
     pub(super) peers: Vec<&'a mut SharedWords>,
-    /// The block's number in the cluster.
+    /// The block's rank in the cluster.
     pub(super) rank: u32,
     pub(super) hints: &'a mut [u32],
     pub(super) calm: &'a mut Calm,
     /// `bar.arrive`: barrier, thread count, threads.
     pub(super) arrivals: &'a mut Vec<Arrival>,
     pub(super) ticket: &'a mut u64,
-    /// The block's clock when its turn began.
+    /// The block's clock at the start of the turn.
     pub(super) clock: u64,
     pub(super) warp_instructions: u64,
     pub(super) lane_instructions: u64,
 }
 
-/// Threads that announced themselves at a barrier without waiting.
+/// Threads that arrived at a barrier without waiting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) id: u32,
@@ -88,9 +89,9 @@ pub(super) struct Arrival {
 /// How a warp's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnEnd {
-    /// It could go on.
+    /// It can continue.
     Tired,
-    /// All its lanes wait, or have exited.
+    /// All its lanes wait or have exited.
     Stopped,
 }
 
@@ -122,7 +123,7 @@ impl Warp {
         }
     }
 
-    /// Makes it the warp of a new block, at the kernel's first instruction.
+    /// Starts a warp of a new block at the kernel's first instruction.
     pub(super) fn start<O: Observer + ?Sized>(&mut self, around: &mut Surroundings<'_, '_, O>) {
         let launch = around.launch;
         let threads = launch.threads - 32 * self.index;
@@ -155,7 +156,8 @@ impl Warp {
         });
     }
 
-    /// Makes a frame for a function and fills its constants, special registers and zeros, for some lanes.
+    /// Creates a frame for a function, with its constants, special registers and zeros, in some
+    /// lanes.
     fn enter<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
@@ -187,7 +189,7 @@ impl Warp {
         predicates[..function.rows.predicates as usize]
             .iter_mut()
             .for_each(|lanes| *lanes &= !mask);
-        // Not for other lanes: the row may be one of another function that they are in.
+        // Not in other lanes: they may be in another function that uses the same row.
         predicates[0] |= mask;
         let mut frame = Frame {
             w32: &mut self.w32[base.w32 as usize..],
@@ -217,7 +219,7 @@ impl Warp {
         }
     }
 
-    /// Runs until all lanes wait or the warp has had its turn.
+    /// Runs until all lanes wait or the turn is over.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
@@ -239,14 +241,14 @@ impl Warp {
                 self.patience = PATIENCE;
                 self.spin = cursor.last_loop.or(self.spin);
                 self.fair = true;
-                // Lanes that wait for each other may have met while one that does not belong to them spins.
+                // Lanes that wait for each other may have met while an unrelated lane spins.
                 self.release_members(around);
                 return Ok(TurnEnd::Tired);
             }
         }
     }
 
-    /// Takes out the split to run next.
+    /// Removes and returns the split to run next.
     fn choose<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
@@ -290,7 +292,7 @@ impl Warp {
         }
     }
 
-    /// What an observer is told about lanes of this warp.
+    /// The description of these lanes for observers.
     fn turn<O: ?Sized>(&self, around: &Surroundings<'_, '_, O>, base: Base) -> Turn {
         Turn {
             slot: around.slot,
@@ -308,7 +310,8 @@ impl Warp {
         let launch = around.launch;
         let turn = self.turn(around, split.base);
         around.observer.turn(&turn);
-        // Those of another call never meet this one: to stop for them would only let each make room for the other, for ever.
+        // Splits in another call can never merge with this one: stopping for them could make both
+        // yield to each other forever.
         let others = self.splits.iter().filter(|other| {
             !self.fair && other.state == State::Runnable && other.is_in_call_of(split)
         });
@@ -384,7 +387,7 @@ impl Warp {
             self.loops.add(Rounds {
                 body: head..=tail,
                 depth: split.stack.len(),
-                // Without patience one is taken all the same.
+                // Even with an empty quantum one branch is taken.
                 count: u64::from(granted - cursor.patience).max(1),
             });
         }
@@ -449,7 +452,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Lets all lanes of a split but these go on behind its instruction: the split of these, where they are.
+    /// Lets all lanes of a split except `mask` continue past its instruction; returns the split of
+    /// `mask`, still at it.
     fn leave_others(&mut self, split: Split, mask: u32) -> Split {
         self.push(Split {
             pc: split.pc + 1,
@@ -459,7 +463,7 @@ impl Warp {
         Split { mask, ..split }
     }
 
-    /// Adds a split, or its lanes to one that stands at the same place.
+    /// Adds a split, merging it with one at the same place.
     pub(super) fn push(&mut self, split: Split) {
         if split.mask == 0 {
             return;
@@ -470,7 +474,7 @@ impl Warp {
         }
     }
 
-    /// Joins splits that stand at the same place.
+    /// Merges splits at the same place.
     pub(super) fn merge(&mut self) {
         if self.splits.len() > 1 {
             for split in std::mem::take(&mut self.splits) {
@@ -533,7 +537,7 @@ impl Warp {
             .any(|split| split.state == State::Members)
     }
 
-    /// Where its lanes are, for reports: waiting splits.
+    /// Where its waiting splits are, for reports.
     pub(super) fn waiting_places<'s>(
         &'s self,
         launch: &'s Launch<'_>,

@@ -1,10 +1,10 @@
-//! Special registers, which a frame is filled with when it is made.
+//! Special registers, filled in when a frame is created.
 
 use crate::decode::Special;
 use crate::exec::frame::{ALL, Row32};
 use crate::exec::launch::Launch;
 
-/// As many as an H200 has.
+/// The number of an H200.
 const MULTIPROCESSORS: u32 = 132;
 
 /// A special register's value in each lane of a warp.

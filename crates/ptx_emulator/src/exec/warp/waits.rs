@@ -1,4 +1,4 @@
-//! How lanes of a warp come to barriers and to warp-level instructions, wait there and are let go.
+//! How lanes of a warp arrive at barriers and warp-level instructions, wait there and are released.
 
 use super::{Arrival, Surroundings, Warp};
 use crate::decode::op::{Barrier, BarrierKind, Op, Row};
@@ -11,7 +11,7 @@ use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 
 impl Warp {
-    /// Arrives at a barrier: waits there, or only announces itself.
+    /// Arrives at a barrier and waits, or only arrives.
     pub(super) fn arrive<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
@@ -64,7 +64,7 @@ impl Warp {
             ));
         }
         if kind == BarrierKind::Arrive && aligned && split.mask != self.come_to(split.pc) {
-            // The others of the warp may be on their way.
+            // Other lanes of the warp may still arrive.
             split.state = State::Members;
             self.push(split);
             return Ok(());
@@ -88,7 +88,8 @@ impl Warp {
                 who,
                 pc: split.pc,
             });
-            // Nobody may ever wait for them: then they are let go before there are too many.
+            // Arrivals alone may complete the barrier: yield, so that it is released before more
+            // arrive.
             let all = around.arrivals.iter().filter(|arrival| arrival.id == id);
             if all.map(|arrival| arrival.threads).sum::<u32>() >= count {
                 self.patience = 0;
@@ -107,7 +108,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Lets go the splits at warp-level instructions whose members have all come; whether there was one.
+    /// Releases the splits at warp-level instructions whose members have all arrived; returns
+    /// whether there was one.
     pub(super) fn release_members<O: Observer + ?Sized>(
         &mut self,
         around: &mut Surroundings<'_, '_, O>,
@@ -119,7 +121,7 @@ impl Warp {
         };
         let waiting = self.splits.iter().enumerate();
         let waiting = waiting.filter(|(_, split)| split.state == State::Members);
-        // `bar.warp.sync` may be a different instruction in each lane.
+        // `bar.warp.sync` may be at a different instruction in each lane.
         let (mut at_barriers, mut masks) = (0, [0; 32]);
         for (_, split) in waiting.clone() {
             if let Some(members) = barrier(split) {
@@ -164,7 +166,7 @@ impl Warp {
         !released.is_empty()
     }
 
-    /// The lanes that must come to an aligned instruction: those that have not left before it.
+    /// The lanes that must reach an aligned instruction: those that have not exited before it.
     fn come_to(&self, pc: u32) -> u32 {
         let before = self.exits.iter().filter(|(exit, _)| *exit < pc);
         self.exists & !before.fold(0, |all, (_, mask)| all | mask)
@@ -175,8 +177,8 @@ impl Warp {
         &self.w32[(split.base.w32 + u32::from(row)) as usize]
     }
 
-    /// Tells of lanes that leave behind an instruction where others wait for them. Who leaves before it may be a member: PTX
-    /// waits for those that have not exited.
+    /// Reports lanes that exit after passing an instruction where others wait for them. Lanes that
+    /// exit before reaching it may be members: PTX waits only for lanes that have not exited.
     pub(super) fn tell_of_members<O: Observer + ?Sized>(
         &self,
         leaving: &Split,
@@ -202,7 +204,7 @@ impl Warp {
         }
     }
 
-    /// The living lanes that a waiting split needs.
+    /// The live lanes that a waiting split needs.
     pub(in crate::exec) fn members(&self, launch: &Launch<'_>, split: &Split) -> u32 {
         let row = match launch.program.code[split.pc as usize].op {
             Op::WarpBarrier { members } => members,
@@ -223,7 +225,8 @@ impl Warp {
         Some(p.lanes(&self.predicates[split.base.predicates as usize..]) & split.mask)
     }
 
-    /// Writes the result of a barrier's reduction: how many threads took part, and for how many the predicate held.
+    /// Writes the result of a barrier's reduction from the number of participating threads and the
+    /// number whose predicate holds.
     pub(in crate::exec) fn write_reduction(
         &mut self,
         (base, mask): (Base, u32),
