@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A place in the program that the PTX was compiled from, as its line table says.
+/// A source location, from the line table of the PTX.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SourceLocation {
     /// The file, as the compiler wrote it.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// The column, from 1; 0 when the table does not say.
+    /// The column, from 1; 0 if the table has none.
     pub column: u32,
 }
 
@@ -21,15 +21,16 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// The frame to name in a report: the innermost one that the user wrote. `frames` go from the innermost one outwards.
+/// The frame to name in a report: the innermost one in the user's code. `frames` start with the
+/// innermost.
 pub(crate) fn user_frame(frames: &[SourceLocation]) -> Option<&SourceLocation> {
     let own = frames.last()?;
     let users = |frame: &&SourceLocation| frame.line > 0 && is_users(&frame.file, &own.file);
     Some(frames.iter().find(users).unwrap_or(own))
 }
 
-/// The frames of a place but the user's `own`, each as a clause: what the user's line calls, innermost first, then what it
-/// is inlined into.
+/// The frames of a location other than the user's `own`, each as a clause: what the user's line
+/// calls, innermost first, then what it is inlined into.
 pub(crate) fn other_frames(frames: &[SourceLocation], own: Option<&SourceLocation>) -> Vec<String> {
     let own = frames.iter().position(|frame| Some(frame) == own);
     let clause = |(at, frame): (usize, &SourceLocation)| match own {
@@ -40,16 +41,17 @@ pub(crate) fn other_frames(frames: &[SourceLocation], own: Option<&SourceLocatio
     frames.iter().enumerate().filter_map(clause).collect()
 }
 
-/// Whether the user wrote a file; `own` is the one that the kernel itself stands in.
+/// Whether the user wrote a file; `own` is the file of the kernel.
 ///
-/// A name without folders does not say whose file it is. Only the kernel's own is then sure to be the user's.
+/// A name without folders does not identify its author; only the kernel's own file is then assumed
+/// to be the user's.
 fn is_users(file: &str, own: &str) -> bool {
     let file = file.replace('\\', "/");
     !is_library(&file) && (file.contains('/') || file == own)
 }
 
-/// What comes with a compiler: Rust's own library and the device API that every kernel is built on, CUDA's headers,
-/// Triton's and Numba's language.
+/// Files that come with a compiler: Rust's libraries and the device API of all kernels, CUDA's
+/// headers, Triton's and Numba's libraries.
 pub(crate) fn is_library(file: &str) -> bool {
     let inside = [
         "/rustc/",

@@ -1,14 +1,14 @@
-//! Tensor maps: what `cp.async.bulk.tensor` copies boxes from and to.
+//! Tensor maps: the descriptors of `cp.async.bulk.tensor`.
 
 use crate::error::MemoryError;
 
-/// Bytes of a map, as a kernel takes it.
+/// Size of a map as a kernel parameter.
 pub(crate) const MAP_BYTES: usize = 128;
-/// Tells a map from other bytes.
+/// Distinguishes a map from other bytes.
 const MARK: u32 = 0x7e45_0a9d;
 const MOST_DIMENSIONS: usize = 5;
 
-/// What the elements of a tensor are.
+/// The element type of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorElement {
     /// Unsigned, 8 bits.
@@ -25,7 +25,7 @@ pub enum TensorElement {
     S64,
     /// Float of 16 bits.
     F16,
-    /// Float of 16 bits with the exponent of one of 32.
+    /// 16-bit float with the exponent range of a 32-bit one.
     BF16,
     /// Float of 32 bits.
     F32,
@@ -58,7 +58,7 @@ impl TensorElement {
     }
 }
 
-/// How the 16-byte pieces of a box change places in shared memory.
+/// How the 16-byte pieces of a box are permuted in shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Swizzle {
     /// Not at all.
@@ -75,7 +75,7 @@ pub enum Swizzle {
 impl Swizzle {
     const ALL: [Self; 4] = [Self::None, Self::B32, Self::B64, Self::B128];
 
-    /// The most bytes of a row of the box.
+    /// The largest row of a box, in bytes.
     fn row_bytes(self) -> Option<u32> {
         match self {
             Swizzle::None => None,
@@ -85,36 +85,37 @@ impl Swizzle {
         }
     }
 
-    /// Where an address of shared memory lies.
+    /// The swizzled position of an address in shared memory.
     pub(crate) fn place(self, address: u64) -> u64 {
         let pieces = u64::from(self.row_bytes().unwrap_or(16) / 16 - 1);
         address ^ (address >> 7 & pieces) << 4
     }
 }
 
-/// A tensor in global memory and the box that one copy moves; the innermost dimension first.
+/// A tensor in global memory and the box that one copy moves; innermost dimension first.
 ///
-/// Elements outside of the tensor are read as zeros and not written. Interleaved layouts and `.im2col` do not exist here.
+/// Elements outside the tensor are read as zeros and never written. Interleaved layouts and
+/// `.im2col` are not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// What an element is.
     pub element: TensorElement,
-    /// Where the first one lies.
+    /// Address of the first element.
     pub address: u64,
     /// Elements along each of one to five dimensions.
     pub extents: Vec<u64>,
-    /// Bytes from one element to the next along each dimension but the first.
+    /// Strides in bytes for all dimensions but the first.
     pub strides: Vec<u64>,
-    /// Elements that a box spans along each dimension.
+    /// Extent of a box along each dimension.
     pub box_extents: Vec<u32>,
-    /// The stride among those that are moved.
+    /// Stride between the elements copied.
     pub element_strides: Vec<u32>,
-    /// The places of pieces in shared memory.
+    /// The arrangement of pieces in shared memory.
     pub swizzle: Swizzle,
 }
 
 impl TensorMap {
-    /// A tensor whose rows follow each other closely, moved whole box by whole box.
+    /// A dense tensor, copied in whole boxes.
     pub fn new(element: TensorElement, address: u64, extents: &[u64], box_extents: &[u32]) -> Self {
         let mut stride = u64::from(element.bytes());
         let rows = extents.iter().take(extents.len().saturating_sub(1));
@@ -133,10 +134,10 @@ impl TensorMap {
         }
     }
 
-    /// The map as a kernel takes it: as a parameter of 128 bytes, aligned to 64.
+    /// The map as a kernel parameter: 128 bytes, aligned to 64.
     ///
     /// # Errors
-    /// [`MemoryError::InvalidTensor`] for what a device cannot copy.
+    /// [`MemoryError::InvalidTensor`] for a tensor or box that a device cannot copy.
     pub fn encode(&self) -> Result<[u8; MAP_BYTES], MemoryError> {
         self.check().map_err(|problem| MemoryError::InvalidTensor {
             problem: problem.to_owned(),
@@ -149,7 +150,7 @@ impl TensorMap {
         bytes.push(self.extents.len() as u8);
         bytes.push(0);
         bytes.extend(self.address.to_le_bytes());
-        // No extent is larger than 2³².
+        // No extent exceeds 2³².
         let extents = self.extents.iter().map(|&extent| (extent - 1) as u32);
         bytes.extend(extents.flat_map(u32::to_le_bytes));
         bytes.extend(self.box_extents.iter().map(|&extent| (extent - 1) as u8));
@@ -210,7 +211,7 @@ impl TensorMap {
         Ok(())
     }
 
-    /// What [`encode`](Self::encode) made.
+    /// Decodes the result of [`encode`](Self::encode).
     pub(crate) fn decode(bytes: &[u8; MAP_BYTES]) -> Option<Self> {
         let mut rest = bytes.as_slice();
         let mut take = |count: usize| {
@@ -254,7 +255,7 @@ impl TensorMap {
         map.check().is_ok().then_some(map)
     }
 
-    /// The elements that a copy moves along each dimension.
+    /// Number of elements that a copy moves along each dimension.
     pub(crate) fn box_counts(&self) -> Vec<u32> {
         let pairs = self.box_extents.iter().zip(&self.element_strides);
         pairs
@@ -262,12 +263,12 @@ impl TensorMap {
             .collect()
     }
 
-    /// The bytes that a copy moves, those outside of the tensor too.
+    /// Number of bytes that a copy moves, including those outside the tensor.
     pub(crate) fn box_bytes(&self) -> u32 {
         self.box_counts().iter().product::<u32>() * self.element.bytes()
     }
 
-    /// The address of an element; none outside of the tensor.
+    /// The address of an element; `None` outside the tensor.
     pub(crate) fn element_at(&self, at: &[i64]) -> Option<u64> {
         let inside = |(at, &extent): (&i64, &u64)| *at >= 0 && (*at as u64) < extent;
         if !at.iter().zip(&self.extents).all(inside) {

@@ -1,12 +1,13 @@
-//! Textures and surfaces: images in device memory, and how a texture reads one.
+//! Textures and surfaces: images in device memory, and how textures sample them.
 //!
-//! A handle is what CUDA calls a texture or surface object: 64 bits that a kernel takes as a parameter. A `.texref` or
-//! `.surfref` variable is bound to one ([`LoadedModule::bind`](crate::LoadedModule::bind)).
+//! A handle is CUDA's texture or surface object: 64 bits that a kernel takes as a parameter. A
+//! `.texref` or `.surfref` variable is bound to a handle
+//! ([`LoadedModule::bind`](crate::LoadedModule::bind)).
 
 use crate::error::MemoryError;
 use std::fmt;
 
-/// The dimensions of an image.
+/// The dimensionality of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Width.
@@ -19,7 +20,7 @@ pub enum Shape {
     Cube,
 }
 
-/// What a channel of a texel is.
+/// The type of a texel's channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// Unsigned, 8 bits.
@@ -56,27 +57,27 @@ impl Channel {
     }
 }
 
-/// Texels in device memory: row after row, slice after slice, face after face, layer after layer.
+/// Texels in device memory, ordered by row, slice, face and layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The dimensions.
     pub shape: Shape,
-    /// Texels along x, y and z; 1 where the shape has no such dimension.
+    /// Texels along x, y and z; 1 for dimensions that the shape lacks.
     pub extents: [u32; 3],
-    /// The images of a layered one; 1 for any other.
+    /// Number of layers; 1 for an image that is not layered.
     pub layers: u32,
     /// What a channel is.
     pub channel: Channel,
     /// Channels of a texel: 1, 2 or 4.
     pub channels: u32,
-    /// Where the first texel lies.
+    /// Address of the first texel.
     pub address: u64,
-    /// Bytes from one row to the next.
+    /// Row pitch in bytes.
     pub row_bytes: u64,
 }
 
 impl Image {
-    /// An image without layers whose rows follow each other closely.
+    /// A dense image without layers.
     pub fn new(
         shape: Shape,
         extents: [u32; 3],
@@ -94,12 +95,12 @@ impl Image {
         }
     }
 
-    /// Bytes of a texel.
+    /// Bytes per texel.
     pub fn texel_bytes(&self) -> u32 {
         self.channel.bytes() * self.channels
     }
 
-    /// All bytes from the first to the last row; `None` for more than 64 bits can count.
+    /// Bytes from the first to the last row; `None` if they exceed 64 bits.
     pub fn bytes(&self) -> Option<u64> {
         let [_, height, depth] = self.extents.map(u64::from);
         let slices = depth.checked_mul(u64::from(self.layers) * self.faces())?;
@@ -110,7 +111,7 @@ impl Image {
         if self.shape == Shape::Cube { 6 } else { 1 }
     }
 
-    /// The address of a texel; `layer` counts faces too.
+    /// The address of a texel; `layer` also counts faces.
     pub(crate) fn texel(&self, [x, y, z]: [u32; 3], layer: u64) -> u64 {
         let [_, height, depth] = self.extents.map(u64::from);
         let row = (layer * depth + u64::from(z)) * height + u64::from(y);
@@ -171,40 +172,40 @@ impl fmt::Display for Image {
     }
 }
 
-/// What a coordinate outside of an image means.
+/// How coordinates outside an image are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressMode {
-    /// The image repeats; only with normalised coordinates.
+    /// The image repeats; normalised coordinates only.
     Wrap,
     /// The nearest texel.
     #[default]
     Clamp,
-    /// The image repeats, every second time mirrored; only with normalised coordinates.
+    /// The image repeats, mirrored every second time; normalised coordinates only.
     Mirror,
-    /// Zeros.
+    /// Texels outside are zero.
     Border,
 }
 
-/// Which texels a fetch takes.
+/// The filter of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
-    /// The one that holds the coordinate.
+    /// The nearest texel.
     #[default]
     Point,
-    /// Those around it, weighted by their distance in steps of 1/256.
+    /// The surrounding texels, weighted by distance in steps of 1/256.
     Linear,
 }
 
-/// How a texture reads its image.
+/// How a texture samples its image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampling {
     /// Along x, y and z.
     pub address: [AddressMode; 3],
-    /// Which texels.
+    /// The filter.
     pub filter: Filter,
     /// Coordinates from 0 to 1 span the image.
     pub normalized: bool,
-    /// Integers of 8 and 16 bits are read as floats from 0, or -1, to 1.
+    /// 8-bit and 16-bit integers are converted to floats from 0 (or -1) to 1.
     pub as_float: bool,
 }
 
@@ -239,7 +240,7 @@ impl Texture {
         Ok(texture)
     }
 
-    /// Whether a fetch gives floats, not integers.
+    /// Whether a fetch returns floats instead of integers.
     pub(crate) fn gives_floats(&self) -> bool {
         self.image.channel.is_float() || self.sampling.as_float
     }

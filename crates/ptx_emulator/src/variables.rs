@@ -5,9 +5,9 @@ use crate::memory::{Defined, FUNCTION_BASE, Kind, Table};
 use crate::module::Module;
 use std::collections::HashMap;
 
-/// Takes memory for a module's `.global` and `.const` variables and writes their initial values.
+/// Allocates a module's `.global` and `.const` variables and writes their initial values.
 ///
-/// `addresses` holds what was placed, also when an error ends it early.
+/// `addresses` receives what was placed, also on an error.
 pub(crate) fn place(
     module: &Module,
     table: &mut Table,
@@ -38,7 +38,7 @@ pub(crate) fn place(
             let address = table.alloc(variable.size, kind)?;
             addresses.insert(index as u32, address);
             table.write(address, &variable.bytes)?;
-            // What has no initial value is zero.
+            // Variables without an initial value are zero.
             table.define(address, |defined| *defined = Defined::everything());
         }
     }

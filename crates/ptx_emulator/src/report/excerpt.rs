@@ -5,13 +5,13 @@ use crate::sanitize::{Finding, Severity, Site};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::ops::Range;
 
-/// Marks farther apart in bytes get excerpts of their own.
+/// Marks farther apart than this many bytes are shown in separate excerpts.
 const NEAR: usize = 1 << 14;
 
-/// No person writes a longer line.
+/// Longer lines are generated, not written.
 const LONGEST_LINE: usize = 1000;
 
-/// A file, and what is marked in it.
+/// A file and the places marked in it.
 struct Shown {
     path: String,
     text: String,
@@ -25,7 +25,7 @@ struct Mark {
     label: String,
 }
 
-/// The lines of all places of a finding, marked; nothing when none can be read.
+/// The lines of all places of a finding, marked; empty if none can be read.
 pub(super) fn excerpt(finding: &Finding, sources: &Sources, renderer: &Renderer) -> String {
     let mut files: Vec<Shown> = Vec::new();
     let sites = std::iter::once(&finding.site).chain(&finding.others);
@@ -68,7 +68,7 @@ pub(super) fn excerpt(finding: &Finding, sources: &Sources, renderer: &Renderer)
     renderer.render(&[group])
 }
 
-/// The user's line, when the file has it.
+/// The user's source line, if its file has it.
 fn in_source(site: &Site, sources: &Sources) -> Option<(String, String, Range<usize>)> {
     let place = site.place.source.as_ref()?;
     let path = sources.find(&place.file)?;
@@ -83,8 +83,8 @@ fn in_ptx(site: &Site, sources: &Sources) -> Option<(String, String, Range<usize
     Some((path, text.to_owned(), span))
 }
 
-/// What to mark of a line: from the column, where there is one, to the end of the code. `None` when there is no code: then the
-/// text is not the one that was compiled.
+/// The range to mark in a line: from the column, if there is one, to the end of the code. `None` if
+/// there is no code: then the file is not the one that was compiled.
 fn expression(text: &str, line: u32, column: u32) -> Option<Range<usize>> {
     let index = usize::try_from(line).ok()?.checked_sub(1)?;
     let content = text.split_inclusive('\n').nth(index)?;

@@ -3,14 +3,16 @@ use crate::module::{Entry, Module};
 use crate::sanitize::{CheckReport, Severity};
 use serde::{Deserialize, Serialize};
 
-/// The version of the JSON form. It grows when a field is removed or changes its meaning; new fields may come at any time.
+/// Version of the JSON format. It increases when a field is removed or changes its meaning; fields
+/// may be added without.
 pub const JSON_VERSION: u32 = 1;
 
-/// The JSON form of checks: [`json`] writes it, and it can be read back.
+/// The JSON form of checks: [`json`] writes it, and it deserialises.
 ///
-/// Fields are named as in the types. A [`Rule`](crate::Rule) is its [name](crate::Rule::name), a severity `"error"`,
-/// `"warning"` or `"information"`, a space or access a word such as `"shared"` or `"write"`. Addresses and values are text such as `"0x2a"`,
-/// for they have 64 bits. A block or thread is a list of three numbers: x, y, z.
+/// Fields are named as in the types. A [`Rule`](crate::Rule) is its [name](crate::Rule::name), a
+/// severity `"error"`, `"warning"` or `"information"`, a space or access a word such as `"shared"`
+/// or `"write"`. Addresses and values are strings such as `"0x2a"`, because they have 64 bits. A
+/// block or thread is a list of three numbers: x, y, z.
 ///
 /// ```json
 /// {
@@ -41,7 +43,7 @@ pub struct Document {
     pub errors: usize,
     /// Findings that are warnings.
     pub warnings: usize,
-    /// Findings that are only for information.
+    /// Informational findings.
     #[serde(default)]
     pub information: usize,
     /// The checks, in the order of the launches.
@@ -51,19 +53,19 @@ pub struct Document {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A kernel that cannot run here, for it needs something that the emulator does not have.
+/// A kernel that cannot run because it uses an unsupported form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Its name.
     pub kernel: String,
-    /// The line of the PTX text that it needs it in.
+    /// The line of the unsupported form in the PTX text.
     pub ptx_line: u32,
-    /// What it needs.
+    /// Why it is unsupported.
     pub reason: String,
 }
 
 impl LeftOut {
-    /// Those of a module.
+    /// The kernels of a module that cannot run.
     pub fn of(module: &Module) -> Vec<Self> {
         let left_out = |entry: &Entry| {
             let reason = entry.unsupported()?;

@@ -15,7 +15,7 @@
 //! assert!(text.ends_with("========= ERROR SUMMARY: 0 errors\n"));
 //! ```
 //!
-//! All of them take any number of checks, so that one document can hold a whole test run.
+//! All formats take any number of checks, so that one document can cover a whole test run.
 
 mod excerpt;
 mod json;
@@ -30,7 +30,7 @@ pub use text::{Style, text};
 
 use crate::sanitize::{CheckReport, Severity};
 
-/// Findings of so many checks with that severity.
+/// Number of findings with this severity in all checks.
 fn count(checks: &[CheckReport], severity: Severity) -> usize {
     checks.iter().map(|check| check.count(severity)).sum()
 }

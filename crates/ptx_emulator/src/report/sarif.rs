@@ -4,10 +4,11 @@ use crate::sanitize::{CheckReport, Finding, Rule, Severity, Site};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The checks as a SARIF 2.1.0 log with one run, for services that show findings beside the code.
+/// The checks as a SARIF 2.1.0 log with one run, for services that annotate code with findings.
 ///
-/// Files below the working directory of `sources` are named relative to it, as such services want it: make reports in the
-/// repository's folder. A finding without a source line is placed in the PTX.
+/// Files below the working directory of `sources` are named relative to it, as such services
+/// expect: create reports in the repository's root. A finding without a source line refers to the
+/// PTX.
 pub fn sarif(checks: &[CheckReport], sources: &Sources) -> String {
     let rules: Vec<_> = Rule::ALL.iter().map(|&rule| descriptor(rule)).collect();
     let results: Vec<_> = checks
@@ -121,7 +122,7 @@ fn location(site: &Site, kernel: &str, sources: &Sources) -> Value {
     location
 }
 
-/// Every frame that was inlined there, innermost first.
+/// Every inlined frame, innermost first.
 fn stack(site: &Site, sources: &Sources) -> Value {
     let frames = site.inlined.iter().map(|frame| {
         let place = Place {

@@ -2,14 +2,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-/// Larger files are not shown: no source that a person wrote is.
+/// Larger files are not shown: they are generated.
 const LARGEST: u64 = 4 << 20;
 
-/// Where the source lines of a report are read from.
+/// Where a report's source lines are read from.
 ///
-/// A line table may name files relative to the folder where the compiler ran. They are looked for in the working directory and
-/// the folders above it, and then in those of the PTX file: a report made in a crate's folder or a `target` folder finds the
-/// files of its workspace. What is not found, or has no such line, is shown as the line of the PTX.
+/// A line table may name files relative to the compiler's working directory. They are searched for
+/// in the working directory and its ancestors, then in the PTX file's folder and its ancestors, so
+/// reports made in a crate's folder or a `target` folder find the files of the workspace. If a file
+/// or line is not found, the PTX line is shown instead.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     working: PathBuf,
@@ -23,12 +24,12 @@ struct Ptx {
 }
 
 impl Sources {
-    /// For reports made in the process's working directory.
+    /// For reports created in the process's working directory.
     pub fn new() -> Self {
         Self::in_folder(&std::env::current_dir().unwrap_or_default())
     }
 
-    /// For reports made in this folder.
+    /// For reports created in this folder.
     pub fn in_folder(folder: &Path) -> Self {
         Self {
             working: folder.to_owned(),
@@ -36,7 +37,7 @@ impl Sources {
         }
     }
 
-    /// Adds the PTX that was checked. `path` is its file, or a name for a text that has none.
+    /// Adds the checked PTX. `path` is its file, or a name for a text without one.
     #[must_use]
     pub fn with_ptx(mut self, path: &Path, text: &str) -> Self {
         self.ptx = Some(Ptx {
@@ -64,24 +65,24 @@ impl Sources {
         let ptx = ptx.map(|folder| self.working.join(folder));
         let folders = self.working.ancestors();
         let folders = folders.chain(ptx.iter().flat_map(|folder| folder.ancestors()));
-        // An absolute path stays itself when it is joined.
+        // Joining an absolute path leaves it unchanged.
         folders.map(|folder| folder.join(file)).find(|path| {
-            // No device, pipe or file of /proc: reading one may never end.
+            // Not a device, pipe or file in /proc: reading one might never end.
             let metadata = path.metadata();
             metadata.is_ok_and(|data| data.is_file() && (1..=LARGEST).contains(&data.len()))
         })
     }
 
-    /// The text of a file that [`find`](Self::find) found; bytes that are no UTF-8 are replaced.
+    /// The text of a file that [`find`](Self::find) returned; invalid UTF-8 is replaced.
     pub(super) fn read(path: &Path) -> Option<String> {
         let mut bytes = Vec::new();
-        // It may have grown since.
+        // The file may have grown since.
         let file = File::open(path).ok()?;
         file.take(LARGEST).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A path below the working directory as people write it.
+    /// A path as reports show it: relative if it is below the working directory.
     pub(super) fn shown(&self, path: &Path) -> String {
         let path = self.below(path).unwrap_or_else(|| path.to_owned());
         path.display().to_string()
@@ -91,7 +92,7 @@ impl Sources {
         self.working.join(path)
     }
 
-    /// The path relative to the working directory, when it lies below it.
+    /// The path relative to the working directory, if it is below it.
     pub(super) fn below(&self, path: &Path) -> Option<PathBuf> {
         let path = self.absolute(path);
         let below = path.strip_prefix(&self.working).ok()?;

@@ -7,20 +7,20 @@ use annotate_snippets::Renderer;
 use std::fmt::{self, Write};
 use std::io::IsTerminal;
 
-/// Before every line, as compute-sanitizer has it: it tells the report from what the program prints.
+/// Starts every line, as in compute-sanitizer: distinguishes the report from the program's output.
 const MARGIN: &str = "=========";
 
-/// How a text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Characters only.
+    /// Plain characters.
     Plain,
-    /// With a terminal's colours.
+    /// With terminal colours.
     Coloured,
 }
 
 impl Style {
-    /// Coloured on a terminal, unless the variable `NO_COLOR` is set to something.
+    /// Coloured on a terminal, unless the variable `NO_COLOR` is set and not empty.
     pub fn on(stream: &impl IsTerminal) -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if stream.is_terminal() && !unwanted {
@@ -34,7 +34,7 @@ impl Style {
 /// The checks as text in the layout of compute-sanitizer, with the source lines of every place.
 pub fn text(checks: &[CheckReport], sources: &Sources, style: Style) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = checks
         .iter()
         .try_for_each(|check| check_text(&mut text, check, sources, style))
@@ -120,7 +120,7 @@ fn finding_text(
         .try_for_each(|line| writeln!(to, "{MARGIN} {line}"))
 }
 
-/// What begins and ends bold text in a colour.
+/// The start and end of bold text in a colour.
 fn renderer_style(style: Style, colour: &str) -> [String; 2] {
     match style {
         Style::Plain => [String::new(), String::new()],
@@ -149,7 +149,7 @@ fn place_text(to: &mut String, site: &Site, kernel: &str) -> fmt::Result {
         .try_for_each(|frame| writeln!(to, "{MARGIN}         {}", clean(frame)))
 }
 
-/// The thread, and its access when it is one.
+/// The thread, with its access if there is one.
 fn actor_text(to: &mut String, site: &Site) -> fmt::Result {
     let (Some([x, y, z]), [bx, by, bz]) = (site.thread, site.block) else {
         return Ok(());
@@ -174,7 +174,7 @@ fn actor_text(to: &mut String, site: &Site) -> fmt::Result {
     }
 }
 
-/// The finding in the words of CUDA's users.
+/// The finding's headline, in CUDA's terms.
 fn headline(finding: &Finding) -> String {
     let target = finding.site.target;
     let access = || match target {
@@ -278,7 +278,7 @@ fn location(place: &SourceLocation) -> String {
     clean(&place.to_string())
 }
 
-/// PTX may hold anything, a terminal's control sequences too.
+/// Removes control characters: PTX may contain anything, including terminal escape sequences.
 fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,5 @@
-//! memcheck inside a block's shared memory and a function's local memory: both are one stretch for the interpreter, with
-//! gaps between the variables that only this detector knows.
+//! memcheck within shared memory and within a function's local memory. To the interpreter each is
+//! one range; only this detector knows the gaps between variables.
 
 use super::finding::{Finding, Rule, Severity, Target};
 use super::scene::address;
@@ -8,10 +8,10 @@ use crate::exec::{Region, Request, Row64, Seen, lanes};
 use crate::fault::Space;
 use std::ops::Range;
 
-/// Where the variables are, and which one each instruction used last.
+/// The variables' ranges, and the one that each instruction accessed last.
 pub(crate) struct Bounds {
     shared: Vec<Range<u64>>,
-    /// There is something between or behind them.
+    /// There are gaps between or after variables.
     has_gaps: bool,
     recent: Vec<u32>,
 }
@@ -36,7 +36,8 @@ impl Bounds {
         pairs.map(|pair| pair[0].end..pair[1].start.max(pair[0].end))
     }
 
-    /// Looks at an access that the interpreter found inside its region; the lanes that are in no variable.
+    /// Checks an access that the interpreter found inside its region; returns the lanes outside
+    /// every variable.
     #[inline(always)]
     pub(crate) fn access(
         &mut self,
@@ -46,7 +47,7 @@ impl Bounds {
         seen: &Seen<'_>,
     ) -> u32 {
         let outside = match seen.region {
-            // The interpreter finds what lies outside of a single variable.
+            // The interpreter detects accesses outside a single variable.
             Region::Shared if self.has_gaps => {
                 let recent = &self.shared[self.recent[pc as usize] as usize];
                 if all_inside(recent, seen.offsets, seen.size) {
@@ -63,7 +64,7 @@ impl Bounds {
         outside
     }
 
-    /// The lanes that are in no variable.
+    /// The lanes outside every variable.
     #[inline(never)]
     fn search(&mut self, pc: u32, seen: &Seen<'_>) -> u32 {
         let mut outside = 0;
@@ -72,7 +73,7 @@ impl Bounds {
                 seen.offsets[lane],
                 seen.offsets[lane] + u64::from(seen.size),
             );
-            // Dynamic arrays may lie on top of each other.
+            // Dynamic arrays may overlap.
             let holds = |place: &Range<u64>| place.start <= start && end <= place.end;
             match self.shared.iter().position(holds) {
                 Some(at) => self.recent[pc as usize] = at as u32,
@@ -83,7 +84,8 @@ impl Bounds {
     }
 }
 
-/// Whether an access of any lane lies in one variable. Lanes that take no part have offsets of others that do.
+/// Whether the accesses of all lanes are inside one variable. Inactive lanes have the offsets of
+/// active ones.
 #[inline(always)]
 fn all_inside(place: &Range<u64>, offsets: &Row64, size: u32) -> bool {
     let Some(last) = (place.end - place.start).checked_sub(size.into()) else {
@@ -94,11 +96,11 @@ fn all_inside(place: &Range<u64>, offsets: &Row64, size: u32) -> bool {
         let within = offset.wrapping_sub(place.start);
         outside |= within | last.wrapping_sub(within);
     }
-    // Offsets are small: only what lies before the start, or behind the last place, has the highest bit.
+    // Offsets are small: the highest bit is set only before the start or after the end.
     outside >> 63 == 0
 }
 
-/// The lanes that touch a gap of the function that runs, or of its callers, whose arrays it may use.
+/// The lanes that touch a gap of the running function, or of its callers, whose arrays it may use.
 fn local(scene: &Scene<'_>, seen: &Seen<'_>) -> u32 {
     if !scene.frames.matter() {
         return 0;
@@ -116,7 +118,7 @@ fn local(scene: &Scene<'_>, seen: &Seen<'_>) -> u32 {
 fn report(scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outside: u32) {
     for lane in lanes(outside) {
         let ((space, address), access, size) = (address(seen, lane), seen.access, seen.size);
-        // As a fault of the same instruction is told.
+        // Reported under the same key as a fault of that instruction.
         let key = (Rule::OutOfBounds, 0, scene.program.place(pc).ptx_line);
         ledger.report(key, || {
             let target = Target {

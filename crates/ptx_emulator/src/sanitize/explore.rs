@@ -1,5 +1,5 @@
-//! Schedule exploration: a launch again and again from the same memory, with its threads in other orders, and a look at
-//! what differs.
+//! Schedule exploration: repeats a launch from the same memory in other thread orders and compares
+//! the results.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
@@ -8,8 +8,9 @@ use crate::fault::{Access, FaultKind, Space};
 use crate::memory::Image;
 use crate::progress::Progress;
 
-/// Runs the launch with detectors: in the emulator's own order, then in `options.schedules` others. The device memory
-/// is left as the first one leaves it. Also gives what of it counts as written then, when that was watched.
+/// Runs the launch with detectors: in the default order, then in `options.schedules` others. Device
+/// memory is left as the first run leaves it. Also returns what is initialised then, if that was
+/// tracked.
 pub(crate) fn check(
     request: &Request<'_>,
     options: &CheckOptions,
@@ -42,7 +43,7 @@ pub(crate) fn check(
             ledger.seed = Some(seed);
             request.progress.tell(Progress::Order(index + 1));
             let (outcome, _) = run(&request, options, &mut ledger);
-            // After a fault what was written is a part of the result: there is nothing to compare.
+            // After a fault the memory is incomplete: there is nothing to compare.
             if own.fault.is_none() && outcome.fault.is_none() {
                 let heap = request.table.heap_base();
                 let address = request.table.image().first_difference(&after, heap);
@@ -68,7 +69,7 @@ pub(crate) fn check(
     (report, written)
 }
 
-/// Whether another order would probably take as long.
+/// Whether another order would probably run equally long.
 fn is_endless(outcome: &Outcome) -> bool {
     let kind = outcome.fault.as_ref().map(|fault| &fault.kind);
     matches!(
@@ -91,7 +92,8 @@ fn run(
     (outcome, sanitizer.written())
 }
 
-/// Tells of a byte that comes out differently: both launches are made again, to see who writes it last.
+/// Reports a byte whose result depends on the order: both launches are repeated to find its last
+/// writer.
 fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledger) {
     let last_writer = |request: Request<'_>| {
         request.table.restore(before);
@@ -99,7 +101,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
         exec::watch(request.clone(), &mut [&mut witness]);
         let mut word = [0; 4];
         let start = address & !3;
-        // The last word of an allocation may be cut off.
+        // The last word of an allocation may be incomplete.
         let whole = request.table.read(start, &mut word).is_ok();
         if !whole {
             let _ = request.table.read(address, &mut word[..1]);
@@ -116,7 +118,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
     let key = (Rule::OrderDependent, there.1, here.1);
     ledger.report(key, || Finding {
         rule: Rule::OrderDependent,
-        // Some programs are meant so; what goes wrong in this order is a finding of its own.
+        // Some programs intend this; other mistakes in this order are separate findings.
         severity: Severity::Warning,
         message: format!(
             "the result depends on the order of the threads: what lies at {address:#x} in global memory comes out differently"
@@ -132,7 +134,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
     });
 }
 
-/// Remembers who wrote a byte of global memory last.
+/// Records the last writer of a byte of global memory.
 struct Witness<'a> {
     scene: Scene<'a>,
     address: u64,
@@ -148,7 +150,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Where the last write happened, and its instruction.
+    /// The last write as a site, and its instruction.
     fn site(self, address: u64, size: u32, value: u32) -> (Site, u32) {
         let order = match self.last {
             Some(_) => format!("last write, which leaves {value:#x}"),

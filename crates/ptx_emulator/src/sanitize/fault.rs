@@ -1,11 +1,11 @@
-//! A fault that ended a launch, as a finding.
+//! Turns the fault that ended a launch into a finding.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::language::words;
 use super::{Ledger, Scene};
 use crate::fault::{Fault, FaultKind, Loop, Nearest, Place, Space};
 
-/// Counts the fault; `params` are the bytes of the kernel's parameters.
+/// Adds the fault; `params` are the bytes of the kernel's parameters.
 pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &mut Ledger) {
     let also = also_wrong(&fault.kind, scene);
     for kind in std::iter::once(&fault.kind).chain(&also) {
@@ -13,7 +13,7 @@ pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &m
     }
 }
 
-/// What else is wrong with an access.
+/// A second mistake of the same access.
 fn also_wrong(kind: &FaultKind, scene: &Scene<'_>) -> Option<FaultKind> {
     match *kind {
         FaultKind::OutOfBounds {
@@ -84,7 +84,7 @@ fn report_kind(
     });
 }
 
-/// The fault in one line, with the variable that is meant.
+/// The fault in one line, naming the variable.
 fn message(kind: &FaultKind, scene: &Scene<'_>) -> String {
     let text = kind.to_string();
     let FaultKind::OutOfBounds {
@@ -155,7 +155,7 @@ fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
     (rule, None)
 }
 
-/// The barriers that the faulty block had completed.
+/// Number of barriers that the faulty block had completed.
 fn epoch(fault: &Fault, scene: &Scene<'_>) -> u32 {
     let block = |slot: &&super::Slot| slot.index == fault.block;
     scene.slots.iter().find(block).map_or(0, |slot| slot.epoch)
@@ -195,7 +195,7 @@ fn others(fault: &Fault) -> Vec<Site> {
     }
 }
 
-/// What would put a fault at this place right.
+/// A suggestion that fixes a fault at this place.
 pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<String> {
     let words = words(place);
     let text = match kind {
@@ -311,8 +311,8 @@ pub(super) fn bounds_hint(
     text.to_owned()
 }
 
-/// A pointer into the allocation among the kernel's parameters that is followed by a number of elements for which the
-/// allocation is too small: a slice that says more than there is.
+/// Detects a slice that is longer than its allocation: among the kernel's parameters, a pointer
+/// into the allocation followed by an element count that exceeds it.
 fn told_length(nearest: Nearest, size: u32, params: &[u8]) -> Option<String> {
     let words: Vec<u64> = params
         .chunks_exact(8)
@@ -330,7 +330,7 @@ fn told_length(nearest: Nearest, size: u32, params: &[u8]) -> Option<String> {
     })
 }
 
-/// Addresses below this are null pointers with an index.
+/// Addresses below this come from indexing a null pointer.
 const NULL_PAGE: u64 = 1 << 16;
-/// Longer than any buffer: not a length but something else.
+/// Larger than any buffer, so not a length.
 const MAX_LENGTH: u64 = 1 << 36;

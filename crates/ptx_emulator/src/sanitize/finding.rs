@@ -4,24 +4,25 @@ use crate::source::SourceLocation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A mistake that a check found: what, where, and what would help.
+/// A mistake found by a check: what it is, where, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What sort of mistake it is.
+    /// The kind of mistake.
     pub rule: Rule,
-    /// Whether the result is wrong or undefined, or only not sure to be right.
+    /// Whether the result is wrong, or only possibly wrong.
     pub severity: Severity,
-    /// The mistake in one line, without places.
+    /// The mistake in one line, without locations.
     pub message: String,
-    /// The access or instruction that shows the mistake.
+    /// The access or instruction at which it was detected.
     pub site: Site,
-    /// Other places that belong to it: for a race the earlier access, for a divergent barrier where the rest waits.
+    /// Related sites: the earlier access of a race; for a divergent barrier, where the other
+    /// threads wait.
     pub others: Vec<Site>,
-    /// What would put it right.
+    /// A suggested fix.
     pub hint: Option<String>,
-    /// How often it happened between these places; `site` and `others` show the first time.
+    /// Number of occurrences between these sites; `site` and `others` show the first one.
     pub count: u64,
-    /// The seed of the schedule that showed it; `None` is the emulator's own order.
+    /// Seed of the schedule in which it was found; `None` for the default order.
     pub seed: Option<u64>,
 }
 
@@ -32,20 +33,20 @@ pub struct Site {
     pub what: String,
     /// The PTX line and the user's source line.
     pub place: Place,
-    /// Every frame that the compiler inlined there, innermost first.
+    /// Every inlined frame, innermost first.
     pub inlined: Vec<SourceLocation>,
     /// The block's index in the grid.
     pub block: [u32; 3],
-    /// The thread's index in the block; `None` where `what` speaks of several.
+    /// The thread's index in the block; `None` if `what` is about several.
     pub thread: Option<[u32; 3]>,
-    /// How many barriers of the whole block had been completed before.
+    /// Number of block-wide barriers completed earlier.
     pub epoch: u32,
-    /// The memory accessed, when the site is an access.
+    /// The memory accessed, if the site is an access.
     pub target: Option<Target>,
 }
 
 impl Site {
-    /// The place in the source and every frame that was inlined there, when the program has its lines.
+    /// The source location and every inlined frame, if the program has line information.
     pub(super) fn source_frames(&self) -> Option<Vec<SourceLocation>> {
         let source = self.place.source.clone()?;
         Some(
@@ -63,24 +64,24 @@ pub struct Target {
     pub access: Access,
     /// The state space.
     pub space: Space,
-    /// The address: an offset in the shared and local spaces.
+    /// The address; in the shared and local spaces, an offset.
     #[serde(with = "hexadecimal")]
     pub address: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// What was written, or stood there when it was read, where that is known: the low bytes of the access.
+    /// The value written or read, if known: the low bytes of the access.
     #[serde(with = "hexadecimal::optional")]
     pub value: Option<u64>,
 }
 
-/// How bad a [`Finding`] is.
+/// The severity of a [`Finding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Undefined by PTX's rules, and the same whatever happens: threads that write the same value.
+    /// Undefined by PTX's rules, but without effect: threads write the same value.
     Information,
-    /// Right on the machines of today, but not by PTX's rules: a race within a warp. Or a result that depends on the order
-    /// of the threads, which may be meant.
+    /// Correct on current hardware, but not by PTX's rules: a race within a warp. Or a result that
+    /// depends on the thread order, which may be intended.
     Warning,
     /// Wrong or undefined.
     Error,
@@ -91,15 +92,15 @@ pub enum Severity {
 pub enum Tool {
     /// Races.
     Racecheck,
-    /// Accesses outside of memory.
+    /// Invalid accesses.
     Memcheck,
-    /// Values that nobody wrote.
+    /// Uses of uninitialised values.
     Initcheck,
-    /// Barriers.
+    /// Barrier misuse.
     Synccheck,
-    /// Results that depend on the order in which threads run.
+    /// Results that depend on the thread order.
     Schedule,
-    /// The program stopped by itself, or did something else that has no result.
+    /// The program stopped itself, or did something without a defined result.
     Program,
 }
 
@@ -128,7 +129,7 @@ impl fmt::Display for Tool {
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident = $tool:ident, $name:literal, $description:literal;)*) => {
-        /// What sort of mistake a [`Finding`] is.
+        /// The kind of a [`Finding`].
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
@@ -141,12 +142,12 @@ macro_rules! rules {
             /// Every rule.
             pub const ALL: &[Rule] = &[$(Rule::$rule),*];
 
-            /// A name for programs that read reports; it stays the same in later versions.
+            /// A stable name for programs that read reports.
             pub fn name(self) -> &'static str {
                 match self { $(Rule::$rule => $name,)* }
             }
 
-            /// What the rule says, in one sentence.
+            /// The rule in one sentence.
             pub fn description(self) -> &'static str {
                 match self { $(Rule::$rule => $description,)* }
             }
@@ -202,23 +203,24 @@ rules! {
         "The program needs something that the emulator does not have; this is not its mistake.";
 }
 
-/// What to look for in a check. Bad accesses and bad barriers are always looked for: they end the launch.
+/// What a check looks for. Invalid accesses and barriers are always detected: they end the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
     /// Races on shared and global memory.
     pub race: bool,
-    /// Bytes of global memory that a launch may touch before its races there are no longer looked for, counted in pages of
-    /// 4 KiB; a byte takes up to 13 bytes of the host's memory. [`CheckReport::notices`] says when it was too little.
+    /// Limit for the global memory in which races are tracked, in bytes and counted in pages of 4
+    /// KiB; a byte needs up to 13 bytes of host memory. Memory beyond it is not checked, and
+    /// [`CheckReport::notices`] says so.
     pub race_bytes: u64,
-    /// Uses of values that nobody wrote.
+    /// Uses of uninitialised values.
     pub init: bool,
-    /// How many further schedules to try, each with a seed of its own.
+    /// Number of further schedules, each with its own seed.
     pub schedules: u32,
-    /// The first schedule's seed; the others count up from it.
+    /// Seed of the first schedule; the others count up from it.
     pub seed: u64,
-    /// Different findings to keep, at most; of more than that, the worst.
+    /// Maximum number of findings to keep: the most severe ones.
     pub max_findings: usize,
-    /// What is only for information otherwise is an error.
+    /// Reports informational findings as errors.
     pub strict: bool,
 }
 
@@ -236,21 +238,21 @@ impl Default for CheckOptions {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// The kernel that was launched.
     pub kernel: String,
-    /// The findings, one for each rule and pair of places, the worst first.
+    /// The findings, one per rule and pair of places, most severe first.
     pub findings: Vec<Finding>,
-    /// Findings that did not fit into [`CheckOptions::max_findings`].
+    /// Number of findings beyond [`CheckOptions::max_findings`].
     pub dropped: u64,
-    /// What was not looked for, and why, in sentences.
+    /// What was not checked, and why, as sentences.
     #[serde(default)]
     pub notices: Vec<String>,
-    /// Schedules that ran, the emulator's own included.
+    /// Number of schedules run, including the default one.
     pub schedules: u32,
-    /// What the launch in the emulator's own order did; up to the fault, when it had one.
+    /// Counts of the launch in the default order, up to its fault if it had one.
     pub statistics: Statistics,
 }
 
@@ -260,21 +262,21 @@ impl CheckReport {
         self.passes(Severity::Warning)
     }
 
-    /// Whether nothing was found that has this severity or a worse one.
+    /// Whether there is no finding of this severity or worse.
     pub fn passes(&self, least: Severity) -> bool {
-        // What was dropped is not worse than what was kept, unless nothing was to be kept.
+        // Dropped findings are at most as severe as kept ones, unless none were kept.
         let unknown = self.dropped > 0 && self.findings.is_empty();
         !unknown && self.findings.iter().all(|finding| finding.severity < least)
     }
 
-    /// How many findings have that severity.
+    /// Number of findings of this severity.
     pub fn count(&self, severity: Severity) -> usize {
         let of = |finding: &&Finding| finding.severity == severity;
         self.findings.iter().filter(of).count()
     }
 }
 
-/// Numbers of 64 bits in JSON: as text, for readers whose numbers are doubles.
+/// 64-bit numbers in JSON, as strings, because many readers use doubles.
 mod hexadecimal {
     use serde::{Deserialize, Deserializer, Serializer, de};
 

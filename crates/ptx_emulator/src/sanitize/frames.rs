@@ -1,14 +1,15 @@
-//! Frames of local memory: a callee may use its callers' arrays, and an address says whose it is.
+//! Frames of local memory: a callee may access its callers' arrays, and an address identifies the
+//! frame.
 
 use crate::decode::Program;
 use crate::exec::{Base, Turn};
 use std::collections::HashMap;
 
-/// The calls that threads are in.
+/// The active calls of all threads.
 pub(crate) struct Frames {
-    /// Some function has an array.
+    /// Whether any function has an array.
     matter: bool,
-    /// By the block's slot and the warp.
+    /// By block slot and warp.
     warps: HashMap<(usize, u32), Vec<Frame>>,
 }
 
@@ -32,13 +33,13 @@ impl Frames {
         self.matter
     }
 
-    /// Some lanes enter a function.
+    /// Lanes enter a function.
     pub(crate) fn enters(&mut self, turn: &Turn, mask: u32) {
         if !self.matter {
             return;
         }
         let frames = self.warps.entry((turn.slot, turn.warp)).or_default();
-        // They have returned from what lay there.
+        // They have returned from frames above it.
         let above = frames
             .iter_mut()
             .filter(|frame| frame.base.local >= turn.base.local);
@@ -50,7 +51,7 @@ impl Frames {
         });
     }
 
-    /// The frame that holds an address of a lane whose turn it is.
+    /// The frame that contains an address of a lane of the current split.
     #[inline(always)]
     pub(crate) fn holding(&self, turn: &Turn, lane: usize, address: u64) -> Base {
         if address >= turn.base.local.into() {

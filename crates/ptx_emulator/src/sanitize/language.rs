@@ -1,9 +1,9 @@
-//! The words of hints: those of the language that the program was written in.
+//! Terms used in hints, in the language of the program.
 
 use crate::fault::Place;
 use std::path::Path;
 
-/// What a language calls the things that hints ask for, each with its article.
+/// A language's names for the things that hints mention, with their articles.
 pub(crate) struct Words {
     pub(crate) block_barrier: &'static str,
     pub(crate) warp_barrier: &'static str,
@@ -11,7 +11,7 @@ pub(crate) struct Words {
     pub(crate) fence: &'static str,
     pub(crate) block_scope: &'static str,
     pub(crate) device_scope: &'static str,
-    /// Who executes an instruction now.
+    /// The mask of the lanes that execute an instruction.
     pub(crate) active_lanes: &'static str,
     pub(crate) failures: &'static str,
     pub(crate) step_limit: &'static str,
@@ -56,7 +56,7 @@ const CUDA: Words = Words {
     call_limits: "limits of the emulator",
 };
 
-/// Of Numba and Triton, which both write the names of Python files.
+/// For Numba and Triton, which both give the names of Python files.
 const PYTHON: Words = Words {
     block_barrier: "a barrier (Numba's `cuda.syncthreads()`, Triton's `tl.debug_barrier()`)",
     warp_barrier: "a barrier (Numba's `cuda.syncwarp(mask)`, Triton's `tl.debug_barrier()`)",
@@ -69,7 +69,7 @@ const PYTHON: Words = Words {
     ..CUDA
 };
 
-/// The words for a place in a program; those of PTX where its source is not known.
+/// The terms for a place in a program; PTX's if its source is unknown.
 pub(crate) fn words(place: &Place) -> &'static Words {
     let file = place.source.as_ref().map(|source| Path::new(&source.file));
     let extension = file.and_then(|file| file.extension()?.to_str());

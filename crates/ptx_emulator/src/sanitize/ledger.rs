@@ -2,33 +2,33 @@ use super::finding::{CheckOptions, Finding, Rule, Severity, Site};
 use crate::source::SourceLocation;
 use std::collections::{BTreeSet, HashMap};
 
-/// The findings of a check: one for each rule and pair of places, with a count.
+/// The findings of a check: one per rule and pair of places, with a count.
 ///
-/// Places are those of the source where the program has its lines, and instructions elsewhere: one pair of lines in an
-/// unrolled loop is many pairs of instructions.
+/// Places are source locations if the program has line information, and instructions otherwise: in
+/// an unrolled loop one pair of lines is many pairs of instructions.
 pub(crate) struct Ledger {
     limit: usize,
     strict: bool,
-    /// By instructions.
+    /// By instruction.
     known: HashMap<Key, Known>,
-    /// By the places in the source, and what was inlined there.
+    /// By source location, including inlined frames.
     places: HashMap<(Rule, Vec<Vec<SourceLocation>>), usize>,
     findings: Vec<Finding>,
     dropped: u64,
     notices: BTreeSet<String>,
-    /// The seed of the schedule that runs now.
+    /// Seed of the running schedule.
     pub(crate) seed: Option<u64>,
 }
 
-/// A rule and the instructions of the two ends.
+/// A rule and the two instructions.
 type Key = (Rule, u32, u32);
 
-/// What became of a finding.
+/// The status of a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// It is the one with that number.
+    /// Kept, under that index.
     Kept(usize),
-    /// There was no room for it.
+    /// There was no space for it.
     Dropped(Severity),
 }
 
@@ -46,12 +46,13 @@ impl Ledger {
         }
     }
 
-    /// Counts a finding between two instructions. `tell` makes its text, the first time only.
+    /// Counts a finding between two instructions. `tell` creates its text, on the first occurrence
+    /// only.
     pub(crate) fn report(&mut self, key: Key, tell: impl FnOnce() -> Finding) {
         self.report_times(key, 1, tell);
     }
 
-    /// Like [`report`](Self::report), for a finding that happened so many times at once.
+    /// Like [`report`](Self::report), for a finding that occurred `times` times at once.
     pub(crate) fn report_times(&mut self, key: Key, times: u64, tell: impl FnOnce() -> Finding) {
         match self.known.get(&key) {
             Some(&Known::Kept(at)) => self.findings[at].count += times,
@@ -60,8 +61,8 @@ impl Ledger {
         }
     }
 
-    /// Like [`report`](Self::report), for a rule whose findings are not all equally bad: `tell` is asked again when
-    /// there is a worse one than before.
+    /// Like [`report`](Self::report), for a rule whose findings vary in severity: `tell` is called
+    /// again for a more severe one.
     pub(crate) fn report_worst(
         &mut self,
         key: Key,
@@ -87,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// What counts as that severity here.
+    /// The severity after applying the options.
     fn raised(&self, severity: Severity) -> Severity {
         match severity {
             Severity::Information if self.strict => Severity::Error,
@@ -106,7 +107,7 @@ impl Ledger {
         self.known.insert(key, known);
     }
 
-    /// Keeps a finding of other instructions than before, if there is room.
+    /// Keeps a finding of new instructions, if there is space.
     fn keep(&mut self, finding: Finding) -> Known {
         let sites = std::iter::once(&finding.site).chain(&finding.others);
         let places: Option<Vec<_>> = sites.map(Site::source_frames).collect();
@@ -136,7 +137,7 @@ impl Ledger {
         Known::Kept(at)
     }
 
-    /// Forgets the least severe finding for a worse one; its number.
+    /// Drops the least severe finding in favour of a more severe one; returns its index.
     fn make_room(&mut self, severity: Severity) -> Option<usize> {
         let findings = self.findings.iter().enumerate();
         let (at, least) = findings.min_by_key(|(_, finding)| finding.severity)?;
@@ -152,7 +153,7 @@ impl Ledger {
         Some(at)
     }
 
-    /// Keeps a sentence about what was not looked for, once.
+    /// Adds a notice about what was not checked, once.
     pub(crate) fn notice(&mut self, text: String) {
         self.notices.insert(text);
     }
@@ -161,7 +162,7 @@ impl Ledger {
         self.notices.iter().cloned().collect()
     }
 
-    /// The findings, the worst first, and how many found no room.
+    /// The findings, most severe first, and the number dropped.
     pub(crate) fn finish(mut self) -> (Vec<Finding>, u64) {
         self.findings
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));

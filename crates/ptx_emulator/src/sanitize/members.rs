@@ -1,8 +1,8 @@
-//! Lanes that a warp-level instruction counts on and that do not come to it.
+//! Lanes named in the mask of a warp-level instruction that never execute it.
 //!
-//! PTX waits only for members that have not exited, so the instruction goes on; but what it does then depends on when they
-//! leave, and NVIDIA asks for masks that name those lanes only that take part. A shuffle that reads from a lane that is not
-//! there has no defined result.
+//! PTX waits only for members that have not exited, so the instruction completes, but its effect
+//! depends on when they exit; NVIDIA requires masks that name only participating lanes. A shuffle
+//! that reads from an absent lane has an undefined result.
 
 use super::finding::{Finding, Rule, Severity};
 use super::language::words;
@@ -11,7 +11,7 @@ use crate::decode::op::Op;
 use crate::exec::{Left, Stray};
 use crate::fault::FaultKind;
 
-/// Counts lanes that leave while others wait for them; it is the turn of their warp.
+/// Counts lanes that exit while others wait for them, in the current turn's warp.
 pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
     let key = (Rule::InvalidMembers, left.waiting_pc, left.pc);
     ledger.report(key, || {
@@ -46,7 +46,7 @@ pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Counts lanes that read from a lane that is not there; it is the turn of their warp.
+/// Counts lanes that read from an absent lane, in the current turn's warp.
 pub(super) fn report_stray(pc: u32, stray: &Stray, scene: &Scene<'_>, ledger: &mut Ledger) {
     let key = (Rule::InvalidMembers, pc, pc);
     ledger.report_times(key, stray.lanes.count_ones().into(), || {

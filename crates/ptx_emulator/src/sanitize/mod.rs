@@ -1,7 +1,7 @@
-//! Detectors: they stand beside the interpreter and watch a launch for what a GPU hides.
+//! Detectors: observers of a launch that find what a GPU hides.
 //!
-//! [`Sanitizer`] is the observer. It keeps the [`Scene`], which says whose turn it is, and passes on what it sees to the
-//! detectors that are switched on; what they find goes into the [`Ledger`].
+//! [`Sanitizer`] is the observer. It maintains the [`Scene`], the context of the current turn, and
+//! forwards events to the detectors that are enabled; their findings go into the [`Ledger`].
 mod bounds;
 mod explore;
 mod fault;
@@ -30,7 +30,7 @@ pub(crate) use init::Written;
 use race::Race;
 use std::ops::Range;
 
-/// Watches one launch.
+/// Observes one launch.
 pub(crate) struct Sanitizer<'a> {
     scene: Scene<'a>,
     bounds: Bounds,
@@ -56,18 +56,18 @@ impl<'a> Sanitizer<'a> {
         }
     }
 
-    /// What of global memory counts as written after the launch, when that was watched.
+    /// What is initialised in global memory after the launch, if that was tracked.
     pub(crate) fn written(self) -> Option<Written> {
         self.init.map(Init::finish)
     }
 
-    /// Tells where detectors reached their limits.
+    /// Adds notices for detectors that reached their limits.
     pub(crate) fn note_limits(&mut self) {
         let limits = self.race.iter().flat_map(Race::limits);
         limits.for_each(|text| self.ledger.notice(text));
     }
 
-    /// Counts the fault that ended the launch.
+    /// Adds the fault that ended the launch.
     pub(crate) fn fault(&mut self, fault: &Fault, params: &[u8]) {
         fault::report(fault, params, &self.scene, self.ledger);
     }
@@ -135,7 +135,7 @@ impl Observer for Sanitizer<'_> {
             lanes: seen.lanes & !outside,
             ..*seen
         };
-        // Nothing else is said about what lies outside.
+        // The other detectors ignore out-of-bounds lanes.
         let seen = match outside {
             0 => seen,
             _ if inside.lanes == 0 => return,

@@ -8,7 +8,8 @@ use crate::fault::{Access, Space};
 use crate::memory::CONST_BASE;
 use std::ops::Range;
 
-/// Where a launch is, as its observer was told: what every detector needs to know, and to say where something happened.
+/// The context of the current event: what every detector needs to know, and to name the place of a
+/// finding.
 pub(crate) struct Scene<'a> {
     pub(crate) program: &'a Program,
     pub(crate) config: LaunchConfig,
@@ -18,16 +19,16 @@ pub(crate) struct Scene<'a> {
     pub(crate) frames: Frames,
 }
 
-/// A block that is running.
+/// A running block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) number: u64,
     pub(crate) index: [u32; 3],
-    /// Barriers of the whole block that were completed.
+    /// Number of block-wide barriers completed.
     pub(crate) epoch: u32,
 }
 
-/// A thread at an instruction: enough to make a [`Site`] of it later.
+/// A thread at an instruction: enough to create a [`Site`] later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Actor {
     pub(crate) pc: u32,
@@ -56,7 +57,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A block begins.
+    /// A block starts.
     pub(crate) fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
         if self.slots.len() <= slot {
             self.slots.resize(slot + 1, Slot::default());
@@ -83,8 +84,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// What is wrong with an access of shared or local memory outside of every variable, and how far from the nearest one
-    /// it is. Local memory is looked at as far as the frame goes.
+    /// Describes an access of shared or local memory outside every variable, and its distance from
+    /// the nearest one. In local memory only the current frame is searched.
     pub(crate) fn outside(
         &self,
         base: Base,
@@ -117,8 +118,8 @@ impl<'a> Scene<'a> {
         ))
     }
 
-    /// Whether an access of shared or local memory touches what belongs to no variable. Of local memory only the gaps beside
-    /// arrays are known to be nobody's.
+    /// Whether an access of shared or local memory touches bytes of no variable. In local memory
+    /// only the gaps next to arrays are known to be unused.
     pub(crate) fn is_outside(&self, base: Base, space: Space, address: u64, size: u32) -> bool {
         let end = address.saturating_add(size.into());
         match space {
@@ -159,7 +160,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The space and address of a lane's access, as reports name them.
+/// The space and address of a lane's access, as in reports.
 pub(crate) fn address(seen: &Seen<'_>, lane: usize) -> (Space, u64) {
     let offset = seen.offsets[lane];
     match seen.region {

@@ -4,7 +4,7 @@ use crate::fault::Space;
 use rustc_demangle::demangle;
 use std::ops::Range;
 
-/// The variables of a launch with their places, so that an address can be named.
+/// The variables of a launch with their addresses, for naming addresses in reports.
 pub(crate) struct Variables<'a> {
     program: &'a Program,
     addresses: Addresses<'a>,
@@ -26,7 +26,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// All of a space. Names are made when one is told: there may be very many variables.
+    /// All variables of a space. Names are created on demand: there may be very many variables.
     fn all(&self, space: Space) -> Vec<Variable> {
         let module = self.addresses.module.iter();
         let module = module.map(|(&index, &address)| (index, address));
@@ -46,7 +46,8 @@ impl<'a> Variables<'a> {
                 place: self.dynamic.clone(),
             });
         }
-        // Arrays with one place have one name, always the same.
+        // Arrays at the same place are sorted by name, so that the reported name is always the
+        // same.
         all.sort_by(|a, b| {
             (a.place.start, a.place.end, &a.name).cmp(&(b.place.start, b.place.end, &b.name))
         });
@@ -61,7 +62,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// "`tile`, byte 16 of 1024", as far as it is known what lies there.
+    /// "`tile`, byte 16 of 1024", if the variable at the address is known.
     pub(crate) fn name(&self, space: Space, address: u64) -> Option<String> {
         let mut all = self.all(space).into_iter();
         let Variable { name, place } = all.find(|known| known.place.contains(&address))?;
@@ -69,14 +70,14 @@ impl<'a> Variables<'a> {
         Some(format!("{name}, byte {at} of {size}"))
     }
 
-    /// The name of the variable that begins there.
+    /// The name of the variable that starts there.
     pub(crate) fn at(&self, space: Space, address: u64) -> Option<String> {
         let mut all = self.all(space).into_iter();
         let variable = all.find(|known| known.place.start == address)?;
         Some(variable.name)
     }
 
-    /// Where the shared variables lie, in order.
+    /// Ranges of the shared variables, in order.
     pub(crate) fn shared(&self) -> Vec<Range<u64>> {
         let shared = self.addresses.shared.iter().map(|&(index, address)| {
             let size = self.size(&self.program.variables[index as usize]);
@@ -89,7 +90,7 @@ impl<'a> Variables<'a> {
         places
     }
 
-    /// The variable of a space that is nearest to an address, and where it lies.
+    /// The variable of a space that is nearest to an address, and its range.
     pub(crate) fn nearest(&self, space: Space, address: u64) -> Option<(String, Range<u64>)> {
         let known = self.all(space).into_iter();
         let known = known.filter(|variable| !variable.place.is_empty());
@@ -98,7 +99,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// How far an address is from a place.
+/// Distance of an address from a range.
 pub(crate) fn distance(place: &Range<u64>, address: u64) -> u64 {
     let before = place.start.saturating_sub(address);
     before.max(address.saturating_sub(place.end))

@@ -1,26 +1,26 @@
 use crate::emulator::Emulator;
 use crate::error::MemoryError;
 
-/// What a test passes for one parameter.
+/// A test's argument for one parameter.
 pub(super) enum Argument<'a> {
     Value(Vec<u8>),
-    /// The address of bytes that the host wrote.
+    /// The address of bytes written by the host.
     Input(&'a [u8]),
-    /// The address of memory that nobody wrote; its bytes come back.
+    /// The address of uninitialised memory, which is read back.
     Output(&'a mut [u8]),
-    /// Both.
+    /// The address of bytes written by the host, which are read back.
     InOut(&'a mut [u8]),
 }
 
 /// An argument on the device.
 pub(super) struct Placed {
-    /// The bytes of the parameter.
+    /// The parameter's bytes.
     pub(super) bytes: Vec<u8>,
     address: Option<u64>,
 }
 
 impl Argument<'_> {
-    /// Puts it into the device's memory.
+    /// Copies it to the device.
     pub(super) fn place(&self, emulator: &Emulator) -> Result<Placed, MemoryError> {
         let (len, contents): (usize, Option<&[u8]>) = match self {
             Argument::Value(bytes) => {
@@ -43,7 +43,7 @@ impl Argument<'_> {
         })
     }
 
-    /// Copies back what the launch made of it.
+    /// Copies the results back.
     pub(super) fn fetch(
         &mut self,
         emulator: &Emulator,

@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use std::fmt;
 use std::path::Path;
 
-/// Blocks of a grid or threads of a block: a number, or two or three of them.
+/// Extents of a grid or block: one, two or three numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents([u32; 3]);
 
@@ -37,7 +37,7 @@ impl From<[u32; 3]> for Extents {
     }
 }
 
-/// A launch to check: the example is in the [module](super).
+/// A launch to check; see the [module](super) for an example.
 pub struct Launch<'a> {
     ptx: String,
     module: Module,
@@ -55,22 +55,22 @@ pub enum Refused {
     /// The text is not PTX that the emulator runs.
     #[error(transparent)]
     Ptx(#[from] ParseError),
-    /// No kernel was named, and there is not just one.
+    /// No kernel was named, and there is more than one.
     #[error("name the kernel to launch; the PTX has: {}", .available.join(", "))]
     WhichKernel {
-        /// The kernels there are.
+        /// The kernels available.
         available: Vec<String>,
     },
     /// The arguments do not fit into the device's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// The launch is not one of this kernel.
+    /// The launch does not match the kernel.
     #[error(transparent)]
     Launch(#[from] InvalidLaunch),
 }
 
 impl<'a> Launch<'a> {
-    /// Begins with a PTX text: one block of one thread, all detectors, the emulator's own order.
+    /// Starts from a PTX text: one block of one thread, all detectors, the default thread order.
     ///
     /// # Errors
     /// [`Refused::Ptx`].
@@ -90,99 +90,100 @@ impl<'a> Launch<'a> {
         })
     }
 
-    /// The kernel; it may be left out when the PTX has one only.
+    /// Names the kernel; optional if the PTX has only one.
     #[must_use]
     pub fn kernel(mut self, name: &str) -> Self {
         self.kernel = Some(name.to_owned());
         self
     }
 
-    /// Blocks.
+    /// Sets the grid.
     #[must_use]
     pub fn grid(mut self, blocks: impl Into<Extents>) -> Self {
         self.config.grid = blocks.into().0;
         self
     }
 
-    /// Threads of a block.
+    /// Sets the block.
     #[must_use]
     pub fn block(mut self, threads: impl Into<Extents>) -> Self {
         self.config.block = threads.into().0;
         self
     }
 
-    /// Bytes of the dynamic shared array.
+    /// Sets the size of dynamic shared memory in bytes.
     #[must_use]
     pub fn shared_bytes(mut self, bytes: u32) -> Self {
         self.config.dynamic_shared_bytes = bytes;
         self
     }
 
-    /// A parameter of a plain type: a number, or a struct that is passed by value. `usize` of a kernel is `u64` here.
+    /// Passes a plain value: a number, or a struct passed by value. A kernel's `usize` is `u64`
+    /// here.
     #[must_use]
     pub fn value<T: Pod>(self, value: T) -> Self {
         let bytes = bytemuck::bytes_of(&value).to_vec();
         self.argument(Argument::Value(bytes))
     }
 
-    /// A parameter `*const T`: the address of a copy.
+    /// Passes the address of a copy, for `*const T`.
     #[must_use]
     pub fn input<T: Pod>(self, values: &'a [T]) -> Self {
         self.argument(Argument::Input(bytemuck::cast_slice(values)))
     }
 
-    /// A parameter `*mut T`: the address of memory that is not initialised, whatever `values` holds; afterwards they are what
-    /// the kernel wrote, and zero where it wrote nothing.
+    /// Passes the address of uninitialised memory, for `*mut T`. Afterwards `values` has what the
+    /// kernel wrote, and zero where it wrote nothing.
     #[must_use]
     pub fn output<T: Pod>(self, values: &'a mut [T]) -> Self {
         self.argument(Argument::Output(bytemuck::cast_slice_mut(values)))
     }
 
-    /// A parameter `*mut T`: the address of a copy, which comes back.
+    /// Passes the address of a copy, which is read back, for `*mut T`.
     #[must_use]
     pub fn inout<T: Pod>(self, values: &'a mut [T]) -> Self {
         self.argument(Argument::InOut(bytemuck::cast_slice_mut(values)))
     }
 
-    /// A parameter `&[T]`: [`input`](Self::input) and the length.
+    /// Passes [`input`](Self::input) and the length, for `&[T]`.
     #[must_use]
     pub fn slice<T: Pod>(self, values: &'a [T]) -> Self {
         let len = values.len() as u64;
         self.input(values).value(len)
     }
 
-    /// A parameter `&mut [T]`: [`inout`](Self::inout) and the length.
+    /// Passes [`inout`](Self::inout) and the length, for `&mut [T]`.
     #[must_use]
     pub fn slice_mut<T: Pod>(self, values: &'a mut [T]) -> Self {
         let len = values.len() as u64;
         self.inout(values).value(len)
     }
 
-    /// Tries so many other orders of the threads too.
+    /// Also runs this many other thread orders.
     #[must_use]
     pub fn schedules(mut self, schedules: u32) -> Self {
         self.options.schedules = schedules;
         self
     }
 
-    /// What to look for.
+    /// Sets what to check.
     #[must_use]
     pub fn options(mut self, options: CheckOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// What the device allows: instructions and memory, for example.
+    /// Sets the device's limits, for example on instructions and memory.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Runs the kernel under the detectors and copies the outputs back, also behind a fault.
+    /// Runs the kernel under the detectors and copies the outputs back, even after a fault.
     ///
     /// # Errors
-    /// When the launch was refused and nothing ran. What the kernel does wrong is in the report.
+    /// If the launch was refused and nothing ran. The kernel's mistakes are in the report.
     pub fn check(mut self) -> Result<Checked, Refused> {
         let kernel = self.chosen()?;
         let emulator = Emulator::new(self.limits);
@@ -223,19 +224,19 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// A launch that was checked. `Display` is the whole report.
+/// A checked launch. `Display` is the complete report.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// What was found.
+    /// The findings.
     pub report: CheckReport,
     ptx: String,
 }
 
 impl Checked {
-    /// Fails the test when anything was found.
+    /// Fails the test if there is any finding.
     ///
     /// # Panics
-    /// With the report as its message: that is how a test fails.
+    /// With the report as its message.
     #[track_caller]
     pub fn assert_clean(&self) {
         if !self.report.is_clean() {

@@ -48,8 +48,8 @@
 //! # Ok::<(), ptx_emulator::testing::Refused>(())
 //! ```
 //!
-//! Arguments stand in the order of the kernel's parameters. A Rust slice is two parameters of the PTX, its address and its
-//! length: [`Launch::slice`] and [`Launch::slice_mut`] pass both.
+//! Arguments are in the order of the kernel's parameters. A Rust slice is two PTX parameters,
+//! address and length: [`Launch::slice`] and [`Launch::slice_mut`] pass both.
 
 mod arguments;
 mod launch;

@@ -1,9 +1,9 @@
-//! Registers that a function may read before it writes them, found by liveness from the last instruction to the first.
+//! Registers that a function may read before writing them: backward liveness analysis.
 
 use crate::decode::op::{Op, TRUE};
 use crate::decode::{Cell, Function, Program};
 
-/// The registers whose value at the function's entry may be read. A guarded write does not count as one.
+/// The registers live at the function's entry. A guarded write does not end liveness.
 pub(super) fn read_first(program: &Program, function: &Function) -> Vec<Cell> {
     let Some(start) = function.start else {
         return Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn read_first(program: &Program, function: &Function) -> Vec<Cell> {
 }
 
 impl Op {
-    /// Whether the next instruction is not where execution goes on.
+    /// Whether control cannot fall through to the next instruction.
     fn ends_a_path(&self) -> bool {
         matches!(
             self,
@@ -64,7 +64,7 @@ impl Op {
     }
 }
 
-/// A set of rows, all files counted through.
+/// A set of rows, numbered across all files.
 #[derive(Clone)]
 struct Live(Vec<u64>);
 
@@ -81,7 +81,7 @@ impl Live {
         self.0[number / 64] & (1 << (number % 64)) != 0
     }
 
-    /// Adds another set; whether that changed anything.
+    /// Adds another set; returns whether this one changed.
     fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
         for (word, &more) in self.0.iter_mut().zip(&other.0) {
@@ -92,7 +92,7 @@ impl Live {
     }
 }
 
-/// Where each file begins when all rows are counted through.
+/// Offset of each file in the common numbering.
 struct Files {
     w64: usize,
     predicates: usize,

@@ -1,4 +1,4 @@
-//! Undefined values in instructions through which lanes talk to each other.
+//! Undefined values in instructions that exchange data between lanes.
 
 use super::follow::Step;
 use super::registers::Origin;
@@ -52,7 +52,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// The result of a group is made of the operands of all its lanes. A ballot has a bit for each.
+    /// A group's result depends on the operands of all its lanes. A ballot has one bit per lane.
     fn combine(&mut self, op: &WarpOp, operand: Cell, mask: u32, frame: &Frame<'_>) {
         groups(frame.r32(op.members), mask, |group| {
             let undefined = self.registers.lanes(&self.base, operand) & group;
@@ -78,7 +78,8 @@ impl Step<'_, '_> {
         results.into_iter().for_each(|d| each(self, d));
     }
 
-    /// A matrix instruction: an element of a product needs a row of the left operand and a column of the right one.
+    /// A matrix product: an element depends on a row of the left operand and a column of the right
+    /// one.
     pub(super) fn multiply(&mut self, op: &MatrixOp, mask: u32) {
         let mut results: Vec<(Cell, usize, u64, Origin)> = Vec::new();
         if let MatrixKind::Multiply(multiply) = &op.kind {
@@ -101,7 +102,7 @@ impl Step<'_, '_> {
                 results.extend(all);
             }
         }
-        // What comes from memory is seen when it is accessed.
+        // Values from memory are handled at the access.
         for &d in &op.targets {
             self.registers.clear(&self.base, d.into(), mask);
         }
@@ -110,7 +111,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Row and column of the elements that are not all defined.
+    /// Row and column of the elements that are not fully defined.
     fn undefined(&self, fragment: &Fragment<'_>) -> Vec<((usize, usize), Origin)> {
         let mask = fragment.element.mask();
         let mut found = Vec::new();

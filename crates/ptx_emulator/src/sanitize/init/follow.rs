@@ -1,4 +1,4 @@
-//! Undefined values on their way through the registers of a warp.
+//! Propagates undefined values through the registers of a warp.
 
 use super::registers::{Origin, Registers};
 use super::report::{Use, report};
@@ -10,7 +10,7 @@ use crate::exec::{Base, Frame, incomplete, lanes};
 use crate::fault::Access;
 use crate::sanitize::{Ledger, Scene};
 
-/// An instruction of a warp.
+/// One instruction of a warp.
 pub(super) struct Step<'a, 's> {
     scene: &'a Scene<'s>,
     ledger: &'a mut Ledger,
@@ -44,14 +44,14 @@ impl<'a, 's> Step<'a, 's> {
         report(self.scene, self.ledger, (user, times), usage, origin);
     }
 
-    /// Lanes of `mask` use a register that must be defined. When it is not, that is reported, and from then on it
-    /// counts as defined: one mistake is told once.
+    /// Lanes of `mask` use a register that must be defined. If it is not, that is reported, and the
+    /// register then counts as defined, so that one mistake is reported once.
     fn demand(&mut self, cell: Cell, mask: u32, usage: Use) {
         let undefined = self.registers.lanes(&self.base, cell) & mask;
         if undefined == 0 {
             return;
         }
-        // Lanes whose values came from one place are one report.
+        // Lanes whose values have one origin share a report.
         let mut same: Option<(usize, Origin, u64)> = None;
         for lane in lanes(undefined) {
             let Some((_, origin)) = self.registers.get(&self.base, cell, lane) else {
@@ -72,7 +72,7 @@ impl<'a, 's> Step<'a, 's> {
         self.registers.clear(&self.base, cell, mask);
     }
 
-    /// Reports operands that must be defined, and finds what is undefined afterwards.
+    /// Reports operands that must be defined, and computes which results are undefined.
     #[inline(never)]
     pub(super) fn follow(mut self, mask: u32, active: u32, frame: &Frame<'_>) {
         let inst = &self.scene.program.code[self.pc as usize];
@@ -91,15 +91,15 @@ impl<'a, 's> Step<'a, 's> {
         }
     }
 
-    /// An instruction in which the lanes have nothing to do with each other.
+    /// An instruction that computes each lane independently.
     fn compute(&mut self, inst: &Inst, mask: u32, active: u32, frame: &Frame<'_>) {
         let mut cells = std::mem::take(&mut self.registers.cells);
         cells.of(&inst.op);
-        // Lanes that may or may not execute it.
+        // Lanes with an undefined guard: they may or may not execute it.
         let undecided = self.registers.lanes(&self.base, inst.guard.into()) & active;
         let read = cells.reads.iter();
         let read = read.map(|&cell| self.registers.lanes(&self.base, cell));
-        // What comes from memory is seen when it is accessed.
+        // Values from memory are handled at the access.
         let computes = !matches!(
             inst.op,
             Op::Load(_) | Op::Atomic(_) | Op::Texture(_) | Op::Surface(_)
@@ -130,7 +130,7 @@ impl<'a, 's> Step<'a, 's> {
         self.registers.cells = cells;
     }
 
-    /// Where the first undefined operand of a lane came from.
+    /// Origin of a lane's first undefined operand.
     fn origin(&self, inst: &Inst, reads: &[Cell], lane: usize) -> Option<Origin> {
         let guard = Cell::from(inst.guard);
         let mut cells = reads.iter().chain([&guard]);
@@ -214,7 +214,7 @@ impl<'a, 's> Step<'a, 's> {
     }
 }
 
-/// Whether the instruction will be executed again later, when all lanes that it needs have come.
+/// Whether the instruction will be executed again, once all lanes that it needs have arrived.
 fn waits(op: &Op, mask: u32, frame: &Frame<'_>) -> bool {
     let waits = |members| incomplete(frame.r32(members), mask, !frame.dead) != 0;
     match *op {
@@ -225,7 +225,7 @@ fn waits(op: &Op, mask: u32, frame: &Frame<'_>) -> bool {
     }
 }
 
-/// What it means for a guard to be undefined; nothing for an instruction that only makes a value.
+/// The consequence of an undefined guard; `None` for an instruction that only computes a value.
 fn use_of_guard(op: &Op) -> Option<Use> {
     match op {
         Op::Branch { .. }

@@ -1,20 +1,22 @@
-//! initcheck: uses of values that nobody wrote.
+//! initcheck: uses of uninitialised values.
 //!
-//! Loading an undefined value is no mistake: compilers load ahead of the test that says whether the value is needed,
-//! and copy structs with their padding. So undefined bits travel through registers ([`follow`]), shared and local
-//! memory ([`transfer`]), and are reported where they matter: when they decide a branch, are an address, an operand of
-//! a barrier, of a shuffle's selection or of an atomic, or are stored to global memory. A store of a value of which
-//! only some whole bytes are undefined is taken for a copy of a struct with padding.
+//! Loading an undefined value is no mistake: compilers load before the test that decides whether
+//! the value is needed, and copy structs with their padding. Undefined bits are therefore tracked
+//! through registers ([`follow`]), shared and local memory ([`transfer`]), and reported where they
+//! matter: when they decide a branch, are used as an address, or are an operand of a barrier, of a
+//! shuffle's lane selection or of an atomic, or are stored to global memory. A store in which only
+//! whole bytes are undefined counts as a copy of a struct with padding.
 //!
-//! What counts as written: of shared and local memory and registers, what the program stored since they came to life;
-//! of global memory, what the host wrote and what checked launches stored since it was allocated. A launch that this
-//! detector did not watch may have written anywhere, so after it everything counts as written. A module's variables
-//! always do.
+//! Initialised memory is: in registers, shared and local memory, what the program has stored since
+//! they came into existence; in global memory, what the host wrote and checked launches stored
+//! since the allocation. A launch that this detector did not observe may have written anywhere, so
+//! after it everything counts as initialised. A module's variables always do.
 //!
-//! The heap of device code is as shared memory: a chunk has no values when `malloc` gives it out, and undefined bits may be
-//! stored there, as a vector that grows copies its spare room too.
+//! The heap of device code is treated like shared memory: a chunk is uninitialised when `malloc`
+//! returns it, and undefined bits may be stored there, because a growing vector copies its spare
+//! capacity too.
 //!
-//! Most warps hold no undefined value at all. Then an instruction costs one test, and an access a few.
+//! Most warps hold no undefined value. Then an instruction costs one test, and an access a few.
 
 mod entry;
 mod exchange;
@@ -35,26 +37,27 @@ use std::collections::HashMap;
 use std::ops::Range;
 use stored::{Room, Stored};
 
-/// The detector's memory of one launch.
+/// The detector's state for one launch.
 pub(crate) struct Init {
     shared_bytes: u64,
-    /// Blocks of a cluster, which have slots beside each other.
+    /// Number of blocks in a cluster; their slots are adjacent.
     cluster: usize,
-    /// What of it belongs to no variable.
+    /// Parts of shared memory in no variable.
     gaps: Vec<Range<u64>>,
-    /// The registers without a value at the entry of each function that was called.
+    /// The registers undefined at the entry of each function called.
     entries: HashMap<u32, Vec<Cell>>,
     blocks: Vec<Block>,
     global: Written,
-    /// The address of device code's heap, which is always in `global`; of no allocation when there is none.
+    /// Address of device code's heap, which is always in `global`; without a heap, an address in no
+    /// allocation.
     heap: u64,
     heap_stored: Stored,
     room: Room,
-    /// Where in shared memory the asynchronous copy that is running goes.
+    /// Shared-memory destination of the running asynchronous copy.
     copy_to: u64,
 }
 
-/// What counts as written: allocations that were not when the launch began, by their address.
+/// What is initialised in allocations that were not entirely initialised at launch, by address.
 pub(crate) type Written = HashMap<u64, Defined>;
 
 #[derive(Default)]
@@ -72,7 +75,7 @@ struct Warp {
     stored: Stored,
 }
 
-/// What an allocation holds, ready to lose some of it.
+/// What is initialised in an allocation, in a form from which bytes can be removed.
 fn written(allocation: &Allocation) -> Defined {
     let mut defined = allocation.defined().clone();
     if defined.is_complete() {
@@ -104,7 +107,7 @@ impl Init {
         }
     }
 
-    /// What the launch has written.
+    /// What the launch has initialised.
     pub(crate) fn finish(self) -> Written {
         self.global
     }
@@ -115,7 +118,7 @@ impl Init {
         }
         let block = &mut self.blocks[slot];
         block.shared.clear(self.shared_bytes);
-        // So that shared memory is complete when all variables are.
+        // Gaps count as initialised, so that shared memory is complete once all variables are.
         for gap in &self.gaps {
             block.shared.fill(gap.start, gap.end - gap.start);
         }
@@ -187,7 +190,7 @@ impl Init {
         bytes.for_each(|lanes| *lanes &= !mask);
     }
 
-    /// A chunk of the heap loses what its last owner left there.
+    /// A heap chunk is uninitialised again when it is reallocated.
     pub(crate) fn takes(&mut self, heap: u64, chunk: Range<u64>) {
         self.heap_stored.forget(chunk.clone(), 1, &mut self.room);
         if let Some(defined) = self.global.get_mut(&heap) {
@@ -195,12 +198,13 @@ impl Init {
         }
     }
 
-    /// Whether what is stored there is seen by nobody but device code that loads it.
+    /// Whether only device code that loads from the region can see what is stored there.
     fn is_private(&self, region: Region<'_>) -> bool {
         !matches!(region, Region::Global(allocation) if allocation.base != self.heap)
     }
 
-    /// Follows undefined values through an instruction; `mask` is what its guard lets through of `active`.
+    /// Propagates undefined values through an instruction; `mask` has the lanes of `active` whose
+    /// guard is true.
     #[inline(always)]
     pub(crate) fn step(
         &mut self,

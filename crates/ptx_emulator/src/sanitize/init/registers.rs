@@ -6,43 +6,43 @@ use crate::exec::Base;
 use crate::fault::Space;
 use crate::sanitize::Actor;
 
-/// Where an undefined value came from.
+/// Origin of an undefined value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) actor: Actor,
     pub(super) source: Source,
-    /// The memory that it was stored to and read from again.
+    /// The memory through which it was stored and reloaded.
     pub(super) through: Option<Space>,
 }
 
-/// What had no value.
+/// The uninitialised object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     Memory {
         space: Space,
         address: u64,
         size: u32,
-        /// Nobody had stored anything there; otherwise perhaps something undefined.
+        /// Nothing was ever stored there; otherwise something undefined may have been.
         untouched: bool,
     },
-    /// A register of the function that begins at the actor's instruction.
+    /// A register of the function that starts at the actor's instruction.
     Register { function: u32, cell: Cell },
 }
 
 impl Origin {
-    /// Whether two values came from one instruction, in the same way.
+    /// Whether two values have the same instruction and kind of origin.
     pub(super) fn is_at(&self, other: &Self) -> bool {
         let is_memory = |origin: &Self| matches!(origin.source, Source::Memory { .. });
         self.actor.pc == other.actor.pc && is_memory(self) == is_memory(other)
     }
 }
 
-/// What an instruction reads and writes. The lists are kept for the next one.
+/// Operands and results of an instruction. The lists are reused for the next one.
 #[derive(Default)]
 pub(super) struct Cells {
     pub(super) reads: Vec<Cell>,
     pub(super) writes: Vec<Cell>,
-    /// The undefined bits of each result of a lane.
+    /// Undefined bits of each result of a lane.
     pub(super) bits: Vec<u64>,
 }
 
@@ -55,26 +55,26 @@ impl Cells {
     }
 }
 
-/// The registers of a warp that are not defined in all lanes, all frames together.
+/// The registers of a warp, in all frames, that are not defined in all lanes.
 #[derive(Default)]
 pub(super) struct Registers {
     /// By file: 32 bits, 64 bits, predicates.
     files: [Vec<Register>; 3],
-    /// How many registers have an undefined lane.
+    /// Number of registers with an undefined lane.
     held: u32,
     pub(super) cells: Cells,
 }
 
 #[derive(Default)]
 struct Register {
-    /// The lanes with undefined bits.
+    /// Lanes with undefined bits.
     lanes: u32,
-    /// Made when there is a first undefined bit, and then kept for the next one.
+    /// Allocated at the first undefined bit, then reused.
     values: Option<Box<[(u64, Origin); 32]>>,
 }
 
 impl Registers {
-    /// Whether any register is undefined: most of the time none is.
+    /// Whether any register is undefined; usually none is.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
         self.held > 0
@@ -85,20 +85,20 @@ impl Registers {
         self.files[file].get(at)
     }
 
-    /// The lanes in which a register is undefined.
+    /// The lanes in which a register has undefined bits.
     pub(super) fn lanes(&self, base: &Base, cell: Cell) -> u32 {
         self.register(base, cell)
             .map_or(0, |register| register.lanes)
     }
 
-    /// The undefined bits of a lane, and where they came from.
+    /// The undefined bits of a lane, and their origin.
     pub(super) fn get(&self, base: &Base, cell: Cell, lane: usize) -> Option<(u64, Origin)> {
         let register = self.register(base, cell)?;
         let values = register.values.as_ref()?;
         (register.lanes & (1 << lane) != 0).then(|| values[lane])
     }
 
-    /// Makes bits of a lane undefined; without any, the lane is defined.
+    /// Sets the undefined bits of a lane; with none, the lane is defined.
     pub(super) fn set(&mut self, base: &Base, cell: Cell, lane: usize, bits: u64, origin: Origin) {
         if bits == 0 {
             return self.clear(base, cell, 1 << lane);
@@ -117,7 +117,7 @@ impl Registers {
         values[lane] = (bits, origin);
     }
 
-    /// Lanes get a defined value.
+    /// Marks lanes as defined.
     pub(super) fn clear(&mut self, base: &Base, cell: Cell, mask: u32) {
         let (file, at) = place(base, cell);
         if let Some(register) = self.files[file].get_mut(at) {
@@ -125,7 +125,7 @@ impl Registers {
         }
     }
 
-    /// Lanes leave the frame at `base` and all that were called from it.
+    /// Lanes leave the frame at `base` and all frames called from it.
     pub(super) fn leave(&mut self, base: &Base, mask: u32) {
         if self.held == 0 {
             return;

@@ -1,4 +1,4 @@
-//! What is said about the use of an undefined value.
+//! Messages about uses of undefined values.
 
 use super::registers::{Origin, Source};
 use crate::decode::Program;
@@ -14,16 +14,16 @@ pub(super) enum Use {
     /// The index of a `brx.idx`.
     BranchIndex,
     Callee,
-    /// The guard of an instruction that others can see.
+    /// The guard of an instruction with side effects.
     Guard,
     Address(Access),
-    /// An operand of a barrier, a shuffle or the like that says who takes part.
+    /// An operand of a barrier, shuffle or similar that selects the participants.
     Control,
     /// Stored to global memory.
     Stored(Target),
     /// An operand of an atomic.
     AtomicOperand,
-    /// What an atomic finds in memory.
+    /// The memory operand of an atomic.
     Modified(Target),
     /// The size of an asynchronous copy.
     CopySize,
@@ -48,7 +48,7 @@ impl Use {
     }
 }
 
-/// Counts the use of an undefined value by `times` lanes; the actor is the first.
+/// Counts the use of an undefined value by `times` lanes, the first of which is the actor.
 pub(super) fn report(
     scene: &Scene<'_>,
     ledger: &mut Ledger,
@@ -71,7 +71,7 @@ pub(super) fn report(
         };
         let site = scene.site(user, format!("it {}", usage.text()), target);
         let others = match usage {
-            // The place of the use is the place of the read.
+            // The use is at the same site as the read.
             Use::Modified(_) if origin.actor == user => Vec::new(),
             _ => vec![source_site(scene, origin)],
         };

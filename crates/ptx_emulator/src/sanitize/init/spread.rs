@@ -1,8 +1,8 @@
-//! How undefined bits spread from operands to results.
+//! Propagation of undefined bits from operands to results.
 //!
-//! Moves, logic and shifts are followed bit by bit, because compilers load whole words and then take fields out of
-//! them. Sums and products are undefined from the lowest undefined bit upwards. Everything else is undefined as a
-//! whole as soon as one bit of an operand is.
+//! Moves, logic and shifts are tracked bit by bit, because compilers load whole words and then
+//! extract fields. Sums and products are undefined from the lowest undefined bit upwards. Any other
+//! result is undefined as a whole if any operand bit is.
 
 use crate::decode::Cell;
 use crate::decode::op::{Convert, IntOp, LaneOp, Op, PredOp, Reg};
@@ -14,12 +14,13 @@ pub(super) struct Operand {
     pub(super) undefined: u64,
 }
 
-/// The undefined bits that an instruction leaves in `d`, of one lane. `reads` are its operands, and `get` gives one.
+/// The bits of `d` that an instruction leaves undefined in one lane. `reads` are its operands, and
+/// `get` returns one.
 pub(super) fn result(op: &Op, reads: &[Cell], d: Cell, get: impl Fn(Cell) -> Operand) -> u64 {
     use Cell::{R32, R64};
     let any = |bits: u64| if bits == 0 { 0 } else { u64::MAX };
     let bits = match *op {
-        // A register less itself is 0, whatever it holds.
+        // A register minus (or xor) itself is 0, whatever it holds.
         Op::Int32 { op, a, b, .. } | Op::Int64 { op, a, b, .. }
             if a == b && matches!(op, IntOp::Sub | IntOp::Xor) =>
         {
@@ -80,7 +81,7 @@ pub(super) fn result(op: &Op, reads: &[Cell], d: Cell, get: impl Fn(Cell) -> Ope
     bits & all_bits(d)
 }
 
-/// The bits that there are in a register.
+/// All bits of a register.
 pub(super) fn all_bits(cell: Cell) -> u64 {
     match cell {
         Cell::R32(_) => u64::from(u32::MAX),
@@ -94,7 +95,7 @@ fn union(reads: &[Cell], get: impl Fn(Cell) -> Operand) -> u64 {
     bits.fold(0, |all, bits| all | bits)
 }
 
-/// From the lowest bit upwards, as carries run.
+/// All bits from the lowest one upwards, as carries propagate.
 fn upwards(bits: u64) -> u64 {
     bits | bits.wrapping_neg()
 }
@@ -123,7 +124,7 @@ fn integer(op: IntOp, width: u32, a: Operand, b: Operand) -> u64 {
     match op {
         IntOp::Mul if [a, b].iter().any(|x| x.undefined == 0 && x.value == 0) => 0,
         IntOp::Add | IntOp::Sub | IntOp::Mul => upwards(either),
-        // A defined 0 hides the other bit, and for `or` a defined 1.
+        // A defined 0 determines the result, and for `or` a defined 1.
         IntOp::And => either & (a.undefined | a.value) & (b.undefined | b.value),
         IntOp::Or => either & (a.undefined | !a.value) & (b.undefined | !b.value),
         IntOp::Xor => either,
@@ -143,7 +144,7 @@ fn integer(op: IntOp, width: u32, a: Operand, b: Operand) -> u64 {
     }
 }
 
-/// Fillings for undefined bits; the odd ones are turned differently for each operand.
+/// Values tried for undefined bits; those at odd indices are rotated differently for each operand.
 const FILLINGS: [u64; 8] = [
     0,
     u64::MAX,
@@ -155,8 +156,8 @@ const FILLINGS: [u64; 8] = [
     0x94d0_49bb_1331_11eb,
 ];
 
-/// The bits of a result that change with the undefined bits of the operands: those are filled in different ways, and
-/// the results compared. This finds the fields that `prmt`, `bfe` or a narrowing `cvt` leave out.
+/// The result bits that depend on undefined operand bits: those are set to different values and the
+/// results compared. This recognises fields that `prmt`, `bfe` or a narrowing `cvt` discard.
 fn varying(op: &LaneOp, get: impl Fn(Cell) -> Operand) -> u64 {
     let flag = get(op.flag_in.into());
     if flag.undefined != 0 {
@@ -167,7 +168,7 @@ fn varying(op: &LaneOp, get: impl Fn(Cell) -> Operand) -> u64 {
         undefined: 0,
     };
     let sources = op.sources.map(|source| match source {
-        // A register of 16 bits takes half a cell.
+        // A 16-bit register occupies half a cell.
         Some(reg @ Reg::R16(_)) => Operand {
             undefined: get(reg.into()).undefined & 0xffff,
             ..get(reg.into())

@@ -1,20 +1,20 @@
-//! Undefined values that threads stored: where each came from before that.
+//! Undefined values that threads have stored, with their origins.
 
 use super::registers::Origin;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Bytes that are followed at a time, at most.
+/// Maximum number of bytes tracked at a time.
 const MOST: usize = 1 << 20;
 
-/// How many more bytes may be followed.
+/// How many more bytes can be tracked.
 pub(super) struct Room {
     left: usize,
-    /// There were more: of some undefined bytes it is not known whether they were stored.
+    /// The limit was reached: for some undefined bytes it is unknown whether they were stored.
     pub(super) was_too_small: bool,
 }
 
-/// The origins of undefined bytes in one memory, by place: an offset, and in local memory the lane.
+/// Origins of undefined bytes in one memory, by offset and, in local memory, by lane.
 #[derive(Default)]
 pub(super) struct Stored(HashMap<(u64, usize), Origin>);
 
@@ -28,7 +28,7 @@ impl Room {
 }
 
 impl Stored {
-    /// Some undefined bytes from `offset` on, as bits, are stored.
+    /// Records the origin of undefined bytes stored at `offset`, given as bits.
     pub(super) fn put(
         &mut self,
         (offset, lane): (u64, usize),
@@ -48,19 +48,19 @@ impl Stored {
         }
     }
 
-    /// Where the first of some undefined bytes came from, when it was stored.
+    /// The origin of the first of some undefined bytes, if it was stored.
     pub(super) fn get(&self, (offset, lane): (u64, usize), bytes: u32) -> Option<Origin> {
         let byte = u64::from(bytes.trailing_zeros());
         self.0.get(&(offset + byte, lane)).copied()
     }
 
-    /// A memory begins anew.
+    /// Clears the memory.
     pub(super) fn clear(&mut self, room: &mut Room) {
         room.left += self.0.len();
         self.0.clear();
     }
 
-    /// Some bytes begin anew, in some lanes.
+    /// Clears some bytes in some lanes.
     pub(super) fn forget(&mut self, bytes: Range<u64>, lanes: u32, room: &mut Room) {
         let before = self.0.len();
         let begins = |offset, lane| bytes.contains(&offset) && lanes >> lane & 1 != 0;

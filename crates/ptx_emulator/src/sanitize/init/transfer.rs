@@ -1,4 +1,4 @@
-//! Undefined values on their way between registers and memory.
+//! Undefined values moving between registers and memory.
 
 use super::follow::Step;
 use super::registers::{Origin, Source};
@@ -35,7 +35,7 @@ impl Init {
         self.exchange(slot, peer);
     }
 
-    /// Exchanges what is known of the shared memory of two blocks, so that one acts on the other's.
+    /// Swaps the shared-memory state of two blocks, so that one can act on the other's.
     #[inline(always)]
     fn exchange(&mut self, own: usize, peer: usize) {
         if own != peer
@@ -48,7 +48,7 @@ impl Init {
 
     #[inline(always)]
     fn follow_access(&mut self, scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
-        // Nothing undefined in the memory, nothing in the warp: nothing can change.
+        // Nothing is undefined in the memory or the warp: nothing can change.
         let turn = &scene.turn;
         let block = &self.blocks[turn.slot];
         let known = match seen.region {
@@ -65,7 +65,7 @@ impl Init {
         }
     }
 
-    /// Whether all that a read finds has a value: then nothing changes.
+    /// Whether everything that a load reads is initialised, so that nothing changes.
     fn has_values(&self, scene: &Scene<'_>, seen: &Seen<'_>) -> bool {
         let defined = match seen.region {
             Region::Global(allocation) => match self.global.get(&allocation.base) {
@@ -106,13 +106,13 @@ impl Init {
                 }
                 SurfaceKind::Reduce { ref op, .. } => self.update(scene, ledger, pc, seen, op),
             },
-            // Only `init` may find anything there, which is a fault of its own.
+            // Any operation but `init` on an uninitialised object is a fault.
             Op::Mbarrier(_) => lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0)),
             _ => {}
         }
     }
 
-    /// The bytes of a lane's access that have no value, as bits.
+    /// The uninitialised bytes of a lane's access, as bits.
     fn missing(&self, scene: &Scene<'_>, seen: &Seen<'_>, lane: usize) -> u32 {
         let (offset, size) = (seen.offsets[lane], seen.size);
         match seen.region {
@@ -131,7 +131,7 @@ impl Init {
         }
     }
 
-    /// A lane's access gives bytes a value, but for some.
+    /// A lane's access initialises bytes, except those in `undefined`.
     fn define(&mut self, scene: &Scene<'_>, seen: &Seen<'_>, lane: usize, undefined: u32) {
         let (offset, size) = (seen.offsets[lane], seen.size);
         let block = &mut self.blocks[scene.turn.slot];
@@ -154,7 +154,7 @@ impl Init {
         }
     }
 
-    /// Remembers where undefined bytes of a lane's access came from: those after `at`, as bits.
+    /// Records the origin of undefined bytes of a lane's access, given as bits from `at`.
     fn keep(
         &mut self,
         scene: &Scene<'_>,
@@ -174,7 +174,7 @@ impl Init {
         stored.put((offset, lane), bytes, origin, &mut self.room);
     }
 
-    /// Where undefined bytes that a lane reads came from, those of `missing`.
+    /// The origin of the undefined bytes `missing` that a lane reads.
     fn origin(
         &self,
         scene: &Scene<'_>,
@@ -292,7 +292,7 @@ impl Init {
             let missing = self.missing(scene, seen, lane);
             if missing != 0 {
                 let origin = self.origin(scene, pc, seen, lane, missing);
-                // An exchange only brings the value out.
+                // An exchange only returns the old value.
                 if op.kind == AtomicKind::Exchange {
                     if let Some(d) = op.d {
                         self.set(scene, d.into(), lane, spread_bytes(missing), origin);
@@ -308,7 +308,7 @@ impl Init {
         }
     }
 
-    /// A texel without a value leaves all that is made of it without one.
+    /// An undefined texel makes every result computed from it undefined.
     fn fetch(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &TextureOp) {
         for lane in lanes(seen.lanes) {
             let missing = self.missing(scene, seen, lane);
@@ -321,8 +321,8 @@ impl Init {
         }
     }
 
-    /// An asynchronous copy is seen as a write of the target, and then a read of the source unless all is filled with
-    /// zeros.
+    /// An asynchronous copy is observed as a write of the destination, followed by a read of the
+    /// source unless all of it is zero-filled.
     fn copy(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &CopyAsync) {
         for lane in lanes(seen.lanes) {
             if seen.access == Access::Write {
@@ -373,7 +373,7 @@ impl Init {
         }
     }
 
-    /// `wmma.load`: which register an element goes to is open, so that it may be any of the lane's.
+    /// `wmma.load`: the layout is unspecified, so an element may be in any of the lane's registers.
     fn load_tile(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
         for lane in lanes(seen.lanes) {
             let missing = self.missing(scene, seen, lane);
@@ -386,7 +386,8 @@ impl Init {
         }
     }
 
-    /// `wmma.store` and `stmatrix`: what is undefined in any register of any lane makes all that is stored so.
+    /// `wmma.store` and `stmatrix`: an undefined register in any lane makes everything stored
+    /// undefined.
     fn store_matrix(
         &mut self,
         scene: &Scene<'_>,
@@ -445,14 +446,14 @@ fn low_bits(count: u32) -> u32 {
     u32::MAX >> (32 - count)
 }
 
-/// Eight bits for each one.
+/// Expands each bit to eight.
 fn spread_bytes(bytes: u32) -> u64 {
     (0..8)
         .filter(|byte| bytes >> byte & 1 != 0)
         .fold(0, |bits, byte| bits | 0xff << (8 * byte))
 }
 
-/// A bit for each byte that is not zero.
+/// One bit per non-zero byte.
 fn bytes_of(bits: u64) -> u32 {
     let bytes = bits.to_le_bytes().into_iter().enumerate();
     bytes.fold(0, |mask, (at, byte)| mask | u32::from(byte != 0) << at)

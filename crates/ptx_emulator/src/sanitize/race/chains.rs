@@ -1,9 +1,10 @@
-//! Events, and what is ordered by them.
+//! Events and their order.
 //!
-//! When a thread hands its past on, with a release, at a barrier of some threads, or with a write after a fence, that is an
-//! event. Events stand in chains in which each knows the one before, so that knowledge is one number for each chain. A place in
-//! memory where threads release and acquire in turn has a chain of its own, however many threads take part: that keeps
-//! knowledge short.
+//! An event is created when a thread publishes its past: by a release, at a barrier of some
+//! threads, or by a write after a fence. Events form chains in which each knows its predecessor, so
+//! that a vector clock needs one number per chain. A location where threads alternately release and
+//! acquire has one chain of its own, however many threads participate, which keeps vector clocks
+//! short.
 
 use super::knowledge::{CLASSES, Knowledge, Point, Shared, union};
 use super::shadow::Record;
@@ -11,34 +12,35 @@ use crate::exec::lanes;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Events of one warp that are kept, at most; older ones count as known to all.
+/// Maximum number of events kept per warp; older ones count as known to all.
 const MOST_EVENTS: usize = 1 << 12;
-/// The same when all warps together have more than so many.
+/// The same once all warps together have more than `MANY` events.
 const MANY: usize = 1 << 23;
 const FEW_EVENTS: usize = 1 << 8;
-/// Events of a lane that may stand before one that all its later ones know: pasts that were handed on late. With 8, the
-/// [model](super::model) finds accesses that are ordered and taken for a race.
+/// Maximum number of a lane's events that may precede an event known to all its later ones: pasts
+/// that were published late. With 8, the [model](super::model) finds ordered accesses that are
+/// reported as races.
 const STRAYS: u8 = 64;
 
 /// All events of a launch.
 pub(super) struct Chains {
-    /// The last event of each chain, and whether the chain is that of a place in memory. The first ones are for knowledge that
-    /// does not tell chains apart.
+    /// The last event of each chain, and whether the chain is that of a location. The first chains
+    /// are reserved for coarse vector clocks, which do not distinguish chains.
     tails: Vec<(u32, bool)>,
     stamp: u32,
-    /// What each warp handed on, by its number in the launch.
+    /// The events of each warp, by its number in the launch.
     logs: HashMap<u32, Log>,
     logged: usize,
-    /// Somebody's knowledge does not tell chains apart.
+    /// Some vector clock is coarse.
     is_coarse: bool,
     has_forgotten: bool,
 }
 
 #[derive(Default)]
 struct Log {
-    /// In the order of their times.
+    /// In order of their times.
     events: Vec<Event>,
-    /// Those that tell of earlier times were forgotten.
+    /// Events with earlier times have been dropped.
     since: u32,
 }
 
@@ -48,7 +50,7 @@ struct Event {
     point: Point,
 }
 
-/// What lanes of a warp did up to a time.
+/// The accesses of a warp's lanes before a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cover {
     /// The warp's number in the launch.
@@ -57,7 +59,7 @@ pub(super) struct Cover {
     pub(super) time: u32,
 }
 
-/// What some lanes did and had heard: an event as soon as anybody is told of it.
+/// The accesses and vector clocks of some lanes; becomes an event once another thread learns of it.
 pub(super) struct Past {
     knows: Shared,
     covers: Vec<Cover>,
@@ -78,7 +80,7 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// What was not looked at as closely as it should be.
+    /// What was tracked less precisely than necessary.
     pub(super) fn limit(&self) -> Option<String> {
         let why = if self.is_coarse {
             "more than a thousand threads release or fence without hearing of each other"
@@ -92,7 +94,7 @@ impl Chains {
         ))
     }
 
-    /// Adds an event to a chain whose last one `known` holds.
+    /// Appends an event to a chain whose last event `known` contains.
     fn add(&mut self, known: &mut Knowledge, warp: u32) -> Point {
         let chain = match known {
             Knowledge::Precise(points) => {
@@ -106,7 +108,7 @@ impl Chains {
         self.extend(chain, known)
     }
 
-    /// The same for an event in the chain of a place in memory, if it knows the last one there.
+    /// The same for the chain of a location, if `known` contains its last event.
     fn add_at(&mut self, known: &mut Knowledge, warp: u32, place: Place<'_>) -> Point {
         let chain = match *place.chain {
             _ if known.is_coarse() => None,
@@ -164,7 +166,7 @@ impl Chains {
         }
     }
 
-    /// Those of an access's lanes of which somebody has not heard.
+    /// The lanes of an access that a vector clock does not cover.
     pub(super) fn unknown(&self, knows: &Shared, record: &Record, mut rest: u32) -> u32 {
         let (Some(knows), Some(log)) = (knows, self.logs.get(&record.warp)) else {
             return rest;
@@ -175,7 +177,7 @@ impl Chains {
         let first = log
             .events
             .partition_point(|event| event.cover.time < record.time);
-        // All later events of a lane know of one of its first.
+        // All later events of a lane know one of its first.
         let mut strays = [STRAYS; 32];
         let mut tried = rest;
         for event in &log.events[first..] {
@@ -199,13 +201,13 @@ impl Chains {
         rest
     }
 
-    /// Somebody has heard of more.
+    /// A thread's vector clock has grown.
     pub(super) fn hears(&mut self, knows: &Shared) {
         self.is_coarse |= knows.as_ref().is_some_and(|knows| knows.is_coarse());
     }
 }
 
-/// A place in memory where a thread hands its past on, and what the thread knows when it does.
+/// A location to which a thread releases its past, and what the thread knows at that point.
 pub(super) struct Place<'a> {
     pub(super) chain: &'a mut Option<u32>,
     pub(super) knows: &'a Shared,
@@ -220,12 +222,12 @@ impl Past {
         }
     }
 
-    /// What somebody knows who is told of it.
+    /// The vector clock of a thread that learns of this past.
     pub(super) fn tell(&self, chains: &mut Chains) -> Arc<Knowledge> {
         self.tell_by(chains, |chains, known, warp| chains.add(known, warp))
     }
 
-    /// The same, told by a place in memory.
+    /// The same, learned through a location.
     pub(super) fn tell_at(&self, chains: &mut Chains, place: Place<'_>) -> Arc<Knowledge> {
         self.tell_by(chains, |chains, known, warp| {
             chains.add_at(known, warp, place)
@@ -249,12 +251,12 @@ impl Past {
         told.clone()
     }
 
-    /// What those know whose past it is.
+    /// The vector clocks of the lanes whose past this is.
     pub(super) fn known(&self) -> Shared {
         self.told.get().cloned().or_else(|| self.knows.clone())
     }
 
-    /// All of them as one.
+    /// The union of several pasts.
     pub(super) fn union<'a>(
         pasts: impl IntoIterator<Item = &'a Option<Arc<Past>>>,
     ) -> Option<Arc<Past>> {
@@ -269,7 +271,7 @@ impl Past {
         let mut covers: Vec<Cover> = untold
             .flat_map(|past| past.covers.iter().copied())
             .collect();
-        // Of each lane the last time is enough.
+        // Only the latest time of each lane matters.
         covers.sort_unstable_by_key(|cover| (cover.warp, std::cmp::Reverse(cover.time)));
         let mut seen = (0, 0);
         covers.retain_mut(|cover| {
@@ -282,7 +284,7 @@ impl Past {
         });
         let past = Past::new(union(&knows), covers);
         if past.covers.is_empty() {
-            // All were told, and who knows them needs no event more.
+            // All have been published already, so no new event is needed.
             let known = past.knows.clone().unwrap_or_default();
             past.told.get_or_init(|| known);
         }

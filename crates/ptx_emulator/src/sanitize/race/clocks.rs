@@ -1,10 +1,11 @@
-//! Time, and what is ordered by it.
+//! Logical time and the order that it implies.
 //!
-//! Each warp has a clock, which moves on when something happens that other threads can wait for. What a thread did
-//! before a time is ordered before everything that happens to those who have heard of that time. After a barrier of the
-//! whole block all its warps show the same time, and what any of them did before is ordered: [`Block::since`]. The same
-//! holds for a warp after `bar.warp.sync` of all its lanes. Everything else that threads hear of each other, through
-//! barriers of some threads and through memory, is knowledge of each lane; most programs need none.
+//! Each warp has a clock that advances at every event that other threads can wait for. What a
+//! thread did before a time is ordered before everything done by threads that know that time. A
+//! barrier of the whole block sets all its warps to the same time, and orders everything before it:
+//! [`Block::since`]. `bar.warp.sync` of all lanes does the same for a warp. Any other order between
+//! threads, from barriers of some threads or through memory, is kept in vector clocks per lane;
+//! most programs need none.
 
 use super::chains::{Chains, Cover, Past};
 use super::knowledge::{Shared, union};
@@ -16,56 +17,60 @@ use std::sync::Arc;
 /// The clocks of a running block.
 #[derive(Default)]
 pub(super) struct Block {
-    /// The number of its first warp in the launch.
+    /// Number of its first warp in the launch.
     first: u32,
-    /// What threads of the block did before this time is ordered before what any of them does now.
+    /// Accesses by threads of the block before this time are ordered before those that any of them
+    /// makes now.
     since: u32,
-    /// The same as something to tell others.
+    /// The same as a past that can be published.
     met: Option<Arc<Past>>,
     warps: Vec<Warp>,
     threads: u32,
-    /// One for each thread, when barriers of the block and of whole warps are not all that orders them.
+    /// One per thread, if barriers of the block and of whole warps are not the only order.
     lanes: Vec<Lane>,
 }
 
 #[derive(Clone, Default)]
 struct Warp {
     time: u32,
-    /// What threads of the warp did before this time is ordered before what any of them does now.
+    /// Accesses by threads of the warp before this time are ordered before those that any of them
+    /// makes now.
     since: u32,
-    /// The same as something to tell others, when it is more than what the block's is.
+    /// The same as a past that can be published, if it is more than the block's.
     met: Option<Arc<Past>>,
 }
 
-/// What a lane has heard, first through scopes that hold its block, then through those that hold the device.
+/// The vector clocks of a lane. Pairs are for block scope first, then for device scope.
 #[derive(Clone, Default)]
 pub(super) struct Lane {
     /// What is ordered before the lane's next access.
     pub(super) knows: Shared,
-    /// What was before its last fence: a strong write tells others of that.
+    /// Its past at its last fence, which its strong writes publish.
     pub(super) fenced: [Option<Arc<Past>>; 2],
-    /// What strong reads told it: it counts after the next fence.
+    /// What its strong reads have learned; takes effect at the next fence.
     pub(super) heard: [Shared; 2],
     /// The same from atomics that also wrote.
     pub(super) claimed: Shared,
-    /// What it read last, where, and whether it took that as an acquire: a lane that spins reads the same again and again.
+    /// Its last read: the location, whether it was an acquire, and the result. A spinning lane
+    /// reads the same again and again.
     pub(super) latest: (u64, bool, [Shared; 2]),
 }
 
-/// What some lanes bring to a meeting.
+/// What some lanes contribute at a barrier.
 #[derive(Clone, Default)]
 pub(super) struct Gift {
     past: Option<Arc<Past>>,
     fenced: [Option<Arc<Past>>; 2],
 }
 
-/// A warp that accesses memory now.
+/// A warp that is accessing memory.
 #[derive(Clone, Copy)]
 pub(super) struct Now {
     pub(super) time: u32,
     pub(super) warp: u32,
     pub(super) pc: u32,
-    /// Every access is remembered that is not known to be ordered, not only as many as barriers of the block ask for.
+    /// Records every access not known to be ordered, instead of only those needed for block
+    /// barriers.
     pub(super) keeps_all: bool,
     first: u32,
     warps: u32,
@@ -74,7 +79,7 @@ pub(super) struct Now {
 }
 
 impl Block {
-    /// A block that begins: nothing has happened in it.
+    /// Starts a block, with no earlier accesses.
     pub(super) fn begin(&mut self, number: u64, threads: u32, exact: bool) {
         let warps = threads.div_ceil(32);
         self.first = (number as u32).wrapping_mul(warps);
@@ -131,7 +136,7 @@ impl Block {
         self.lanes.get_mut(32 * warp as usize + lane)
     }
 
-    /// The lanes of a record that nothing orders before what a lane of `warp` does now.
+    /// The lanes of a record that nothing orders before a lane's access in `warp`.
     pub(super) fn unordered(
         &self,
         chains: &Chains,
@@ -145,12 +150,12 @@ impl Block {
         }
     }
 
-    /// The time that has passed for a warp when it tells others of what it did.
+    /// Advances the clock of a warp that publishes its past.
     pub(super) fn tick(&mut self, warp: u32) {
         self.warps[warp as usize].time += 1;
     }
 
-    /// Everything that is ordered before what some lanes do next, and what they did themselves up to now.
+    /// Everything ordered before the next accesses of some lanes, including their own.
     pub(super) fn past(&self, chains: &mut Chains, warp: u32, mask: u32) -> Past {
         let clock = &self.warps[warp as usize];
         for met in [&self.met, &clock.met].into_iter().flatten() {
@@ -161,7 +166,7 @@ impl Block {
         Past::new(knows, vec![self.cover(warp, mask)])
     }
 
-    /// What some lanes know, what their fences and meetings told included.
+    /// What some lanes know, including through their fences and barriers.
     fn known<'a>(
         lanes: impl Iterator<Item = &'a Lane> + Clone,
         met: impl IntoIterator<Item = &'a Option<Arc<Past>>>,
@@ -171,7 +176,7 @@ impl Block {
         union(lanes.map(|lane| &lane.knows).chain(&pasts))
     }
 
-    /// What some lanes did up to now.
+    /// The accesses of some lanes up to now.
     fn cover(&self, warp: u32, lanes: u32) -> Cover {
         Cover {
             warp: self.first.wrapping_add(warp),
@@ -185,7 +190,7 @@ impl Block {
         lanes.filter_map(move |lane| self.lanes.get(32 * warp as usize + lane))
     }
 
-    /// Some lanes come to a barrier.
+    /// Lanes arrive at a barrier.
     pub(super) fn arrive(&mut self, chains: &mut Chains, warp: u32, mask: u32) -> Gift {
         let gift = Gift {
             past: Some(Arc::new(self.past(chains, warp, mask))),
@@ -199,7 +204,7 @@ impl Block {
         [0, 1].map(|at| Past::union(self.lanes_of(warp, mask).map(|lane| &lane.fenced[at])))
     }
 
-    /// Some lanes leave a barrier with what all brought there, themselves included.
+    /// Lanes leave a barrier with the contributions of all participants, including their own.
     pub(super) fn leave(&mut self, chains: &mut Chains, gift: &Gift, warp: u32, mask: u32) {
         let knows = gift.past.as_ref().map(|past| past.tell(chains));
         self.give(&knows, &gift.fenced, warp, mask);
@@ -214,7 +219,7 @@ impl Block {
         }
     }
 
-    /// All threads have met.
+    /// All threads have synchronised.
     pub(super) fn meet(&mut self) {
         let latest = self.warps.iter().map(|warp| warp.time).max();
         let time = latest.unwrap_or(0) + 1;
@@ -226,11 +231,12 @@ impl Block {
         self.warps.fill(Warp { time, since, met });
     }
 
-    /// All lanes hear of what each has heard, and did up to a time.
+    /// All lanes learn what each of them knows and did before a time.
     fn meet_exactly(&mut self, time: u32) {
         let met = self.warps.iter().map(|warp| &warp.met).chain([&self.met]);
         let known = Self::known(self.lanes.iter(), met);
-        // PTX asks for a fence after an atomic whose result others are to trust; CUDA's own samples have the barrier only.
+        // PTX requires a fence after an atomic for others to rely on its result; CUDA's own samples
+        // have only the barrier.
         let claimed = self.lanes.iter().map(|lane| &lane.claimed);
         let knows = union(claimed.chain([&known]));
         let fenced = [0, 1].map(|at| Past::union(self.lanes.iter().map(|lane| &lane.fenced[at])));
@@ -248,7 +254,7 @@ impl Block {
         self.met = Some(Arc::new(past));
     }
 
-    /// Lanes of a warp have met.
+    /// Lanes of a warp have synchronised.
     pub(super) fn warp_meets(&mut self, chains: &mut Chains, warp: u32, mask: u32) {
         if mask != self.exist(warp) {
             if !self.is_exact() {
@@ -297,7 +303,7 @@ impl Now {
         self.warp.wrapping_sub(self.first)
     }
 
-    /// Whether a barrier of the block or of the warp orders an access before what happens now.
+    /// Whether a barrier of the block or the warp orders an access before the current one.
     #[inline(always)]
     pub(super) fn follows(&self, record: &Record) -> bool {
         let since = if record.warp == self.warp {

@@ -1,22 +1,23 @@
-//! Asynchronous copies (`cp.async`): until its thread has waited for a copy, nobody may use the bytes it writes, or
-//! write the bytes it reads. The wait makes both an access of the thread like any other, made then.
+//! Asynchronous copies (`cp.async`): until its thread has waited for a copy, no thread may access
+//! the bytes it writes or write the bytes it reads. The wait turns both into ordinary accesses of
+//! the thread, made at the wait.
 
-/// Copies under way of one thread, at most; further ones count as done at once.
+/// Maximum copies in flight per thread; further ones count as completed at issue.
 const MOST: usize = 4096;
 
 /// The copies of a thread.
 #[derive(Clone, Default)]
 pub(super) struct Copies {
     under_way: Vec<Copy>,
-    /// Groups that were committed.
+    /// Number of committed groups.
     groups: u32,
 }
 
-/// One end of a copy.
+/// One side of a copy: its source or its destination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     group: u32,
-    /// The allocation that it reads, by its base; `None` is shared memory, which it writes.
+    /// Base of the allocation that it reads; `None` for the shared memory that it writes.
     pub(super) source: Option<u64>,
     pub(super) offset: u64,
     pub(super) size: u32,
@@ -24,7 +25,7 @@ pub(super) struct Copy {
 }
 
 impl Copies {
-    /// A copy begins; whether there is room to follow it.
+    /// Starts a copy; returns whether there is space to track it.
     pub(super) fn begin(&mut self, source: Option<u64>, offset: u64, size: u32, pc: u32) -> bool {
         let room = self.under_way.len() < MOST;
         if room {
@@ -40,7 +41,7 @@ impl Copies {
         room
     }
 
-    /// The copies that nobody has waited for.
+    /// The copies not yet waited for.
     pub(super) fn under_way(&self) -> impl Iterator<Item = Copy> {
         self.under_way.iter().copied()
     }
@@ -49,8 +50,8 @@ impl Copies {
         self.groups += 1;
     }
 
-    /// Takes out what is complete once no more than the last `groups` groups are under way; without a number,
-    /// everything.
+    /// Removes and returns the copies that are complete once at most `groups` groups are in flight;
+    /// without a number, all of them.
     pub(super) fn wait(&mut self, groups: Option<u32>) -> Vec<Copy> {
         let done = groups.map_or(u32::MAX, |groups| self.groups.saturating_sub(groups));
         let complete = self.under_way.extract_if(.., |copy| copy.group < done);

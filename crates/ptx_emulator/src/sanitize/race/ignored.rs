@@ -1,11 +1,12 @@
-//! Waits at barrier objects whose answer nobody looks at: in another run it would have been no, so they order nothing.
+//! Waits at barrier objects whose result is never used: in another run it could be false, so they
+//! order nothing.
 
 use crate::decode::mbarrier::MbarrierKind;
 use crate::decode::op::{Op, TRUE};
 use crate::decode::{Cell, Program};
 use std::collections::HashSet;
 
-/// The instructions that ask whether a phase is complete and whose predicate is not read before it is written again.
+/// The phase tests whose predicate is not read before it is overwritten.
 pub(super) fn waits(program: &Program) -> HashSet<u32> {
     let waits = (0..)
         .zip(&program.code)
@@ -22,7 +23,7 @@ pub(super) fn waits(program: &Program) -> HashSet<u32> {
         .collect()
 }
 
-/// Whether what a register holds at an instruction may be read there or later.
+/// Whether the value of a register at an instruction may be read there or later.
 fn is_read(program: &Program, start: u32, register: Cell) -> bool {
     let mut seen = HashSet::from([start]);
     let mut pending = vec![start];

@@ -1,4 +1,5 @@
-//! One lane's access to one word, in full: what it races with, and what is remembered of it.
+//! The full analysis of one lane's access to one word: which accesses it races with, and what is
+//! recorded.
 
 use super::chains::Chains;
 use super::clocks::{Block, Now};
@@ -12,7 +13,7 @@ use crate::exec::lanes;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// What a lane does now.
+/// The current access of a lane.
 pub(super) struct Act<'a> {
     pub(super) program: &'a Program,
     pub(super) block: &'a Block,
@@ -20,14 +21,14 @@ pub(super) struct Act<'a> {
     pub(super) now: Now,
     pub(super) lane: usize,
     pub(super) writes: bool,
-    /// It goes on in the background: an asynchronous copy.
+    /// It continues in the background: an asynchronous copy.
     pub(super) pending: bool,
     pub(super) strength: Option<Strength>,
     /// The kernel has clusters of several blocks.
     pub(super) clustered: bool,
-    /// Other blocks see the memory too.
+    /// Other blocks can access the memory too.
     pub(super) wide: bool,
-    /// The strong reads that wait for another thread.
+    /// The strong reads that poll for another thread.
     pub(super) polls: &'a HashSet<u32>,
 }
 
@@ -35,31 +36,31 @@ pub(super) struct Act<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Hazard {
     pub(super) earlier: Record,
-    /// The earlier access's lane, in its warp.
+    /// Lane of the earlier access in its warp.
     pub(super) lane: usize,
-    /// The first byte that both touch.
+    /// First byte accessed by both.
     pub(super) at: u64,
-    /// All bytes that both touch, as bits: those after `at`, itself included.
+    /// All bytes accessed by both, as bits from `at`.
     pub(super) bytes: u32,
 }
 
-/// That an access is strong: atomic, volatile, or with an order of its own.
+/// The strength of an access: atomic, volatile, or with a memory order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strength {
     pub(super) order: Order,
     pub(super) scope: Scope,
-    /// Bytes of each element.
+    /// Bytes per element.
     pub(super) size: u8,
 }
 
 impl Hazard {
     fn add(&mut self, place: &Range<u64>) {
-        // No access has more than 32 bytes.
+        // No access exceeds 32 bytes.
         let bytes = place.clone().map(|byte| 1 << ((byte - self.at) & 31));
         self.bytes |= bytes.sum::<u32>();
     }
 
-    /// The bytes that both touch.
+    /// The bytes accessed by both.
     pub(super) fn places(&self) -> impl Iterator<Item = u64> {
         let places = (0..32).filter(|byte| self.bytes >> byte & 1 != 0);
         places.map(|byte| self.at + byte)
@@ -68,7 +69,7 @@ impl Hazard {
 
 enum Relation {
     Ordered,
-    /// Perhaps not ordered, but both are strong, and each speaks to the other.
+    /// Possibly unordered, but both are strong, and their scopes include each other.
     Strong,
     Race(usize),
 }
@@ -86,15 +87,16 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
             Some((_, size)) => (Order::Relaxed, Scope::Device, size),
             None => return None,
         },
-        // Elements of any size are reduced: a byte is part of each.
+        // Elements of any size may be reduced: a byte is part of each.
         Op::CopyTensor(copy) => match copy.direction {
             Direction::Reduce(_) => (Order::Relaxed, Scope::Device, 1),
             _ => return None,
         },
-        // What an object tells is followed with the objects; to make or destroy one is a write like any other.
+        // Synchronisation through objects is tracked separately; creating or destroying one is a
+        // plain write.
         Op::Mbarrier(op) => match op.kind {
             MbarrierKind::Init { .. } | MbarrierKind::Invalidate => return None,
-            // Its operations are atomic for whoever can reach it.
+            // Its operations are atomic for every thread that can access it.
             _ => (Order::Relaxed, Scope::System, 8),
         },
         _ => return None,
@@ -103,7 +105,7 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
 }
 
 impl Act<'_> {
-    /// Judges the access to the cell of the bytes at `place`, and remembers it.
+    /// Analyses the access to the cell of the bytes at `place`, and records it.
     pub(super) fn visit(
         &self,
         place: Range<u64>,
@@ -116,7 +118,8 @@ impl Act<'_> {
             if !self.writes && !record.writes() {
                 continue;
             }
-            // The bytes of a word, and the words of a vector, mostly meet the same access: that is one hazard.
+            // The bytes of a word, and the words of a vector, usually conflict with the same
+            // access: one hazard.
             if let Some(known) = hazards.iter_mut().find(|known| known.earlier == *record) {
                 known.add(&place);
             } else if let Relation::Race(lane) = self.relation(record) {
@@ -150,7 +153,7 @@ impl Act<'_> {
         if record.lanes & !own == 0 || self.now.follows(record) {
             return Relation::Ordered;
         }
-        // Before the clocks are asked: many lanes spin on one word.
+        // Tested before the clocks, because many lanes may spin on one word.
         if self.both_strong(record) && !self.is_volatile_data(record) {
             return Relation::Strong;
         }
@@ -164,14 +167,14 @@ impl Act<'_> {
         }
     }
 
-    /// PTX calls it morally strong: both accesses are strong, each lies in the other's scope, and neither touches only
-    /// a part of what the other does.
+    /// PTX's "morally strong": both accesses are strong, each is within the other's scope, and they
+    /// overlap completely.
     pub(super) fn both_strong(&self, record: &Record) -> bool {
         let Some(here) = self.strength else {
             return false;
         };
         let block = self.now.shares_block(record);
-        // Which blocks are of one cluster is not looked at.
+        // Cluster membership is not tracked.
         let reaches = |scope: Scope| {
             scope > Scope::Cluster || block || self.clustered && scope == Scope::Cluster
         };
@@ -180,7 +183,8 @@ impl Act<'_> {
         })
     }
 
-    /// Whether one of the two is `volatile` and neither waits for the other: nothing says that they are meant to meet.
+    /// Whether one of the two is `volatile` and neither polls for the other, so that nothing shows
+    /// that they are meant to synchronise.
     pub(super) fn is_volatile_data(&self, record: &Record) -> bool {
         let is_volatile = |strength: Option<Strength>| {
             strength.is_some_and(|strength| strength.order == Order::Volatile)
@@ -203,7 +207,8 @@ impl Act<'_> {
     fn note_write(&self, cell: &mut Cell, spilled: &mut Spilled) {
         let new = self.record(true);
         if self.strength.is_some() {
-            // Whoever comes later may be ordered after this write, and not after others that were allowed beside it.
+            // A later access may be ordered after this write, but not after others that were
+            // allowed to be concurrent with it.
             let beside = |record: &Record| {
                 matches!(self.relation(record), Relation::Strong) || self.hides(record)
             };
@@ -228,10 +233,11 @@ impl Act<'_> {
         cell.write = new;
     }
 
-    /// A weak or volatile write that is ordered before this access, but not before those of other threads: they may stand
-    /// beside this strong access, and would race with that write.
+    /// A weak or volatile write that is ordered before this access but not before those of other
+    /// threads, which may be concurrent with this strong access and would race with that write.
     fn hides(&self, record: &Record) -> bool {
-        // A barrier orders it for all threads that see the memory, when that is the block's.
+        // A block barrier orders it for all threads that can access the memory, if that is shared
+        // memory.
         let is_over = || !self.wide && self.now.follows(record);
         let is_data = || {
             let strength = strength(self.program, record.pc());
@@ -264,7 +270,7 @@ impl Act<'_> {
         }
     }
 
-    /// Remembers an access beside the last write.
+    /// Records an access in addition to the last write.
     fn keep(&self, cell: &mut Cell, spilled: &mut Spilled, new: Record) {
         if new.is_pending() {
             return spilled.push(cell, new);

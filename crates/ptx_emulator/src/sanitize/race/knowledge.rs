@@ -1,12 +1,13 @@
-//! What a thread has heard of: for each chain of events, the last one of which it knows.
+//! Vector clocks: for each chain of events, the last event that a thread knows.
 //!
-//! An event is a moment whose past was handed on. Whoever knows an event of a [chain](super::chains) knows those before it.
+//! An event is a published past. A thread that knows an event of a [chain](super::chains) knows all
+//! its predecessors.
 
 use std::sync::Arc;
 
-/// Chains that are told apart in one thread's knowledge, at most.
+/// Maximum number of chains that one vector clock distinguishes.
 const MOST: usize = 1024;
-/// Beyond that, chains are told apart by their number modulo this.
+/// Beyond that, chains are distinguished only by their number modulo this.
 pub(super) const CLASSES: usize = 256;
 
 /// An event.
@@ -17,16 +18,17 @@ pub(super) struct Point {
     pub(super) stamp: u32,
 }
 
-/// All events that somebody knows.
+/// A vector clock: all events that a thread knows.
 #[derive(Clone, Debug)]
 pub(super) enum Knowledge {
-    /// The last one of each chain, by chain.
+    /// The last event of each chain, by chain.
     Precise(Vec<Point>),
-    /// The last one of each class of chains: those before it count as known too, which hides races and invents none.
+    /// The last event of each class of chains. All events up to it count as known, which can hide
+    /// races but never invents one.
     Coarse(Box<[u32; CLASSES]>),
 }
 
-/// Knowledge that lanes share, or none.
+/// A vector clock shared by lanes, or none.
 pub(super) type Shared = Option<Arc<Knowledge>>;
 
 impl Default for Knowledge {
@@ -68,7 +70,7 @@ impl Knowledge {
 
     pub(super) fn add_all(&mut self, other: &Knowledge) {
         match (&mut *self, other) {
-            // A few find their places faster than a long list is written anew.
+            // Inserting a few events is faster than copying a long list.
             (Self::Precise(_), Self::Precise(theirs)) if theirs.len() < 8 => {
                 theirs.iter().for_each(|&point| self.add(point));
             }
@@ -102,7 +104,7 @@ impl Knowledge {
         }
     }
 
-    /// Whether it says all that the other one does.
+    /// Whether it includes all of another one.
     pub(super) fn holds(&self, other: &Knowledge) -> bool {
         match (self, other) {
             (Self::Precise(ours), Self::Precise(theirs)) if ours.len() < theirs.len() => false,
@@ -161,7 +163,7 @@ fn merged(ours: &[Point], theirs: &[Point]) -> Vec<Point> {
     }
 }
 
-/// All that several lanes know.
+/// The union of several vector clocks.
 pub(super) fn union<'a>(parts: impl IntoIterator<Item = &'a Shared>) -> Shared {
     let mut distinct: Vec<&Arc<Knowledge>> = parts.into_iter().flatten().collect();
     distinct.sort_unstable_by_key(|part| Arc::as_ptr(part));
@@ -186,7 +188,7 @@ mod tests {
         Point { chain, stamp }
     }
 
-    /// Of each chain the event with the number after its own.
+    /// For each chain, the event numbered one more than the chain.
     fn of(chains: impl IntoIterator<Item = u32>) -> Shared {
         let mut knowledge = Knowledge::default();
         for chain in chains {

@@ -1,9 +1,11 @@
-//! Release and acquire: what threads hear of each other through memory.
+//! Release and acquire: order between threads through memory.
 //!
-//! A release, or a fence and then a strong write, leaves in a location what its thread knows, and so do strong writes of the same
-//! thread to it after the release; an atomic adds to what it finds there. An acquire, or a strong read and then a fence, takes it. Only scopes that hold both threads carry it.
-//! After the PTX ISA's memory consistency model (release and acquire patterns, observation order); that `fence.sc` also
-//! orders other fences is left out, because no data race hangs on it alone.
+//! A release, or a fence followed by a strong write, publishes its thread's past in a location, and
+//! so do strong writes of the same thread to it after the release; an atomic adds to what the
+//! location already has. An acquire, or a strong read followed by a fence, receives it. Both scopes
+//! must include both threads. This follows the PTX memory consistency model (release and acquire
+//! patterns, observation order), except that `fence.sc` does not order other fences: no data race
+//! depends on that alone.
 
 use super::chains::{Chains, Past, Place};
 use super::clocks::{Block, Lane};
@@ -13,24 +15,24 @@ use crate::exec::lanes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What was left in the locations of a memory space, by address.
+/// The pasts published in the locations of a memory space, by address.
 #[derive(Default)]
 pub(super) struct Messages {
     locations: HashMap<u64, Message>,
-    /// The program speaks to threads of the own block alone too.
+    /// The program also uses block scope.
     has_narrow: bool,
 }
 
-/// What was left in a location.
+/// The pasts published in a location.
 #[derive(Default)]
 struct Message {
-    /// For every thread of the device.
+    /// For all threads of the device.
     wide: Shared,
     /// For the threads of one block, by the block's first warp.
     narrow: HashMap<u32, Shared>,
-    /// The thread that released there last, by warp and lane, and what it told.
+    /// The last thread to release here, by warp and lane, and what it published.
     released: Option<((u32, usize), [Shared; 2])>,
-    /// The chain of those who acquire here what was released, and release in turn.
+    /// The chain of the threads that acquire here and then release.
     chain: Option<u32>,
 }
 
@@ -39,10 +41,10 @@ struct Message {
 pub(super) struct Strong {
     pub(super) order: Order,
     pub(super) scope: Scope,
-    /// It finds something there that its thread can see.
+    /// It reads a value that its thread can observe.
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// It keeps what others left there: it is atomic.
+    /// It preserves what is already published: it is an atomic.
     pub(super) adds: bool,
 }
 
@@ -107,7 +109,7 @@ impl Messages {
         let mut chain = known.and_then(|message| message.chain);
         let before = known.and_then(|message| message.released.as_ref());
         let before = before.filter(|(thread, _)| *thread == me);
-        // Who takes what is there and adds to it continues the place's chain.
+        // A thread that acquires and then adds continues the location's chain.
         let continues = strong.reads && strong.order.acquires();
         let mut tell = |past: &Past, chains: &mut Chains, knows: &Shared| match continues {
             true => {
@@ -165,7 +167,7 @@ impl Messages {
 }
 
 impl Lane {
-    /// Takes what a read found in its location.
+    /// Receives what a read finds in its location.
     fn take(&mut self, parts: &[Shared; 2], strong: Strong) {
         let [narrow, wide] = parts;
         if strong.order.acquires() {
@@ -188,8 +190,8 @@ fn is_same(a: &Shared, b: &Shared) -> bool {
     }
 }
 
-/// Adds what a thread tells to what is there, which it may have heard before; if not, in place: atomics on one location make a
-/// long list.
+/// Adds what a thread publishes to what is there, which the thread may already know; if it does
+/// not, in place, because atomics on one location make a long list.
 fn add(to: &mut Shared, more: Shared) {
     match (to, more) {
         (_, None) => {}

@@ -1,10 +1,11 @@
-//! racecheck: two accesses of different threads to the same bytes, at least one of them a write, with nothing that
-//! orders them.
+//! racecheck: unordered accesses by different threads to the same bytes, at least one of them a
+//! write.
 //!
-//! Memory has a [`shadow`] in [pages](page): for each word the last write and the accesses since. An access is compared with those that
-//! conflict with it: [`clocks`] say whether something orders the two, [`judge`] whether they may stand beside each other
-//! all the same. [`row`] does this for the common case, [`report`] tells of the rest. What threads hear of each other beyond
-//! barriers of their block is [events](chains) that they know of; `volatile` accesses are told apart by [`polls`].
+//! Memory has a [`shadow`] in [pages](page): for each word the last write and the accesses since.
+//! An access is compared with the conflicting ones: [`clocks`] decide whether the two are ordered,
+//! [`judge`] whether they are allowed even if unordered. [`row`] handles the common case,
+//! [`report`] writes the messages. Order beyond block barriers is tracked by [events](chains) and
+//! vector clocks; [`polls`] classifies `volatile` accesses.
 mod chains;
 mod clocks;
 mod copy;
@@ -42,27 +43,27 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use uses::Uses;
 
-/// The detector's memory of one launch.
+/// The detector's state for one launch.
 pub(crate) struct Race {
     threads: u32,
-    /// Blocks of a cluster, which have slots beside each other.
+    /// Number of blocks in a cluster; their slots are adjacent.
     cluster: usize,
     uses: Uses,
     slots: Vec<Slot>,
     /// Shadows of allocations, by base address.
     global: Vec<(u64, Shadow)>,
-    /// The allocation that was used last.
+    /// The allocation accessed last.
     recent: usize,
-    /// Pages that may still be made for them, and how many could be at first.
+    /// Pages that can still be created for them, and the initial number.
     room: u64,
     budget: u64,
     messages: Messages,
     chains: Chains,
     /// Waits at barrier objects that order nothing.
     ignored: HashSet<u32>,
-    /// Strong reads that wait for another thread, where that matters.
+    /// Strong reads that poll for another thread, if that matters.
     polls: HashSet<u32>,
-    /// The last look of each warp at a word that it asks for again and again, by instruction and warp.
+    /// Each warp's last polling read of a word, by instruction and warp.
     looks: HashMap<(u32, u32), Look>,
 }
 
@@ -73,9 +74,9 @@ struct Slot {
     shared: Shadow,
     messages: Messages,
     objects: Objects,
-    /// Of each thread.
+    /// Per thread.
     copies: Vec<Copies>,
-    /// What those brought that have come to a barrier, by ticket.
+    /// Contributions of the threads that have arrived at a barrier, by ticket.
     gifts: HashMap<u64, Gift>,
 }
 
@@ -102,7 +103,7 @@ impl Race {
         }
     }
 
-    /// What was not looked for.
+    /// What was not checked.
     pub(crate) fn limits(&self) -> impl Iterator<Item = String> {
         let touched = self.global.iter().any(|(_, shadow)| shadow.is_cut());
         let bytes = self.budget * PAGE_BYTES;
@@ -133,7 +134,7 @@ impl Race {
         }
     }
 
-    /// Fences and waits are no accesses.
+    /// Handles fences and waits, which access no memory.
     #[inline(always)]
     pub(crate) fn step(&mut self, scene: &Scene<'_>, pc: u32, mask: u32) {
         if self.uses.messages || self.uses.copies {
@@ -173,7 +174,7 @@ impl Race {
         }
     }
 
-    /// A copy is complete, as an access of its thread at the time it was waited for.
+    /// A completed copy counts as an access of its thread, at the time of the wait.
     fn complete(&mut self, scene: &Scene<'_>, Awaited { now, lane, copy }: Awaited) {
         let slot = &mut self.slots[scene.turn.slot];
         let shadow = match copy.source {
@@ -250,7 +251,7 @@ impl Race {
         self.exchange(own, peer);
     }
 
-    /// Exchanges what is known of the shared memory of two blocks.
+    /// Swaps the shared-memory state of two blocks.
     fn exchange(&mut self, own: usize, peer: usize) {
         if let Ok([own, peer]) = self.slots.get_disjoint_mut([own, peer]) {
             std::mem::swap(&mut own.shared, &mut peer.shared);
@@ -272,13 +273,13 @@ impl Race {
         let slot = &mut self.slots[slot];
         let mut unlimited = u64::MAX;
         let (shadow, room, source) = match seen.region {
-            // Of a peer, for as long as it is exchanged.
+            // For a peer block, its state has been swapped in.
             Region::Shared | Region::Peer(_) => (&mut slot.shared, &mut unlimited, None),
             Region::Global(allocation) if allocation.base < CONST_BASE => {
                 let shadow = shadow_of(&mut self.global, &mut self.recent, allocation.base);
                 (shadow, &mut self.room, Some(allocation.base))
             }
-            // Nobody else sees it, or nobody may write it.
+            // Private or read-only memory.
             _ => return,
         };
         let now = slot.block.now(warp, pc);
@@ -287,7 +288,8 @@ impl Race {
             _ => (judge::strength(scene.program, pc), false),
         };
         let simple = strength.is_none() && !copies && seen.size >= 4;
-        // A lock that is taken is only read: else all that wait for it would write it in each round.
+        // A failed compare-and-swap only reads; otherwise every thread spinning on a lock would
+        // count as a writer.
         let missed = |lane| misses(scene, pc, lane, seen, frame, memory);
         let shown = match seen.access {
             Access::Atomic if lanes(seen.lanes).all(missed) => Seen {
@@ -296,7 +298,7 @@ impl Race {
             },
             _ => *seen,
         };
-        // A warp that waits asks the same again and again.
+        // A waiting warp repeats the same read.
         let look = strength.and_then(|_| Look::of(shadow, &now, &shown));
         let again = look.is_some() && self.looks.get(&(pc, now.warp)) == look.as_ref();
         let hard = match again {
@@ -339,7 +341,7 @@ impl Race {
                 .tell(ledger);
             }
         }
-        // The next one changes nothing when this one has not.
+        // If this access changed nothing, an identical one will not either.
         if let Some(look) = look.filter(|_| !again)
             && Look::of(shadow, &now, &shown).as_ref() == Some(&look)
         {
@@ -352,7 +354,7 @@ impl Race {
                 None => (&mut slot.messages, 0),
                 Some(base) => (&mut self.messages, base),
             };
-            // Whoever asks for no result hears nothing.
+            // An atomic without a result acquires nothing.
             let silent =
                 matches!(&scene.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
             for lane in lanes(seen.lanes) {
@@ -381,7 +383,7 @@ impl Race {
         }
     }
 
-    /// A chunk of the heap begins anew: `free` and `malloc` order what was done there before.
+    /// A heap chunk starts anew: `free` and `malloc` order the earlier accesses to it.
     pub(crate) fn takes(&mut self, heap: u64, chunk: Range<u64>) {
         shadow_of(&mut self.global, &mut self.recent, heap).forget(chunk);
     }
@@ -400,7 +402,7 @@ impl Race {
         }
     }
 
-    /// All threads of a cluster have met.
+    /// All threads of a cluster have synchronised.
     pub(crate) fn cluster_barrier(&mut self, arrivals: &[(usize, Arrived)]) {
         let given = arrivals
             .iter()
@@ -428,7 +430,7 @@ impl Race {
     }
 }
 
-/// Whether it is a compare-and-swap that finds something else, and so writes nothing.
+/// Whether it is a compare-and-swap that fails, and so writes nothing.
 fn misses(
     scene: &Scene<'_>,
     pc: u32,

@@ -1,4 +1,5 @@
-//! What orders accesses, against a model that remembers for each thread every access that is ordered before what it does next.
+//! Tests the happens-before order against a model that records, for each thread, every access
+//! ordered before its next one.
 
 use super::chains::Chains;
 use super::clocks::{Block, Gift};
@@ -9,11 +10,11 @@ use std::collections::{BTreeSet, HashMap};
 
 type Set = BTreeSet<usize>;
 
-/// Threads of a block that do something: lanes of two warps.
+/// Warps per block; their lanes are the threads of the test.
 const WARPS: u32 = 2;
 const LANES: usize = 3;
 
-/// Numbers without a pattern: a linear congruential generator.
+/// Pseudo-random numbers: a linear congruential generator.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +31,7 @@ type Who = (usize, u32, usize);
 #[derive(Clone, Default)]
 struct Thread {
     knows: Set,
-    /// Of the last fence, and of the last one that reaches other blocks.
+    /// For the last fence, and for the last one of device scope.
     fenced: [Set; 2],
     heard: [Set; 2],
     claimed: Set,
@@ -142,8 +143,8 @@ impl Model {
     }
 }
 
-/// Runs `steps` random operations of two blocks: how often the two ways agree on order, and how often only the detector
-/// takes two accesses for ordered.
+/// Runs `steps` random operations of two blocks; returns how often detector and model agree on
+/// order, and how often only the detector considers two accesses ordered.
 fn compare(seed: u64, steps: usize) -> [usize; 2] {
     let mut random = Random(seed);
     let mut model = Model::default();
@@ -209,7 +210,7 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
                 if strong.order.releases() {
                     block.tick(warp);
                 }
-                // A read does not release, and a write does not acquire.
+                // A read cannot release, and a write cannot acquire.
                 model.access(address, who, strong);
             }
             28..34 => {
@@ -243,7 +244,8 @@ fn what_is_ordered_is_known_and_hardly_more() {
             .zip(outcomes)
             .for_each(|(sum, count)| *sum += count);
     }
-    // A fence's past that a place in memory handed on counts as known with all that was handed on there.
+    // A fence's past published in a location counts as known together with everything published
+    // there.
     let [same, only_known] = sum;
     assert!(same > 20_000 && only_known * 100 < same, "{sum:?}");
 }

@@ -1,8 +1,9 @@
-//! Barrier objects (`mbarrier`): an arrival releases what its thread did before to all who find its phase complete with
-//! `test_wait` or `try_wait`.
+//! Barrier objects (`mbarrier`): an arrival releases its thread's past to all threads that find its
+//! phase complete with `test_wait` or `try_wait`.
 //!
-//! Changes of an object are atomic, each one continues what those before it released: who waits for a phase hears of the
-//! phases before it too. `cp.async.mbarrier.arrive` makes a phase wait for copies, and so for their bytes.
+//! Operations on an object are atomic, and each continues the release of the earlier ones: waiting
+//! for a phase also acquires the phases before it. `cp.async.mbarrier.arrive` makes a phase wait
+//! for copies, and thereby for their bytes.
 
 use super::chains::Chains;
 use super::clocks::{Block, Now};
@@ -19,14 +20,14 @@ pub(super) struct Objects(HashMap<u64, Object>);
 
 #[derive(Default)]
 struct Object {
-    /// The parity of the phase that was seen last.
+    /// Parity of the last phase seen.
     parity: u64,
-    /// What arrivals told, by the parity of their phase.
+    /// What arrivals published, by the parity of their phase.
     told: [Shared; 2],
     copies: [Vec<Awaited>; 2],
 }
 
-/// A copy that a phase waits for: its thread, at the time when it asked for that.
+/// A copy that a phase waits for: its thread, at the time of the request.
 #[derive(Clone)]
 pub(super) struct Awaited {
     pub(super) now: Now,
@@ -39,8 +40,9 @@ impl Objects {
         self.0.clear();
     }
 
-    /// A lane is about to execute an operation on the object at `offset`, which holds `word`; `copies` are those of its
-    /// thread that are under way. The copies that are known to be complete by it.
+    /// A lane is about to execute an operation on the object at `offset`, whose contents are
+    /// `word`; `copies` are its thread's copies in flight. Returns the copies that this shows to be
+    /// complete.
     pub(super) fn operate(
         &mut self,
         (offset, word): (u64, u64),
@@ -54,7 +56,7 @@ impl Objects {
             self.0.insert(offset, Object::default());
             return Vec::new();
         }
-        // Otherwise it is a fault.
+        // An invalid object is a fault.
         let Some(parity) = phase_of(word) else {
             return Vec::new();
         };

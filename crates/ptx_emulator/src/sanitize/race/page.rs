@@ -1,31 +1,32 @@
-//! The shadow of a page of memory, and how most of it is kept small.
+//! The compressed shadow of a page of memory.
 //!
-//! Warps mostly use memory in lines: word after word by lane after lane. Then the records of the words of a line differ
-//! only in their lanes, which move up by one from word to word, and one [`Cell`] stands for all of them. A line that is
-//! used in any other way gets a cell for each word, until it is written as a line again.
+//! Warps mostly access memory in lines: consecutive lanes, consecutive words. Then the records of a
+//! line's words differ only in their lanes, which increase by one per word, and one [`Cell`]
+//! represents all of them. A line accessed in any other way gets one cell per word, until the whole
+//! line is written again.
 
 use super::shadow::{Cell, Record};
 
-/// Words of a line: half a warp writes the row of a tile.
+/// Words per line: half a warp writes one row of a tile.
 pub(super) const LINE_WORDS: usize = 16;
 pub(super) const LINE_BYTES: u64 = 4 * LINE_WORDS as u64;
-/// Lines of a page; pages are made when they are first touched.
+/// Lines per page; pages are created on first access.
 const LINES: usize = 64;
-/// Bytes of memory that a page stands for.
+/// Bytes of memory that a page covers.
 pub(super) const PAGE_BYTES: u64 = LINE_BYTES * LINES as u64;
 
 pub(super) struct Page {
-    /// The first word of each line that is whole.
+    /// The first word of each whole line.
     lines: [Cell; LINES],
-    /// The lines whose words have cells of their own.
+    /// The lines with one cell per word.
     spread: u64,
-    /// Those cells, for all lines; none as long as every line is whole.
+    /// Those cells, for all lines; empty while every line is whole.
     cells: Vec<Cell>,
 }
 
 /// The shadow of a line.
 pub(super) enum Line<'a> {
-    /// The first word's cell; the other words' are [`Cell::moved`].
+    /// The first word's cell; [`Cell::moved`] gives those of the other words.
     Whole(&'a mut Cell),
     Spread(&'a mut [Cell]),
 }
@@ -39,7 +40,7 @@ impl Page {
         }
     }
 
-    /// Forgets everything, and keeps the memory for later.
+    /// Clears everything but keeps the allocation.
     pub(super) fn clear(&mut self) {
         self.lines = [Cell::default(); LINES];
         self.spread = 0;
@@ -55,7 +56,7 @@ impl Page {
         }
     }
 
-    /// From now on the cell of a line's first word stands for the others too.
+    /// Makes the line whole: its first word's cell represents all words.
     pub(super) fn make_whole(&mut self, offset: u64, first: Cell) {
         let line = line(offset);
         self.lines[line] = first;
@@ -87,7 +88,7 @@ impl Page {
 }
 
 impl Cell {
-    /// The cell of a word of a whole line, from that of the line's first word.
+    /// The cell of a word of a whole line, from that of the first word.
     fn moved(&self, words: usize) -> Self {
         let moved = |mut record: Record| {
             record.lanes <<= words;

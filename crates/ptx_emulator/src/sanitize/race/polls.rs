@@ -1,17 +1,18 @@
-//! Reads that wait for another thread: in a loop that asks one place again and again, and ends by what it finds there.
+//! Polling reads: reads in a loop that reads one location repeatedly and exits by its value.
 //!
-//! By PTX's rules a `volatile` access is strong and never races with another strong one. Programs use it for flags, where that
-//! is what they mean, and for data, where nothing orders it. A flag is told by the loop that waits for it.
+//! By PTX's rules a `volatile` access is strong and never races with another strong one. Programs
+//! use it for flags, where that is intended, and for data, where nothing orders it. A flag is
+//! recognised by the loop that polls it.
 
 use crate::decode::op::{Address, Inst, Op, Order, TRUE, Transfer};
 use crate::decode::{Cell, Program};
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-/// A longer loop does not only wait.
+/// Longer loops do more than wait.
 const LONGEST: u32 = 1 << 10;
 
-/// The strong reads that wait.
+/// The strong reads that poll.
 pub(super) fn polls(program: &Program) -> HashSet<u32> {
     let mut polls = HashSet::new();
     let branches = (0..).zip(&program.code);
@@ -37,7 +38,7 @@ pub(super) fn polls(program: &Program) -> HashSet<u32> {
     polls
 }
 
-/// The address of a strong read, and where its value goes.
+/// The address of a strong read, and the destination of its value.
 fn strong_read(inst: &Inst) -> Option<(Address, Vec<Cell>)> {
     let address = match &inst.op {
         Op::Load(t) if t.order != Order::Weak => t.address,
@@ -49,13 +50,13 @@ fn strong_read(inst: &Inst) -> Option<(Address, Vec<Cell>)> {
     Some((address, results))
 }
 
-/// The instructions from the target of a branch backwards to that branch.
+/// The instructions of a loop, from the target of a backward branch to the branch.
 struct Loop<'a> {
     code: &'a [Inst],
     body: RangeInclusive<u32>,
-    /// How many of them write each register.
+    /// Number of instructions in it that write each register.
     writers: HashMap<Cell, u32>,
-    /// Registers that are written, in every round with the same.
+    /// Registers that every iteration writes with the same value.
     repeated: HashSet<Cell>,
 }
 
@@ -89,12 +90,12 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Whether a register holds the same in every round, as far as is known.
+    /// Whether a register is loop-invariant, as far as known.
     fn is_constant(&self, cell: Cell) -> bool {
         !self.writers.contains_key(&cell) || self.repeated.contains(&cell)
     }
 
-    /// Whether an instruction does the same in every round.
+    /// Whether an instruction does the same in every iteration.
     fn repeats(&self, inst: &Inst) -> bool {
         let mut same = inst.guard == TRUE;
         inst.op.reads(|cell| same &= self.is_constant(cell));
@@ -107,8 +108,8 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Whether the loop stores where a load reads. What is stored through another register is taken for something else: only
-    /// code that was not optimised keeps addresses in memory.
+    /// Whether the loop stores to the location that it reads. A store through another register is
+    /// assumed to be elsewhere: only unoptimised code keeps addresses in memory.
     fn stores_to(&self, load: &Transfer) -> bool {
         let meets = |store: &Transfer| {
             let [a, b] = [load, store].map(|t| {
@@ -121,7 +122,7 @@ impl<'a> Loop<'a> {
         code.any(|inst| matches!(&inst.op, Op::Store(store) if meets(store)))
     }
 
-    /// Whether the loop goes on or ends by what some registers hold.
+    /// Whether the loop's exit depends on these registers.
     fn ends_by(&self, results: &[Cell]) -> bool {
         let mut tainted: HashSet<Cell> = results.iter().copied().collect();
         let mut memory = false;

@@ -1,4 +1,4 @@
-//! A race, told so that it can be put right: both accesses, what they did to the bytes, and what would order them.
+//! Race reports: both accesses, what they did to the bytes, and what would order them.
 
 use super::judge::{self, Act, Hazard};
 use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
@@ -8,7 +8,7 @@ use crate::sanitize::language::words;
 use crate::sanitize::scene::address;
 use crate::sanitize::{Actor, Finding, Ledger, Rule, Scene, Severity, Site, Target};
 
-/// Everything that a report needs, while the access that shows the race is about to happen.
+/// Everything that a report needs, just before the access that completes the race.
 pub(super) struct Report<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) seen: &'a Seen<'a>,
@@ -32,7 +32,7 @@ impl Report<'_> {
         ledger.report_worst(key, severity, || self.finding(rule, severity));
     }
 
-    /// Within a warp the machines of today keep the order of the instructions.
+    /// Current hardware executes the instructions of a warp in order.
     fn severity(&self, rule: Rule) -> Severity {
         match rule {
             Rule::AsyncCopy => Severity::Error,
@@ -43,7 +43,7 @@ impl Report<'_> {
         }
     }
 
-    /// Whether only `volatile` keeps the two from being a data race of PTX's model.
+    /// Whether only `volatile` keeps the two from being a data race in PTX's model.
     fn is_volatile(&self) -> bool {
         self.act.both_strong(&self.hazard.earlier)
     }
@@ -52,7 +52,7 @@ impl Report<'_> {
         self.hazard.earlier.warp == self.act.now.warp
     }
 
-    /// The earlier lane, when it makes its access in the very same step.
+    /// The earlier lane, if it makes its access in the same step.
     fn same_step(&self) -> Option<usize> {
         let (earlier, lane) = (self.hazard.earlier, self.hazard.lane);
         let same = earlier.warp == self.act.now.warp
@@ -64,12 +64,12 @@ impl Report<'_> {
         same.then_some(lane)
     }
 
-    /// Whether the bytes that both write get the same values from both.
+    /// Whether both write the same values to the bytes that they share.
     fn is_same_value(&self) -> bool {
         let earlier = self.same_step();
         self.hazard.places().all(|at| {
             let old = match earlier {
-                // The memory does not hold it yet.
+                // Not in memory yet.
                 Some(lane) => self.written_byte(lane, at),
                 None => Some(self.memory.peek(self.seen.region, at, 1)),
             };
@@ -82,7 +82,7 @@ impl Report<'_> {
         Some(value >> (8 * (at - start)) & 0xff)
     }
 
-    /// The element that a lane writes at a byte: its offset, size, and value.
+    /// The element that a lane writes at a byte: offset, size and value.
     fn written(&self, lane: usize, at: u64) -> Option<(u64, u32, u64)> {
         let offset = self.seen.offsets[lane];
         let index = |size: u8| at.checked_sub(offset).map(|from| from / u64::from(size));
@@ -185,7 +185,7 @@ impl Report<'_> {
         scene.site(scene.actor(pc, self.act.lane), what, Some(target))
     }
 
-    /// The earlier access. What it wrote or read is what the memory holds now.
+    /// The earlier access. Memory still holds what it wrote or read.
     fn there(&self, space: Space) -> Site {
         let (scene, earlier) = (self.scene, self.hazard.earlier);
         let pc = earlier.pc();
@@ -268,7 +268,7 @@ impl Report<'_> {
     }
 }
 
-/// The element of an instruction's access that holds a byte: its offset and size.
+/// The element of an instruction's access that contains a byte: offset and size.
 fn element(scene: &Scene<'_>, pc: u32, at: u64) -> (u64, u32) {
     let size = match &scene.program.code[pc as usize].op {
         Op::Load(Transfer { size, .. }) | Op::Store(Transfer { size, .. }) => u32::from(*size),

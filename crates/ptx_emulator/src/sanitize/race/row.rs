@@ -1,6 +1,6 @@
-//! The common case, for many lanes at once: whole words, and nothing to report.
+//! The common case, for many lanes at a time: whole words, and nothing to report.
 //!
-//! What is not so simple is left to [`judge`](super::judge), which looks at lanes one by one.
+//! Everything else is left to [`judge`](super::judge), which analyses lanes one by one.
 
 use super::clocks::Now;
 use super::page::{LINE_BYTES, Line, PAGE_BYTES, Page};
@@ -8,23 +8,23 @@ use super::shadow::{Cell, Record, Shadow};
 use crate::exec::{Row64, Seen, lanes};
 use crate::fault::Access;
 
-/// Half the lanes of a warp, as many as a line has words.
+/// Half the lanes of a warp: the number of words in a line.
 const HALF: u32 = 0xffff;
 
-/// How the words of half a warp lie.
+/// The pattern of half a warp's words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
-    /// They are a line.
+    /// They form a line.
     Line,
-    /// One behind the other.
+    /// Consecutive words.
     Run,
     /// All the same word.
     Word,
     Other,
 }
 
-/// Looks at an access; the lanes that need a closer look. They are all of those that have a shadow unless the access is
-/// `simple`: to whole words, and no other thread may rely on it.
+/// Analyses an access; returns the lanes that need the full analysis. These are all lanes with a
+/// shadow unless the access is `simple`: to whole words, and not used for synchronisation.
 pub(super) fn look(
     shadow: &mut Shadow,
     room: &mut u64,
@@ -71,7 +71,8 @@ pub(super) fn look(
     hard | look_at_each(shadow, room, now, seen, (rest, simple))
 }
 
-/// A read of one word by some lanes, and what is remembered of the word: the same look again says the same.
+/// A read of one word by some lanes, and the word's record: repeating the same read gives the same
+/// result.
 #[derive(PartialEq)]
 pub(super) struct Look {
     offset: u64,
@@ -118,7 +119,7 @@ fn pattern(seen: &Seen<'_>, half: usize) -> Pattern {
     }
 }
 
-/// The lanes that use the first word of a line, and its others moved up, are the first of these.
+/// The lanes whose words form a line, given those of its first word.
 fn first_word(lanes: u32) -> u32 {
     lanes & (1 | 1 << 16)
 }
@@ -159,7 +160,7 @@ fn write_line(page: &mut Page, now: &Now, offset: u64, lanes: u32) -> u32 {
     }
 }
 
-/// Looks at 16 lanes whose words follow each other, from a lane and its offset on.
+/// Analyses 16 lanes whose words are consecutive, starting at a lane and its offset.
 fn look_at_run(
     shadow: &mut Shadow,
     room: &mut u64,
@@ -189,7 +190,7 @@ fn look_at_run(
     hard
 }
 
-/// Looks at lanes page by page, and then word by word.
+/// Analyses lanes page by page, then word by word.
 fn look_at_each(
     shadow: &mut Shadow,
     room: &mut u64,
@@ -220,12 +221,12 @@ fn look_at_each(
     hard
 }
 
-/// Lanes read `words` words of a page each.
+/// Each lane reads `words` words of a page.
 fn read_each(page: &mut Page, now: &Now, offsets: &Row64, mask: u32, words: usize) -> u32 {
     let mut hard = 0;
     let mut rest = mask;
     while rest != 0 {
-        // Neighbours that read the same word are one reader.
+        // Adjacent lanes that read the same word count as one reader.
         let lane = (rest.trailing_zeros() & 31) as usize;
         let (offset, mut bits) = (offsets[lane], 1 << lane);
         let mut next = lane + 1;
@@ -243,7 +244,7 @@ fn read_each(page: &mut Page, now: &Now, offsets: &Row64, mask: u32, words: usiz
     hard
 }
 
-/// Lanes write `words` words of a page each.
+/// Each lane writes `words` words of a page.
 fn write_each(page: &mut Page, now: &Now, offsets: &Row64, mask: u32, words: usize) -> u32 {
     let mut hard = 0;
     for lane in lanes(mask) {
@@ -256,9 +257,10 @@ fn write_each(page: &mut Page, now: &Now, offsets: &Row64, mask: u32, words: usi
     hard
 }
 
-/// Remembers readers of a word where that is simple, and no race.
+/// Records readers of a word in the simple cases without a race.
 ///
-/// Two readers are enough, of different warps when there are any: whoever writes next is not both of them.
+/// Two readers suffice, of different warps if there are any: a later writer is a different thread
+/// from at least one of them.
 #[inline(always)]
 fn read(cell: &mut Cell, now: &Now, bits: u32) -> bool {
     if !(now.follows(&cell.write) || now.is_own(&cell.write, bits)) {
@@ -289,7 +291,7 @@ fn read(cell: &mut Cell, now: &Now, bits: u32) -> bool {
     true
 }
 
-/// Remembers the writer of a word where that is simple, and no race.
+/// Records the writer of a word in the simple cases without a race.
 #[inline(always)]
 fn write(cell: &mut Cell, now: &Now, bit: u32) -> bool {
     let quiet = |record| now.follows(record) || now.is_own(record, bit);
@@ -311,7 +313,7 @@ mod tests {
     use crate::Module;
     use crate::exec::Region;
 
-    /// Numbers without a pattern: a linear congruential generator.
+    /// Pseudo-random numbers: a linear congruential generator.
     struct Random(u64);
 
     impl Random {
@@ -323,7 +325,8 @@ mod tests {
             (self.0 >> 33) % limit
         }
 
-        /// Offsets in 1 KiB: words of half a warp in a line, in a run, all the same, far apart, or anywhere.
+        /// Offsets within 1 KiB: half-warp words in a line, consecutive, all the same, far apart,
+        /// or random.
         fn offsets(&mut self) -> Row64 {
             let kind = self.below(6);
             let starts = [self.below(16), self.below(16)].map(|line| LINE_BYTES * line);
@@ -343,7 +346,7 @@ mod tests {
         }
     }
 
-    /// The lanes that race, by one way to look.
+    /// The lanes that race, by one of the two analyses.
     fn racing(
         shadow: &mut Shadow,
         act: &Act<'_>,
@@ -417,7 +420,8 @@ mod tests {
                 let each = racing(&mut apart, &act, &seen, |shadow, now| {
                     look_at_each(shadow, &mut 1_000, now, &seen, (seen.lanes, true))
                 });
-                // Of two lanes that write the same word, the one that is looked at later races with the other.
+                // Of two lanes that write the same word, the one analysed later races with the
+                // other.
                 if writes {
                     assert_eq!(all != 0, each != 0);
                 } else {

@@ -1,50 +1,51 @@
-//! What is remembered of memory: for each 4-byte word the last write and the accesses since.
+//! Shadow memory: for each 4-byte word, the last write and the accesses since.
 
 use super::page::{LINE_BYTES, PAGE_BYTES, Page};
 use std::ops::Range;
 
 /// In [`Record::pc`]: the access wrote.
 const WRITES: u32 = 1 << 31;
-/// As a record's time: the word's bytes have cells of their own.
+/// As a record's time: the word's bytes have separate cells.
 const SPLIT: u32 = u32::MAX - 1;
-/// As a record's time: an asynchronous copy that nobody has waited for.
+/// As a record's time: an asynchronous copy that has not been waited for.
 const PENDING: u32 = u32::MAX;
-/// Accesses that are kept of one word beyond those in its cell: one for each warp that a block can have.
+/// Maximum accesses kept per word beyond those in its cell: one for each warp of a block.
 const MOST_SPILLED: usize = 32;
 
-/// An access by some lanes of a warp. Without lanes it is none.
+/// An access by some lanes of a warp; without lanes, no access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
     /// The warp's time: see [`clocks`](super::clocks).
     pub(super) time: u32,
-    /// The warp's number in the launch: those of a block follow each other.
+    /// The warp's number in the launch; those of a block are consecutive.
     pub(super) warp: u32,
     pub(super) lanes: u32,
     pc: u32,
 }
 
-/// The shadow of a word, or of a byte.
+/// The shadow of a word or a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     /// The last write.
     pub(super) write: Record,
-    /// Accesses since then that nothing orders before a later one: reads, and atomics that met other atomics.
+    /// Later accesses that are not ordered before every other thread: reads, and atomics concurrent
+    /// with other atomics.
     pub(super) others: [Record; 2],
-    /// The list of more of them, from 1; 0 is none.
+    /// Index of the list with more of them, from 1; 0 for none.
     pub(super) more: u32,
 }
 
-/// The shadow of a stretch of memory.
+/// The shadow of a range of memory.
 #[derive(Default)]
 pub(super) struct Shadow {
     pages: Vec<Option<Box<Page>>>,
     bytes: Vec<[Cell; 4]>,
     pub(super) spilled: Spilled,
-    /// There was no room for a page.
+    /// A page could not be created.
     cut: bool,
 }
 
-/// Accesses that found no place in their cell.
+/// Accesses that did not fit into their cells.
 #[derive(Default)]
 pub(super) struct Spilled(Vec<Vec<Record>>);
 
@@ -60,12 +61,12 @@ impl Record {
         }
     }
 
-    /// An asynchronous copy is under way.
+    /// An asynchronous copy in flight.
     pub(super) fn is_pending(&self) -> bool {
         self.time == PENDING
     }
 
-    /// The same, still under way.
+    /// The same access, still in flight.
     pub(super) fn pending(self) -> Self {
         Self {
             time: PENDING,
@@ -93,7 +94,7 @@ impl Cell {
         self.write.time == SPLIT
     }
 
-    /// Forgets all accesses but the last write.
+    /// Drops all accesses but the last write.
     #[inline(always)]
     pub(super) fn forget_others(&mut self) {
         self.others[0].lanes = 0;
@@ -102,7 +103,7 @@ impl Cell {
 }
 
 impl Shadow {
-    /// Forgets everything, and keeps the memory for later.
+    /// Clears everything but keeps the allocation.
     pub(super) fn clear(&mut self) {
         self.pages
             .iter_mut()
@@ -112,7 +113,7 @@ impl Shadow {
         self.spilled.0.clear();
     }
 
-    /// Forgets the accesses to some words.
+    /// Drops the accesses to some words.
     pub(super) fn forget(&mut self, bytes: Range<u64>) {
         let end = bytes.end.next_multiple_of(4);
         let mut start = bytes.start;
@@ -130,12 +131,12 @@ impl Shadow {
         }
     }
 
-    /// Whether there was no room for a part of it.
+    /// Whether part of it could not be tracked.
     pub(super) fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// The page with that number; it is made when `room` allows, which counts pages.
+    /// The page with that number; created if `room`, the number of remaining pages, allows.
     #[inline(always)]
     pub(super) fn page(&mut self, number: usize, room: &mut u64) -> Option<&mut Page> {
         if self.pages.get(number).is_none_or(Option::is_none) {
@@ -158,7 +159,7 @@ impl Shadow {
         Some(())
     }
 
-    /// The cell of a word, unless its bytes have cells of their own.
+    /// The cell of a word, unless its bytes have separate cells.
     pub(super) fn known(&mut self, offset: u64) -> Option<Cell> {
         let page = self.pages.get_mut((offset / PAGE_BYTES) as usize)?;
         let cell = page.as_deref_mut()?.words(offset, 1)[0];
@@ -181,8 +182,8 @@ impl Shadow {
         }
     }
 
-    /// Visits the cells of some bytes inside one word: the word's own, when all of it is meant and nobody has used a
-    /// part of it before.
+    /// Visits the cells of some bytes inside one word: the word's own cell if the whole word is
+    /// accessed and never was in parts.
     fn visit(
         &mut self,
         start: u64,
@@ -202,7 +203,7 @@ impl Shadow {
                 ..cell
             });
             *cell = Cell::default();
-            // No warp has this number, so that nobody takes the record for their own.
+            // No warp has this number, so no access matches the record.
             cell.write = Record::new(SPLIT, u32::MAX, 1, self.bytes.len() as u32, true);
             self.bytes.push(parts);
         }
@@ -221,7 +222,7 @@ impl Spilled {
         }
     }
 
-    /// Adds an access; when there are many already, the oldest is forgotten.
+    /// Adds an access; if there are too many, the oldest is dropped.
     pub(super) fn push(&mut self, cell: &mut Cell, record: Record) {
         if cell.more == 0 {
             self.0.push(Vec::new());
@@ -245,7 +246,7 @@ impl Spilled {
         }
     }
 
-    /// Keeps those for which `keep` holds.
+    /// Keeps the accesses for which `keep` is true.
     pub(super) fn retain(&mut self, cell: &Cell, keep: impl FnMut(&Record) -> bool) {
         if cell.more != 0 {
             self.0[cell.more as usize - 1].retain(keep);

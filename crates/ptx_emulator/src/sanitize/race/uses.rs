@@ -1,13 +1,13 @@
-//! What a program has that the race detector must follow: most have little of it.
+//! The features of a program that the race detector must track; most programs use few.
 
 use super::messages;
 use crate::decode::op::{Op, Order};
 use crate::exec::Request;
 
-/// What orders the threads of a kernel, beside barriers of the block and the warp.
+/// Synchronisation used by a kernel, besides barriers of the block and the warp.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Uses {
-    /// Barriers that not all threads of the block need take part in.
+    /// Barriers with a thread count.
     pub(super) counts: bool,
     /// Release and acquire, or fences.
     pub(super) messages: bool,
@@ -15,7 +15,7 @@ pub(super) struct Uses {
     /// Barrier objects in shared memory.
     pub(super) objects: bool,
     pub(super) volatile: bool,
-    /// Accesses and fences that speak to threads of the own block alone.
+    /// Accesses and fences of block scope.
     pub(super) narrow: bool,
 }
 
