@@ -1,14 +1,14 @@
-//! The GPU generations that PTX is built for.
+//! The GPU architectures that PTX is built for.
 
 use std::fmt;
 use std::str::FromStr;
 
 macro_rules! architectures {
     ($($variant:ident $number:literal $suffix:literal,)*) => {
-        /// A GPU's compute capability, as the compiler's `sm_XX` targets name it.
+        /// A GPU's compute capability, named as in the compiler's `sm_XX` targets.
         ///
-        /// PTX for one runs on every newer GPU too, except for the variants: `f` runs on GPUs of the same major number and the same
-        /// or a greater minor one, `a` on that very capability only.
+        /// PTX for one also runs on every newer GPU, except for variants: `f` runs on GPUs with the
+        /// same major and the same or a greater minor number, `a` on exactly that capability.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum NvvmArch {
             $(
@@ -18,7 +18,7 @@ macro_rules! architectures {
         }
 
         impl NvvmArch {
-            /// Every architecture, oldest first, a capability's variants behind it.
+            /// Every architecture, oldest first; a capability is followed by its variants.
             pub const ALL: &[NvvmArch] = &[$(NvvmArch::$variant),*];
 
             /// The compiler's name: `sm_80`.
@@ -35,7 +35,7 @@ macro_rules! architectures {
                 }
             }
 
-            /// What the code may ask for in a cfg: `#[cfg(target_feature = "compute_80")]`.
+            /// The value that `cfg` sees: `#[cfg(target_feature = "compute_80")]`.
             pub const fn target_feature(&self) -> &'static str {
                 match self {
                     $(NvvmArch::$variant => concat!("compute_", $number, $suffix),)*
@@ -85,17 +85,17 @@ architectures! {
 }
 
 impl NvvmArch {
-    /// The number before the point: 8 for 8.6.
+    /// The major number: 8 for 8.6.
     pub const fn major_version(&self) -> u32 {
         self.capability_value() / 10
     }
 
-    /// The number behind the point: 6 for 8.6.
+    /// The minor number: 6 for 8.6.
     pub const fn minor_version(&self) -> u32 {
         self.capability_value() % 10
     }
 
-    /// Whether it is no variant.
+    /// Whether it is not a variant.
     pub fn is_base_variant(&self) -> bool {
         !self.is_family_variant() && !self.is_architecture_variant()
     }
@@ -110,7 +110,7 @@ impl NvvmArch {
         self.target_cpu().ends_with('a')
     }
 
-    /// The same capability without variant.
+    /// The same capability without its variant.
     pub fn base_architecture(&self) -> Self {
         self.get_variants().first().copied().unwrap_or(*self)
     }
@@ -127,8 +127,8 @@ impl NvvmArch {
             .collect()
     }
 
-    /// The architectures whose features code for this one may use: every older capability, for a variant also the family's
-    /// (same major number) up to it, for an `a` variant also itself.
+    /// The architectures whose features code for this one may use: every older capability; for a
+    /// variant also the family's (same major number) up to it; for an `a` variant also itself.
     pub fn all_target_features(&self) -> Vec<Self> {
         let is_included = |arch: &Self| {
             let is_older = arch.capability_value() <= self.capability_value();
@@ -156,7 +156,7 @@ impl fmt::Display for NvvmArch {
     }
 }
 
-/// The text names no architecture that this builder knows.
+/// The text is not the name of a known architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture `{0}`: expected one of {known}", known = names().collect::<Vec<_>>().join(", "))]
 pub struct UnknownArch(String);

@@ -1,12 +1,14 @@
-//! PTX as it goes into a program, a fifth of what LLVM prints: the line table says each place once.
+//! Compacts PTX for embedding to a fifth of LLVM's output: the line table names each source
+//! position once.
 
 use std::collections::HashMap;
 
 /// The same code without comments, empty lines and repeated `.loc`.
 ///
-/// What stands after a `.loc` is LLVM's chain of inlined calls, `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. Each place with what it is
-/// inlined into gets a number where it is first met, `// 2=a.rs:1:2 @ 1=b.rs:3:4 @ 0=c.rs:5:6`, and is that number from then on:
-/// `// 3=d.rs:7:8 @ 1`, `// 2`. The emulator reads both forms.
+/// After a `.loc` LLVM prints the inlining chain, `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. Each
+/// position with its chain gets a number at its first occurrence, `// 2=a.rs:1:2 @ 1=b.rs:3:4 @
+/// 0=c.rs:5:6`, and is only that number afterwards: `// 3=d.rs:7:8 @ 1`, `// 2`. The emulator reads
+/// both forms.
 pub(crate) fn compact(ptx: &str) -> String {
     let mut compact = String::with_capacity(ptx.len() / 4);
     let mut chains = Chains::default();
@@ -24,7 +26,7 @@ pub(crate) fn compact(ptx: &str) -> String {
             }
             continue;
         }
-        // A place holds until the next one.
+        // A `.loc` applies until the next one.
         if last == Some((code, comment)) {
             continue;
         }
@@ -40,14 +42,14 @@ pub(crate) fn compact(ptx: &str) -> String {
     compact
 }
 
-/// The numbers of chains.
+/// Numbers the chains.
 #[derive(Default)]
 struct Chains<'a>(HashMap<&'a str, usize>);
 
 impl<'a> Chains<'a> {
     fn write(&mut self, chain: &'a str, text: &mut String) {
         let mut rest = chain.trim_end_matches([' ', ']']);
-        // A path with the mark in it, which nobody has, would be two.
+        // A path that contains the separator would be split in two; no real path does.
         if rest.contains(" @ ") {
             text.push_str(chain);
             return;
@@ -70,7 +72,7 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// Where `//` begins that is not inside quotes, or the line ends.
+/// Start of a `//` comment outside quotes, or the end of the line.
 fn comment_start(line: &str) -> usize {
     let mut quoted = false;
     let bytes = line.as_bytes();

@@ -1,14 +1,14 @@
-//! Kernels inside the crate that launches them: its build script builds the crate a second time, for the device.
+//! Embedding: a crate's build script compiles the crate a second time, for the device.
 
 use std::path::PathBuf;
 
 use crate::tools::variables;
 use crate::{CudaBuilder, CudaBuilderError, NvvmArch, output};
 
-/// The architectures to build for, instead of those of the build script: `sm_80,sm_90a`.
+/// Architectures that replace those of the build script: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
 
-/// Embeds the kernels of the package that the running build script belongs to. See [`Embed`].
+/// Embeds the kernels of the package whose build script is running. See [`Embed`].
 pub fn embed() -> Embed {
     Embed {
         archs: Vec::new(),
@@ -16,7 +16,7 @@ pub fn embed() -> Embed {
     }
 }
 
-/// Builds a package's own kernels in its build script, so that the compiled program holds their PTX.
+/// Builds a package's own kernels in its build script and embeds the PTX.
 ///
 /// In `main` of the `build.rs`:
 ///
@@ -34,23 +34,23 @@ pub fn embed() -> Embed {
 /// cuda_std = { … }
 ///
 /// [target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
-/// # what only the host's part uses
+/// # host-only dependencies
 ///
 /// [build-dependencies]
 /// cuda_builder = { … }
 /// ```
 ///
-/// In the library's root, `cuda_std::embedded_kernels!();` makes it `pub static KERNELS`. The library is compiled twice;
-/// `#[cfg(target_arch = "nvptx64")]` tells the passes apart.
+/// In the library's root, `cuda_std::embedded_kernels!();` declares it as `pub static KERNELS`. The
+/// library is compiled twice; `#[cfg(target_arch = "nvptx64")]` distinguishes the two.
 ///
-/// The device build has the host build's features. It lies in `cuda-builder` in the target folder, where every crate, profile and
-/// feature shares the compiled `core`.
+/// The device build has the features of the host build. Its folder is `cuda-builder` in the target
+/// folder, where all crates, profiles and features share the compiled `core`.
 ///
-/// A kernel that does not compile is an error at `KERNELS`, beside the host's own errors. On docs.rs (`DOCS_RS`) nothing is built and
-/// `KERNELS` is empty.
+/// A kernel that does not compile is an error at `KERNELS`, in addition to the host's own errors.
+/// On docs.rs (`DOCS_RS`) nothing is built and `KERNELS` is empty.
 ///
-/// A build script that does more than this, such as generating code that the kernels include, must run for the device too: leave
-/// `links` out.
+/// A build script that does more, such as generating code that kernels include, must also run for
+/// the device: then omit `links`.
 #[must_use = "nothing is built until `finish` is called"]
 pub struct Embed {
     archs: Vec<NvvmArch>,
@@ -58,14 +58,14 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// Adds an architecture. Without any: [`NvvmArch::Compute80`]. The environment variable `BLOCKWISE_ARCH` (`sm_80,sm_90a`)
-    /// replaces them all.
+    /// Adds an architecture. The default is [`NvvmArch::Compute80`]. The environment variable
+    /// `BLOCKWISE_ARCH` (`sm_80,sm_90a`) replaces them all.
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.archs.push(arch);
         self
     }
 
-    /// Adds several architectures. They are built side by side.
+    /// Adds several architectures, which are built in parallel.
     pub fn archs(mut self, archs: impl IntoIterator<Item = NvvmArch>) -> Self {
         self.archs.extend(archs);
         self
@@ -77,21 +77,22 @@ impl Embed {
         self
     }
 
-    /// Builds, and writes `kernels.rs` to the build script's output folder.
+    /// Builds the PTX, and writes `kernels.rs` to the build script's output folder.
     ///
     /// # Panics
-    /// Outside a build script, and when the output folder cannot be written.
+    /// Outside a build script, or if the output folder cannot be written.
     pub fn finish(self) {
         let script = Script::new();
         if script.is_for_device {
-            // Also the mark for cargo that nothing else is to be watched.
+            // Also tells cargo that only listed files and variables are watched.
             println!("cargo::rerun-if-env-changed={ARCH}");
             return;
         }
         script.tell_cargo();
         let result = self.build(&script);
         if result.is_err() {
-            // A file that is never there: what was missing may be installed without any change that cargo sees.
+            // Watches a file that never exists, so that the script runs again: missing tools may be
+            // installed without any change that cargo sees.
             println!(
                 "cargo::rerun-if-changed={}",
                 script.out.join("retry").display()
@@ -101,7 +102,7 @@ impl Embed {
             .unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// The architectures whose PTX lies in the output folder now, or why there is none.
+    /// The architectures whose PTX is now in the output folder, or why there is none.
     fn build(&self, script: &Script) -> Result<Vec<NvvmArch>, String> {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
@@ -165,12 +166,12 @@ fn file_name(arch: NvvmArch) -> String {
     format!("kernels.{arch}.ptx")
 }
 
-/// What cargo says to the build script.
+/// Values that cargo passes to the build script.
 struct Script {
     folder: PathBuf,
     out: PathBuf,
     package: String,
-    /// Enabled ones, divided by commas.
+    /// Enabled features, separated by commas.
     features: String,
     is_for_device: bool,
 }
@@ -193,9 +194,9 @@ impl Script {
 
     /// The device build's files are named by [`CudaBuilder::build`].
     fn tell_cargo(&self) {
-        // `#[kernel]` then connects each kernel with `crate::KERNELS`.
+        // With this, `#[kernel]` associates each kernel with `crate::KERNELS`.
         println!("cargo::rustc-env=CUDA_STD_KERNELS=1");
-        // Kernels may ask for any of these; only the device build sets them.
+        // Declares the cfgs that kernels may test; only the device build sets them.
         let known: Vec<_> = NvvmArch::ALL
             .iter()
             .map(|arch| format!("\"{}\"", arch.target_feature()))
@@ -242,7 +243,7 @@ fn code(result: Result<Vec<NvvmArch>, String>) -> String {
     format!("&[\n{files}]\n")
 }
 
-/// What a reader of `compile_error!` needs.
+/// The error as shown by `compile_error!`.
 fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
     match error {
         CudaBuilderError::Compile { message, .. } => format!(
@@ -253,7 +254,7 @@ fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
     }
 }
 
-/// Of the compiler's messages, those that are errors; all if there are none.
+/// The errors among the compiler's messages; all messages if there are none.
 fn errors_of(messages: &str) -> String {
     let starts = |line: &str| {
         ["error", "warning", "note", "help"]
@@ -265,7 +266,7 @@ fn errors_of(messages: &str) -> String {
         if starts(line) {
             is_error = line.starts_with("error");
         }
-        // Every message of the compiler ends with an empty line.
+        // Every compiler message ends with an empty line.
         if is_error {
             kept.push_str(line);
             kept.push('\n');

@@ -1,17 +1,17 @@
-//! What can go wrong between a crate and its PTX.
+//! Errors of a build from crate to PTX.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::tools::ToolError;
 
-/// Why a build failed. Each variant's text says what to do, or carries the failing tool's own words.
+/// Why a build failed. Each message says what to do, or includes the failing tool's output.
 #[derive(Debug, thiserror::Error)]
 pub enum CudaBuilderError {
     /// A compiler or LLVM tool is missing.
     #[error(transparent)]
     Tools(#[from] ToolError),
-    /// An option of rust-cuda that cannot be had here.
+    /// An unsupported option of rust-cuda.
     #[error("`CudaBuilder::{option}` cannot be had: {reason}")]
     Refused {
         /// The option.
@@ -19,12 +19,12 @@ pub enum CudaBuilderError {
         /// Why.
         reason: &'static str,
     },
-    /// There is no crate where the builder was told to look.
+    /// The given path has no crate.
     #[error("no crate to build at {}: {reason}", path.display())]
     NoCrate {
         /// The path given to `CudaBuilder::new`.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// The crate does not compile for the device.
@@ -47,7 +47,7 @@ pub enum CudaBuilderError {
         /// Its standard error.
         message: String,
     },
-    /// A program could not be started at all.
+    /// A program could not be started.
     #[error("cannot run {}: {source}", tool.display())]
     Start {
         /// The program.
@@ -55,13 +55,13 @@ pub enum CudaBuilderError {
         /// The system's error.
         source: io::Error,
     },
-    /// The crate holds no kernel.
+    /// The crate contains no kernel.
     #[error("{} has no kernel: mark an `unsafe fn` of it with `#[kernel]`", path.display())]
     NoKernels {
         /// The crate.
         path: PathBuf,
     },
-    /// An attribute of rust-cuda's own compiler backend would have had an effect.
+    /// An attribute of rust-cuda's compiler backend that would have had an effect.
     #[error(
         "{}:{line}: `{attribute}` is an attribute of rust-cuda's own compiler backend and means nothing to this compiler; use \
          cuda_std's `#[kernel]`, `#[address_space(shared)]`, `#[address_space(constant)]` or `#[externally_visible]`",
@@ -75,28 +75,28 @@ pub enum CudaBuilderError {
         /// The attribute.
         attribute: String,
     },
-    /// A kernel uses what only OptiX or rust-cuda's own compiler backend supplies.
+    /// A kernel uses something that only OptiX or rust-cuda's compiler backend provides.
     #[error("kernel `{kernel}` uses `{symbol}`, which exists neither here nor in CUDA: {owner}")]
     SuppliedElsewhere {
         /// The kernel that reaches the use.
         kernel: String,
         /// The function or static.
         symbol: String,
-        /// Who supplies it.
+        /// Who provides it.
         owner: &'static str,
     },
-    /// The constants are larger than CUDA's constant memory.
+    /// The constants exceed CUDA's constant memory.
     #[error(
         "constant memory: {bytes} bytes, of which the largest part is `{largest}`; there are 65536 (64 KiB); a static without \
          `#[address_space(constant)]` lies in global memory"
     )]
     ConstantMemory {
-        /// What all constants together need.
+        /// Total size of all constants.
         bytes: u64,
         /// The largest one.
         largest: String,
     },
-    /// A shared array is still reached through the generic address space.
+    /// A shared array is still accessed through the generic address space.
     #[error(
         "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \
          ({access}); keep its pointer in functions that are inlined (no recursion, no function pointers), never in a table or a \
@@ -107,12 +107,12 @@ pub enum CudaBuilderError {
         kernel: String,
         /// The shared variable.
         variable: String,
-        /// The function that holds the access.
+        /// The function that contains the access.
         function: String,
         /// The kind of access: load, store, call, …
         access: String,
     },
-    /// The compiler made two of one barrier; threads would wait at different copies.
+    /// The compiler duplicated a barrier; threads would wait at different copies.
     #[error(
         "kernel `{kernel}`: the compiler duplicated the barrier at {location} in `{function}` ({copies} copies), and threads would \
          wait at different ones; remove `-Zmir-enable-passes` from the build arguments, or move the barrier out of the branch"
@@ -120,27 +120,27 @@ pub enum CudaBuilderError {
     DuplicatedBarrier {
         /// The kernel that reaches the barrier.
         kernel: String,
-        /// The function that holds it.
+        /// The function that contains it.
         function: String,
         /// `line:column` of the barrier in the source.
         location: String,
-        /// How many there are now.
+        /// Number of copies.
         copies: usize,
     },
-    /// Some threads may miss a barrier, or lanes an operation of the warp.
+    /// Some threads may miss a barrier, or some lanes a warp operation.
     #[error("{}", reports.join("\n"))]
     Divergence {
-        /// One text for each place: the kernel, the line of the barrier, the line of the branch.
+        /// One text per place: the kernel, the line of the barrier, the line of the branch.
         reports: Vec<String>,
     },
-    /// LLVM's IR is not of the form that the lowering knows.
+    /// LLVM IR has a form that the lowering does not know.
     #[error(
         "unexpected LLVM IR: {reason} in `{text}`; is the LLVM newer than the ones this crate was tested with (22)?"
     )]
     UnexpectedIr {
-        /// What was not understood.
+        /// The unknown form.
         reason: String,
-        /// The text that holds it.
+        /// The text that contains it.
         text: String,
     },
     /// A file could not be read or written.
@@ -155,7 +155,7 @@ pub enum CudaBuilderError {
     },
 }
 
-/// Attaches what was being done, and to which file, to the system's error.
+/// Adds the action and the file to the system's error.
 pub(crate) fn io_error(
     action: &'static str,
     path: impl Into<PathBuf>,

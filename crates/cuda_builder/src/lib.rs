@@ -1,9 +1,11 @@
 //! Builds a Rust crate to PTX with the stock compiler.
 //!
-//! The names are those of rust-cuda's crate `cuda_builder`; the way is another one: rustc's own `nvptx64-nvidia-cuda` target
-//! makes LLVM bitcode, LLVM's tools link, optimise and print it. No rustc backend, no nightly, no linker.
+//! The API is that of rust-cuda's `cuda_builder`; the implementation is different: rustc's own
+//! `nvptx64-nvidia-cuda` target produces LLVM bitcode, and LLVM's tools link, optimise and print
+//! it. No rustc backend, no nightly, no linker.
 //!
-//! A crate that launches its own kernels embeds their PTX by one line in its build script, see [`Embed`]:
+//! A crate that launches its own kernels embeds their PTX with one line in its build script, see
+//! [`Embed`]:
 //!
 //! ```no_run
 //! cuda_builder::embed().finish();
@@ -24,7 +26,7 @@
 //! }
 //! ```
 //!
-//! What has to be installed is found by [`tools`], and its errors name the command that installs what is missing.
+//! [`tools`] finds the installed programs; its errors name the command that installs missing ones.
 
 mod arch;
 mod compact;
@@ -54,19 +56,19 @@ pub use error::CudaBuilderError;
 use output::Folder;
 use tools::Toolchain;
 
-/// How much debug information goes into the PTX besides the line table of [`CudaBuilder::generate_line_info`].
+/// Debug information in addition to the line table of [`CudaBuilder::generate_line_info`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DebugInfo {
     /// None.
     #[default]
     None,
-    /// Source lines: the same as [`CudaBuilder::generate_line_info`], which costs no speed.
+    /// Source lines: the same as [`CudaBuilder::generate_line_info`]; no effect on speed.
     LineTables,
     /// Types and variables for cuda-gdb. The driver then compiles the PTX without optimisation.
     Full,
 }
 
-/// What is kept beside the PTX.
+/// Files to keep in addition to the PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmitOption {
     /// The linked and the optimised module as text: `.lowered.ll` and `.ll`.
@@ -75,9 +77,10 @@ pub enum EmitOption {
     Bitcode,
 }
 
-/// A build of one crate to one PTX file: set what differs from the defaults, then [`build`](Self::build).
+/// A build of one crate to one PTX file: set options, then [`build`](Self::build).
 ///
-/// Each field has a method of the same name (`ptx_file_copy_path`: [`copy_to`](Self::copy_to)) that says what it does.
+/// Each field is documented at the method of the same name (`ptx_file_copy_path`:
+/// [`copy_to`](Self::copy_to)).
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct CudaBuilder {
@@ -121,8 +124,8 @@ pub struct CudaBuilder {
 }
 
 impl CudaBuilder {
-    /// A build of the crate in the folder `path_to_crate_root`, relative to the working folder (in a `build.rs`, the folder of
-    /// the package that it belongs to).
+    /// Creates a build of the crate in the folder `path_to_crate_root`, relative to the working
+    /// directory (in a `build.rs`, the folder of its package).
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
         CudaBuilder {
             path: path_to_crate_root.as_ref().to_owned(),
@@ -147,76 +150,80 @@ impl CudaBuilder {
         }
     }
 
-    /// The GPU generation to build for. Default: [`NvvmArch::Compute80`].
+    /// The GPU architecture to build for. Default: [`NvvmArch::Compute80`].
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.arch = arch;
         self
     }
 
-    /// Whether to optimise fully (default) or to keep overflow checks and debug assertions with little optimisation.
+    /// Whether to optimise fully (default), or lightly with overflow checks and debug assertions.
     pub fn release(mut self, release: bool) -> Self {
         self.release = release;
         self.nvvm_opts = release;
         self
     }
 
-    /// Whether LLVM optimises fully (default, and what [`release`](Self::release) sets) or only as far as shared memory needs.
+    /// Whether LLVM optimises fully (default, also set by [`release`](Self::release)) or only as
+    /// far as shared memory requires.
     pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
         self.nvvm_opts = nvvm_opts;
         self
     }
 
-    /// 32-bit PTX. `true` makes [`build`](Self::build) fail: neither rustc nor CUDA has it any more.
+    /// 32-bit PTX. `true` makes [`build`](Self::build) fail: rustc and CUDA no longer support it.
     pub fn nvptx_32(mut self, nvptx_32: bool) -> Self {
         self.nvptx_32 = nvptx_32;
         self
     }
 
-    /// Code for the ray tracing library OptiX. `true` makes [`build`](Self::build) fail: its functions have no meaning here.
+    /// Code for the ray-tracing library OptiX. `true` makes [`build`](Self::build) fail: its
+    /// functions are not available.
     pub fn optix(mut self, optix: bool) -> Self {
         self.optix = optix;
         self
     }
 
-    /// Whether functions of the crate `libm` become libdevice's, which are made for the GPU (default). Their last digits differ.
+    /// Whether functions of the crate `libm` become libdevice's, which are optimised for GPUs
+    /// (default). Last digits may differ.
     pub fn override_libm(mut self, override_libm: bool) -> Self {
         self.override_libm = override_libm;
         self
     }
 
-    /// Whether immutable statics without pointers go to constant memory, as long as there is room (64 KiB in all). Default: no;
-    /// `#[address_space(constant)]` places single ones.
+    /// Whether immutable statics without pointers move to constant memory while there is room (64
+    /// KiB in all). Default: no; `#[address_space(constant)]` places individual ones.
     pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
         self.use_constant_memory_space = use_constant_memory_space;
         self
     }
 
-    /// Where to copy the finished PTX. The file is replaced whole, and left alone when it already has these contents.
+    /// Where to copy the finished PTX. The file is replaced atomically, and not touched if its
+    /// contents are the same.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.ptx_file_copy_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Where to put the optimised LLVM IR from which the PTX is printed, as text.
+    /// Where to write the optimised LLVM IR from which the PTX is printed, as text.
     pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Whether the PTX says which source line each instruction comes from (`.loc`, default). Instructions and registers stay
-    /// the same.
+    /// Whether the PTX has source lines (`.loc`, default). Instructions and registers are the same
+    /// either way.
     pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
         self.generate_line_info = generate_line_info;
         self
     }
 
-    /// Debug information beyond lines. Default: [`DebugInfo::None`].
+    /// Debug information in addition to source lines. Default: [`DebugInfo::None`].
     pub fn debug(mut self, debug: DebugInfo) -> Self {
         self.debug = debug;
         self
     }
 
-    /// Whether `a * b + c` may become one `fma` with one rounding (default, as in nvcc).
+    /// Whether `a * b + c` may be contracted to one `fma` (default, as in nvcc).
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
         self
@@ -240,46 +247,50 @@ impl CudaBuilder {
         self
     }
 
-    /// Whether to keep the linked and the optimised LLVM IR as `.ll` files where the PTX is built. Default: no.
+    /// Whether to keep the linked and the optimised LLVM IR as `.ll` files next to the PTX.
+    /// Default: no.
     pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
         self.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
         self
     }
 
-    /// Whether to keep the optimised LLVM bitcode as a `.bc` file where the PTX is built. Default: no.
+    /// Whether to keep the optimised LLVM bitcode as a `.bc` file next to the PTX. Default: no.
     pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
         self.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
         self
     }
 
-    /// Whether `unsafe` kernels with a barrier that some threads of the block may miss, or a shuffle or vote of the whole warp that
-    /// some lanes may miss, are refused. Default: they are warnings. In safe kernels they are errors always, and
-    /// `#[kernel(allow_divergence = "reason")]` on an `unsafe` one says that the check is wrong there.
+    /// Whether to refuse `unsafe` kernels with a barrier that some threads of the block may miss,
+    /// or a full-warp shuffle or vote that some lanes may miss. Default: they are warnings. In safe
+    /// kernels they are always errors. `#[kernel(allow_divergence = "reason")]` on an `unsafe`
+    /// kernel states that the check is mistaken there.
     pub fn deny_divergence(mut self, deny_divergence: bool) -> Self {
         self.deny_divergence = deny_divergence;
         self
     }
 
-    /// More arguments for `cargo rustc`: features (`--features=…`), `--offline`, and, behind `--`, rustc's own.
+    /// Extra arguments for `cargo rustc`: features (`--features=…`), `--offline`, and rustc's own
+    /// after `--`.
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
         self.build_args
             .extend(args.iter().map(|argument| argument.as_ref().to_owned()));
         self
     }
 
-    /// Builds, and returns the path of the PTX file: of the copy, if [`copy_to`](Self::copy_to) asks for one.
+    /// Builds the PTX and returns its path: that of the copy if [`copy_to`](Self::copy_to) is set.
     ///
-    /// In a build script it also tells cargo which files to watch. When neither sources nor options nor tools changed since
-    /// the last call, every file stays as it is.
+    /// In a build script it also tells cargo which files to watch. If sources, options and tools
+    /// have not changed since the last call, no file is touched.
     ///
     /// # Errors
-    /// [`CudaBuilderError`]: an option is refused; a tool is missing; the crate does not compile; it holds no kernel; a shared variable is accessed
-    /// through the generic space, a barrier was duplicated, or threads may miss one; a file cannot be written.
+    /// [`CudaBuilderError`]: an option is refused; a tool is missing; the crate does not compile or
+    /// has no kernel; a shared variable is accessed through the generic space; a barrier was
+    /// duplicated or may be missed by some threads; a file cannot be written.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         self.build_with(str::to_owned)
     }
 
-    /// As [`build`](Self::build); the copy holds no comments.
+    /// Like [`build`](Self::build); the copy has no comments.
     fn build_compact(self) -> Result<PathBuf, CudaBuilderError> {
         self.build_with(compact::compact)
     }
@@ -327,18 +338,18 @@ impl CudaBuilder {
         }
     }
 
-    /// Whether line positions are to reach the PTX.
+    /// Whether the PTX needs source lines.
     fn keeps_lines(&self) -> bool {
         self.generate_line_info || self.debug != DebugInfo::None
     }
 
-    /// Whether `.ll` files stay beside the PTX.
+    /// Whether `.ll` files are kept.
     fn keeps_ir(&self) -> bool {
         self.emit == Some(EmitOption::LlvmIr) || self.final_module_path.is_some()
     }
 }
 
-/// Any text through the parser of LLVM's IR and all passes, for the fuzz target.
+/// Runs any text through the IR parser and all passes, for the fuzz target.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn fuzz_ir(text: &str) {

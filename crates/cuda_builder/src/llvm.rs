@@ -1,4 +1,4 @@
-//! LLVM's part: link the bitcode, rewrite the IR, optimise it, print PTX.
+//! The LLVM stage: link the bitcode, transform the IR, optimise it, print PTX.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::tools::{Toolchain, libdevice};
 use crate::uniformity::{Reports, Suspects};
 use crate::{CudaBuilder, EmitOption, NvvmArch};
 
-/// Turns the archives into the folder's PTX file.
+/// Compiles the archives to the folder's PTX file.
 pub(crate) fn emit_ptx(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -33,7 +33,7 @@ pub(crate) fn emit_ptx(
     ir::rewrite(Stage::Program, &mut module, builder)?;
     let suspects = Suspects::of(&module)?;
     ir::rewrite(Stage::Checked, &mut module, builder)?;
-    // Side by side, for each leaves a core idle.
+    // In parallel, because each uses only one core.
     let (optimised, reports) = std::thread::scope(|scope| {
         let reports = scope.spawn(|| check(suspects, builder, toolchain, folder));
         let optimised = optimise(builder, toolchain, folder, module, &passes);
@@ -104,7 +104,7 @@ fn check(
     })
 }
 
-/// Fails for what is reported of safe kernels, or of any if that is asked for; keeps the rest as warnings.
+/// Fails for findings in safe kernels, or in any kernel if requested; the rest become warnings.
 fn refuse(
     mut reports: Reports,
     builder: &CudaBuilder,
@@ -121,7 +121,8 @@ fn refuse(
     write(&folder.warnings(), &reports.warnings.join("\n"))
 }
 
-/// Runs LLVM's optimiser; again, as long as there are functions whose inlining would tell it that a pointer is a shared one.
+/// Runs LLVM's optimiser; again, while inlining more functions would reveal that a pointer is
+/// shared.
 fn optimise(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -151,13 +152,14 @@ fn optimise(
     }
 }
 
-/// LLVM prints the oldest PTX version that an architecture needs. What `cuda_std` uses came with 7.0, on older ones too.
+/// LLVM prints the oldest PTX version that an architecture needs. `cuda_std` uses features of 7.0,
+/// on older architectures too.
 fn ptx_version(arch: NvvmArch) -> Option<&'static str> {
     (arch < NvvmArch::Compute80).then_some("-mattr=+ptx70")
 }
 
-/// One module from all archives, as text: what the kernels and the public names lead to. Of a dependency such as glam that is next to
-/// nothing, and every later step has less to read.
+/// One module from all archives, as text, with what kernels and public names reach. For a
+/// dependency such as glam that is almost nothing, and every later step has less to process.
 fn link(
     toolchain: &Toolchain,
     bitcode: &Bitcode,
@@ -165,7 +167,7 @@ fn link(
 ) -> Result<String, CudaBuilderError> {
     let [crates, linked, used] =
         ["crates.bc", "linked.ll", "used.ll"].map(|part| folder.file(part));
-    // Archives hold rustc's metadata beside the bitcode.
+    // Archives also contain rustc's metadata.
     let llvm_link = || {
         let mut command = Command::new(&toolchain.llvm_link);
         command.arg("--ignore-non-bitcode");
@@ -175,7 +177,8 @@ fn link(
     run(llvm_link()
         .args(["--only-needed", "-S"])
         .arg(&crates)
-        // Twice, for each archive adds only what those before it need: core calls compiler_builtins' `memcmp`, and that core's panics.
+        // Twice, because each archive adds only what earlier ones need: core calls
+        // compiler_builtins' `memcmp`, which calls core's panics.
         .args(&bitcode.sysroot.libraries)
         .args(&bitcode.sysroot.libraries)
         .arg("-o")
@@ -199,8 +202,8 @@ fn link(
     take(&[crates, linked], &used)
 }
 
-/// The module with the functions of libdevice that it calls. `None` if it calls none: it does not need the library to exist; calls that
-/// no kernel reaches go away with the functions that hold them.
+/// The module linked with the libdevice functions that it calls. `None` if it calls none: then the
+/// library need not exist. Calls that no kernel reaches have been removed with their functions.
 fn link_libdevice(
     toolchain: &Toolchain,
     bitcode: &Bitcode,
@@ -222,8 +225,8 @@ fn link_libdevice(
     take(&[calling], &linked).map(Some)
 }
 
-/// What libdevice asks of its compiler by `__nvvm_reflect`; the architecture LLVM answers by itself. Whatever is not answered
-/// counts as 0, which for square roots would mean approximate ones.
+/// Settings that libdevice queries by `__nvvm_reflect`; LLVM itself answers for the architecture.
+/// Unanswered queries count as 0, which would mean approximate square roots.
 fn libdevice_settings(builder: &CudaBuilder) -> [String; 2] {
     [
         ("__CUDA_FTZ", builder.ftz),
@@ -232,7 +235,7 @@ fn libdevice_settings(builder: &CudaBuilder) -> [String; 2] {
     .map(|(name, value)| format!("--nvvm-reflect-add={name}={}", u8::from(value)))
 }
 
-/// Reads the output of a tool, and removes it with the tool's inputs.
+/// Reads the output of a tool, and deletes it together with the tool's inputs.
 fn take(inputs: &[PathBuf], output: &Path) -> Result<String, CudaBuilderError> {
     let text = read(output)?;
     for file in inputs.iter().map(PathBuf::as_path).chain([output]) {
@@ -241,7 +244,7 @@ fn take(inputs: &[PathBuf], output: &Path) -> Result<String, CudaBuilderError> {
     Ok(text)
 }
 
-/// The pass that makes everything else the module's own, so that what is not used may go.
+/// The pass that makes all other symbols internal, so that unused ones can be removed.
 fn internalize(public: &[String]) -> String {
     let kept: Vec<_> = public
         .iter()
@@ -258,7 +261,7 @@ fn passes(builder: &CudaBuilder, public: &[String]) -> String {
     )
 }
 
-/// Runs a tool; its standard error goes into the error.
+/// Runs a tool; its standard error becomes part of the error.
 fn run(command: &mut Command) -> Result<(), CudaBuilderError> {
     let output = command.output().map_err(|source| CudaBuilderError::Start {
         tool: command.get_program().into(),

@@ -1,5 +1,4 @@
-//! What only OptiX or rust-cuda's own compiler backend (on libNVVM) can mean: found, and said in
-//! plain words.
+//! Refuses constructs that only OptiX or rust-cuda's compiler backend (on libNVVM) understands.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +7,18 @@ use crate::ir::calls::kernels_of;
 use crate::ir::module::{Callee, Function, Module};
 use crate::rust_code::{attributes, code};
 
-/// The names of extern statics on which an attribute of that backend stands: OptiX's launch
-/// parameters.
+/// The names of extern statics marked as OptiX's launch parameters by an attribute of that backend.
 ///
-/// The attributes are names to the compiler (see `compile`), so that a crate may carry them where
-/// they are never used.
+/// The compiler accepts these attributes as names (see `compile`), so that a crate may have them
+/// where they are never used.
 ///
 /// # Errors
-/// Where such an attribute would have had an effect that it has not here.
+/// Where such an attribute would have had an effect that is not supported.
 pub(crate) fn launch_parameters(
     files: impl Iterator<Item = PathBuf>,
 ) -> Result<Vec<String>, CudaBuilderError> {
     let mut names = Vec::new();
-    // What `include_str!` brings may speak of these attributes; only Rust can use them.
+    // Files from `include_str!` may mention these attributes; only Rust can use them.
     let rust = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "rs");
     for file in files.filter(rust) {
         // cargo has just read it; if it is gone, nothing was compiled from it.
@@ -60,9 +58,9 @@ fn in_source(file: &Path, text: &str) -> Result<Vec<String>, CudaBuilderError> {
     Ok(names)
 }
 
-/// The text up to the semicolon that ends the item: not one inside `[T; N]`.
+/// The text up to the semicolon that ends the item, not one inside `[T; N]`.
 fn item_of(text: &str) -> &str {
-    // An attribute's own brackets were opened before the text starts, and close first.
+    // The attribute's brackets were opened before this text, and close first.
     let (mut depth, mut outside) = (0, 0);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -78,7 +76,7 @@ fn item_of(text: &str) -> &str {
     text
 }
 
-/// Fails if the optimised module still needs what nobody but OptiX or that backend supplies.
+/// Fails if the optimised module still needs something that only OptiX or that backend provides.
 pub(crate) fn check(
     module: &Module<'_>,
     launch_parameters: &[String],
@@ -101,7 +99,7 @@ fn supplied_elsewhere(
 ) -> Result<Option<(String, &'static str)>, CudaBuilderError> {
     const OPTIX: &str = "OptiX supplies it, to programs that OptiX compiles";
     for instruction in function.instructions() {
-        // optix_device calls OptiX in assembly.
+        // optix_device calls OptiX through assembly.
         let callee = instruction.call()?.map(|call| call.callee);
         if let Some(Callee::Assembly { template, .. }) = callee
             && let Some(at) = template.find("_optix_")

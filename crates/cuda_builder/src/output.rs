@@ -1,4 +1,4 @@
-//! Files that a build leaves, and how the next one knows that they are still right.
+//! The output files of a build, and how the next build knows that they are up to date.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
 use crate::tools::{Toolchain, libdevice};
 
-/// Where one crate's outputs for one architecture lie.
+/// The output paths of one crate for one architecture.
 pub(crate) struct Folder {
     path: PathBuf,
     name: String,
@@ -36,7 +36,7 @@ impl Folder {
         self.file("ptx")
     }
 
-    /// The linked module after the rewrites, before the optimiser.
+    /// The linked module after the first stages, before the optimiser.
     pub(crate) fn lowered_ir(&self) -> PathBuf {
         self.file("lowered.ll")
     }
@@ -46,18 +46,18 @@ impl Folder {
         self.file("ll")
     }
 
-    /// What the build warned of, a line each.
+    /// The build's warnings, one per line.
     pub(crate) fn warnings(&self) -> PathBuf {
         self.file("warnings")
     }
 
-    /// Whether the PTX comes from exactly these inputs.
+    /// Whether the PTX was built from exactly these inputs.
     pub(crate) fn is_fresh(&self, fingerprint: &str) -> bool {
         self.ptx().is_file()
             && fs::read_to_string(self.file("fingerprint")).is_ok_and(|old| old == fingerprint)
     }
 
-    /// From here on until [`finish`](Self::finish), what lies in the folder is not to be trusted.
+    /// Marks the folder's contents as invalid until [`finish`](Self::finish).
     pub(crate) fn begin(&self) -> Result<(), CudaBuilderError> {
         match fs::remove_file(self.file("fingerprint")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -72,8 +72,8 @@ impl Folder {
     }
 }
 
-/// Keeps other builds of the crate out, in this process and in others, until the file is dropped: the library of every choice of
-/// features and options has the same name.
+/// Locks out other builds of the crate, in this and other processes, until the file is dropped: all
+/// combinations of features and options share one library name.
 pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, CudaBuilderError> {
     fs::create_dir_all(target_folder).map_err(io_error("create", target_folder))?;
     let path = target_folder.join(format!("{library}.lock"));
@@ -82,11 +82,11 @@ pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, Cuda
     Ok(lock)
 }
 
-/// Counts the changes of this crate that change the PTX of an unchanged crate: without it, what an earlier version left would
-/// look fresh.
+/// Incremented whenever a change of this crate changes the PTX of an unchanged crate; otherwise
+/// output of an earlier version would look up to date.
 const LOWERING: u32 = 18;
 
-/// Everything that decides the PTX's contents: the bitcode, the options, the tools.
+/// Everything that determines the PTX: the bitcode, the options, the tools.
 pub(crate) fn fingerprint(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -97,11 +97,11 @@ pub(crate) fn fingerprint(
         ..builder.clone()
     };
     let mut text = format!("{LOWERING}\n{options:?}\n{toolchain}\n");
-    // Where it would be after fetching, when it is not there yet: most builds never ask.
+    // Its path after fetching, even if it has not been fetched: most builds never need it.
     let tools = &bitcode.tools_folder;
     let libdevice = libdevice::find(tools).unwrap_or_else(|_| libdevice::WHEEL.place(tools));
     let _ = writeln!(text, "{}", libdevice.display());
-    // The name of its folder stands for what is in it.
+    // The name of its folder identifies its contents.
     let _ = writeln!(text, "{}", bitcode.sysroot.flag());
     for archive in &bitcode.crates {
         let bytes = fs::read(archive).map_err(io_error("read", archive))?;
@@ -112,7 +112,7 @@ pub(crate) fn fingerprint(
     Ok(text)
 }
 
-/// Copies a file, changed by `change`, unless the other one already has these contents.
+/// Copies a file through `change`, unless the destination already has the result.
 pub(crate) fn copy_if_different(
     from: &Path,
     to: &Path,
@@ -122,7 +122,7 @@ pub(crate) fn copy_if_different(
     write_if_different(to, change(&text).as_bytes())
 }
 
-/// Writes a file unless it already has these contents, so that its time tells when it last changed.
+/// Writes a file unless it already has these contents, so that its modification time is meaningful.
 pub(crate) fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
@@ -133,7 +133,7 @@ pub(crate) fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), CudaBu
     replace(path, bytes)
 }
 
-/// Puts a file in place whole: a reader sees the old one or the new one.
+/// Replaces a file atomically: readers see either the old or the new contents.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
     let folder = path
         .parent()
@@ -147,7 +147,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError>
     Ok(())
 }
 
-/// A temporary file with the permissions that an ordinary new file would have.
+/// A temporary file with the permissions of an ordinary new file.
 fn new_file_in(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! What cargo knows about the crate to build and the crates that it needs.
+//! cargo's information about the crate to build and its dependencies.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,11 +14,11 @@ use crate::tools::Toolchain;
 /// The crate to build.
 pub(crate) struct Package {
     pub(crate) folder: PathBuf,
-    /// The crate's name as its library's file has it.
+    /// The crate's name in its library's file name.
     pub(crate) library: String,
-    /// Where cargo builds it for this architecture.
+    /// cargo's target folder for this architecture.
     pub(crate) target_folder: PathBuf,
-    /// Where fetched tools lie, for every build of the workspace.
+    /// Folder for fetched tools, shared by every build of the workspace.
     pub(crate) tools_folder: PathBuf,
 }
 
@@ -75,7 +75,8 @@ impl Package {
         let library = library_of(package)
             .and_then(|target| target["name"].as_str())
             .ok_or_else(|| no_crate("it has no library target (src/lib.rs)".to_owned()))?;
-        // A build script runs while the outer cargo holds the locks of its target folder's profiles: use a folder beside them.
+        // A build script runs while the outer cargo holds the locks of its target folder's
+        // profiles: use a separate folder.
         let target_folder = std::env::var_os("OUT_DIR").map_or_else(
             || PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
             |out| target_folder_of(Path::new(&out)),
@@ -84,7 +85,7 @@ impl Package {
             folder,
             library: library.replace('-', "_"),
             tools_folder: target_folder.join("tools"),
-            // One for each architecture: cargo lets only one build at a time work in a folder.
+            // One per architecture: cargo runs one build at a time per folder.
             target_folder: target_folder
                 .join("cuda-builder")
                 .join(builder.arch.target_cpu()),
@@ -92,8 +93,8 @@ impl Package {
     }
 }
 
-/// The target folder of a build script's `OUT_DIR`, so that `core` is compiled once for all crates, profiles and features. The
-/// `OUT_DIR` itself when cargo lays it out in a way that is not known.
+/// The target folder of a build script's `OUT_DIR`, so that `core` is compiled once for all crates,
+/// profiles and features. The `OUT_DIR` itself if cargo's layout is unknown.
 fn target_folder_of(out: &Path) -> PathBuf {
     let name = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let triple = std::env::var("TARGET").unwrap_or_default();
@@ -103,7 +104,8 @@ fn target_folder_of(out: &Path) -> PathBuf {
 fn target_folder<'a>(out: &'a Path, package: &str, triple: &str) -> Option<&'a Path> {
     let above = |levels: usize| out.ancestors().nth(levels);
     let is = |levels, name: &str| above(levels).and_then(Path::file_name) == Some(OsStr::new(name));
-    // `<target>/<profile>/build/<package>/<hash>/out`, cargo's newer layout, or `<target>/<profile>/build/<package>-<hash>/out`.
+    // `<target>/<profile>/build/<package>/<hash>/out` (cargo's newer layout) or
+    // `<target>/<profile>/build/<package>-<hash>/out`.
     let build = if is(3, "build") && is(2, package) {
         3
     } else if is(2, "build") {
@@ -111,26 +113,26 @@ fn target_folder<'a>(out: &'a Path, package: &str, triple: &str) -> Option<&'a P
     } else {
         return None;
     };
-    // With `--target` there is a folder of its name above the profile.
+    // With `--target`, a folder with its name is above the profile.
     let folder = above(build + if is(build + 2, triple) { 3 } else { 2 })?;
     (!folder.as_os_str().is_empty()).then_some(folder)
 }
 
-/// What the crate needs, as far as cargo can tell: if it cannot, building will say why.
+/// The crate's dependencies, as far as cargo can resolve them; if it cannot, the build reports why.
 #[derive(Default)]
 pub(crate) struct Graph {
-    /// The first files of the libraries that are compiled for the device.
+    /// The root files of the libraries that are compiled for the device.
     pub(crate) libraries: Vec<PathBuf>,
-    /// The `links` names of packages whose build script embeds their own kernels. It has nothing to do for the device, so cargo is
-    /// told its output, and then neither compiles the script nor runs it.
+    /// The `links` names of packages whose build script embeds their own kernels. It has nothing to
+    /// do for the device, so cargo is given its output, and neither compiles nor runs the script.
     pub(crate) embedding: Vec<String>,
-    /// The manifests of local packages, and what else decides versions and features.
+    /// The manifests of local packages, and other files that determine versions and features.
     pub(crate) manifests: Vec<PathBuf>,
-    /// Whether a library that the crate needs is also to be linked for other languages.
+    /// Whether a dependency is also built as a library for other languages.
     pub(crate) has_linked_dependency: bool,
     /// Folders of local packages that only build scripts use.
     pub(crate) host_only: Vec<PathBuf>,
-    /// Folders of all local packages, with whether they are compiled for the device.
+    /// Folders of all local packages, and whether each is compiled for the device.
     folders: Vec<(PathBuf, bool)>,
 }
 
@@ -196,7 +198,7 @@ impl Graph {
             }
         }
         let (host_only, manifests) = (&mut graph.host_only, &graph.manifests);
-        // The folder of one package may hold another one's.
+        // One package's folder may contain another's.
         host_only.retain(|folder| {
             !manifests
                 .iter()
@@ -205,7 +207,7 @@ impl Graph {
         graph
     }
 
-    /// Whether the file is one of a local package that is compiled for the device.
+    /// Whether the file belongs to a local package that is compiled for the device.
     pub(crate) fn is_on_device(&self, file: &Path) -> bool {
         let holds = |(folder, _): &&(PathBuf, bool)| file.starts_with(folder);
         let innermost = self.folders.iter().filter(holds);
@@ -214,8 +216,8 @@ impl Graph {
     }
 }
 
-/// The packages that the root's library is made of, build scripts' and tests' own not counted. Those of `stops` are not, with what only
-/// they need.
+/// The packages that the root's library depends on, not counting dependencies of build scripts and
+/// tests. Excludes `stops` and what only they need.
 fn needed<'m>(resolve: &'m Value, stops: &[&str]) -> BTreeSet<&'m str> {
     let mut needed = BTreeSet::new();
     let mut next: Vec<&str> = resolve["root"].as_str().into_iter().collect();
@@ -233,7 +235,7 @@ fn needed<'m>(resolve: &'m Value, stops: &[&str]) -> BTreeSet<&'m str> {
     needed
 }
 
-/// Of cargo's arguments, those that choose features.
+/// The feature-selecting arguments among cargo's.
 fn features(arguments: &[String]) -> Vec<&str> {
     let mut chosen = Vec::new();
     let mut arguments = arguments.iter().map(String::as_str);
@@ -255,7 +257,7 @@ fn features(arguments: &[String]) -> Vec<&str> {
     chosen
 }
 
-/// Libraries for other languages.
+/// Library types for other languages.
 const LINKED: [&str; 3] = ["cdylib", "dylib", "staticlib"];
 
 fn library_of(package: &Value) -> Option<&Value> {

@@ -1,8 +1,8 @@
-//! Rust source as far as attributes can be told from what only speaks of them.
+//! Distinguishes attributes in Rust source from text that only mentions them.
 
 use std::ops::Range;
 
-/// The text with blanks in the place of comments and of what stands between quotes. Nothing moves.
+/// The text with comments and literals blanked. Positions do not change.
 pub(crate) fn code(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
@@ -13,14 +13,14 @@ pub(crate) fn code(text: &str) -> String {
                 *byte = b' ';
             }
         }
-        // A closing quote or none: on to the next character.
+        // Skips a closing quote, or one character.
         at = end.max(at) + 1;
     }
-    // A character of several bytes is blank whole or not at all.
+    // Multi-byte characters are blanked completely or not at all.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// What is to be blank, if a comment or a literal starts at `at`; its end is the closing quote.
+/// The range to blank if a comment or literal starts at `at`; its end is the closing quote.
 fn literal(text: &str, at: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let rest = &bytes[at..];
@@ -41,7 +41,7 @@ fn literal(text: &str, at: usize) -> Option<(usize, usize)> {
                 .then(|| (quote + 1, find(&closing, quote + 1).unwrap_or(text.len())))
         }
         [b'"', ..] => Some((at + 1, end_of_quoted(bytes, at + 1, b'"'))),
-        // Not the start of a lifetime.
+        // Not a lifetime.
         [b'\'', b'\\', ..] => Some((at + 1, end_of_quoted(bytes, at + 1, b'\''))),
         [b'\'', ..] => {
             let character = text[at + 1..].chars().next()?.len_utf8();
@@ -55,7 +55,7 @@ fn is_name(byte: Option<u8>) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether `br` or `cr` stands there, and no longer name.
+/// Whether there is a `br` or `cr` that is not part of a longer name.
 fn b_before(bytes: &[u8], at: usize) -> bool {
     at > 0
         && matches!(bytes[at - 1], b'b' | b'c')
@@ -89,7 +89,7 @@ fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// What stands inside each attribute that starts with `opening`: `#[` or `#![`.
+/// The contents of each attribute that starts with `opening`: `#[` or `#![`.
 pub(crate) fn attributes<'c>(
     code: &'c str,
     opening: &'c str,
@@ -101,7 +101,7 @@ pub(crate) fn attributes<'c>(
         })
 }
 
-/// Where the bracket closes that was opened before `start`.
+/// Position of the bracket that closes the one opened before `start`.
 pub(crate) fn closing(code: &str, start: usize) -> Option<usize> {
     let mut depth = 1;
     let end = code.as_bytes()[start..].iter().position(|byte| {

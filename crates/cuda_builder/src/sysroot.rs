@@ -1,9 +1,10 @@
-//! core and alloc for the device: compiled once for a toolchain, an architecture and a set of flags, and shared by all workspaces of a
-//! user.
+//! core and alloc for the device: compiled once per toolchain, architecture and set of flags, and
+//! shared by all workspaces of a user.
 //!
-//! rustc has no prebuilt ones for this target, and they take most of the time of a first build. They lie in the user's cache folder, in
-//! the form that rustc's `--sysroot` wants; where that cannot be written, in the workspace's target folder. Several builds may ask for
-//! the same one at once: one makes it, the others wait. One that a killed build or a cleaner left, or a disk damaged, is made again.
+//! rustc has no prebuilt ones for this target, and compiling them dominates a first build. They are
+//! in the user's cache folder, laid out for rustc's `--sysroot`; if that cannot be written, in the
+//! workspace's target folder. If several builds need the same sysroot, one builds it and the others
+//! wait. An incomplete or damaged one is built again.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +17,7 @@ use crate::output::lock;
 use crate::package::Package;
 use crate::tools::Toolchain;
 
-/// Where the libraries of a target lie in a sysroot.
+/// The folder of a target's libraries in a sysroot.
 fn libraries_in(sysroot: &Path) -> PathBuf {
     sysroot.join("lib/rustlib").join(TARGET).join("lib")
 }
@@ -34,10 +35,10 @@ impl Sysroot {
         format!("--sysroot={}", self.folder.display())
     }
 
-    /// Finds it in the cache, or makes it.
+    /// Finds the sysroot in the cache, or builds it.
     ///
     /// # Errors
-    /// When it cannot be compiled, or the cache cannot be written.
+    /// If it cannot be compiled or written.
     pub(crate) fn find_or_build(
         builder: &CudaBuilder,
         toolchain: &Toolchain,
@@ -51,7 +52,7 @@ impl Sysroot {
         })
     }
 
-    /// Finds it in one of the folders, or makes it in the first that can be written.
+    /// Finds it in one of the folders, or builds it in the first writable one.
     fn in_one_of(
         caches: &[PathBuf],
         name: &str,
@@ -71,7 +72,7 @@ impl Sysroot {
         Err(refused.unwrap_or_else(|| no_libraries(Path::new(name))))
     }
 
-    /// Makes it, unless whoever had the lock before has done so.
+    /// Builds it, unless the previous holder of the lock has done so.
     fn make(
         folder: &Path,
         build: impl Fn(&Path) -> Result<(), CudaBuilderError>,
@@ -79,7 +80,7 @@ impl Sysroot {
         if let Some(found) = Self::at(folder) {
             return Ok(found);
         }
-        // Always the same name: what a killed build has left is in nobody's way, and goes.
+        // A fixed name, so that the remains of a killed build are removed here.
         let mut made = folder.as_os_str().to_owned();
         made.push(".unfinished");
         let made = PathBuf::from(made);
@@ -88,7 +89,7 @@ impl Sysroot {
         }
         let built = build(&made).and_then(|()| write_list(&made));
         if let Err(error) = built {
-            // The error that matters is the first one.
+            // Report the first error.
             let _ = remove(&made);
             return Err(error);
         }
@@ -96,7 +97,7 @@ impl Sysroot {
         Self::at(folder).ok_or_else(|| no_libraries(folder))
     }
 
-    /// A whole one, with what was written.
+    /// A complete sysroot, as recorded by its list.
     fn at(folder: &Path) -> Option<Self> {
         let libraries = archives_in(folder).ok()?;
         let written = fs::read_to_string(folder.join(LIST)).ok()?;
@@ -108,7 +109,7 @@ impl Sysroot {
     }
 }
 
-/// The file that says what a whole one holds.
+/// The file that lists a complete sysroot's contents.
 const LIST: &str = "libraries";
 
 /// The libraries of a sysroot, sorted.
@@ -120,7 +121,7 @@ fn archives_in(sysroot: &Path) -> Result<Vec<PathBuf>, CudaBuilderError> {
     Ok(archives)
 }
 
-/// A line for each library, with its contents' hash.
+/// One line per library, with a hash of its contents.
 fn list(libraries: &[PathBuf]) -> Result<String, CudaBuilderError> {
     let lines = libraries.iter().map(|library| {
         let mut hasher = DefaultHasher::new();
@@ -153,7 +154,7 @@ fn no_libraries(folder: &Path) -> CudaBuilderError {
     }
 }
 
-/// The folder in the user's cache, where the system has one.
+/// The folder in the user's cache, if the system has one.
 fn user_cache() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let absolute = |path: &PathBuf| path.is_absolute();
@@ -165,15 +166,15 @@ fn user_cache() -> Option<PathBuf> {
     cache.map(|cache| cache.join("blockwise/sysroots"))
 }
 
-/// Counts the changes of this file that change what a sysroot holds.
+/// Incremented when a change of this file changes a sysroot's contents.
 const FORMAT: u32 = 1;
 
-/// A name for everything that decides the libraries' contents.
+/// A name derived from everything that determines the libraries' contents.
 fn name(builder: &CudaBuilder, toolchain: &Toolchain) -> String {
     let mut hasher = DefaultHasher::new();
     FORMAT.hash(&mut hasher);
     toolchain.rustc.hash(&mut hasher);
-    // Another compiler of the same version, as after an update of a nightly.
+    // Distinguishes compilers of the same version, such as nightlies.
     if let Ok(metadata) = fs::metadata(&toolchain.rustc) {
         (metadata.len(), metadata.modified().ok()).hash(&mut hasher);
     }
@@ -192,7 +193,7 @@ fn build(
 ) -> Result<(), CudaBuilderError> {
     const MANIFEST: &str = "[package]\nname = \"needs_core\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[workspace]\n";
     fs::create_dir_all(folder).map_err(io_error("create", folder))?;
-    // Apart, to be removed with all that cargo leaves.
+    // A separate folder, which is deleted with all of cargo's files.
     let work = tempfile::tempdir_in(folder).map_err(io_error("write in", folder))?;
     let manifest = work.path().join("Cargo.toml");
     for (path, text) in [(&manifest, MANIFEST), (&work.path().join("lib.rs"), "")] {
@@ -201,10 +202,10 @@ fn build(
     let mut command = compile::cargo(builder, toolchain, &compile::flags(builder));
     let (profile, checks) = (compile::profile(builder).0, (!builder.release).to_string());
     command
-        // Others use it too: a project's own settings of the profile are not for it.
+        // The sysroot is shared, so a project's profile settings must not affect it.
         .env(format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"), &checks)
         .env(format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"), &checks)
-        // The settings of the user's project say which registry to ask.
+        // The settings of the user's project say which registry to use.
         .current_dir(&package.folder)
         .arg("-Zbuild-std=core,alloc")
         .arg("--manifest-path")
@@ -238,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// Finds or makes `name` in the caches; returns where it is, and whether it was made.
+    /// Finds or builds `name` in the caches; returns its path, and whether it was built.
     fn find(caches: &[PathBuf]) -> (PathBuf, bool) {
         let made = Cell::new(false);
         let sysroot = Sysroot::in_one_of(caches, "1.0.0-sm_80-0", |folder| {
@@ -280,7 +281,7 @@ mod tests {
             assert!(find(&caches).1, "damage {at}");
             assert!(!find(&caches).1, "damage {at}");
         }
-        // The sysroot and its lock; nothing else is left.
+        // The sysroot and its lock; nothing else remains.
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 2);
     }
 
@@ -291,7 +292,7 @@ mod tests {
         fs::write(&first, "no folder").unwrap();
         let caches = [first.clone(), second.clone()];
         assert_eq!(find(&caches), (second.join("1.0.0-sm_80-0"), true));
-        // What is there needs no lock.
+        // An existing sysroot needs no lock.
         fs::remove_file(second.join("1.0.0-sm_80-0.lock")).unwrap();
         fs::create_dir(second.join("1.0.0-sm_80-0.lock")).unwrap();
         assert!(!find(&caches).1);
@@ -323,7 +324,7 @@ mod tests {
             let sysroot = Sysroot::in_one_of(&[cache.path().to_owned()], &name, |folder| {
                 made.set(1);
                 write_libraries(folder)?;
-                // Nobody else writes there.
+                // No other process writes there.
                 fs::write(libraries_in(folder).join("libcore.rlib"), &name).unwrap();
                 std::thread::yield_now();
                 write_list(folder)

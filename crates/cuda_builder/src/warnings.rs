@@ -1,10 +1,10 @@
-//! What a build says though it succeeds.
+//! Warnings of a successful build.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-/// Shows warnings, one a line: in a build script through cargo, else on standard error. Each once,
-/// however many architectures have it.
+/// Prints warnings, one per line: in a build script through cargo, otherwise on standard error.
+/// Each is printed once, for any number of architectures.
 pub(crate) fn show(warnings: &str) {
     static SHOWN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let mut shown = SHOWN

@@ -1,4 +1,4 @@
-//! The script that cargo runs in the compiler's place, for crates that the compiler would refuse as they are.
+//! The compiler wrapper that cargo runs, for crates that the compiler would reject unchanged.
 
 use std::fs;
 use std::io::Write;
@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::compile::TARGET;
 use crate::error::{CudaBuilderError, io_error};
 
-/// `TARGET` is filled in. `$0`'s folder holds copies under the originals' paths.
+/// `TARGET` is substituted. `$0`'s folder has copies under the originals' paths.
 ///
-/// A kernel crate's own crate types are overridden on cargo's command line; a dependency's cannot be, and a `cdylib` wants a linker
-/// that nobody has. So cargo is told that the target has none, in the words that it looks for, and the compiler is asked for none.
+/// A kernel crate's own crate types are overridden on cargo's command line. A dependency's cannot
+/// be, and a `cdylib` needs a linker, which does not exist. So the script tells cargo, in the words
+/// that it expects, that the target supports none, and does not request one from the compiler.
 const SCRIPT: &str = r#"#!/bin/sh
 copies="$(dirname "$0")/copies"
 device= asks=
@@ -56,12 +57,12 @@ done
 exec "$@"
 "#;
 
-/// What of a target folder is the script's.
+/// The wrapper's folder in a target folder.
 pub(crate) fn folder(target_folder: &Path) -> PathBuf {
     target_folder.join("wrapper")
 }
 
-/// Writes the script, unless it is there.
+/// Writes the script, unless it exists.
 pub(crate) fn write(target_folder: &Path) -> Result<PathBuf, CudaBuilderError> {
     let (folder, script) = (folder(target_folder), SCRIPT.replace("TARGET", TARGET));
     let path = folder.join("rustc.sh");
@@ -74,7 +75,7 @@ pub(crate) fn write(target_folder: &Path) -> Result<PathBuf, CudaBuilderError> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
     let mut file = (builder.tempfile_in(&folder)).map_err(io_error("write in", &folder))?;
     (file.write_all(script.as_bytes())).map_err(io_error("write", file.path()))?;
-    // Closed first: what is open for writing cannot be run.
+    // Closed first: a file open for writing cannot be executed.
     (file.into_temp_path().persist(&path))
         .map_err(|error| io_error("write", &path)(error.error))?;
     Ok(path)

@@ -1,8 +1,7 @@
 //! Moves marked statics out of global memory, before LLVM optimises anything.
 //!
-//! It must come first: while a shared array is an ordinary internal global, GlobalOpt may split it
-//! and turn the part that one function uses into a stack slot of each thread, which is a silent
-//! miscompile.
+//! This must come first: while a shared array is an ordinary internal global, GlobalOpt may split
+//! it and turn the part that one function uses into a per-thread stack slot, a silent miscompile.
 
 use std::collections::HashMap;
 
@@ -10,7 +9,7 @@ use super::module::{Global, Item, Lexer, Module, Spanned, Token, has, unexpected
 use super::names::demangle;
 use crate::error::CudaBuilderError;
 
-/// LLVM's numbers of NVPTX's address spaces.
+/// LLVM's numbers for NVPTX's address spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Space {
     Shared = 3,
@@ -23,17 +22,17 @@ const MARKS: [(&str, Space); 2] = [
     ("cuda_std.constant", Space::Constant),
 ];
 
-/// The array whose size comes with the launch, as `cuda_std::shared` declares it.
+/// The array whose size is set by the launch, as declared by `cuda_std::shared`.
 const DYNAMIC_SHARED: &str = "cuda_std_dynamic_shared";
 
-/// Shared arrays start where the widest vector access (16 bytes) may start.
+/// Alignment of shared arrays: that of the widest vector access.
 const SHARED_ALIGNMENT: u32 = 16;
 
-/// Gives every marked static its address space and casts every use of it back to a generic pointer;
-/// LLVM's own passes then find the space of each access.
+/// Gives every marked static its address space and casts each use back to a generic pointer; LLVM's
+/// own passes then infer the space of each access.
 ///
-/// With `all_constants`, unmarked immutable statics without pointers go to the constant space too,
-/// while there is room.
+/// With `all_constants`, unmarked immutable statics without pointers also move to the constant
+/// space, while there is room.
 pub(crate) fn lower(module: &mut Module<'_>, all_constants: bool) -> Result<(), CudaBuilderError> {
     let spaces = spaces(module, all_constants);
     if spaces.is_empty() {
@@ -68,7 +67,7 @@ pub(crate) fn lower(module: &mut Module<'_>, all_constants: bool) -> Result<(), 
     Ok(())
 }
 
-/// Where each static goes that does not stay in global memory.
+/// The new space of each static that leaves global memory.
 fn spaces(module: &Module<'_>, all_constants: bool) -> HashMap<String, Space> {
     let marked = |global: &Global<'_>| Some((global.name().to_owned(), space_of(global)?));
     let mut spaces: HashMap<_, _> = module.globals().filter_map(marked).collect();
@@ -88,7 +87,7 @@ fn spaces(module: &Module<'_>, all_constants: bool) -> HashMap<String, Space> {
     spaces
 }
 
-/// The text with a cast for each static that has moved. `None` if it names none.
+/// The text with a cast for each moved static; `None` if it mentions none.
 fn cast(text: &str, spaces: &HashMap<String, Space>) -> Option<String> {
     let (mut cast, mut done) = (String::new(), 0);
     if !text.contains('@') {
@@ -100,7 +99,7 @@ fn cast(text: &str, spaces: &HashMap<String, Space>) -> Option<String> {
             _ => None,
         };
         if let Some(&space) = space {
-            // `ptr @x`: the type before it stays, for the cast is a generic pointer again.
+            // In `ptr @x` the type stays, because the cast is a generic pointer again.
             cast.push_str(&text[done..span.start]);
             let symbol = &text[span.clone()];
             let space = space as u32;
@@ -114,10 +113,10 @@ fn cast(text: &str, spaces: &HashMap<String, Space>) -> Option<String> {
     (done > 0).then_some(cast)
 }
 
-/// What a module may have of constant memory, less what alignment may cost.
+/// Constant memory that a module may use, less a reserve for alignment.
 const CONSTANT_BYTES: u64 = 60 << 10;
 
-/// The size of an immutable static that is bytes only.
+/// The size of an immutable static that consists of bytes only.
 fn constant_bytes(global: &Global<'_>) -> Option<u64> {
     if global.keyword() != "constant" {
         return None;
@@ -131,15 +130,15 @@ fn array_bytes(array: &str) -> Option<u64> {
     length.parse().ok()
 }
 
-/// What CUDA gives a module of constant memory.
+/// The constant memory of a CUDA module.
 const CONSTANT_LIMIT: u64 = 64 << 10;
 
-/// Fails if the constants need more than there is. What LLVM has dropped counts no more.
+/// Fails if the constants exceed constant memory. Constants that LLVM has removed do not count.
 pub(crate) fn check_constants(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     let is_constant = |global: &&Global<'_>| global.linkage().contains("addrspace(4)");
     let mut constants: Vec<_> = (module.globals().filter(is_constant))
         .map(|global| {
-            // Bytes and pointers are all that rustc makes statics of.
+            // rustc builds statics from bytes and pointers only.
             let parts = (global.ty().trim_start_matches("<{ ")).trim_end_matches(" }>");
             let bytes = parts.split(", ").map(|part| match part {
                 "ptr" => 8,
@@ -193,12 +192,12 @@ fn definition(global: &Global<'_>, space: Space) -> Result<String, CudaBuilderEr
         Space::Shared if global.name() == DYNAMIC_SHARED => {
             format!("{symbol} = external addrspace(3) global {ty}, align {SHARED_ALIGNMENT}")
         }
-        // Shared memory has no initial contents, whatever the static's initialiser says.
+        // Shared memory has no initial contents; the static's initialiser is dropped.
         Space::Shared => format!(
             "{symbol} = internal addrspace(3) global {ty} undef, align {}",
             alignment.max(SHARED_ALIGNMENT)
         ),
-        // `externally_initialized`: the host may set a constant that has a public name.
+        // `externally_initialized`: the host may set a constant with a public name.
         Space::Constant => {
             let placed = if is_private(global) {
                 "internal addrspace(4)"
@@ -217,7 +216,7 @@ mod tests {
     use crate::ir::module::Module;
     use crate::ir::testing::{function, rewritten};
 
-    /// A static, and what uses it.
+    /// A static and a use of it.
     #[track_caller]
     fn check(global: &str, expected: &str, body: &str, expected_body: &str) {
         let ir = format!("{global}{}", function(body));

@@ -1,19 +1,19 @@
-//! Keeps the memory ordering of read-modify-write atomics.
+//! Preserves the memory ordering of read-modify-write atomics.
 //!
-//! LLVM 22's NVPTX backend prints every `atomicrmw` as relaxed, whatever it asks for (fences,
-//! loads, stores and `cmpxchg` keep their ordering). So an ordered one becomes a relaxed one
-//! between fences, which is how the PTX memory model builds the others anyway.
+//! LLVM 22's NVPTX backend prints every `atomicrmw` as relaxed, whatever its ordering (fences,
+//! loads, stores and `cmpxchg` keep theirs). So an ordered one becomes a relaxed one between
+//! fences, which is also how the PTX memory model defines the other orderings.
 //!
-//! A fence of one thread (`compiler_fence`) is none of the GPU's, and the backend stops at it: it
-//! becomes empty assembly, over which LLVM moves no access to memory either.
+//! A single-thread fence (`compiler_fence`) has no GPU instruction, and the backend fails on it. It
+//! becomes empty assembly, across which LLVM does not move memory accesses either.
 
 use super::module::{Instruction, Lexer, Module, ORDERINGS, Opcode, Token, unexpected};
 use crate::error::CudaBuilderError;
 
-/// What a `compiler_fence` becomes.
+/// The replacement of a `compiler_fence`.
 const ONE_THREAD: &str = "call void asm sideeffect \"\", \"~{memory}\"()";
 
-/// Rewrites every ordered `atomicrmw`, and every fence of one thread.
+/// Rewrites every ordered `atomicrmw` and every single-thread fence.
 pub(crate) fn order(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         function.expand(|instruction| match instruction.opcode() {
@@ -28,7 +28,7 @@ pub(crate) fn order(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// Fails if an atomic is left whose ordering LLVM would drop.
+/// Fails if an atomic remains whose ordering LLVM would drop.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     for instruction in module
         .functions()
@@ -49,7 +49,7 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The relaxed form of an ordered `atomicrmw` between its fences; a relaxed one is left alone.
+/// The relaxed form of an ordered `atomicrmw` between its fences; a relaxed one is unchanged.
 fn fenced<'a>(
     instruction: &Instruction<'a>,
 ) -> Result<Option<Vec<Instruction<'a>>>, CudaBuilderError> {
@@ -80,12 +80,12 @@ fn fenced<'a>(
 
 /// The operands of an `atomicrmw` or a fence.
 struct Atomic<'i> {
-    /// What stands before scope and ordering: ` add ptr %p, i32 1 `.
+    /// The text before scope and ordering: ` add ptr %p, i32 1 `.
     before: &'i str,
-    /// `syncscope("block") `, or nothing.
+    /// `syncscope("block") `, or empty.
     scope: &'i str,
     ordering: &'i str,
-    /// What stands after it: `, align 4`.
+    /// The text after the ordering: `, align 4`.
     after: &'i str,
 }
 

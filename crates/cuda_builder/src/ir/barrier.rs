@@ -1,10 +1,10 @@
 //! Finds barriers that rustc duplicated.
 //!
-//! MIR's JumpThreading may copy a block that ends in a known branch, barrier and all
-//! (rust-lang/rust#137086); threads then wait at different copies. The builder switches that pass
-//! off; this check is there for the next such pass. Before LLVM has inlined or unrolled anything,
-//! two calls that lead to a barrier and carry the same source position in one function are copies
-//! of one call. Unless they pass different numbers: those are the calls of a repetition in a macro.
+//! MIR's JumpThreading may duplicate a block that ends in a known branch, including its barrier
+//! (rust-lang/rust#137086); threads then wait at different copies. The builder disables that pass;
+//! this check guards against the next one. Before LLVM has inlined or unrolled anything, two calls
+//! in one function that lead to a barrier and have the same source position are copies of one call,
+//! unless they pass different constants: then they come from a repetition in a macro.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use super::names::demangle;
 use super::waiting::Waiting;
 use crate::error::CudaBuilderError;
 
-/// Fails if a call that leads to a barrier stands twice in a function with the same source position
-/// and the same numbers among its arguments.
+/// Fails if a function contains two calls that lead to a barrier with the same source position and
+/// the same constant arguments.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     let waiting = Waiting::of(module)?;
     for function in module.functions() {
@@ -42,7 +42,7 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// `line 12:9` of a position's node.
+/// `line 12:9` for a position's node.
 fn line_and_column(module: &Module<'_>, position: &str) -> String {
     let nodes = Nodes::of(module);
     nodes.frames(position).first().map_or_else(

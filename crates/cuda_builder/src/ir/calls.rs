@@ -1,10 +1,10 @@
-//! Who calls whom.
+//! The call graph.
 
 use std::collections::{HashMap, HashSet};
 
 use super::module::{Function, Module};
 
-/// The functions that a module defines, by their names.
+/// The functions that a module defines, by name.
 pub(crate) fn by_name<'m, 'a>(module: &'m Module<'a>) -> HashMap<&'m str, &'m Function<'a>> {
     module
         .functions()
@@ -20,7 +20,7 @@ pub(crate) fn kernels<'m>(module: &'m Module<'_>) -> impl Iterator<Item = &'m st
         .map(Function::name)
 }
 
-/// The kernels from which calls or addresses lead to a function, for a message.
+/// The kernels that reach a function through calls or addresses, for messages.
 pub(crate) fn kernels_of(module: &Module<'_>, function: &str) -> String {
     let functions = by_name(module);
     let leads: Vec<_> = kernels(module)
@@ -32,7 +32,7 @@ pub(crate) fn kernels_of(module: &Module<'_>, function: &str) -> String {
     leads.join("`, `")
 }
 
-/// Whether any function that may run uses a symbol that begins so. Those that nothing refers to but
+/// Whether any function that may run uses a symbol with this prefix. Functions referenced only by
 /// each other cannot run; one whose address is in a table may.
 pub(crate) fn uses(module: &Module<'_>, roots: &[String], prefix: &str) -> bool {
     let in_tables = module.globals().flat_map(|global| global.globals());
@@ -42,7 +42,7 @@ pub(crate) fn uses(module: &Module<'_>, roots: &[String], prefix: &str) -> bool 
         .any(|name| name.starts_with(prefix))
 }
 
-/// All symbols that the functions mention to which the roots lead, and the roots.
+/// All symbols mentioned by the functions reachable from the roots, and the roots.
 fn reached<'m>(
     functions: &HashMap<&'m str, &'m Function<'_>>,
     roots: impl IntoIterator<Item = &'m str>,

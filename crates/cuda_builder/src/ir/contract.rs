@@ -1,13 +1,13 @@
-//! Allows `a * b + c` to become one `fma`.
+//! Allows `a * b + c` to be contracted to one `fma`.
 //!
-//! It is said of each operation of the crate, not of the whole program: libdevice computes in pairs
-//! of floats, and what it rounds by itself must stay so. With llc's global switch a `powf` was 8
-//! steps off instead of 4.
+//! The flag is set on each operation of the crate instead of globally, because libdevice computes
+//! with pairs of floats and relies on its own roundings. With llc's global switch, `powf` was off
+//! by 8 ulp instead of 4.
 
 use super::module::{Module, Opcode, has};
 use crate::error::CudaBuilderError;
 
-/// Marks every product, sum and difference of floats.
+/// Marks every float multiplication, addition and subtraction.
 pub(crate) fn mark(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for instruction in module.instructions_mut() {
         let is_operation = matches!(

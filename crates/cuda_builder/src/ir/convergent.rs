@@ -1,10 +1,9 @@
-//! Forbids LLVM to move or copy calls into branches.
+//! Marks calls `convergent`, which forbids LLVM to move or copy them into branches.
 //!
-//! A barrier or a shuffle must be reached by its threads together. LLVM knows that of its own
-//! intrinsics, and recent rustc marks functions; of inline assembly nobody tells it: seen was an
-//! asm `bar.sync` cloned into both arms of a branch. So every asm call, indirect call and function
-//! definition is marked `convergent`, as clang does for CUDA; LLVM takes the mark off again where
-//! it can prove that it is not needed.
+//! Threads must reach a barrier or shuffle together. LLVM knows this of its own intrinsics, and
+//! recent rustc marks functions, but nothing marks inline assembly: an asm `bar.sync` has been
+//! cloned into both arms of a branch. So every asm call, indirect call and function definition is
+//! marked, as clang does for CUDA; LLVM removes the mark where it can prove that it is unnecessary.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,8 +39,8 @@ pub(crate) fn mark(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// Fails if LLVM may still move a call that waits for other threads, or assembly, of which it knows
-/// nothing.
+/// Fails if LLVM may still move a call that waits for other threads, or assembly, which it cannot
+/// see into.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     let waiting = Waiting::of(module)?;
     let groups = module.groups();
@@ -68,7 +67,7 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// Whether LLVM cannot see what is called.
+/// Whether LLVM cannot see the callee.
 fn is_unknown(call: &Call<'_>) -> bool {
     !matches!(call.callee, Callee::Direct(_))
 }

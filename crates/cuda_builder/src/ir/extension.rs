@@ -1,20 +1,21 @@
-//! Sign extensions that LLVM 22 miscompiles.
+//! Works around sign extensions that LLVM 22 miscompiles.
 //!
-//! Its pass `slsr`, which `llc` runs for this target and cannot be told not to, takes `sext(x + 1)`
-//! for `sext(x) + 1` when both index one pointer, also where the addition wraps. For `i1`, where
-//! `!x` is `x + 1`, that is every other time: the standard library's merge of sorted runs steps two
+//! The pass `slsr`, which `llc` runs for this target and has no switch to disable, treats `sext(x +
+//! 1)` as `sext(x) + 1` if both index one pointer, even where the addition wraps. For `i1`, where
+//! `!x` is `x + 1`, it wraps every other time. The standard library's merge of sorted runs steps
+//! two pointers this way, so every sort of more than 20 elements was wrong.
 //! pointers so, and every sort of more than 20 elements came out wrong.
 
 use super::module::{Instruction, Module, Opcode, typed};
 use crate::error::CudaBuilderError;
 
-/// Hides from that pass what is extended. It costs no instruction.
+/// Hides the extended value from that pass, at no cost in instructions.
 pub(crate) fn guard(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
     for function in module.functions_mut() {
         function.expand(|instruction| {
             let (ty, operand) = typed(instruction.operands());
-            // Of vectors (`<4 x i1>`) no address is made.
+            // Vectors (`<4 x i1>`) are never used as addresses.
             if instruction.opcode() != Opcode::SExt || ty.starts_with('<') {
                 return Ok(None);
             }

@@ -5,7 +5,7 @@ use crate::error::CudaBuilderError;
 
 const ATTRIBUTE: &str = "\"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"";
 
-/// Asks for it in every function, by the attribute that LLVM's NVPTX backend reads.
+/// Sets the attribute that LLVM's NVPTX backend reads on every function.
 pub(crate) fn mark(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         function.head.add_attribute(ATTRIBUTE)?;

@@ -1,14 +1,15 @@
-//! Formatting is small code rather than fast code.
+//! Compiles formatting code for size instead of speed.
 //!
-//! LLVM inlines for a GPU as if calls cost a fortune. In `core::fmt` that only makes code: three
-//! times as much PTX for a kernel that prints, and the driver compiles everything that could be
-//! formatted once for each kernel.
+//! LLVM's inliner assumes that calls are very expensive on a GPU. In `core::fmt` inlining only adds
+//! code: three times as much PTX for a kernel that prints, and the driver compiles everything that
+//! could be formatted once per kernel.
 
 use super::module::Module;
 use super::names::{demangle, home};
 use crate::error::CudaBuilderError;
 
-/// The modules `fmt` and `flt2dec`, `core::panicking`, the panic handler, and what `cuda_std` does with panics.
+/// The modules `fmt` and `flt2dec`, `core::panicking`, the panic handler, and `cuda_std`'s panic
+/// functions.
 const FORMATTING: [&str; 6] = [
     "fmt",
     "flt2dec",
@@ -18,7 +19,7 @@ const FORMATTING: [&str; 6] = [
     "cuda_std_panic_text",
 ];
 
-/// Asks for small code in every function that formats or panics.
+/// Sets `optsize` on every function that formats or panics.
 pub(crate) fn shrink(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         if formats(function.name()) {
@@ -28,7 +29,7 @@ pub(crate) fn shrink(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// Whether a path in the name leads through one of these modules.
+/// Whether a path in the name is in one of these modules.
 fn formats(name: &str) -> bool {
     [demangle(name), home(name)].iter().any(|path| {
         path.split(|c: char| !(c.is_alphanumeric() || c == '_'))

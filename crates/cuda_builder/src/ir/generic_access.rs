@@ -1,7 +1,7 @@
-//! Finds accesses to shared memory that are still generic after the optimiser.
+//! Finds accesses to shared memory that are still generic after optimisation.
 //!
-//! Such an access is slower, and relies on a chain of passes to be right (rust-cuda#402 is a store
-//! that came out wrong). A kernel that keeps its shared pointers in inlined code has none.
+//! Such an access is slower, and its correctness depends on a chain of passes (rust-cuda#402 is a
+//! store that was miscompiled). A kernel that keeps its shared pointers in inlined code has none.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use super::module::{Callee, Function, Instruction, Lexer, Module, Opcode, Token,
 use super::names::{demangle, home, is_in};
 use crate::error::CudaBuilderError;
 
-/// Fails if any function reads or writes memory through a generic pointer made from a shared one.
+/// Fails if any function accesses memory through a generic pointer derived from a shared one.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions() {
         if let Some(access) = accesses(function)?.into_iter().next() {
@@ -25,8 +25,8 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The functions without which there would be fewer such accesses: those that are given a shared
-/// pointer, by itself or in a structure of their caller's, and those that hand one out.
+/// Functions whose inlining would remove such accesses: those that receive a shared pointer,
+/// directly or in a structure of their caller, and those that return one.
 pub(crate) fn in_the_way(module: &Module<'_>) -> Result<BTreeSet<String>, CudaBuilderError> {
     let callable: HashSet<&str> = module
         .functions()
@@ -55,13 +55,13 @@ struct Access<'m> {
     instruction: &'m Instruction<'m>,
 }
 
-/// The instructions that use such pointers.
+/// The instructions of a function that use such pointers.
 fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuilderError> {
     if formats(function.name()) {
         return Ok(Vec::new());
     }
-    // Generic pointers to shared memory: register -> variable. A phi may come before its operand's
-    // definition, so go round until nothing new is found.
+    // Generic pointers to shared memory: register -> variable. A phi may precede its operand's
+    // definition, so iterate until nothing changes.
     let mut tainted: HashMap<&str, String> = HashMap::new();
     loop {
         let known = tainted.len();
@@ -82,11 +82,11 @@ fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuild
                     tainted.extend(instruction.result().map(|result| (result, variable)));
                     continue;
                 }
-                // The address itself, as a number or compared, touches no memory; nor does what a
-                // debugger is told.
+                // Using the address itself, as a number or in a comparison, accesses no memory;
+                // neither do debug records.
                 Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::ICmp | Opcode::DebugRecord => true,
-                // Assembly says itself which space it accesses: `isspacep`, `cvta`, `cp.async` take
-                // generic addresses.
+                // Assembly determines the space itself: `isspacep`, `cvta`, `cp.async` take generic
+                // addresses.
                 Opcode::Call => match instruction.call()?.map(|call| call.callee) {
                     Some(Callee::Assembly { .. }) => true,
                     Some(Callee::Direct(name)) => formats(name),
@@ -108,8 +108,8 @@ fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuild
     }
 }
 
-/// Who else sees the place where an instruction stores a pointer: functions that are given its
-/// address, or the function's own caller.
+/// The functions that can see where an instruction stores a pointer: those that receive the address
+/// of that place, or the function's caller.
 fn sharers<'m>(
     function: &'m Function<'m>,
     store: &'m Instruction<'m>,
@@ -124,7 +124,7 @@ fn sharers<'m>(
             instruction.opcode() == Opcode::Alloca && instruction.result() == Some(place)
         })
     };
-    // Where its address is stored in turn counts too.
+    // Includes places where that address is itself stored.
     let mut places = vec![base(place)];
     let mut next = 0;
     while let Some(&place) = places.get(next) {
@@ -150,7 +150,7 @@ fn sharers<'m>(
     Ok(sharers)
 }
 
-/// Whether a pointer is stored for functions that format text, and for nobody else.
+/// Whether a pointer is stored only for functions that format text.
 fn is_for_text<'m>(
     function: &'m Function<'m>,
     store: &'m Instruction<'m>,
@@ -159,7 +159,7 @@ fn is_for_text<'m>(
     Ok(!sharers.is_empty() && sharers.into_iter().all(formats))
 }
 
-/// The registers of a store: what, if it is no constant, and where to.
+/// The registers of a store: the value, if it is not a constant, and the address.
 fn stored<'m>(instruction: &'m Instruction<'_>) -> Option<(Option<&'m str>, &'m str)> {
     if instruction.opcode() != Opcode::Store {
         return None;
@@ -174,9 +174,9 @@ fn callee<'m>(instruction: &'m Instruction<'_>) -> Result<Option<&'m str>, CudaB
     Ok(instruction.call()?.and_then(|call| call.function()))
 }
 
-/// Whether the function formats text. A reference to a shared value may be given to it: it takes
-/// all by reference, reads it a few times at most, and a generic address is as right as another.
-/// What a user's own `impl Display` does is another matter.
+/// Whether the function formats text. It may receive a reference to a shared value: it takes
+/// everything by reference, reads it a few times at most, and a generic address is correct. This
+/// does not include a user's own `impl Display`.
 fn formats(name: &str) -> bool {
     let home = home(name);
     let is_library = ["core", "alloc"]
@@ -188,7 +188,7 @@ fn formats(name: &str) -> bool {
         || (is_library && demangle(name).contains(" as core::fmt::"))
 }
 
-/// For each register that is an address inside of something, the register of the whole.
+/// For each register that points inside an object, the register of the object.
 fn bases<'m>(function: &'m Function<'m>) -> HashMap<&'m str, &'m str> {
     let mut bases = HashMap::new();
     for instruction in function.instructions() {
@@ -205,7 +205,7 @@ fn bases<'m>(function: &'m Function<'m>) -> HashMap<&'m str, &'m str> {
     bases
 }
 
-/// The shared variable behind a generic pointer among the operands.
+/// The shared variable that a generic pointer among the operands points to.
 fn shared_operand(
     instruction: &Instruction<'_>,
     tainted: &HashMap<&str, String>,

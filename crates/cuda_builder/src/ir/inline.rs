@@ -1,8 +1,8 @@
-//! Has LLVM inline functions that it would have left alone.
+//! Makes LLVM inline functions that it otherwise would not.
 //!
-//! The space of a pointer is known only where its variable is: a function that is given a shared
-//! pointer accesses it through the generic space, unless it becomes part of its caller. rustc
-//! writes `inline(never)` on the function and on each call.
+//! A pointer's space is known only where its variable is: a function that receives a shared pointer
+//! uses the generic space unless it is inlined. rustc writes `inline(never)` on the function and on
+//! each call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,12 @@ use super::module::Module;
 use super::names::demangle;
 use crate::error::CudaBuilderError;
 
-/// Marks the definitions and their calls `alwaysinline`, whatever rustc wrote there.
+/// Marks the definitions and their calls `alwaysinline`, overriding rustc's attributes.
 pub(crate) fn always(
     module: &mut Module<'_>,
     names: &BTreeSet<String>,
 ) -> Result<(), CudaBuilderError> {
-    // A group of attributes is shared with functions that stay as they are, so each used one gets a
-    // twin.
+    // Attribute groups are shared with other functions, so each group used gets a copy.
     let mut unused = 1 + module.groups().into_keys().max().unwrap_or(0);
     let mut twins = BTreeMap::new();
     let mut twin = |group: u32| {
@@ -59,8 +58,7 @@ pub(crate) fn always(
     module.append(&added)
 }
 
-/// Keeps `core::fmt::write` a function of its own: inside a kernel it would be the kernel that
-/// reads what it formats.
+/// Keeps `core::fmt::write` out of line: if inlined, the kernel itself would read what it formats.
 pub(crate) fn formatting_apart(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         if demangle(function.name()) == "core::fmt::write" {

@@ -1,23 +1,23 @@
-//! What `#[kernel]` tells the builder of a kernel: the bounds of its launches, and how strictly its
+//! Kernel properties that `#[kernel]` passes to the builder: launch bounds, and how strictly
 //! barriers are checked.
 //!
-//! The macro writes a section, `cuda_std.kernel.max_threads=256.min_blocks=2`. It becomes
-//! attributes of the function, which LLVM keeps through its passes. Those of the bounds llc prints,
-//! and ptxas divides the registers by them.
+//! The macro writes a section, `cuda_std.kernel.max_threads=256.min_blocks=2`. It becomes function
+//! attributes, which LLVM preserves. llc prints the launch bounds, and ptxas allocates registers
+//! accordingly.
 
 use std::collections::HashMap;
 
 use super::module::{Head, Module, Token, unexpected};
 use crate::error::CudaBuilderError;
 
-/// What the section's name begins with.
+/// Prefix of the section's name.
 const SECTION: &str = "cuda_std.kernel";
 
-/// The attribute that says how a barrier is taken that some threads may miss: `error`, `allow`, or
-/// nothing in a kernel that is `unsafe` and says nothing of it.
+/// Attribute for the treatment of divergent barriers: `error`, `allow`, or absent in an `unsafe`
+/// kernel that does not set it.
 pub(crate) const UNIFORM: &str = "cuda_std.uniform";
 
-/// Turns sections and records of signatures into attributes.
+/// Turns sections and signature records into attributes.
 pub(crate) fn read(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut blocks = HashMap::new();
     for global in module.globals() {
@@ -39,7 +39,7 @@ pub(crate) fn read(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
         }
         if let Some([x, y, z]) = blocks.get(head.name()) {
             let attributes = attributes.get_or_insert_default();
-            // PTX has one of the two only.
+            // PTX allows only one of the two.
             attributes.retain(|(key, _)| *key != "nvvm.maxntid");
             attributes.push(("nvvm.reqntid", format!("{x},{y},{z}")));
         }
@@ -54,7 +54,7 @@ pub(crate) fn read(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The attributes that a function's section asks for; `None` without such a section.
+/// The attributes given by a function's section; `None` without such a section.
 fn marks(head: &Head<'_>) -> Result<Option<Vec<(&'static str, String)>>, CudaBuilderError> {
     let Some(marks) = head
         .section()
@@ -81,8 +81,8 @@ fn marks(head: &Head<'_>) -> Result<Option<Vec<(&'static str, String)>>, CudaBui
     marks.collect::<Result<_, _>>().map(Some)
 }
 
-/// The extents of the kernel's block, where its signature fixes all three: `[16, 16, 1]` of
-/// `block: &mut Block<16,16,1>`.
+/// The extents of the kernel's block, if its signature fixes all three: `[16, 16, 1]` for `block:
+/// &mut Block<16,16,1>`.
 fn block(record: &str) -> Result<Option<[u32; 3]>, &'static str> {
     let Some((_, rest)) = record.split_once(": &mut Block<") else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Replaces functions of the crate `libm` by libdevice's.
 //!
-//! no_std crates take their mathematical functions from `libm`, whose code is made for CPUs. Each
-//! of its functions that libdevice has too keeps its name and gets one call for a body.
+//! no_std crates use `libm`, whose code is written for CPUs. Each of its functions that libdevice
+//! also has keeps its name; its body becomes one call.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ const FUNCTIONS: [&str; 68] = [
     "y1f",
 ];
 
-/// Gives each of these functions that the module defines its new body.
+/// Replaces the body of each of these functions that the module defines.
 pub(crate) fn forward(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut used = BTreeMap::new();
     for item in &mut module.items {
@@ -101,14 +101,14 @@ pub(crate) fn forward(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The function of libdevice that takes the place of one with this path.
+/// The libdevice function that replaces the one with this path.
 fn replaced(path: &str) -> Option<&'static str> {
     let name = path.strip_prefix("libm::math::")?.rsplit("::").next()?;
     let known = FUNCTIONS.into_iter().find(|&known| known == name)?;
     (!path.contains("::generic::")).then_some(known)
 }
 
-/// The definition with its new body, and the declaration of what that calls.
+/// The definition with its new body, and a declaration of the callee.
 fn forwarding(head: &Head<'_>, name: &str) -> Result<(String, String), CudaBuilderError> {
     let malformed = || unexpected("a function of `libm` of another form", head.text());
     let ty = ["float", "double"]
@@ -147,13 +147,13 @@ mod tests {
                         define float @_ZN4mine4math4sinf4sinf17h0123456789abcdefE(float %x) {\n  ret float %x\n}\n\
                         declare float @__nv_powf(float, float)\n";
         assert_eq!(rewritten(ir, forward), expected);
-        // Twice the same is declared once, also when it was declared before.
+        // Two uses give one declaration, also if it already exists.
         let declared = format!("{ir}declare float @__nv_powf(float, float)\n");
         assert_eq!(rewritten(&declared, forward).matches("declare").count(), 1);
-        // A longer name that begins with it is another function.
+        // A longer name with this prefix is another function.
         let longer = format!("{ir}declare float @__nv_powfast(float, float)\n");
         assert!(rewritten(&longer, forward).contains("declare float @__nv_powf(float, float)"));
-        // What is made for every type keeps its own body.
+        // Generic functions keep their bodies.
         let generic = ir.replace("4powf4powf17h", "7generic4fmod4fmod17h");
         assert_eq!(rewritten(&generic, forward), generic);
     }

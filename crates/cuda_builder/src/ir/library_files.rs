@@ -1,18 +1,18 @@
-//! Names of the standard library's source files.
+//! Gives the standard library's source files full names.
 //!
-//! With rustup's toolchain cargo compiles `core` and `alloc` from within their own folders, and
-//! rustc then notes their files as `src/ptr/mod.rs`, with the folder beside it. PTX's comments show
-//! the name alone, and who reads them takes it for a file of the user's crate. Here it becomes
-//! `library/core/src/ptr/mod.rs`; the whole path stays the same. Debian's toolchain notes whole
-//! paths.
+//! With rustup's toolchain, cargo compiles `core` and `alloc` in their own folders, and rustc
+//! records their files as `src/ptr/mod.rs` with the folder separately. Comments in PTX have only
+//! the name, which looks like a file of the user's crate. This pass turns it into
+//! `library/core/src/ptr/mod.rs`; the complete path stays the same. Debian's toolchain records
+//! complete paths.
 
 use super::module::{Item, Module};
 use crate::error::CudaBuilderError;
 
-/// The crates of the library that kernels are made of.
+/// The library crates that kernels are built from.
 const CRATES: [&str; 3] = ["core", "alloc", "compiler-builtins"];
 
-/// Moves the library's folder from the directory of a file to its name.
+/// Moves the library's folder from a file's directory to its name.
 pub(crate) fn name(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for item in &mut module.items {
         if let Item::Metadata(node) = item
@@ -24,7 +24,7 @@ pub(crate) fn name(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The node for a file of the library with the longer name. `None` for any other node.
+/// The node of a library file with its longer name; `None` for any other node.
 fn of_library(node: &str) -> Option<String> {
     let rest = node.strip_prefix("!DIFile(filename: \"")?;
     let (file, rest) = rest.split_once("\", directory: \"")?;

@@ -1,5 +1,4 @@
-//! Marks of what a library knows to be the same in all threads, which only the check of barriers
-//! reads.
+//! Markers for values that a library knows to be uniform; only the uniformity check reads them.
 
 use super::module::{Callee, Instruction, Module, unexpected, value};
 use crate::error::CudaBuilderError;
@@ -8,7 +7,7 @@ use crate::error::CudaBuilderError;
 pub(crate) const OF_BLOCK: &str = "__cuda_std_block_uniform";
 pub(crate) const OF_WARP: &str = "__cuda_std_warp_uniform";
 
-/// Puts the operand in the place of each mark.
+/// Replaces each marker by its operand.
 pub(crate) fn remove(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         function.expand(operand)?;
@@ -16,7 +15,7 @@ pub(crate) fn remove(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// A mark's operand in its place.
+/// The operand that replaces a marker.
 fn operand<'a>(mark: &Instruction<'a>) -> Result<Option<Vec<Instruction<'a>>>, CudaBuilderError> {
     let Some(call) = mark.call()? else {
         return Ok(None);

@@ -1,9 +1,9 @@
-//! What the builder does to LLVM's IR between rustc and llc: [`PASSES`], and what must hold
-//! afterwards: [`CHECKS`].
+//! The builder's transformations of LLVM IR between rustc and llc, [`PASSES`], and the invariants
+//! afterwards, [`CHECKS`].
 //!
-//! LLVM's tools read and print modules; between two of them a [`module::Module`] is read once, goes
-//! through the passes of its [`Stage`], is checked, and printed once. What a pass must know and
-//! does not is an error that quotes it.
+//! LLVM's tools read and print modules. Between two of them a [`module::Module`] is parsed once,
+//! transformed by the passes of its [`Stage`], checked, and printed once. A form that a pass must
+//! understand and does not is an error that quotes it.
 
 mod address_space;
 mod atomic;
@@ -40,16 +40,16 @@ use crate::CudaBuilder;
 use crate::error::CudaBuilderError;
 use module::Module;
 
-/// Where a module is on its way.
+/// The stages of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The crates, before libdevice is linked to them.
     Crates,
-    /// The whole program, before LLVM optimises anything.
+    /// The whole program, before LLVM optimises it.
     Program,
-    /// The same, when [its barriers](crate::uniformity) have been looked at.
+    /// The same, once [its barriers](crate::uniformity) have been analysed.
     Checked,
-    /// What LLVM's optimiser has left, before llc.
+    /// The output of LLVM's optimiser, before llc.
     Optimised,
 }
 use Stage::{Checked, Crates, Optimised, Program};
@@ -59,74 +59,74 @@ type Check = fn(&Module<'_>) -> Result<(), CudaBuilderError>;
 
 /// All rewrites, in order.
 const PASSES: &[(Stage, Rewrite)] = &[
-    // `cuda_std` has core's panics without `core::fmt`, which would be most of a kernel that checks
-    // one index.
+    // `cuda_std` replaces core's panics, which would pull `core::fmt` into every kernel that checks
+    // an index.
     (Crates, |module, _| panics::replace(module)),
-    // PTX converts integers of up to 64 bits: 128 are put together.
+    // PTX converts integers of up to 64 bits: 128-bit conversions are composed of those.
     (Crates, |module, _| wide::lower(module)),
-    // LLVM's remainder of floats is not exact: libdevice's is.
+    // LLVM's float remainder is inexact: use libdevice's.
     (Crates, |module, _| remainder::lower(module)),
-    // The crate `libm` is made for CPUs: libdevice takes its place.
+    // The crate `libm` is written for CPUs: use libdevice.
     (Crates, |module, builder| match builder.override_libm {
         true => libm::forward(module),
         false => Ok(()),
     }),
-    // `a * b + c` may be one instruction; not in libdevice, whose own roundings must stay.
+    // `a * b + c` may be contracted, except in libdevice, which relies on its own roundings.
     (Crates, |module, builder| match builder.fma_contraction {
         true => contract::mark(module),
         false => Ok(()),
     }),
-    // Who reads PTX must not take a file of `core` for one of the user's.
+    // Files of `core` must not look like the user's in PTX.
     (Program, |module, _| library_files::name(module)),
-    // rustc knows no shared and no constant memory. First of what LLVM sees: a shared array that is
-    // an ordinary global may become a stack slot of each thread.
+    // rustc knows neither shared nor constant memory. Before any LLVM optimisation: a shared array
+    // that is an ordinary global may become a per-thread stack slot.
     (Program, |module, builder| {
         address_space::lower(module, builder.use_constant_memory_space)
     }),
     // PTX has no sections.
     (Program, |module, _| visible::unmark(module)),
-    // What `#[kernel]` says becomes attributes that LLVM keeps.
+    // Properties set by `#[kernel]` become attributes that LLVM preserves.
     (Program, |module, _| kernel_marks::read(module)),
-    // LLVM must not move or copy calls that wait for other threads; of assembly it does not know.
+    // LLVM must not move or copy calls that wait for other threads; it cannot see into assembly.
     (Program, |module, _| convergent::mark(module)),
-    // LLVM 22 prints every `atomicrmw` as relaxed: fences keep its ordering.
+    // LLVM 22 prints every `atomicrmw` as relaxed: fences preserve the ordering.
     (Program, |module, _| atomic::order(module)),
-    // What formats and panics is small code rather than fast code.
+    // Formatting and panicking are compiled for size.
     (Program, |module, _| formatting::shrink(module)),
-    // The function that reads what is formatted stays outside of kernels.
+    // The function that reads what is formatted stays out of line.
     (Program, |module, _| inline::formatting_apart(module)),
-    // Denormals become zero, if that is asked for.
+    // Denormals become zero if requested.
     (Program, |module, builder| match builder.ftz {
         true => flush::mark(module),
         false => Ok(()),
     }),
-    // Only the check of barriers reads what is marked as the same in all threads.
+    // Only the uniformity check reads these markers.
     (Checked, |module, _| markers::remove(module)),
-    // ptxas refuses `compare_exchange` on a thread's own stack.
+    // ptxas rejects `compare_exchange` on a thread's own stack.
     (Optimised, |module, _| own_stack::lower(module)),
     // LLVM 22 miscompiles some sign extensions.
     (Optimised, |module, _| extension::guard(module)),
-    // A variable that was split may have a type that PTX lacks.
+    // A variable that LLVM has split may have a type that PTX lacks.
     (Optimised, |module, _| odd_integer::lower(module)),
-    // The code generator must not prepare rounds that are seldom made.
+    // The code generator must not prepare iterations that are rarely executed.
     (Optimised, |module, _| grid_stride::hide(module)),
 ];
 
-/// What must hold after a stage's last pass.
+/// Invariants after a stage's last pass.
 const CHECKS: &[(Stage, Check)] = &[
-    // rustc has not copied a barrier. Later a copy could not be told from inlining and unrolling,
-    // which are right.
+    // rustc has duplicated no barrier. Later, copies could not be told from legal inlining and
+    // unrolling.
     (Checked, barrier::check),
     // No atomic has an ordering that LLVM would drop.
     (Checked, atomic::check),
     (Optimised, atomic::check),
-    // What may wait for other threads is `convergent`, also after LLVM has taken marks off that it
-    // thinks are not needed.
+    // Everything that may wait for other threads is `convergent`, even after LLVM has removed marks
+    // that it considers unnecessary.
     (Checked, convergent::check),
     (Optimised, convergent::check),
-    // Constants fit.
+    // Constants fit into constant memory.
     (Optimised, address_space::check_constants),
-    // Shared memory is accessed as such.
+    // Shared memory is accessed in its own space.
     (Optimised, generic_access::check),
 ];
 
@@ -145,8 +145,8 @@ pub(crate) fn rewrite(
     Ok(())
 }
 
-/// What must keep its name: kernels, which the host launches, constants with a public name, which
-/// it may set, and what is marked.
+/// Symbols that must keep their names: kernels, which the host launches, constants with a public
+/// name, which it may set, and marked items.
 pub(crate) fn public(module: &Module<'_>) -> Vec<String> {
     calls::kernels(module)
         .chain(visible::names(module))
@@ -156,8 +156,8 @@ pub(crate) fn public(module: &Module<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Takes any text through the parser and all passes, for tests with hostile input. Nothing may
-/// panic; a refusal is as good as a result, and what is printed can be read again.
+/// Runs any text through the parser and all passes, for tests with hostile input. Nothing may
+/// panic; a refusal is as good as a result, and printed modules must parse again.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn digest(text: &str) {
     let Ok(mut module) = Module::parse(text) else {

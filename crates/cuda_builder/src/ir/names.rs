@@ -1,16 +1,15 @@
-//! What mangled names say.
+//! Information in mangled names.
 
-/// The name as a Rust programmer wrote it: path without crate hash.
+/// The name as written in Rust: its path without the crate hash.
 pub(crate) fn demangle(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
 }
 
-/// Where a function is defined: its crate and modules, `core::fmt::num`, perhaps with the
-/// function's own name. That of an `impl` is where the `impl` stands, whatever its type and its
-/// trait are.
+/// Where a function is defined: crate and modules, `core::fmt::num`, possibly with the function's
+/// own name. For an `impl` it is the place of the `impl`, whatever its type and trait are.
 pub(crate) fn home(name: &str) -> String {
     let path = name.strip_prefix("_R").and_then(|mangled| {
-        // `<T as Trait>::method` as the trait itself defines it, which has no place of an `impl`.
+        // `<T as Trait>::method` as provided by the trait itself, which has no `impl`.
         let provided = mangled.trim_start_matches(['I', 'N', 'v']).starts_with('Y');
         if provided {
             return None;
@@ -26,7 +25,7 @@ pub(crate) fn home(name: &str) -> String {
     })
 }
 
-/// Whether something is defined in this module or further inside.
+/// Whether something is defined in this module or a submodule.
 pub(crate) fn is_in(home: &str, module: &str) -> bool {
     (home.strip_prefix(module)).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
@@ -38,7 +37,7 @@ fn trait_of(name: &str) -> Option<&str> {
     for (at, byte) in inside.bytes().enumerate() {
         match byte {
             b'<' => depth += 1,
-            // `->` of a function's type.
+            // The `->` of a function type.
             b'>' if inside[..at].ends_with('-') => {}
             b'>' if depth == 0 => return start.map(|start: usize| &inside[start..at]),
             b'>' => depth -= 1,
@@ -49,11 +48,10 @@ fn trait_of(name: &str) -> Option<&str> {
     None
 }
 
-/// The identifiers of the path that begins at a byte of a name in Rust's mangling (RFC 2603), and
-/// where it ends. Of generic arguments and of what an `impl` is for, nothing is read: then the end
-/// is not known.
+/// The identifiers of the path that starts at a byte of a name in Rust's mangling (RFC 2603), and
+/// its end. Generic arguments and the type of an `impl` are not parsed: then the end is unknown.
 fn path(mangled: &str, at: usize, depth: usize) -> Option<(Vec<&str>, Option<usize>)> {
-    // Backward references may lead in a circle.
+    // Back references may be circular.
     if depth > 100 {
         return None;
     }
@@ -88,7 +86,7 @@ fn path(mangled: &str, at: usize, depth: usize) -> Option<(Vec<&str>, Option<usi
     }
 }
 
-/// Where a disambiguator ends that may stand at a byte.
+/// The end of the optional disambiguator at a byte.
 fn disambiguator(mangled: &str, at: usize) -> Option<usize> {
     match mangled.as_bytes().get(at)? {
         b's' => number(mangled, at + 1).map(|(_, end)| end),
@@ -96,7 +94,7 @@ fn disambiguator(mangled: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// `s5_4core`, and where it ends.
+/// `s5_4core`, and its end.
 fn identifier(mangled: &str, at: usize) -> Option<(&str, usize)> {
     let at = disambiguator(mangled, at)?;
     let rest = &mangled[at..];
@@ -108,7 +106,7 @@ fn identifier(mangled: &str, at: usize) -> Option<(&str, usize)> {
     Some((name.get(..length)?, start + length))
 }
 
-/// A number in base 62, `_` at its end: `_` is 0, `0_` is 1.
+/// A base-62 number terminated by `_`: `_` is 0, `0_` is 1.
 fn number(mangled: &str, at: usize) -> Option<(usize, usize)> {
     let rest = mangled.get(at..)?;
     let length = rest.find('_')?;
@@ -152,12 +150,12 @@ mod tests {
             ("_RNvMsa_NtCs0_4core3fmtNtB5_9Formatter3pad", "core::fmt"),
             // kernels::call::<u32>
             ("_RINvCs1_7kernels4callmE", "kernels::call"),
-            // <kernels::Tile as core::fmt::Write>::write_char, which the trait provides
+            // <kernels::Tile as core::fmt::Write>::write_char, provided by the trait
             (
                 "_RNvYNtCs1_7kernels4TileNtNtCs0_4core3fmt5Write10write_char",
                 "core::fmt::Write",
             ),
-            // The older mangling does not say where an `impl` stands.
+            // The legacy mangling does not record where an `impl` is.
             ("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write"),
             ("plain", "plain"),
         ] {

@@ -1,13 +1,13 @@
-//! Variables of integer types that PTX does not have.
+//! Rewrites variables whose integer type PTX lacks.
 //!
-//! LLVM's optimiser splits a variable into the parts that a program uses, and may make one of three
-//! bytes an `i24`. LLVM 22 prints that as `.u24`, which is no type of PTX. As an array of bytes the
-//! variable has the same size and place, and its accesses say their own types.
+//! LLVM's optimiser splits a variable into the parts that a program uses, so a part of three bytes
+//! may become an `i24`. LLVM 22 prints that as `.u24`, which PTX does not have. As a byte array the
+//! variable has the same size and address, and accesses have their own types.
 
 use super::module::{Global, Item, Module, unexpected};
 use crate::error::CudaBuilderError;
 
-/// Makes arrays of bytes of such variables.
+/// Turns such variables into byte arrays.
 pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for item in &mut module.items {
         if let Item::Global(global) = item
@@ -20,18 +20,18 @@ pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// What a variable takes, where PTX has no integer type of its width.
+/// The size of a variable, if PTX has no integer type of its width.
 fn bytes(global: &Global<'_>) -> Option<usize> {
     let variable = matches!(global.keyword(), "global" | "constant");
     let bits: usize = global.ty().strip_prefix('i')?.parse().ok()?;
-    // A single bit is printed as a byte, more than 64 as bytes already.
+    // A single bit is printed as a byte, and more than 64 bits already as bytes.
     let odd = (2..=64).contains(&bits) && !matches!(bits, 8 | 16 | 32 | 64);
     (variable && odd).then(|| bits.div_ceil(8).next_power_of_two())
 }
 
 fn definition(global: &Global<'_>, bytes: usize) -> Result<String, CudaBuilderError> {
     let value = match global.initialiser() {
-        // What another module defines has none.
+        // External variables have no initialiser.
         "" => String::new(),
         value @ ("undef" | "poison") => format!(" {value}"),
         number => {

@@ -1,15 +1,16 @@
-//! `compare_exchange` on a thread's own stack.
+//! Lowers `compare_exchange` on a thread's own stack.
 //!
-//! PTX has no atomics on local memory. LLVM 22 makes the others a load, an operation and a store, but
-//! prints `atom.local.cas`, which ptxas refuses. No other thread sees that memory, so the same is
-//! right here. A pointer that may lead elsewhere too stays generic, and what it does as it is.
+//! PTX has no atomics on local memory. LLVM 22 lowers the other ones to load, operation and store,
+//! but prints `atom.local.cas`, which ptxas rejects. No other thread sees that memory, so the same
+//! lowering is correct here. A pointer that may also point elsewhere stays generic, and its
+//! instruction unchanged.
 
 use std::collections::HashSet;
 
 use super::module::{Function, Instruction, Module, Opcode, local, typed, unexpected, value};
 use crate::error::CudaBuilderError;
 
-/// Rewrites every comparison whose address is in the function's own frame.
+/// Rewrites every `cmpxchg` whose address is in the function's own frame.
 pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
     for function in module.functions_mut() {
@@ -40,9 +41,9 @@ pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The registers that point into the function's frame and nowhere else.
+/// The registers that can only point into the function's frame.
 fn own_pointers(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderError> {
-    // For each that may be one, the pointers that it is made of; `None` is any other.
+    // For each candidate, the pointers that it is derived from; `None` is any other.
     let mut made_of: Vec<(&str, Vec<Option<&str>>)> = Vec::new();
     for instruction in function.instructions() {
         let pieces = || instruction.pieces().map(|piece| local(value(piece)));
@@ -58,7 +59,8 @@ fn own_pointers(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderE
         };
         made_of.extend(instruction.result().map(|result| (result, bases)));
     }
-    // All are, until one is made of what is not: a loop's phi is made of itself.
+    // Greatest fixed point: all qualify until one is derived from something else, because a loop's
+    // phi is derived from itself.
     let mut own: HashSet<&str> = made_of.iter().map(|(name, _)| *name).collect();
     loop {
         let before = own.len();
@@ -77,7 +79,7 @@ fn own_pointers(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderE
 }
 
 /// `cmpxchg [weak] [volatile] ptr %p, TYPE EXPECTED, TYPE NEW [syncscope("…")] ORDERING ORDERING,
-/// align N`, whose result is the old value and whether it was the expected one.
+/// align N`; its result is the old value and whether it equalled the expected one.
 fn plain(instruction: &Instruction<'_>, number: u32) -> Option<Vec<String>> {
     let mut pieces = instruction.pieces();
     let (first, second) = (pieces.next()?, pieces.next()?);

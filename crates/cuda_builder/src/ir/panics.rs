@@ -1,7 +1,7 @@
-//! Puts functions of `cuda_std` in the place of core's: panics that need no `core::fmt`.
+//! Replaces core's panic functions by those of `cuda_std`, which need no `core::fmt`.
 //!
-//! A function in the section `cuda_std.replaces.PATH` is called wherever the module calls the function of that path. Where core's has
-//! other parameters than it, core's stays, and formats.
+//! A function in the section `cuda_std.replaces.PATH` is called wherever the module calls the
+//! function of that path. If core's has other parameters, core's stays in use, and formats.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use super::module::{Head, Module};
 use super::names::demangle;
 use crate::error::CudaBuilderError;
 
-/// What the section's name begins with.
+/// Prefix of the section's name.
 const SECTION: &str = "cuda_std.replaces.";
 
 /// The names of the marked functions. Nothing calls them before [`replace`].
@@ -20,7 +20,7 @@ pub(crate) fn names<'m>(module: &'m Module<'_>) -> impl Iterator<Item = &'m str>
         .map(|function| function.name())
 }
 
-/// Has the marked functions called, and takes the marks off.
+/// Redirects calls to the marked functions and removes the marks.
 pub(crate) fn replace(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let groups = module.groups();
     let mut new = HashMap::new();
@@ -62,16 +62,16 @@ pub(crate) fn replace(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
             instruction.set_operands(&operands)?;
         }
     }
-    // rustc writes on each call that core's is not to be inlined.
+    // rustc marks each call of core's functions `noinline`.
     inline::always(module, &inlined)
 }
 
-/// The path of the function that this one stands for.
+/// The path of the function that this one replaces.
 fn replaced<'h>(head: &'h Head<'_>) -> Option<&'h str> {
     head.section()?.strip_prefix(SECTION)
 }
 
-/// The types of the parameters, which stand first.
+/// The parameter types.
 fn types(head: &Head<'_>) -> Vec<String> {
     let types = head
         .parameters()

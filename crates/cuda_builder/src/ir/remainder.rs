@@ -1,8 +1,8 @@
-//! Remainders of floats.
+//! Float remainders.
 //!
 //! LLVM's NVPTX backend prints `a % b` as `a - trunc(a / b) * b`, which is wrong wherever the
 //! quotient is large or rounds up to an integer. libdevice has the exact function, so every such
-//! instruction becomes a call of it.
+//! instruction becomes a call to it.
 
 use super::module::{Instruction, Module, Opcode, typed, unexpected, value};
 use crate::error::CudaBuilderError;
@@ -26,7 +26,7 @@ pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// Puts the call in the place of one remainder; returns the type and the function.
+/// Replaces one remainder by the call; returns the type and the function.
 fn call(
     instruction: &mut Instruction<'_>,
 ) -> Result<(&'static str, &'static str), CudaBuilderError> {

@@ -1,4 +1,4 @@
-//! What the tests of passes have in common.
+//! Helpers for the tests of passes.
 
 use super::module::Module;
 use crate::error::CudaBuilderError;
@@ -14,12 +14,12 @@ pub(crate) fn rewritten(
     module.to_string()
 }
 
-/// A function of these instructions, which ends.
+/// A function with these instructions and a return.
 pub(crate) fn function(body: &str) -> String {
     format!("define void @test(ptr %p) {{\n{body}  ret void\n}}\n")
 }
 
-/// Asserts that a pass turns a function of these instructions into one of those, and returns what
+/// Asserts that a pass turns a function with these instructions into one with those; returns what
 /// it appended to the module.
 #[track_caller]
 pub(crate) fn check_body(

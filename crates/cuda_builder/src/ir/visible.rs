@@ -1,4 +1,4 @@
-//! Functions and statics that stay in the PTX although no kernel uses them.
+//! Functions and statics that stay in the PTX even if no kernel uses them.
 
 use super::module::Module;
 use crate::error::CudaBuilderError;
@@ -17,7 +17,7 @@ pub(crate) fn names<'m>(module: &'m Module<'_>) -> impl Iterator<Item = &'m str>
         .chain(functions.map(|function| function.name()))
 }
 
-/// Takes the sections off again: PTX has none.
+/// Removes the sections: PTX has none.
 pub(crate) fn unmark(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     for global in module.globals_mut() {
         if global.section() == Some(MARK) {

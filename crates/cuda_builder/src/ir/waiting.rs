@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::module::{Call, Callee, Module};
 use crate::error::CudaBuilderError;
 
-/// The functions of a module from which a barrier is reached, directly or through calls.
+/// The functions of a module that reach a barrier, directly or through calls.
 pub(crate) struct Waiting<'m> {
     functions: HashSet<&'m str>,
 }
@@ -25,7 +25,7 @@ impl<'m> Waiting<'m> {
     }
 }
 
-/// The functions of a module from which such a call is reached, directly or through others.
+/// The functions of a module that reach such a call, directly or through others.
 pub(crate) fn leading_to<'m>(
     module: &'m Module<'_>,
     is_wanted: impl Fn(&Call<'_>) -> bool,
@@ -59,7 +59,7 @@ fn is_barrier(call: &Call<'_>) -> bool {
         Callee::Direct(name) => name
             .strip_prefix("llvm.nvvm.")
             .is_some_and(|name| name.starts_with("barrier") || name.starts_with("bar.")),
-        // An instruction's name begins a word; LLVM prints a new line as `\0A`.
+        // The opcode starts a word; LLVM prints a new line as `\0A`.
         Callee::Assembly { template, .. } => template
             .replace("\\0A", " ")
             .replace("\\09", " ")

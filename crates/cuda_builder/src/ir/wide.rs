@@ -1,8 +1,8 @@
 //! Conversions between floats and 128-bit integers.
 //!
-//! PTX converts up to 64 bits, and LLVM's code generator stops at more ("unsupported library
-//! call"). Each conversion becomes a call of a function made of narrower ones, which is appended to
-//! the module: halves of 64 bits, put together exactly, so that the one rounding is the hardware's.
+//! PTX converts at most 64 bits, and LLVM's code generator fails on wider integers ("unsupported
+//! library call"). Each conversion becomes a call of a function that is appended to the module. It
+//! combines exact 64-bit halves, so that only the hardware rounds, once.
 
 use super::module::{Instruction, Module, Opcode, typed, unexpected, value};
 use crate::error::CudaBuilderError;
@@ -38,8 +38,7 @@ pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// Integers are signed or not; what does not fit becomes the nearest integer, and NaN 0, as `as`
-/// has it.
+/// Integers may be signed. Out-of-range values saturate and NaN becomes 0, as in Rust's `as`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Conversion {
     signed: bool,
@@ -56,7 +55,8 @@ const INTRINSICS: [(&str, &str); 2] = [
 ];
 
 impl Conversion {
-    /// What an instruction converts, with its operand, if one of the two is an integer of 128 bits.
+    /// The types that an instruction converts between, and its operand, if one of them is a 128-bit
+    /// integer.
     fn of(instruction: &Instruction<'_>) -> Result<Option<(Self, String)>, CudaBuilderError> {
         let (signed, from, to, operand) = match instruction.opcode() {
             opcode @ (Opcode::UIToFP | Opcode::SIToFP | Opcode::FPToUI | Opcode::FPToSI) => {
@@ -133,10 +133,10 @@ impl Conversion {
     }
 }
 
-/// The integer without its leading zeros has a high half that says all that rounding asks for, once
-/// its last bit tells whether anything follows. A power of two scales it back, which is exact.
+/// After normalisation, the high half has all the bits needed for rounding, once its last bit also
+/// records whether any lower bit is set (sticky). Scaling back by a power of two is exact.
 fn to_float(float: &str, signed: bool) -> String {
-    // How wide the float is, where its exponent begins, and the exponent of 2⁶⁴.
+    // The float's width, the position of its exponent, and the exponent of 2⁶⁴.
     let (bits, shift, exponent) = match float {
         "float" => ("i32", 23, 127 + 64),
         _ => ("i64", 52, 1023 + 64),
@@ -176,7 +176,7 @@ fn to_float(float: &str, signed: bool) -> String {
     )
 }
 
-/// The halves of the magnitude, each of them exact; then the ends of the range.
+/// Converts the halves of the magnitude, each exactly, then handles the ends of the range.
 fn to_integer(float: &str, signed: bool) -> String {
     let widen = match float {
         "float" => "  %d = fpext float %x to double\n",

@@ -1,9 +1,11 @@
-//! Features that the compiler had when rust-cuda's older kernel crates were written, and has no more.
+//! Compiles crates that use features removed from the compiler, as rust-cuda's older kernel crates
+//! do.
 //!
-//! Such a crate starts with `#![cfg_attr(target_os = "cuda", feature(register_attr), register_attr(nvvm_internal))]`, which
-//! today's compiler refuses before it looks at anything else, although nothing here needs it. The compiler is given copies of
-//! such files with blanks in the place of those words. Nothing moves, so that lines and columns stay. Beside the copy lie
-//! links to everything that lies beside the original, up to the root of the file system: modules and included files are found.
+//! Such a crate starts with `#![cfg_attr(target_os = "cuda", feature(register_attr),
+//! register_attr(nvvm_internal))]`, which today's compiler rejects first, although nothing needs it
+//! here. The compiler gets copies of such files in which those words are blanked, so that lines and
+//! columns stay the same. Next to the copy are links to everything next to the original, up to the
+//! root of the file system, so that modules and included files are found.
 
 mod source;
 
@@ -25,15 +27,15 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Where a target folder keeps them.
+    /// The copies' place in a target folder.
     pub(crate) fn of(target_folder: &Path) -> Self {
         Copies {
             folder: wrapper::folder(target_folder).join("copies"),
         }
     }
 
-    /// Copies those of the libraries' files that ask for something obsolete, each with the library's first file, by whose folder the
-    /// compiler finds modules. Returns whether there is any.
+    /// Copies the libraries' files that use something obsolete, each with its library's root file,
+    /// by whose folder the compiler finds modules. Returns whether there are any.
     pub(crate) fn make(
         &self,
         toolchain: &Toolchain,
@@ -48,7 +50,7 @@ impl Copies {
                 };
                 let changed = without_obsolete(&text, |features| unknown(toolchain, features));
                 copied |= changed.is_some();
-                // Also one that an earlier version needed, and the first file above a module's.
+                // Also files that an earlier version copied, and the root file of a copied module.
                 if changed.is_some() || self.holds(&original) || (copied && original == *first) {
                     self.place(&original, changed.as_ref().unwrap_or(&text))?;
                 }
@@ -58,14 +60,15 @@ impl Copies {
         Ok(needed)
     }
 
-    /// The original's path, if the path is one of a copy or of a link beside it.
+    /// The original's path, if the path is that of a copy or of a link next to one.
     pub(crate) fn original(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.folder).ok()?;
         Some(Path::new("/").join(below))
     }
 
-    /// The folders of a path below this folder's copies, outermost first, each with the one that it stands for. Nobody may write
-    /// through a link, for behind it lies the user's own source: only a path whose folders are all real is a copy's.
+    /// The folders of a path below this folder's copies, outermost first, each with its original.
+    /// Nothing may be written through a link, because it leads to the user's own source: only a
+    /// path whose folders are all real is a copy's.
     fn folders_to(&self, original: &Path) -> Vec<(PathBuf, PathBuf)> {
         let mut folders: Vec<_> = original
             .ancestors()
@@ -79,7 +82,7 @@ impl Copies {
         folders
     }
 
-    /// Whether there is a copy of it, and not a link to it.
+    /// Whether it is a copy, not a link.
     fn holds(&self, original: &Path) -> bool {
         let folders = self.folders_to(original);
         let (Some((folder, _)), Some(name)) = (folders.last(), original.file_name()) else {
@@ -91,18 +94,18 @@ impl Copies {
             && is(&folder.join(name), fs::FileType::is_file)
     }
 
-    /// Writes the copy, and the links beside it and above.
+    /// Writes the copy, and the links next to it and above.
     fn place(&self, original: &Path, text: &str) -> Result<(), CudaBuilderError> {
         fs::create_dir_all(&self.folder).map_err(io_error("create", &self.folder))?;
         let folders = self.folders_to(original);
         for (at, (here, there)) in folders.iter().enumerate() {
-            // Its parent is a real folder: made so in the round before.
+            // Its parent is a real folder, created in the preceding iteration.
             if is(here, fs::FileType::is_symlink) {
                 ignore(fs::remove_file(here)).map_err(io_error("remove", here))?;
             }
             ignore(fs::create_dir(here)).map_err(io_error("create", here))?;
             let inner = folders.get(at + 1).map_or(original, |(_, inner)| inner);
-            // A folder that may not be read has nothing that the compiler could read.
+            // The compiler cannot read anything in an unreadable folder either.
             for entry in fs::read_dir(there).into_iter().flatten().flatten() {
                 let link = here.join(entry.file_name());
                 if entry.path() != inner && link.symlink_metadata().is_err() {
@@ -121,7 +124,7 @@ impl Copies {
     }
 }
 
-/// The files that may be a library's modules, and last its first file.
+/// The files that may be a library's modules; its root file last.
 fn rust_files_of(first: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders: Vec<_> = first.parent().map(Path::to_owned).into_iter().collect();
@@ -144,7 +147,7 @@ fn rust_files_of(first: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What the path itself is, not what it leads to.
+/// Tests the path itself, not what it links to.
 fn is(path: &Path, kind: impl Fn(&fs::FileType) -> bool) -> bool {
     path.symlink_metadata()
         .is_ok_and(|metadata| kind(&metadata.file_type()))
@@ -175,18 +178,19 @@ fn link_to(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Features that every crate of a build is given anyway. Asked for twice, older compilers fail.
+/// Features that every crate of a build gets anyway. Older compilers fail if they are requested
+/// twice.
 pub(crate) const GIVEN: [&str; 2] = ["abi_ptx", "register_tool"];
 
-/// Which of the features the compiler does not have, as flags in the same order.
+/// Which of the features the compiler lacks, as flags in the same order.
 fn unknown(toolchain: &Toolchain, features: &[&str]) -> Vec<bool> {
-    // One attribute a line: a message's line number tells which one it is about.
+    // One attribute per line: the line number of a message identifies its attribute.
     let mut source = "#![no_std]".to_owned();
     for feature in features {
         source.push_str(&format!("\n#![feature({feature})]"));
     }
     let mut unknown: Vec<_> = features.iter().map(|name| GIVEN.contains(name)).collect();
-    // A folder that goes away again: the compiler puts a new file in the place of whatever it is told to write.
+    // A temporary folder, because the compiler overwrites the output file that it is given.
     let Ok(folder) = tempfile::tempdir() else {
         return unknown;
     };
@@ -244,7 +248,7 @@ mod tests {
         let copies = Copies::of(&folder.path().join("target"));
         let copy_of = |original: &Path| copies.folder.join(original.strip_prefix("/").unwrap());
         copies.place(&first, "new").unwrap();
-        // The second lies behind a link now, and is no copy.
+        // The second is now reached through a link, and is not a copy.
         assert!(copies.holds(&first) && !copies.holds(&second));
         assert_eq!(fs::read_to_string(copy_of(&second)).unwrap(), "old");
         copies.place(&second, "newer").unwrap();

@@ -1,11 +1,12 @@
-//! The attributes at the start of a crate's first file, and the text without what the compiler no longer has.
+//! The attributes at the start of a crate's root file, and the text without what the compiler has
+//! removed.
 
 use std::ops::Range;
 
 use crate::rust_code::{attributes, closing, code};
 
-/// The text with blanks for `register_attr(…)`, for `crate_type = "…"` within `cfg_attr`, which has become an error, and for every
-/// feature that `unknown` flags. `None` if nothing changes.
+/// The text with blanks for `register_attr(…)`, for `crate_type = "…"` inside `cfg_attr`, which has
+/// become an error, and for every feature that `unknown` flags. `None` if nothing changes.
 pub(super) fn without_obsolete(
     text: &str,
     unknown: impl Fn(&[&str]) -> Vec<bool>,
@@ -14,7 +15,7 @@ pub(super) fn without_obsolete(
     let mut features: Vec<Range<usize>> = Vec::new();
     for attribute in attributes(&code(text), "#![") {
         let code = &text[attribute.clone()];
-        // What is asked for elsewhere only, as in `cfg_attr(docsrs, …)`, is none of our business.
+        // Features requested for other targets only, as in `cfg_attr(docsrs, …)`, are left alone.
         if code.starts_with("cfg_attr") && !code.contains("cuda") && !code.contains("nvptx") {
             continue;
         }
@@ -48,7 +49,7 @@ pub(super) fn without_obsolete(
     }
     let mut bytes = text.as_bytes().to_vec();
     for blank in blanks {
-        // An attribute on its own, `#![register_attr(…)]`, must not become `#![]`, nor may one comma follow another.
+        // A lone `#![register_attr(…)]` must not become `#![]`, and no two commas may be adjacent.
         let only = text[..blank.start].trim_end().ends_with('[');
         let comma = text[blank.end..]
             .trim_start()
@@ -69,7 +70,7 @@ pub(super) fn without_obsolete(
     String::from_utf8(bytes).ok()
 }
 
-/// Every `name(arguments)` in the range: the name, and what stands between the parentheses.
+/// Every `name(arguments)` in the range: the name, and the arguments.
 fn calls(text: &str, range: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
     let bytes = text.as_bytes();
@@ -102,7 +103,7 @@ fn crate_settings(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The parts of a list between its commas, without empty ones.
+/// The elements of a list, split at commas, without empty ones.
 fn items(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut start = range.start;
     let mut items = Vec::new();

@@ -1,4 +1,4 @@
-//! Why a place was passed over, and what to do when none is left.
+//! Why a toolchain location was rejected, and what to do if none remains.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{OLDEST_RUSTC, Report, Version};
 
-/// One reason why a place cannot build PTX.
+/// One reason why a location cannot build PTX.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Rejection {
     /// None of the variables that choose tools is set.
@@ -29,10 +29,10 @@ pub enum Rejection {
         /// Its value.
         path: PathBuf,
     },
-    /// A program is not there.
+    /// A program does not exist.
     #[error("{} is not there", path.display())]
     NoFile {
-        /// Where it was expected.
+        /// The expected path.
         path: PathBuf,
     },
     /// A program cannot be started, or fails.
@@ -40,7 +40,7 @@ pub enum Rejection {
     DoesNotRun {
         /// The program.
         program: PathBuf,
-        /// The system's or the program's own words.
+        /// The error of the system or the program.
         message: String,
     },
     /// A program's version text has an unknown form.
@@ -48,7 +48,7 @@ pub enum Rejection {
     Unreadable {
         /// The program.
         program: PathBuf,
-        /// What was looked for.
+        /// The missing item.
         what: &'static str,
     },
     /// The compiler is too old.
@@ -59,20 +59,20 @@ pub enum Rejection {
         /// Its version.
         found: Version,
     },
-    /// The compiler comes without the source of `core`.
+    /// The compiler has no source of `core`.
     #[error("rustc {version} ({}) has no source of core: {} is not there", rustc.display(), folder.display())]
     NoSource {
         /// The compiler.
         rustc: PathBuf,
         /// Its version.
         version: Version,
-        /// Where the source was expected.
+        /// The expected folder of the source.
         folder: PathBuf,
     },
-    /// The source of `core` belongs to another compiler.
+    /// The source of `core` is of another compiler version.
     #[error("the source of core in {} is {found}, but rustc is {rustc}", folder.display())]
     SourceVersion {
-        /// Where the source lies.
+        /// The source's folder.
         folder: PathBuf,
         /// The version of the source.
         found: Version,
@@ -84,7 +84,7 @@ pub enum Rejection {
     NoLlvm {
         /// The folder.
         folder: PathBuf,
-        /// The compiler's own LLVM.
+        /// The version of the compiler's LLVM.
         needed: Version,
     },
     /// The LLVM tools cannot read this compiler's bitcode.
@@ -94,10 +94,10 @@ pub enum Rejection {
         folder: PathBuf,
         /// The newest set in it.
         found: Version,
-        /// The compiler's own LLVM.
+        /// The version of the compiler's LLVM.
         needed: Version,
     },
-    /// The code generator was built without the target.
+    /// The code generator lacks the target.
     #[error("{} was built without the target nvptx64", llc.display())]
     NoNvptx {
         /// The code generator.
@@ -105,13 +105,13 @@ pub enum Rejection {
     },
 }
 
-/// What can go wrong while looking for a tool or fetching one.
+/// Errors of finding or fetching a tool.
 #[derive(Debug, Error)]
 pub enum ToolError {
-    /// No place holds a complete toolchain.
+    /// No location has a complete toolchain.
     #[error("no toolchain here can build PTX\n{report}{}", report.fix())]
     NoToolchain {
-        /// Every place with the reasons against it.
+        /// Every location with the reasons against it.
         report: Report,
     },
     /// No usable `ptxas` on this machine, and none in the cache.
@@ -121,28 +121,28 @@ pub enum ToolError {
         super::variables::PTXAS
     )]
     NoPtxas {
-        /// What was looked at.
+        /// What was tried.
         reason: String,
     },
-    /// No library of mathematical functions on this machine, and none in the cache.
+    /// libdevice is neither on this machine nor in the cache.
     #[error(
         "no libdevice here: {reason}; install a CUDA toolkit and set CUDA_HOME, set {} to the file libdevice.10.bc, or let \
          `cargo xtask setup` fetch it from PyPI",
         super::variables::LIBDEVICE
     )]
     NoLibdevice {
-        /// What was looked at.
+        /// What was tried.
         reason: String,
     },
-    /// The assembler does not take a PTX file.
+    /// The assembler rejects a PTX file.
     #[error("ptxas refuses {}: {message}", file.display())]
     Refused {
         /// The PTX file.
         file: PathBuf,
-        /// The assembler's own words, with line numbers of the file.
+        /// The assembler's messages, with line numbers of the file.
         message: String,
     },
-    /// There is no Python that could fetch a package.
+    /// There is no Python that can fetch a package.
     #[error(
         "{package} cannot be fetched: {reason}; fix: apt-get install --no-install-recommends python3-pip"
     )]
@@ -152,12 +152,12 @@ pub enum ToolError {
         /// What was tried.
         reason: String,
     },
-    /// pip did not bring the package.
+    /// pip could not fetch the package.
     #[error("pip did not fetch {package}: {message}")]
     Fetch {
         /// The package and its version.
         package: String,
-        /// pip's own words.
+        /// pip's message.
         message: String,
     },
     /// A file or folder of the cache cannot be written.

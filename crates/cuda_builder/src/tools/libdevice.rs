@@ -1,4 +1,5 @@
-//! NVIDIA's library of mathematical functions as LLVM bitcode (`__nv_sinf`, …). Only kernels that call one of them need it.
+//! libdevice: NVIDIA's mathematical functions as LLVM bitcode (`__nv_sinf`, …). Only kernels that
+//! call one of them need it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,8 @@ use super::machine::{Host, Machine};
 use super::wheel::Wheel;
 use super::{ToolError, variables};
 
-/// The wheel that brings the library to a machine without a CUDA toolkit (75 MB, of which the library is half a megabyte).
+/// The wheel that provides the library without a CUDA toolkit (75 MB, of which the library is 0.5
+/// MB).
 pub const WHEEL: Wheel = Wheel {
     package: "nvidia-nvvm",
     version: "13.5.37",
@@ -18,11 +20,12 @@ pub const WHEEL: Wheel = Wheel {
     file: "nvidia/cu13/nvvm/libdevice/libdevice.10.bc",
 };
 
-/// Where a CUDA toolkit keeps it.
+/// Its path in a CUDA toolkit.
 const IN_TOOLKIT: &str = "nvvm/libdevice/libdevice.10.bc";
 
-/// Looks for the library: the variable [`variables::LIBDEVICE`], the toolkit in `CUDA_HOME` or `CUDA_PATH`,
-/// `/usr/local/cuda`, and last the wheel in `cache`, if an earlier call of [`find_or_fetch`] put it there.
+/// Finds the library: in the variable [`variables::LIBDEVICE`], the toolkit in `CUDA_HOME` or
+/// `CUDA_PATH`, `/usr/local/cuda`, or the wheel in `cache`, if an earlier call of [`find_or_fetch`]
+/// put it there.
 ///
 /// # Errors
 /// [`ToolError::NoLibdevice`].
@@ -30,13 +33,14 @@ pub fn find(cache: &Path) -> Result<PathBuf, ToolError> {
     find_on(&Host, cache)
 }
 
-/// Like [`find`], but fetches the wheel into `cache` when nothing is there.
+/// Like [`find`], but fetches the wheel into `cache` if nothing is found.
 ///
 /// # Errors
-/// [`ToolError::NoLibdevice`] when [`variables::LIBDEVICE`] names no file; else those of [`Wheel::fetch`].
+/// [`ToolError::NoLibdevice`] if [`variables::LIBDEVICE`] names no file; otherwise those of
+/// [`Wheel::fetch`].
 pub fn find_or_fetch(cache: &Path) -> Result<PathBuf, ToolError> {
     let found = find(cache);
-    // A file chosen by hand is never replaced behind the user's back.
+    // A file chosen by the user is never replaced silently.
     if found.is_ok() || Host.variable(variables::LIBDEVICE).is_some() {
         return found;
     }

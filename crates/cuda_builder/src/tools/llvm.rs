@@ -1,4 +1,4 @@
-//! One set of LLVM tools: `llvm-link`, `opt` and `llc` of one version in one folder.
+//! A set of LLVM tools: `llvm-link`, `opt` and `llc` of one version in one folder.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,9 @@ pub(super) struct LlvmTools {
 }
 
 impl LlvmTools {
-    /// The set in `folder` that fits a compiler whose own LLVM is `needed`: of those that are not older, the oldest,
-    /// because it is nearest to what the compiler was tested with. `llc` and `llc-22` are both looked at.
+    /// The set in `folder` that fits a compiler whose own LLVM is `needed`: the oldest that is not
+    /// older, because it is closest to what the compiler was tested with. Both `llc` and `llc-22`
+    /// are considered.
     pub(super) fn choose(
         machine: &dyn Machine,
         folder: &Path,
@@ -76,7 +77,7 @@ impl LlvmTools {
             program: llc.clone(),
             what: "LLVM version",
         })?;
-        // Distributions may leave targets out.
+        // Distributions may omit targets.
         if !text.contains("nvptx64") {
             return Err(Rejection::NoNvptx { llc });
         }
@@ -89,14 +90,14 @@ impl LlvmTools {
     }
 }
 
-/// The three tools whose names end in `suffix`, if all are there.
+/// The three tools with names that end in `suffix`, if all exist.
 fn complete_set(folder: &Path, suffix: &str) -> Option<[PathBuf; 3]> {
     let paths =
         ["llvm-link", "opt", "llc"].map(|name| folder.join(executable(&format!("{name}{suffix}"))));
     paths.iter().all(|path| path.is_file()).then_some(paths)
 }
 
-/// What stands behind `llc` in the names of a folder's files: nothing, or `-` and a number.
+/// Suffixes of `llc` in a folder's file names: empty, or `-` and a number.
 fn suffixes(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut suffixes: Vec<_> = entries
@@ -114,7 +115,7 @@ fn suffixes(folder: &Path) -> Vec<String> {
     suffixes
 }
 
-/// Reads `Debian LLVM version 22.1.8` or `  LLVM version 22.1.2-rust-1.95.0-stable`.
+/// Parses `Debian LLVM version 22.1.8` or `  LLVM version 22.1.2-rust-1.95.0-stable`.
 fn parse_version(text: &str) -> Option<Version> {
     text.lines()
         .find_map(|line| Version::parse(line.split_once("LLVM version ")?.1))

@@ -1,22 +1,22 @@
-//! The machine that is searched: its variables, its programs, its root folder.
+//! The machine to search: its variables, programs and root folder.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What discovery may ask. Unit tests answer from a made-up machine in a temporary folder.
+/// What discovery queries. Unit tests implement it for an artificial machine in a temporary folder.
 pub(super) trait Machine {
-    /// An environment variable; an empty one counts as not set.
+    /// An environment variable; an empty one counts as unset.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// The folder under which `usr/bin` lies.
+    /// The folder that contains `usr/bin`.
     fn root(&self) -> PathBuf;
 
     /// Runs a program and returns its standard output.
     ///
     /// # Errors
-    /// When it cannot be started, or with its standard error when it fails.
+    /// If it cannot be started, or fails; then with its standard error.
     fn output(&self, program: &Path, arguments: &[&str]) -> io::Result<String>;
 }
 
@@ -36,7 +36,7 @@ impl Machine for Host {
         let output = Command::new(program)
             .args(arguments)
             .stdin(Stdio::null())
-            // Looking for tools must never start a download.
+            // Searching for tools must never start a download.
             .env("RUSTUP_AUTO_INSTALL", "0")
             .output()?;
         if output.status.success() {

@@ -1,15 +1,17 @@
-//! Finds the programs that turn Rust into PTX, and says what to install when they are not there.
+//! Finds the programs that compile Rust to PTX, and says how to install missing ones.
 //!
-//! A PTX build needs a `rustc` with the source of `core`, its `cargo`, and LLVM's `llvm-link`, `opt` and `llc`. Three
-//! places are tried, in this order:
+//! A PTX build needs a `rustc` with the source of `core`, its `cargo`, and LLVM's `llvm-link`,
+//! `opt` and `llc`. Three locations are tried, in this order:
 //!
-//! 1. **The environment**: [`BLOCKWISE_RUSTC`](variables::RUSTC), [`BLOCKWISE_CARGO`](variables::CARGO),
-//!    [`BLOCKWISE_LLVM_BIN`](variables::LLVM_BIN). What is set is used or refused, never passed over.
+//! 1. **The environment**: [`BLOCKWISE_RUSTC`](variables::RUSTC),
+//!    [`BLOCKWISE_CARGO`](variables::CARGO), [`BLOCKWISE_LLVM_BIN`](variables::LLVM_BIN). A variable
+//!    that is set but unusable is an error.
 //! 2. **rustup**: the active toolchain, if it has the components rust-src and llvm-tools.
-//! 3. **The system's packages** in `/usr/bin`, as Debian's `rustc-web cargo-web rust-web-src llvm-22` install them.
+//! 3. **The system's packages** in `/usr/bin`: Debian's `rustc-web cargo-web rust-web-src llvm-22`.
 //!
-//! Two rules hold everywhere: `rustc` and the source of `core` are of one version, and the LLVM tools are not older than
-//! the LLVM inside `rustc`. A place that breaks a rule is kept in the [`Report`] with every reason.
+//! Two rules apply everywhere: `rustc` and the source of `core` have the same version, and the LLVM
+//! tools are not older than rustc's LLVM. A location that breaks a rule is kept in the [`Report`]
+//! with every reason.
 
 mod error;
 pub mod libdevice;
@@ -31,13 +33,13 @@ pub use ptxas::Ptxas;
 pub use search::{Candidate, Report};
 pub use version::Version;
 
-/// The environment variables that choose tools by hand.
+/// The environment variables that choose tools.
 pub mod variables {
-    /// Path of the `rustc` to use. Its `cargo` is looked for beside it.
+    /// Path of the `rustc` to use. Its `cargo` is expected in the same folder.
     pub const RUSTC: &str = "BLOCKWISE_RUSTC";
-    /// Path of the `cargo` to use. Its `rustc` is looked for beside it.
+    /// Path of the `cargo` to use. Its `rustc` is expected in the same folder.
     pub const CARGO: &str = "BLOCKWISE_CARGO";
-    /// Folder with `llvm-link`, `opt` and `llc`, with or without a `-22` behind their names.
+    /// Folder with `llvm-link`, `opt` and `llc`, with or without a suffix `-22`.
     pub const LLVM_BIN: &str = "BLOCKWISE_LLVM_BIN";
     /// Path of the `ptxas` to use.
     pub const PTXAS: &str = "BLOCKWISE_PTXAS";
@@ -45,13 +47,13 @@ pub mod variables {
     pub const LIBDEVICE: &str = "BLOCKWISE_LIBDEVICE";
 }
 
-/// The packages of Debian 12 and 13 that together make a toolchain.
+/// The packages of Debian 12 and 13 that make up a toolchain.
 pub const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "llvm-22"];
 
-/// The rustup components that a plain installation lacks.
+/// The rustup components that a default installation lacks.
 pub const RUSTUP_COMPONENTS: [&str; 2] = ["rust-src", "llvm-tools"];
 
-/// The oldest `rustc` whose output this crate knows how to lower.
+/// The oldest `rustc` whose output this crate can lower.
 pub const OLDEST_RUSTC: Version = Version::new(1, 95, 0);
 
 /// Where a toolchain was found.
@@ -94,29 +96,30 @@ pub struct Toolchain {
     pub opt: PathBuf,
     /// LLVM's code generator.
     pub llc: PathBuf,
-    /// Which of the three places it came from.
+    /// The location that it was found in.
     pub origin: Origin,
 }
 
 impl Toolchain {
-    /// The first complete toolchain in the order that this module's documentation gives.
+    /// The first complete toolchain, in the order given in this module's documentation.
     ///
     /// # Errors
-    /// [`ToolError::NoToolchain`] with every place's reasons and the commands that fix them.
+    /// [`ToolError::NoToolchain`] with the reasons against every location and the commands that fix
+    /// them.
     pub fn find() -> Result<Self, ToolError> {
         Self::search().into_toolchain()
     }
 
-    /// Looks at every place, also behind the first that would do. For `doctor`.
+    /// Examines every location, even after a usable one. For `doctor`.
     pub fn search() -> Report {
         search::search(&machine::Host)
     }
 
-    /// `cargo` with an environment in which no other toolchain shows through.
+    /// `cargo` in an environment that no other toolchain affects.
     ///
-    /// This program may itself run below a `cargo` of another toolchain (`cargo xtask`, a build script). Such a parent
-    /// leaves variables behind that choose its own compiler, flags, wrappers and target folder; they are taken out.
-    /// `RUSTC` is set, so that `cargo` does not take whatever `rustc` comes first on the `PATH`.
+    /// This program may itself run below a `cargo` of another toolchain (`cargo xtask`, a build
+    /// script), which sets variables for its own compiler, flags, wrappers and target folder; they
+    /// are removed. `RUSTC` is set, so that `cargo` does not use the first `rustc` on the `PATH`.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.cargo);
         for name in leaked_variables(std::env::vars_os().map(|(name, _)| name)) {
@@ -140,7 +143,8 @@ impl fmt::Display for Toolchain {
     }
 }
 
-/// Variables that an outer cargo, rustup or build script sets and that would bend a cargo called from there.
+/// Variables set by an outer cargo, rustup or build script that would affect a cargo started from
+/// there.
 fn leaked_variables(names: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     const NAMES: [&str; 21] = [
         "CARGO",

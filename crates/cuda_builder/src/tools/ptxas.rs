@@ -1,4 +1,4 @@
-//! NVIDIA's assembler, which checks PTX and reports what each kernel uses. No GPU is needed to run it.
+//! NVIDIA's assembler, which verifies PTX and reports each kernel's resources. It needs no GPU.
 
 mod usage;
 
@@ -12,7 +12,7 @@ use super::{Rejection, ToolError, Version, variables};
 
 pub use usage::Usage;
 
-/// The wheel that brings `ptxas` to a machine without a CUDA toolkit (47 MB).
+/// The wheel that provides `ptxas` without a CUDA toolkit (47 MB).
 pub const WHEEL: Wheel = Wheel {
     package: "nvidia-cuda-nvcc",
     version: "13.5.37",
@@ -29,13 +29,14 @@ pub const WHEEL: Wheel = Wheel {
 pub struct Ptxas {
     /// The program.
     pub path: PathBuf,
-    /// The CUDA release it belongs to.
+    /// The CUDA release that it belongs to.
     pub version: Version,
 }
 
 impl Ptxas {
-    /// Looks for `ptxas`: the variable [`variables::PTXAS`], the toolkit in `CUDA_HOME` or `CUDA_PATH`, the `PATH`,
-    /// `/usr/local/cuda`, and last the wheel in `cache`, if an earlier call of [`Ptxas::find_or_fetch`] put it there.
+    /// Finds `ptxas`: in the variable [`variables::PTXAS`], the toolkit in `CUDA_HOME` or
+    /// `CUDA_PATH`, the `PATH`, `/usr/local/cuda`, or the wheel in `cache`, if an earlier call of
+    /// [`Ptxas::find_or_fetch`] put it there.
     ///
     /// # Errors
     /// [`ToolError::NoPtxas`].
@@ -43,27 +44,28 @@ impl Ptxas {
         find(&Host, cache)
     }
 
-    /// Like [`Ptxas::find`], but fetches the wheel into `cache` when nothing is there.
+    /// Like [`Ptxas::find`], but fetches the wheel into `cache` if nothing is found.
     ///
     /// # Errors
-    /// [`ToolError::NoPtxas`] when [`variables::PTXAS`] names a program that does not do, or the fetched one does not
-    /// run here; else those of [`Wheel::fetch`].
+    /// [`ToolError::NoPtxas`] if [`variables::PTXAS`] names an unusable program, or the fetched one
+    /// does not run here; otherwise those of [`Wheel::fetch`].
     pub fn find_or_fetch(cache: &Path) -> Result<Self, ToolError> {
         if let Ok(found) = Self::find(cache) {
             return Ok(found);
         }
-        // A program chosen by hand is never replaced behind the user's back.
+        // A program chosen by the user is never replaced silently.
         if Host.variable(variables::PTXAS).is_none() {
             WHEEL.fetch(cache)?;
         }
         Self::find(cache)
     }
 
-    /// Assembles the PTX in `file` for its own target, throws the machine code away, and returns what each kernel uses.
+    /// Assembles the PTX in `file` for its own target, discards the machine code, and returns the
+    /// resources of each kernel.
     ///
     /// # Errors
-    /// [`ToolError::Refused`] with the assembler's own words, or when the file names no target; [`ToolError::Io`] when
-    /// it cannot be read.
+    /// [`ToolError::Refused`] with the assembler's messages, or if the file names no target;
+    /// [`ToolError::Io`] if it cannot be read.
     pub fn verify(&self, file: &Path) -> Result<Vec<Usage>, ToolError> {
         let ptx = std::fs::read_to_string(file).map_err(|source| ToolError::Io {
             path: file.to_owned(),
@@ -76,11 +78,11 @@ impl Ptxas {
         self.assemble(file, target, &[])
     }
 
-    /// What one kernel of the PTX in `file` uses on the architecture `arch`, such as `sm_90`: the driver makes machine
-    /// code for the GPU that is there, which may be newer than the PTX's target.
+    /// The resources of one kernel of the PTX in `file` on the architecture `arch`, such as
+    /// `sm_90`: the driver compiles for the GPU present, which may be newer than the PTX's target.
     ///
     /// # Errors
-    /// [`ToolError::Refused`] with the assembler's own words, or when there is no such kernel.
+    /// [`ToolError::Refused`] with the assembler's messages, or if there is no such kernel.
     pub fn usage(&self, file: &Path, arch: &str, kernel: &str) -> Result<Usage, ToolError> {
         let kernels = self.assemble(file, arch, &["--entry", kernel])?;
         let usage = kernels.into_iter().find(|usage| usage.kernel == kernel);

@@ -1,4 +1,4 @@
-//! One compiler: what it says about itself, and whether it brings the source of `core`.
+//! One compiler: its versions, and whether it has the source of `core`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    /// Asks `rustc` for its versions.
+    /// Queries `rustc` for its versions.
     pub(super) fn examine(
         machine: &dyn Machine,
         rustc: PathBuf,
@@ -75,7 +75,7 @@ impl Compiler {
         })
     }
 
-    /// The folder in which rustup's component llvm-tools puts its programs.
+    /// The folder of the programs in rustup's component llvm-tools.
     pub(super) fn llvm_tools(&self) -> PathBuf {
         self.sysroot
             .join("lib/rustlib")
@@ -83,7 +83,7 @@ impl Compiler {
             .join("bin")
     }
 
-    /// Checks that the source of `core` is there and of this compiler's version.
+    /// Checks that the source of `core` exists and has this compiler's version.
     pub(super) fn check_source(&self) -> Result<(), Rejection> {
         let source = self.sysroot.join("lib/rustlib/src/rust");
         if !source.join("library/core/src/lib.rs").is_file() {
@@ -104,8 +104,9 @@ impl Compiler {
     }
 }
 
-/// The version that a source tree says it has. rustup's component says none: it lies inside the toolchain that it was
-/// installed with. Debian's is a package of its own, linked into the sysroot, and carries the file.
+/// The version recorded in a source tree. rustup's component has none: it is inside the toolchain
+/// that it was installed with. Debian's is a separate package, linked into the sysroot, and has the
+/// file.
 fn source_version(source: &Path) -> Option<Version> {
     Version::parse(&std::fs::read_to_string(source.join("src/version")).ok()?)
 }

@@ -1,4 +1,4 @@
-//! The three places, in their order.
+//! The three locations, in order.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::rustc::{Compiler, beside};
 use super::variables::{CARGO, LLVM_BIN, RUSTC};
 use super::{DEBIAN_PACKAGES, Origin, RUSTUP_COMPONENTS, Rejection, ToolError, Toolchain};
 
-/// One place and what was found there.
+/// A location and the result of searching it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The place.
@@ -18,7 +18,7 @@ pub struct Candidate {
     pub verdict: Result<Toolchain, Vec<Rejection>>,
 }
 
-/// All places, in the order in which they count.
+/// All locations, in order of precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The environment, rustup, the system's packages.
@@ -29,7 +29,8 @@ impl Report {
     /// The toolchain that a build uses.
     ///
     /// # Errors
-    /// [`ToolError::NoToolchain`] when no place is complete, or when the environment chooses tools and they do not fit.
+    /// [`ToolError::NoToolchain`] if no location is complete, or if the environment chooses
+    /// unusable tools.
     pub fn into_toolchain(self) -> Result<Toolchain, ToolError> {
         self.chosen()
             .cloned()
@@ -48,7 +49,7 @@ impl Report {
             .find_map(|candidate| candidate.verdict.as_ref().ok())
     }
 
-    /// The commands that complete a place, or the advice to correct a variable.
+    /// The commands that complete a location, or the advice to correct a variable.
     pub fn fix(&self) -> String {
         if self.environment_is_set() {
             return "fix: correct or unset the variable; it is never passed over".to_owned();
@@ -61,8 +62,8 @@ impl Report {
         )
     }
 
-    /// Whether variables choose tools. Then no other place counts: silently building with other tools than asked for
-    /// would be worse than an error.
+    /// Whether variables choose tools. Then no other location counts: silently building with other
+    /// tools than requested would be worse than an error.
     pub fn environment_is_set(&self) -> bool {
         self.candidates
             .first()
@@ -74,7 +75,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// One line for each place that is complete, one for each reason against one that is not.
+    /// One line for each complete location, and one for each reason against an incomplete one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Candidate { origin, verdict } in &self.candidates {
             match verdict {
@@ -88,7 +89,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Looks at every place on `machine`.
+/// Searches every location on `machine`.
 pub(super) fn search(machine: &dyn Machine) -> Report {
     let places = [
         (Origin::Environment, environment as fn(&dyn Machine) -> _),
@@ -104,14 +105,14 @@ pub(super) fn search(machine: &dyn Machine) -> Report {
     }
 }
 
-/// A compiler and the LLVM tools that go with it.
+/// A compiler and matching LLVM tools.
 struct Parts {
     compiler: Compiler,
     llvm: LlvmTools,
 }
 
 impl Parts {
-    /// Checks both halves, so that a reader learns everything that is missing at once.
+    /// Checks both parts, so that everything missing is reported together.
     fn check(
         compiler: Compiler,
         llvm: Result<LlvmTools, Rejection>,
@@ -138,14 +139,14 @@ impl Parts {
     }
 }
 
-/// The tools that variables name. A compiler that is not named is the one of rustup, or else of the system, that has
-/// its source; LLVM tools that are not named are the compiler's own, or else the system's.
+/// The tools that variables name. If no compiler is named, that of rustup, or else the system, with
+/// its source; if no LLVM tools are named, the compiler's own, or else the system's.
 fn environment(machine: &dyn Machine) -> Result<Parts, Vec<Rejection>> {
     let [rustc, cargo, llvm_bin] = [RUSTC, CARGO, LLVM_BIN].map(|variable| {
         let Some(path) = machine.variable(variable).map(PathBuf::from) else {
             return Ok(None);
         };
-        // Programs are called from other folders than this one.
+        // Programs are called from other folders.
         let path = std::path::absolute(&path).unwrap_or(path);
         if path.exists() {
             Ok(Some(path))
@@ -199,7 +200,7 @@ fn system(machine: &dyn Machine) -> Result<Parts, Vec<Rejection>> {
     Parts::check(compiler, llvm)
 }
 
-/// rustup knows which toolchain is active here: by variable, by `rust-toolchain.toml` or by default.
+/// rustup knows the active toolchain: set by variable, `rust-toolchain.toml` or default.
 fn rustup_compiler(machine: &dyn Machine) -> Result<Compiler, Rejection> {
     let rustup = on_path(machine, "rustup").ok_or(Rejection::NoRustup)?;
     let rustc = machine

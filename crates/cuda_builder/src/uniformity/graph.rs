@@ -1,20 +1,20 @@
-//! The control flow of one function, on plain indices: post-dominators, and what a branch decides.
+//! The control-flow graph of one function, by index: post-dominators and the regions of branches.
 
-/// Blocks and the edges between them. Node 0 is the entry; the last node is the exit, which every
-/// block reaches.
+/// Blocks and their edges. Node 0 is the entry; the last node is the exit, which every block
+/// reaches.
 pub(super) struct Graph {
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
-    /// For each node but the exit the nearest node that every way to the exit passes.
+    /// For each node except the exit, its immediate post-dominator.
     post_dominators: Vec<usize>,
 }
 
 impl Graph {
     /// The graph of blocks with these successors; a block without any leads to the exit. Blocks
-    /// that the entry does not reach take no part.
+    /// unreachable from the entry are ignored.
     ///
-    /// A loop without an end gets an edge from its first block to the exit: post-dominators are
-    /// then those of the threads that would leave after whole rounds.
+    /// An endless loop gets an edge from its header to the exit: its post-dominators are then those
+    /// of threads that would leave after complete iterations.
     pub(super) fn new(mut successors: Vec<Vec<usize>>) -> Self {
         let exit = successors.len();
         for leaving in successors.iter_mut().filter(|next| next.is_empty()) {
@@ -49,7 +49,7 @@ impl Graph {
         &self.predecessors[node]
     }
 
-    /// The blocks that the entry reaches, each before those after it but for loops.
+    /// The reachable blocks in reverse postorder.
     pub(super) fn order(&self) -> Vec<usize> {
         let mut order = post_order(0, &self.successors);
         order.reverse();
@@ -57,13 +57,13 @@ impl Graph {
         order
     }
 
-    /// Whether more than one way leads out of the block.
+    /// Whether the block has more than one successor.
     pub(super) fn branches(&self, node: usize) -> bool {
         let next = &self.successors[node];
         next.iter().any(|other| *other != next[0])
     }
 
-    /// What the branch at the end of `block` decides.
+    /// The region that the branch at the end of `block` controls.
     pub(super) fn region(&self, block: usize) -> Region {
         let join = self.post_dominators[block];
         let mut inside = vec![false; self.successors.len()];
@@ -78,15 +78,15 @@ impl Graph {
     }
 }
 
-/// The blocks from a branch to where its ways meet again.
+/// The blocks from a branch to its join.
 pub(super) struct Region {
-    /// Where every way from the branch leads: its immediate post-dominator.
+    /// The immediate post-dominator of the branch.
     pub(super) join: usize,
-    /// For each node whether a thread may pass it between the branch and the join.
+    /// For each node, whether a thread may pass it between the branch and the join.
     pub(super) inside: Vec<bool>,
 }
 
-/// For each node whether one of `targets` is reached from it; they are themselves.
+/// For each node, whether it reaches one of `targets`; the targets do.
 pub(super) fn leading_to(
     targets: impl Iterator<Item = usize>,
     successors: &[Vec<usize>],
@@ -102,7 +102,7 @@ pub(super) fn leading_to(
     leads
 }
 
-/// The nodes that `from` reaches, those after a node before it.
+/// The nodes reachable from `from`, in postorder.
 fn post_order(from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; edges.len()];
@@ -127,7 +127,7 @@ fn post_order(from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// A block from which the exit is not reached, and which every block that it reaches leads back to.
+/// A block that cannot reach the exit, and that every block it reaches leads back to.
 fn first_of_an_endless_loop(
     order: &[usize],
     successors: &[Vec<usize>],
@@ -141,7 +141,7 @@ fn first_of_an_endless_loop(
         let reached = post_order(node, successors);
         let leading_back = post_order(node, &predecessors);
         match reached.iter().find(|node| !leading_back.contains(node)) {
-            // The loop leads on to another one.
+            // The loop leads to another one.
             Some(&further) => node = further,
             None => {
                 return from_the_entry()
@@ -162,8 +162,8 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     reversed
 }
 
-/// Immediate post-dominators: dominators of the reversed graph, found by walking up the tree that
-/// is known so far until nothing changes. The exit and nodes that do not reach it are their own.
+/// Immediate post-dominators: dominators of the reversed graph, found iteratively on the tree known
+/// so far. The exit and nodes that do not reach it are their own.
 fn post_dominators(
     successors: &[Vec<usize>],
     predecessors: &[Vec<usize>],
@@ -200,13 +200,13 @@ fn post_dominators(
         .collect()
 }
 
-/// The nearest node above both in the tree.
+/// The nearest common ancestor in the tree.
 fn meet(mut a: usize, mut b: usize, nearest: &[Option<usize>], rank: &[usize]) -> usize {
     while a != b {
         if rank[a] < rank[b] {
             (a, b) = (b, a);
         }
-        // The one that is further from the exit has the smaller rank; now that is `b`.
+        // The one farther from the exit has the smaller rank; now that is `b`.
         b = nearest[b].unwrap_or(a);
     }
     a
@@ -216,7 +216,7 @@ fn meet(mut a: usize, mut b: usize, nearest: &[Option<usize>], rank: &[usize]) -
 mod tests {
     use super::*;
 
-    /// The join of the branch at the end of `block`, and the blocks between.
+    /// Checks the join of the branch at the end of `block`, and the blocks between.
     #[track_caller]
     fn check(successors: &[&[usize]], block: usize, join: usize, between: &[usize]) {
         let graph = Graph::new(successors.iter().map(|next| next.to_vec()).collect());
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_loops_end_decides_the_loop() {
-        // 1 is the head, which leaves to 3; 2 the body.
+        // 1 is the loop header, which exits to 3; 2 is the body.
         check(&[&[1], &[2, 3], &[1], &[]], 1, 3, &[1, 2]);
     }
 
@@ -251,14 +251,15 @@ mod tests {
 
     #[test]
     fn a_second_round_of_the_outer_loop_lies_between() {
-        // 1 begins the outer loop, 2 the inner one; 3 goes on with either. All ways pass 2.
+        // 1 is the header of the outer loop, 2 of the inner one; 3 continues either. All paths pass
+        // 2.
         check(&[&[1], &[2], &[3, 4], &[1, 2], &[]], 3, 2, &[1]);
     }
 
     #[test]
     fn an_endless_loop_may_end_at_its_first_block() {
         check(&[&[1], &[2], &[3, 4], &[4], &[1]], 2, 4, &[3]);
-        // An endless loop for some threads decides all that the others do.
+        // A loop that is endless for some threads controls everything that the others do.
         check(&[&[1, 2], &[1], &[3], &[]], 0, 4, &[1, 2, 3]);
         check(&[&[1, 2], &[1], &[2]], 0, 3, &[1, 2]);
     }

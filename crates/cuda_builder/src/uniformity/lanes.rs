@@ -1,35 +1,34 @@
-//! Numbers by their remainder by 32: what makes `index / 32` and `index < 64` the same in all lanes
-//! of a warp.
+//! Values modulo 32: shows that `index / 32` and `index < 64` are warp-uniform.
 //!
-//! Taken on trust here: the block has one dimension, and whole warps.
+//! Assumes that the block has one dimension and whole warps.
 
 use super::level::{Fact, Level};
 use crate::ir::module::{Instruction, Opcode, local, value};
 
-/// What is known of a number modulo 32.
+/// What is known of a value modulo 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
     /// Nothing.
     Any,
     /// It is a multiple of 32.
     Warps,
-    /// It is the lane's number more than a multiple of 32 that the lanes of a warp share.
+    /// The lane's number plus a warp-uniform multiple of 32.
     Lanes,
 }
 
-/// An operand of two.
+/// An operand of a binary instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Term {
-    /// Which threads have the same, and modulo 32.
+    /// Its level, and its value modulo 32.
     pub(super) level: Level,
     pub(super) spread: Spread,
-    /// The number, if it is a constant.
+    /// Its value, if it is a constant.
     constant: Option<i64>,
 }
 
 impl Term {
-    /// The operands of an instruction with two, of which `facts` are those of the values among
-    /// them, in order.
+    /// The operands of a binary instruction; `facts` are those of the non-constant operands, in
+    /// order.
     pub(super) fn pair(instruction: &Instruction<'_>, facts: &[Fact]) -> Option<[Term; 2]> {
         let mut facts = facts.iter();
         let mut terms = instruction.pieces().map(|piece| {
@@ -57,7 +56,7 @@ impl Term {
         Some([terms.next()??, terms.next()??])
     }
 
-    /// Whether it is a multiple of 32 that the lanes of a warp share.
+    /// Whether it is a warp-uniform multiple of 32.
     fn is_shared(self) -> bool {
         self.spread == Spread::Warps && self.level <= Level::Warp
     }
@@ -86,7 +85,7 @@ pub(super) fn spread(opcode: Opcode, [one, other]: [Term; 2]) -> Spread {
     }
 }
 
-/// Whether the lanes of a warp have the same result though they have different operands.
+/// Whether the result is warp-uniform although the operands are not.
 pub(super) fn is_shared(instruction: &Instruction<'_>, [one, other]: [Term; 2]) -> bool {
     let lanes = |term: Term| term.spread == Spread::Lanes;
     match instruction.opcode() {
@@ -95,8 +94,8 @@ pub(super) fn is_shared(instruction: &Instruction<'_>, [one, other]: [Term; 2]) 
         Opcode::ICmp => {
             let comparison = instruction.operands().trim_start();
             let comparison = comparison.trim_start_matches("samesign ");
-            // `a < b` and `a >= b` do not tell 32·n from 32·n + 31; nor do they with b + 1 in the
-            // place of `<= b` and `> b`.
+            // `a < b` and `a >= b` cannot distinguish 32·n from 32·n + 31; nor can `a <= b` and `a
+            // > b`, with b + 1 for b.
             let next_is_multiple =
                 |term: Term| term.constant.is_some_and(|number| (number + 1) % 32 == 0);
             let (below, above) = match comparison.split(' ').next() {

@@ -1,34 +1,34 @@
-//! What is known of a value: which threads have the same one, and what a pointer leads to.
+//! What is known of a value: its uniformity, and what it points to.
 
 use super::lanes::Spread;
 
-/// Which threads have the same value at the same point of their way, from most to fewest.
+/// Which threads have the same value at the same point of execution, from most to fewest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// All threads of the block.
     Block,
     /// All threads of a warp.
     Warp,
-    /// Each thread may have its own.
+    /// Each thread may have a different value.
     Divergent,
 }
 
-/// What a pointer, or a value with pointers in it, leads to.
+/// The target of a pointer, or of the pointers in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It is no pointer, or null.
+    /// Not a pointer, or null.
     Nothing,
     /// Memory that reads the same for all threads of a block until the next barrier: see the
     /// module's header.
     Steady,
-    /// The thread's own variable of this number. Its address may differ between threads.
+    /// The thread's own variable with this number. Its address may differ between threads.
     Stack(usize),
     /// Anything.
     Unknown,
 }
 
 impl Origin {
-    /// What a pointer leads to that is one of two.
+    /// The target of a pointer that is one of two.
     pub(super) fn or(self, other: Origin) -> Origin {
         match (self, other) {
             (Origin::Nothing, origin) | (origin, Origin::Nothing) => origin,
@@ -43,7 +43,7 @@ impl Origin {
 pub(super) struct Fact {
     pub(super) level: Level,
     pub(super) origin: Origin,
-    /// What is known of a number modulo 32.
+    /// Its value modulo 32.
     pub(super) spread: Spread,
 }
 
@@ -70,8 +70,8 @@ impl Fact {
         }
     }
 
-    /// The level of what follows from the address itself, such as its bits. Where it lies in its
-    /// memory is the fact's level.
+    /// The level of what depends on the address itself, such as its bits. The fact's own level is
+    /// that of the offset in its memory.
     pub(super) fn address(self) -> Level {
         match self.origin {
             Origin::Nothing | Origin::Steady => self.level,

@@ -1,83 +1,83 @@
-//! Whether all threads reach every barrier together, and all lanes every operation of the warp:
-//! checked before a kernel is built.
+//! The uniformity check: do all threads reach every barrier together, and all lanes every warp
+//! operation? It runs before a kernel is built.
 //!
-//! A barrier that some threads of the block miss is undefined on a GPU: it hangs, or lets the
-//! others pass too early. The same holds for a shuffle or a vote whose mask names lanes that do not
-//! arrive. What is checked is a copy of the module ([`copy`]) that LLVM has only made readable:
-//! functions are inlined and variables are values, but no control flow is merged, moved, doubled or
-//! turned round. A kernel passes if no barrier depends on a branch on which threads of a block may
+//! A barrier that some threads of the block miss is undefined on a GPU: it hangs, or releases the
+//! others too early. The same holds for a shuffle or vote whose mask names lanes that do not
+//! arrive. The check analyses a copy of the module ([`copy`]) that LLVM has only simplified:
+//! functions are inlined and variables are values, but no control flow is merged, moved, duplicated
+//! or inverted. A kernel passes if no barrier depends on a branch at which threads of a block may
+//! diverge, and no warp operation on one at which lanes of a warp may diverge.
 //! part, and no operation of the warp on one on which lanes of a warp may part.
 //!
 //! # Values
 //!
-//! Each value has a [level](level::Level): it is the same in all threads of a block, or of a warp,
-//! or each thread has its own. "The same" means: at the same point of their ways, see below.
-//! Parameters, constants, and sizes and positions of block and grid are the block's; the thread's
-//! index, its lane, clocks, atomics and results of shuffles are the thread's own; votes and
-//! reductions are their lanes', barriers that count the block's. What is computed has the level of
-//! its operands. What an unknown function returns is the thread's own.
+//! Each value has a [level](level::Level): block-uniform, warp-uniform, or divergent. Uniform means
+//! equal at the same point of the threads' executions (see below). Parameters, constants, and sizes
+//! and positions of block and grid are block-uniform. The thread's index, its lane, clocks, atomics
+//! and results of shuffles are divergent. Votes and reductions are uniform for their lanes, barrier
+//! reductions for the block. A computed value has the highest level of its operands. The result of
+//! an unknown function is divergent.
 //!
 //! A load has the level of its address if it reads *steady* memory: a kernel's parameters, what its
-//! pointers lead to, constants, shared memory. In a safe kernel that is sound: inputs do not change
-//! while the kernel runs; a thread reaches an output's elements at addresses of its own only; a
-//! shared array that may be read is written by nobody until the next barrier, or by atomics. So
-//! what two threads read at one address between the same two barriers is the same. In an `unsafe`
-//! kernel nothing holds these promises, and a race may hide a divergent branch: the check is then a
-//! lint, and the emulator is the judge.
+//! pointers point to, constants, shared memory. In a safe kernel this is sound. Inputs do not
+//! change while the kernel runs. A thread accesses an output's elements only at its own addresses.
+//! A shared array that may be read is not written until the next barrier, or only by atomics. So
+//! what two threads read at one address between the same two barriers is equal. In an `unsafe`
+//! kernel nothing guarantees this, and a race may hide a divergent branch: there the check is a
+//! lint, and the emulator is authoritative.
 //!
-//! A thread's own variables that LLVM left in memory hold what is stored in them ([`stack`]). Any
-//! other load, and every volatile or atomic one, is the thread's own.
+//! Variables of a thread that LLVM left in memory have the level of what is stored in them
+//! ([`stack`]). Any other load, and every volatile or atomic one, is divergent.
 //!
 //! `__cuda_std_block_uniform` and `__cuda_std_warp_uniform` mark what a library knows and this
-//! analysis cannot see: their result is of that level. In kernels that are not safe, the block is
-//! taken to have one dimension and whole warps, so `tid.x / 32` is the warp's ([`lanes`]); a safe
-//! kernel says it by the marker.
+//! analysis cannot see: their results have that level. In `unsafe` kernels the block is assumed to
+//! have one dimension and whole warps, so `tid.x / 32` is warp-uniform ([`lanes`]); a safe kernel
+//! states this by the marker.
 //!
 //! # Control
 //!
-//! A branch *parts* threads if its condition is above the block's level. What it decides is its
-//! [region](graph::Region): the blocks that are reached from it before its join, the immediate
-//! post-dominator. Three rules follow from it:
+//! A branch is *divergent* if its condition is not block-uniform. It controls its
+//! [region](graph::Region): the blocks reachable from it before its join, the immediate
+//! post-dominator. Three rules follow:
 //!
-//! - a phi at the join is at least of the branch's level if two different values arrive from the
+//! - a phi at the join has at least the branch's level if two different values arrive from the
 //!   region;
-//! - a value made in the region and read outside of it, be it by a phi at the join, is at least of
+//! - a value defined in the region and read outside of it, even by a phi at the join, has at least
 //!   the branch's level;
-//! - so is a variable that is stored to in the region.
+//! - so has a variable that is stored to in the region.
 //!
-//! Blocks from which a thread can only panic are left out, unless it waits there: a thread that
-//! panics ends, and nobody waits for it. A loop without an end has an edge to the exit, so that
-//! every block has a post-dominator.
+//! Blocks from which a thread can only panic are omitted, unless it waits there: a panicking thread
+//! exits, and no thread waits for it. An endless loop has an edge to the exit, so that every block
+//! has a post-dominator.
 //!
 //! # Why this is enough
 //!
-//! Take two threads of a block that do not panic, and lay their ways through the kernel side by
-//! side, block after block. Claim: both pass the same blocks in the same order but for *detours*,
-//! each of which lies in the region of a branch that parts threads; and between detours, what is
-//! read and is of the block's level is the same in both.
+//! Take two threads of a block that do not panic, and compare their executions block by block.
+//! Claim: both pass the same blocks in the same order except for *detours*, each inside the region
+//! of a divergent branch; and between detours every block-uniform value that is read is equal in
+//! both.
 //!
-//! Both start at the entry with the same parameters. As long as they pass the same blocks, a value
-//! of the block's level is computed from such values, so it stays the same. So do loads: from
-//! steady memory, for both threads are between the same two barriers; from variables of the block's
-//! level, for both made the same stores. Say they part, at a branch *b*. Its condition was not the
-//! same, so it is above the block's level, and *b* parts threads. Until its join *p* each passes
-//! only blocks of *b*'s region. The join post-dominates *b*, so a thread that ever leaves the
-//! region arrives at *p*, and one that does not runs for ever without waiting. There the ways are
-//! laid side by side again. What may be read from here on was made in the region, or is chosen at
-//! *p*, or is in a variable that was stored to in the region: then the rules have put it above the
-//! block's level, unless *p* chooses one and the same value from outside of the region. Or it was
-//! made outside: then neither thread made it anew on its detour, and it is as it was at *b*.
+//! Both start at the entry with the same parameters. While they pass the same blocks, block-uniform
+//! values are computed from equal values, so they stay equal. So do loads: from steady memory,
+//! because both threads are between the same two barriers; from block-uniform variables, because
+//! both made the same stores. Suppose they diverge at a branch *b*. Its condition differed, so it
+//! is not block-uniform, and *b* is divergent. Until the join *p* each passes only blocks of *b*'s
+//! region. The join post-dominates *b*, so a thread that ever leaves the region arrives at *p*, and
+//! one that does not runs forever without waiting. At *p* the comparison continues. A value read
+//! from here on was defined in the region, or is selected at *p*, or is in a variable that was
+//! stored to in the region: then the rules have raised it above block-uniform, unless *p* selects
+//! one and the same value from outside the region. Or it was defined outside: then neither thread
+//! redefined it on its detour, and it is as it was at *b*.
 //!
-//! So if no barrier lies in the region of a branch that parts threads, none lies on a detour, and
-//! all threads of the block pass the same barriers in the same order. For two threads of a warp the
-//! same words hold with "the warp's level" in the place of "the block's", and operations of the
-//! warp in the place of barriers. Inside of a region nothing is claimed: whatever threads do there
-//! ends at *p*.
+//! So if no barrier is in the region of a divergent branch, none is on a detour, and all threads of
+//! the block pass the same barriers in the same order. For two threads of a warp the same argument
+//! holds with "warp-uniform" for "block-uniform" and warp operations for barriers. Nothing is
+//! claimed inside a region: whatever threads do there ends at *p*.
 //!
-//! A function that is not inlined is a computation: what it returns is of the level that this
-//! analysis gives it for parameters of the block's level, or of its arguments' if that is higher.
-//! If it waits, it is recursive, and refused. Functions that wait and whose address is taken are
-//! refused too ([`address_taken`]).
+//! A function that is not inlined is a computation: its result has the level that this analysis
+//! computes for block-uniform arguments, or that of its arguments if that is higher. If it waits,
+//! it is recursive, and refused. Functions that wait and whose address is taken are refused too
+//! ([`address_taken`]).
 
 mod address_taken;
 mod analysis;
@@ -109,40 +109,41 @@ use crate::error::CudaBuilderError;
 use crate::ir::kernel_marks::UNIFORM;
 use crate::ir::module::{Function, Module, Nodes};
 
-/// What is to be done with what is found in a kernel.
+/// The consequence of a finding in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// The kernel is safe: it is an error, and nothing is taken on trust.
+    /// The kernel is safe: findings are errors, and nothing is assumed.
     Refuse,
-    /// The kernel is `unsafe`: it is a warning.
+    /// The kernel is `unsafe`: findings are warnings.
     Warn,
-    /// The kernel says why it may.
+    /// The kernel states why divergence is allowed.
     Allow,
 }
 
-/// What was found, one text for each place.
+/// The findings, one text per place.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reports {
     /// In safe kernels.
     pub(crate) errors: Vec<String>,
-    /// In the others.
+    /// In other kernels.
     pub(crate) warnings: Vec<String>,
 }
 
 /// A module's kernels that wait for other threads, ready to be checked.
 pub(crate) struct Suspects {
     kernels: Vec<(String, Rule)>,
-    /// The module in which they are analysed. None if there are none.
+    /// The module in which they are analysed. `None` if there are none.
     copy: String,
-    /// What is known without that.
+    /// Findings that need no analysis.
     reports: Reports,
 }
 
 impl Suspects {
-    /// Those of a module whose calls are marked convergent and that LLVM has not optimised yet.
+    /// The kernels of a module whose calls are marked convergent and that LLVM has not optimised
+    /// yet.
     ///
     /// # Errors
-    /// IR of a form that is not known.
+    /// IR of an unknown form.
     pub(crate) fn of(module: &Module<'_>) -> Result<Self, CudaBuilderError> {
         let waiting = program::waiting(module)?;
         let pointed_to = address_taken::functions(module, &waiting)?;
@@ -181,11 +182,11 @@ impl Suspects {
         })
     }
 
-    /// Checks them. `optimise` runs LLVM's `opt` on a text, with passes and settings; without a
-    /// kernel that waits it is not called.
+    /// Checks them. `optimise` runs LLVM's `opt` on a text with passes and settings; it is not
+    /// called if no kernel waits.
     ///
     /// # Errors
-    /// Those of `optimise`, and IR of a form that is not known.
+    /// Those of `optimise`, and IR of an unknown form.
     pub(crate) fn check(
         mut self,
         optimise: impl FnOnce(&str, &str, &[&str]) -> Result<String, CudaBuilderError>,
@@ -199,7 +200,7 @@ impl Suspects {
     }
 }
 
-/// Checks kernels of a module that is readable already.
+/// Checks kernels of a module that is already simplified.
 fn check_readable(
     module: &Module<'_>,
     kernels: &[(String, Rule)],
@@ -223,7 +224,7 @@ fn check_readable(
     Ok(())
 }
 
-/// What is wrong in a kernel, in the order of its blocks.
+/// The problems of a kernel, in the order of its blocks.
 fn problems<'m>(
     kernel: &'m Function<'m>,
     program: &Program<'m>,
@@ -270,8 +271,9 @@ fn problems<'m>(
     Ok(problems)
 }
 
-/// The level up to which branches may decide whether a thread waits; `None` if they may all. What
-/// other masks than that of all lanes name is not known; in safe code they are a library's, for
+/// The highest level of branches that may control a wait; `None` for any. For masks other than that
+/// of all lanes it is unknown which lanes they name; in safe code they come from a library, for
+/// incomplete warps.
 /// warps that are not full.
 fn bound(wait: &Wait, arguments: &[body::Argument<'_>], rule: Rule) -> Option<Level> {
     match wait.scope {

@@ -1,5 +1,5 @@
 //! The module around the functions: which of them wait, what declarations promise, what globals
-//! hold.
+//! contain.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -12,15 +12,14 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::{Callee, Function, Global, Head, Module, has};
 use crate::ir::waiting::leading_to;
 
-/// What the analysis of one function asks of the rest.
+/// Module-wide information for the analysis of one function.
 pub(super) struct Program<'m> {
     functions: HashMap<&'m str, &'m Function<'m>>,
     convergent: HashSet<&'m str>,
     pure: HashSet<&'m str>,
     steady: HashSet<&'m str>,
     waiting: HashSet<&'m str>,
-    /// What functions return for arguments that all threads have in common; `None` while that is
-    /// being found out.
+    /// Levels of the functions' results for block-uniform arguments; `None` while being computed.
     returned: RefCell<HashMap<&'m str, Option<Level>>>,
 }
 
@@ -57,7 +56,7 @@ impl<'m> Program<'m> {
         self.convergent.contains(declaration)
     }
 
-    /// What the address of a global leads to.
+    /// What the address of a global points to.
     pub(super) fn origin(&self, global: &str) -> Origin {
         match self.steady.contains(global) {
             true => Origin::Steady,
@@ -65,7 +64,7 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// What an intrinsic that waits for nobody does.
+    /// The effect of an intrinsic that does not wait.
     pub(super) fn intrinsic<'a>(&self, name: &str) -> Action<'a> {
         match name.strip_prefix("llvm.nvvm.read.ptx.sreg.") {
             Some(register) => Action::Known(register_level(register)),
@@ -74,7 +73,7 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// The level of what a function returns if all threads of the block call it with the same
+    /// The level of a function's result if all threads of the block call it with the same
     /// arguments.
     pub(super) fn returned(&self, name: &'m str) -> Result<Level, CudaBuilderError> {
         let Some(function) = self.functions.get(name) else {
@@ -91,9 +90,9 @@ impl<'m> Program<'m> {
     }
 }
 
-/// Which threads read the same number from a special register.
+/// Which threads read the same value from a special register.
 fn register_level(register: &str) -> Level {
-    // `cluster.ctaid` and its kin are the block's place in its cluster.
+    // `cluster.ctaid` and similar are the block's position in its cluster.
     const OF_THE_BLOCK: [&str; 8] = [
         "ctaid",
         "ntid",
@@ -111,7 +110,7 @@ fn register_level(register: &str) -> Level {
     }
 }
 
-/// The functions from which a wait is reached through calls by name.
+/// The functions that reach a wait through calls by name.
 pub(super) fn waiting<'m>(module: &'m Module<'_>) -> Result<HashSet<&'m str>, CudaBuilderError> {
     let convergent = convergent(module);
     leading_to(module, |call| match call.callee {

@@ -1,4 +1,4 @@
-//! What a function or a global variable mentions.
+//! The symbols that a function or a global variable mentions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +23,7 @@ impl<'m> References<'m> {
         }
     }
 
-    /// Everything that is mentioned by these symbols, directly or through others; they themselves
-    /// included.
+    /// Everything that these symbols mention, directly or indirectly, including themselves.
     pub(super) fn reached(&self, from: impl IntoIterator<Item = &'m str>) -> HashSet<&'m str> {
         let mut reached = HashSet::new();
         let mut waiting: Vec<_> = from.into_iter().collect();

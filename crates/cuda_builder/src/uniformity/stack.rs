@@ -1,9 +1,9 @@
-//! What a thread's own variables hold, where LLVM left them in memory.
+//! The contents of a thread's own variables that LLVM left in memory.
 //!
-//! A variable's content is one fact: that of everything that is ever stored in it. A store in a
-//! region of a branch that parts threads makes it at least of the branch's level; one to a place, or
-//! of a length, that threads do not have in common makes it of that level. A variable whose address
-//! may be known elsewhere holds anything.
+//! A variable's content is one fact that covers everything ever stored in it. A store in the region
+//! of a divergent branch raises it at least to the branch's level; one to an offset, or of a
+//! length, that is not uniform, to that level. A variable whose address may be known elsewhere can
+//! contain anything.
 
 use super::analysis::Analysis;
 use super::body::{Action, Step};
@@ -11,17 +11,17 @@ use super::level::{Fact, Level, Origin};
 use super::transfer::keeps_origin;
 use crate::ir::module::Opcode;
 
-/// Memory that is written.
+/// A write to memory.
 #[derive(Clone, Copy)]
 pub(super) enum Written {
-    /// By `store`: the value, if it is no constant, and the pointer, if it is none.
+    /// By `store`: the value, if it is not a constant, and the pointer, if it is not one.
     Value(Option<usize>, Option<usize>),
-    /// By `llvm.memcpy` and its kin: from where, and where to.
+    /// By `llvm.memcpy` and similar: source and destination.
     Copy(Option<usize>, Option<usize>),
 }
 
 impl Analysis<'_, '_> {
-    /// Takes notice of what a step does to variables. Whether anything is new.
+    /// Records a step's effect on variables; returns whether anything changed.
     pub(super) fn note_memory(&mut self, block: usize, step: &Step<'_>) -> bool {
         match step.action {
             Action::Write(Written::Value(value, pointer)) => {
@@ -39,7 +39,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// What is read from a place of which this is known.
+    /// The result of reading from an address with this fact.
     pub(super) fn content(&self, pointer: Fact) -> Fact {
         let content = match pointer.origin {
             Origin::Stack(variable) => self.contents[variable],
@@ -71,7 +71,7 @@ impl Analysis<'_, '_> {
                 origin: Origin::Stack(variable),
                 ..
             }) => {
-                // Of all operands: the place and, of `llvm.memset` and its kin, the length.
+                // Includes the offset and, for `llvm.memset` and similar, the length.
                 let operands = self.level_of(&step.reads);
                 let level = value.level.max(operands).max(self.decided[block]);
                 self.hold(variable, Fact::pointer(level, value.origin))
@@ -85,12 +85,12 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Notes that a variable may hold a value.
+    /// Records that a variable may contain a value.
     fn hold(&mut self, variable: usize, value: Fact) -> bool {
         let old = self.contents[variable];
         let new = Fact::pointer(old.level.max(value.level), old.origin.or(value.origin));
         self.contents[variable] = new;
-        // A pointer that is mixed with others is one that nobody follows.
+        // A pointer mixed with others is not tracked.
         let mut changed = new != old;
         if new.origin == Origin::Unknown {
             changed |= self.escape(old.origin);
@@ -99,7 +99,7 @@ impl Analysis<'_, '_> {
         changed
     }
 
-    /// Notes that an address is known where nobody looks.
+    /// Records that an address is known outside the analysis.
     fn escape(&mut self, origin: Origin) -> bool {
         match origin {
             Origin::Stack(variable) if self.contents[variable] != Fact::unknown() => {
@@ -110,11 +110,11 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Lets the addresses escape that a step gives away.
+    /// Records the addresses that a step lets escape.
     fn note_escapes(&mut self, step: &Step<'_>) -> bool {
         let keeps = match (&step.action, step.instruction.opcode()) {
             (Action::Opcode | Action::Phi(_), opcode) if keeps_origin(opcode) => {
-                // What may lead to two places is followed no further.
+                // A pointer with two possible targets is not tracked.
                 step.result
                     .is_some_and(|result| self.facts[result].origin != Origin::Unknown)
             }

@@ -1,14 +1,13 @@
-//! Kernels as the analysis reads them, with what is to be reported of each.
+//! Kernels in the form that the analysis reads, with the expected reports.
 //!
-//! `!dbg !7` is line 7. A wait that is missed and the branch on which threads part are named by
-//! their lines.
+//! `!dbg !7` is line 7. A missed wait and the divergent branch are identified by their lines.
 
 use std::fmt::Write as _;
 
 use super::*;
 use crate::ir::module::Instruction;
 
-/// What LLVM declares of the intrinsics.
+/// LLVM's declarations of the intrinsics.
 const DECLARATIONS: &str = "
 @tile = internal addrspace(3) global [256 x i32] undef
 @counter = internal global i32 0
@@ -34,7 +33,7 @@ attributes #1 = { convergent nounwind }
 !2 = distinct !DISubprogram(name: \"k\", file: !1, line: 1)
 ";
 
-/// What every kernel here begins with.
+/// The start of every kernel here.
 const ENTRY: &str = "
 entry:
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -46,8 +45,7 @@ entry:
 const BARRIER: &str = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
 const WARP: &str = "call void @llvm.nvvm.bar.warp.sync(i32 -1)";
 
-/// The pairs of lines that are reported of a kernel with this body; the other functions stand
-/// beside it.
+/// The pairs of lines reported for a kernel with this body, in a module with these functions.
 fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
     let body = body.replace("BARRIER", BARRIER).replace("WARP", WARP);
     let mut text = format!(
@@ -90,7 +88,7 @@ fn check(body: &str, expected: &[(u32, u32)]) {
     );
 }
 
-/// A condition, and whether threads of the block, and those of a warp, may part on it.
+/// Checks whether threads of the block, and those of a warp, may diverge on a condition.
 #[track_caller]
 fn condition(rule: Rule, lines: &str, parts_block: bool, parts_warp: bool) {
     let body = format!(
@@ -232,7 +230,7 @@ end:
 
 #[test]
 fn a_second_round_of_an_outer_loop_lies_in_a_branch_of_the_inner_one() {
-    // Some threads begin the inner loop again, the others the outer one: `%x` is the same in none.
+    // Some threads restart the inner loop, the others the outer one: `%x` is uniform in neither.
     check(
         "  br label %outer
 outer:
@@ -307,7 +305,7 @@ fine:
         )
     };
     check(&panics(""), &[]);
-    // Nor is who waits for a place to report it.
+    // Nor is a thread that waits for a place to report it.
     check(
         "  br i1 %some, label %fine, label %fail, !dbg !3
 fail:
@@ -357,7 +355,7 @@ fn other_memory_is_the_threads_own() {
     divergent("  %x = load atomic i32, ptr %in monotonic, align 4\n  %c = icmp eq i32 %x, 0");
     divergent("  %x = load i32, ptr @counter\n  %c = icmp eq i32 %x, 0");
     divergent("  %x = atomicrmw add ptr %in, i32 1 monotonic\n  %c = icmp eq i32 %x, 0");
-    // What a pointer in memory leads to is not known.
+    // The target of a pointer loaded from memory is unknown.
     divergent("  %p = load ptr, ptr %in\n  %x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0");
     divergent("  %p = inttoptr i32 %n to ptr\n  %x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0");
 }
@@ -378,7 +376,7 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable(
         "%at = getelementptr i32, ptr %v, i32 %tid\n  store i32 1, ptr %at",
     ));
-    // Each thread sets or copies a length of its own.
+    // Each thread sets or copies a different length.
     let copied = |length: &str| {
         variable(&format!(
             "%l = zext i32 {length} to i64\n  \
@@ -394,7 +392,7 @@ fn a_variable_holds_what_is_stored_in_it() {
         uniform(&of_length("%block"));
         divergent(&of_length("%tid"));
     }
-    // Anybody may write it from here on.
+    // From here on any code may write it.
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));
     divergent(&variable(
@@ -475,10 +473,10 @@ fn what_all_threads_agree_on_is_the_same_in_all() {
     of_warp(&shuffle("idx", "0", "31"));
     of_warp(&shuffle("idx", "%n", "31"));
     divergent(&shuffle("idx", "%tid", "31"));
-    // Two halves of the warp, each with a lane of its own.
+    // Two halves of the warp, each with its own source lane.
     divergent(&shuffle("idx", "0", "4127"));
     divergent(&shuffle("down", "1", "31"));
-    // The mask is each lane's own.
+    // The mask differs between lanes.
     divergent("  %c = call i1 @llvm.nvvm.vote.any.sync(i32 %tid, i1 %some), !dbg !7");
 }
 
@@ -488,8 +486,8 @@ fn marks_are_believed() {
     of_warp("  %x = call i32 @__cuda_std_warp_uniform(i32 %tid)\n  %c = icmp eq i32 %x, 0");
 }
 
-/// The same in a warp if its block has one dimension and whole warps: believed of an `unsafe`
-/// kernel only.
+/// The same for lanes of a warp, if the block has one dimension and whole warps, which is assumed
+/// of `unsafe` kernels only.
 #[track_caller]
 fn of_warp_by_shape(lines: &str) {
     condition(Rule::Warn, lines, true, false);
@@ -572,7 +570,7 @@ fn functions_that_are_not_inlined_are_computations() {
     const ADD: &str = "  %r = add i32 %a, 1\n  ret i32 %r\n";
     returned(ADD, "%n", &[]);
     returned(ADD, "%tid", &[(4, 3)]);
-    // What its pointer leads to is the caller's own affair.
+    // The target of its pointer depends on the caller.
     returned("  %r = load i32, ptr %p\n  ret i32 %r\n", "%n", &[(4, 3)]);
     returned(
         "  %r = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n  ret i32 %r\n",

@@ -1,4 +1,4 @@
-//! What follows from an instruction's operands.
+//! Transfer functions: the fact that follows from an instruction's operands.
 
 use super::analysis::Analysis;
 use super::body::{Action, Argument, Step};
@@ -9,7 +9,7 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::{Instruction, Opcode};
 
 impl<'m> Analysis<'_, 'm> {
-    /// What is known of a step's result.
+    /// The fact of a step's result.
     pub(super) fn fact(&self, result: usize, step: &Step<'m>) -> Result<Fact, CudaBuilderError> {
         let level = self.level_of(&step.reads);
         let opaque = |level| match may_hold_pointers(step.instruction) {
@@ -40,7 +40,7 @@ impl<'m> Analysis<'_, 'm> {
         use Opcode::{Alloca, AtomicRmw, CmpXchg, Freeze, ICmp, IntToPtr, Load, Sub, Trunc, ZExt};
         match step.instruction.opcode() {
             Alloca => Fact::pointer(Level::Block, Origin::Stack(result)),
-            // What is undefined may become another number in each thread by `freeze`.
+            // `freeze` may turn an undefined value into a different number in each thread.
             AtomicRmw | CmpXchg | Freeze => Fact::unknown(),
             Load => self.load(step),
             IntToPtr => Fact::pointer(level, Origin::Unknown),
@@ -58,7 +58,7 @@ impl<'m> Analysis<'_, 'm> {
         }
     }
 
-    /// A number that may be the same in all lanes though its operands are not.
+    /// A number that may be warp-uniform although its operands are not.
     fn by_lanes(&self, step: &Step<'_>) -> Fact {
         let level = self.addresses(step);
         let facts: Vec<_> = step.reads.iter().map(|&value| self.facts[value]).collect();
@@ -85,8 +85,8 @@ impl<'m> Analysis<'_, 'm> {
         }
     }
 
-    /// Whether a comparison or a difference is one of two places in one variable of the thread's,
-    /// wherever that lies; a comparison with null is one too.
+    /// Whether an instruction compares or subtracts two addresses in one variable of the thread,
+    /// wherever that is; a comparison with null counts too.
     pub(super) fn compares_offsets(&self, step: &Step<'_>) -> bool {
         match step.reads[..] {
             [one, other] => {
@@ -101,20 +101,20 @@ impl<'m> Analysis<'_, 'm> {
         }
     }
 
-    /// What the pointers that a step reads lead to.
+    /// What the pointers that a step reads point to.
     fn origin_of(&self, step: &Step<'_>) -> Origin {
         let origins = step.reads.iter().map(|&value| self.facts[value].origin);
         origins.fold(step.constants, Origin::or)
     }
 
-    /// The level of what depends on all that a step reads, addresses included.
+    /// The level of what depends on everything that a step reads, addresses included.
     pub(super) fn addresses(&self, step: &Step<'_>) -> Level {
         let levels = step.reads.iter().map(|&value| self.facts[value].address());
         let constant = Fact::pointer(Level::Block, step.constants).address();
         levels.fold(constant, Ord::max)
     }
 
-    /// The level of what a wait answers.
+    /// The level of a wait's result.
     fn answer(&self, wait: &Wait, arguments: &[Argument<'_>]) -> Level {
         let of_operand = |operand| match operand {
             Operand::Constant(_) => Level::Block,
@@ -140,7 +140,7 @@ impl<'m> Analysis<'_, 'm> {
     }
 }
 
-/// Whether an operation of the warp waits for all lanes.
+/// Whether a warp operation waits for all lanes.
 pub(super) fn names_all_lanes(lanes: Lanes, arguments: &[Argument<'_>]) -> bool {
     match lanes {
         Lanes::All => true,
@@ -148,7 +148,7 @@ pub(super) fn names_all_lanes(lanes: Lanes, arguments: &[Argument<'_>]) -> bool 
     }
 }
 
-/// The number that an operand is.
+/// The constant value of an operand.
 fn constant(operand: Operand, arguments: &[Argument<'_>]) -> Option<u32> {
     match operand {
         Operand::Constant(number) => Some(number),
@@ -160,7 +160,7 @@ fn constant(operand: Operand, arguments: &[Argument<'_>]) -> Option<u32> {
     }
 }
 
-/// Whether the result leads to where the operands lead.
+/// Whether the result points to what the operands point to.
 pub(super) fn keeps_origin(opcode: Opcode) -> bool {
     use Opcode::{
         AddrSpaceCast, BitCast, ExtractElement, ExtractValue, GetElementPtr, InsertElement,
@@ -183,7 +183,7 @@ pub(super) fn keeps_origin(opcode: Opcode) -> bool {
     )
 }
 
-/// Whether there may be pointers in the result of a load or a call. A named type may hold any.
+/// Whether the result of a load or call may contain pointers. A named type may contain any.
 fn may_hold_pointers(instruction: &Instruction<'_>) -> bool {
     let holds = |ty: &str| ty.contains("ptr") || ty.contains('%');
     match instruction.call() {

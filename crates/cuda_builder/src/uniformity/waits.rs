@@ -1,11 +1,11 @@
-//! What waits for other threads: barriers of the block, and operations of the warp.
+//! What waits for other threads: barriers of the block, and warp operations.
 
-/// An instruction that threads have to reach together.
+/// An instruction that threads must reach together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
-    /// Whom it waits for.
+    /// Which threads it waits for.
     pub(super) scope: Scope,
-    /// Its name for a message: `bar.sync`, `shfl.sync.idx.b32`.
+    /// Its name in messages: `bar.sync`, `shfl.sync.idx.b32`.
     pub(super) name: String,
     /// The lanes that it waits for.
     pub(super) lanes: Lanes,
@@ -13,7 +13,7 @@ pub(super) struct Wait {
     pub(super) result: Answer,
 }
 
-/// Whom an instruction waits for.
+/// The threads that an instruction waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// All threads of the block.
@@ -29,32 +29,31 @@ pub(super) enum Lanes {
     Given(Operand),
 }
 
-/// Where an operand's value stands.
+/// The position of an operand's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
-    /// The call's argument of this number.
+    /// The call's argument with this number.
     Argument(usize),
     Constant(u32),
-    /// In a register that the assembly fills itself.
+    /// In a register that the assembly itself writes.
     Computed,
 }
 
 /// Which threads get the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Each its own.
+    /// Each thread a different one.
     Own,
-    /// The lanes that are named by one mask.
+    /// The lanes in the mask.
     Lanes,
     /// All threads of the block.
     Block,
-    /// All lanes the value of one, if they choose the same `lane`, and `range` is the whole warp.
+    /// All lanes get the value of one, if they name the same `lane` and `range` is the whole warp.
     Broadcast { lane: Operand, range: Operand },
 }
 
-/// The instruction that an intrinsic of LLVM stands for, if it waits. `is_convergent`: whether
-/// LLVM's declaration says that its threads have to reach it together; that finds those that have
-/// no name here.
+/// The instruction behind an LLVM intrinsic, if it waits. `is_convergent`: LLVM's declaration says
+/// that threads must reach it together, which covers intrinsics not listed here.
 pub(super) fn of_intrinsic(intrinsic: &str, is_convergent: bool) -> Option<Wait> {
     let name = intrinsic.strip_prefix("llvm.nvvm.")?;
     let parts: Vec<_> = name.split('.').collect();
@@ -88,8 +87,8 @@ pub(super) fn of_intrinsic(intrinsic: &str, is_convergent: bool) -> Option<Wait>
     })
 }
 
-/// A barrier with a number of threads waits for those, whoever they are. Only the aligned form asks
-/// for whole warps.
+/// A barrier with a thread count waits for that many threads, whichever they are. Only the aligned
+/// form requires whole warps.
 fn counted(name: &str, is_aligned: bool) -> Option<Wait> {
     is_aligned.then(|| Wait {
         scope: Scope::Warp,
@@ -99,15 +98,15 @@ fn counted(name: &str, is_aligned: bool) -> Option<Wait> {
     })
 }
 
-/// The instructions of inline assembly that wait.
+/// The waiting instructions of inline assembly.
 pub(super) fn of_assembly(template: &str, constraints: &str) -> Vec<Wait> {
     let statements = statements(template);
     let waits: Vec<_> = statements
         .iter()
         .filter_map(|statement| of_statement(statement, constraints))
         .collect();
-    // What else the assembly does with the result is known when it is alone and reads nothing but
-    // its operands.
+    // The assembly's further use of the result is known only if the instruction is alone and reads
+    // only its operands.
     let is_plain = waits.len() == 1 && !template.contains('%');
     waits
         .into_iter()
@@ -118,10 +117,10 @@ pub(super) fn of_assembly(template: &str, constraints: &str) -> Vec<Wait> {
         .collect()
 }
 
-/// Whether inline assembly is a function of its operands. LLVM prints `sideeffect` for all but what
-/// Rust calls `pure`.
+/// Whether inline assembly is a function of its operands. LLVM prints `sideeffect` unless Rust says
+/// `pure`.
 pub(super) fn is_pure_assembly(call: &str, template: &str, constraints: &str) -> bool {
-    // Special registers; what threads run together just now; memory.
+    // Special registers; the set of active lanes; memory.
     let others = ["%", "activemask", "ld."];
     !call.contains("asm sideeffect ")
         && !constraints.contains("~{memory}")
@@ -144,7 +143,7 @@ fn statements(template: &str) -> Vec<String> {
 }
 
 fn of_statement(statement: &str, constraints: &str) -> Option<Wait> {
-    // A label, a predicate.
+    // Skips a label and a predicate.
     let statement = statement.rsplit(": ").next()?;
     let statement = match statement.strip_prefix('@') {
         Some(predicated) => predicated.split_once(' ')?.1.trim_start(),
@@ -197,7 +196,7 @@ fn of_statement(statement: &str, constraints: &str) -> Option<Wait> {
     }
 }
 
-/// What an operand of assembly stands for: `$2`, `-1`, `0xffffffff`.
+/// The meaning of an assembly operand: `$2`, `-1`, `0xffffffff`.
 fn operand(text: &str, constraints: &str) -> Operand {
     if let Some(Ok(number)) = text.strip_prefix('$').map(str::parse::<usize>) {
         let constraints: Vec<_> = constraints.split(',').collect();
@@ -205,7 +204,7 @@ fn operand(text: &str, constraints: &str) -> Operand {
             .iter()
             .filter(|constraint| constraint.starts_with('='))
             .count();
-        // A constraint with `*` takes an argument though it is an output.
+        // A constraint with `*` consumes an argument although it is an output.
         return match number.checked_sub(outputs) {
             Some(argument) if !constraints.iter().any(|one| one.contains('*')) => {
                 Operand::Argument(argument)

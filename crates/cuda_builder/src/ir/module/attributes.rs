@@ -6,12 +6,12 @@ use super::lexer::{Lexer, Token};
 use super::unexpected;
 use crate::error::CudaBuilderError;
 
-/// A group, which functions and calls name by its number.
+/// A group, which functions and calls refer to by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Attributes<'a> {
     text: Cow<'a, str>,
     number: u32,
-    /// Where the attributes themselves begin and end.
+    /// Range of the attributes in the text.
     start: usize,
     end: usize,
 }
@@ -47,7 +47,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The number that functions and calls name it by.
+    /// The number by which functions and calls refer to it.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
@@ -56,17 +56,17 @@ impl<'a> Attributes<'a> {
         &self.text
     }
 
-    /// The attributes, one after the other: `convergent nounwind "target-cpu"="sm_80"`.
+    /// The attributes as text: `convergent nounwind "target-cpu"="sm_80"`.
     pub(crate) fn list(&self) -> &str {
         self.text[self.start..self.end].trim()
     }
 
-    /// Whether the group holds an attribute that is one word.
+    /// Whether the group contains this one-word attribute.
     pub(crate) fn has(&self, attribute: &str) -> bool {
         has(self.list(), attribute)
     }
 
-    /// Adds an attribute in front of the others.
+    /// Adds an attribute at the front.
     pub(crate) fn prepend(&mut self, attribute: &str) {
         let attribute = format!(" {attribute}");
         self.text.to_mut().insert_str(self.start, &attribute);
@@ -74,12 +74,12 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Whether a list of attributes holds this word.
+/// Whether a list of attributes contains this word.
 pub(crate) fn has(list: &str, attribute: &str) -> bool {
     Lexer::new(list).any(|spanned| spanned.depth == 0 && spanned.token == Token::Word(attribute))
 }
 
-/// The number of the group that a list names, and where `#7` begins.
+/// The number of the group in a list, and the position of its `#7`.
 pub(super) fn group(list: &str) -> Option<(u32, std::ops::Range<usize>)> {
     Lexer::new(list).find_map(|spanned| match spanned.token {
         Token::Group(number) if spanned.depth == 0 => Some((number.parse().ok()?, spanned.span)),

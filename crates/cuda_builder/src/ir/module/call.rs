@@ -6,45 +6,45 @@ use super::instruction::split;
 use super::lexer::{Lexer, Spanned, Token};
 use super::opcode::Opcode;
 
-/// `fast noundef i32 @f(ptr noundef %x, i32 1) #7`, which is what stands after `call`.
+/// `fast noundef i32 @f(ptr noundef %x, i32 1) #7`: a call without its opcode.
 #[derive(Clone, Debug)]
 pub(crate) struct Call<'i> {
     /// What is called.
     pub(crate) callee: Callee<'i>,
-    /// Flags, calling convention and type of the result, with its attributes: `fast noundef i32`.
+    /// Flags, calling convention, and the result's attributes and type: `fast noundef i32`.
     pub(crate) result: &'i str,
     /// The text between the parentheses.
     arguments: &'i str,
-    /// What stands after them: `#7`, `nounwind memory(none)`, `[ "bundle"() ]`.
+    /// The text after the arguments: `#7`, `nounwind memory(none)`, `[ "bundle"() ]`.
     pub(crate) attributes: &'i str,
-    /// Where the callee and those attributes begin in the operands of the instruction.
+    /// Position of the callee and of those attributes in the instruction's operands.
     pub(crate) callee_at: usize,
     pub(crate) attributes_at: usize,
 }
 
-/// What a call calls.
+/// The callee of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Callee<'i> {
-    /// The function of that name.
+    /// A function, by name.
     Direct(&'i str),
-    /// The function whose address a local value holds.
+    /// A function whose address is in a local value.
     Indirect(&'i str),
-    /// Inline assembly: its text and its constraints, as they are printed (`\0A` is a new line,
-    /// `$0` an operand).
+    /// Inline assembly: its template and constraints as printed (`\0A` is a new line, `$0` an
+    /// operand).
     Assembly {
         template: &'i str,
         constraints: &'i str,
     },
-    /// A constant that is no function's name, as in `call void null()`.
+    /// A constant that is not a function's name, as in `call void null()`.
     Constant,
 }
 
 impl<'i> Call<'i> {
-    /// Reads the operands of a `call`.
+    /// Parses the operands of a `call`.
     pub(super) fn of(text: &'i str) -> Option<Self> {
         let mut tokens = Lexer::new(text).peekable();
-        // A type or an attribute may have parentheses, and a type may be a local name: neither has
-        // its parenthesis close by.
+        // Types and attributes may contain parentheses, and a type may be a local name; neither is
+        // directly followed by its parenthesis.
         let calls = |name: &Spanned<'_>, next: Option<&Spanned<'_>>| {
             next.is_some_and(|next| {
                 next.token == Token::Mark(b'(') && next.span.start == name.span.end
@@ -89,12 +89,12 @@ impl<'i> Call<'i> {
         })
     }
 
-    /// The arguments as they stand: `ptr noundef %x`, `i32 1`.
+    /// The arguments as written: `ptr noundef %x`, `i32 1`.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &'i str> {
         split(self.arguments).filter(|argument| !argument.is_empty())
     }
 
-    /// The function that it calls by name.
+    /// The callee, if it is called by name.
     pub(crate) fn function(&self) -> Option<&'i str> {
         match self.callee {
             Callee::Direct(name) => Some(name),
@@ -108,7 +108,7 @@ impl<'i> Call<'i> {
     }
 }
 
-/// The strings of `asm sideeffect "bar.sync 0;", ""`, from after the word.
+/// The strings of `asm sideeffect "bar.sync 0;", ""`, from after the keyword.
 fn assembly<'i>(tokens: &mut impl Iterator<Item = Spanned<'i>>) -> Option<Callee<'i>> {
     let template = tokens.find_map(|spanned| match spanned.token {
         Token::Word(_) => None,
@@ -124,14 +124,13 @@ fn assembly<'i>(tokens: &mut impl Iterator<Item = Spanned<'i>>) -> Option<Callee
     }
 }
 
-/// The value of an argument or another operand, without its type, attributes, and what may follow:
-/// `%x` of `ptr noundef %x`, of `nneg i32 %x to i64`, of `ptr %x syncscope("block") acquire`.
+/// The value of an argument or other operand, without its type, attributes and suffixes: `%x` in
+/// `ptr noundef %x`, in `nneg i32 %x to i64`, in `ptr %x syncscope("block") acquire`.
 pub(crate) fn value(operand: &str) -> &str {
     &operand[value_span(operand)]
 }
 
-/// The type that stands right before a value, and the value: `i32` and `%x` of `nneg i32 %x to
-/// i64`.
+/// The type directly before a value, and the value: `i32` and `%x` in `nneg i32 %x to i64`.
 pub(crate) fn typed(operand: &str) -> (&str, &str) {
     let span = value_span(operand);
     let before = operand[..span.start].trim_end();
@@ -172,7 +171,7 @@ fn value_span(operand: &str) -> Range<usize> {
             }
             // `c"…"`
             Token::Text(_) if string_at == Some(span.start) => {}
-            // The parenthesis of an attribute, or a bracket that closes a type or a value.
+            // The parenthesis of an attribute, or the closing bracket of a type or a value.
             Token::Mark(b'(' | b')' | b']' | b'}' | b'>') => {}
             _ => start = span.start,
         }

@@ -1,4 +1,4 @@
-//! Functions: their first lines, and their blocks.
+//! Functions: their headers and blocks.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,20 +14,21 @@ use crate::error::CudaBuilderError;
 pub(crate) struct Function<'a> {
     /// The line that ends in `{`.
     pub(crate) head: Head<'a>,
-    /// The first is the entry. Each ends in a terminator.
+    /// The first block is the entry. Each ends in a terminator.
     pub(crate) blocks: Vec<Block<'a>>,
     /// The line with the closing brace.
     pub(super) close: Cow<'a, str>,
 }
 
-/// Instructions that run one after the other.
+/// A basic block.
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
-    /// The label as other blocks name it; an entry that has none printed has its number.
+    /// The label by which other blocks refer to it; an entry without a printed label has its
+    /// number.
     pub(crate) label: Cow<'a, str>,
-    /// The lines up to the label's, all of them included. Empty in an entry without a label.
+    /// The lines up to and including the label. Empty for an entry without a label.
     pub(super) line: Cow<'a, str>,
-    /// With the debug records between them. The last one is the terminator.
+    /// Including debug records. The last one is the terminator.
     pub(crate) instructions: Vec<Instruction<'a>>,
 }
 
@@ -42,22 +43,22 @@ impl<'a> Function<'a> {
         self.head.is_kernel()
     }
 
-    /// All instructions, in the order of the text. Debug records are among them.
+    /// All instructions in textual order, including debug records.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = &Instruction<'a>> {
         self.blocks.iter().flat_map(|block| &block.instructions)
     }
 
-    /// All instructions, to be changed in place.
+    /// All instructions, mutably.
     pub(crate) fn instructions_mut(&mut self) -> impl Iterator<Item = &mut Instruction<'a>> {
         self.blocks
             .iter_mut()
             .flat_map(|block| &mut block.instructions)
     }
 
-    /// Puts several instructions, or none, in the place of each for which `new` returns a list.
+    /// Replaces each instruction for which `new` returns a list by that list, which may be empty.
     ///
     /// # Errors
-    /// The first that `new` returns.
+    /// The first error that `new` returns.
     pub(crate) fn expand(
         &mut self,
         mut new: impl FnMut(&Instruction<'a>) -> Result<Option<Vec<Instruction<'a>>>, CudaBuilderError>,
@@ -91,7 +92,7 @@ impl<'a> Block<'a> {
         self.instructions.last()
     }
 
-    /// The labels of the blocks that may come next.
+    /// The labels of the successor blocks.
     pub(crate) fn successors(&self) -> impl Iterator<Item = &str> {
         self.terminator()
             .into_iter()
@@ -103,10 +104,10 @@ impl<'a> Block<'a> {
 /// !dbg !9 {`.
 #[derive(Clone, Debug)]
 pub(crate) struct Head<'a> {
-    /// All bytes from the end of the item before.
+    /// The text from the end of the preceding item.
     text: Cow<'a, str>,
-    /// Of the keyword; of the symbol with its sigil; of what is between the parentheses; of what
-    /// follows them up to the brace.
+    /// Ranges of the keyword, of the symbol with its sigil, of the parameters, and of the text
+    /// between them and the brace.
     start: usize,
     symbol: Range<usize>,
     parameters: Range<usize>,
@@ -156,7 +157,7 @@ impl<'a> Head<'a> {
         &self.text
     }
 
-    /// The line without comments before it.
+    /// The line without preceding comments.
     pub(crate) fn text(&self) -> &str {
         self.text[self.start..].trim_end()
     }
@@ -168,8 +169,7 @@ impl<'a> Head<'a> {
             .unwrap_or_default()
     }
 
-    /// What stands before the name, with the type of the result at its end: `define internal
-    /// noundef i32`.
+    /// The text before the name, which ends in the result type: `define internal noundef i32`.
     pub(crate) fn before(&self) -> &str {
         self.text[self.start..self.symbol.start].trim_end()
     }
@@ -179,12 +179,12 @@ impl<'a> Head<'a> {
         attributes::has(self.before(), "ptx_kernel")
     }
 
-    /// The parameters as they stand: `ptr noundef %0`, in a declaration `ptr`.
+    /// The parameters as written: `ptr noundef %0`; in a declaration `ptr`.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &str> {
         split(&self.text[self.parameters.clone()]).filter(|parameter| !parameter.is_empty())
     }
 
-    /// What stands after the parameters: `unnamed_addr #7 section "s" !dbg !9`.
+    /// The text after the parameters: `unnamed_addr #7 section "s" !dbg !9`.
     pub(crate) fn attributes(&self) -> &str {
         self.text[self.attributes.clone()].trim()
     }
@@ -194,7 +194,8 @@ impl<'a> Head<'a> {
         attributes::group(self.attributes()).map(|(number, _)| number)
     }
 
-    /// The value of a string attribute of its own: `16,16,1` of `"nvvm.reqntid"="16,16,1"`.
+    /// The value of a string attribute on the function itself: `16,16,1` for
+    /// `"nvvm.reqntid"="16,16,1"`.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let mut tokens = Lexer::new(self.attributes()).map(|spanned| spanned.token);
         tokens.find(|&token| token == Token::Text(name))?;
@@ -204,12 +205,12 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The section that it is put in.
+    /// The function's section.
     pub(crate) fn section(&self) -> Option<&str> {
         section(self.attributes()).map(|(section, _)| section)
     }
 
-    /// Takes the section away.
+    /// Removes the section.
     pub(crate) fn remove_section(&mut self) -> Result<(), CudaBuilderError> {
         let Some((_, span)) = section(&self.text[self.attributes.clone()]) else {
             return Ok(());
@@ -218,10 +219,10 @@ impl<'a> Head<'a> {
         self.edit(start + span.start..start + span.end, "")
     }
 
-    /// Adds an attribute of the function itself.
+    /// Adds an attribute to the function itself.
     pub(crate) fn add_attribute(&mut self, attribute: &str) -> Result<(), CudaBuilderError> {
         let list = &self.text[self.attributes.clone()];
-        // LLVM wants them after `unnamed_addr` and before the section.
+        // LLVM expects attributes after `unnamed_addr` and before the section.
         let first = Lexer::new(list).find(|spanned| {
             let before = ["unnamed_addr", "local_unnamed_addr"];
             !matches!(spanned.token, Token::Word(word) if before.contains(&word))
@@ -234,7 +235,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Puts another attribute group in the place of its own.
+    /// Replaces the function's attribute group.
     pub(crate) fn set_group(&mut self, number: u32) -> Result<(), CudaBuilderError> {
         let start = self.attributes.start;
         match attributes::group(&self.text[self.attributes.clone()]) {

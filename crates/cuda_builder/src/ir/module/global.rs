@@ -12,8 +12,8 @@ use crate::error::CudaBuilderError;
 #[derive(Clone, Debug)]
 pub(crate) struct Global<'a> {
     text: Cow<'a, str>,
-    /// Of the symbol with its sigil; of `internal`; of `constant`; of the type; of what follows the
-    /// type up to a comma; of the rest.
+    /// Ranges of the symbol with its sigil, of `internal`, of `constant`, of the type, of the
+    /// initialiser up to a comma, and of the rest.
     symbol: Range<usize>,
     linkage: Range<usize>,
     keyword: Range<usize>,
@@ -77,7 +77,7 @@ impl<'a> Global<'a> {
         &self.text
     }
 
-    /// The definition without comments around it.
+    /// The definition without surrounding comments.
     pub(crate) fn text(&self) -> &str {
         &self.text[self.symbol.start..self.rest.end]
     }
@@ -89,12 +89,12 @@ impl<'a> Global<'a> {
             .unwrap_or_default()
     }
 
-    /// The name with its sigil, and quoted where it must be.
+    /// The name with its sigil, quoted if necessary.
     pub(crate) fn symbol(&self) -> &str {
         &self.text[self.symbol.clone()]
     }
 
-    /// `private unnamed_addr`, or nothing: what stands before `global` or `constant`.
+    /// The text before `global` or `constant`: `private unnamed_addr`, or empty.
     pub(crate) fn linkage(&self) -> &str {
         self.text[self.linkage.clone()].trim()
     }
@@ -109,39 +109,39 @@ impl<'a> Global<'a> {
         self.text[self.ty.clone()].trim()
     }
 
-    /// Its value; empty where another module defines it.
+    /// The initialiser; empty for an external variable.
     pub(crate) fn initialiser(&self) -> &str {
         self.text[self.initialiser.clone()].trim()
     }
 
-    /// The section that it is put in.
+    /// The variable's section.
     pub(crate) fn section(&self) -> Option<&str> {
         self.properties()
             .find_map(|property| property.strip_prefix("section \"")?.strip_suffix('"'))
     }
 
-    /// Its alignment, if it is written there.
+    /// The alignment, if given.
     pub(crate) fn alignment(&self) -> Option<u32> {
         self.properties()
             .find_map(|property| property.strip_prefix("align ")?.parse().ok())
     }
 
-    /// `section "s"`, `align 1`, `!dbg !7`: what follows the value.
+    /// The properties after the initialiser: `section "s"`, `align 1`, `!dbg !7`.
     pub(crate) fn properties(&self) -> impl Iterator<Item = &str> {
         split(&self.text[self.rest.clone()]).filter(|property| !property.is_empty())
     }
 
-    /// The tokens of its value.
+    /// The tokens of the initialiser.
     pub(crate) fn tokens(&self) -> Lexer<'_> {
         Lexer::new(self.initialiser())
     }
 
-    /// The names that its value and its properties mention.
+    /// The symbols that the initialiser and the properties mention.
     pub(crate) fn globals(&self) -> impl Iterator<Item = &str> {
         super::lexer::globals(&self.text[self.keyword.end..self.rest.end])
     }
 
-    /// Puts another definition in its place: the text from the symbol on, without the line's end.
+    /// Replaces the definition: the text from the symbol on, without the line ending.
     pub(crate) fn replace(&mut self, definition: &str) -> Result<(), CudaBuilderError> {
         let (start, end) = (self.symbol.start, self.rest.end);
         let text = format!("{}{definition}{}", &self.text[..start], &self.text[end..]);

@@ -1,4 +1,4 @@
-//! One instruction: its text, and where the parts lie in it.
+//! One instruction: its text and the ranges of its parts.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,14 @@ use super::opcode::Opcode;
 use super::unexpected;
 use crate::error::CudaBuilderError;
 
-/// An instruction or a debug record. The text is what is printed; the parts are read from it.
+/// An instruction or a debug record. The text is printed; the parts are derived from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction<'a> {
-    /// All bytes from the end of the line before: blank lines, comments and the line's end belong
-    /// to it.
+    /// The text from the end of the preceding line, including blank lines, comments and the line
+    /// ending.
     text: Cow<'a, str>,
     opcode: Opcode,
-    /// Where the instruction itself begins, its opcode, its operands, its metadata, and where it
-    /// ends.
+    /// Positions of the instruction, its opcode, its operands, its metadata, and its end.
     start: usize,
     opcode_at: usize,
     operands_at: usize,
@@ -25,10 +24,10 @@ pub(crate) struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// Reads whole lines that hold one instruction.
+    /// Parses whole lines that contain one instruction.
     ///
     /// # Errors
-    /// What LLVM would not print so: an unknown opcode, an open string or bracket.
+    /// Text that LLVM would not print: an unknown opcode, an unterminated string or bracket.
     pub(super) fn parse(text: Cow<'a, str>) -> Result<Self, CudaBuilderError> {
         let malformed = |reason: &str| unexpected(reason, text.trim());
         let mut tokens = Lexer::new(&text);
@@ -91,7 +90,7 @@ impl<'a> Instruction<'a> {
         })
     }
 
-    /// A new instruction: `%x = freeze i32 %y`, without indentation and the line's end.
+    /// Parses a new instruction: `%x = freeze i32 %y`, without indentation and line ending.
     ///
     /// # Errors
     /// As for [`Module::parse`](super::Module::parse).
@@ -99,7 +98,7 @@ impl<'a> Instruction<'a> {
         Self::parse(Cow::Owned(format!("  {instruction}\n")))
     }
 
-    /// Puts another instruction in its place: the text between indentation and the line's end.
+    /// Replaces the instruction, but not its indentation and line ending.
     pub(crate) fn replace(&mut self, instruction: &str) -> Result<(), CudaBuilderError> {
         let (before, after) = (&self.text[..self.start], &self.text[self.end..]);
         let text = format!("{before}{instruction}{after}");
@@ -107,14 +106,14 @@ impl<'a> Instruction<'a> {
         Ok(())
     }
 
-    /// Puts other operands in their place; the text begins with a blank.
+    /// Replaces the operands; the text starts with a space.
     pub(crate) fn set_operands(&mut self, operands: &str) -> Result<(), CudaBuilderError> {
         let before = &self.text[self.start..self.operands_at];
         let text = format!("{before}{operands}{}", self.metadata());
         self.replace(&text)
     }
 
-    /// Adds an attribute to a call; any other instruction stays as it is.
+    /// Adds an attribute to a call; other instructions are unchanged.
     pub(crate) fn add_attribute(&mut self, attribute: &str) -> Result<(), CudaBuilderError> {
         let Some(call) = self.call()? else {
             return Ok(());
@@ -124,7 +123,7 @@ impl<'a> Instruction<'a> {
         self.set_operands(&operands)
     }
 
-    /// Puts another attribute group in the place of a call's own.
+    /// Replaces a call's attribute group.
     pub(crate) fn set_group(&mut self, number: u32) -> Result<(), CudaBuilderError> {
         let Some(call) = self.call()? else {
             return Ok(());
@@ -146,17 +145,17 @@ impl<'a> Instruction<'a> {
         self.opcode
     }
 
-    /// All bytes, for printing.
+    /// The whole text, for printing.
     pub(super) fn source(&self) -> &str {
         &self.text
     }
 
-    /// The instruction without indentation and comments around it.
+    /// The instruction without indentation and surrounding comments.
     pub(crate) fn text(&self) -> &str {
         &self.text[self.start..self.end]
     }
 
-    /// The name of its value.
+    /// The name of its result.
     pub(crate) fn result(&self) -> Option<&str> {
         match Lexer::new(self.text()).next()?.token {
             Token::Local(name) => Some(name),
@@ -164,12 +163,12 @@ impl<'a> Instruction<'a> {
         }
     }
 
-    /// `%3 = `, or nothing: what a replacement with the same result begins with.
+    /// `%3 = `, or empty: the start of a replacement with the same result.
     pub(crate) fn result_text(&self) -> &str {
         &self.text[self.start..self.opcode_at]
     }
 
-    /// What stands after the opcode: flags, types, operands. Empty in `unreachable`.
+    /// The text after the opcode: flags, types, operands. Empty for `unreachable`.
     pub(crate) fn operands(&self) -> &str {
         &self.text[self.operands_at..self.metadata_at]
     }
@@ -179,12 +178,12 @@ impl<'a> Instruction<'a> {
         &self.text[self.metadata_at..self.end]
     }
 
-    /// The opcode with what stands before and after it, but no metadata: `tail call void @f()`.
+    /// Opcode with prefix and operands, without metadata: `tail call void @f()`.
     pub(crate) fn operation(&self) -> &str {
         &self.text[self.opcode_at..self.metadata_at]
     }
 
-    /// The node that is attached under a name: `7` of `!dbg !7`.
+    /// The node attached under a name: `7` for `!dbg !7`.
     pub(crate) fn attachment(&self, name: &str) -> Option<&str> {
         let mut tokens = Lexer::new(self.metadata()).map(|spanned| spanned.token);
         tokens.find(|&token| token == Token::Metadata(name))?;
@@ -199,7 +198,7 @@ impl<'a> Instruction<'a> {
         self.attachment("dbg")
     }
 
-    /// `, !dbg !7`, or nothing: for an instruction that takes this one's place.
+    /// `, !dbg !7`, or empty: for an instruction that replaces this one.
     pub(crate) fn position_text(&self) -> String {
         self.position()
             .map_or_else(String::new, |node| format!(", !dbg !{node}"))
@@ -210,13 +209,12 @@ impl<'a> Instruction<'a> {
         Lexer::new(self.operands())
     }
 
-    /// The pieces between the outermost commas of its operands: `nuw i64 %a` and `%b` of `add nuw
-    /// i64 %a, %b`.
+    /// The operands split at outermost commas: `nuw i64 %a` and `%b` in `add nuw i64 %a, %b`.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = &str> {
         split(self.operands())
     }
 
-    /// The names of the values that it reads, in order. A phi's are those that come in.
+    /// The values that it reads, in order; for a phi, the incoming ones.
     pub(crate) fn locals(&self) -> impl Iterator<Item = &str> {
         let is_phi = self.opcode == Opcode::Phi;
         let mut before = Token::Unknown;
@@ -233,12 +231,12 @@ impl<'a> Instruction<'a> {
         })
     }
 
-    /// The names of the global symbols that it mentions, the function that it calls included.
+    /// The global symbols that it mentions, including the callee.
     pub(crate) fn globals(&self) -> impl Iterator<Item = &str> {
         super::lexer::globals(self.operands())
     }
 
-    /// Where a terminator goes on; a label as often as it is named.
+    /// The successors of a terminator, with repetitions.
     pub(crate) fn successors(&self) -> impl Iterator<Item = &str> {
         let mut before = Token::Unknown;
         self.tokens()
@@ -256,16 +254,16 @@ impl<'a> Instruction<'a> {
             })
     }
 
-    /// What a phi takes from which block.
+    /// The incoming values of a phi with their blocks.
     ///
     /// # Errors
-    /// A pair of another form.
+    /// A pair in an unknown form.
     pub(crate) fn incoming(&self) -> Result<Vec<Incoming<'_>>, CudaBuilderError> {
         let text = self.operands();
         let (mut pairs, mut open, mut comma) = (Vec::new(), None, None);
         for Spanned { token, span, depth } in self.tokens() {
             match token {
-                // A type may be an array too: `phi [2 x i32] [ %a, %b ]`.
+                // The type may be an array: `phi [2 x i32] [ %a, %b ]`.
                 Token::Mark(b'[') if depth == 0 => (open, comma) = (Some(span.end), None),
                 Token::Mark(b',') if depth == 1 => comma = Some(span.start),
                 Token::Mark(b']') if depth == 0 => {
@@ -288,10 +286,10 @@ impl<'a> Instruction<'a> {
             .ok_or_else(|| unexpected("a phi of another form", self.text()))
     }
 
-    /// The parts of a call; `None` for any other instruction.
+    /// The parts of a call; `None` for other instructions.
     ///
     /// # Errors
-    /// A call of another form.
+    /// A call in an unknown form.
     pub(crate) fn call(&self) -> Result<Option<Call<'_>>, CudaBuilderError> {
         if self.opcode != Opcode::Call {
             return Ok(None);
@@ -302,16 +300,16 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// One way into a phi.
+/// One incoming value of a phi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Incoming<'i> {
-    /// As it stands: `%3`, `0`, `@f`, `null`. See [`local`].
+    /// As written: `%3`, `0`, `@f`, `null`. See [`local`].
     pub(crate) value: &'i str,
     /// The block's name.
     pub(crate) block: &'i str,
 }
 
-/// The name, if the text is a local value and nothing else.
+/// The name, if the text is just a local value.
 pub(crate) fn local(text: &str) -> Option<&str> {
     let mut tokens = Lexer::new(text);
     match (tokens.next()?.token, tokens.next()) {
@@ -320,7 +318,7 @@ pub(crate) fn local(text: &str) -> Option<&str> {
     }
 }
 
-/// The pieces of a text between its outermost commas, without blanks around them.
+/// Splits a text at its outermost commas and trims the pieces.
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut tokens = Lexer::new(text);
     let mut start = Some(0);

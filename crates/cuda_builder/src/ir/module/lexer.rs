@@ -1,8 +1,8 @@
-//! LLVM's IR as tokens.
+//! Lexer for LLVM IR.
 
 use std::ops::Range;
 
-/// A word of IR. Names are without their sigil and quotes.
+/// A token of IR. Names are without sigil and quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
     /// `%3`, `%"a b"`: a value, a block's label, or a named type (see [`is_type`]).
@@ -15,25 +15,24 @@ pub(crate) enum Token<'a> {
     Group(&'a str),
     /// A keyword, a type, a number.
     Word(&'a str),
-    /// `"…"`, as it stands: LLVM escapes as `\22`.
+    /// `"…"` as written: LLVM escapes as `\22`.
     Text(&'a str),
     /// One of `()[]{}<>,=:*|`.
     Mark(u8),
-    /// Anything else, such as an open string.
+    /// Anything else, such as an unterminated string.
     Unknown,
 }
 
-/// A token and where it stands.
+/// A token with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Spanned<'a> {
     pub(crate) token: Token<'a>,
     pub(crate) span: Range<usize>,
-    /// How many brackets are open around the token: a bracket itself stands outside of what it
-    /// encloses.
+    /// Number of brackets open around the token; a bracket is itself outside.
     pub(crate) depth: usize,
 }
 
-/// Reads tokens, left to right; passes over blanks and comments.
+/// Produces tokens from left to right, skipping spaces and comments.
 #[derive(Clone)]
 pub(crate) struct Lexer<'a> {
     text: &'a str,
@@ -46,7 +45,7 @@ impl<'a> Lexer<'a> {
         Self::from(text, 0)
     }
 
-    /// Begins at a byte of the text, between two tokens; spans count from the text's start.
+    /// Starts at a byte of the text, between two tokens; spans are relative to the text's start.
     pub(crate) fn from(text: &'a str, at: usize) -> Self {
         Lexer { text, at, depth: 0 }
     }
@@ -69,19 +68,19 @@ impl<'a> Lexer<'a> {
             .map(|length| &rest[..length])
     }
 
-    /// The name after a sigil, and where it ends.
+    /// The name after a sigil, and its end.
     fn name(&self, from: usize) -> Option<(&'a str, usize)> {
         if self.text.as_bytes().get(from) != Some(&b'"') {
             let name = self.word(from);
             return (!name.is_empty()).then_some((name, from + name.len()));
         }
-        // `%"7"` is another value than `%7`, and would have the same name here.
+        // `%"7"` differs from `%7`, but would have the same name here.
         let name = self.quoted(from)?;
         let is_plain = !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
         is_plain.then_some((name, from + name.len() + 2))
     }
 
-    /// The token at the current byte, and where it ends.
+    /// The token at the current byte, and its end.
     fn token(&self) -> (Token<'a>, usize) {
         let at = self.at;
         let named = |make: fn(&'a str) -> Token<'a>| match self.name(at + 1) {
@@ -149,15 +148,14 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'$' | b'.' | b'_' | b'+')
 }
 
-/// Whether a local name is a type's: those of libdevice are called as clang calls them, and no
-/// value is.
+/// Whether a local name is a type's: libdevice's types are named as in clang, and no value is.
 pub(crate) fn is_type(local: &str) -> bool {
     ["struct.", "class.", "union."]
         .iter()
         .any(|kind| local.starts_with(kind))
 }
 
-/// Where the type ends that begins at `from`.
+/// The end of the type that starts at `from`.
 pub(super) fn type_end(text: &str, from: usize) -> Option<usize> {
     let mut tokens = Lexer::from(text, from);
     let first = tokens.next()?;
@@ -180,7 +178,7 @@ pub(super) fn type_end(text: &str, from: usize) -> Option<usize> {
 
 /// The names of the global symbols in a text.
 pub(crate) fn globals(text: &str) -> impl Iterator<Item = &str> {
-    // Most texts name none, and are long.
+    // Most texts mention none and are long.
     let text = if text.contains('@') { text } else { "" };
     Lexer::new(text).filter_map(|spanned| match spanned.token {
         Token::Global(name) => Some(name),

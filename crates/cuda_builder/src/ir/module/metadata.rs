@@ -1,4 +1,4 @@
-//! Metadata: kept as text, but for source positions.
+//! Metadata: kept as text, except for source positions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ impl<'a> Metadata<'a> {
         &self.text
     }
 
-    /// The number or the name, and the node: `7` and `!DILocation(…)`.
+    /// The number or name, and the node: `7` and `!DILocation(…)`.
     fn parts(&self) -> Option<(&str, &str)> {
         self.text.trim().strip_prefix('!')?.split_once(" = ")
     }
@@ -31,7 +31,7 @@ impl<'a> Metadata<'a> {
         self.parts().map_or("", |(_, node)| node)
     }
 
-    /// Puts another node under the same number.
+    /// Replaces the node, keeping its number.
     pub(crate) fn replace(&mut self, node: &str) {
         if let Some((name, _)) = self.parts() {
             self.text = Cow::Owned(format!("!{name} = {node}\n"));
@@ -44,12 +44,12 @@ pub(crate) struct Nodes<'m> {
     nodes: HashMap<&'m str, &'m str>,
 }
 
-/// A place in the source, in one of the functions that were inlined into each other.
+/// A source position in one of several inlined functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'m> {
-    /// The function's mangled name, or its plain one.
+    /// The function's mangled name, or its plain name.
     pub(crate) function: &'m str,
-    /// The file as rustc noted it, and the folder that the name starts from.
+    /// The file as rustc recorded it, and the folder that it is relative to.
     pub(crate) file: &'m str,
     pub(crate) folder: &'m str,
     pub(crate) line: u32,
@@ -67,13 +67,12 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// Where an instruction comes from, by the node of its
-    /// [position](super::Instruction::position): the function that holds the line first, then the
-    /// call that it was inlined at, and so on outwards.
+    /// The frames of a [position](super::Instruction::position), by its node: the innermost
+    /// function first, then its call site, and so on outwards.
     pub(crate) fn frames(&self, position: &str) -> Vec<Frame<'m>> {
         let mut frames = Vec::new();
         let mut position = self.nodes.get(position).copied();
-        // A chain that leads back to itself would never end.
+        // A circular chain would never end.
         while let Some(node) = position.filter(|_| frames.len() < self.nodes.len()) {
             let Some(frame) = self.frame(node) else { break };
             frames.push(frame);
@@ -100,7 +99,7 @@ impl<'m> Nodes<'m> {
         })
     }
 
-    /// The node that a field names.
+    /// The node that a field refers to.
     fn follow(&self, node: &'m str, name: &str) -> Option<&'m str> {
         match field(node, name)? {
             Token::Metadata(number) => self.nodes.get(number).copied(),
@@ -123,7 +122,7 @@ fn field<'m>(node: &'m str, name: &str) -> Option<Token<'m>> {
     }
 }
 
-/// A field that is text.
+/// The string value of a field.
 pub(crate) fn text<'m>(node: &'m str, name: &str) -> Option<&'m str> {
     match field(node, name)? {
         Token::Text(text) => Some(text),

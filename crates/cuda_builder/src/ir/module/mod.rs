@@ -1,11 +1,11 @@
-//! LLVM's textual IR, parsed once: every pass reads and changes this, and the result is printed
-//! once.
+//! LLVM's textual IR, parsed once: every pass reads and changes this representation, which is
+//! printed once.
 //!
-//! Each part keeps its own text, and printing puts the texts together again: what no pass touches
-//! comes out byte by byte as it came in. A part's fields are places in that text, so a change of it
-//! is a new text, read anew. What the parser reads, it reads strictly: an instruction that is not
-//! known, an open bracket, a block without an end are errors that quote the line. What it does not
-//! read (metadata, types, comments) is kept as it is.
+//! Each part keeps its own text, and printing concatenates the texts: what no pass touches is
+//! printed byte for byte as it was read. A part's fields are ranges of its text, so a change
+//! creates a new text that is parsed again. Parsing is strict: an unknown instruction, an unclosed
+//! bracket or a block without a terminator is an error that quotes the line. Anything not parsed
+//! (metadata, types, comments) is kept as text.
 
 mod attributes;
 mod call;
@@ -34,17 +34,17 @@ pub(crate) use opcode::Opcode;
 
 use crate::error::CudaBuilderError;
 
-/// A module, in the order of its text.
+/// A module, in textual order.
 #[derive(Clone, Debug)]
 pub(crate) struct Module<'a> {
     pub(crate) items: Vec<Item<'a>>,
 }
 
-/// What stands at the outermost level of a module.
+/// A top-level item of a module.
 #[derive(Clone, Debug)]
 pub(crate) enum Item<'a> {
-    /// What no pass reads: target lines, named types, comdats, module assembly, comments at the
-    /// end.
+    /// Text that no pass reads: target lines, named types, comdats, module assembly, trailing
+    /// comments.
     Text(Cow<'a, str>),
     /// A global variable or an alias.
     Global(Global<'a>),
@@ -59,18 +59,17 @@ pub(crate) enum Item<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module that one of LLVM's tools has printed.
+    /// Parses a module printed by one of LLVM's tools.
     ///
     /// # Errors
-    /// [`CudaBuilderError::UnexpectedIr`], which quotes the line, for a form that this parser does
-    /// not know.
+    /// [`CudaBuilderError::UnexpectedIr`], which quotes the line, for an unknown form.
     pub(crate) fn parse(text: &'a str) -> Result<Self, CudaBuilderError> {
         let module = parse::module(text, true)?;
         debug_assert!(module.to_string() == text, "printing gives the text again");
         Ok(module)
     }
 
-    /// Reads what stands outside of functions. They have no blocks, but are printed whole.
+    /// Parses only what is outside functions. Functions have no blocks, but are printed in full.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
@@ -78,7 +77,7 @@ impl<'a> Module<'a> {
         parse::module(text, false)
     }
 
-    /// The functions that it defines.
+    /// The functions that the module defines.
     pub(crate) fn functions(&self) -> impl Iterator<Item = &Function<'a>> {
         self.items.iter().filter_map(|item| match item {
             Item::Function(function) => Some(&**function),
@@ -86,7 +85,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// The functions that it defines, to be changed.
+    /// The functions that the module defines, mutably.
     pub(crate) fn functions_mut(&mut self) -> impl Iterator<Item = &mut Function<'a>> {
         self.items.iter_mut().filter_map(|item| match item {
             Item::Function(function) => Some(&mut **function),
@@ -94,7 +93,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// All instructions of all functions, to be changed in place.
+    /// All instructions of all functions, mutably.
     pub(crate) fn instructions_mut(&mut self) -> impl Iterator<Item = &mut Instruction<'a>> {
         self.functions_mut().flat_map(Function::instructions_mut)
     }
@@ -115,7 +114,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// The global variables, to be changed.
+    /// The global variables, mutably.
     pub(crate) fn globals_mut(&mut self) -> impl Iterator<Item = &mut Global<'a>> {
         self.items.iter_mut().filter_map(|item| match item {
             Item::Global(global) => Some(global),
@@ -123,7 +122,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// The attribute groups by their numbers.
+    /// The attribute groups by number.
     pub(crate) fn groups(&self) -> HashMap<u32, &Attributes<'a>> {
         self.items
             .iter()
@@ -134,7 +133,7 @@ impl<'a> Module<'a> {
             .collect()
     }
 
-    /// The attribute groups, to be changed.
+    /// The attribute groups, mutably.
     pub(crate) fn groups_mut(&mut self) -> impl Iterator<Item = &mut Attributes<'a>> {
         self.items.iter_mut().filter_map(|item| match item {
             Item::Attributes(group) => Some(group),
@@ -142,7 +141,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// Reads one definition, to be put in the place of another.
+    /// Parses one definition that will replace another.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
@@ -151,7 +150,7 @@ impl<'a> Module<'a> {
         item.ok_or_else(|| unexpected("no definition", text))
     }
 
-    /// Adds a function's declaration, unless the module has the function.
+    /// Adds a function's declaration, unless the module already has the function.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
@@ -165,7 +164,7 @@ impl<'a> Module<'a> {
         self.append(text)
     }
 
-    /// Adds definitions, declarations or attribute groups, in LLVM's own words, to the end.
+    /// Appends definitions, declarations or attribute groups, given as LLVM text.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).
@@ -207,7 +206,7 @@ impl fmt::Display for Function<'_> {
     }
 }
 
-/// The error for a form that is not known.
+/// The error for an unknown form.
 pub(crate) fn unexpected(reason: &str, text: &str) -> CudaBuilderError {
     const SHOWN: usize = 240;
     let end = text.char_indices().nth(SHOWN).map(|(at, _)| at);

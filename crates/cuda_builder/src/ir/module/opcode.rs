@@ -1,19 +1,20 @@
-//! The instructions that a module may hold.
+//! The instructions of LLVM IR.
 
-/// Makes the enumeration and the table of its words.
+/// Defines the enumeration and the table of its keywords.
 macro_rules! opcodes {
     ($($opcode:ident $word:literal,)*) => {
-        /// What an instruction does. All of LLVM's but those of exceptions and of variable
-        /// arguments, which no kernel has.
+        /// An instruction's opcode: all of LLVM's except exception handling and variable arguments,
+        /// which kernels never use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Opcode {
             $($opcode,)*
-            /// Not an instruction: `#dbg_value(…)` and its kin, which tell a debugger about values.
+            /// Not an instruction: `#dbg_value(…)` and similar, which describe values to a
+            /// debugger.
             DebugRecord,
         }
 
         impl Opcode {
-            /// The opcode that LLVM prints as this word.
+            /// The opcode for a keyword.
             pub(crate) fn of(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$opcode),)*
@@ -21,7 +22,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// The word that LLVM prints.
+            /// The keyword.
             pub(crate) fn word(self) -> &'static str {
                 match self {
                     $(Self::$opcode => $word,)*

@@ -1,4 +1,4 @@
-//! From text to a module, line by line.
+//! Parses a module, line by line.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,7 @@ use crate::error::CudaBuilderError;
 
 type Result<T> = std::result::Result<T, CudaBuilderError>;
 
-/// Reads a module, which borrows from the text; without `bodies` only what stands outside of
-/// functions.
+/// Parses a module that borrows from the text; without `bodies` only what is outside functions.
 pub(super) fn module(text: &str, bodies: bool) -> Result<Module<'_>> {
     let mut parser = Parser {
         text,
@@ -26,7 +25,7 @@ pub(super) fn module(text: &str, bodies: bool) -> Result<Module<'_>> {
     Ok(Module { items })
 }
 
-/// Reads parts of a module, which do not borrow from the text.
+/// Parses items of a module, without borrowing from the text.
 pub(super) fn owned<'a>(text: &str) -> Result<Vec<Item<'a>>> {
     let mut parser = Parser {
         text,
@@ -39,14 +38,14 @@ pub(super) fn owned<'a>(text: &str) -> Result<Vec<Item<'a>>> {
 
 struct Parser<'t, 'a> {
     text: &'t str,
-    /// Where the next line begins.
+    /// Start of the next line.
     at: usize,
     bodies: bool,
     keep: fn(&'t str) -> Cow<'a, str>,
 }
 
 impl<'t, 'a> Parser<'t, 'a> {
-    /// The next line, with its end.
+    /// The next line, including its line ending.
     fn line(&mut self) -> Option<&'t str> {
         let rest = &self.text[self.at..];
         let length = rest
@@ -58,7 +57,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         (length > 0).then(|| &rest[..length])
     }
 
-    /// The text from `start` to the end of the line that was read last.
+    /// The text from `start` to the end of the last line.
     fn since(&self, start: usize) -> Cow<'a, str> {
         (self.keep)(&self.text[start..self.at])
     }
@@ -92,7 +91,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         Ok(items)
     }
 
-    /// A function whose first line has been read.
+    /// A function whose header has been read.
     fn function(&mut self, start: usize) -> Result<Item<'a>> {
         let head = Head::parse(self.since(start))?;
         let entry = self.entry(&head)?;
@@ -117,7 +116,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             }
             if line.starts_with("  ") {
                 let instruction = self.instruction(start)?;
-                // There is one at least.
+                // There is at least one.
                 if let Some(block) = blocks.last_mut() {
                     push(block, instruction)?;
                 }
@@ -130,7 +129,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                     instructions: Vec::new(),
                 };
                 match &mut *blocks {
-                    // Its own label; another after it would be an empty block.
+                    // Its own label; a second label would mean an empty block.
                     [entry] if entry.line.is_empty() && entry.instructions.is_empty() => {
                         *entry = block;
                     }
@@ -154,7 +153,7 @@ impl<'t, 'a> Parser<'t, 'a> {
         })))
     }
 
-    /// The label of an entry block that has none: the number after those of the parameters.
+    /// The label of an entry block without one: the number after the parameters'.
     fn entry(&self, head: &Head<'_>) -> Result<String> {
         let mut unnamed = 0;
         for parameter in head.parameters() {
@@ -170,8 +169,7 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// An instruction whose first line has been read.
     fn instruction(&mut self, start: usize) -> Result<Instruction<'a>> {
-        // LLVM prints the cases of a `switch` on lines of their own, and nothing else of what is
-        // known here.
+        // LLVM prints only the cases of a `switch` on separate lines.
         if self.text[start..self.at].trim_end().ends_with('[') {
             while let Some(line) = self.line() {
                 if line.trim_start().starts_with(']') {

@@ -1,4 +1,4 @@
-//! Whole modules: what is read, what is refused, and that printing gives the text again.
+//! Tests with whole modules: accepted forms, refused forms, and that printing reproduces the text.
 
 use super::*;
 
@@ -355,7 +355,7 @@ mod hostile {
     use super::*;
     use crate::ir::digest;
 
-    /// Lines that passes look for, to be mixed.
+    /// Lines that passes look for, mixed at random.
     const LINES: &str = "  %a = atomicrmw add ptr %p, i32 1 syncscope(\"block\") seq_cst, align 4
   fence syncscope(\"singlethread\") acquire
   %b = frem float %a, 1.0

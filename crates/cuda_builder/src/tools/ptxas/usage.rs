@@ -1,29 +1,29 @@
 //! What `ptxas -v` reports for each kernel.
 
-/// The resources of one kernel. Sizes are in bytes; registers, stack and spills are for each thread.
+/// The resources of one kernel. Sizes are in bytes; registers, stack and spills are per thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Name of the PTX entry.
     pub kernel: String,
     /// Registers.
     pub registers: u32,
-    /// Barriers in use, of the 16 that a block has.
+    /// Barriers used, of a block's 16.
     pub barriers: u32,
     /// Bytes written to local memory because registers ran out.
     pub spill_stores: u32,
-    /// Bytes read back for the same reason.
+    /// Bytes read back from there.
     pub spill_loads: u32,
     /// Local memory.
     pub stack: u32,
-    /// Static shared memory of a block.
+    /// Static shared memory per block.
     pub shared: u32,
 }
 
 impl Usage {
-    /// Reads the report, sorted by name. Device functions that are no kernels are left out.
+    /// Parses the report, sorted by name. Device functions that are not kernels are omitted.
     pub fn parse(report: &str) -> Vec<Self> {
         let mut kernels: Vec<Self> = Vec::new();
-        // A report names a function first and its figures after it; the same lines also come for device functions.
+        // A report gives a function's name and then its figures, also for device functions.
         let mut subject = "";
         for line in report.lines() {
             if let Some(name) = between(line, "Compiling entry function '", "'") {
@@ -44,8 +44,8 @@ impl Usage {
         kernels
     }
 
-    /// Takes what one line says: `Used 8 registers, used 1 barriers, 1024 bytes smem` or
-    /// `0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads`.
+    /// Parses the figures in a line: `Used 8 registers, used 1 barriers, 1024 bytes smem` or `0
+    /// bytes stack frame, 0 bytes spill stores, 0 bytes spill loads`.
     fn read_figures(&mut self, line: &str) {
         let line = line
             .trim_start_matches("ptxas info")

@@ -1,4 +1,5 @@
-//! Discovery on made-up machines: real files in a temporary folder, programs that answer from a table.
+//! Discovery on artificial machines: real files in a temporary folder, programs that answer from a
+//! table.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ use super::*;
 
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// A machine that holds nothing but what a test puts there.
+/// A machine with only what a test puts there.
 struct MadeUp {
     folder: tempfile::TempDir,
     variables: HashMap<&'static str, OsString>,
@@ -94,7 +95,7 @@ impl MadeUp {
         self.program(&format!("{folder}/llc{suffix}"), "--version", text);
     }
 
-    /// rustup with an active toolchain 1.95.0, as a plain installation leaves it.
+    /// rustup with an active toolchain 1.95.0, as a default installation has it.
     fn rustup(mut self) -> Self {
         self.set("PATH", "home/bin");
         let rustc = self.path("toolchain/bin/rustc").display().to_string();
@@ -142,7 +143,7 @@ impl MadeUp {
         );
     }
 
-    /// Checks that no toolchain is found and returns the reasons against one place.
+    /// Checks that no toolchain is found, and returns the reasons against one location.
     #[track_caller]
     fn reasons(&self, origin: Origin) -> Vec<Rejection> {
         let report = search(self);
@@ -363,7 +364,7 @@ fn each_half_of_the_environment_completes_itself() {
     machine.set(CARGO, "usr/bin/cargo");
     machine.check_found(Origin::Environment, "usr/bin/rustc", "usr/bin/llc-22");
 
-    // The rustup toolchain has no source, so the LLVM tools go to the system's compiler.
+    // The rustup toolchain has no source, so the LLVM tools are used with the system's compiler.
     let mut machine = MadeUp::new().rustup().debian();
     machine.llvm("own-llvm", "", "22.1.8");
     machine.set(LLVM_BIN, "own-llvm");
