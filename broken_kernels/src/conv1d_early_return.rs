@@ -1,20 +1,22 @@
 //! Mistake: threads past the last output return before the barrier.
 //!
-//! "Nothing to compute, so nothing to do" holds only when a thread works for itself. Here it also loads a part of the tile that its
-//! neighbours need, and it is expected at the barrier. The Numba document has this guard at the top of its kernel.
+//! "Nothing to compute, so return" is right only for a thread that works alone. Here every thread
+//! also loads part of the tile for its neighbours and must arrive at the barrier. The Numba
+//! tutorial's kernel starts with this guard.
 //!
-//! - On a GPU: the slots of the threads that left keep whatever was there. With 1000 outputs, 9 taps and blocks of 256 the outputs
-//!   992 to 999 are wrong; with 300 and 65 the last 44. A barrier that some threads never reach is undefined: it works today because
-//!   the hardware stops counting threads that have exited.
+//! - On a GPU: the slots of the threads that left keep their old contents. With 1000 outputs, 9
+//!   taps and blocks of 256, outputs 992 to 999 are wrong; with 300 and 65, the last 44. A barrier
+//!   that some threads never reach is undefined; it works today because the hardware stops counting
+//!   threads that have exited.
 //! - On the emulator: a divergent barrier, with the line of the barrier and the threads that left.
 //!
-//! The sound twin is `conv1d_tiled_f32`: there the guard stands around the sum only.
+//! The sound twin is `conv1d_tiled_f32`: its guard covers only the sum.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], wrong for the last outputs; blocks of one dimension that cover the outputs, dynamic
-/// shared memory of `(block + taps − 1) · 4` bytes.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], wrong for the last outputs; one-dimensional
+/// blocks that cover the outputs, dynamic shared memory of `(block + taps − 1) · 4` bytes.
 ///
 /// # Safety
 /// See [the crate](crate#safety).

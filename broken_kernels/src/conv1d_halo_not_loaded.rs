@@ -1,17 +1,19 @@
-//! Mistake: each thread loads one sample, and nobody loads the halo.
+//! Mistake: each thread loads one sample, and no thread loads the halo.
 //!
-//! A block of T outputs and m taps needs T + m − 1 samples; T threads with one load each bring T.
+//! A block of T outputs and m taps needs T + m − 1 samples; T threads with one load each load only
+//! T.
 //!
-//! - On a GPU: the first outputs of every block use what an earlier block left in shared memory, often the right neighbours' samples.
-//! - On the emulator: a use of shared memory that nobody wrote, with the line of the read.
+//! - On a GPU: the first outputs of every block use what an earlier block left in shared memory,
+//!   often the correct neighbouring samples.
+//! - On the emulator: a use of uninitialised shared memory, with the line of the read.
 //!
 //! The sound twin is `conv1d_tiled_f32`, whose threads load in a loop.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with holes; blocks of one dimension that cover the outputs, dynamic shared memory
-/// of `(block + taps − 1) · 4` bytes.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with holes; one-dimensional blocks that cover
+/// the outputs, dynamic shared memory of `(block + taps − 1) · 4` bytes.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -45,7 +47,7 @@ pub unsafe fn conv1d_halo_not_loaded(
     if i < output_len {
         let mut sum = 0.0;
         for (k, &tap) in taps.iter().enumerate() {
-            // SAFETY: the slot exists; that it was written is what goes wrong.
+            // SAFETY: the slot exists; that it was written is the mistake.
             sum = GpuFloat::mul_add(tap, unsafe { tile.add(thread + halo - k).read() }, sum);
         }
         // SAFETY: i is below the output's length.

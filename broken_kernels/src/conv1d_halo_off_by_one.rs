@@ -1,18 +1,22 @@
-//! Mistake: the loop that loads tile and halo has `<=` where `<` belongs.
+//! Mistake: the loop that loads tile and halo has `<=` instead of `<`.
 //!
-//! A block of T outputs and m taps needs T + m − 1 samples. The loop loads T + m: one slot more than the launch gave.
+//! A block of T outputs and m taps needs T + m − 1 samples. The loop loads T + m: one slot more
+//! than the launch allocates.
 //!
-//! - On a GPU: mostly nothing. Shared memory is handed out in larger pieces, so the write lands in the rest of one, until the block's
-//!   size or another array makes the rest vanish; then it damages that array or the kernel fails.
-//! - On the emulator: a write out of bounds of shared memory, with the line of the store and the thread.
+//! - On a GPU: usually nothing. Shared memory is allocated in larger units, so the write hits
+//!   padding. With another block size or another array there is no padding: then the write corrupts
+//!   that array, or the kernel fails.
+//! - On the emulator: an out-of-bounds write to shared memory, with the line of the store and the
+//!   thread.
 //!
 //! The sound twin is `conv1d_tiled_f32`.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with one write past the shared array; blocks of one dimension that cover the outputs,
-/// dynamic shared memory of `(block + taps − 1) · 4` bytes.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with one write past the shared array;
+/// one-dimensional blocks that cover the outputs, dynamic shared memory of `(block + taps − 1) · 4`
+/// bytes.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -35,7 +39,7 @@ pub unsafe fn conv1d_halo_off_by_one(
     // The mistake: `<`.
     while slot <= threads + halo {
         let at = start.wrapping_add(slot);
-        // SAFETY: the sample exists; the slot does not always, which is what goes wrong.
+        // SAFETY: the sample exists; the slot does not always, which is the mistake.
         unsafe {
             let sample = if at < signal.len() {
                 *signal.get_unchecked(at)

@@ -1,14 +1,16 @@
-//! Mistake: the guard of the last thread has `<=` where `<` belongs.
+//! Mistake: the guard of the last thread has `<=` instead of `<`.
 //!
-//! Thread n reads and writes the element behind the last one.
+//! Thread n reads and writes one element past the end.
 //!
-//! - On a GPU: mostly nothing, for memory is handed out in larger pieces; with another allocation right behind, its first element is
-//!   damaged.
-//! - On the emulator: a read out of bounds of global memory, with the line and the distance to the nearest allocation.
+//! - On a GPU: usually nothing, because memory is allocated in larger units; if another allocation
+//!   follows directly, its first element is corrupted.
+//! - On the emulator: an out-of-bounds read of global memory, with the line and the distance to the
+//!   nearest allocation.
 
 use cuda_std::prelude::*;
 
-/// output\[i\] = 2 · input\[i\], and one element too many; blocks of one dimension, at least one thread more than elements.
+/// output\[i\] = 2 · input\[i\], for one element too many; one-dimensional blocks, at least one
+/// thread more than elements.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -17,7 +19,7 @@ pub unsafe fn copy_off_by_one(input: &[f32], output: *mut f32) {
     let i = thread::index_1d() as usize;
     // The mistake: `<`.
     if i <= input.len() {
-        // SAFETY: below the length for all threads but one, which is what goes wrong.
+        // SAFETY: below the length in all threads but one, which is the mistake.
         unsafe { output.add(i).write(2.0 * *input.get_unchecked(i)) };
     }
 }

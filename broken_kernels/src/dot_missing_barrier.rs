@@ -1,18 +1,20 @@
-//! Mistake: the barrier at the head of the tree's rounds is missing.
+//! Mistake: the barrier at the start of each tree round is missing.
 //!
-//! Each round reads what other threads wrote in the round before, the first one what they wrote as their share. Within one warp the
-//! threads often happen to keep step, so the last rounds seem to work without a barrier; the others read slots that another warp
-//! has not written yet.
+//! Each round reads what other threads wrote in the previous one; the first round reads their
+//! shares. Threads of one warp often happen to run in step, so the last rounds seem to work without
+//! a barrier; earlier rounds read slots that another warp has not written yet.
 //!
-//! - On a GPU: the result may miss products, differently from run to run, and be right on most days.
-//! - On the emulator: the races, each with the read of a slot, another thread's write of it, and no barrier between them.
+//! - On a GPU: the result may miss products and vary from run to run, and is usually correct.
+//! - On the emulator: the races, each with the read of a slot, another thread's write of it, and no
+//!   barrier between them.
 //!
-//! The sound twin is `dot_tree_f32`, which has it.
+//! The sound twin is `dot_tree_f32`, which has the barrier.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\], with races; blocks of one dimension, dynamic shared memory of `block · 4` bytes.
+/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\], with races; one-dimensional blocks,
+/// dynamic shared memory of `block · 4` bytes.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -30,7 +32,8 @@ pub unsafe fn dot_missing_barrier(a: &[f32], b: &[f32], partials: *mut f32) {
         sum = GpuFloat::mul_add(a, b, sum);
         i += thread::grid_dim_x() as usize * threads;
     }
-    // SAFETY: one slot for each thread, one partial result for each block. Nothing orders the reads of other threads' slots.
+    // SAFETY: one slot per thread, one partial result per block. Nothing orders the reads of other
+    // threads' slots.
     unsafe {
         slots.add(thread).write(sum);
         let mut active = threads;

@@ -1,11 +1,12 @@
-//! Kernels with one deliberate mistake each. No command runs them but `cargo xtask pitfalls` and the tests.
+//! Kernels with one deliberate mistake each, run only by `cargo xtask pitfalls` and the tests.
 //!
-//! Most are the twin of a sound kernel of the crate `kernels`, and each makes a mistake that a tutorial on shared memory makes or warns of. A file's header says what the mistake is, what a GPU does with it (often nothing that one would
-//! notice) and what the emulator reports.
+//! Most are the twin of a sound kernel in the crate `kernels`, with a mistake that a tutorial on
+//! shared memory makes or warns of. Each file's header states the mistake, its effect on a GPU
+//! (often nothing noticeable) and the emulator's report.
 //!
 //! | kernel | mistake | on the emulator |
 //! | --- | --- | --- |
-//! | [`matmul_missing_barrier`] | the next tile is loaded while others still read this one | races on shared memory |
+//! | [`matmul_missing_barrier`] | the next tile is loaded while other threads still read this one | races on shared memory |
 //! | [`dot_missing_barrier`] | the rounds of the tree are not separated | races on shared memory |
 //! | [`reverse_missing_barrier`] | slots are read before they are written | races on shared memory |
 //! | [`conv1d_early_return`] | threads return before a barrier | divergent barrier |
@@ -25,7 +26,8 @@
 //! | [`matmul_uncovered_grid`] | right only if the grid covers C | nothing; C keeps elements that nobody wrote |
 //!
 //! # Safety
-//! There is none: that is the point. On a GPU these kernels read and write memory that is not theirs, or may hang.
+//! There is none: that is the point. On a GPU these kernels access memory that is not theirs, or
+//! may hang.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
@@ -51,7 +53,7 @@ pub mod sum_warp_without_sync;
 
 pub use reverse_shared_too_small::SLOTS;
 
-/// Threads of a block, for the one-dimensional kernels.
+/// Threads per block of the one-dimensional kernels.
 pub const THREADS: u32 = 256;
 
 /// Side of the square tiles and blocks of the matrix products.

@@ -1,9 +1,9 @@
-//! Mistake: the product is added to what the output happens to hold.
+//! Mistake: the product is added to the old contents of the output.
 //!
-//! A kernel for C += A·B is launched as if it computed C = A·B, with fresh memory for C.
+//! A kernel for C += A·B is launched as if it computed C = A·B, with new memory for C.
 //!
-//! - On a GPU: right as long as the memory is new and zero, wrong once it was used before.
-//! - On the emulator: a use of global memory that nobody wrote, with the line.
+//! - On a GPU: correct while new memory happens to be zero, wrong once it has been reused.
+//! - On the emulator: a use of uninitialised global memory, with the line.
 //!
 //! The sound twin is `matmul_naive_f32`.
 
@@ -31,7 +31,7 @@ pub unsafe fn matmul_accumulates(
         // SAFETY: inside the matrices.
         unsafe {
             let element = c.add(row * cols + col);
-            // The mistake: the sum begins with C.
+            // The mistake: the sum starts from C.
             let mut sum = element.read();
             for k in 0..inner {
                 let (a, b) = (

@@ -1,12 +1,13 @@
 //! Mistake: the barrier after the inner loop is missing.
 //!
-//! The barrier after the loads is there, so each step begins well. But a fast warp that is done with its sums goes on to the next step
-//! and overwrites tiles that a slow warp still reads.
+//! The barrier after the loads exists, so each step starts correctly. But a warp that finishes its
+//! sums early continues with the next step and overwrites tiles that a slower warp still reads.
 //!
-//! - On a GPU: some elements of C are wrong, others in the next run; with a single step (inner ≤ TILE) nothing is.
-//! - On the emulator: the race, with the lines of the read and of the write.
+//! - On a GPU: some elements of C are wrong, different ones in each run; with a single step (inner
+//!   ≤ TILE) none is.
+//! - On the emulator: the race, with the lines of the read and the write.
 //!
-//! The sound twin is `matmul_tiled_f32`: two barriers a step, the second for this reason.
+//! The sound twin is `matmul_tiled_f32`: two barriers per step, the second for this reason.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -39,7 +40,8 @@ pub unsafe fn matmul_missing_barrier(
     let mut sum = 0.0;
     let mut step = 0;
     while step < inner {
-        // SAFETY: elements are read inside the matrices only, and slots lie in their tiles. Nothing keeps them until all have read.
+        // SAFETY: elements are read only inside the matrices, and slots are inside their tiles.
+        // Nothing preserves the tiles until all threads have read them.
         unsafe {
             let inside_a = row < rows && step + x < inner;
             let inside_b = step + y < inner && col < cols;

@@ -1,12 +1,13 @@
 //! Mistake: the kernel relies on a grid that covers C, and the launch rounds down.
 //!
-//! One thread computes one element and does not stride on. That is sound with ⌈cols / TILE⌉ × ⌈rows / TILE⌉ blocks; with
-//! `cols / TILE` × `rows / TILE`, as the slip goes, the last rows and columns belong to no thread.
+//! Each thread computes one element, without a grid-stride loop. That is sound with ⌈cols / TILE⌉ ×
+//! ⌈rows / TILE⌉ blocks; with `cols / TILE` × `rows / TILE`, the last rows and columns belong to no
+//! thread.
 //!
-//! - On a GPU: no error. C keeps what its memory held before at its right and lower edge, often the zeros or the right results of an
-//!   earlier run.
-//! - On the emulator: no fault either, for no instruction is wrong. Outputs are filled with 0xFF bytes (NaN) before a launch, so the
-//!   comparison names the first element that nobody wrote.
+//! - On a GPU: no error. C keeps its memory's old contents at the right and lower edge, often zeros
+//!   or the correct results of an earlier run.
+//! - On the emulator: no fault either, because no access is wrong. Outputs are filled with 0xFF
+//!   bytes (NaN) before a launch, so the comparison names the first unwritten element.
 //!
 //! The sound twin is `matmul_naive_f32`, which strides by the grid: any grid covers C.
 
@@ -15,7 +16,7 @@ use cuda_std::prelude::*;
 
 use crate::TILE;
 
-/// C = A·B of row-major matrices where the grid reaches; blocks of TILE × TILE, x over columns.
+/// C = A·B of row-major matrices as far as the grid reaches; blocks of TILE × TILE, x over columns.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -30,7 +31,7 @@ pub unsafe fn matmul_uncovered_grid(
 ) {
     let row = thread::block_idx_y() as usize * TILE as usize + thread::thread_idx_y() as usize;
     let col = thread::block_idx_x() as usize * TILE as usize + thread::thread_idx_x() as usize;
-    // The mistake: no strides by the grid, here and below.
+    // The mistake: no grid-stride loop, here and below.
     if row < rows && col < cols {
         let mut sum = 0.0;
         for k in 0..inner {

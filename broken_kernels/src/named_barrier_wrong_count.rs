@@ -1,9 +1,9 @@
-//! Mistake: a named barrier is told to wait for a number of threads that is not whole warps.
+//! Mistake: the thread count of a named barrier is not a whole number of warps.
 //!
-//! PTX counts the threads at a barrier in warps, and asks for a multiple of 32.
+//! PTX counts the threads at a barrier in warps and requires a multiple of 32.
 //!
 //! - On a GPU: an illegal instruction or a hang.
-//! - On the emulator: an invalid operand, with the line and the number.
+//! - On the emulator: an invalid operand, with the line and the count.
 
 use cuda_std::prelude::*;
 
@@ -20,7 +20,7 @@ pub unsafe fn named_barrier_wrong_count(input: &[u32], output: *mut u32) {
     let thread = thread::thread_idx_x() as usize;
     // The mistake: the last thread "has nothing to do" and is not counted.
     let waiting = thread::block_dim_x() - 1;
-    // SAFETY: one slot, one element and one output for each thread. The barrier's count is what goes wrong.
+    // SAFETY: one slot, one element and one output per thread. The barrier's count is the mistake.
     unsafe {
         slots.add(thread).write(*input.get_unchecked(thread));
         named_barrier(waiting);
@@ -30,10 +30,10 @@ pub unsafe fn named_barrier_wrong_count(input: &[u32], output: *mut u32) {
     }
 }
 
-/// Waits at barrier 1 for so many threads.
+/// Waits at barrier 1 for `threads` threads.
 ///
 /// # Safety
-/// `threads` is a multiple of 32, and so many come.
+/// `threads` is a multiple of 32, and that many threads arrive.
 #[inline(always)]
 unsafe fn named_barrier(threads: u32) {
     #[cfg(target_arch = "nvptx64")]

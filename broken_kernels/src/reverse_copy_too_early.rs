@@ -1,16 +1,17 @@
-//! Mistake: an asynchronous copy into shared memory is read before it was waited for.
+//! Mistake: an asynchronous copy into shared memory is read before it has completed.
 //!
-//! `cp.async` only starts a copy. A barrier does not wait for it: `cp.async.wait_all` does, in the thread that started it, and then the
-//! barrier tells the others.
+//! `cp.async` only starts a copy. A barrier does not wait for it: the thread that started it must
+//! execute `cp.async.wait_all` before the barrier.
 //!
-//! - On a GPU: some outputs are what the slots held before, differently from run to run.
-//! - On the emulator: a read of memory that a copy is still to write, with the lines of both.
+//! - On a GPU: some outputs are the slots' old contents, different ones in each run.
+//! - On the emulator: a read of memory that a pending copy writes, with both lines.
 
 use cuda_std::prelude::*;
 
 use crate::THREADS;
 
-/// output\[n − 1 − i\] = input\[i\] for n = [`THREADS`]; one block of as many threads, dynamic shared memory of a word for each.
+/// output\[n − 1 − i\] = input\[i\] for n = [`THREADS`]; one block of that many threads, dynamic
+/// shared memory of one word per thread.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -18,7 +19,7 @@ use crate::THREADS;
 pub unsafe fn reverse_copy_too_early(input: &[u32], output: *mut u32) {
     let tile = shared::dynamic_shared_mem::<u32>();
     let thread = thread::thread_idx_x() as usize;
-    // SAFETY: one slot, one element and one output for each thread. The copy is what goes wrong.
+    // SAFETY: one slot, one element and one output per thread. The copy is the mistake.
     unsafe {
         start_copy(thread, input.as_ptr().add(thread));
         // The mistake: no wait for the copy here.
@@ -29,14 +30,15 @@ pub unsafe fn reverse_copy_too_early(input: &[u32], output: *mut u32) {
     }
 }
 
-/// Starts to copy a word into a slot of the dynamic shared memory.
+/// Starts to copy a word into a slot of dynamic shared memory.
 ///
 /// # Safety
 /// Both exist until the copy has been waited for.
 #[inline(always)]
 unsafe fn start_copy(slot: usize, from: *const u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's promise. The array is named, for the instruction takes no generic address.
+    // SAFETY: the caller's promise. The array is named, because the instruction takes no generic
+    // address.
     unsafe {
         core::arch::asm!(
             "{{",

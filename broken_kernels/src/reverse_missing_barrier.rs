@@ -1,10 +1,11 @@
 //! Mistake: no barrier between writing the tile and reading it.
 //!
-//! Thread t reads the slot that thread 255 − t writes. In the first half of the block that thread belongs to a later warp, which may not
-//! have run yet. This is the race that "Using Shared Memory in CUDA C/C++" explains barriers with.
+//! Thread t reads the slot that thread 255 − t writes. In the first half of the block that thread
+//! belongs to a later warp, which may not have run yet. "Using Shared Memory in CUDA C/C++"
+//! introduces barriers with this race.
 //!
-//! - On a GPU: outputs that a slot's old contents reached, differently from run to run.
-//! - On the emulator: the race, with the lines of the read and of the write.
+//! - On a GPU: outputs with old contents of a slot, different ones in each run.
+//! - On the emulator: the race, with the lines of the read and the write.
 //!
 //! The sound twin is `reverse_static_u32`.
 
@@ -34,7 +35,7 @@ pub unsafe fn reverse_missing_barrier(input: &[u32], output: *mut u32) {
     }
     // The mistake: no barrier here.
     if thread < count {
-        // SAFETY: the places exist; that the slot was written is what goes wrong.
+        // SAFETY: the indices are in bounds; that the slot was written is the mistake.
         unsafe {
             output
                 .add(n - first - count + thread)

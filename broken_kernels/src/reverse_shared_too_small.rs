@@ -1,16 +1,20 @@
 //! Mistake: the static array has fewer slots than the block has threads.
 //!
-//! The array's size and the block's size are two numbers in two places, and one was changed without the other.
+//! The size of the array and the size of the block are defined in two places, and only one was
+//! changed.
 //!
-//! - On a GPU: the upper threads write past the array. If another array follows, it is damaged; if nothing does, the kernel may fail with
-//!   an illegal address or seem to work, for shared memory is handed out in larger pieces.
-//! - On the emulator: a write out of bounds of shared memory by the first thread without a slot, with its line.
+//! - On a GPU: the upper threads write past the array. A following array is corrupted; without one,
+//!   the kernel fails with an illegal address or seems to work, because shared memory is allocated
+//!   in larger units.
+//! - On the emulator: an out-of-bounds write to shared memory by the first thread without a slot,
+//!   with its line.
 //!
-//! The sound twin is `reverse_static_u32`: one constant sizes both, and the host checks the block against it.
+//! The sound twin is `reverse_static_u32`: one constant sizes both, and the host checks the block
+//! against it.
 
 use cuda_std::prelude::*;
 
-/// Slots of the array: half of what blocks of [`THREADS`](crate::THREADS) need.
+/// Slots of the array: half of what blocks of [`THREADS`](crate::THREADS) threads need.
 pub const SLOTS: u32 = 128;
 
 /// output\[n − 1 − i\] = input\[i\], past the shared array; blocks of [`THREADS`](crate::THREADS) that cover the n elements.
@@ -31,7 +35,7 @@ pub unsafe fn reverse_shared_too_small(input: &[u32], output: *mut u32) {
         threads
     };
     if thread < count {
-        // SAFETY: below n; the slot does not always exist, which is what goes wrong.
+        // SAFETY: below n; the slot does not always exist, which is the mistake.
         unsafe {
             tile.wrapping_add(thread)
                 .write(*input.get_unchecked(first + thread))

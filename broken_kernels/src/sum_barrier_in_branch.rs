@@ -1,11 +1,13 @@
-//! Mistake: the barrier stands inside the branch of the threads that add.
+//! Mistake: the barrier is inside the branch of the threads that add.
 //!
-//! The others go on to the next round, and wait at a barrier of another round or at none.
+//! The other threads continue with the next round, and wait at another round's barrier or at none.
 //!
-//! - On a GPU: undefined. It works by chance where the hardware counts threads that have exited, and hangs elsewhere.
-//! - On the emulator: a divergent barrier, with the line of the barrier and where the other threads are.
+//! - On a GPU: undefined. It works by chance where the hardware counts threads that have exited,
+//!   and hangs elsewhere.
+//! - On the emulator: a divergent barrier, with the line of the barrier and where the other threads
+//!   are.
 //!
-//! The sound twin is `sum_tree_f32`, whose barrier stands at the head of the round.
+//! The sound twin is `sum_tree_f32`, whose barrier is at the start of the round.
 
 use cuda_std::prelude::*;
 
@@ -19,7 +21,7 @@ use crate::THREADS;
 pub unsafe fn sum_barrier_in_branch(input: &[f32], partials: *mut f32) {
     let slots = shared_array![f32; THREADS as usize];
     let thread = thread::thread_idx_x() as usize;
-    // SAFETY: one slot and one element for each thread, one partial result for each block.
+    // SAFETY: one slot and one element per thread, one partial result per block.
     unsafe {
         slots
             .add(thread)
@@ -30,7 +32,7 @@ pub unsafe fn sum_barrier_in_branch(input: &[f32], partials: *mut f32) {
             if thread < half {
                 let folded = slots.add(thread).read() + slots.add(thread + half).read();
                 slots.add(thread).write(folded);
-                // The mistake: in here.
+                // The mistake: inside the branch.
                 thread::sync_threads();
             }
             half /= 2;

@@ -1,15 +1,17 @@
 //! Mistake: every block adds its share to the total with an ordinary read and write.
 //!
-//! Blocks run at the same time: two read the same total, and one addition is lost.
+//! Blocks run concurrently: two read the same total, and one addition is lost.
 //!
-//! - On a GPU: too small a total, differently from run to run. compute-sanitizer's racecheck watches shared memory only and says nothing.
+//! - On a GPU: a total that is too small and varies from run to run. compute-sanitizer's racecheck
+//!   covers shared memory only and reports nothing.
 //! - On the emulator: a race on global memory between two blocks, with both lines.
 //!
+//! The sound twins write one partial result per block; an atomic addition would do too.
 //! The sound twins write one partial result for each block; an atomic addition would do too.
 
 use cuda_std::prelude::*;
 
-/// total += Σ input\[i\]; blocks of one dimension, as many elements as threads.
+/// total += Σ input\[i\]; one-dimensional blocks, as many elements as threads.
 ///
 /// # Safety
 /// See [the crate](crate#safety).

@@ -1,11 +1,12 @@
 //! Mistake: half a warp shuffles with a mask that names the whole warp.
 //!
-//! The mask says which lanes to wait for. Those that are named and do not come are waited for, or the result is undefined.
+//! The mask names the lanes to wait for. If a named lane never arrives, the others wait forever or
+//! the result is undefined.
 //!
 //! - On a GPU: it seems to work where the other lanes have exited.
 //! - On the emulator: an invalid member mask, with the line and the lanes.
 //!
-//! The sound twins are the `sum_shuffle` kernels: all lanes take part in every round.
+//! The sound twins are the `sum_shuffle` kernels: all lanes participate in every round.
 
 use cuda_std::prelude::*;
 
@@ -18,7 +19,7 @@ pub unsafe fn sum_shuffle_wrong_mask(input: &[f32], partials: *mut f32) {
     let lane = thread::thread_idx_x();
     let block = thread::block_idx_x();
     if lane < 16 {
-        // SAFETY: 16 elements for each block, and one partial result; the mask is what goes wrong.
+        // SAFETY: 16 elements and one partial result per block; the mask is the mistake.
         unsafe {
             let mut sum = *input.get_unchecked((16 * block + lane) as usize);
             for delta in [8, 4, 2, 1] {

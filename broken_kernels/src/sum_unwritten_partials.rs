@@ -1,22 +1,25 @@
-//! Mistake: a warp adds 32 partial results, but there are fewer than that.
+//! Mistake: a warp adds 32 partial results, but fewer were written.
 //!
-//! The memory has room for a whole warp, so that every lane has something to load; the rest of it was never written.
+//! The buffer has room for a whole warp, so that every lane has something to load; the rest of it
+//! was never written.
 //!
-//! - On a GPU: right as long as the memory is new and zero.
-//! - On the emulator: a use of global memory that nobody wrote, with the line.
+//! - On a GPU: correct while new memory happens to be zero.
+//! - On the emulator: a use of uninitialised global memory, with the line.
 //!
-//! The sound twins are the `sum_shuffle` kernels: lanes without a partial result take the identity.
+//! The sound twins are the `sum_shuffle` kernels: lanes without a partial result use the identity.
 
 use cuda_std::prelude::*;
 
-/// partials\[0\] = Σ input\[i\], by way of `partials`, which holds 32 elements; one block of 32 threads, at most 32 elements.
+/// partials\[0\] = Σ input\[i\], through `partials`, which has 32 elements; one block of 32
+/// threads, at most 32 elements.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
 #[kernel]
 pub unsafe fn sum_unwritten_partials(input: &[f32], partials: *mut f32) {
     let lane = thread::thread_idx_x() as usize;
-    // SAFETY: the elements exist; that each was written is what goes wrong. All lanes take part in the shuffles.
+    // SAFETY: the elements exist; that each was written is the mistake. All lanes participate in
+    // the shuffles.
     unsafe {
         if lane < input.len() {
             partials.add(lane).write(*input.get_unchecked(lane));

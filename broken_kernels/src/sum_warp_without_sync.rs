@@ -1,11 +1,13 @@
-//! Mistake: a warp folds in shared memory without `sync_warp`, because "a warp runs in lockstep".
+//! Mistake: a warp reduces in shared memory without `sync_warp`, because "a warp runs in lockstep".
 //!
-//! It did until 2017. Since Volta the lanes of a warp have program counters of their own, and PTX orders nothing between them.
+//! That was true until 2017. Since Volta each lane has its own program counter, and PTX orders
+//! nothing between them.
 //!
-//! - On a GPU: right on most days; the compiler and the scheduler are free to make it wrong.
+//! - On a GPU: usually correct, but the compiler and the scheduler may break it.
 //! - On the emulator: races within the warp, as warnings, each with both lines.
 //!
-//! A sound kernel has `warp::sync_warp` between the rounds, or shuffles, as the `sum_shuffle` kernels do.
+//! A sound kernel has `warp::sync_warp` between the rounds, or uses shuffles, as the `sum_shuffle`
+//! kernels do.
 
 use cuda_std::prelude::*;
 
@@ -17,7 +19,7 @@ use cuda_std::prelude::*;
 pub unsafe fn sum_warp_without_sync(input: &[f32], partials: *mut f32) {
     let slots = shared_array![f32; 32];
     let lane = thread::thread_idx_x() as usize;
-    // SAFETY: one slot and one element for each lane; nothing orders the reads of the other lanes' slots.
+    // SAFETY: one slot and one element per lane; nothing orders the reads of other lanes' slots.
     unsafe {
         let own = slots.add(lane);
         own.write_volatile(*input.get_unchecked(thread::index_1d() as usize));

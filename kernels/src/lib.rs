@@ -1,8 +1,8 @@
 //! Shared-memory GPU kernels in Rust, built to PTX by the stock compiler.
 //!
-//! One folder for each family, one file for each idea; a file's header says what it computes, who loads what into which
-//! shared slot, what each barrier orders, and what changed from the simpler kernel before it. The constants are for the host
-//! too: it computes launches from them.
+//! One folder per family, one file per idea. A file's header states what the kernel computes, which
+//! thread loads what into which shared slot, what each barrier orders, and the change from the
+//! simpler kernel before it. The host uses the constants too, to compute launches.
 //!
 //! | family | kernels |
 //! | --- | --- |
@@ -12,22 +12,24 @@
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
-//! | [`raw`] | seven of these in rust-cuda's form: `shared_array!`, `sync_threads`, raw pointers |
+//! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
 //!
-//! A kernel for several types is generic, with an entry point for each instance: `conv1d_tiled::<f32>` is `conv1d_tiled_f32` in
-//! the PTX, `fold_tree::<i64, Sum>` is `sum_tree_i64`. The host launches it by its handle, a type of the same name, which refuses
-//! what breaks a rule that the host can see. The build script builds the PTX and embeds it in this crate.
+//! A kernel for several types is generic, with one entry point per instance: `conv1d_tiled::<f32>`
+//! is `conv1d_tiled_f32` in the PTX, `fold_tree::<i64, Sum>` is `sum_tree_i64`. The host launches
+//! it through its handle, a type of the same name, which refuses launches that break a rule the
+//! host can check. The build script builds the PTX and embeds it in this crate.
 //!
 //! # What every kernel promises
 //!
-//! - It is right for every grid: work is strided by the grid, so a launch may cap the number of blocks.
-//! - It is right for every length, 0 and those above 2³² included: indices are `usize`.
-//! - It does the same additions in the same order in every run with the same launch.
+//! - It is correct for every grid: work is strided by the grid, so a launch may cap the number of
+//!   blocks.
+//! - It is correct for every length, including 0 and those above 2³²: indices are `usize`.
+//! - It performs the same additions in the same order in every run with the same launch.
 //! - It reads nothing outside its inputs, and writes each output element exactly once.
 //!
 //! # Safety
 //!
-//! These kernels are safe, and so is their launch; their files have `#![forbid(unsafe_code)]`:
+//! These kernels and their launches are safe; their files have `#![forbid(unsafe_code)]`:
 //!
 //! - `block_per_output`, `direct` and `tiled` of [`conv1d`]
 //! - `interleaved`, `tree` and `shuffle` of [`reduce`]
@@ -35,12 +37,13 @@
 //! - `naive`, `tiled` and `padded` of [`transpose`]
 //! - all of [`reverse`]
 //!
-//! The faster ones use `unsafe` for what [`cuda_std::block`] does not offer: packs of 16 bytes,
+//! The faster ones use `unsafe` for what [`cuda_std::block`] does not offer: 16-byte packs,
 //! asynchronous copies, tensor cores, blocks that wait for each other. [`raw`] and [`peak`] write
 //! through raw pointers.
 //!
 //! Two rules hold for every `unsafe` kernel and are not repeated: each slice and pointer is device
-//! memory of the stated size for the whole launch, and outputs overlap neither inputs nor each other.
+//! memory of the stated size for the whole launch, and outputs overlap neither inputs nor each
+//! other.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]

@@ -1,16 +1,16 @@
-//! Full convolution with one block for each output and one thread for each tap.
+//! Full convolution with one block per output and one thread per tap.
 //!
 //! y\[i\] = Σₖ taps\[k\] · signal\[i − k\], i in `0..n + m − 1`, zeros outside the signal.
 //!
-//! The simplest use of shared memory: thread k multiplies its tap with its sample and leaves the
-//! product in slot k; thread 0 adds the m slots in the order of the taps. A product whose sample lies
-//! outside the signal is written as zero, for every slot is read.
+//! The simplest use of shared memory: thread k multiplies its tap by its sample and writes the
+//! product to slot k; thread 0 adds the m slots in tap order. A product whose sample is outside the
+//! signal is written as zero, because every slot is read.
 //!
-//! - `fill` has two barriers for each output: the sum before comes before these products, and they
-//!   come before their sum.
-//! - It shows the pattern, not how to be fast: 2·m global reads per output (a warp's are neighbouring,
-//!   so coalesced), and m additions by one thread while the others wait. Neighbouring threads write
-//!   neighbouring slots: no bank conflicts.
+//! - `fill` has two barriers per output: the first orders the previous sum's reads before these
+//!   products, the second these products before their sum.
+//! - It shows the pattern, not performance: 2·m global reads per output (coalesced), and m
+//!   additions by one thread while the others wait. Adjacent threads write adjacent slots: no bank
+//!   conflicts.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +40,7 @@ pub fn conv1d_block_per_output_f64(
     for row in block.tiles_y::<1>(output.rows()) {
         for place in block.tiles_x::<1>(output.cols()) {
             let products = products.fill(block, |k| {
-                // Below zero it wraps to a huge number, which is outside the signal too.
+                // Negative indices wrap to huge numbers, which are outside the signal too.
                 let sample = signal.get(place.start().wrapping_sub(k));
                 taps.get(k)
                     .zip(sample)

@@ -1,22 +1,27 @@
-//! Convolution in registers, for any number of taps: the block's tile stays, and the taps come in chunks.
+//! Convolution in registers for any number of taps: the tile's sums stay in registers, and the taps
+//! are loaded in chunks.
 //!
-//! Change from [`window`](super::window): with many taps arithmetic sets the pace, and shared memory has to hold as many samples below a tile
-//! as there are taps. Here a block computes a tile of THREADS · OUTPUTS outputs with [`CHUNK`] taps at a time: the sums stay where they are, and
-//! shared memory holds the tile's samples for these taps, those below them, and the taps. Nothing runs ahead: what a block waits for, others
-//! of the same multiprocessor fill with their arithmetic.
+//! Change from [`window`](super::window): with many taps the kernel is compute-bound, and shared
+//! memory would have to hold as many samples below a tile as there are taps. Here a block computes
+//! a tile of THREADS · OUTPUTS outputs with [`CHUNK`] taps at a time: the sums stay in registers,
+//! and shared memory holds the tile's samples for these taps, those below them, and the taps. There
+//! is no prefetching: while one block waits, the multiprocessor's other blocks compute.
 //!
-//! - Thread t owns packs PACKS · t, … of the tile; loads, sums and outputs go as in [`window`](super::window), with a block in place of the warp.
-//! - Every output adds its taps in their order: the bits are those of [`direct`](super::direct).
+//! - Thread t owns packs PACKS · t, … of the tile; loads, sums and stores are as in
+//!   [`window`](super::window), with a block instead of the warp.
+//! - Every output adds its taps in order, so results equal those of [`direct`](super::direct) bit
+//!   by bit.
 //!
-//! Share of the FMA peak (63.2 TFLOP/s) on an H200, driver 580.159, 2026-11-21, n = 2²⁶ `f32`, medians of 7 to 21:
+//! Share of the FMA peak (63.2 TFLOP/s) on an H200, driver 580.159, 2026-11-21, n = 2²⁶ `f32`,
+//! medians of 7 to 21:
 //!
-//! | blocks at once, by registers | 128 taps | 255 taps | 1023 taps |
+//! | resident blocks, by registers | 128 taps | 255 taps | 1023 taps |
 //! | --- | --- | --- | --- |
 //! | 5 | 0.70 | 0.82 | 0.88 |
 //! | **6** | 0.74 | 0.83 | 0.88 |
 //! | 7 | 0.72 | 0.81 | 0.86 |
 //!
-//! With 7 packs a thread 255 taps reached 0.70, with [`CHUNK`] 256 0.81, with 256 threads 0.76.
+//! With 7 packs per thread 255 taps reached 0.70, with [`CHUNK`] 256 0.81, with 256 threads 0.76.
 
 use core::ptr;
 
@@ -29,13 +34,13 @@ use crate::number::Real;
 use crate::pack::{Pack, lanes};
 use cuda_std::unroll::unrolled;
 
-/// Threads of a block.
+/// Threads per block.
 pub const THREADS: u32 = 128;
 
-/// Packs of outputs of a thread: an odd number.
+/// Packs of outputs per thread: an odd number.
 pub const PACKS: usize = 5;
 
-/// Taps that shared memory holds at a time.
+/// Taps in shared memory at a time.
 pub const CHUNK: usize = 512;
 
 /// Outputs of a block's tile for elements of type `T`.
@@ -48,7 +53,7 @@ pub const fn shared_bytes<T>() -> usize {
     (span::<T>() + 2 * CHUNK) * size_of::<T>()
 }
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the taps.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in tap order.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m ≥ 1 taps.
@@ -79,7 +84,7 @@ pub fn conv1d_blocked<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, off
 }
 
 /// # Safety
-/// There is a tap; nobody but this launch uses the output; `offset` plus its length does not
+/// There is at least one tap; only this launch uses the output; `offset` plus its length does not
 /// overflow. All threads of the launch call it: one row of blocks of [`THREADS`] along x. `shared`
 /// is shared memory for a tile's samples and a chunk below them, `chunk` for a chunk of taps.
 #[inline(always)]
@@ -120,7 +125,8 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
         while done < taps.len() {
             let left = taps.len() - done;
             let count = if left < CHUNK { left } else { CHUNK };
-            // SAFETY: a whole tile meets samples only; nobody uses the slots; there are `count` more taps.
+            // SAFETY: a whole tile needs existing samples only; no other thread uses the slots;
+            // `count` more taps exist.
             unsafe {
                 let sample = signal.as_ptr().add(tile * span + offset - done + thread);
                 copy_samples::<T, OUTPUTS, ROUNDS, GROUP>(slot, sample, thread, count - 1);
@@ -133,30 +139,32 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
                 });
             }
             cp_async_wait_all();
-            // Every thread's copies come before any thread's reads of them.
+            // Orders every thread's copies before any thread's reads of them.
             thread::sync_threads();
-            // SAFETY: the samples that these taps meet are there, and the taps.
+            // SAFETY: the samples that these taps need, and the taps, have been copied.
             unsafe {
                 add_taps::<T, LANES, PACKS, OUTPUTS, false>(&mut sums, own, chunk, count as u32);
             }
             done += count;
-            // Every thread's reads come before any thread's next copies, and before the sums that take the samples' place.
+            // Orders every thread's reads before any thread's next copies, and before the sums that
+            // overwrite the samples.
             thread::sync_threads();
         }
         // SAFETY: only this thread writes its sums, and its packs of the output.
         unsafe {
             put_sums::<T, LANES, PACKS, OUTPUTS>(&sums, own);
-            // Every thread's sums come before any thread's reads of them.
+            // Orders every thread's sums before any thread's reads of them.
             thread::sync_threads();
             let to = output.add(tile * span).cast::<Pack<T, LANES>>().add(thread);
             write_sums::<T, LANES, PACKS, GROUP>(samples.add(thread), to);
         }
         tile += thread::grid_dim_x() as usize;
-        // Every thread's reads of sums come before any thread's copies for the next tile.
+        // Orders every thread's reads of sums before any thread's copies for the next tile.
         thread::sync_threads();
     }
 
-    // Behind the whole tiles: the threads part here, and ptxas would give what follows more registers.
+    // After the whole tiles, because threads diverge here, and ptxas would otherwise allocate more
+    // registers for what follows.
     let outputs = whole.start * span..whole.end * span;
     // SAFETY: no index overflows, and the block has these threads.
     unsafe { convolve_ends(signal, taps, output, output_len, offset, outputs, GROUP) };

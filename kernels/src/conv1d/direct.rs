@@ -1,9 +1,9 @@
-//! Convolution without shared memory: the version to compare with.
+//! Convolution without shared memory: the baseline.
 //!
-//! One thread computes one output and reads all it needs from global memory. Neighbouring threads
-//! read neighbouring samples (coalesced), but each sample is read by m threads: 2·m reads per output,
-//! m of them of the same tap by all lanes. What saves it is the L1 cache; what the shared-memory
-//! versions do is to make that reuse explicit.
+//! One thread computes one output and reads everything from global memory. Adjacent threads read
+//! adjacent samples (coalesced), but each sample is read by m threads: 2·m reads per output, m of
+//! them of the same tap in all lanes. The L1 cache absorbs most of them; the shared-memory versions
+//! make that reuse explicit.
 //!
 //! | 2²⁶ samples, H200, µs | 5 taps | 10 | 31 | 32 | 63 |
 //! | --- | --- | --- | --- | --- | --- |
@@ -18,18 +18,17 @@ use cuda_std::unroll::fold_groups;
 
 use crate::number::Real;
 
-/// Taps that a thread loads together, and their samples.
+/// Taps and samples that a thread loads together.
 const GROUP: usize = 16;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the
-/// taps.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in tap order.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m taps.
 /// - `offset`: see [the module](super).
 ///
 /// # Launch
-/// Blocks of one dimension and any size. The grid strides over the outputs.
+/// One-dimensional blocks of any size. The grid strides over the outputs.
 #[kernel(
     instances(f32, f64),
     require(offset.checked_add(output.len()).is_some())
@@ -46,15 +45,15 @@ pub fn conv1d_direct<T: Real>(
     }
 }
 
-/// The full convolution's output of index `centre`.
+/// Output number `centre` of the full convolution.
 #[inline(always)]
 pub(super) fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
     let end = centre + 1;
-    // All taps meet samples, but for a few outputs at both ends.
+    // All taps have samples, except for a few outputs at both ends.
     if let Some(window) = signal.get(end.wrapping_sub(taps.len())..end) {
         return dot::<T, GROUP>(taps, window);
     }
-    // Past the signal's end the first taps meet none.
+    // Past the signal's end the first taps have no samples.
     let samples = signal.get(..end).unwrap_or(signal);
     let taps = taps.get(end - samples.len()..).unwrap_or_default();
     dot::<T, 4>(taps, samples)

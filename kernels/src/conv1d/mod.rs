@@ -1,6 +1,7 @@
 //! One-dimensional convolution, y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with zeros outside the signal.
 //!
-//! The offset chooses the mode, as `numpy.convolve` names them, for a signal of n samples and m ≤ n taps:
+//! The offset selects the mode, named as in `numpy.convolve`, for a signal of n samples and m ≤ n
+//! taps:
 //!
 //! | mode | outputs | offset |
 //! | --- | --- | --- |
@@ -8,7 +9,7 @@
 //! | same | n | ⌊(m − 1) / 2⌋ |
 //! | valid | n − m + 1 | m − 1 |
 //!
-//! Convolution commutes: when there are more taps than samples, the host swaps the two.
+//! Convolution commutes: if there are more taps than samples, the host swaps the two.
 
 pub mod block_per_output;
 pub mod blocked;
@@ -22,12 +23,13 @@ pub mod window;
 
 use core::ops::Range;
 
-/// Threads of a block, and outputs of a tile, in [`tiled`] and [`direct`].
+/// Threads per block, and outputs per tile, in [`tiled`] and [`direct`].
 pub const THREADS: u32 = 256;
 
-/// The taps that meet a sample: those k below `taps` for which `centre - k` lies in `0..samples`.
+/// The taps that have a sample: those k below `taps` for which `centre - k` is in `0..samples`.
 ///
-/// The sums run over these only, instead of multiplying with zeros outside the signal: zero times an infinite tap would be NaN.
+/// Sums run over these only, instead of multiplying by zeros outside the signal: zero times an
+/// infinite tap is NaN.
 #[inline(always)]
 pub(crate) fn taps_inside(centre: usize, samples: usize, taps: usize) -> Range<usize> {
     let from = (centre + 1).saturating_sub(samples);

@@ -1,8 +1,8 @@
-//! Which of the convolutions is launched, and with how many blocks.
+//! Selects the convolution kernel and its number of blocks.
 
 use super::{blocked, window};
 
-/// Outputs from which on a launch is large enough for the kernels in registers, whose tiles are large.
+/// Number of outputs from which the kernels in registers, with their large tiles, are used.
 ///
 /// | µs a launch on an H200, in a graph | 2¹⁶ outputs | 2¹⁷ | 2¹⁸ | 2¹⁹ |
 /// | --- | --- | --- | --- | --- |
@@ -11,13 +11,13 @@ use super::{blocked, window};
 /// | 255 taps: `tiled`, `blocked` | 9.4, 18.0 | 11.9, 12.3 | 21.3, 12.3 | 39.8, 15.6 |
 pub const LARGE: usize = 1 << 18;
 
-/// Tiles that ten warps of [`window`] compute. With 27 the blocks that start first compute three tiles a warp, one after the other, and the rest
-/// two: those that end last are short.
+/// Tiles per ten warps of [`window`]. With 27, the blocks that start first compute three tiles per
+/// warp, one after the other, and the others two, so that the blocks that finish last are short.
 ///
-/// Share of the copy's bandwidth (4.28 TB/s), and from 48 taps on of the FMA peak (62.9 TFLOP/s), on an H200, driver 580.159, 2026-11-22,
-/// n = 2²⁶ `f32` and, in the last columns, 2²⁸:
+/// Share of the copy's bandwidth (4.28 TB/s), and from 48 taps on of the FMA peak (62.9 TFLOP/s),
+/// on an H200, driver 580.159, 2026-11-22, n = 2²⁶ `f32` and, in the last columns, 2²⁸:
 ///
-/// | tiles of ten warps | 10 taps | 16 | 20 | 24 | 31 | 36 | 40 | 48 | 63 | 10, 2²⁸ | 20, 2²⁸ | 31, 2²⁸ |
+/// | tiles per ten warps | 10 taps | 16 | 20 | 24 | 31 | 36 | 40 | 48 | 63 | 10, 2²⁸ | 20, 2²⁸ | 31, 2²⁸ |
 /// | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 /// | 10, up to 10 taps | 0.972 | | | | | | | | | **0.993** | | |
 /// | 15 | **0.983** | 0.950 | 0.941 | 0.922 | 0.888 | | | | | 0.984 | | |
@@ -28,7 +28,7 @@ pub const LARGE: usize = 1 << 18;
 /// | 80 | | | | | | 0.914 | 0.912 | 0.667 | 0.741 | | | |
 /// | 100, above | | | | | | 0.908 | 0.910 | **0.670** | **0.743** | | | |
 ///
-/// From one allocation of the same arrays to the next all of a column goes up or down by as much as 1 %.
+/// Reallocating the same arrays moves a whole column up or down by up to 1 %.
 pub const fn tiles_of_ten_warps(taps: usize) -> usize {
     match taps {
         0..=10 => 10,
@@ -39,10 +39,10 @@ pub const fn tiles_of_ten_warps(taps: usize) -> usize {
     }
 }
 
-/// Blocks of [`window`] that an H200 holds at once: as long as there are fewer, each warp has a tile only.
+/// Blocks of [`window`] that an H200 holds: with fewer, each warp has one tile.
 const AT_ONCE: usize = 5 * 132;
 
-/// Blocks that [`window`] is launched with for so many outputs of type `T`.
+/// Number of blocks that [`window`] is launched with for `outputs` outputs of type `T`.
 pub const fn window_blocks<T>(outputs: usize, taps: usize) -> usize {
     let tiles = outputs.div_ceil(window::span::<T>());
     let most = tiles.div_ceil(window::WARPS);
@@ -56,16 +56,17 @@ pub const fn window_blocks<T>(outputs: usize, taps: usize) -> usize {
     }
 }
 
-/// Blocks that [`blocked`] is launched with for so many outputs of type `T`: one for each tile.
+/// Number of blocks that [`blocked`] is launched with for `outputs` outputs of type `T`: one per
+/// tile.
 pub const fn blocked_blocks<T>(outputs: usize) -> usize {
     outputs.div_ceil(blocked::span::<T>())
 }
 
-/// Taps from which on a convolution of [`LARGE`] or more outputs goes by transforms.
+/// Number of taps from which a convolution of [`LARGE`] or more outputs uses transforms.
 pub const FFT_FROM: usize = 64;
 
-/// Points of the transforms for `taps` taps of `f32`: the more a window discards, the larger. Measured
-/// at 2²⁶ samples (docs/log/2026-11-22-fft-convolution.md).
+/// Points of the transforms for `taps` taps of `f32`: larger ones for windows that discard more.
+/// Measured at 2²⁶ samples (docs/log/2026-11-22-fft-convolution.md).
 pub const fn fft_points(taps: usize) -> usize {
     match taps {
         0..=511 => 2048,

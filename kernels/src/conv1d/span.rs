@@ -1,4 +1,5 @@
-//! What the convolutions in registers share: which outputs they compute that way, and how samples come and outputs go.
+//! Shared by the convolutions in registers: which outputs they compute, and how samples are loaded
+//! and outputs stored.
 
 use core::ops::Range;
 
@@ -10,8 +11,9 @@ use crate::number::Real;
 use crate::pack::{self, Pack};
 use cuda_std::unroll::unrolled;
 
-/// The tiles of `span` outputs that are whole, and for which there are all samples from `below` below the one that the first output meets
-/// with tap 0 up to `above` above the last output's: they need no guard. None unless the output begins a pack.
+/// The range of complete tiles of `span` outputs whose samples all exist, from `below` below the
+/// sample of the first output's tap 0 to `above` above the last output's: they need no guard. Empty
+/// unless the output starts at a pack.
 #[inline(always)]
 pub(super) fn whole_tiles<T>(
     samples: usize,
@@ -32,12 +34,12 @@ pub(super) fn whole_tiles<T>(
     }
 }
 
-/// Computes the outputs of all tiles but those in `whole`: the threads of the grid take one after the other.
+/// Computes the outputs of all tiles outside `whole`, in a grid-stride loop.
 ///
 /// # Safety
-/// `output` leads to `output_len` elements; `whole` lies inside, and nobody else uses those outside
-/// of it. `offset` plus that length does not overflow. All threads of the launch call it: one row
-/// of blocks of `threads` along x.
+/// `output` points to `output_len` elements; `whole` is a range of them, and nothing else uses
+/// those outside it. `offset` plus that length does not overflow. All threads of the launch call
+/// it: one row of blocks of `threads` along x.
 #[inline(always)]
 pub(super) unsafe fn convolve_ends<T: Real>(
     signal: &[T],
@@ -61,12 +63,14 @@ pub(super) unsafe fn convolve_ends<T: Real>(
     }
 }
 
-/// Starts this thread's copies of a tile's samples, and of `met_below` below the tile, at most BELOW · GROUP: samples or packs of them. Of the
-/// GROUP threads that share the tile, neighbours copy neighbours.
+/// Starts this thread's copies of a tile's samples, and of `met_below` below the tile, at most
+/// BELOW · GROUP: single samples or packs. GROUP threads share the tile; adjacent threads copy
+/// adjacent elements.
 ///
 /// # Safety
-/// `slot` is the address within shared memory, and `sample` the place in the signal, of the sample that this thread's number among the
-/// GROUP counts from the tile's first. There are SAMPLES · GROUP − 1 more above the first, and `met_below` below it.
+/// `slot` is the shared-memory address, and `sample` the position in the signal, of the sample
+/// whose index in the tile is this thread's number in the GROUP. There are SAMPLES · GROUP − 1 more
+/// above the first, and `met_below` below it.
 #[inline(always)]
 pub(super) unsafe fn copy_samples<
     T,
@@ -92,10 +96,10 @@ pub(super) unsafe fn copy_samples<
     }
 }
 
-/// Puts a thread's sums where its tile's samples were.
+/// Overwrites the tile's samples with a thread's sums.
 ///
 /// # Safety
-/// `own` is the first pack of this thread's outputs, and nobody else uses those packs.
+/// `own` is the first pack of this thread's outputs, and no other thread uses those packs.
 #[inline(always)]
 pub(super) unsafe fn put_sums<
     T: Real,
@@ -113,10 +117,11 @@ pub(super) unsafe fn put_sums<
     });
 }
 
-/// Writes a tile's sums to the output, neighbouring packs by neighbouring threads of GROUP.
+/// Writes a tile's sums to the output; adjacent threads of GROUP write adjacent packs.
 ///
 /// # Safety
-/// `tile` and `output` are this thread's pack of the first GROUP ones; all sums of the tile are there.
+/// `tile` and `output` are this thread's packs among the first GROUP; all sums of the tile have
+/// been written.
 #[inline(always)]
 pub(super) unsafe fn write_sums<
     T: Real,
@@ -130,7 +135,7 @@ pub(super) unsafe fn write_sums<
     unrolled::<PACKS>(|pack| {
         // SAFETY: the caller's promise.
         let lanes = unsafe { tile.add(pack * GROUP).read().0 };
-        // Lane by lane: LLVM moves a whole pack as two words of 8 bytes.
+        // Lane by lane: LLVM would move a whole pack as two 8-byte words.
         let lanes = core::array::from_fn(|lane| lanes[lane]);
         // SAFETY: the caller's promise.
         unsafe { output.add(pack * GROUP).write(Pack(lanes)) };

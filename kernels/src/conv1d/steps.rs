@@ -1,24 +1,26 @@
-//! The inner loop of the convolutions in registers: a thread's neighbouring outputs, and the samples that they meet.
+//! The inner loop of the convolutions in registers: a thread's adjacent outputs and their samples.
 //!
-//! A thread owns PACKS packs of neighbouring outputs. Tap k of output r meets sample r − k, counted from the sample that tap 0 of output 0
-//! meets. A step adds as many taps as the thread has outputs. `high` holds the samples from 0 up; `low`, the OUTPUTS samples below them, is
-//! loaded in the step, and is the next step's `high`. So an access of 16 bytes to the samples and one to the taps serve PACKS · LANES² multiply-adds:
-//! 80 of `f32` with 5 packs.
+//! A thread owns PACKS packs of adjacent outputs. Tap k of output r needs sample r − k, counted
+//! from the sample of tap 0 of output 0. A step adds as many taps as the thread has outputs. `high`
+//! holds the samples from 0 up; `low`, the OUTPUTS samples below them, is loaded in the step and
+//! becomes the next step's `high`. So one 16-byte load of samples and one of taps serve PACKS ·
+//! LANES² multiply-adds: 80 of `f32` with 5 packs.
 //!
-//! All lanes read the same taps at once. Their samples lie PACKS packs apart: with an odd number no two of the eight lanes that one access
-//! of 16 bytes serves at a time meet in a bank.
+//! All lanes load the same taps (broadcast). Their samples are PACKS packs apart: with an odd
+//! number, the eight lanes that one 16-byte access serves together are in different banks.
 //!
 //! | share of the FMA peak, H200 | 255 taps | 1023 taps |
 //! | --- | --- | --- |
 //! | **two steps in a loop, `high` and `low` changing places** | 0.84 | 0.88 |
-//! | PACKS + 1 packs held, the highest replaced by the next lower one: fewer registers, more stalls in dispatch | 0.78 | 0.80 |
+//! | PACKS + 1 packs held, the highest replaced by the next lower one: fewer registers, more dispatch stalls | 0.78 | 0.80 |
 //! | one step in a loop, `low` moved to `high` | 0.75 | 0.77 |
 //!
-//! With 1023 taps the schedulers issue in 89 % of the cycles, and in nearly all others every warp stalls in dispatch. A multiply-add
-//! has three operands; the register file gives two a cycle, one of either parity, and what the instruction before read in the same place is free.
-//! By its listing the loop reads 2.26 registers a multiply-add. `ptxas` arranges that: other orders of the multiply-adds (a tap downwards,
-//! to and fro, four taps sample by sample) gave 2.20 to 2.32; those that were timed
-//! were equal within 1 %, or up to 2 % slower.
+//! With 1023 taps the schedulers issue in 89 % of the cycles, and in nearly all others every warp
+//! has a dispatch stall. A multiply-add has three operands; the register file delivers two per
+//! cycle, one of each parity, and an operand that the previous instruction read in the same
+//! position is free. By its listing the loop reads 2.26 registers per multiply-add. `ptxas` chooses
+//! the order: other orders in the source (taps descending, alternating, four taps sample by sample)
+//! gave 2.20 to 2.32; those that were timed were within 1 %, or up to 2 % slower.
 
 use core::ops::Range;
 
@@ -26,12 +28,14 @@ use crate::number::Real;
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
-/// Adds `count` taps to the sums, in their order. With LAST_TWICE the last step is there for either place of the samples, so that they need no
-/// moves before it: 2 % faster in `window` with 63 taps, 3 % slower in `blocked`.
+/// Adds `count` taps to the sums, in order. With LAST_TWICE the last step exists for both positions
+/// of the samples, so that no moves are needed before it: 2 % faster in `window` with 63 taps, 3 %
+/// slower in `blocked`.
 ///
 /// # Safety
-/// OUTPUTS = PACKS · LANES. `samples` is the pack that the first outputs meet with tap 0, in shared memory, with PACKS − 1 more above it
-/// and as many below it as `taps` has: `count` taps rounded up to packs. What is beside them in a pack may hold anything.
+/// OUTPUTS = PACKS · LANES. `samples` is the pack of the first outputs' samples for tap 0, in
+/// shared memory, with PACKS − 1 more above it and as many below it as `taps` has: `count` taps
+/// rounded up to packs. Unused elements of a pack may have any value.
 #[inline(always)]
 pub(super) unsafe fn add_taps<
     T: Real,
@@ -48,7 +52,8 @@ pub(super) unsafe fn add_taps<
     let step = OUTPUTS as u32;
     let mut low = [T::ZERO; OUTPUTS];
     let mut left = count;
-    // SAFETY: the caller's promise: each step goes as many packs of samples down as packs of taps on.
+    // SAFETY: the caller's promise: each step moves as many packs down in the samples as up in the
+    // taps.
     unsafe {
         let mut high = load::<T, LANES, PACKS, OUTPUTS>(samples);
         while left >= 2 * step {
@@ -83,7 +88,7 @@ pub(super) unsafe fn add_taps<
     }
 }
 
-/// Adds the taps of one pack, only those in `lanes`, to the sums.
+/// Adds only the taps of one pack that are in `lanes` to the sums.
 ///
 /// # Safety
 /// As for [`add_taps`]; one pack of samples below the first is read.
@@ -121,7 +126,7 @@ pub(super) unsafe fn add_pack<
 /// The samples of PACKS packs.
 ///
 /// # Safety
-/// They are there.
+/// They exist.
 #[inline(always)]
 unsafe fn load<T: Real, const LANES: usize, const PACKS: usize, const OUTPUTS: usize>(
     samples: *const Pack<T, LANES>,
@@ -135,7 +140,7 @@ unsafe fn load<T: Real, const LANES: usize, const PACKS: usize, const OUTPUTS: u
     loaded
 }
 
-/// Adds a step's taps; only the first `left`, if it is GUARDED.
+/// Adds a step's taps; if GUARDED, only the first `left`.
 ///
 /// # Safety
 /// As for [`add_taps`]; `samples` is the lowest of `low`'s packs.
@@ -156,7 +161,7 @@ unsafe fn add_step<
 ) {
     unrolled::<PACKS>(|pack| {
         if !GUARDED || ((pack * LANES) as u32) < left {
-            // Downwards: these taps meet no sample below this pack.
+            // Downwards: these taps need no sample below this pack.
             let place = PACKS - 1 - pack;
             // SAFETY: the caller's promise.
             let (samples, taps) = unsafe { (samples.add(place).read().0, taps.add(pack).read().0) };

@@ -1,20 +1,20 @@
 //! Convolution with the signal's tile and halo in shared memory.
 //!
-//! Change from [`direct`](super::direct): a block computes a tile of `block` neighbouring outputs.
-//! They need `block + m − 1` neighbouring samples, the tile and its halo, which the block loads once;
-//! each is then read m times from shared memory.
+//! Change from [`direct`](super::direct): a block computes a tile of `block` adjacent outputs. They
+//! need `block + m − 1` adjacent samples, the tile and its halo, which the block loads once; each
+//! is then read m times from shared memory.
 //!
 //! - Loads: slot s of the shared array gets sample `first + offset − (m − 1) + s`. Thread t loads
-//!   slots t, t + block, t + 2·block, …: coalesced, and the halo needs no case of its own. A slot
-//!   whose sample would lie outside the signal gets zero.
-//! - Thread t owns output `first + t`: taps\[k\] meets slot t + (m − 1) − k, for the k whose sample lies
-//!   inside the signal.
+//!   slots t, t + block, t + 2·block, …: coalesced, and the halo is not a special case. A slot
+//!   whose sample is outside the signal gets zero.
+//! - Thread t owns output `first + t`: taps\[k\] uses slot t + (m − 1) − k, for the k whose sample
+//!   is inside the signal.
 //! - Reads per output: about 1 + (m − 1)/block samples from global memory instead of m, and m from
-//!   shared memory. Lanes read neighbouring slots: no bank conflict (f64 takes two wavefronts, as it
-//!   must). All lanes read the same tap.
-//! - `fill` has two barriers: every thread's reads of the last tile, if there was one, come before
-//!   the loads of this one, and these before its reads. A thread past the last output loads its part
-//!   of the halo and takes part in both.
+//!   shared memory. Lanes read adjacent slots: no bank conflict (f64 needs two wavefronts in any
+//!   case). All lanes read the same tap.
+//! - `fill` has two barriers: the first orders every thread's reads of the previous tile before the
+//!   loads of this one, the second these loads before the reads. A thread past the last output
+//!   loads its part of the halo and arrives at both.
 //!
 //! | 2²⁶ samples, H200, µs | 5 taps | 10 | 31 | 32 | 63 |
 //! | --- | --- | --- | --- | --- | --- |
@@ -31,18 +31,17 @@ use cuda_std::unroll::fold_groups;
 use super::taps_inside;
 use crate::number::Real;
 
-/// Taps that a thread loads together, and their samples.
+/// Taps and samples that a thread loads together.
 const GROUP: usize = 32;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the
-/// taps.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in tap order.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m ≥ 1 taps.
 /// - `offset`: see [the module](super).
 ///
 /// # Launch
-/// Blocks of one dimension and any size. The grid strides over the tiles.
+/// One-dimensional blocks of any size. The grid strides over the tiles.
 #[kernel(
     instances(f32, f64),
     shared(tile = block.threads() + taps.len() - 1),
@@ -60,14 +59,14 @@ pub fn conv1d_tiled<T: Real>(
     let thread = block.thread();
     let mut tile = tile.refill();
     for place in block.tiles(output.len()) {
-        // Below zero it wraps to a huge number, which is outside the signal too.
+        // Negative indices wrap to huge numbers, which are outside the signal too.
         let start = (place.start() + offset).wrapping_sub(halo);
         let samples = tile.fill(block, |slot| {
             let sample = signal.get(start.wrapping_add(slot));
             sample.copied().unwrap_or_default()
         });
         output.store(block, place, |i| {
-            // Its last sample meets the first tap.
+            // The window's last sample belongs to the first tap.
             let window = samples.get(..thread + taps.len()).unwrap_or(samples);
             let inside = taps_inside(i + offset, signal.len(), taps.len());
             let products = (taps, Reversed(window));

@@ -1,46 +1,37 @@
-//! Convolution in registers, for few taps: each warp by itself, with the next tile's samples under way.
+//! Convolution in registers, for few taps: each warp works independently and prefetches its next
+//! tile.
 //!
-//! Change from [`tiled`](super::tiled): there each multiply-add reads a sample and a tap from shared memory, so that shared memory sets the
-//! pace. Here a thread keeps [`PACKS`] packs of neighbouring outputs and the samples that they meet in registers: see `steps.rs`. What is left
-//! is to keep memory busy. A warp's tile is small enough for two to fit into shared memory: one is computed while the other is copied.
+//! Change from [`tiled`](super::tiled): there each multiply-add reads a sample and a tap from
+//! shared memory, which limits the speed. Here a thread keeps [`PACKS`] packs of adjacent outputs
+//! and their samples in registers: see `steps.rs`. What remains is to keep memory busy. Two tiles
+//! of a warp fit into shared memory: one is computed while the other is copied.
 //!
-//! - Loads: `cp.async`, 16 bytes at a time; neighbouring lanes copy neighbours. Neither signal nor offset needs an alignment for that: copies
-//!   begin at the next pack, and the taps move by as many samples, so that the first slots of their first pack may be empty. That pack is added
-//!   by itself. Copies of the first tile are under way before the block loads the taps.
-//! - Lane l owns packs PACKS · l, … of its warp's tile. The sums take the samples' place, and lane l writes packs l, l + 32, …: 512
-//!   neighbouring bytes a warp.
-//! - The barriers are the warp's own, but for one behind the taps.
-//! - Outputs before the first whole tile and behind the last one are computed as in [`direct`](super::direct).
-//! - Every output adds its taps in their order: the bits are those of [`direct`](super::direct).
+//! - Loads: `cp.async`, 16 bytes at a time; adjacent lanes copy adjacent packs. Neither signal nor
+//!   offset needs to be aligned: copies start at the next pack, and the taps shift by the same
+//!   number of samples, so the first slots of their first pack may be empty. That pack is added
+//!   separately. The first tile's copies are in flight before the block loads the taps.
+//! - Lane l owns packs PACKS · l, … of its warp's tile. The sums overwrite the samples, and lane l
+//!   writes packs l, l + 32, …: 512 contiguous bytes per warp.
+//! - All barriers are the warp's own, except one after the taps.
+//! - Outputs before the first and after the last whole tile are computed as in
+//!   [`direct`](super::direct).
+//! - Every output adds its taps in order, so results equal those of [`direct`](super::direct) bit
+//!   by bit.
 //!
-//! Share of the copy's bandwidth (4.25 TB/s), or of the FMA peak (65.3 TFLOP/s) for 63 taps, on an H200, driver 580.159, 2026-11-21, medians of
-//! 31 (2²⁸: 9) in one run, `f32` in mode same, each with its best number of tiles a warp:
+//! Share of the copy's bandwidth (4.26 TB/s), or of the FMA peak (62.9 TFLOP/s) for 63 taps, on an
+//! H200, driver 580.159, 2026-11-22, medians of 51 alternating launches, `f32` in mode same; what
+//! else was tried is in docs/log/2026-11-22-tuning.md:
 //!
-//! | copies, blocks at once by registers | 5 taps, 2²⁶ | 10, 2²⁶ | 10, 2²⁸ | 31, 2²⁶ | 32, 2²⁶ | 31, 2²⁸ | 63, 2²⁶ |
-//! | --- | --- | --- | --- | --- | --- | --- | --- |
-//! | 4 bytes, 5 blocks | 0.931 | 0.928 | 0.956 | 0.894 | 0.886 | 0.924 | 0.675 |
-//! | **16 bytes, 5 blocks** | 0.969 | 0.961 | 0.989 | 0.939 | 0.938 | 0.973 | 0.715 |
-//! | 16 bytes, 6 blocks | 0.953 | 0.956 | 0.984 | 0.941 | 0.927 | 0.971 | 0.717 |
-//! | 16 bytes past the first cache, 5 blocks | 0.961 | 0.952 | 0.979 | 0.896 | 0.898 | 0.938 | 0.703 |
-//! | an instance of the loop for each alignment, 5 blocks | 0.973 | 0.956 | 0.982 | 0.938 | 0.934 | 0.971 | 0.694 |
-//! | this file in CUDA C++ | 0.957 | 0.957 | 0.984 | 0.938 | 0.936 | 0.970 | 0.706 |
-//!
-//! The day after, beside a copy of 4.26 TB/s and 62.9 TFLOP/s, medians of 51 launches in turn:
-//!
-//! | all with copies of 16 bytes and 5 blocks | 5 taps, 2²⁶ | 10, 2²⁶ | 31, 2²⁶ | 32, 2²⁶ | 63, 2²⁶ | 63, 2²⁸ |
+//! | all with 16-byte copies and 5 resident blocks | 5 taps, 2²⁶ | 10, 2²⁶ | 31, 2²⁶ | 32, 2²⁶ | 63, 2²⁶ | 63, 2²⁸ |
 //! | --- | --- | --- | --- | --- | --- | --- |
 //! | 20 moves before the last step, tiles counted in 64 bits | 0.969 | 0.962 | 0.932 | 0.929 | 0.728 | 0.781 |
-//! | the last step is there twice, and nothing moves | 0.968 | 0.958 | 0.932 | 0.926 | 0.742 | 0.794 |
-//! | **and tiles are counted in 32 bits** | 0.973 | 0.969 | 0.930 | 0.929 | 0.747 | 0.800 |
-//! | and a pack's test that fails leads to the end, past the others' | 0.965 | 0.968 | 0.933 | 0.932 | 0.746 | 0.799 |
+//! | a separate last step, without moves | 0.968 | 0.958 | 0.932 | 0.926 | 0.742 | 0.794 |
+//! | **and tiles counted in 32 bits** | 0.973 | 0.969 | 0.930 | 0.929 | 0.747 | 0.800 |
+//! | and a failing test of a pack branches to the end, past the other tests | 0.965 | 0.968 | 0.933 | 0.932 | 0.746 | 0.799 |
 //!
-//! Without effect, or slower: 3 packs a thread or 7, pointers that advance, neighbouring tiles for a warp, other orders of the multiply-adds,
-//! three tiles in shared memory; blocks of 64 threads; stores and copies with cache hints; a loop that may stop halfway and so needs no third
-//! step (0.71 with 63 taps); `cp.async.bulk` for the copies, or copies and outputs (in CUDA C++: 0.72 with 63 taps, 0.90 with 31); fewer blocks at
-//! once (4: 0.67 and 0.81).
-//!
-//! Where the rest goes, by ncu with 63 taps in the first table's form: the schedulers issue in 86 % of the cycles, and seven of eight instructions
-//! (now nine of ten) are multiply-adds; most other cycles are stalls in dispatch: see `steps.rs`.
+//! The remaining time, by ncu with 63 taps for an earlier form: the schedulers issue in 86 % of the
+//! cycles, and seven of eight instructions (now nine of ten) are multiply-adds; most other cycles
+//! are dispatch stalls, see `steps.rs`.
 
 use core::ptr;
 
@@ -53,16 +44,16 @@ use super::steps::{add_pack, add_taps};
 use crate::number::Real;
 use crate::pack::{self, Pack, lanes};
 
-/// Threads of a block.
+/// Threads per block.
 pub const THREADS: u32 = 128;
 
-/// Packs of outputs of a thread: an odd number.
+/// Packs of outputs per thread: an odd number.
 pub const PACKS: usize = 5;
 
-/// Taps, at most.
+/// Maximum number of taps.
 pub const MAX_TAPS: usize = 64;
 
-/// Outputs of a warp's tile for elements of type `T`.
+/// Outputs in a warp's tile for elements of type `T`.
 pub const fn span<T>() -> usize {
     LANES_OF_A_WARP as usize * PACKS * lanes::<T>()
 }
@@ -72,33 +63,33 @@ pub const fn shared_bytes<T>() -> usize {
     (WARPS * STAGES * stage::<T>() + tap_packs::<T>()) * pack::BYTES
 }
 
-/// Warps of a block.
+/// Warps per block.
 pub const WARPS: usize = (THREADS / LANES_OF_A_WARP) as usize;
 
 const LANES_OF_A_WARP: u32 = 32;
 
-/// Tiles of a warp in shared memory.
+/// Tiles per warp in shared memory.
 const STAGES: usize = 2;
 
-/// Packs that hold the taps, wherever in the first pack they begin.
+/// Packs that hold the taps, wherever in the first pack they start.
 const fn tap_packs<T>() -> usize {
     MAX_TAPS / lanes::<T>() + 1
 }
 
-/// Packs of a tile with the samples below it: as many as taps have.
+/// Packs of a tile with the samples below it: as many as for the taps.
 const fn stage<T>() -> usize {
     tap_packs::<T>() + LANES_OF_A_WARP as usize * PACKS
 }
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the taps.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in tap order.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m taps, 1 to [`MAX_TAPS`].
 /// - `offset`: see [the module](super).
 ///
 /// # Launch
-/// One-dimensional, at most 2²⁹ blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles, a warp for
-/// each.
+/// One-dimensional, at most 2²⁹ blocks of [`THREADS`] threads; no dynamic shared memory. The grid
+/// strides over the tiles, one warp per tile.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -124,10 +115,10 @@ pub fn conv1d_window<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offs
 }
 
 /// # Safety
-/// There are 1 to [`MAX_TAPS`] taps; nobody but this launch uses the output; `offset` plus its
-/// length does not overflow. All threads of the launch call it: at most 2²⁹ blocks of [`THREADS`]
-/// along x. The output has less than 2³¹ tiles. `tiles` is shared memory for the stages of all
-/// warps, `shared_taps` for the taps.
+/// There are 1 to [`MAX_TAPS`] taps; only this launch uses the output; `offset` plus its length
+/// does not overflow. All threads of the launch call it: at most 2²⁹ blocks of [`THREADS`] along x.
+/// The output has fewer than 2³¹ tiles. `tiles` is shared memory for the stages of all warps,
+/// `shared_taps` for the taps.
 #[inline(always)]
 unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
@@ -140,11 +131,11 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     const GROUP: usize = LANES_OF_A_WARP as usize;
     let (output, output_len) = (output.cast::<T>(), output.len());
     let thread = thread::thread_idx_x();
-    // SAFETY: threads of a block of one dimension are lanes by their number.
+    // SAFETY: in a one-dimensional block, threads are lanes by their number.
     let warp = unsafe { assume_warp_uniform(thread / LANES_OF_A_WARP) };
     let lane = thread % LANES_OF_A_WARP;
     let (span, lanes) = (span::<T>(), LANES as u32);
-    // What output 0 meets with tap 0 lies so many samples before a pack.
+    // Distance in samples from a pack boundary of output 0's sample for tap 0.
     let samples = signal.as_ptr().wrapping_add(offset);
     let moved = pack::elements_before(samples) as u32;
     let slots = moved + taps.len() as u32;
@@ -158,21 +149,22 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
         (below * lanes - moved) as usize,
         moved as usize,
     );
-    // In 64 bits each step from tile to tile would take two or three instructions.
+    // With 64 bits each step from tile to tile would take two or three instructions.
     let end = whole.end as u32;
 
-    // The tile's first pack in each of this warp's stages lies behind the samples below it.
+    // In each of this warp's stages, the tile's first pack follows the samples below it.
     let first = warp * (STAGES * stage::<T>()) as u32 + tap_packs::<T>() as u32;
     let slot = shared_address(tiles) + (first + lane) * pack::BYTES as u32;
     let (first, lane) = (tiles.wrapping_add(first as usize), lane as usize);
     let from = samples.wrapping_add(moved as usize);
     let from = from.cast::<Pack<T, LANES>>().wrapping_add(lane);
-    // Also without copies, so that there are as many groups as tiles.
+    // Commits even without copies, so that there are as many groups as tiles.
     let copy = |tile: u32, stage: u32| {
         if tile < end {
             let from = from.wrapping_add(tile as usize * (span / LANES));
             let slot = slot + stage * (self::stage::<T>() * pack::BYTES) as u32;
-            // SAFETY: around a whole tile there are samples to the packs' ends; nobody uses the stage.
+            // SAFETY: around a whole tile all samples of its packs exist; no other warp uses the
+            // stage.
             unsafe { copy_samples::<_, PACKS, 1, GROUP>(slot, from, lane, below as usize) };
         }
         cp_async_commit_group();
@@ -187,31 +179,34 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
         let slot = shared_taps
             .cast::<T>()
             .wrapping_add((moved + thread) as usize);
-        // SAFETY: a tap of this thread's own; there are slots for the most taps, moved as far as may be.
+        // SAFETY: a tap of this thread only; there are slots for the most taps at the largest
+        // shift.
         unsafe { slot.write(*taps.get_unchecked(thread as usize)) };
     }
-    // Every thread's taps come before any thread's reads of them.
+    // Orders every thread's taps before any thread's reads of them.
     thread::sync_threads();
 
     while tile < end {
         cp_async_wait_group::<0>();
-        // Every lane's copies come before any lane's reads of them, and every lane's reads of the other stage before its next copies.
-        // SAFETY: the whole warp is here, for its lanes have the same tiles.
+        // Orders every lane's copies before any lane's reads of them, and every lane's reads of the
+        // other stage before its next copies.
+        // SAFETY: the whole warp is here, because its lanes have the same tiles.
         unsafe { warp::sync_warp(u32::MAX) };
         copy(tile + warps, 1 - stage);
         let samples = first.wrapping_add(stage as usize * self::stage::<T>());
         let mut sums = [T::ZERO; OUTPUTS];
-        // SAFETY: the samples of a whole tile and the taps are there. Only this lane writes its sums, and its packs of the output.
+        // SAFETY: the samples of a whole tile and the taps have been copied. Only this lane writes
+        // its sums, and its packs of the output.
         unsafe {
             let own = samples.add(lane * PACKS);
             add_pack::<T, LANES, PACKS, OUTPUTS>(&mut sums, own, shared_taps, moved..slots);
             let (own_below, taps) = (own.sub(1), shared_taps.add(1));
             let left = slots.saturating_sub(lanes);
             add_taps::<T, LANES, PACKS, OUTPUTS, true>(&mut sums, own_below, taps, left);
-            // Every lane's reads of samples come before the sums that take their place.
+            // Orders every lane's reads of samples before the sums that overwrite them.
             warp::sync_warp(u32::MAX);
             put_sums::<T, LANES, PACKS, OUTPUTS>(&sums, own);
-            // Every lane's sums come before any lane's reads of them.
+            // Orders every lane's sums before any lane's reads of them.
             warp::sync_warp(u32::MAX);
             let to = output.add(tile as usize * span);
             let to = to.cast::<Pack<T, LANES>>().add(lane);
@@ -221,7 +216,8 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
         stage = 1 - stage;
     }
 
-    // Behind the whole tiles: the threads part here, and ptxas would give what follows more registers.
+    // After the whole tiles, because threads diverge here, and ptxas would otherwise allocate more
+    // registers for what follows.
     let outputs = whole.start * span..whole.end * span;
     // SAFETY: no index overflows, and the block has these threads.
     unsafe {

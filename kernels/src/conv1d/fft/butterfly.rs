@@ -1,6 +1,7 @@
-//! Transforms of 4, 8, 16 and 32 points in registers: Xₖ = Σₙ xₙ exp(−2πi nk/N), both in their natural order.
+//! Transforms of 4, 8, 16 and 32 points in registers: Xₖ = Σₙ xₙ exp(−2πi nk/N), both in natural
+//! order.
 //!
-//! Every index is a literal, so that no array needs memory.
+//! Every index is a literal, so that no array is spilled to local memory.
 
 use super::complex::{Complex, Transformed};
 
@@ -38,7 +39,7 @@ fn of_8<T: Transformed>(a: [Complex<T>; 8]) -> [Complex<T>; 8] {
     ]
 }
 
-/// The four columns' numbers of one row, each rotated as its place asks: by `step` for each column.
+/// One row of the four columns, each multiplied by its twiddle factor: `step` per column.
 macro_rules! row {
     ($columns:ident, $row:literal, $step:expr) => {
         of_4([
@@ -96,7 +97,7 @@ fn of_32<T: Transformed>(a: [Complex<T>; 32]) -> [Complex<T>; 32] {
     ]
 }
 
-/// Transforms the `radix` numbers from `first` on; both are constants.
+/// Transforms the `radix` numbers starting at `first`; both are constants.
 #[inline(always)]
 pub(super) fn transform<T: Transformed, const E: usize>(
     values: &mut [Complex<T>; E],

@@ -1,20 +1,22 @@
-//! Complex numbers in registers, and what a transform needs of their parts.
+//! Complex numbers in registers, and the arithmetic that a transform needs.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
 use crate::number::Real;
 
-/// A type that transforms are computed in.
+/// An element type of transforms.
 pub trait Transformed:
     Real + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
 {
-    /// As large as a complex number, and aligned to that: shared memory then moves one at a time.
+    /// A word with the size and alignment of a complex number, so that shared memory moves one at a
+    /// time.
     type Word: Copy;
     /// cos 2πk/32 for k from 0 to 8.
     const COSINES: [Self; 9];
     /// 1/2^`exponent`.
     fn half_to(exponent: u32) -> Self;
-    /// The largest sum of magnitudes of a thread's products from which the inverse of up to 2¹⁴ points cannot overflow.
+    /// Largest sum of magnitudes of a thread's products from which the inverse of up to 2¹⁴ points
+    /// cannot overflow.
     const LOUDEST: Self;
 }
 
@@ -82,13 +84,14 @@ impl<T: Transformed> Complex<T> {
         complex(T::ZERO, T::ZERO)
     }
 
-    /// Real and imaginary part exchanged. The transform of such numbers is the inverse transform, exchanged and without its factor.
+    /// Swaps real and imaginary parts. The forward transform of swapped numbers is the inverse
+    /// transform, swapped and without its factor.
     #[inline(always)]
     pub(super) fn exchanged(self) -> Self {
         complex(self.im, self.re)
     }
 
-    /// `self` · exp(−2πi `k`/32). Where `k` is a constant no multiplication is left that another way avoids.
+    /// `self` · exp(−2πi `k`/32). For constant `k` only the necessary multiplications remain.
     #[inline(always)]
     pub(super) fn rotated(self, k: usize) -> Self {
         let rest = k % 8;

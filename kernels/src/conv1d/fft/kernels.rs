@@ -1,4 +1,4 @@
-//! The entry points: for each [`Shape`] one that convolves and one that transforms the taps.
+//! Entry points: for each [`Shape`] one kernel that convolves and one that transforms the taps.
 
 use core::ptr;
 
@@ -25,10 +25,11 @@ macro_rules! kernels {
         /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the bound of [the module](super).
         ///
         /// # Parameters
-        /// - `signal`: n samples. `taps`: m ≥ 1 taps, as many as leave outputs of a window.
-        /// - `spectrum`: what the kernel for the taps has written, with the same `shift`. `factors`: the shape's [`factors`]. Both are
-        ///   aligned to 16 bytes.
-        /// - `offset`: see [the convolutions](crate::conv1d). `shift`: below 32, best [`shift`] of the offset.
+        /// - `signal`: n samples. `taps`: m ≥ 1 taps, few enough that a window yields outputs.
+        /// - `spectrum`: written by the kernel for the taps, with the same `shift`. `factors`: the
+        ///   shape's [`factors`]. Both are aligned to 16 bytes.
+        /// - `offset`: see [the convolutions](crate::conv1d). `shift`: below 32, ideally the
+        ///   [`shift`] of the offset.
         ///
         /// # Launch
         /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides over pairs of windows.
@@ -75,7 +76,7 @@ macro_rules! kernels {
         ///
         /// # Parameters
         /// - `taps`: m ≥ 1 taps. `factors`: the shape's [`factors`], aligned to 16 bytes as `spectrum` is.
-        /// - `shift`: places that the taps are delayed by.
+        /// - `shift`: number of places by which the taps are delayed.
         ///
         /// # Launch
         /// One block of the shape's threads, with [`shared_bytes`].

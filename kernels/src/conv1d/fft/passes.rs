@@ -1,4 +1,4 @@
-//! The passes of a transform, with the points in registers and exchanges through shared memory between them.
+//! The passes of a transform: points in registers, exchanged through shared memory.
 
 use cuda_std::thread;
 use cuda_std::unroll::unrolled;
@@ -7,18 +7,18 @@ use super::butterfly::transform;
 use super::complex::{Complex, Pair, Transformed};
 use super::shape::{MOST_PASSES, Pass, Shape, factors_at, first_slot, slot_of};
 
-/// A thread's part of a block's transforms.
+/// One thread's part of a block's transforms.
 #[derive(Clone, Copy)]
 pub(super) struct Worker<T: Transformed> {
     pub(super) thread: usize,
-    /// The shared array: as many slots as [`slots`](super::shape::slots) says.
+    /// The shared array, of [`slots`](super::shape::slots) elements.
     pub(super) shared: *mut Complex<T>,
-    /// The table of factors, see [`factors`](super::shape::factors).
+    /// The table of twiddle factors, see [`factors`](super::shape::factors).
     pub(super) factors: *const Pair<T>,
 }
 
 impl<T: Transformed> Worker<T> {
-    /// Writes a pass's points to their slots, those that this thread alone has read before.
+    /// Writes a pass's points to their slots, which only this thread has read before.
     ///
     /// # Safety
     /// The shared array has all slots of the shape, and no other thread uses these.
@@ -37,7 +37,7 @@ impl<T: Transformed> Worker<T> {
     /// Reads a pass's points from their slots.
     ///
     /// # Safety
-    /// As for [`put`](Self::put), and all points are there.
+    /// As for [`put`](Self::put), and all points have been written.
     #[inline(always)]
     unsafe fn get<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E], pass: Pass) {
         let first = self.shared.wrapping_add(first_slot::<S>(pass, self.thread));
@@ -50,7 +50,7 @@ impl<T: Transformed> Worker<T> {
         });
     }
 
-    /// Multiplies a pass's points with their factors; those with factor 1 stay.
+    /// Multiplies a pass's points by their twiddle factors, except where the factor is 1.
     ///
     /// # Safety
     /// The table is the shape's.
@@ -74,11 +74,12 @@ impl<T: Transformed> Worker<T> {
         });
     }
 
-    /// Transforms the points, which are in the first pass's registers, to the last pass's. The spectrum stays in the order that the passes
-    /// leave it in.
+    /// Transforms the points, from the first pass's registers to the last pass's. The spectrum
+    /// stays in the order that the passes produce.
     ///
     /// # Safety
-    /// All threads of the block call it together; the shared array has all slots of the shape and is for this only, the table is the shape's.
+    /// All threads of the block call it together; the shared array has all slots of the shape and
+    /// no other use; the table is the shape's.
     #[inline(always)]
     pub(super) unsafe fn forward<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E]) {
         // SAFETY: the caller's promise.
@@ -101,11 +102,12 @@ impl<T: Transformed> Worker<T> {
         if pass.radix == 1 {
             return;
         }
-        // SAFETY: the caller's promise. A thread writes the slots that it alone reads before the barrier.
+        // SAFETY: the caller's promise. Before the barrier a thread writes only slots that it alone
+        // reads.
         unsafe {
             if P > 0 {
                 self.put::<S, E>(points, S::PASSES[P - 1]);
-                // Every thread's points of the last pass come before any thread's reads of them.
+                // Orders every thread's points of the last pass before any thread's reads of them.
                 thread::sync_threads();
                 self.get::<S, E>(points, pass);
             }
@@ -114,8 +116,9 @@ impl<T: Transformed> Worker<T> {
         }
     }
 
-    /// Transforms a spectrum with exchanged parts back to points with exchanged parts: the passes of [`forward`](Self::forward) in reverse, each
-    /// with its steps in reverse. Whether some thread's `vote` was true.
+    /// Transforms a spectrum with swapped parts back to points with swapped parts: the passes of
+    /// [`forward`](Self::forward) in reverse order, each with its steps reversed. Returns whether
+    /// any thread's `vote` was true.
     ///
     /// # Safety
     /// As for [`forward`](Self::forward).
@@ -135,7 +138,7 @@ impl<T: Transformed> Worker<T> {
         }
     }
 
-    /// One of the passes; the vote is taken at the first barrier.
+    /// One of the passes; the vote is at the first barrier.
     ///
     /// # Safety
     /// As for [`forward`](Self::forward).
@@ -157,7 +160,7 @@ impl<T: Transformed> Worker<T> {
             if P > 0 {
                 self.put::<S, E>(points, pass);
                 let first = P + 1 == MOST_PASSES || S::PASSES[P + 1].radix == 1;
-                // Every thread's points of this pass come before any thread's reads of them.
+                // Orders every thread's points of this pass before any thread's reads of them.
                 if first {
                     voted = thread::sync_threads_or(u32::from(vote)) != 0;
                 } else {
@@ -170,7 +173,7 @@ impl<T: Transformed> Worker<T> {
     }
 }
 
-/// All of a thread's butterflies of a pass.
+/// All butterflies of a thread in one pass.
 #[inline(always)]
 fn butterflies<T: Transformed, const E: usize>(points: &mut [Complex<T>; E], radix: usize) {
     const { assert!(E <= 32, "four butterflies of eight points, at most") };

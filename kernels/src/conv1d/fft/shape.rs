@@ -1,28 +1,30 @@
-//! How a block divides a transform: points, threads, passes, and where a pass finds its points and factors.
+//! The division of a transform over a block: points, threads, passes, and the slots and factors of
+//! each pass.
 
-/// A pass: butterflies of `radix` points that lie `stride` apart.
+/// A pass: butterflies of `radix` points that are `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// Points of a butterfly; 1 where a shape has fewer passes.
+    /// Points per butterfly; 1 where a shape has fewer passes.
     pub radix: usize,
-    /// Points between neighbours of a butterfly.
+    /// Distance between adjacent points of a butterfly.
     pub stride: usize,
-    /// The first pair of this pass in the table of factors.
+    /// Index of the pass's first pair in the table of factors.
     pub(super) factors: usize,
 }
 
-/// The most passes of a shape.
+/// Maximum number of passes.
 pub const MOST_PASSES: usize = 4;
 
-/// How a block divides a transform.
+/// The division of a transform over a block.
 pub trait Shape {
-    /// Points of the transform.
+    /// Points per transform.
     const POINTS: usize;
-    /// Threads of the block. Each owns POINTS / THREADS points.
+    /// Threads per block. Each owns POINTS / THREADS points.
     const THREADS: usize;
-    /// The passes of the forward transform, in their order; radix 1 at the end where there are fewer.
+    /// The passes of the forward transform, in order; unused ones at the end have radix 1.
     const PASSES: [Pass; MOST_PASSES];
-    /// Slots between the gaps of the shared array: a power of two, or `usize::MAX` for no gaps.
+    /// Number of slots between the gaps of the shared array: a power of two, or `usize::MAX` for no
+    /// gaps.
     const GAP_AFTER: usize;
 }
 
@@ -51,27 +53,27 @@ const fn passes(points: usize, radices: [usize; MOST_PASSES]) -> [Pass; MOST_PAS
     passes
 }
 
-/// Where a slot lies in a shared array with gaps.
+/// Position of a slot in a shared array with gaps.
 pub(super) const fn gapped<S: Shape>(slot: usize) -> usize {
     slot + slot / S::GAP_AFTER
 }
 
-/// Complex numbers of the shared array.
+/// Size of the shared array in complex numbers.
 pub const fn slots<S: Shape>() -> usize {
     gapped::<S>(S::POINTS - 1) + 1
 }
 
-/// Bytes of dynamic shared memory.
+/// Dynamic shared memory in bytes.
 pub const fn shared_bytes<S: Shape, T>() -> usize {
     slots::<S>() * 2 * size_of::<T>()
 }
 
-/// Elements of the taps' spectrum.
+/// Size of the taps' spectrum in elements.
 pub const fn spectrum_len<S: Shape>() -> usize {
     2 * S::POINTS
 }
 
-/// Elements of the table of factors.
+/// Size of the table of factors in elements.
 pub const fn factors_len<S: Shape>() -> usize {
     let mut len = 0;
     let mut pass = 0;
@@ -85,8 +87,9 @@ pub const fn factors_len<S: Shape>() -> usize {
     len
 }
 
-/// The table of factors: for each pass but the last, each pair of a butterfly's outputs 2k and 2k + 1 and each place m of a butterfly in its
-/// line, exp(−2πi·2k·m/L) and exp(−2πi·(2k + 1)·m/L), where L is the length of the line.
+/// The table of factors: for each pass but the last, each pair of a butterfly's outputs 2k and 2k +
+/// 1 and each butterfly position m in its line, exp(−2πi·2k·m/L) and exp(−2πi·(2k + 1)·m/L), where
+/// L is the line's length.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn factors<S: Shape>() -> Vec<[f64; 2]> {
     let mut factors = Vec::with_capacity(factors_len::<S>() / 2);
@@ -101,7 +104,8 @@ pub fn factors<S: Shape>() -> Vec<[f64; 2]> {
     factors
 }
 
-/// exp(−2πi k/n): within an eighth of a turn, so that the parts are right to the last bit or two.
+/// exp(−2πi k/n): reduced to an eighth of a turn, so that both parts are correct to the last bit or
+/// two.
 #[cfg(not(target_arch = "nvptx64"))]
 fn root(k: usize, n: usize) -> [f64; 2] {
     let eighths = 8 * (k % n);
@@ -122,23 +126,25 @@ fn root(k: usize, n: usize) -> [f64; 2] {
     }
 }
 
-/// Samples at the start of a window whose outputs are not kept: all that would meet samples before it. Multiples of 32 keep loads and stores at
-/// whole lines.
+/// Number of samples at the start of a window whose outputs are discarded, because they need
+/// samples before it. Multiples of 32 keep loads and stores aligned to whole lines.
 pub const fn discarded(taps: usize, shift: usize) -> usize {
     (taps - 1 + shift).div_ceil(32) * 32
 }
 
-/// Places that the taps are delayed by so that a launch with this offset reads whole lines.
+/// Number of places by which the taps are delayed, so that a launch with this offset reads whole
+/// lines.
 pub const fn shift(offset: usize) -> usize {
     (32 - offset % 32) % 32
 }
 
-/// The most taps of a shape: they leave a quarter of a window's outputs.
+/// The largest number of taps of a shape: a quarter of each window's outputs remain.
 pub const fn most_taps<S: Shape>() -> usize {
     S::POINTS / 4 * 3 - 31
 }
 
-/// The pairs of the table where a thread's butterfly number `q` of a pass begins: constants and the thread's place.
+/// Index of the first pair of factors for a thread's butterfly `q` of a pass: constants plus the
+/// thread's position.
 pub(super) const fn factors_at<S: Shape>(pass: Pass, q: usize) -> usize {
     pass.factors
         + if S::THREADS < pass.stride {
@@ -148,14 +154,15 @@ pub(super) const fn factors_at<S: Shape>(pass: Pass, q: usize) -> usize {
         }
 }
 
-/// A thread's slot of a pass: the first point of its first butterfly.
+/// A thread's slot in a pass: the first point of its first butterfly.
 #[inline(always)]
 pub(super) fn first_slot<S: Shape>(pass: Pass, thread: usize) -> usize {
     let (line, place) = (thread / pass.stride, thread % pass.stride);
     gapped::<S>(line * pass.radix * pass.stride) + gapped::<S>(place)
 }
 
-/// How far point `r` of a thread's butterfly `q` lies from its first slot: gaps add up, for the numbers share no bits.
+/// Distance of point `r` of a thread's butterfly `q` from its first slot. Gaps can be added,
+/// because the numbers share no bits.
 pub(super) const fn slot_of<S: Shape>(pass: Pass, q: usize, r: usize) -> usize {
     let butterfly = if S::THREADS < pass.stride {
         S::THREADS * q
@@ -189,7 +196,7 @@ shapes! {
     Points8192: 8192 points, 256 threads, [32, 16, 16, 1], gap after 16;
     /// 2¹⁴ points.
     Points16384: 16384 points, 512 threads, [32, 32, 16, 1], gap after 16;
-    /// 2¹² points, without gaps: lanes of the last pass meet in banks.
+    /// 2¹² points without gaps: lanes of the last pass have bank conflicts.
     Ungapped4096: 4096 points, 256 threads, [16, 16, 16, 1], gap after usize::MAX;
 }
 
@@ -197,7 +204,7 @@ shapes! {
 mod tests {
     use super::*;
 
-    /// Whether neighbouring lanes of each pass always lie in different banks.
+    /// Whether adjacent lanes always access different banks, in each pass.
     fn check<S: Shape>() -> bool {
         let mut apart = true;
         for pass in S::PASSES.into_iter().filter(|pass| pass.radix > 1) {
@@ -237,7 +244,7 @@ mod tests {
     fn factors_are_roots_of_one_and_as_many_as_the_table_has() {
         let factors = factors::<Points8192>();
         assert_eq!(2 * factors.len(), factors_len::<Points8192>());
-        // The first pass's third output, of the butterfly at place 100.
+        // The first pass's third output, of the butterfly at position 100.
         let [re, im] = factors[2 * (256 + 100)];
         let angle = -core::f64::consts::TAU * 200.0 / 8192.0;
         assert!((re - angle.cos()).abs() < 1e-16 && (im - angle.sin()).abs() < 1e-16);

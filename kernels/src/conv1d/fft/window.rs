@@ -1,4 +1,4 @@
-//! A pair of windows: the samples of two neighbouring tiles as real and imaginary parts of one transform.
+//! A pair of windows: two adjacent tiles as the real and imaginary parts of one transform.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -8,19 +8,19 @@ use super::passes::Worker;
 use super::shape::{Shape, discarded};
 use crate::conv1d::direct::convolve_one;
 
-/// The place in its window of register `e` of a thread, less the thread's number.
+/// Position in its window of a thread's register `e`, minus the thread's number.
 const fn place<S: Shape>(e: usize) -> usize {
     let first = S::PASSES[0];
     S::THREADS * (e / first.radix) + first.stride * (e % first.radix)
 }
 
-/// A sample, or zero where there is none.
+/// A sample, or zero outside the signal.
 #[inline(always)]
 fn sample<T: Transformed>(signal: &[T], at: usize) -> T {
     signal.get(at).copied().unwrap_or(T::ZERO)
 }
 
-/// Loads two windows, of which the second begins `kept` samples after the first.
+/// Loads two windows; the second starts `kept` samples after the first.
 #[inline(always)]
 fn load<S: Shape, T: Transformed, const E: usize>(
     signal: &[T],
@@ -30,14 +30,14 @@ fn load<S: Shape, T: Transformed, const E: usize>(
 ) -> [Complex<T>; E] {
     let mut points = [Complex::zero(); E];
     let span = kept + S::POINTS;
-    // A start before the signal has wrapped.
+    // A start before the signal has wrapped to a large number.
     if signal.len() >= span && start <= signal.len() - span {
         let first = signal.as_ptr().wrapping_add(start + thread);
         let second = first.wrapping_add(kept);
         unrolled::<32>(|e| {
             if e < E {
                 let at = place::<S>(e);
-                // SAFETY: both windows lie inside the signal.
+                // SAFETY: both windows are inside the signal.
                 points[e] = unsafe { complex(*first.add(at), *second.add(at)) };
             }
         });
@@ -52,10 +52,10 @@ fn load<S: Shape, T: Transformed, const E: usize>(
     points
 }
 
-/// Writes the kept points, imaginary parts first: those of the inverse are exchanged.
+/// Writes the kept points, imaginary parts first, because the inverse's parts are swapped.
 ///
 /// # Safety
-/// `output` leads to `rest` elements, which nobody else uses.
+/// `output` points to `rest` elements that no other thread uses.
 #[inline(always)]
 unsafe fn store<S: Shape, T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
@@ -74,9 +74,9 @@ unsafe fn store<S: Shape, T: Transformed, const E: usize>(
     );
     unrolled::<32>(|e| {
         if e < E {
-            // Those that are not kept have wrapped.
+            // Discarded points have wrapped.
             let at = (skipped as u32).wrapping_add(place::<S>(e) as u32);
-            // SAFETY: the caller's promise: `at` is below the rest.
+            // SAFETY: the caller's promise: `at` is below `rest`.
             unsafe {
                 if at < first_rest {
                     first.wrapping_add(place::<S>(e)).write(points[e].im);
@@ -89,12 +89,12 @@ unsafe fn store<S: Shape, T: Transformed, const E: usize>(
     });
 }
 
-/// Transforms the taps, delayed by `shift`, and writes their spectrum, divided by the number of points: in the order of [`convolve`]'s
-/// registers, neighbouring pairs by neighbouring threads.
+/// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
+/// points, in the order of [`convolve`]'s registers: adjacent threads write adjacent pairs.
 ///
 /// # Safety
-/// All threads of a block of the shape call it, with its shared array and table; `spectrum` leads to the shape's elements, aligned to 16 bytes,
-/// and nobody else uses them.
+/// All threads of a block of the shape call it, with its shared array and table; `spectrum` points
+/// to the shape's elements, aligned to 16 bytes, which nothing else uses.
 #[inline(always)]
 pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     worker: Worker<T>,
@@ -123,23 +123,24 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     }
 }
 
-/// What a block convolves.
+/// The operands of a block's convolution.
 #[derive(Clone, Copy)]
 pub(super) struct Operands<'a, T: Transformed> {
     pub(super) signal: &'a [T],
     pub(super) taps: &'a [T],
-    /// The taps' spectrum, as [`transform_taps`] leaves it.
+    /// The taps' spectrum, as written by [`transform_taps`].
     pub(super) spectrum: *const Pair<T>,
     pub(super) output: *mut [T],
     pub(super) offset: usize,
     pub(super) shift: usize,
 }
 
-/// Computes all outputs; the blocks of the grid take one pair of windows after the other.
+/// Computes all outputs; the blocks of the grid stride over pairs of windows.
 ///
 /// # Safety
-/// All threads of the launch call it: one row of blocks of the shape along x, each with its shared array and table. The taps leave some
-/// outputs of a window, the shift is below 32, `offset` plus the output's length does not overflow, and nobody else uses the output.
+/// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
+/// array and table. The taps leave some outputs per window, the shift is below 32, `offset` plus
+/// the output's length does not overflow, and nothing else uses the output.
 #[inline(always)]
 pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
     worker: Worker<T>,
@@ -158,7 +159,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
             .wrapping_sub(discarded);
         let mut points = load::<S, T, E>(of.signal, start, kept, thread);
         let rest = output_len - first;
-        // SAFETY: the caller's promise; the outputs from `first` on are this block's.
+        // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
         unsafe {
             worker.forward::<S, E>(&mut points);
             let loud = multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
@@ -180,10 +181,11 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
     }
 }
 
-/// Multiplies with the taps' spectrum and exchanges the parts. Whether a product is so large, or no number, that the inverse would not hold it.
+/// Multiplies by the taps' spectrum and swaps the parts. Returns whether a product is not finite or
+/// so large that the inverse might overflow.
 ///
 /// # Safety
-/// `spectrum` leads to this thread's first pair.
+/// `spectrum` points to this thread's first pair.
 #[inline(always)]
 unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
     points: &mut [Complex<T>; E],
@@ -200,7 +202,7 @@ unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
             points[2 * pair + 1] = odd.exchanged();
         }
     });
-    // NaN is not.
+    // False for NaN.
     let quiet = magnitude <= T::LOUDEST;
     !quiet
 }
