@@ -1,9 +1,9 @@
-//! What the kernels ask of an element type.
+//! The element types of the kernels.
 
 use cuda_std::warp::WarpShuffleValue;
 use cuda_std::{GpuFloat, Plain};
 
-/// A floating-point type of the convolutions and matrix products.
+/// A floating-point type for convolutions and matrix products.
 pub trait Real: GpuFloat + Plain + Default {
     /// 0.
     const ZERO: Self;
@@ -17,23 +17,23 @@ impl Real for f64 {
     const ZERO: Self = 0.0;
 }
 
-/// A type of the kernels that only move elements: any type of its width moves as it does.
+/// A type for kernels that only move elements: every type of the same width is moved the same way.
 pub trait Word: Plain + Default + sealed::Sealed {}
 
 impl Word for u32 {}
 impl Word for u64 {}
 
-/// A type of the reductions. Integers wrap, as NumPy's do.
+/// A type for reductions. Integers wrap, as in NumPy.
 pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
     /// 0.
     const ZERO: Self;
-    /// Above or equal to every value: the minimum of nothing.
+    /// At least as large as every value: the minimum of nothing.
     const HIGHEST: Self;
-    /// Below or equal to every value: the maximum of nothing.
+    /// At most as large as every value: the maximum of nothing.
     const LOWEST: Self;
     /// The sum.
     fn add(self, other: Self) -> Self;
-    /// `self · factor + addend`; with one rounding where there is any.
+    /// `self · factor + addend`; for floats with a single rounding.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     /// The smaller one; NaN if either is NaN.
     fn min(self, other: Self) -> Self;
@@ -84,7 +84,8 @@ macro_rules! impl_scalar_for_float {
                 GpuFloat::mul_add(self, factor, addend)
             }
 
-            // PTX's `min` and `max` drop a NaN; NumPy's keep it, and so do these: a NaN compares false and is chosen.
+            // PTX's `min` and `max` drop NaN. NumPy's propagate it, and so do these: comparisons
+            // with NaN are false, which selects it.
             #[inline(always)]
             fn min(self, other: Self) -> Self {
                 if self < other || self.is_nan() { self } else { other }

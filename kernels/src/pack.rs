@@ -1,6 +1,6 @@
-//! Sixteen bytes, the most that one load or store moves.
+//! 16-byte packs, the widest load or store of a thread.
 
-/// Neighbouring elements that are loaded or stored together: 16 bytes, at an address that is a multiple of 16.
+/// Adjacent elements that are loaded or stored together: 16 bytes, aligned to 16.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 pub struct Pack<T, const LANES: usize>(pub(crate) [T; LANES]);

@@ -1,5 +1,5 @@
-//! Launches that the `unsafe` code inside of a kernel could not bear: each is refused before it
-//! starts. The device only remembers what was started.
+//! Launches that the `unsafe` code of a kernel relies on not happening: each is refused before it
+//! starts. The test device only records launches.
 
 #[allow(dead_code, missing_docs, unreachable_pub)]
 #[path = "../../crates/cuda_std/tests/support/mod.rs"]
@@ -15,15 +15,15 @@ mod reduce;
 use cuda_std::launch::Shape;
 use support::{Buffer, Device, Error};
 
-/// An address at which packs of 16 bytes begin.
+/// An address aligned to 16-byte packs.
 const ALIGNED: u64 = 1 << 20;
 
-/// `len` elements where packs begin.
+/// `len` elements, aligned to packs.
 fn memory<T>(len: u64) -> Buffer<T> {
     Buffer::new(ALIGNED, len)
 }
 
-/// `len` elements behind another one of the same memory.
+/// `len` elements that follow another element of the same memory.
 fn behind<T>(len: u64) -> Buffer<T> {
     Buffer::new(ALIGNED + size_of::<T>() as u64, len)
 }
@@ -37,7 +37,7 @@ fn starts(result: Result<(), Error>) {
     assert_eq!(result, Ok(()));
 }
 
-/// The launch broke a rule whose text contains `part`.
+/// Asserts that the launch broke a rule whose text contains `part`.
 #[track_caller]
 fn refused(result: Result<(), Error>, part: &str) {
     match result {

@@ -1,39 +1,42 @@
-//! As many fused multiply-adds as the arithmetic units take, and no memory to wait for.
+//! Fused multiply-adds at the peak rate, without memory accesses.
 //!
-//! output\[thread\] = Σ over the chains c of x_c after `rounds` · [`UNROLL`] steps x ← x · [`FACTOR`] + [`ADDEND`], from x_c = thread mod 256 + c.
+//! output\[thread\] = Σ over the chains c of x_c after `rounds` · [`UNROLL`] steps x ← x ·
+//! [`FACTOR`] + [`ADDEND`], from x_c = thread mod 256 + c.
 //!
-//! - Each thread has [`CHAINS`] chains that do not depend on each other: while one step waits for the one before, the others fill the
-//!   pipeline. Four cycles of latency on four schedulers need that many warps or chains; both are there.
-//! - With a factor below 1 the values stay near ADDEND / (1 − FACTOR): no overflow, no subnormal numbers, and a host can repeat it bit by bit.
-//! - One write a thread, so that nothing can be left out. No shared memory, no barrier.
+//! - Each thread has [`CHAINS`] independent chains: while one waits for its previous step, the
+//!   others fill the pipeline. Four cycles of latency on four schedulers need that many warps or
+//!   chains; both exist.
+//! - With a factor below 1 the values stay near ADDEND / (1 − FACTOR): no overflow, no subnormal
+//!   numbers, and the host can reproduce the result bit by bit.
+//! - One write per thread, so that nothing can be optimised away. No shared memory, no barrier.
 
 #![forbid(unsafe_code)]
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// Chains of each thread.
+/// Chains per thread.
 pub const CHAINS: usize = 8;
 
-/// Steps of each chain in a round.
+/// Steps per chain in a round.
 pub const UNROLL: usize = 16;
 
-/// What each step multiplies with.
+/// The factor of each step.
 pub const FACTOR: f32 = 0.999_511_7;
 
-/// What each step adds.
+/// The addend of each step.
 pub const ADDEND: f32 = 1.0;
 
-/// Threads of a block.
+/// Threads per block.
 pub const THREADS: u32 = 256;
 
 /// Runs 2 · threads · [`CHAINS`] · [`UNROLL`] · `rounds` operations.
 ///
 /// # Parameters
-/// - `output`: one element for each thread of the grid.
+/// - `output`: one element per thread of the grid.
 ///
 /// # Launch
-/// One-dimensional, any block and grid: the grid is the amount of work.
+/// One-dimensional, any block and grid: the grid determines the amount of work.
 #[kernel(require(
     Some(output.len()) == (grid.x as usize).checked_mul(block.x as usize),
     [grid.y, grid.z, block.y, block.z] == [1; 4]

@@ -1,3 +1,3 @@
-//! What the device can do at most: a measure for the other kernels.
+//! Measures the device's peak rate, as a reference for the other kernels.
 
 pub mod fma;

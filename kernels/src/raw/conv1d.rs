@@ -1,4 +1,4 @@
-//! Convolution in shared memory: by tiles with a halo, and with one block for each output.
+//! Convolution in shared memory: by tiles with a halo, and with one block per output.
 
 use cuda_std::prelude::*;
 
@@ -6,15 +6,14 @@ use crate::conv1d::taps_inside;
 use crate::number::Real;
 use cuda_std::unroll::in_groups;
 
-/// Taps that a thread loads together, and their samples.
+/// Taps and samples that a thread loads together.
 const GROUP: usize = 32;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in the order of the
-/// taps.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in tap order.
 ///
-/// Slot s of the tile gets sample `first + offset − (m − 1) + s`, or zero outside the signal; thread t
-/// owns output `first + t`. A thread past the last output loads its part of the halo and takes part
-/// in both barriers.
+/// Slot s of the tile gets sample `first + offset − (m − 1) + s`, or zero outside the signal;
+/// thread t owns output `first + t`. A thread past the last output loads its part of the halo and
+/// arrives at both barriers.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m ≥ 1 taps.
@@ -48,10 +47,10 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
         let start = (first + offset).wrapping_sub(halo);
         let mut slot = thread;
         while slot < threads + halo {
-            // Below zero it wraps to a huge number, which is outside the signal too.
+            // Negative indices wrap to huge numbers, which are outside the signal too.
             let at = start.wrapping_add(slot);
-            // SAFETY: the sample's index is compared first; the launch gives `threads + halo` slots,
-            // and this thread alone writes this one.
+            // SAFETY: the sample's index is compared first; the launch allocates `threads + halo`
+            // slots, and only this thread writes this one.
             unsafe {
                 let sample = if at < signal.len() {
                     *signal.get_unchecked(at)
@@ -62,14 +61,14 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
             }
             slot += threads;
         }
-        // Every thread's loads of tile and halo come before any thread's reads of them.
+        // Orders every thread's loads of tile and halo before any thread's reads of them.
         thread::sync_threads();
 
         let i = first + thread;
         if i < output.len() {
             let mut sum = T::ZERO;
             in_groups::<GROUP>(taps_inside(i + offset, signal.len(), taps.len()), |k| {
-                // SAFETY: k is a tap, so thread + halo - k lies in 0..threads + halo; all slots have
+                // SAFETY: k is a tap, so thread + halo - k is in 0..threads + halo; all slots have
                 // been written.
                 let (tap, sample) =
                     unsafe { (*taps.get_unchecked(k), tile.add(thread + halo - k).read()) };
@@ -79,13 +78,13 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
             unsafe { output.cast::<T>().add(i).write(sum) };
         }
         first += stride;
-        // Every thread's reads of this tile come before any thread's loads of the next one.
+        // Orders every thread's reads of this tile before any thread's loads of the next one.
         thread::sync_threads();
     }
 }
 
 /// The full convolution of `signal` (n samples) with `taps` (m taps) into `output` (n + m − 1
-/// elements): thread k leaves the product of tap k in slot k, thread 0 sums the slots.
+/// elements): thread k writes the product of tap k to slot k, thread 0 sums the slots.
 ///
 /// # Launch
 /// One-dimensional, a block of m threads, so m is at most the device's limit; dynamic shared memory
@@ -107,7 +106,7 @@ pub unsafe fn conv1d_block_per_output_raw_f64(signal: &[f64], taps: &[f64], outp
 
     let mut i = thread::block_idx_x() as usize;
     while i < output_len {
-        // Below zero it wraps to a huge number, which is outside the signal too.
+        // Negative indices wrap to huge numbers, which are outside the signal too.
         let at = i.wrapping_sub(k);
         // SAFETY: there are as many threads and slots as taps; the sample's index is compared first.
         unsafe {
@@ -118,7 +117,7 @@ pub unsafe fn conv1d_block_per_output_raw_f64(signal: &[f64], taps: &[f64], outp
             };
             products.add(k).write(product);
         }
-        // Every thread's product comes before thread 0 reads it.
+        // Orders every thread's product before thread 0 reads it.
         thread::sync_threads();
 
         if k == 0 {
@@ -131,7 +130,7 @@ pub unsafe fn conv1d_block_per_output_raw_f64(signal: &[f64], taps: &[f64], outp
             unsafe { output.add(i).write(sum) };
         }
         i += thread::grid_dim_x() as usize;
-        // Thread 0's reads come before any thread's next product.
+        // Orders thread 0's reads before any thread's next product.
         thread::sync_threads();
     }
 }

@@ -12,9 +12,8 @@ const AREA: usize = SIDE * SIDE;
 /// C = A·B.
 ///
 /// A block computes a tile of C, in steps of TILE along the inner dimension. Thread (x, y) loads
-/// A\[row, step + x\] and B\[step + y, col\] into slots (y, x), or zero outside the matrices, and owns
-/// C\[row, col\]. A thread outside C takes part in both barriers of every step.
-///
+/// A\[row, step + x\] and B\[step + y, col\] into slots (y, x), or zero outside the matrices, and
+/// owns C\[row, col\]. A thread outside C arrives at both barriers of every step.
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
 ///
@@ -64,10 +63,10 @@ pub unsafe fn matmul_tiled_raw<T: Real>(
                         .add(slot)
                         .write(element_or_zero(b, step + y, inner, col, cols));
                 }
-                // Every thread's loads come before any thread's reads of both tiles.
+                // Orders every thread's loads before any thread's reads of both tiles.
                 thread::sync_threads();
                 for k in 0..SIDE {
-                    // SAFETY: both slots lie in their tiles and have been written.
+                    // SAFETY: both slots are inside their tiles and have been written.
                     let (a, b) = unsafe {
                         (
                             tile_a.add(y * SIDE + k).read(),
@@ -76,7 +75,7 @@ pub unsafe fn matmul_tiled_raw<T: Real>(
                     };
                     sum = a.mul_add(b, sum);
                 }
-                // Every thread's reads come before any thread's next loads.
+                // Orders every thread's reads before any thread's next loads.
                 thread::sync_threads();
                 step += SIDE;
             }

@@ -1,8 +1,8 @@
-//! Kernels in rust-cuda's form: `shared_array!`, `thread::sync_threads`, raw pointers.
+//! Kernels in rust-cuda's style: `shared_array!`, `thread::sync_threads`, raw pointers.
 //!
-//! Each computes what the safe kernel of its name without `_raw` does, with the same loads, stores
-//! and barriers; the two stand side by side in every bench and test. Start here when you move over
-//! from rust-cuda or CUDA C++.
+//! Each computes the same as the safe kernel of its name without `_raw`, with the same loads,
+//! stores and barriers; every benchmark and test runs both. Start here when moving over from
+//! rust-cuda or CUDA C++.
 //!
 //! | here | the safe form |
 //! | --- | --- |

@@ -8,11 +8,11 @@ use crate::reduce::{Max, Min, Op, Sum, grid_stride, write_partial};
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
 /// # Parameters
-/// - `a`, `b`: n elements each. `partials`: one element for each block.
+/// - `a`, `b`: n elements each. `partials`: one element per block.
 ///
 /// # Launch
-/// One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of`
-/// bytes. Any grid.
+/// One-dimensional, blocks of 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes.
+/// Any grid.
 ///
 /// # Safety
 /// The crate's rules; `b` is as long as `a`; the launch is as stated.
@@ -33,15 +33,15 @@ pub unsafe fn dot_tree_raw<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
     unsafe { write_partial(partials, tree::<T, Sum>(share)) }
 }
 
-/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the
-/// largest element. Of the latter NaN, if there is one.
+/// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
+/// maximum. Minimum and maximum propagate NaN.
 ///
 /// # Parameters
-/// - `input`: n elements. `partials`: one element for each block.
+/// - `input`: n elements. `partials`: one element per block.
 ///
 /// # Launch
-/// One-dimensional, a block of any 1 to 1024 threads; dynamic shared memory of `block · size_of`
-/// bytes. Any grid.
+/// One-dimensional, blocks of 1 to 1024 threads; dynamic shared memory of `block · size_of` bytes.
+/// Any grid.
 ///
 /// # Safety
 /// The crate's rules; the launch is as stated.
@@ -66,30 +66,29 @@ pub unsafe fn fold_tree_raw<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
 /// identity.
 ///
 /// # Safety
-/// All threads of the block call it, with a slot of dynamic shared memory for each; it is called
-/// once in a kernel.
+/// All threads of the block call it, with one slot of dynamic shared memory each; it is called once
+/// per kernel.
 #[inline(always)]
 unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
     let slots = shared::dynamic_shared_mem::<T>();
     let thread = thread::thread_idx_x();
     let mut active = thread::block_dim_x();
-    // SAFETY: one slot for each thread; which slots a thread touches between two barriers is said
-    // below.
+    // SAFETY: one slot per thread; the accesses between two barriers are described below.
     unsafe {
         let slot = slots.add(thread as usize);
         slot.write(value);
         while active > 1 {
-            // What the round before wrote into the slots below `active` comes before this round's
+            // Orders the previous round's writes to the slots below `active` before this round's
             // reads of the upper half.
             thread::sync_threads();
             let half = active.div_ceil(2);
             if thread < active - half {
-                // Reads the upper half, which nobody writes in this round, and its own slot.
+                // Reads the upper half, which no thread writes in this round, and its own slot.
                 slot.write(O::apply(slot.read(), slot.add(half as usize).read()));
             }
             active = half;
         }
-        // The last write to slot 0 is thread 0's own: it needs no barrier, any other reader would.
+        // Thread 0 itself wrote slot 0 last; any other reader would need a barrier.
         if thread == 0 {
             slots.read()
         } else {

@@ -21,7 +21,7 @@ use crate::reverse::THREADS;
     )
 )]
 pub unsafe fn reverse_static_raw<T: Word>(input: &[T], output: *mut T) {
-    // SAFETY: the array has a slot for each thread; the rest is the caller's promise.
+    // SAFETY: the array has a slot per thread; the rest is the caller's promise.
     unsafe { through_tile(input, output, shared_array![T; THREADS as usize]) }
 }
 
@@ -49,7 +49,7 @@ pub unsafe fn reverse_dynamic_raw<T: Word>(input: &[T], output: *mut T) {
 /// Reverses this block's tiles; a tile has as many elements as the block has threads.
 ///
 /// # Safety
-/// `output` has as many elements as `input`; `tile` has a slot of shared memory for each thread.
+/// `output` has as many elements as `input`; `tile` has one slot of shared memory per thread.
 #[inline(always)]
 unsafe fn through_tile<T: Copy>(input: &[T], output: *mut T, tile: *mut T) {
     let n = input.len();
@@ -66,10 +66,10 @@ unsafe fn through_tile<T: Copy>(input: &[T], output: *mut T, tile: *mut T) {
             // SAFETY: first + thread is below n; this thread alone writes this slot.
             unsafe { tile.add(thread).write(*input.get_unchecked(first + thread)) };
         }
-        // Every thread's load comes before another thread's read of that slot.
+        // Orders every thread's load before another thread's read of that slot.
         thread::sync_threads();
         if thread < count {
-            // SAFETY: the slot was loaded; the mirrored places of different tiles don't overlap.
+            // SAFETY: the slot was loaded; the mirrored ranges of different tiles do not overlap.
             unsafe {
                 output
                     .add(n - first - count + thread)
@@ -77,7 +77,7 @@ unsafe fn through_tile<T: Copy>(input: &[T], output: *mut T, tile: *mut T) {
             };
         }
         first += thread::grid_dim_x() as usize * threads;
-        // Every thread's read of this tile comes before any thread's load of the next one.
+        // Orders every thread's read of this tile before any thread's load of the next one.
         thread::sync_threads();
     }
 }

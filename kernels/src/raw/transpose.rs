@@ -7,8 +7,8 @@ use crate::transpose::{ROWS, TILE};
 use cuda_std::unroll::unrolled;
 
 const SIDE: usize = TILE as usize;
-/// Slots from one row of the tile to the next: one more than a row uses, so that the 32 slots of a
-/// column lie in 32 different banks.
+/// Slots between rows of the tile: one more than a row uses, so that the 32 slots of a column are
+/// in 32 different banks.
 const PITCH: usize = SIDE + 1;
 /// Elements of a tile that a thread moves. All its loads are in flight before its first store.
 const EACH: usize = (TILE / ROWS) as usize;
@@ -57,19 +57,19 @@ pub unsafe fn transpose_padded_raw<T: Word>(input: &[T], output: *mut T, rows: u
                 unrolled::<EACH>(|i| {
                     let j = y + i * ROWS as usize;
                     if top + j < rows {
-                        // SAFETY: this thread alone writes slot (j, x).
+                        // SAFETY: only this thread writes slot (j, x).
                         unsafe { tile.add(j * PITCH + x).write(moved[i]) };
                     }
                 });
             }
-            // Every thread's loads of the tile come before any thread's reads of it.
+            // Orders every thread's loads of the tile before any thread's reads of it.
             thread::sync_threads();
             if top + x < rows {
                 unrolled::<EACH>(|i| {
                     let j = y + i * ROWS as usize;
                     if left + j < cols {
-                        // SAFETY: this slot was loaded, for its element is inside the matrix; only
-                        // this thread writes this output.
+                        // SAFETY: this slot was loaded, because its element is inside the matrix;
+                        // only this thread writes this output.
                         unsafe {
                             output
                                 .add((left + j) * rows + top + x)
@@ -78,7 +78,7 @@ pub unsafe fn transpose_padded_raw<T: Word>(input: &[T], output: *mut T, rows: u
                     }
                 });
             }
-            // Every thread's reads of this tile come before any thread's loads of the next one.
+            // Orders every thread's reads of this tile before any thread's loads of the next one.
             thread::sync_threads();
             left += thread::grid_dim_x() as usize * SIDE;
         }

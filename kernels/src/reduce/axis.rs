@@ -1,13 +1,13 @@
-//! Reductions over one axis of an array: a thread for each output.
+//! Reductions over one axis of an array: one thread per output.
 //!
-//! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an array of
-//! outer × extent × inner elements. The input is taken as a matrix of outer · extent rows: an output
-//! folds `extent` rows of one column, in order.
+//! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an
+//! array of outer × extent × inner elements. The input is a matrix of outer · extent rows: an
+//! output folds `extent` rows of one column, in order.
 //!
-//! - Thread t has output t and those that follow by the grid's size; no thread waits for another.
-//! - Per element of the input one global read. Neighbouring threads read neighbouring columns
-//!   (coalesced), except over the last axis (inner = 1), where each reads a row of its own.
-//! - Loads of a group are in flight together.
+//! - Thread t owns output t and every further one a grid's size apart; no thread waits for another.
+//! - One global read per input element. Adjacent threads read adjacent columns (coalesced), except
+//!   over the last axis (inner = 1), where each reads its own row.
+//! - The loads of a group are in flight together.
 
 #![forbid(unsafe_code)]
 
@@ -20,10 +20,10 @@ use crate::number::Scalar;
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
 
-/// Folds `extent` rows of `input` into each row of `output`, which has as many columns.
+/// Folds `extent` rows of `input` into each row of `output`, which has the same number of columns.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
+/// One-dimensional blocks of any size, any grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_axis_{T}",

@@ -1,27 +1,27 @@
-//! Reductions with a tree that folds neighbours first: the version to compare with.
+//! Reductions with a tree that folds neighbours first: the baseline.
 //!
-//! partials\[block\] = op over the values of the block's threads, each of which folds its share of the
-//! input first: see [the family](super).
+//! partials\[block\] = op over the values of the block's threads, each of which first folds its
+//! share of the input: see [the family](super).
 //!
 //! - Slot t of the dynamic shared array gets the value of thread t.
 //! - Round `distance` = 1, 2, 4, …: thread t folds slot 2·t·distance + distance into slot
-//!   2·t·distance, as long as there is such a slot. Any number of threads is right: a slot without a
-//!   partner stays.
+//!   2·t·distance, if both exist. Any number of threads is correct: a slot without a partner is
+//!   unchanged.
 //! - Slot 0 ends up with the block's result, and thread 0 writes it.
-//! - One barrier at the head of each of the ⌈log₂ threads⌉ rounds: it orders the round before, which
-//!   wrote the slots that this one reads.
-//! - The weakness that [`tree`](super::tree) removes: the lanes of a warp touch slots 2·distance
+//! - One barrier at the start of each of the ⌈log₂ threads⌉ rounds: it orders the previous round's
+//!   writes before this round's reads.
+//! - The weakness that [`tree`](super::tree) removes: the lanes of a warp access slots 2·distance
 //!   apart. With 4-byte slots that is a 2-way conflict in the first round, then 4-way, and so on up
-//!   to 16-way in the fourth, where 16 lanes of the first warp are left.
+//!   to 16-way in the fourth, where 16 lanes of the first warp are active.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
 //! | this kernel | 6.5 | 4.47 | 4.45 | 4.49 | 4.57 |
 //! | its twin in CUDA C++ | 6.4 | 4.47 | 4.46 | 4.45 | 4.57 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
-//!
-//! All rungs' figures are medians of one run of `blockwise bench`, with cold caches; a copy read and wrote 4.25 TB/s in it. Large operands
-//! are limited by memory in every rung; how a block combines its threads' values shows in small ones.
+//! The figures of all reduction kernels are medians of one run of `blockwise bench`, with cold
+//! caches; a copy moved 4.25 TB/s in it. With large operands every kernel is memory-bound; how a
+//! block combines its threads' values matters for small ones.
 
 #![forbid(unsafe_code)]
 
@@ -33,10 +33,10 @@ use crate::number::Scalar;
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
 /// # Parameters
-/// - `a`, `b`: n elements each. `partials`: one element for each block.
+/// - `a`, `b`: n elements each. `partials`: one element per block.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
+/// One-dimensional blocks of any size, any grid.
 #[kernel(
     instances(i64, f32, f64),
     shared(slots = block.threads()),
@@ -54,14 +54,14 @@ pub fn dot_interleaved<T: Scalar>(
     partials.store(block, value);
 }
 
-/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the
-/// largest element. Of the latter NaN, if there is one.
+/// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
+/// maximum. Minimum and maximum propagate NaN.
 ///
 /// # Parameters
-/// - `input`: n elements. `partials`: one element for each block.
+/// - `input`: n elements. `partials`: one element per block.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
+/// One-dimensional blocks of any size, any grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_interleaved_{T}",
@@ -81,7 +81,7 @@ pub fn fold_interleaved<T: Scalar, O: Op>(
 /// Combines the values of all threads of the block; thread 0 gets the result.
 #[inline(always)]
 fn interleaved<T: Scalar, O: Op>(block: &mut Block, slots: Shared<[T]>, value: T) -> T {
-    // There is a slot for each thread.
+    // There is one slot per thread.
     let Some(mut slots) = slots.slots(block, value) else {
         return value;
     };

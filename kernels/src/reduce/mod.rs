@@ -1,15 +1,17 @@
 //! Reductions: dot product, sum, minimum, maximum.
 //!
-//! All have the same three steps. Each thread folds every (threads in the grid)-th element, so that neighbouring threads read
-//! neighbouring elements; each block combines its threads' values into one; the host combines the blocks' values. Only the second
-//! step differs: [`interleaved`] does it in shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers.
-//! Then the first step is made faster, in [`wide`], and the last one done on the device, in [`single`]. Over one axis of an array,
-//! [`axis`] has a thread for each output.
+//! All have the same three steps. Each thread folds elements that are a grid's size apart, so that
+//! adjacent threads read adjacent elements; each block combines its threads' values into one; the
+//! host combines the blocks' values. Only the second step differs: [`interleaved`] does it in
+//! shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers. [`wide`]
+//! then speeds up the first step, and [`single`] does the last one on the device. [`axis`] reduces
+//! one axis of an array with one thread per output.
 //!
-//! The sum, the minimum and the maximum are instances of one kernel, by an [`Op`]; the dot product is a kernel of its own.
+//! Sum, minimum and maximum are instances of one kernel, by an [`Op`]; the dot product is a
+//! separate kernel.
 //!
-//! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without elements contributes those. NaN wins,
-//! as in NumPy.
+//! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without
+//! elements contributes those. NaN wins, as in NumPy.
 
 pub mod axis;
 pub mod interleaved;
@@ -28,14 +30,16 @@ use cuda_std::prelude::*;
 use crate::number::Scalar;
 use cuda_std::unroll::unrolled;
 
-/// Threads of a block, unless the launch chooses otherwise.
+/// Threads per block, unless the launch chooses otherwise.
 pub const THREADS: u32 = 256;
 
-/// Folds this thread's share of `0..len` from `start` on, by a stride of the whole grid.
+/// Folds this thread's share of `0..len`, from `start` with a stride of the whole grid.
 ///
-/// Memory answers after some 700 cycles, and a loop that folds each element before it asks for the next would wait as long for each.
-/// LLVM does not unroll it, for it cannot count the rounds of a stride that might overflow: so it is done here. With four loads under
-/// way a thread needs at most 32 registers, and a multiprocessor holds as many threads as it can. The order of the folds is that of the
+/// A global load takes about 700 cycles, and a loop that folds each element before loading the next
+/// waits that long for each. LLVM does not unroll it, because it cannot count the iterations of a
+/// stride that might overflow, so it is unrolled here. With four loads in flight a thread needs at
+/// most 32 registers, which allows full occupancy. The order of the folds is that of the plain
+/// loop.
 /// plain loop.
 #[inline(always)]
 pub(crate) fn grid_stride<T: Copy, E: Copy>(
@@ -46,7 +50,7 @@ pub(crate) fn grid_stride<T: Copy, E: Copy>(
 ) -> T {
     match size_of::<E>() {
         4 => grid_stride_by::<4, T, E>(len, start, load, fold),
-        // Elements of two operands, or of 64 bits.
+        // For two operands, or 64-bit elements.
         _ => grid_stride_by::<2, T, E>(len, start, load, fold),
     }
 }
@@ -91,7 +95,7 @@ fn share<T: Scalar, O: Op>(block: &Block, input: &[T]) -> T {
 /// Thread 0 writes its block's result.
 ///
 /// # Safety
-/// `partials` has an element for each block.
+/// `partials` has one element per block.
 #[inline(always)]
 pub(crate) unsafe fn write_partial<T>(partials: *mut T, value: T) {
     if thread::thread_idx_x() == 0 {

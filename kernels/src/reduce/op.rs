@@ -1,10 +1,10 @@
-//! What a reduction folds with.
+//! The operations of reductions.
 
 use crate::number::Scalar;
 
-/// An operation that a reduction folds with: [`Sum`], [`Min`] or [`Max`].
+/// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
 pub trait Op: sealed::Sealed {
-    /// What changes no value: the result for nothing.
+    /// The identity: the result for nothing.
     fn identity<T: Scalar>() -> T;
     /// Folds two values.
     fn apply<T: Scalar>(a: T, b: T) -> T;
@@ -14,11 +14,11 @@ pub trait Op: sealed::Sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
-/// The smallest value; NaN if there is one.
+/// The minimum; NaN if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The largest value; NaN if there is one.
+/// The maximum; NaN if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 

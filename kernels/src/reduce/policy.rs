@@ -1,23 +1,26 @@
-//! How [`wide`](super::wide) and [`single`](super::single) are launched: plain data, each value with the measurement that chose it.
-//! `blockwise tune` searches for better ones on the device at hand.
+//! Launch policies of [`wide`](super::wide) and [`single`](super::single): plain data, each value
+//! with the measurement that chose it. `blockwise tune` searches for better ones on the current
+//! device.
 
-/// The shape of a launch. It fixes the order of the additions, and with it the bits of the result.
+/// The configuration of a launch. It fixes the order of the additions, and so the bits of the
+/// result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Blocks for each multiprocessor, at most.
+    /// Maximum blocks per multiprocessor.
     pub blocks_each: u32,
-    /// Packs of each operand that a thread has under way.
+    /// Packs of each operand that a thread has in flight.
     pub in_flight: InFlight,
 }
 
-/// Packs of 16 bytes that a thread has under way of each operand. [`single`](super::single) has an instance for each.
+/// 16-byte packs of each operand that a thread has in flight. [`single`](super::single) has an
+/// instance for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// Four. [`wide`](super::wide) has no other.
+    /// Four; the only choice for [`wide`](super::wide).
     Four,
-    /// Eight, for a device whose memory is slower to answer, or that holds fewer threads.
+    /// Eight, for devices with higher memory latency or fewer threads.
     Eight,
 }
 
@@ -34,28 +37,31 @@ impl InFlight {
     }
 }
 
-/// A row of the table: the policy for operands of up to so many bytes.
+/// A row of the table: the policy for operands up to a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its name, for people.
+    /// Its name in output.
     pub name: &'static str,
-    /// Bytes of an operand, at most.
+    /// Maximum size of an operand in bytes.
     pub bytes: usize,
     /// The launch.
     pub policy: Policy,
 }
 
-/// The table, the smallest operands first; the last row takes all. Measured by `blockwise tune` on an H200 (132 multiprocessors, driver
-/// 580.159, 2026-11-21), as threads × blocks a multiprocessor.
+/// The table, smallest operands first; the last row has no limit. Measured by `blockwise tune` on
+/// an H200 (132 multiprocessors, driver 580.159, 2026-11-21), as threads × blocks per
+/// multiprocessor.
 ///
-/// A few megabytes: the launch and the last block take most of the time. The sum of 2²⁰ `f32` takes 6.7 to 7.4 µs with 512 threads, from
-/// one run of a launch to the next; no policy between 128 × 8 and 1024 × 4 is faster by more than that, and 128 × 16 is slower (8.0 µs).
+/// A few megabytes: the launch and the last block dominate. The sum of 2²⁰ `f32` takes 6.7 to 7.4
+/// µs with 512 threads, varying between runs; no policy between 128 × 8 and 1024 × 4 is faster by
+/// more than that, and 128 × 16 is slower (8.0 µs).
 ///
-/// Operands that leave the caches: as many threads as an H200 holds, in few blocks. One policy differs from itself by up to 0.4 %.
+/// Operands larger than the caches: all threads that an H200 holds, in few blocks. One policy
+/// varies by up to 0.4 %.
 ///
 /// | 2²⁹ `f32`, µs | 128 × 16 | 256 × 8 | 512 × 4 | 1024 × 1 | **1024 × 2** | 1024 × 4 |
 /// | --- | --- | --- | --- | --- | --- | --- |
-/// | sum, 4 packs under way | 485.1 | 478.9 | 473.7 | 475.9 | 473.5 | 474.2 |
+/// | sum, 4 packs in flight | 485.1 | 478.9 | 473.7 | 475.9 | 473.5 | 474.2 |
 /// | sum, 8 | 484.1 | 479.6 | 475.8 | 475.8 | 476.6 | 478.4 |
 /// | min, 4 | 486.5 | 479.7 | 473.8 | 476.0 | 475.7 | 475.5 |
 /// | min, 8 | 483.4 | 479.1 | 476.2 | 475.6 | 478.2 | 481.8 |
@@ -82,7 +88,7 @@ pub const TABLE: &[Row] = &[
     },
 ];
 
-/// The row for an operand of so many bytes.
+/// The row for an operand of `bytes` bytes.
 pub fn row(bytes: usize) -> &'static Row {
     let last = TABLE.len() - 1;
     let fits = |row: &&Row| bytes <= row.bytes;

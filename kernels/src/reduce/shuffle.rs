@@ -1,18 +1,18 @@
 //! Reductions with warp shuffles.
 //!
-//! Change from [`tree`](super::tree): a warp combines its 32 values in registers, by five shuffles,
-//! with no barrier and no shared memory. Only one value of each warp goes through shared memory, and
-//! thread 0 folds those, in the order of the warps. All of it is [`Scratch::reduce_to_first`]:
+//! Change from [`tree`](super::tree): a warp combines its 32 values in registers with five
+//! shuffles, without barriers or shared memory. Only one value per warp goes through shared memory,
+//! and thread 0 folds those in warp order. All of it is [`Scratch::reduce_to_first`]:
 //!
-//! - Round `delta` = 1, 2, 4, 8, 16: lane l folds in the value of lane l + delta, unless the warp ends
-//!   before it. Lane 0 ends up with the fold of all. (Nobody uses what the others get.)
-//! - Slot w of a static shared array gets the value of warp w, from its lane 0. There are 32 slots,
-//!   for a block has at most 32 warps, twice: a second reduction writes the other half, so it needs no
-//!   barrier before it.
-//! - One barrier, whatever the block, instead of ⌈log₂ threads⌉: every warp's write comes before any
-//!   thread's reads.
-//! - The other warps end after the barrier: eight of them folding the same eight values would cost
-//!   a tenth of the time at 2²⁰ elements.
+//! - Round `delta` = 1, 2, 4, 8, 16: lane l folds in the value of lane l + delta, if the warp has
+//!   it. Lane 0 ends up with the fold of all; the other lanes' values are unused.
+//! - Slot w of a static shared array gets the value of warp w, from its lane 0. There are twice 32
+//!   slots, because a block has at most 32 warps and a second reduction uses the other half, so
+//!   that it needs no barrier first.
+//! - One barrier for any block size instead of ⌈log₂ threads⌉: it orders every warp's write before
+//!   thread 0's reads.
+//! - The other warps exit after the barrier: eight warps folding the same eight values would cost a
+//!   tenth of the time at 2²⁰ elements.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -31,10 +31,10 @@ use crate::number::Scalar;
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
 /// # Parameters
-/// - `a`, `b`: n elements each. `partials`: one element for each block.
+/// - `a`, `b`: n elements each. `partials`: one element per block.
 ///
 /// # Launch
-/// Blocks of one dimension, of a multiple of 32 threads; any grid.
+/// One-dimensional blocks of a multiple of 32 threads; any grid.
 #[kernel(
     instances(i64, f32, f64),
     require(a.len() == b.len(), block.threads() % 32 == 0)
@@ -51,14 +51,14 @@ pub fn dot_shuffle<T: Scalar>(
     partials.store_first(block, value);
 }
 
-/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the
-/// largest element. Of the latter NaN, if there is one.
+/// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
+/// maximum. Minimum and maximum propagate NaN.
 ///
 /// # Parameters
-/// - `input`: n elements. `partials`: one element for each block.
+/// - `input`: n elements. `partials`: one element per block.
 ///
 /// # Launch
-/// Blocks of one dimension, of a multiple of 32 threads; any grid.
+/// One-dimensional blocks of a multiple of 32 threads; any grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_shuffle_{T}",

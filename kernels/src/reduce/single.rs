@@ -1,19 +1,21 @@
 //! Reductions in one launch: the last block folds the blocks' results.
 //!
-//! Change from [`wide`](super::wide): there the host copies the partial results and folds them, which takes longer than a small
-//! reduction itself. Here each block takes a ticket when its partial result is written; the block that gets the last one knows that all
-//! are there, and folds them.
+//! Change from [`wide`](super::wide): there the host copies the partial results and folds them,
+//! which takes longer than a small reduction itself. Here each block takes a ticket once its
+//! partial result is written; the block with the last ticket knows that all exist, and folds them.
 //!
-//! - Which block is the last differs from run to run; what it folds, and in which order, does not: lane l of its first warp takes the partial
-//!   results l, l + 32, …, and the warp combines its lanes by shuffles. The result has the same bits in every run.
-//! - The ticket is an `acq_rel` addition by lane 0, which wrote the partial result: it orders that write before the last block's addition,
-//!   and a barrier of the warp orders that before all its lanes' reads. The other warps are done.
-//! - Blocks read and write partial results by relaxed atomics. A ticket that did not begin at 0
-//!   makes a block the last one too early, and what it then reads beside another's write is a wrong
-//!   number, but no race.
-//! - The result takes the place of the first partial result. The ticket counts from 0, and the last block puts that back for the next
-//!   launch.
-//! - There is an instance for each number of packs that a thread has under way: see [`InFlight`].
+//! - Which block is last varies from run to run, but not what it folds, nor in which order: lane l
+//!   of its first warp takes the partial results l, l + 32, …, and the warp combines its lanes by
+//!   shuffles. The result has the same bits in every run.
+//! - The ticket is an `acq_rel` addition by lane 0, which wrote the partial result: it orders that
+//!   write before the last block's addition, and a warp barrier orders the addition before all its
+//!   lanes' reads. The other warps have finished.
+//! - Blocks access partial results by relaxed atomics. If the ticket does not start at 0, a block
+//!   may take itself for the last one too early and read a partial result while another block
+//!   writes it: the result is then wrong, but there is no race.
+//! - The result replaces the first partial result. The ticket starts at 0, and the last block
+//!   resets it for the next launch.
+//! - There is an instance for each number of packs in flight: see [`InFlight`].
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -22,7 +24,8 @@
 //! | its twin in CUDA C++ | 7.4 | 4.63 | 4.63 | 4.66 | 4.62 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 //!
-//! The figures leave out what the host does afterwards: with the other rungs it waits, copies the partial results and folds them.
+//! The figures exclude the host's work afterwards: with the other kernels it waits, copies the
+//! partial results and folds them.
 
 use core::mem::transmute_copy;
 
@@ -43,20 +46,20 @@ use crate::pack::lanes;
 const FOUR: usize = InFlight::Four.packs();
 const EIGHT: usize = InFlight::Eight.packs();
 
-/// Partial results that a lane of the last block has in flight.
+/// Partial results in flight in each lane of the last block.
 const AHEAD: u32 = 4;
 
 /// Writes the grid's result to `partials[0]`.
 ///
 /// # Safety
 /// All threads of the launch call it, once: one row of blocks of whole warps along x, at most 32.
-/// `partials` has an element for each block, `ticket` one, and nobody but this function uses them.
+/// `partials` has one element per block, `ticket` one, and nothing else uses them.
 #[inline(always)]
 unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u32) {
     let thread = thread::thread_idx_x();
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-    // SAFETY: the caller's promise. Whole warps go on or return. Blocks share the partial results
-    // and the ticket, and use both atomically.
+    // SAFETY: the caller's promise. Whole warps continue or return. Blocks share the partial
+    // results and the ticket, and access both atomically.
     unsafe {
         let value = shuffle::<T, O>(value);
         if assume_warp_uniform(thread / WARP) > 0 {
@@ -71,7 +74,8 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
         if taken != blocks - 1 {
             return;
         }
-        // Lane 0's ticket, and with it the other blocks' partial results, come before any lane's reads of them.
+        // Orders lane 0's ticket, and with it the other blocks' partial results, before any lane's
+        // reads of them.
         warp::sync_warp(u32::MAX);
         let mut value = O::identity();
         let mut i = thread;
@@ -87,7 +91,7 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
             i += WARP;
         }
         let value = combine_warp::<T, O>(value);
-        // Nobody but lane 0 has read the first partial result.
+        // Only lane 0 has read the first partial result.
         if thread == 0 {
             store(partials, value);
             atomic_store_relaxed_32_device(ticket, 0);
@@ -95,10 +99,10 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
     }
 }
 
-/// A partial result, which a block writes at the same time when the ticket was not 0 before.
+/// Reads a partial result, which a block may be writing if the ticket did not start at 0.
 ///
 /// # Safety
-/// `place` leads to one that everybody uses atomically.
+/// `place` points to one that is accessed only atomically.
 #[inline(always)]
 unsafe fn load<T: Scalar>(place: *const T) -> T {
     // SAFETY: the caller's promise, and the types are of one size.
@@ -110,7 +114,7 @@ unsafe fn load<T: Scalar>(place: *const T) -> T {
     }
 }
 
-/// Writes a partial result, which the last block reads.
+/// Writes a partial result for the last block.
 ///
 /// # Safety
 /// As for [`load`].
@@ -129,12 +133,13 @@ unsafe fn store<T: Scalar>(place: *mut T, value: T) {
 /// partials\[0\] = Σ a\[i\]·b\[i\].
 ///
 /// # Parameters
-/// - `a`, `b`: n elements each. `partials`: an element for each block; what is in it does not matter.
-/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of
-///   partial results, new or old, or is missing.
+/// - `a`, `b`: n elements each. `partials`: one element per block, with any contents.
+/// - `ticket`: one word, 0 before and after. If it starts with another number, the result is a fold
+///   of some old and new partial results, or is missing.
 ///
 /// # Launch
-/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
+/// grid.
 #[kernel(
     instances(i64, f32, f64),
     require(
@@ -151,23 +156,25 @@ pub fn dot_single<T: Scalar>(
     mut partials: Out<T, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
-    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees
-    // to a partial result for each block.
+    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
+    // provides one partial result per block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, FOUR>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
     }
 }
 
-/// partials\[0\] = the fold of the input: its sum, its smallest or its largest element. Of the latter NaN, if there is one.
+/// partials\[0\] = the fold of the input: the sum, the minimum or the maximum. Minimum and maximum
+/// propagate NaN.
 ///
 /// # Parameters
-/// - `input`: n elements. `partials`: an element for each block; what is in it does not matter.
-/// - `ticket`: one word, 0 before and after. With another number before, the result is some fold of
-///   partial results, new or old, or is missing.
+/// - `input`: n elements. `partials`: one element per block, with any contents.
+/// - `ticket`: one word, 0 before and after. If it starts with another number, the result is a fold
+///   of some old and new partial results, or is missing.
 ///
 /// # Launch
-/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
+/// grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single_{T}",
@@ -184,12 +191,12 @@ pub fn fold_single<T: Scalar, O: Op>(
     mut ticket: Atomics<u32>,
 ) {
     let value = share::<T, O, { lanes::<T>() }, FOUR>(input);
-    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial
-    // result for each block.
+    // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
+    // result per block.
     unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
 }
 
-/// As [`dot_single`], with eight packs under way.
+/// Like [`dot_single`], with eight packs in flight.
 #[kernel(
     instances(i64, f32, f64),
     require(
@@ -206,15 +213,15 @@ pub fn dot_single8<T: Scalar>(
     mut partials: Out<T, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
-    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch sees
-    // to a partial result for each block.
+    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
+    // provides one partial result per block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, EIGHT>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
     }
 }
 
-/// As [`fold_single`], with eight packs under way.
+/// Like [`fold_single`], with eight packs in flight.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single8_{T}",
@@ -231,7 +238,7 @@ pub fn fold_single8<T: Scalar, O: Op>(
     mut ticket: Atomics<u32>,
 ) {
     let value = share::<T, O, { lanes::<T>() }, EIGHT>(input);
-    // SAFETY: `require` states whole warps along x and one ticket; the launch sees to a partial
-    // result for each block.
+    // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
+    // result per block.
     unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
 }

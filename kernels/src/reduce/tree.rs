@@ -1,18 +1,18 @@
 //! Reductions with a halving tree in shared memory.
 //!
-//! partials\[block\] = op over the values of the block's threads, each of which folds its share of the
-//! input first: see [the family](super). Per element one global read (two for the dot product),
-//! coalesced.
+//! partials\[block\] = op over the values of the block's threads, each of which first folds its
+//! share of the input: see [the family](super). One coalesced global read per element (two for the
+//! dot product).
 //!
 //! - Slot t of the dynamic shared array gets the value of thread t.
-//! - While more than one value is left, n of them: with h = ⌈n / 2⌉, thread t < n − h folds slot t + h
-//!   into its slot t. Then h values are left. Rounding up makes it right for every thread count: an
-//!   odd one in the middle just stays. (A tree that halves downwards drops elements unless the count
-//!   is a power of two.)
+//! - While n > 1 values remain, with h = ⌈n / 2⌉: thread t < n − h folds slot t + h into slot t,
+//!   and h values remain. Rounding up makes it correct for every thread count: an odd value in the
+//!   middle is unchanged. (A tree that rounds down drops elements unless the count is a power of
+//!   two.)
 //! - Slot 0 ends up with the block's result, and thread 0 writes it.
-//! - One barrier at the head of each of the ⌈log₂ threads⌉ rounds. It orders the round before, which
-//!   wrote the slots of the values left, before this one, which reads them.
-//! - Neighbouring threads touch neighbouring slots: no bank conflicts.
+//! - One barrier at the start of each of the ⌈log₂ threads⌉ rounds. It orders the previous round's
+//!   writes before this round's reads.
+//! - Adjacent threads access adjacent slots: no bank conflicts.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -31,10 +31,10 @@ use crate::number::Scalar;
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
 /// # Parameters
-/// - `a`, `b`: n elements each. `partials`: one element for each block.
+/// - `a`, `b`: n elements each. `partials`: one element per block.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
+/// One-dimensional blocks of any size, any grid.
 #[kernel(
     instances(i64, f32, f64),
     shared(slots = block.threads()),
@@ -52,14 +52,14 @@ pub fn dot_tree<T: Scalar>(
     partials.store(block, value);
 }
 
-/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the
-/// largest element. Of the latter NaN, if there is one.
+/// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
+/// maximum. Minimum and maximum propagate NaN.
 ///
 /// # Parameters
-/// - `input`: n elements. `partials`: one element for each block.
+/// - `input`: n elements. `partials`: one element per block.
 ///
 /// # Launch
-/// Blocks of one dimension and any size, any grid.
+/// One-dimensional blocks of any size, any grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_tree_{T}",
@@ -79,7 +79,7 @@ pub fn fold_tree<T: Scalar, O: Op>(
 /// Combines the values of all threads of the block; thread 0 gets the result.
 #[inline(always)]
 fn tree<T: Scalar, O: Op>(block: &mut Block, slots: Shared<[T]>, value: T) -> T {
-    // There is a slot for each thread.
+    // There is one slot per thread.
     let Some(mut slots) = slots.slots(block, value) else {
         return value;
     };

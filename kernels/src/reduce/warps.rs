@@ -1,5 +1,5 @@
-//! What [`wide`](super::wide) and [`single`](super::single) do after their threads' shares: each warp folds by shuffles, and the first
-//! warp folds the warps' results.
+//! The block's part of [`wide`](super::wide) and [`single`](super::single): each warp folds by
+//! shuffles, and the first warp folds the warps' results.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -7,28 +7,30 @@ use cuda_std::uniform::assume_warp_uniform;
 use super::Op;
 use crate::number::Scalar;
 
-/// Lanes of a warp, and the most warps of a block.
+/// Lanes per warp, and the most warps per block.
 pub(super) const WARP: u32 = 32;
 
-/// Combines the values of all threads of the block; thread 0 gets the result, the others something else.
+/// Combines the values of all threads of the block; thread 0 gets the result, the others
+/// unspecified values.
 ///
 /// # Safety
-/// All threads of the block call it, and they form whole warps along x, at most 32. Between two
-/// calls stands a barrier.
+/// All threads of the block call it, and they form whole warps along x, at most 32. There is a
+/// barrier between two calls.
 #[inline(always)]
 pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
-    // Words of 64 bits instead of T: a static cannot depend on a type parameter.
+    // 64-bit words instead of T: a static cannot depend on a type parameter.
     let slots = shared_array![u64; WARP as usize].cast::<T>();
     let thread = thread::thread_idx_x();
     let lane = thread % WARP;
-    // SAFETY: whole warps are here, so every lane in each mask is, and each has one number.
+    // SAFETY: whole warps are here, so every lane in each mask is, and all lanes have the same
+    // mask.
     unsafe {
         let warp = assume_warp_uniform(thread / WARP);
         let value = combine_warp::<T, O>(value);
         if lane == 0 {
             slots.add(warp as usize).write(value);
         }
-        // Every warp's value comes before the first warp's reads.
+        // Orders every warp's value before the first warp's reads.
         thread::sync_threads();
         if warp != 0 {
             return value;

@@ -1,14 +1,17 @@
-//! Reductions that read 16 bytes at a time and several times before they fold.
+//! Reductions with four 16-byte loads in flight per thread.
 //!
-//! Change from [`shuffle`](super::shuffle): a thread of that kernel asks for four elements of 4 bytes, waits, and folds them. Memory
-//! answers after some 700 cycles, so what counts is how many bytes are asked for meanwhile. Here a thread asks for four packs of
-//! 16 bytes from each operand. How the block combines its threads' values stays the same.
+//! Change from [`shuffle`](super::shuffle): a thread of that kernel loads four 4-byte elements,
+//! waits, and folds them. A load takes about 700 cycles, so what counts is the number of bytes in
+//! flight. Here a thread loads four packs of 16 bytes from each operand. The block combines its
+//! threads' values as before.
 //!
-//! - The packs lie at multiples of 16 bytes. The up to three elements before the first one and behind the last one go to the grid's
-//!   first threads, an element each. Operands of a dot product that lie differently in their packs are read as `shuffle` reads them.
-//! - A block takes tiles of `block` · 4 neighbouring packs, strided by the grid; thread t the packs t, t + block, …: each load
-//!   of a warp is 512 neighbouring bytes. The last tile may be part of one.
-//! - Each lane of a pack has a sum of its own; the thread folds the lanes at the end.
+//! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
+//!   pack go to the grid's first threads, one element each. Operands of a dot product with
+//!   different alignments are read as in `shuffle`.
+//! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
+//!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
+//!   incomplete.
+//! - Each lane of a pack has its own sum; the thread folds the lanes at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -31,10 +34,11 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
 /// # Parameters
-/// - `a`, `b`: n elements each. `partials`: one element for each block.
+/// - `a`, `b`: n elements each. `partials`: one element per block.
 ///
 /// # Launch
-/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
+/// grid.
 #[kernel(
     instances(i64, f32, f64),
     require(
@@ -45,22 +49,23 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
     )
 )]
 pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
-    // SAFETY: `require` states equal lengths and whole warps along x; the launch sees to an element
-    // for each block.
+    // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
+    // element per block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
         write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
     }
 }
 
-/// partials\[block\] = the fold of the block's share of the input: the sum, the smallest or the largest element. Of the latter NaN,
-/// if there is one.
+/// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
+/// maximum. Minimum and maximum propagate NaN.
 ///
 /// # Parameters
-/// - `input`: n elements. `partials`: one element for each block.
+/// - `input`: n elements. `partials`: one element per block.
 ///
 /// # Launch
-/// One-dimensional, a block of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any grid.
+/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
+/// grid.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_wide_{T}",
@@ -72,11 +77,11 @@ pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
 )]
 pub fn fold_wide<T: Scalar, O: Op>(input: &[T], mut partials: Out<T, PerBlock>) {
     let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input);
-    // SAFETY: `require` states whole warps along x; the launch sees to an element for each block.
+    // SAFETY: `require` states whole warps along x; the launch provides one element per block.
     unsafe { write_partial(partials.as_mut_ptr(), shuffle::<T, O>(value)) };
 }
 
-/// This thread's share of Σ a\[i\]·b\[i\], with so many packs of each under way.
+/// This thread's share of Σ a\[i\]·b\[i\], with IN_FLIGHT packs of each operand in flight.
 ///
 /// # Safety
 /// `b` is at least as long as `a`.
@@ -91,7 +96,7 @@ pub(super) unsafe fn dot_share<T: Scalar, const LANES: usize, const IN_FLIGHT: u
     unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold) }
 }
 
-/// This thread's share of a fold of `input`, with so many packs under way.
+/// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
 #[inline(always)]
 pub(super) fn share<T: Scalar, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
@@ -101,7 +106,8 @@ pub(super) fn share<T: Scalar, O: Op, const LANES: usize, const IN_FLIGHT: usize
     unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold) }
 }
 
-/// Folds this thread's share of `0..len`, with so many packs under way; `fold` gets an element of each operand.
+/// Folds this thread's share of `0..len`, with IN_FLIGHT packs in flight; `fold` gets one element
+/// of each operand.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -145,7 +151,7 @@ unsafe fn fold_packs<
     let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
     let pack = |i: usize| {
-        // SAFETY: the caller's promise, for every pack below `packs`; they lie at multiples of 16 bytes.
+        // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
@@ -161,7 +167,7 @@ unsafe fn fold_packs<
         unrolled::<IN_FLIGHT>(|part| add(&mut lanes, loaded[part]));
         first += blocks * tile;
     }
-    // At most one block has the tile that is not whole.
+    // At most one block has the incomplete tile.
     let mut i = first + thread;
     while i < packs {
         add(&mut lanes, pack(i));

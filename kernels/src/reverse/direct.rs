@@ -1,17 +1,18 @@
-//! Reverse without shared memory, several loads in flight in each thread.
+//! Reverse without shared memory, with several loads in flight per thread.
 //!
-//! Change from [`fixed`](super::fixed): the 32 neighbours that a warp stores are neighbours at the
-//! mirrored place too, and the hardware joins a warp's accesses in whatever order they come, so that
-//! threads have nothing to exchange, and nothing to wait for. Memory is kept busy by a thread that
-//! asks for [`ITEMS`] elements before it stores the first.
+//! Change from [`fixed`](super::fixed): 32 adjacent elements are adjacent at the mirrored place
+//! too, and the hardware coalesces a warp's accesses in any order, so that threads have nothing to
+//! exchange or wait for. To keep memory busy, a thread loads [`ITEMS`] elements before it stores
+//! the first.
 //!
-//! - Stores: thread t has elements t, t + block, … of a run: a warp writes 32 neighbours (coalesced).
-//! - Loads: each from its mirrored place: coalesced as well, backwards.
+//! - Stores: thread t has elements t, t + block, … of a run: a warp writes 32 adjacent elements
+//!   (coalesced).
+//! - Loads: each from its mirrored place: coalesced too, in descending order.
 //!
-//! 2²⁸ `u32` on an H200 (driver 580.159, 2026-11-22), medians of 30 in one process with a copy of that
-//! size:
+//! 2²⁸ `u32` on an H200 (driver 580.159, 2026-11-22), medians of 30 in one process with a copy of
+//! that size:
 //!
-//! | items | share of the copy's bandwidth | with 8 blocks a multiprocessor that stay |
+//! | items | share of the copy's bandwidth | with 8 persistent blocks per multiprocessor |
 //! | --- | --- | --- |
 //! | **4** | **1.00** | 0.89 |
 //! | 8 | 0.98 | 0.85 |
@@ -25,16 +26,16 @@ use cuda_std::prelude::*;
 
 use crate::number::Word;
 
-/// Elements that a thread moves at once.
+/// Elements that a thread loads before it stores the first.
 pub const ITEMS: usize = 4;
 
 /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
 ///
 /// # Launch
-/// Blocks of one dimension and any size. The grid strides over runs of block · [`ITEMS`] elements.
+/// One-dimensional blocks of any size. The grid strides over runs of block · [`ITEMS`] elements.
 #[kernel(instances(u32, u64), require(input.len() == output.len()))]
 pub fn reverse_direct<T: Word>(block: &mut Block, input: &[T], mut output: Out<T, Strided<ITEMS>>) {
-    // The launch's rule, for the compiler: it spares each element a check.
+    // Repeats the launch's rule for the compiler, which then drops the bounds checks.
     if input.len() != output.len() {
         return;
     }

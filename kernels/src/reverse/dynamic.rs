@@ -1,6 +1,6 @@
 //! Reverse with a dynamic shared array: the launch computes its size.
 //!
-//! Change from [`fixed`](super::fixed): a tile is as long as the block that the launch chooses.
+//! Change from [`fixed`](super::fixed): the block size that the launch chooses is the tile size.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use crate::number::Word;
 /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
 ///
 /// # Launch
-/// Blocks of one dimension and any size. The grid strides over the tiles.
+/// One-dimensional blocks of any size. The grid strides over the tiles.
 #[kernel(
     instances(u32, u64),
     shared(tile = block.threads()),

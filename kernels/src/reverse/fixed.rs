@@ -1,11 +1,11 @@
 //! Reverse with a static shared array: its size is in the kernel's signature.
 //!
-//! - Loads: thread t puts input\[start + t\] into slot t, for the tile that begins at `start`.
-//! - Stores: the tile lands at the mirrored place, counted from the output's end ([`FromEnd`]);
-//!   thread t writes the t-th element there, which is the one with `rest` elements after it. Both
-//!   walks are coalesced; a warp reads its slots backwards, one in each bank.
-//! - `fill` has two barriers: every thread's reads of the last tile, if there was one, come before
-//!   the writes of this one, and these before its reads.
+//! - Loads: thread t puts input\[start + t\] into slot t, for the tile that starts at `start`.
+//! - Stores: the tile goes to the mirrored place, counted from the output's end ([`FromEnd`]);
+//!   thread t writes the t-th element there, the one with `rest` elements after it. Loads and
+//!   stores are coalesced; a warp reads its slots in descending order, one per bank.
+//! - `fill` has two barriers: the first orders every thread's reads of the previous tile before the
+//!   writes of this one, the second these writes before the reads.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,19 @@
-//! Transpose whose writes begin at whole sectors of memory.
+//! Transpose whose writes start at whole sectors of memory.
 //!
-//! Change from [`padded`](super::padded): unless the number of rows is a multiple of a sector's elements, a tile's rows of the output begin
-//! and end within a sector, which two blocks then write in parts. Here they begin at a multiple of [`ALIGN`] elements: the tile holds up to
-//! that many of the input's next rows, and leaves as many to the tile above. The tiles are larger as well, and a thread has all its
-//! loads under way before it stores the first.
+//! Change from [`padded`](super::padded): unless the number of rows is a multiple of a sector's
+//! elements, a tile's rows of the output start and end inside a sector, which two blocks then write
+//! in parts. Here they start at a multiple of [`ALIGN`] elements: the tile also holds up to that
+//! many of the input's next rows, and leaves as many to the tile above. Tiles are larger too, and a
+//! thread has all its loads in flight before it stores the first element.
 //!
-//! - Loads: thread t loads column t % cols of rows t / cols, t / cols + THREADS / cols, …: a warp reads 32 neighbours (coalesced).
-//! - Stores: thread t stores element t % ROWS, counted from the first multiple, of output rows t / ROWS, …: coalesced too. A warp reads a
-//!   column of the tile, whose slots are one more apart than the tile has columns: no bank conflict.
-//! - Neighbouring blocks take tiles below each other: the rows that two tiles load come from the L2 cache, and rows of the output are
-//!   written by blocks that run at the same time.
-//! - Tiles at an edge go the same way, with a guard for each element.
+//! - Loads: thread t loads column t % cols of rows t / cols, t / cols + THREADS / cols, …: a warp
+//!   reads 32 adjacent elements (coalesced).
+//! - Stores: thread t stores element t % ROWS, counted from the first multiple, of output rows t /
+//!   ROWS, …: coalesced too. A warp reads a column of the tile, whose rows are padded by one slot:
+//!   no bank conflict.
+//! - Adjacent blocks take tiles below each other: rows that two tiles load come from the L2 cache,
+//!   and output rows are written by blocks that run concurrently.
+//! - Tiles at an edge are handled the same way, with a guard per element.
 //!
 //! Share of the copy's bandwidth (4.19 to 4.26 TB/s) on an H200, driver 580.159, 2026-11-21, medians of 20:
 //!
@@ -23,25 +26,26 @@
 //! | 128 × 64, 32, 512 | 0.956 | 0.890 |
 //! | 128 × 32, 8, 256 | 0.938 | 0.877 |
 //!
-//! The first two are the instances [`Tile::Wide`], which the launcher takes, and [`Tile::Narrow`].
+//! The first two are the instances [`Tile::Wide`], the launcher's default, and [`Tile::Narrow`].
 
 use cuda_std::prelude::*;
 
 use crate::number::Word;
 use cuda_std::unroll::unrolled;
 
-/// Rows of a tile.
+/// Rows per tile.
 pub const ROWS: u32 = 64;
 
-/// A tile's rows of the output begin at a multiple of so many elements: a sector of `u32`, two of `u64`.
+/// A tile's output rows start at a multiple of this many elements: one sector of `u32`, two of
+/// `u64`.
 pub const ALIGN: u32 = 8;
 
-/// A tile's columns, and the threads of a block. There is an instance for each.
+/// A tile's columns, and the threads per block. There is an instance for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
     /// 512 bytes, 512 threads.
     Wide,
-    /// 256 bytes, 256 threads, for a device that holds fewer threads or less shared memory.
+    /// 256 bytes, 256 threads, for devices with fewer threads or less shared memory.
     Narrow,
 }
 
@@ -57,7 +61,7 @@ impl Tile {
         }
     }
 
-    /// Columns of a tile for elements of type `T`: a byte for each thread.
+    /// Columns per tile for elements of type `T`: one byte per thread.
     pub const fn cols<T>(self) -> u32 {
         self.threads() / size_of::<T>() as u32
     }
@@ -68,7 +72,7 @@ impl Tile {
     }
 }
 
-/// A thread's elements of so many rows of a tile, which has a byte of each row for each thread.
+/// A thread's elements in `rows` rows of a tile, each of which has one byte per thread.
 const fn share<T>(rows: u32) -> usize {
     rows as usize / size_of::<T>()
 }
@@ -79,8 +83,8 @@ const fn share<T>(rows: u32) -> usize {
 /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
 ///
 /// # Launch
-/// One-dimensional blocks of [`Tile::Wide`]'s threads; x runs over rows of `input`, y over columns, in tiles of [`ROWS`] × that many
-/// columns. The grid strides over both.
+/// One-dimensional blocks of [`Tile::Wide`]'s threads; x runs over rows of `input`, y over columns,
+/// in tiles of [`ROWS`] rows and that instance's columns. The grid strides over both.
 #[kernel(
     instances(u32, u64),
     require(
@@ -106,7 +110,7 @@ pub fn transpose_aligned<T: Word>(input: &[T], mut output: Out<T>, rows: usize, 
     }
 }
 
-/// As [`transpose_aligned`], with [`Tile::Narrow`].
+/// Like [`transpose_aligned`], with [`Tile::Narrow`].
 #[kernel(
     instances(u32, u64),
     require(
@@ -138,9 +142,10 @@ pub fn transpose_aligned_narrow<T: Word>(
 }
 
 /// # Safety
-/// `input` and `output` have `rows · cols` elements each, and nobody but this launch uses the
-/// output. All threads of the launch call it. A block has THREADS threads along x, the grid one
-/// layer, a tile COLS columns, and `tile` its slots in shared memory; LOADS and STORES are a
+/// `input` and `output` have `rows · cols` elements each, and only this launch uses the output. All
+/// threads of the launch call it. A block has THREADS threads along x, the grid one layer, a tile
+/// COLS columns, and `tile` its slots in shared memory; LOADS and STORES are the numbers of
+/// elements of a tile that a thread loads and stores.
 /// thread's share of the elements that a tile loads and of those that it stores.
 #[inline(always)]
 unsafe fn through_multiples<
@@ -172,7 +177,8 @@ unsafe fn through_multiples<
             let inside = top > 0 && top + HIGH + MORE <= rows && left + COLS <= cols;
             let slot = tile.wrapping_add(from_row * pitch + from_col);
             if inside {
-                // SAFETY: the rows that the next tile begins with are inside the matrix too; this thread alone writes these slots.
+                // SAFETY: the rows that the next tile starts with are inside the matrix too; only
+                // this thread writes these slots.
                 unsafe {
                     let first = (top + from_row) * cols + left + from_col;
                     let from = input.as_ptr().add(first);
@@ -184,7 +190,7 @@ unsafe fn through_multiples<
                 let (mut row, col) = (from_row, left + from_col);
                 while row < HIGH + MORE {
                     if top + row < rows && col < cols {
-                        // SAFETY: inside the matrix; this thread alone writes this slot.
+                        // SAFETY: inside the matrix; only this thread writes this slot.
                         unsafe {
                             let element = *input.get_unchecked((top + row) * cols + col);
                             tile.add(row * pitch + from_col).write(element);
@@ -193,19 +199,21 @@ unsafe fn through_multiples<
                     row += down;
                 }
             }
-            // Every thread's loads of the tile come before any thread's reads of it.
+            // Orders every thread's loads of the tile before any thread's reads of it.
             thread::sync_threads();
 
             // The tile's first row in the output row of column `left + col`.
             let out = |col: usize| output.wrapping_add((left + col) * rows + top);
             // Elements from there to the first multiple.
             let skipped = |col: usize| (out(col).addr() / size_of::<T>()).wrapping_neg() % MORE;
-            // SAFETY: the slot was loaded, for its element is inside the matrix; only this thread writes this place.
+            // SAFETY: the slot was loaded, because its element is inside the matrix; only this
+            // thread writes this place.
             let store = |row: usize, col: usize| unsafe {
                 out(col).add(row).write(tile.add(row * pitch + col).read());
             };
             if inside {
-                // From one of this thread's output rows to the next, in 32 bits: more costs registers, and those a block.
+                // Offsets between this thread's output rows, in 32 bits: 64 bits would cost
+                // registers, and those a resident block.
                 let (to, first) = (out(to_col), skipped(to_col) as u32);
                 let step = (across * rows) as u32;
                 let from = tile.wrapping_add(to_row * pitch + to_col);
@@ -224,7 +232,8 @@ unsafe fn through_multiples<
                     let first = skipped(col);
                     let mut row = to_row;
                     while row < HIGH + first && top + row < rows {
-                        // What comes before the first multiple belongs to the tile above, if there is one.
+                        // Elements before the first multiple belong to the tile above, if there is
+                        // one.
                         if row >= first || top == 0 {
                             store(row, col);
                         }
@@ -234,7 +243,7 @@ unsafe fn through_multiples<
                 }
             }
             left += thread::grid_dim_y() as usize * COLS;
-            // Every thread's reads of this tile come before any thread's loads of the next one.
+            // Orders every thread's reads of this tile before any thread's loads of the next one.
             thread::sync_threads();
         }
         top += thread::grid_dim_x() as usize * HIGH;

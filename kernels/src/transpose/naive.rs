@@ -1,8 +1,8 @@
-//! Transpose without shared memory: the version to compare with.
+//! Transpose without shared memory: the baseline.
 //!
-//! Thread (x, y) moves input\[top + j, left + x\] for j = y, y + ROWS, …. A warp reads a row (coalesced:
-//! 4 sectors of 32 bytes for `u32`) and writes a column: 32 elements in 32 different sectors, one
-//! eighth of each used.
+//! Thread (x, y) moves input\[top + j, left + x\] for j = y, y + ROWS, …. A warp reads a row
+//! (coalesced: 4 sectors of 32 bytes for `u32`) and writes a column: 32 elements in 32 different
+//! sectors, using one eighth of each.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use cuda_std::unroll::unrolled;
 use super::{HEIGHT, SIDE};
 use crate::number::Word;
 
-/// Elements of a tile that a thread moves.
+/// Elements of a tile that each thread moves.
 const EACH: usize = SIDE / HEIGHT;
 
 /// output\[col, row\] = input\[row, col\].

@@ -1,10 +1,10 @@
 //! Transpose through a padded tile.
 //!
 //! Change from [`tiled`](super::tiled): each row of the tile has one slot more than it uses, so the
-//! 32 slots of a column lie in 32 different banks. One padding slot a row costs 3 % more shared
+//! 32 slots of a column are in 32 different banks. One padding slot per row costs 3 % more shared
 //! memory and removes every conflict.
 //!
-//! 16384² `f32` on an H200: 0.64 ms, where `tiled` takes 1.26.
+//! 16384² `f32` on an H200: 0.64 ms; `tiled` takes 1.26 ms.
 
 #![forbid(unsafe_code)]
 

@@ -1,17 +1,17 @@
 //! Transpose through a tile in shared memory.
 //!
-//! Change from [`naive`](super::naive): the turn happens in shared memory, so global memory is read
-//! and written by rows. The weakness that is left: a warp reads a column of the tile, whose 32 slots
-//! are 32 words apart and so lie in one bank: a 32-way conflict.
+//! Change from [`naive`](super::naive): the transposition happens in shared memory, so global
+//! memory is read and written by rows. The remaining weakness: a warp reads a column of the tile,
+//! whose 32 slots are 32 words apart and so in one bank: a 32-way conflict.
 //!
-//! - Loads: thread (x, y) loads input\[top + j, left + x\] into slot (j, x), for j = y, y + ROWS, …: a
-//!   warp reads a row (coalesced).
+//! - Loads: thread (x, y) loads input\[top + j, left + x\] into slot (j, x), for j = y, y + ROWS,
+//!   …: a warp reads a row (coalesced).
 //! - Stores: thread (x, y) stores slot (x, j) to output\[left + j, top + x\]: a warp writes a row
 //!   (coalesced) and reads a column of the tile.
-//! - `fill` has two barriers: every thread's reads of the last tile, if there was one, come before
-//!   the loads of this one, and these before its reads.
+//! - `fill` has two barriers: the first orders every thread's reads of the previous tile before the
+//!   loads of this one, the second these loads before the reads.
 //!
-//! 16384² `f32` on an H200: 1.26 ms, where `naive` takes 3.88.
+//! 16384² `f32` on an H200: 1.26 ms; `naive` takes 3.88 ms.
 
 #![forbid(unsafe_code)]
 

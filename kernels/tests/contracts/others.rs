@@ -1,4 +1,4 @@
-//! Convolutions, transposes and the measure of the device.
+//! Convolutions, transposes and the peak measurement.
 
 use kernels::conv1d::blocked::conv1d_blocked;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
@@ -33,7 +33,7 @@ const BLOCK: [u32; 3] = [128, 1, 1];
 fn convolutions_have_their_block_and_one_row_of_them() {
     for start in [WINDOW, BLOCKED] {
         starts(start(1000, 9, 1000, 4, GRID, BLOCK));
-        // Samples may be missing: what the taps meet outside counts as zeros.
+        // Samples may be missing: those outside count as zeros.
         starts(start(0, 9, 1000, 4, GRID, BLOCK));
         for (grid, block, rule) in [
             (GRID, [96, 1, 1], "block.x == THREADS"),
