@@ -1,7 +1,8 @@
-//! Copies from global to shared memory that run beside the kernel's own work (PTX `cp.async`, sm_80 or newer).
+//! Asynchronous copies from global to shared memory (PTX `cp.async`, sm_80 or newer).
 //!
-//! A copy is issued, then sealed into a group by [`cp_async_commit_group`]; [`cp_async_wait_group`] waits until few enough groups
-//! of this thread are unfinished. Other threads' copies are seen after a [`sync_threads`](crate::thread::sync_threads) behind that.
+//! Issue copies, then commit them as a group with [`cp_async_commit_group`];
+//! [`cp_async_wait_group`] waits until at most N groups of this thread are in flight. Other threads
+//! see the copies after a subsequent [`sync_threads`](crate::thread::sync_threads).
 
 use crate::gpu_only;
 
@@ -28,8 +29,8 @@ macro_rules! copy {
 /// Starts to copy one `T` of 4, 8 or 16 bytes through both caches. Another size does not compile.
 ///
 /// # Safety
-/// `dst` points into shared and `src` into global memory, both aligned to the size; both stay valid, and `src` unchanged,
-/// until the copy was waited for.
+/// `dst` points into shared and `src` into global memory, both aligned to the size; both stay
+/// valid, and `src` unchanged, until the copy has been waited for.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn cp_async_ca<T>(dst: *mut T, src: *const T) {
@@ -46,8 +47,8 @@ pub unsafe fn cp_async_ca<T>(dst: *mut T, src: *const T) {
     }
 }
 
-/// The address of `pointer` within shared memory, for [`cp_async_ca_to`]: sums with constants become parts of the copies themselves, while
-/// a generic pointer is converted for each copy.
+/// The shared-memory address of `pointer`, for [`cp_async_ca_to`]: constant offsets become part of
+/// the copy instruction, while a generic pointer is converted for each copy.
 #[gpu_only]
 #[inline(always)]
 pub fn shared_address<T>(pointer: *const T) -> u32 {
@@ -65,10 +66,10 @@ pub fn shared_address<T>(pointer: *const T) -> u32 {
     address as u32
 }
 
-/// As [`cp_async_ca`], to an address within shared memory.
+/// Like [`cp_async_ca`], to a shared-memory address.
 ///
 /// # Safety
-/// As [`cp_async_ca`].
+/// As for [`cp_async_ca`].
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn cp_async_ca_to<T>(dst: u32, src: *const T) {
@@ -102,10 +103,10 @@ pub unsafe fn cp_async_ca_to<T>(dst: u32, src: *const T) {
     }
 }
 
-/// Starts to copy one `T` of 16 bytes past the first cache. Another size does not compile.
+/// Starts to copy one `T` of 16 bytes, bypassing L1. Another size does not compile.
 ///
 /// # Safety
-/// As [`cp_async_ca`].
+/// As for [`cp_async_ca`].
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn cp_async_cg<T>(dst: *mut T, src: *const T) {
@@ -113,11 +114,11 @@ pub unsafe fn cp_async_cg<T>(dst: *mut T, src: *const T) {
     copy!("cg", 16, dst, src)
 }
 
-/// Seals the copies that this thread started since the last call into a group.
+/// Commits the copies that this thread has started since the last call as a group.
 #[gpu_only]
 #[inline(always)]
 pub fn cp_async_commit_group() {
-    // SAFETY: accesses no memory by itself.
+    // SAFETY: accesses no memory itself.
     unsafe { core::arch::asm!("cp.async.commit_group;", options(nostack)) }
 }
 
@@ -129,7 +130,7 @@ pub fn cp_async_wait_group<const N: u32>() {
     unsafe { core::arch::asm!("cp.async.wait_group {};", const N, options(nostack)) }
 }
 
-/// Waits for all copies of this thread, sealed or not.
+/// Waits for all copies of this thread, committed or not.
 #[gpu_only]
 #[inline(always)]
 pub fn cp_async_wait_all() {

@@ -5,7 +5,7 @@
 
 use crate::gpu_only;
 
-/// A compute capability. The order is that of the numbers.
+/// A compute capability, ordered by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ComputeCapability {
     /// 3.5.
@@ -59,7 +59,8 @@ pub enum ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// The one that `cuda_builder` was told to build for. A comparison with it is a constant, and what it rules out vanishes.
+    /// The capability that `cuda_builder` builds for. Comparisons with it are constants, so
+    /// excluded code is removed.
     #[gpu_only]
     #[inline(always)]
     pub fn from_cuda_arch_env() -> Self {
@@ -68,7 +69,7 @@ impl ComputeCapability {
     }
 }
 
-/// Ten times the number behind `sm_`, as `cuda_builder` sets it.
+/// Ten times the number after `sm_`, as `cuda_builder` sets it.
 #[cfg(target_arch = "nvptx64")]
 const fn parse(cuda_arch: &str) -> ComputeCapability {
     match cuda_arch.as_bytes() {

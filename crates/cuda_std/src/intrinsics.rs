@@ -1,14 +1,17 @@
-//! The functions of libdevice, NVIDIA's library of mathematical functions, under their own names without the prefix `__nv_`.
+//! The functions of libdevice, NVIDIA's mathematical library, under their own names without the
+//! prefix `__nv_`.
 //!
-//! [`GpuFloat`](crate::GpuFloat) and [`FloatExt`](crate::FloatExt) are the comfortable way to most of them. What each does is in
-//! NVIDIA's libdevice user's guide; how exact each is, in the appendix on mathematical functions of the CUDA C++ programming
-//! guide. A kernel that calls one makes `cuda_builder` look for the library, and fetch it where there is no CUDA toolkit.
+//! Most are easier to use through [`GpuFloat`](crate::GpuFloat) and [`FloatExt`](crate::FloatExt).
+//! NVIDIA's libdevice user's guide describes them; their accuracy is in the appendix on
+//! mathematical functions of the CUDA C++ programming guide. If a kernel calls one, `cuda_builder`
+//! looks for the library, and fetches it if there is no CUDA toolkit.
 //!
-//! `_rd`, `_rn`, `_ru` and `_rz` round down, to nearest, up and to zero. On the host every function panics.
+//! `_rd`, `_rn`, `_ru` and `_rz` round down, to nearest, up and towards zero. On the host every
+//! function panics.
 //!
 //! # Safety
-//! All functions: pointers are valid for a write of their type. Those without pointers are safe in fact; rust-cuda declares them
-//! `unsafe`, and so does this module.
+//! All functions: pointers are valid for a write of their type. Those without pointers are actually
+//! safe; rust-cuda declares them `unsafe`, and so does this module.
 
 #![allow(
     clippy::missing_safety_doc,

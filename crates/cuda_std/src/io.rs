@@ -1,11 +1,11 @@
 //! Printing, and assertions with values.
 //!
-//! Output is collected on the device and appears on the process's standard output when the host synchronises. Each call of
-//! [`print!`](crate::print) appears whole; the order between threads is not fixed. Characters `\0` are left out. On the host the
-//! macros are std's.
+//! Output is collected on the device and appears on the process's standard output when the host
+//! synchronises. The text of one [`print!`](crate::print) is never split; the order between threads
+//! is not fixed. `\0` characters are omitted. On the host the macros are std's.
 //!
-//! A line is formatted on the device's heap, and formatting floats or whole structs takes more stack than the 1 KiB that CUDA gives a
-//! thread unless asked (`CU_LIMIT_STACK_SIZE`): 8 KiB do.
+//! A line is formatted on the device's heap, and formatting floats or structs needs more stack than
+//! CUDA's default of 1 KiB per thread (`CU_LIMIT_STACK_SIZE`): 8 KiB suffice.
 
 #[cfg(target_arch = "nvptx64")]
 use core::ffi::c_void;
@@ -46,8 +46,8 @@ macro_rules! println {
     };
 }
 
-/// Ends the launch unless both values are equal. The message names the expressions, not their values, which then need no `Debug`,
-/// and ends with the text that follows them, if any.
+/// Ends the launch unless both values are equal. The message names the expressions instead of their
+/// values, which therefore need no `Debug`, and ends with the optional text.
 #[macro_export]
 macro_rules! assert_eq {
     ($left:expr, $right:expr $(, $($message:tt)*)?) => {
@@ -57,7 +57,8 @@ macro_rules! assert_eq {
     };
 }
 
-/// Ends the launch if both values are equal; the message is as [`assert_eq!`](crate::assert_eq)'s.
+/// Ends the launch if both values are equal; the message is like that of
+/// [`assert_eq!`](crate::assert_eq).
 #[macro_export]
 macro_rules! assert_ne {
     ($left:expr, $right:expr $(, $($message:tt)*)?) => {
@@ -102,13 +103,14 @@ macro_rules! __assertion {
 #[doc(hidden)]
 #[cfg(target_arch = "nvptx64")]
 pub fn print(text: core::fmt::Arguments<'_>) {
-    // The text whole, so that threads do not mix; on the heap, because a thread has little stack.
+    // The whole text in one call, so that threads do not mix; on the heap, because a thread has
+    // little stack.
     let mut line = alloc::fmt::format(text);
-    // A zero would end the text before its end.
+    // A zero would truncate the text.
     line.retain(|character| character != '\0');
     line.push('\0');
     let arguments = [line.as_ptr()];
-    // SAFETY: one `%s` takes one pointer to a zero-terminated text, which lives until the call returns.
+    // SAFETY: one `%s` takes one pointer to a zero-terminated text, which outlives the call.
     unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast()) };
 }
 

@@ -1,9 +1,10 @@
 //! Device-side Rust for CUDA kernels, on the stock compiler.
 //!
-//! The names and signatures are those of rust-cuda's crate `cuda_std`, so that a kernel crate moves over by changing one
-//! dependency line. The code is our own: where rust-cuda has a rustc backend of its own, this crate relies on rustc's
-//! `nvptx64-nvidia-cuda` target and on the lowering step of [`cuda_builder`](https://crates.io/crates/cuda_builder), which
-//! places `#[address_space(shared)]` statics in shared memory and marks every call as convergent.
+//! Names and signatures are those of rust-cuda's crate `cuda_std`, so that a kernel crate moves
+//! over by changing one dependency line. The code is independent: instead of rust-cuda's own rustc
+//! backend, this crate relies on rustc's `nvptx64-nvidia-cuda` target and on the lowering in
+//! [`cuda_builder`](https://crates.io/crates/cuda_builder), which places `#[address_space(shared)]`
+//! statics in shared memory and marks every call as convergent.
 //!
 //! ```
 //! use core::ops::{Add, Mul};
@@ -21,11 +22,13 @@
 //! # }
 //! ```
 //!
-//! The kernel's signature is its launch: on the host, `saxpy::<f32>::on(&device)?.grid(4).block(256).launch(2.0, &x, &mut y)` takes
-//! buffers of those types in that order, on any runtime that implements [`launch::Target`] (the crate `blockwise` does). A generic
-//! kernel lists its instances.
+//! The kernel's signature is its launch: on the host,
+//! `saxpy::<f32>::on(&device)?.grid(4).block(256).launch(2.0, &x, &mut y)` takes buffers of those
+//! types in that order, on any runtime that implements [`launch::Target`] (the crate `blockwise`
+//! does). A generic kernel lists its instances.
 //!
-//! [`block`] has what safe kernels use: outputs, shared memory, barriers, warps. In rust-cuda's style a kernel works with pointers:
+//! [`block`] has the API of safe kernels: outputs, shared memory, barriers, warps. In rust-cuda's
+//! style a kernel works with pointers:
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -43,8 +46,8 @@
 //! }
 //! ```
 //!
-//! The crate also builds for the host, for documentation, editors and shared constants. There every device function
-//! panics when called and says so; arithmetic ([`GpuFloat`]) and atomics work on both.
+//! The crate also builds for the host, for documentation, editors and shared constants. There every
+//! device function panics when called; arithmetic ([`GpuFloat`]) and atomics work on both.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
@@ -96,9 +99,11 @@ pub use launch::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
 
-/// The PTX that the package's build script embedded, as `crate::KERNELS`: write it once, in the root of the library.
+/// The PTX embedded by the package's build script, as `crate::KERNELS`: use it once, in the root of
+/// the library.
 ///
-/// The build script calls `cuda_builder::embed()`. In the device's own build it expands to nothing.
+/// The build script calls `cuda_builder::embed()`. In the device build the macro expands to
+/// nothing.
 #[macro_export]
 macro_rules! embedded_kernels {
     () => {
@@ -123,8 +128,8 @@ macro_rules! embedded_kernels {
         #[derive(Debug)]
         pub enum EmbeddedKernels {}
 
-        // SAFETY: the build script built the PTX from this crate. The code comes from a macro of another crate, which a crate that
-        // forbids `unsafe` may call and cannot imitate.
+        // SAFETY: the build script built the PTX from this crate. The code comes from another
+        // crate's macro, which a crate that forbids `unsafe` may call and cannot imitate.
         #[cfg(not(target_arch = "nvptx64"))]
         unsafe impl $crate::launch::Embedded for EmbeddedKernels {
             const KERNELS: &'static $crate::launch::Kernels = &KERNELS;

@@ -1,7 +1,8 @@
 //! The device's heap, and the sizes of a block's shared memory.
 //!
-//! `GLOBAL_ALLOCATOR` (on the device) makes `alloc`'s types work in kernels. The heap has 8 MB unless the host sets CUDA's limit
-//! `CU_LIMIT_MALLOC_HEAP_SIZE`; it is slow, and what is not freed stays until the context ends.
+//! On the device, `GLOBAL_ALLOCATOR` makes `alloc`'s types work in kernels. The heap has 8 MB
+//! unless the host sets CUDA's limit `CU_LIMIT_MALLOC_HEAP_SIZE`; it is slow, and leaked memory
+//! stays until the context ends.
 
 use core::alloc::{GlobalAlloc, Layout};
 #[cfg(target_arch = "nvptx64")]
@@ -11,26 +12,28 @@ use crate::gpu_only;
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    /// Memory of `size` bytes on the device's heap, aligned to 16; null when there is none left. Supplied by the driver.
+    /// Allocates `size` bytes on the device's heap, aligned to 16; null if the heap is exhausted.
+    /// Supplied by the driver.
     pub fn malloc(size: usize) -> *mut c_void;
-    /// Gives memory of [`malloc`] back. Supplied by the driver.
+    /// Frees memory from [`malloc`]. Supplied by the driver.
     pub fn free(ptr: *mut c_void);
 }
 
-/// Memory of the device's heap, for `alloc`. Works in kernels only.
+/// The device's heap as an allocator for `alloc`. Works in kernels only.
 pub struct CUDAAllocator;
 
-/// What [`malloc`] aligns to.
+/// Alignment of [`malloc`].
 const ALIGNMENT: usize = 16;
 
-// SAFETY: `malloc` returns memory of the asked size that nobody else has until `free`, or null; the alignment is seen to below.
+// SAFETY: `malloc` returns memory of the requested size that is not reused until `free`, or null;
+// the alignment is handled below.
 unsafe impl GlobalAlloc for CUDAAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= ALIGNMENT {
             return allocate(layout.size());
         }
-        // Room to move up to an aligned place, and for the pointer to free in front of it.
+        // Room for aligning the address, and for the pointer to free in front of it.
         let start = allocate(layout.size() + layout.align() + size_of::<*mut u8>());
         if start.is_null() {
             return start;
@@ -39,7 +42,7 @@ unsafe impl GlobalAlloc for CUDAAllocator {
             + start
                 .wrapping_add(size_of::<*mut u8>())
                 .align_offset(layout.align());
-        // SAFETY: the room was asked for above.
+        // SAFETY: the room was requested above.
         unsafe {
             let aligned = start.add(offset);
             aligned.cast::<*mut u8>().sub(1).write_unaligned(start);
@@ -61,7 +64,7 @@ unsafe impl GlobalAlloc for CUDAAllocator {
 #[gpu_only]
 #[inline(always)]
 fn allocate(size: usize) -> *mut u8 {
-    // SAFETY: any size will do.
+    // SAFETY: any size is allowed.
     unsafe { malloc(size).cast() }
 }
 
@@ -72,12 +75,12 @@ fn release(ptr: *mut u8) {
     unsafe { free(ptr.cast()) }
 }
 
-/// What `alloc` uses in kernels.
+/// The allocator of `alloc` in kernels.
 #[cfg(target_arch = "nvptx64")]
 #[global_allocator]
 pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
 
-/// The bytes of dynamic shared memory that the launch gave each block.
+/// Bytes of dynamic shared memory per block, as set by the launch.
 #[gpu_only]
 #[inline(always)]
 pub fn dynamic_smem_size() -> u32 {
@@ -89,7 +92,7 @@ pub fn dynamic_smem_size() -> u32 {
     bytes
 }
 
-/// The bytes of shared memory of each block, static and dynamic, rounded up to the GPU's unit.
+/// Bytes of shared memory per block, static and dynamic, rounded up to the GPU's granularity.
 #[gpu_only]
 #[inline(always)]
 pub fn total_smem_size() -> u32 {

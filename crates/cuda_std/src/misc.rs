@@ -1,4 +1,4 @@
-//! What fits nowhere else.
+//! Miscellaneous device functions.
 
 use crate::gpu_only;
 
@@ -31,7 +31,7 @@ pub fn profiler_counter(counter: u32) {
 #[inline(always)]
 pub fn clock() -> u64 {
     let cycles;
-    // SAFETY: reads a register. Not `pure`: each call is to read it anew.
+    // SAFETY: reads a register. Not `pure`: each call must read it anew.
     unsafe { core::arch::asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nomem, nostack)) }
     cycles
 }

@@ -1,7 +1,8 @@
 //! LLVM's NVPTX intrinsics: declared on the device, panicking stand-ins on the host.
 
-/// Declares each intrinsic under its LLVM name. The attributes that matter (convergent, no memory, …) come from LLVM's own
-/// table. Safe ones only read a register; the others are `unsafe` because of who must call them together.
+/// Declares each intrinsic under its LLVM name. The relevant attributes (convergent, no memory, …)
+/// come from LLVM's own table. Safe ones only read a register; the others are `unsafe` because
+/// threads must call them together.
 macro_rules! intrinsics {
     ($($link:literal => $safety:tt fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?;)*) => {
         #[cfg(target_arch = "nvptx64")]
@@ -67,7 +68,7 @@ intrinsics! {
     "llvm.nvvm.redux.sync.xor" => unsafe fn redux_xor(value: u32, mask: u32) -> u32;
 }
 
-/// Ends a call that has no meaning outside a kernel.
+/// Panics in a call that is meaningful only in a kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 #[cold]
 pub(crate) fn only_on_device(what: &str) -> ! {

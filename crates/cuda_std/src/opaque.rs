@@ -1,12 +1,12 @@
-//! Numbers of which LLVM knows nothing.
+//! Values that are opaque to LLVM.
 
-/// `number`, of which LLVM knows nothing more: neither what it is a multiple of nor what it is
-/// below. It costs no instruction.
+/// `number`, opaque to LLVM: it knows neither divisors nor bounds of the result. Costs no
+/// instruction.
 ///
-/// For where addresses begin. LLVM makes an `or` of a sum whose terms have no bit in common, such as
-/// a tile's first row and a thread's row in it, and then no longer sees that the addresses of a
-/// thread's elements differ by constants. Each is computed by itself: twice the instructions in the
-/// inner loop of a convolution, 30 registers more in a matrix product.
+/// For the start of addresses. LLVM turns a sum whose terms share no bits, such as a tile's first
+/// row and a thread's row in it, into an `or`, and then no longer sees that the addresses of a
+/// thread's elements differ by constants. Each address is then computed separately: twice the
+/// instructions in the inner loop of a convolution, 30 more registers in a matrix product.
 #[inline(always)]
 pub(crate) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]

@@ -21,7 +21,7 @@ pub enum AddressSpace {
 /// Whether `ptr` points into the address space (PTX `isspacep`).
 ///
 /// # Safety
-/// None in fact: the pointer is not followed. rust-cuda declares it `unsafe`.
+/// Always safe: the pointer is not dereferenced. rust-cuda declares it `unsafe`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace) -> bool {
@@ -80,7 +80,7 @@ macro_rules! convert {
     }};
 }
 
-/// The address within the space of a generic pointer into it. Only assembly can use it.
+/// The address of a generic pointer within its address space. Only assembly can use it.
 ///
 /// # Safety
 /// `ptr` points into the address space.

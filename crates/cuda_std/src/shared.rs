@@ -1,19 +1,20 @@
-//! Memory that the threads of a block share: fast, small, gone when the block ends.
+//! Shared memory: fast, small, shared by the threads of a block, and freed when the block ends.
 //!
-//! A static array has its size in the kernel ([`shared_array!`](crate::shared_array) or a static with
-//! `#[address_space(shared)]`); the dynamic array gets its size with each launch ([`dynamic_shared_mem`]). Neither is
-//! initialised. Between a write by one thread and a read by another stands a
-//! [`sync_threads`](crate::thread::sync_threads).
+//! A static array has its size in the kernel ([`shared_array!`](crate::shared_array) or a static
+//! with `#[address_space(shared)]`); the dynamic array gets its size from each launch
+//! ([`dynamic_shared_mem`]). Neither is initialised. A write by one thread and a read by another
+//! need a [`sync_threads`](crate::thread::sync_threads) between them.
 //!
-//! Safe kernels have [`Shared`](crate::block::Shared) instead, whose states see to both.
+//! Safe kernels use [`Shared`](crate::block::Shared) instead, whose states ensure both.
 
 /// A new array of `N` elements of `T` in shared memory, as `*mut T` to the first: `shared_array![f32; 256]`.
 ///
-/// All threads of a block get the same address; two expansions are two arrays. The contents are uninitialised.
+/// All threads of a block get the same address; each expansion is a different array. The contents
+/// are uninitialised.
 #[macro_export]
 macro_rules! shared_array {
     ($element:ty; $len:expr) => {{
-        // `unsafe` to read and to write, as the memory is for all threads of the block.
+        // `unsafe` to read and write, because all threads of the block share the memory.
         #[$crate::address_space(shared)]
         static mut SHARED: ::core::mem::MaybeUninit<[$element; $len]> =
             ::core::mem::MaybeUninit::uninit();
@@ -22,10 +23,11 @@ macro_rules! shared_array {
     }};
 }
 
-/// The block's dynamic shared memory, whose size in bytes the launch gives. The contents are uninitialised.
+/// The block's dynamic shared memory, whose size in bytes the launch sets. The contents are
+/// uninitialised.
 ///
-/// There is one such array in a block: each call, whatever its `T`, returns the same address. It is aligned to 16 bytes;
-/// a `T` of more does not compile.
+/// A block has one such array: each call, for any `T`, returns the same address. It is aligned to
+/// 16 bytes; a `T` with a larger alignment does not compile.
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     const {
@@ -40,7 +42,7 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 #[cfg(target_arch = "nvptx64")]
 mod dynamic {
     unsafe extern "C" {
-        // cuda_builder knows this name and moves the array to the shared address space.
+        // cuda_builder recognises this name and moves the array to the shared address space.
         static mut cuda_std_dynamic_shared: [u8; 0];
     }
 

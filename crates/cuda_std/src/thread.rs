@@ -1,4 +1,4 @@
-//! Where a thread stands in its block and grid, and the barriers and fences of a block.
+//! A thread's position in block and grid, and the barriers and fences of a block.
 //!
 //! A grid is made of blocks, a block of threads; both have up to three dimensions. Indices are `u32`, as the hardware
 //! counts them: widen to `usize` before multiplying by a size that may exceed 2³².
@@ -189,40 +189,45 @@ pub const fn warp_size() -> u32 {
     32
 }
 
-/// Waits until every thread of the block has arrived here, and orders all their reads and writes of shared and global
-/// memory before it against those after it.
+/// Waits until every thread of the block has arrived here, and orders all their accesses to shared
+/// and global memory before it against those after it.
 ///
-/// Every thread of the block must reach the same call. A call that only some threads reach (in a branch that differs
-/// between threads, or after an early return) is undefined on a GPU, where it may hang; the emulator reports it.
+/// Every thread of the block must reach the same call. A call that only some threads reach (in a
+/// branch that differs between threads, or after an early return) is undefined on a GPU, where it
+/// may hang; the emulator reports it.
 #[inline(always)]
 pub fn sync_threads() {
-    // SAFETY: the call is memory-safe; what it asks of the threads is stated above and cannot be checked here.
+    // SAFETY: the call is memory-safe; its requirement on the threads is stated above and cannot be
+    // checked here.
     unsafe { nvvm::barrier_sync(0) }
 }
 
-/// [`sync_threads`], and returns in each thread for how many threads of the block `predicate` was not zero.
+/// [`sync_threads`] that returns in each thread the number of threads in the block whose
+/// `predicate` is non-zero.
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
     unsafe { nvvm::barrier_red_popc(0, predicate != 0) }
 }
 
-/// [`sync_threads`], and returns 1 in each thread if `predicate` was not zero in all threads of the block, else 0.
+/// [`sync_threads`] that returns in each thread 1 if `predicate` is non-zero in all threads of the
+/// block, otherwise 0.
 #[inline(always)]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
     unsafe { nvvm::barrier_red_and(0, predicate != 0) as u32 }
 }
 
-/// [`sync_threads`], and returns 1 in each thread if `predicate` was not zero in any thread of the block, else 0.
+/// [`sync_threads`] that returns in each thread 1 if `predicate` is non-zero in any thread of the
+/// block, otherwise 0.
 #[inline(always)]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
     unsafe { nvvm::barrier_red_or(0, predicate != 0) as u32 }
 }
 
-/// Orders this thread's memory accesses before the fence against those after it, as seen by its block
-/// (CUDA's `__threadfence_block`, PTX `membar.cta`). Waits for nobody.
+/// Orders this thread's memory accesses before the fence against those after it, as seen by its
+/// block (CUDA's `__threadfence_block`, PTX `membar.cta`). Does not wait for other threads.
 #[inline(always)]
 pub fn block_fence() {
     nvvm::membar_cta()

@@ -1,9 +1,8 @@
-//! What the kernel's author knows to be the same in all threads, for `cuda_builder`'s check of
-//! barriers.
+//! Assertions that a value is uniform, for `cuda_builder`'s uniformity check.
 //!
-//! The check finds by itself that constants, parameters, sizes and positions of blocks, and what is
-//! computed from them are uniform, and votes, too. These functions are for the rest. They cost
-//! nothing: the builder removes the calls.
+//! The check itself recognises constants, parameters, sizes and positions of blocks, votes, and
+//! values computed from them. These functions are for everything else. They cost nothing: the
+//! builder removes the calls.
 
 #[cfg(target_arch = "nvptx64")]
 mod marker {
@@ -34,21 +33,20 @@ mod marker {
     }
 }
 
-/// `value`, of which the check of barriers knows from here on that it is the same in all threads of
-/// the block.
+/// `value`, which the uniformity check then treats as equal in all threads of the block.
 ///
 /// # Safety
-/// It is, in every execution of this call that the threads of a block make together. A branch on a
-/// value that differs leads some threads past a barrier, which is undefined.
+/// It is equal in every execution of this call that the threads of a block make together. Otherwise
+/// a branch on it may lead some threads past a barrier, which is undefined.
 #[inline(always)]
 pub unsafe fn assume_block_uniform(value: u32) -> u32 {
     marker::block(value)
 }
 
-/// `value`, of which the check knows from here on that it is the same in all lanes of the warp.
+/// `value`, which the check then treats as equal in all lanes of the warp.
 ///
 /// # Safety
-/// As for [`assume_block_uniform`], for the lanes of a warp and operations of a warp.
+/// As for [`assume_block_uniform`], for the lanes of a warp and warp operations.
 #[inline(always)]
 pub unsafe fn assume_warp_uniform(value: u32) -> u32 {
     marker::warp(value)

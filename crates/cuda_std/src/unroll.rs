@@ -1,4 +1,4 @@
-//! Loops that must be gone before registers are given out, or that must wait for memory less often.
+//! Loops that must be unrolled before register allocation, or to have more loads in flight.
 
 use core::ops::{Bound, Range, RangeBounds};
 
@@ -14,18 +14,18 @@ macro_rules! calls {
 }
 pub(crate) use calls;
 
-/// Calls `body(0)` to `body(N − 1)`, for `N` of at most 32, as that many calls and no loop.
+/// Calls `body(0)` to `body(N − 1)`, for `N` of at most 32, as separate calls without a loop.
 ///
-/// An array stays in registers only if every index is a constant. LLVM unrolls small loops by
-/// itself, but gives up on nests of them long before the bodies here end; then the array lies in
-/// local memory.
+/// An array stays in registers only if every index is a constant. LLVM unrolls small loops itself,
+/// but gives up on nested ones long before the bodies here end; then the array is placed in local
+/// memory.
 #[inline(always)]
 pub fn unrolled<const N: usize>(mut body: impl FnMut(usize)) {
     const { assert!(N <= 32, "longer than the list below") };
     calls!(N, body);
 }
 
-/// Calls `body(i)` for every i with i · `step` below `LEN`: as that many calls and no loop, where
+/// Calls `body(i)` for every i with i · `step` below `LEN`: as separate calls without a loop if
 /// `STEP` is `step` (and not 0) and there are at most 32.
 #[inline(always)]
 pub(crate) fn counted<const LEN: usize, const STEP: usize>(
@@ -43,7 +43,7 @@ pub(crate) fn counted<const LEN: usize, const STEP: usize>(
     }
 }
 
-/// How often [`counted`] calls its body, where `STEP` is not 0.
+/// Number of calls that [`counted`] makes, if `STEP` is not 0.
 pub(crate) struct Calls<const LEN: usize, const STEP: usize>;
 
 impl<const LEN: usize, const STEP: usize> Calls<LEN, STEP> {
@@ -55,12 +55,12 @@ impl<const LEN: usize, const STEP: usize> Calls<LEN, STEP> {
     const FEW: bool = Self::COUNT <= 32;
 }
 
-/// Calls `body` for every index of `range` in order, in groups of `N` calls and no loop; what is
-/// left at the end, in smaller and smaller groups. `N` is a power of two, at most 32.
+/// Calls `body` for every index of `range` in order, in unrolled groups of `N` calls; the rest in
+/// smaller and smaller groups. `N` is a power of two, at most 32.
 ///
-/// All loads of a group can be in flight together: a loop whose count the compiler does not know
-/// waits for memory in each of its rounds. LLVM unrolls it by four at best, the compiler of CUDA
-/// C++ by 16. The calls are in order, so sums have the same bits.
+/// All loads of a group can be in flight together: a loop with a trip count unknown to the compiler
+/// waits for memory in each iteration. LLVM unrolls it by four at best, nvcc by 16. The calls are
+/// in order, so sums have the same bits.
 #[inline(always)]
 pub fn in_groups<const N: usize>(range: Range<usize>, mut body: impl FnMut(usize)) {
     const { assert!(N.is_power_of_two() && N <= 32, "no group of the list below") };
@@ -73,7 +73,7 @@ pub fn in_groups<const N: usize>(range: Range<usize>, mut body: impl FnMut(usize
         at += N;
     }
     let left = end - at;
-    // The tests of all the smaller groups would cost as much as a few calls.
+    // The tests of all smaller groups would cost as much as a few calls.
     if left == 0 {
         return;
     }
@@ -88,8 +88,8 @@ pub fn in_groups<const N: usize>(range: Range<usize>, mut body: impl FnMut(usize
     groups!(16 8 4 2 1);
 }
 
-/// Folds the elements of `range` in order, those that there are, by [`in_groups`]: loads of a group
-/// are in flight together, and no element is checked by itself.
+/// Folds the existing elements of `range` in order by [`in_groups`]: loads of a group are in flight
+/// together, without a bounds check per element.
 ///
 /// ```
 /// use cuda_std::block::Reversed;

@@ -1,14 +1,17 @@
 //! One PTX instruction each: `atom`, `ld`, `st`, `fence` and `membar` of every ordering, type and scope.
 //!
-//! A name is made of operation, ordering, type and scope: `atomic_fetch_add_acqrel_u32_device`. A scope is the set of threads
-//! that the operation is ordered with: `block`, `device`, or `system` (the device, its peers and the host). `volatile` stands for
-//! the form without ordering that GPUs before sm_70 had; it is relaxed.
+//! A name consists of operation, ordering, type and scope: `atomic_fetch_add_acqrel_u32_device`. A
+//! scope is the set of threads that the operation is ordered with: `block`, `device`, or `system`
+//! (the device, its peers and the host). `volatile` is the form without ordering of GPUs before
+//! sm_70; it is relaxed.
 //!
-//! They are assembly because Rust has no scopes, and because LLVM prints some orderings as relaxed.
+//! They are inline assembly because Rust has no scopes, and because LLVM prints some orderings as
+//! relaxed.
 //!
 //! # Safety
-//! All functions: the pointer is valid for reads and writes of its type, aligned to its size, and to global or shared memory;
-//! whoever accesses the place at the same time does so atomically. They work in kernels only; on the host they panic.
+//! All functions: the pointer is valid for reads and writes of its type, aligned to its size, and
+//! points to global or shared memory; concurrent accesses to the same location are atomic. They
+//! work in kernels only; on the host they panic.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -127,7 +130,7 @@ load_store! {
     64 u64 reg64;
 }
 
-/// The value as it is.
+/// The value unchanged.
 #[cfg(target_arch = "nvptx64")]
 const fn id<T: Copy>(val: T) -> T {
     val
@@ -179,7 +182,7 @@ fetch! {
     max = "max": u32 reg32 "u32" id, u64 reg64 "u64" id, i32 reg32 "s32" id, i64 reg64 "s64" id;
 }
 
-/// The same with other arguments: one more, one less, and compare-and-swap.
+/// The same with other arguments: increment, decrement, and compare-and-swap.
 macro_rules! fetch_others {
     ($($t:ident)*; $($any:ident $class:ident $bits:literal)*) => {
         $( fetch_others!(@orderings step $t); )*

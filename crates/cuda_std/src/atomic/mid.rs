@@ -1,6 +1,8 @@
-//! Atomics that take the ordering as an argument. It should be a constant: what is not chosen then vanishes.
+//! Atomics that take the ordering as an argument. With a constant ordering the other branches are
+//! removed.
 //!
-//! A sequentially consistent operation is a `fence.sc` and an acquiring one, as in CUDA's own C++ library.
+//! A sequentially consistent operation is a `fence.sc` followed by an acquire operation, as in
+//! CUDA's C++ library.
 //!
 //! # Safety
 //! As in [`intrinsics`]. On the host all functions panic.
@@ -116,15 +118,16 @@ macro_rules! with_ordering {
 }
 with_ordering!(block device system);
 
-/// Adds one, or starts again at 0 if the value is `bound` or more, and returns the old value: CUDA's `atomicInc`. Relaxed.
+/// Increments, or resets to 0 if the value is `bound` or more, and returns the old value: CUDA's
+/// `atomicInc`. Relaxed.
 #[inline(always)]
 pub unsafe fn atomic_inc_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -> u32 {
     // SAFETY: passed on to the caller.
     unsafe { replace(ptr, |old| if old >= bound { 0 } else { old + 1 }) }
 }
 
-/// Subtracts one, or starts again at `bound` if the value is 0 or more than `bound`, and returns the old value: CUDA's
-/// `atomicDec`. Relaxed.
+/// Decrements, or resets to `bound` if the value is 0 or more than `bound`, and returns the old
+/// value: CUDA's `atomicDec`. Relaxed.
 #[inline(always)]
 pub unsafe fn atomic_dec_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -> u32 {
     // SAFETY: passed on to the caller.

@@ -1,7 +1,8 @@
 //! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`, whose scope is the whole system.
 //!
-//! A scope is the set of threads among which an operation is atomic and ordered: `Block…` the block, `Atomic…` the device,
-//! `System…` the device, its peers and the host. On the host they are what core's atomics are.
+//! A scope is the set of threads among which an operation is atomic and ordered: `Block…` the
+//! block, `Atomic…` the device, `System…` the device, its peers and the host. On the host they
+//! behave like core's atomics.
 
 pub mod intrinsics;
 pub mod mid;
@@ -35,7 +36,7 @@ macro_rules! atomic_float {
                 Self(UnsafeCell::new(value))
             }
 
-            /// The value, without synchronisation: nobody else holds it.
+            /// The value, without synchronisation: no other reference exists.
             pub fn into_inner(self) -> $t {
                 self.0.into_inner()
             }
@@ -43,7 +44,8 @@ macro_rules! atomic_float {
             /// An atomic view of a plain float, such as one element of an output buffer.
             ///
             /// # Safety
-            /// `pointer` is valid and aligned for `'a`, and during that time everybody accesses the value atomically.
+            /// `pointer` is valid and aligned for `'a`, and during that time all accesses to the
+            /// value are atomic.
             #[inline(always)]
             pub unsafe fn from_ptr<'a>(pointer: *mut $t) -> &'a Self {
                 // SAFETY: same layout; the rest is the caller's promise.
@@ -97,7 +99,8 @@ macro_rules! atomic_float {
                 self.update(order, |old| old.max(value))
             }
 
-            /// A compare-and-swap loop, for what is no instruction. Its scope is the system.
+            /// A compare-and-swap loop, for operations without an instruction. Its scope is the
+            /// system.
             #[inline(always)]
             fn update(&self, order: Ordering, f: impl Fn($t) -> $t) -> $t {
                 let mut old = self.bits().load(Ordering::Relaxed);

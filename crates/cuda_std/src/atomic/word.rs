@@ -1,4 +1,4 @@
-//! Numbers as the registers that atomics work on.
+//! Numbers as the registers that atomics operate on.
 
 /// A number of 32 or 64 bits.
 pub(super) trait Word: Copy {

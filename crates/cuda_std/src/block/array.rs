@@ -1,4 +1,4 @@
-//! Shapes of shared arrays, and which thread owns which element: one rule for all.
+//! Shapes of shared arrays, and the single rule for which thread owns which element.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -10,56 +10,55 @@ use crate::Plain;
 use crate::opaque::opaque;
 use crate::unroll::unrolled;
 
-/// What a shared array can be: `[T; N]`, `[T]`, [`Tile`], and a [`Pair`] of one of them.
+/// The shape of a shared array: `[T; N]`, `[T]`, [`Tile`], or a [`Pair`] of one of them.
 ///
-/// An array has numbered elements. Thread t of a block owns element t and every (threads of the
-/// block)-th after it, whoever writes them: that is the whole map, and it depends on the array's
-/// type and the launch alone.
+/// An array has numbered elements. Thread t of a block owns the elements t, t + threads, …,
+/// whichever function writes them. That is the whole map, and it depends only on the array's type
+/// and the launch.
 ///
 /// # Safety
 /// - `put` with different elements below `len` writes different places inside the array, and
 ///   nothing else.
-/// - Once each element was put, `&Self` may be made and read. Elements that a panicked thread never
-///   put hold any bits: every pattern is a value.
+/// - Once each element was put, `&Self` may be created and read. Elements that a panicked thread
+///   never put have arbitrary bits: every bit pattern is valid.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a shared array",
     note = "shared arrays are `[T; N]`, `[T]`, `Tile<T, ROWS, COLS>` and `Pair` of them, where `T` is `Plain`: numbers, arrays of numbers, \
             and `#[repr(C)]` structs with `#[derive(Plain)]`"
 )]
 pub unsafe trait Array {
-    /// What names an element.
+    /// Identifies an element.
     type Index: Copy;
-    /// What is written to it.
+    /// The value of an element.
     type Element: Copy;
-    /// The number of elements, where the type has it.
+    /// The number of elements, if it is part of the type.
     #[doc(hidden)]
     const LEN: Option<usize>;
 
     /// The number of elements.
     fn len(this: *const Self) -> usize;
 
-    /// What names element `first + ahead`, of which `ahead` is a constant in unrolled code.
+    /// The index of element `first + ahead`; `ahead` is a constant in unrolled code.
     fn index(first: usize, ahead: usize) -> Self::Index;
 
     /// Writes element `first + ahead`.
     ///
     /// # Safety
-    /// `this` leads to an array and `first + ahead` is below its length. No other thread uses this
-    /// element meanwhile.
+    /// `this` points to an array and `first + ahead` is below its length. No other thread accesses
+    /// this element concurrently.
     unsafe fn put(this: *mut Self, first: usize, ahead: usize, value: Self::Element);
 }
 
-/// Elements that a thread loads before it stores the first of them, where their number is a
-/// constant.
+/// Elements that a thread loads before it stores the first of them, if their number is a constant.
 const TOGETHER: usize = 8;
-/// The same where it is not.
+/// The same if it is not.
 const GROUP: usize = 4;
 
 /// This thread's share of an array of type `A`.
 struct Share<A: ?Sized, const X: usize, const Y: usize, const Z: usize>(PhantomData<A>);
 
 impl<A: Array + ?Sized, const X: usize, const Y: usize, const Z: usize> Share<A, X, Y, Z> {
-    /// The most elements of a thread, where it is a constant.
+    /// The most elements per thread, if it is a constant.
     const EACH: Option<usize> = match A::LEN {
         Some(len) if Block::<X, Y, Z>::THREADS > 0 => Some(len.div_ceil(Block::<X, Y, Z>::THREADS)),
         _ => None,
@@ -71,7 +70,8 @@ impl<A: Array + ?Sized, const X: usize, const Y: usize, const Z: usize> Share<A,
 /// Several values are computed before the first is written, so that several loads are in flight.
 ///
 /// # Safety
-/// `array` leads to an array of the block. No other thread uses this thread's elements meanwhile.
+/// `array` points to an array of the block. No other thread accesses this thread's elements
+/// concurrently.
 #[inline(always)]
 pub(super) unsafe fn write_own<
     A: Array + ?Sized,
@@ -102,7 +102,7 @@ pub(super) unsafe fn write_own<
         }
         _ => {
             let mut element = first;
-            // A dynamic array has little more than an element for each thread: no groups.
+            // A dynamic array has few more elements than the block has threads: no groups.
             while A::LEN.is_some() && element + (GROUP - 1) * step < len {
                 let mut values = [const { MaybeUninit::uninit() }; GROUP];
                 unrolled::<GROUP>(|i| {
@@ -118,14 +118,15 @@ pub(super) unsafe fn write_own<
                 // SAFETY: the element is this thread's, and below the length.
                 unsafe { A::put(array, element, 0, value(A::index(element, 0))) };
             };
-            // Mostly there is one more. Before the loop LLVM may know that there is no other.
+            // Usually there is one more. Tested before the loop, where LLVM may know that there is
+            // no other.
             if element < len {
                 put(element);
                 element += step;
             }
             while element < len {
                 put(element);
-                // No induction variable for each address of these few rounds.
+                // Avoids an induction variable per address for these few iterations.
                 element = opaque(element + step);
             }
         }
@@ -196,12 +197,12 @@ unsafe impl<T: Plain, const N: usize> Array for [T; N] {
     }
 }
 
-/// A shared array of `R` rows of `C` elements, which lie `P` apart: `tile[row][col]`.
+/// A shared array of `R` rows of `C` elements with a row pitch of `P`: `tile[row][col]`.
 ///
-/// A pitch `P` of one more than `C` puts the elements of a column into different banks. `O` numbers
-/// the elements, and so says who writes which: neighbouring threads write neighbours of a row
-/// ([`RowMajor`]), or of a column ([`ColMajor`](super::ColMajor)), for a matrix that is turned on
-/// its way into the tile. Rows are contiguous either way.
+/// A pitch `P` of `C + 1` puts the elements of a column into different banks. `O` numbers the
+/// elements, and so determines which thread writes which: adjacent threads write adjacent elements
+/// of a row ([`RowMajor`]) or of a column ([`ColMajor`](super::ColMajor)), for a matrix that is
+/// transposed on its way into the tile. Rows are contiguous either way.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -235,8 +236,8 @@ impl<T, const R: usize, const C: usize, const P: usize, O> Index<usize> for Tile
     #[inline(always)]
     fn index(&self, row: usize) -> &[T; C] {
         const { assert!(C <= P, "the pitch of a tile is at least its columns") };
-        // SAFETY: the first C of a row are elements, and nothing but a published array makes a
-        // `&Tile` (the contract of `Array`).
+        // SAFETY: the first C of a row are elements, and only a published array creates a `&Tile`
+        // (the contract of `Array`).
         unsafe { &*self.0[row].as_ptr().cast() }
     }
 }
@@ -298,8 +299,8 @@ unsafe impl<A: Array> Array for Pair<A> {
 
     #[inline(always)]
     unsafe fn put(this: *mut Self, first: usize, ahead: usize, values: Self::Element) {
-        // SAFETY: passed on to the caller; both arrays have an element of this number, for they
-        // have one type.
+        // SAFETY: passed on to the caller; both arrays have an element of this number, because they
+        // have the same type.
         unsafe {
             A::put(&raw mut (*this).0, first, ahead, values.0);
             A::put(&raw mut (*this).1, first, ahead, values.1);
@@ -350,7 +351,7 @@ mod tests {
             )*};
         }
         arrays!(0 1 5 31 32 33 256 1000);
-        // Rows of 3, which lie 4 apart: the last of each is nobody's.
+        // Rows of 3 with a pitch of 4: the last slot of each row has no owner.
         let rows = |(row, col)| 3 * row + col;
         let got = written::<Tile<u32, 5, 3, 4>, X, Y, Z>(shape, 20, |first| first.cast(), rows);
         for (place, word) in got.into_iter().enumerate() {

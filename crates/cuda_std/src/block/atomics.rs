@@ -5,11 +5,11 @@ use core::marker::PhantomData;
 
 use super::number::{Counter, Number};
 
-/// An array in global memory of which every thread reaches every element, by atomic operations
-/// only: a parameter, for which the launch passes `&mut buffer`.
+/// An array in global memory that every thread may access at any index, by atomic operations only.
+/// The launch passes `&mut buffer` for this parameter.
 ///
 /// Operations are relaxed: they order nothing else. Their scope is the device. An index past the
-/// end changes nothing and gives `None`.
+/// end changes nothing and returns `None`.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -34,8 +34,8 @@ impl<'a, T: Number> Atomics<'a, T> {
     /// The array, for as long as the borrow of `launch`.
     ///
     /// # Safety
-    /// `first` leads to `len` initialised elements that nothing but this launch's `Atomics` of them
-    /// use meanwhile.
+    /// `first` points to `len` initialised elements that only this launch's `Atomics` of them
+    /// access meanwhile.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn new<S>(launch: &'a S, first: *mut T, len: usize) -> Self {
@@ -53,13 +53,13 @@ impl<'a, T: Number> Atomics<'a, T> {
         self.len
     }
 
-    /// No elements.
+    /// Whether there are no elements.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first element, for kernels that are `unsafe` inside.
+    /// A pointer to the first element, for kernels with `unsafe` inside.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.first
@@ -71,16 +71,16 @@ impl<'a, T: Number> Atomics<'a, T> {
         (index < self.len).then(|| unsafe { self.first.add(index) })
     }
 
-    /// The value now.
+    /// The current value.
     #[inline(always)]
     pub fn load(&self, index: usize) -> Option<T> {
-        // SAFETY: an element, which everybody uses atomically.
+        // SAFETY: an element, which is accessed only atomically.
         self.element(index)
             .map(|element| unsafe { T::load(element) })
     }
 
-    /// Adds `value`, wrapping, and returns what was there before. Floats round, and the order of
-    /// threads is not fixed: sums of floats differ between runs.
+    /// Adds `value`, wrapping, and returns the old value. Float additions round, and the order of
+    /// threads is not fixed: float sums differ between runs.
     #[inline(always)]
     pub fn add(&self, index: usize, value: T) -> Option<T> {
         // SAFETY: as in `load`.
@@ -88,7 +88,7 @@ impl<'a, T: Number> Atomics<'a, T> {
             .map(|element| unsafe { T::add(element, value) })
     }
 
-    /// Replaces the value by the smaller of it and `value`, and returns what was there before.
+    /// Replaces the value by the smaller of it and `value`, and returns the old value.
     #[inline(always)]
     pub fn min(&self, index: usize, value: T) -> Option<T>
     where
@@ -99,7 +99,7 @@ impl<'a, T: Number> Atomics<'a, T> {
             .map(|element| unsafe { T::min(element, value) })
     }
 
-    /// Replaces the value by the larger of it and `value`, and returns what was there before.
+    /// Replaces the value by the larger of it and `value`, and returns the old value.
     #[inline(always)]
     pub fn max(&self, index: usize, value: T) -> Option<T>
     where

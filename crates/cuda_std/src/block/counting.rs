@@ -9,12 +9,12 @@ use super::phase::Phase;
 use super::shared::{Brand, Published, Shared};
 use super::{Array, Block};
 
-/// Shared counters of which every thread zeroed its own. After the next barrier they count.
+/// Shared counters of which every thread has zeroed its own. After the next barrier they can count.
 #[must_use = "a barrier lets it count: `block.sync_threads(zeroed)`"]
 pub struct Zeroed<'s, A: Array + ?Sized>(*mut A, Brand<'s>);
 
-/// Shared counters that every thread adds to. After the next barrier that they are passed to they
-/// are read.
+/// Shared counters that every thread may add to. After the next barrier that they are passed to,
+/// they can be read.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -52,15 +52,15 @@ impl<'s, A: Array<Element: Counter> + ?Sized> Shared<'s, A> {
 macro_rules! counting {
     ($([$($generics:tt)*] $array:ty;)*) => {$(
         impl<$($generics)*> Counting<'_, $array> {
-            /// Adds `count` to a bin, wrapping, and returns what was there before. A bin past the
-            /// end counts nothing and gives `None`.
+            /// Adds `count` to a bin, wrapping, and returns the old value. A bin past the end is
+            /// ignored and gives `None`.
             #[inline(always)]
             pub fn add(&self, bin: usize, count: T) -> Option<T> {
                 if bin >= Array::len(self.0.cast_const()) {
                     return None;
                 }
-                // SAFETY: below the length; while it is `Counting`, all threads use it by this
-                // function alone, which is atomic.
+                // SAFETY: below the length; while it is `Counting`, all threads access it only
+                // through this function, which is atomic.
                 Some(unsafe { T::add_in_block(self.0.cast::<T>().add(bin), count) })
             }
         }
@@ -71,8 +71,8 @@ counting! {
     [T: Counter, const N: usize] [T; N];
 }
 
-// SAFETY: every thread's elements are zeroed when it gives up `Zeroed`, and the barrier orders that
-// before all additions.
+// SAFETY: every thread has zeroed its elements when it gives up `Zeroed`, and the barrier orders
+// that before all additions.
 unsafe impl<'s, A: Array + ?Sized> Phase for Zeroed<'s, A> {
     type Next = Counting<'s, A>;
 
@@ -82,8 +82,8 @@ unsafe impl<'s, A: Array + ?Sized> Phase for Zeroed<'s, A> {
     }
 }
 
-// SAFETY: every thread has ended its additions when it gives up `Counting`, and the barrier orders
-// them before all reads.
+// SAFETY: every thread has finished its additions when it gives up `Counting`, and the barrier
+// orders them before all reads.
 unsafe impl<'s, A: Array + ?Sized> Phase for Counting<'s, A> {
     type Next = Published<'s, A>;
 

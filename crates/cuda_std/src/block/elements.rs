@@ -1,14 +1,14 @@
-//! [`Elements`]: what folds read, by number and without a check for each element.
+//! [`Elements`]: the sources of folds, indexed without a bounds check per element.
 
 use core::marker::PhantomData;
 
 use crate::Plain;
 
-/// Elements that a fold reads in any order: slices, [`Reversed`] ones, columns of a matrix, and
-/// pairs of those, as long as the shorter one.
+/// Elements that a fold reads in any order: slices, [`Reversed`] slices, columns of a matrix, and
+/// pairs of those, with the shorter length.
 ///
 /// # Safety
-/// `get` reads no memory but that of its element, for every index below `len`, which never changes.
+/// For every index below `len`, which never changes, `get` reads only the memory of its element.
 #[allow(
     clippy::len_without_is_empty,
     reason = "a fold of nothing needs no case of its own"
@@ -60,7 +60,7 @@ unsafe impl<A: Elements, B: Elements> Elements for (A, B) {
     }
 }
 
-/// The same elements, the last one first: the window of a convolution, beside its taps.
+/// The same elements, last one first: the window of a convolution, paired with its taps.
 #[derive(Clone, Copy, Debug)]
 pub struct Reversed<'a, T>(pub &'a [T]);
 
@@ -75,16 +75,16 @@ unsafe impl<T: Copy> Elements for Reversed<'_, T> {
 
     #[inline(always)]
     unsafe fn get(&self, index: usize) -> T {
-        // From the last element, whose address is the same for every index.
+        // Relative to the end, whose address is the same for every index.
         // SAFETY: passed on to the caller.
         unsafe { *self.0.as_ptr().add(self.0.len()).sub(1).sub(index) }
     }
 }
 
-/// A column of a [`Matrix`](super::Matrix), from the top: [`Matrix::col`](super::Matrix::col).
+/// A column of a [`Matrix`](super::Matrix), top to bottom: [`Matrix::col`](super::Matrix::col).
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a, T> {
-    /// Not to be followed in a column without rows.
+    /// Not dereferenceable in a column without rows.
     first: *const T,
     rows: usize,
     cols: usize,
@@ -95,7 +95,7 @@ impl<T: Plain> Column<'_, T> {
     /// `rows` elements, `cols` apart.
     ///
     /// # Safety
-    /// They are initialised, and nothing writes them meanwhile.
+    /// They are initialised, and not written meanwhile.
     #[inline(always)]
     pub(super) unsafe fn new(first: *const T, rows: usize, cols: usize) -> Self {
         Self {

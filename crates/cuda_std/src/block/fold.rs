@@ -5,11 +5,11 @@ use super::{Block, Elements};
 use crate::unroll::unrolled;
 
 impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
-    /// Folds this thread's share of `source`, a slice or several side by side ([`Elements`]): the
+    /// Folds this thread's share of `source`, a slice or several in parallel ([`Elements`]): the
     /// elements of its [`tiles`](Self::tiles), in ascending order.
     ///
-    /// Several loads are in flight in each thread: a loop that folds an element before it asks for
-    /// the next one waits for memory in each round.
+    /// Several loads are in flight per thread: a loop that folds an element before it loads the
+    /// next one waits for memory in each iteration.
     #[inline(always)]
     pub fn fold_strided<E: Elements, A: Copy>(
         &self,
@@ -19,7 +19,7 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
     ) -> A {
         match size_of::<E::Item>() {
             0..=4 => self.fold_ahead::<4, E, A>(source, start, fold),
-            // Two operands, or 64 bits: with more in flight a thread would need more than 32
+            // For two operands or 64-bit elements, more in flight would need more than 32
             // registers.
             _ => self.fold_ahead::<2, E, A>(source, start, fold),
         }

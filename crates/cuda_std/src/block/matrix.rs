@@ -1,12 +1,11 @@
-//! [`Matrix`]: a row-major matrix to read.
+//! [`Matrix`]: a row-major input matrix.
 
 use core::marker::PhantomData;
 
 use super::Column;
 use crate::Plain;
 
-/// A row-major matrix that a kernel reads: a parameter, for which the launch passes `(&buffer,
-/// rows, cols)`.
+/// A row-major input matrix. The launch passes `(&buffer, rows, cols)` for this parameter.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -27,15 +26,15 @@ pub struct Matrix<'a, T: Plain> {
     elements: PhantomData<&'a [T]>,
 }
 
-/// The most rows, and the most columns: `tiles_x` and `tiles_y` need no other bound then.
+/// The most rows, and the most columns, so that `tiles_x` and `tiles_y` need no other bound.
 pub(super) const MOST: usize = isize::MAX as usize;
 
 impl<'a, T: Plain> Matrix<'a, T> {
     /// The matrix, for as long as the borrow of `launch`.
     ///
     /// # Safety
-    /// `first` leads to `rows · cols` initialised elements, a number that does not overflow, which
-    /// nothing writes meanwhile. Neither `rows` nor `cols` is above `isize::MAX`, even where the
+    /// `first` points to `rows · cols` initialised elements, a product that does not overflow,
+    /// which are not written meanwhile. Neither `rows` nor `cols` exceeds `isize::MAX`, even if the
     /// other one is 0.
     #[doc(hidden)]
     #[inline(always)]
@@ -89,21 +88,21 @@ impl<'a, T: Plain> Matrix<'a, T> {
         }
     }
 
-    /// A row; of a row that is not there, nothing.
+    /// A row; empty if the matrix does not have it.
     #[inline(always)]
     pub fn row(&self, row: usize) -> &'a [T] {
         let len = if row < self.rows { self.cols } else { 0 };
-        // A row without elements begins where the matrix does.
+        // A row without elements starts at the matrix's start.
         let first = if len > 0 { row * self.cols } else { 0 };
         // SAFETY: the row lies in the matrix.
         unsafe { core::slice::from_raw_parts(self.first.add(first), len) }
     }
 
-    /// A column; of a column that is not there, nothing.
+    /// A column; empty if the matrix does not have it.
     #[inline(always)]
     pub fn col(&self, col: usize) -> Column<'a, T> {
         let rows = if col < self.cols { self.rows } else { 0 };
-        // SAFETY: element i of a column that is there is i · cols past its first.
+        // SAFETY: element i of an existing column is i · cols after its first.
         unsafe { Column::new(self.first.wrapping_add(col), rows, self.cols) }
     }
 
@@ -114,7 +113,7 @@ impl<'a, T: Plain> Matrix<'a, T> {
         unsafe { core::slice::from_raw_parts(self.first, self.rows * self.cols) }
     }
 
-    /// The first element, for kernels that are `unsafe` inside.
+    /// A pointer to the first element, for kernels with `unsafe` inside.
     #[inline(always)]
     pub fn as_ptr(&self) -> *const T {
         self.first

@@ -1,36 +1,36 @@
 //! Safe kernels with shared memory.
 //!
 //! A kernel under `#![forbid(unsafe_code)]` that compiles, and passes the checks of `cuda_builder`,
-//! has no data race on shared or global memory, no access out of bounds, no read of what nobody
-//! wrote, and no barrier that some threads miss. It gets what it uses as parameters:
+//! has no data race on shared or global memory, no out-of-bounds access, no uninitialised read and
+//! no divergent barrier. It gets everything that it uses as parameters:
 //!
-//! | parameter | what it is |
+//! | parameter | meaning |
 //! | --- | --- |
 //! | `&mut Block<256>`, [`Block`] | all threads of a block are here: positions, barriers, tiles of the grid, [`Warp`] |
 //! | [`Shared<[T; N]>`](Shared), `Shared<[T]>`, `Shared<Tile<T, R, C>>` | an array in shared memory: write, barrier, read, barrier |
-//! | [`Ring<A, N>`](Ring) | several of them in turn, for one barrier a step |
+//! | [`Ring<A, N>`](Ring) | several arrays in turn, for one barrier per step |
 //! | [`Scratch<T>`](Scratch) | reductions, scans and broadcasts of the whole block |
 //! | `&[T]`, [`Matrix<T>`](Matrix) | inputs |
-//! | [`Out<T>`](Out), [`Out<T, FromEnd>`](FromEnd), [`Out<T, PerBlock>`](PerBlock), [`OutMatrix<T, R, C>`](OutMatrix) | outputs: each thread reaches its own elements only |
-//! | [`Atomics<T>`](Atomics) | elements that all threads change |
+//! | [`Out<T>`](Out), [`Out<T, FromEnd>`](FromEnd), [`Out<T, PerBlock>`](PerBlock), [`OutMatrix<T, R, C>`](OutMatrix) | outputs: each thread accesses its own elements only |
+//! | [`Atomics<T>`](Atomics) | elements that all threads may change |
 //!
 //! # Why it is sound
 //!
-//! **Who owns an element follows from types or from launch values, never from a choice that a
-//! thread makes.** Two threads of a block may disagree about every value that they compute; so no
-//! value decides who writes where.
+//! **The owner of an element follows from types or launch values, never from a value that a thread
+//! computes.** Two threads of a block may disagree about every value that they compute, so no such
+//! value decides which thread writes where.
 //!
-//! - *Shared arrays.* One rule says who writes which element without a barrier before it
-//!   ([`Array`]), and every function that writes so follows it.
-//! - *States.* Who may read or write an array follows from its state, a type; states change at
-//!   barriers, to which every thread of the block passes the same state of the same array: a
-//!   lifetime of its own keeps two arrays of one type apart, and the barrier is one place in the
-//!   program that all threads reach, which the builder checks.
-//! - *Outputs.* An output's map is part of its type, and tiles of the grid come from a block's
-//!   iterators alone.
-//! - *Elements* are [`Plain`](crate::Plain): no references, tokens or tiles travel to another
-//!   thread. Every pattern of bits is a value, for a thread that panics leaves its elements
-//!   unwritten while the others go on.
+//! - *Shared arrays.* One rule ([`Array`]) determines which thread may write which element without
+//!   a preceding barrier, and every function that writes this way follows it.
+//! - *States.* Which threads may read or write an array follows from its state, which is a type.
+//!   States change at barriers, to which every thread of the block passes the same state of the
+//!   same array: a separate lifetime distinguishes two arrays of one type, and the barrier is one
+//!   place in the program that all threads reach, which the builder checks.
+//! - *Outputs.* An output's map is part of its type, and tiles of the grid come only from a block's
+//!   iterators.
+//! - *Elements* are [`Plain`](crate::Plain): references, tokens and tiles cannot reach another
+//!   thread. Every bit pattern is valid, because a thread that panics leaves its elements unwritten
+//!   while the others continue.
 
 mod array;
 mod atomics;

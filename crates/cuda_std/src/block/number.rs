@@ -1,4 +1,4 @@
-//! The numbers that atomics take, and their operations.
+//! The numbers that atomics operate on.
 
 use cuda_std_macros::paste;
 
@@ -12,8 +12,8 @@ use crate::atomic::intrinsics;
 )]
 pub trait Number: Plain + sealed::Atomic {}
 
-/// An integer that [`Counting`](super::Counting) counts in, and of which
-/// [`Atomics`](super::Atomics) find the smallest and the largest: `u32`, `i32`, `u64`, `i64`.
+/// An integer that [`Counting`](super::Counting) counts in, and that [`Atomics`](super::Atomics)
+/// can take the minimum and maximum of: `u32`, `i32`, `u64`, `i64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot count atomically",
     note = "`u32`, `i32`, `u64` and `i64` can"
@@ -22,7 +22,8 @@ pub trait Counter: Number + sealed::Integer {}
 
 pub(super) mod sealed {
     /// # Safety
-    /// All functions: `place` leads to an element that everybody uses atomically. They are relaxed.
+    /// All functions: `place` points to an element that is accessed only atomically. They are
+    /// relaxed.
     pub trait Atomic: Sized {
         unsafe fn load(place: *mut Self) -> Self;
         unsafe fn add(place: *mut Self, value: Self) -> Self;
@@ -72,8 +73,8 @@ macro_rules! counters {
             #[inline(always)]
             unsafe fn add_in_block(place: *mut Self, value: Self) -> Self {
                 use core::sync::atomic::{$atomic, Ordering};
-                // Not the intrinsic, which is assembly and takes a generic address: LLVM knows that
-                // this one is in shared memory.
+                // Not the intrinsic, which is assembly and takes a generic address: here LLVM knows
+                // that the element is in shared memory.
                 // SAFETY: passed on to the caller.
                 unsafe { $atomic::from_ptr(place) }.fetch_add(value, Ordering::Relaxed)
             }

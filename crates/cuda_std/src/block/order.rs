@@ -1,14 +1,14 @@
-//! Row after row, or column after column.
+//! Row-major and column-major order.
 
-/// Row after row: neighbouring numbers are neighbours in a row.
+/// Row-major: consecutive numbers are adjacent in a row.
 #[derive(Clone, Copy, Debug)]
 pub enum RowMajor {}
 
-/// Column after column: neighbouring numbers are neighbours in a column.
+/// Column-major: consecutive numbers are adjacent in a column.
 #[derive(Clone, Copy, Debug)]
 pub enum ColMajor {}
 
-/// [`RowMajor`] or [`ColMajor`], and nothing else: this trait is not exported.
+/// [`RowMajor`] or [`ColMajor`] only: this trait is not exported.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no order of elements: `RowMajor` and `ColMajor` are"
 )]
@@ -28,10 +28,11 @@ pub trait Order {
     }
 }
 
-/// The line of `length` elements in which element `first + ahead` lies, and its place there.
+/// The line of `length` elements that contains element `first + ahead`, and the position in it.
 #[inline(always)]
 fn in_lines(first: usize, ahead: usize, length: usize) -> (usize, usize) {
-    // Whole lines ahead, a constant in unrolled code, lead to an address that is a constant ahead.
+    // If `ahead` is a number of whole lines, a constant in unrolled code, the address is a constant
+    // ahead.
     if ahead.is_multiple_of(length) {
         (first / length + ahead / length, first % length)
     } else {

@@ -1,4 +1,4 @@
-//! [`Out`]: an output of a safe kernel, by the map that says which thread has which element.
+//! [`Out`]: an output of a safe kernel, with a map from threads to elements.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,23 +10,23 @@ use super::tiles::{Linear, TileRange};
 use crate::Plain;
 use crate::unroll::unrolled;
 
-/// The map of an [`Out`] in tiles of `ITEMS` elements for each thread of a block, one tile after
-/// the other for each block: of a tile, thread t of the block has the elements t, t + threads, ….
-/// Without a number: element i belongs to thread i of the grid.
+/// The map of an [`Out`] in tiles of `ITEMS` elements per thread; blocks take tiles in turn. In a
+/// tile, thread t of the block has the elements t, t + threads, …. Without a number, element i
+/// belongs to thread i of the grid.
 #[derive(Clone, Copy, Debug)]
 pub enum Strided<const ITEMS: usize = 1> {}
-/// The map of an [`Out`] whose tiles are counted from its end, as by `rchunks`.
+/// The map of an [`Out`] whose tiles are counted from its end, like `rchunks`.
 #[derive(Clone, Copy, Debug)]
 pub enum FromEnd {}
-/// The map of an [`Out`] that has an element for each block.
+/// The map of an [`Out`] with one element per block.
 #[derive(Clone, Copy, Debug)]
 pub enum PerBlock {}
 
-/// An output of a kernel, of which each thread reaches its own elements only.
+/// An output of a kernel, in which each thread accesses its own elements only.
 ///
-/// Element i belongs to thread i of the grid, counted through all its blocks, x fastest; where the
+/// Element i belongs to thread i of the grid, counted through all its blocks, x fastest; if the
 /// grid has fewer threads than the output has elements, each thread has every (threads of the
-/// grid)-th. So no two threads have one element, whatever the shape of the launch, and a kernel
+/// grid)-th element. So no two threads share an element, whatever the launch's shape, and a kernel
 /// that writes through it needs no `unsafe`:
 ///
 /// ```
@@ -41,17 +41,18 @@ pub enum PerBlock {}
 /// }
 /// ```
 ///
-/// With shared memory a block writes a tile at a time: [`store`](Self::store). Beside a [`Block`]
-/// the grid of the launch has one dimension. Other maps: [`FromEnd`], [`PerBlock`]; matrices are
+/// With shared memory a block writes a tile at a time: [`store`](Self::store). Together with a
+/// [`Block`] the grid must be one-dimensional. Other maps: [`FromEnd`], [`PerBlock`]; for matrices
 /// [`OutMatrix`](super::OutMatrix).
 ///
-/// A kernel gets it as a parameter; nothing else makes one. It holds for the launch, belongs to its
-/// thread, and cannot be copied. What was in the memory is still there: it is an input too.
+/// A kernel gets it as a parameter; there is no other way to create one. It is valid during the
+/// launch, belongs to its thread, and cannot be copied. The memory keeps its contents, so it is an
+/// input too.
 pub struct Out<'a, T, Map = Strided> {
     first: *mut T,
     len: usize,
-    // Not only for variance: the raw pointer keeps it in its thread, for another has other elements
-    // of its own.
+    // Not only for variance: the raw pointer keeps it in its thread, because another thread has
+    // other elements.
     memory: PhantomData<(&'a mut [T], Map)>,
 }
 
@@ -59,9 +60,9 @@ impl<'a, T, Map> Out<'a, T, Map> {
     /// The output of this thread, for as long as the borrow of `launch`.
     ///
     /// # Safety
-    /// `first` is not null and leads to `len` initialised elements that nothing but these outputs,
-    /// one for each thread of the grid, uses meanwhile. The grid has one dimension, if the kernel
-    /// has a [`Block`].
+    /// `first` is not null and points to `len` initialised elements that only these outputs, one
+    /// per thread of the grid, access meanwhile. The grid is one-dimensional if the kernel has a
+    /// [`Block`].
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn new<S>(launch: &'a S, first: *mut T, len: usize) -> Self {
@@ -72,8 +73,8 @@ impl<'a, T, Map> Out<'a, T, Map> {
             )
         };
         let _ = launch;
-        // SAFETY: the caller's promise. A reference cannot be null, and `Option` makes use of that;
-        // no memory is larger.
+        // SAFETY: the caller's promise. A reference is never null, which `Option` makes use of; no
+        // allocation is larger.
         unsafe {
             core::hint::assert_unchecked(!first.is_null());
             core::hint::assert_unchecked(len <= isize::MAX as usize / size_of::<T>());
@@ -85,20 +86,20 @@ impl<'a, T, Map> Out<'a, T, Map> {
         }
     }
 
-    /// Elements of the whole output, all threads' together.
+    /// Number of elements of the whole output.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// No elements.
+    /// Whether there are no elements.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first element, for kernels that are `unsafe` inside: which elements are whose is then up
-    /// to them.
+    /// A pointer to the first element, for kernels with `unsafe` inside, which are then responsible
+    /// for ownership.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.first
@@ -123,7 +124,7 @@ impl<T> Out<'_, T> {
 }
 
 impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
-    /// Stores this thread's elements of the tile, those that there are: `value` gets the index of
+    /// Stores this thread's elements of the tile, as far as they exist: `value` gets the index of
     /// each in the output. All values are computed before the first is stored.
     ///
     /// ```
@@ -147,8 +148,8 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
         let (first, step) = (tile.start() + block.thread(), block.threads());
         if ITEMS == 1 {
             if first < self.len {
-                // SAFETY: below the length. In a grid of one dimension the tile is this block's alone,
-                // and this is thread i of the grid for element i, as in `mine`.
+                // SAFETY: below the length. In a one-dimensional grid the tile belongs to this
+                // block alone, and this is thread i of the grid for element i, as in `mine`.
                 unsafe { self.first.add(first).write(value(first)) };
             }
             return;
@@ -163,9 +164,9 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
         unrolled::<ITEMS>(|item| {
             let i = first + item * step;
             if i < self.len {
-                // SAFETY: written above, under the same condition. Below the length. In a grid of
-                // one dimension the tile is this block's alone, and thread t has its elements t, t +
-                // threads, ….
+                // SAFETY: written above, under the same condition. Below the length. In a
+                // one-dimensional grid the tile belongs to this block alone, and thread t has its
+                // elements t, t + threads, ….
                 unsafe { self.first.add(i).write(values[item].assume_init()) };
             }
         });
@@ -173,12 +174,12 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
 }
 
 impl<T: Plain> Out<'_, T, FromEnd> {
-    /// Stores this thread's element of the tile, if there is one. The tile lies as far from the
-    /// output's end as its range from 0; `value` gets the number of elements of the tile that come
-    /// after this one.
+    /// Stores this thread's element of the tile, if it exists. The tile is as far from the output's
+    /// end as its range is from 0; `value` gets the number of the tile's elements after this one.
     ///
-    /// So a tile that was read forwards is written backwards, both by neighbouring threads to
-    /// neighbouring places:
+    /// So a tile that was read forwards is written backwards, in both cases with adjacent threads
+    /// accessing adjacent elements:
+    ///
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -207,18 +208,19 @@ impl<T: Plain> Out<'_, T, FromEnd> {
         let (thread, count) = (block.thread(), if left < threads { left } else { threads });
         if thread < count {
             let rest = count - 1 - thread;
-            // SAFETY: `count` is at most the block's threads. That spares `value` its checks.
+            // SAFETY: `count` is at most the block's threads. This avoids bounds checks in `value`.
             unsafe { core::hint::assert_unchecked(rest < threads) };
-            // SAFETY: left - count + thread is below `left`, so below the length. The tiles of all
-            // blocks of a grid of one dimension, counted from the end, do not overlap, and a tile
-            // begins at one place for all threads: each of its elements is one thread's.
+            // SAFETY: left - count + thread is below `left`, and so below the length. The tiles of
+            // all blocks of a one-dimensional grid, counted from the end, do not overlap, and a
+            // tile starts at the same place for all threads: each of its elements belongs to one
+            // thread.
             unsafe { self.first.add(left - count + thread).write(value(rest)) };
         }
     }
 }
 
 impl<T: Plain> Out<'_, T, PerBlock> {
-    /// Stores the block's element: the value of thread 0. The launch sees to it that there is one.
+    /// Stores the block's element: the value of thread 0. The launch ensures that it exists.
     #[inline(always)]
     pub fn store<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -228,7 +230,7 @@ impl<T: Plain> Out<'_, T, PerBlock> {
         self.store_first(block, Some(value));
     }
 
-    /// As [`store`](Self::store), of what only thread 0 has:
+    /// Like [`store`](Self::store), for a value that only thread 0 has:
     /// [`Scratch::reduce_to_first`](super::Scratch::reduce_to_first).
     #[inline(always)]
     pub fn store_first<const X: usize, const Y: usize, const Z: usize>(
@@ -241,7 +243,7 @@ impl<T: Plain> Out<'_, T, PerBlock> {
             && index < self.len
             && let Some(value) = value
         {
-            // SAFETY: below the length; no other block of a grid of one dimension has this number,
+            // SAFETY: below the length; no other block of a one-dimensional grid has this number,
             // and no other thread of it is the first.
             unsafe { self.first.add(index).write(value) };
         }
@@ -257,10 +259,10 @@ impl<T, Map> fmt::Debug for Out<'_, T, Map> {
 /// A thread's own elements of an [`Out`]: [`Out::mine`].
 pub struct Mine<'o, T> {
     first: *mut T,
-    /// The element that comes next; there is none from `len` on.
+    /// Index of the next element; there is none from `len` on.
     next: usize,
     len: usize,
-    /// At most `isize::MAX`, as `len` is: added to the index of an element it is still a number.
+    /// At most `isize::MAX`, like `len`, so adding it to an element's index does not overflow.
     threads: usize,
     memory: PhantomData<&'o mut [T]>,
 }
@@ -275,8 +277,8 @@ impl<'o, T> Iterator for Mine<'o, T> {
             return None;
         }
         self.next = index + self.threads;
-        // SAFETY: the index is below the length. The element is this thread's alone, and comes once
-        // while the output is borrowed.
+        // SAFETY: the index is below the length. The element belongs to this thread alone, and is
+        // returned once while the output is borrowed.
         Some((index, unsafe { &mut *self.first.add(index) }))
     }
 
@@ -315,7 +317,7 @@ mod tests {
         SHAPES.into_iter().filter(|grid| grid[1..] == [1, 1])
     }
 
-    /// Each element exactly once, over all threads of each launch.
+    /// Checks that each element is stored exactly once over all threads of each launch.
     fn covers<Map>(
         grids: impl Iterator<Item = [u32; 3]>,
         store: impl Fn(&mut Out<'_, u8, Map>, &Block<ANY, ANY, ANY>),
@@ -380,7 +382,7 @@ mod tests {
                         unsafe { Out::new(&launched, elements.as_mut_ptr(), elements.len()) };
                     out.mine().for_each(|(_, element)| *element = 1);
                     let block = block::<ANY, ANY, ANY>();
-                    // A thread asks for tiles past the end.
+                    // A thread requests tiles past the end.
                     for tile in block.tiles(1000) {
                         out.store(&block, tile, |_| 2);
                     }

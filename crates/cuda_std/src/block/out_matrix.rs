@@ -11,16 +11,16 @@ use crate::Plain;
 use crate::opaque::opaque;
 use crate::unroll::{Calls, counted};
 
-/// An output matrix in tiles of `R` × `C` elements, each a block's own: a parameter, for which the
-/// launch passes `(&mut buffer, rows, cols)`.
+/// An output matrix in tiles of `R` × `C` elements, each owned by one block. The launch passes
+/// `(&mut buffer, rows, cols)` for this parameter.
 ///
 /// The block at column x and row y of the grid has the tiles that [`Block::tiles_x`] and
-/// [`Block::tiles_y`] give. Inside a tile, thread (x, y) of a block of `X` × `Y` has every `Y`-th row
-/// from y on, and of those every `X`-th column from x on. For `Threads` [`ColMajor`] rows and columns
-/// change places: every `X`-th row from x on, and every `Y`-th column from y on.
+/// [`Block::tiles_y`] return. Inside a tile, thread (x, y) of an `X` × `Y` block has every `Y`-th
+/// row from y on, and of those every `X`-th column from x on. If `Threads` is [`ColMajor`], rows
+/// and columns are swapped: every `X`-th row from x on, and every `Y`-th column from y on.
 ///
-/// Elements lie row after row, or for `Layout` [`ColMajor`] column after column. Unless the two are
-/// set apart, neighbours along x store neighbours. [`Tile`](super::Tile) has an example.
+/// Elements are row-major, or column-major if `Layout` is [`ColMajor`]. Unless only one of the two
+/// is set, threads adjacent along x store adjacent elements. [`Tile`](super::Tile) has an example.
 ///
 /// [`ColMajor`]: super::ColMajor
 pub struct OutMatrix<
@@ -34,25 +34,25 @@ pub struct OutMatrix<
     first: *mut T,
     rows: usize,
     cols: usize,
-    // Not `Send`, as `Out`.
+    // Not `Send`, like `Out`.
     memory: PhantomData<(&'a mut [T], *mut (Layout, Threads))>,
 }
 
-/// One of a thread's elements of a tile of an [`OutMatrix`].
+/// An element of a tile that belongs to the current thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
     /// Its row in the tile.
     pub row: usize,
     /// Its column in the tile.
     pub col: usize,
-    /// Its row in the matrix: below [`OutMatrix::rows`], as the compiler knows.
+    /// Its row in the matrix: below [`OutMatrix::rows`], which the compiler knows.
     pub at_row: usize,
     /// Its column in the matrix: below [`OutMatrix::cols`].
     pub at_col: usize,
-    /// Which of the thread's rows it is: a constant in each call, as long as a thread has at most
-    /// 32 rows and 32 columns of a tile.
+    /// Which of the thread's rows it is: a constant in each call if a thread has at most 32 rows
+    /// and 32 columns of a tile.
     pub i: usize,
-    /// Which of the thread's columns it is: likewise.
+    /// Which of the thread's columns it is: a constant under the same condition.
     pub j: usize,
 }
 
@@ -97,8 +97,8 @@ impl<'a, T: Plain, const R: usize, const C: usize, Layout, Threads>
         self.cols
     }
 
-    /// The first element, for kernels that are `unsafe` inside: which elements are whose is then up
-    /// to them.
+    /// A pointer to the first element, for kernels with `unsafe` inside, which are then responsible
+    /// for ownership.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.first
@@ -108,7 +108,7 @@ impl<'a, T: Plain, const R: usize, const C: usize, Layout, Threads>
 impl<T: Plain, const R: usize, const C: usize, Layout: Order, Threads: Order>
     OutMatrix<'_, T, R, C, Layout, Threads>
 {
-    /// Stores this thread's elements of the tile, those inside the matrix: `value` is called for
+    /// Stores this thread's elements of the tile that are inside the matrix; `value` is called for
     /// each.
     #[inline(always)]
     pub fn store<const X: usize, const Y: usize>(
@@ -128,8 +128,8 @@ impl<T: Plain, const R: usize, const C: usize, Layout: Order, Threads: Order>
                 own.at_col * rows + own.at_row
             };
             // SAFETY: `for_own` gives elements inside the matrix, and so below `rows · cols`. The
-            // tile is this block's alone, for the grid has one plane, and the element this
-            // thread's.
+            // tile belongs to this block alone, because the grid has one plane, and the element to
+            // this thread.
             unsafe { first.add(element).write(value(own)) };
         };
         let (down, across) = (Side::new(top, rows), Side::new(left, cols));
@@ -187,11 +187,12 @@ impl<const N: usize> Side<N> {
     }
 }
 
-/// Calls `visit((o, i, at_o), (p, j, at_p))` for this thread's elements of a tile of `O` × `I` that
-/// lie in the matrix: o, the i-th of the outer ones from the thread's row on, and p, the j-th of the
-/// inner ones from its column on; `at_o` and `at_p` say where that is in the matrix.
+/// Calls `visit((o, i, at_o), (p, j, at_p))` for this thread's elements of an `O` × `I` tile inside
+/// the matrix: o is the i-th outer index from the thread's row, p the j-th inner index from its
+/// column; `at_o` and `at_p` are the positions in the matrix.
 ///
-/// Every element of the tile is one thread's, for o = y + Y·i and p = x + X·j tell y, i, x and j.
+/// Every element of the tile belongs to one thread, because o = y + Y·i and p = x + X·j determine
+/// y, i, x and j.
 #[inline(always)]
 fn for_own<const X: usize, const Y: usize, const O: usize, const I: usize>(
     block: &Block<X, Y>,
@@ -199,10 +200,10 @@ fn for_own<const X: usize, const Y: usize, const O: usize, const I: usize>(
     inner: Side<I>,
     mut visit: impl FnMut((usize, usize, usize), (usize, usize, usize)),
 ) {
-    // Each of a few elements has its address computed where it is stored. Where only an addition is
-    // left of that, ptxas makes the tests predicates and moves the values' loads before the first
-    // store: with bank conflicts these loads hold up the other blocks' loads, which wait in the same
-    // queue (5 % of `transpose_tiled` on an H200). Of many elements the additions pay.
+    // With few elements, each address is computed where it is stored. If only an addition remains
+    // of that, ptxas turns the bounds tests into predicates and moves the loads of the values
+    // before the first store: with bank conflicts these loads delay the other blocks' loads in the
+    // same queue (5 % of `transpose_tiled` on an H200). With many elements the additions pay off.
     let few = Calls::<O, Y>::COUNT.saturating_mul(Calls::<I, X>::COUNT) <= 4;
     let ((x, y), (width, height)) = (block.thread_xy(), block.extents_xy());
     let (first_o, first_p) = (opaque(outer.start + y), opaque(inner.start + x));
@@ -226,8 +227,8 @@ mod tests {
     use super::*;
     use crate::block::{ANY, ColMajor};
 
-    /// Each element exactly once over all threads of a launch, in every layout, for any grid of one
-    /// plane.
+    /// Checks that each element is stored exactly once over all threads of a launch, in every
+    /// layout, for any grid with one plane.
     fn check<const X: usize, const Y: usize, const R: usize, const C: usize>(shape: [u32; 3]) {
         check_in::<X, Y, R, C, RowMajor, RowMajor>(shape);
         check_in::<X, Y, R, C, ColMajor, ColMajor>(shape);

@@ -1,11 +1,11 @@
-//! What a barrier makes of the states of shared arrays.
+//! How a barrier changes the states of shared arrays.
 
-/// The state of a shared array, or several states, that a barrier moves on:
+/// The state of a shared array, or several states, that a barrier advances:
 /// [`Block::sync_threads`](super::Block::sync_threads).
 ///
 /// # Safety
-/// `Next` may be used by every thread once all threads of the block have given up `Self` and passed
-/// a barrier.
+/// Every thread may use `Next` once all threads of the block have given up `Self` and passed a
+/// barrier.
 #[diagnostic::on_unimplemented(
     message = "a barrier cannot move `{Self}` to a next state",
     label = "not the state of a shared array",
@@ -15,7 +15,7 @@ pub unsafe trait Phase {
     /// The state after the barrier.
     type Next;
 
-    /// Moves on.
+    /// Advances the state.
     ///
     /// # Safety
     /// Every thread of the block has arrived at one barrier with this state of the same arrays, and
@@ -34,7 +34,7 @@ unsafe impl Phase for () {
 
 macro_rules! tuples {
     ($(($($state:ident)*))*) => {$(
-        // SAFETY: each state by itself.
+        // SAFETY: each state separately.
         unsafe impl<$($state: Phase),*> Phase for ($($state,)*) {
             type Next = ($($state::Next,)*);
 

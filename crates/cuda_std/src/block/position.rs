@@ -1,5 +1,5 @@
-//! Where a thread stands, for the ownership maps: the one place of this folder that reads the
-//! hardware's registers.
+//! A thread's position, for the ownership maps: the only place in this folder that reads the index
+//! registers.
 
 use core::hint::assert_unchecked;
 
@@ -33,7 +33,7 @@ pub(super) fn registers() -> Registers {
 #[cfg(test)]
 pub(super) use super::testing::registers;
 
-/// An extent of the block: the constant of its type, or what the launch chose.
+/// An extent of the block: the constant of its type, or the launch's.
 #[inline(always)]
 pub(super) fn extent<const N: usize>(launched: u32) -> usize {
     if N != ANY {
@@ -47,8 +47,8 @@ pub(super) fn extent<const N: usize>(launched: u32) -> usize {
     launched as usize
 }
 
-/// The number of this block in the grid, x fastest, and the number of blocks: below 2⁶³, for a grid
-/// has at most 2³¹−1 × 65535 × 65535.
+/// This block's number in the grid, x fastest, and the number of blocks: below 2⁶³, because a grid
+/// has at most 2³¹−1 × 65535 × 65535 blocks.
 #[inline(always)]
 pub(super) fn block_of_grid() -> (usize, usize) {
     let Registers { at, grid, .. } = registers();
@@ -56,23 +56,23 @@ pub(super) fn block_of_grid() -> (usize, usize) {
     (x + width * (y + height * z), width * height * depth)
 }
 
-/// The first index of this block, and how far its next ones lie, where the blocks along x take
-/// turns with runs of `run` indices, at most 2¹⁵. Neither reaches 2⁴⁶.
+/// The first index of this block and its stride, where the blocks along x take turns with runs of
+/// `run` indices, at most 2¹⁵. Neither reaches 2⁴⁶.
 ///
-/// Blocks that differ along y or z alone have the same ones. So a launch with an
-/// [`Out`](super::Out) beside a `Block` has a grid of one dimension: with a case for others each
-/// such kernel would take more registers.
+/// Blocks that differ only along y or z have the same ones. That is why a launch with an
+/// [`Out`](super::Out) and a `Block` must have a one-dimensional grid: handling other grids would
+/// cost every such kernel registers.
 #[inline(always)]
 pub(super) fn runs_of_grid(run: usize) -> (usize, usize) {
     let Registers { at, grid, .. } = registers();
     (at[0] as usize * run, grid[0] as usize * run)
 }
 
-/// The number of this thread in the grid, x fastest, and the number of threads. Two threads never
-/// have the same number below the largest that an element can have; numbers that do not fit become
-/// that one, where no array has an element.
+/// This thread's number in the grid, x fastest, and the number of threads. Two threads never have
+/// the same number below the largest index of an element; numbers that do not fit become that
+/// index, which no array has.
 ///
-/// In a grid of one dimension that is the first index of the block's first run, and its thread.
+/// In a one-dimensional grid this is the first index of the block's first run, plus the thread.
 #[inline(always)]
 pub(super) fn thread_of_grid() -> (usize, usize) {
     let Registers {
@@ -81,7 +81,7 @@ pub(super) fn thread_of_grid() -> (usize, usize) {
         at,
         grid,
     } = registers();
-    // Usual launches have one dimension, where nothing overflows.
+    // Usual launches are one-dimensional; then nothing overflows.
     if (grid[1] | grid[2] | block[1] | block[2]) == 1 {
         let (block, thread) = (extent::<ANY>(block[0]), thread[0] as usize);
         return (at[0] as usize * block + thread, grid[0] as usize * block);

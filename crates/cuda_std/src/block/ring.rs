@@ -1,4 +1,4 @@
-//! [`Ring`]: several shared arrays in turn, with one barrier a step.
+//! [`Ring`]: several shared arrays in turn, with one barrier per step.
 
 use core::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use super::array::write_own;
 use super::shared::Brand;
 use super::{Array, Block};
 
-/// `N` shared arrays, at least two, of which one is read while the next one is written: a kernel's
+/// `N` shared arrays, at least two: one is read while the next one is written. A kernel's
 /// parameter.
 ///
 /// ```
@@ -24,12 +24,12 @@ use super::{Array, Block};
 #[must_use = "nothing is written until `next` is called"]
 pub struct Ring<'s, A: Array, const N: usize> {
     arrays: *mut [A; N],
-    /// The array that is read.
+    /// The array being read.
     at: usize,
     brand: Brand<'s>,
 }
 
-/// Calls `body` with the ring, under a lifetime of its own.
+/// Calls `body` with the ring, which has its own lifetime.
 ///
 /// # Safety
 /// As for [`with_shared`](super::with_shared).
@@ -53,8 +53,8 @@ pub unsafe fn with_ring<A: Array, const N: usize, R>(
 }
 
 impl<A: Array, const N: usize> Ring<'_, A, N> {
-    /// Writes every element of the next array, as [`Shared::write`](super::Shared::write) does; the
-    /// result is read until the next call.
+    /// Writes every element of the next array, like [`Shared::write`](super::Shared::write); the
+    /// result can be read until the next call.
     #[inline(always)]
     pub fn next<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -63,15 +63,15 @@ impl<A: Array, const N: usize> Ring<'_, A, N> {
     ) -> &A {
         self.at = if self.at + 1 == N { 0 } else { self.at + 1 };
         let array = self.arrays.cast::<A>().wrapping_add(self.at);
-        // SAFETY: `at` is below N. This array was read after the N-th last call and before the one
-        // that followed it, for the borrow ended there. That one had a barrier, which this thread
-        // passed, as N ≥ 2: so nobody reads any more. Nobody else has these elements.
+        // SAFETY: `at` is below N. This array was last read between the N-th last call and the one
+        // after it, where the borrow ended. That later call had a barrier, which this thread has
+        // passed, as N ≥ 2: so no thread reads it any more. No other thread has these elements.
         unsafe { write_own(array, block, value) };
-        // Every thread's writes come before any thread's reads, and the reads of the last array
+        // Orders every thread's writes before any thread's reads, and the reads of the last array
         // before the writes of the call after next.
         block.sync_threads(());
-        // SAFETY: every element is written, and the next writes to this array come after the borrow
-        // and a barrier.
+        // SAFETY: every element is written, and the next writes to this array follow the end of the
+        // borrow and a barrier.
         unsafe { &*array }
     }
 }

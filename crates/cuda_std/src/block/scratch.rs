@@ -1,4 +1,4 @@
-//! [`Scratch`]: what a whole block computes together.
+//! [`Scratch`]: collective operations of a block.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -12,8 +12,8 @@ use crate::unroll::unrolled;
 
 /// Shared memory for reductions, scans and broadcasts of a whole block: a kernel's parameter.
 ///
-/// Blocks of any size and shape. The order of operations depends on the block alone, so that
-/// results are the same in every run. One barrier each.
+/// For blocks of any size and shape. The order of operations depends on the block only, so results
+/// are the same in every run. One barrier each.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -35,11 +35,11 @@ pub struct Scratch<'s, T: Plain> {
     brand: Brand<'s>,
 }
 
-/// A slot for each warp, twice: one half is written while the other one may still be read.
+/// Two slots per warp: one half is written while the other one may still be read.
 #[doc(hidden)]
 pub struct ScratchMemory<T>([[MaybeUninit<T>; LANES]; 2]);
 
-/// Calls `body` with the scratch memory, under a lifetime of its own.
+/// Calls `body` with the scratch memory, which has its own lifetime.
 ///
 /// # Safety
 /// As for [`with_shared`](super::with_shared).
@@ -63,8 +63,8 @@ pub unsafe fn with_scratch<T: Plain, R>(
 }
 
 impl<T: Plain> Scratch<'_, T> {
-    /// Puts the value of the one thread of each warp whose `writes` is true into the warp's slot.
-    /// After the barrier everybody may read the slots until the next call.
+    /// In the one thread of each warp whose `writes` is true, writes its value to the warp's slot.
+    /// After the barrier every thread may read the slots until the next call.
     #[inline(always)]
     fn exchange<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -77,10 +77,10 @@ impl<T: Plain> Scratch<'_, T> {
         if writes {
             let warp = Warp::of(block).index();
             // SAFETY: a block has at most 32 warps, and one thread of each writes. The last reads
-            // of this half came before the last call's barrier, which this thread has passed.
+            // of this half preceded the last call's barrier, which this thread has passed.
             unsafe { first.add(warp).write(value) };
         }
-        // Every warp's write comes before any thread's reads.
+        // Orders every warp's write before any thread's reads.
         block.sync_threads(());
         OfWarps {
             first,
@@ -88,8 +88,8 @@ impl<T: Plain> Scratch<'_, T> {
         }
     }
 
-    /// `op` over the values of all threads, for every thread: of each warp as [`Warp::fold`] does,
-    /// then over the warps. Of two arguments the first comes from lower threads.
+    /// `op` over the values of all threads, for every thread: within each warp like [`Warp::fold`],
+    /// then over the warps. The first argument always comes from lower threads.
     #[inline(always)]
     pub fn reduce<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -102,9 +102,9 @@ impl<T: Plain> Scratch<'_, T> {
         unsafe { slots.fold(1..warps_of(block), slots.of(0), op) }
     }
 
-    /// As [`reduce`](Self::reduce), for thread 0; `None` for the others, which have nothing to do
-    /// after the barrier. `store_first` of an [`Out`](super::Out) with an element for each block takes
-    /// it.
+    /// Like [`reduce`](Self::reduce), for thread 0 only; the others get `None` and have nothing to
+    /// do after the barrier. `store_first` of an [`Out`](super::Out) with one element per block
+    /// takes the result.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -129,7 +129,7 @@ impl<T: Plain> Scratch<'_, T> {
         (block.thread() == 0).then(|| unsafe { slots.fold(1..warps_of(block), slots.of(0), op) })
     }
 
-    /// Folds the values of each warp, and shows the results to all threads.
+    /// Folds the values of each warp, and makes the results visible to all threads.
     #[inline(always)]
     fn folds_of_warps<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -142,8 +142,8 @@ impl<T: Plain> Scratch<'_, T> {
         self.exchange(block, of_warp, first)
     }
 
-    /// `op` over the values of this thread and all lower ones. Of two arguments the first comes
-    /// from lower threads.
+    /// `op` over the values of this thread and all lower ones. The first argument always comes from
+    /// lower threads.
     #[inline(always)]
     pub fn inclusive_scan<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -163,8 +163,8 @@ impl<T: Plain> Scratch<'_, T> {
         op(before, scanned)
     }
 
-    /// `op` over `identity` and the values of all lower threads: for thread 0, `identity`. Of two
-    /// arguments the first comes from lower threads.
+    /// `op` over `identity` and the values of all lower threads: for thread 0, `identity`. The
+    /// first argument always comes from lower threads.
     #[inline(always)]
     pub fn exclusive_scan<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -184,7 +184,7 @@ impl<T: Plain> Scratch<'_, T> {
     }
 
     /// The value of thread `from` (of the last thread, if there is no such one), for every thread.
-    /// All threads name the same one; otherwise each gets the value of some thread.
+    /// All threads must name the same one; otherwise each gets the value of some thread.
     #[inline(always)]
     pub fn broadcast<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -195,7 +195,7 @@ impl<T: Plain> Scratch<'_, T> {
         let last = block.threads() - 1;
         let from = if from < last { from } else { last };
         let warp = Warp::of(block);
-        // Each warp does this, for who writes a slot must not depend on `from`.
+        // Each warp does this, because which thread writes a slot must not depend on `from`.
         let (of_lane, first) = (warp.shuffle(value, from % LANES), warp.lane() == 0);
         let slots = self.exchange(block, of_lane, first);
         // SAFETY: each warp has written its slot.
@@ -232,10 +232,10 @@ impl<T: Plain> OfWarps<'_, T> {
     /// The block has these warps.
     #[inline(always)]
     unsafe fn fold(&self, warps: Range<usize>, mut value: T, op: impl Fn(T, T) -> T) -> T {
-        // At most 32: so all arithmetic is of 32 bits.
+        // At most 32, so all arithmetic has 32 bits.
         let (mut at, end) = (warps.start as u32, warps.end as u32);
-        // All loads of a group come before its first fold. Eight are the warps of a block of 256
-        // threads; of 64-bit values they would take more registers than the rest of a kernel.
+        // All loads of a group precede its first fold. Eight are the warps of a block of 256
+        // threads; with 64-bit values they would need more registers than the rest of a kernel.
         let group = if size_of::<T>() > 4 { 4 } else { 8 };
         while at < end {
             let mut loaded = [const { MaybeUninit::uninit() }; 8];

@@ -1,4 +1,4 @@
-//! Shared arrays as states: [`Shared`] → [`Written`] → [`Published`].
+//! Shared arrays as typestates: [`Shared`] → [`Written`] → [`Published`].
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -8,23 +8,23 @@ use super::phase::Phase;
 use super::{Array, Block};
 use crate::Plain;
 
-/// The lifetime that belongs to one shared array: neither shorter nor longer, so it equals no other
-/// array's. Not `Send`.
+/// The lifetime of one shared array, invariant, so that it equals no other array's. Not `Send`.
 pub(super) type Brand<'s> = PhantomData<(fn(&'s ()) -> &'s (), *mut ())>;
 
-/// A shared array that nobody reads: a kernel's parameter, and what a published array is after the
-/// next barrier.
+/// A shared array that no thread reads: a kernel's parameter, and the state of a published array
+/// after the next barrier.
 ///
-/// Three states, of which a thread has one:
+/// A thread holds one of three states:
 ///
-/// | state | what a thread may do | how it goes on |
+///
+/// | state | what a thread may do | next state |
 /// | --- | --- | --- |
 /// | `Shared` | nothing but [`write`](Self::write) its own elements, every one | `Written` |
 /// | [`Written`] | nothing | [`Block::sync_threads`]: `Published` |
 /// | [`Published`] | read every element | [`Block::sync_threads`]: `Shared` |
 ///
-/// A thread's own elements are t, t + threads, …: see [`Array`]. The lifetime is the array's own:
-/// two arrays of one type cannot be exchanged.
+/// A thread's own elements are t, t + threads, …: see [`Array`]. Each array has its own lifetime:
+/// two arrays of one type cannot be swapped.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -45,22 +45,23 @@ pub(super) type Brand<'s> = PhantomData<(fn(&'s ()) -> &'s (), *mut ())>;
 #[must_use = "a shared array is written, or refilled"]
 pub struct Shared<'s, A: Array + ?Sized>(pub(super) *mut A, pub(super) Brand<'s>);
 
-/// A shared array of which every thread wrote its own elements. The next barrier publishes it.
+/// A shared array of which every thread has written its own elements. The next barrier publishes
+/// it.
 #[must_use = "a barrier publishes it: `block.sync_threads(written)`"]
 pub struct Written<'s, A: Array + ?Sized>(pub(super) *mut A, pub(super) Brand<'s>);
 
-/// A shared array that every thread reads, and none writes. The next barrier that it is passed to
-/// makes it free again.
+/// A shared array that every thread may read, and none writes. The next barrier that it is passed
+/// to makes it writable again.
 ///
-/// A choice between a reference into it and one to something else does not build for the device,
-/// whose loads are of one kind of memory: `tile.get(i).copied().unwrap_or(0)`, not
+/// Choosing between a reference into it and one to other memory does not build for the device,
+/// whose loads are for one address space: write `tile.get(i).copied().unwrap_or(0)` instead of
 /// `*tile.get(i).unwrap_or(&0)`.
 pub struct Published<'s, A: Array + ?Sized>(pub(super) *mut A, pub(super) Brand<'s>);
 
-/// Calls `body` with the array, under a lifetime of its own.
+/// Calls `body` with the array, which has its own lifetime.
 ///
 /// # Safety
-/// `memory` is an array in the block's shared memory, aligned, that nothing else uses while the
+/// `memory` is an aligned array in the block's shared memory that nothing else uses while the
 /// kernel runs. Every thread of the block calls it once for this array, at the same place.
 #[doc(hidden)]
 #[inline(always)]
@@ -79,13 +80,13 @@ impl<'s, A: Array + ?Sized> Shared<'s, A> {
         block: &Block<X, Y, Z>,
         value: impl FnMut(A::Index) -> A::Element,
     ) -> Written<'s, A> {
-        // SAFETY: nobody reads a `Shared` array, and nobody else has these elements, whatever
-        // writes them.
+        // SAFETY: no thread reads a `Shared` array, and no other thread has these elements,
+        // whichever function writes them.
         unsafe { write_own(self.0, block, value) };
         Written(self.0, PhantomData)
     }
 
-    /// The same array, to be filled again and again.
+    /// The same array, for repeated filling.
     #[inline(always)]
     pub fn refill(self) -> Refill<'s, A> {
         Refill {
@@ -103,7 +104,7 @@ impl<T: Plain> Shared<'_, [T]> {
         self.0.len()
     }
 
-    /// No elements.
+    /// Whether there are no elements.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -116,8 +117,8 @@ impl<A: Array + ?Sized> Deref for Published<'_, A> {
     #[inline(always)]
     fn deref(&self) -> &A {
         // SAFETY: only `Written` and `Counting` become `Published`, at a barrier that every thread
-        // passed after it had written its elements. The next write needs a `Shared`, which follows
-        // a barrier to which every thread gives its `Published`, and with it all references.
+        // passed after writing its elements. The next write needs a `Shared`, which follows a
+        // barrier to which every thread gives its `Published`, and with it all references.
         unsafe { &*self.0 }
     }
 }
@@ -133,7 +134,7 @@ unsafe impl<'s, A: Array + ?Sized> Phase for Written<'s, A> {
     }
 }
 
-// SAFETY: every thread has ended its reads when it gives up `Published`, and the barrier orders
+// SAFETY: every thread has finished its reads when it gives up `Published`, and the barrier orders
 // them before all writes.
 unsafe impl<'s, A: Array + ?Sized> Phase for Published<'s, A> {
     type Next = Shared<'s, A>;
@@ -144,21 +145,21 @@ unsafe impl<'s, A: Array + ?Sized> Phase for Published<'s, A> {
     }
 }
 
-/// A shared array for loops: [`fill`](Self::fill) is a barrier (not the first time), everybody's
-/// writes, and a barrier.
+/// A shared array for loops: [`fill`](Self::fill) is a barrier (except the first time), all
+/// threads' writes, and a barrier.
 #[must_use = "nothing is written until `fill` is called"]
 pub struct Refill<'s, A: Array + ?Sized> {
     array: *mut A,
-    /// Whether it was filled, so that threads may still read it. The same in all threads, which
-    /// call `fill` at the same places.
+    /// Whether it has been filled, so that threads may still read it. The same in all threads,
+    /// which call `fill` at the same places.
     filled: bool,
     brand: Brand<'s>,
 }
 
 impl<A: Array + ?Sized> Refill<'_, A> {
-    /// Writes every element anew, as [`Shared::write`] does; the result is read until the next
-    /// call. Nobody reads before the first call, which has no barrier before its writes: a block
-    /// with one tile does not wait for its slowest warp to begin.
+    /// Writes every element anew, like [`Shared::write`]; the result can be read until the next
+    /// call. The first call has no barrier before its writes, because no thread reads yet: a block
+    /// with one tile does not wait for its slowest warp to start.
     #[inline(always)]
     pub fn fill<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -166,15 +167,15 @@ impl<A: Array + ?Sized> Refill<'_, A> {
         value: impl FnMut(A::Index) -> A::Element,
     ) -> &A {
         if self.filled {
-            // Every thread's reads of what was here come before any thread's writes: its borrow
-            // ended before this call.
+            // Orders every thread's reads of the old contents before any thread's writes: the
+            // borrow ended before this call.
             block.sync_threads(());
         }
         self.filled = true;
-        // SAFETY: nobody reads a `Shared` array, nor between the two barriers, and nobody else has
-        // these elements.
+        // SAFETY: no thread reads a `Shared` array, nor between the two barriers, and no other
+        // thread has these elements.
         unsafe { write_own(self.array, block, value) };
-        // Every thread's writes come before any thread's reads.
+        // Orders every thread's writes before any thread's reads.
         block.sync_threads(());
         // SAFETY: every element is written, and the borrow ends before the next call.
         unsafe { &*self.array }

@@ -1,4 +1,4 @@
-//! [`Slots`]: a value of each thread, folded by a tree in shared memory.
+//! [`Slots`]: one value per thread, folded by a tree in shared memory.
 
 use core::marker::PhantomData;
 
@@ -6,11 +6,9 @@ use super::Block;
 use super::shared::{Brand, Shared};
 use crate::Plain;
 
-/// A value of each thread in shared memory, of which a fold leaves about half each time:
-/// [`Shared::slots`].
+/// One value per thread in shared memory; each fold leaves about half of them: [`Shared::slots`].
 ///
-/// [`Scratch::reduce`](super::Scratch::reduce) is the faster way; these are the trees that it
-/// replaces.
+/// [`Scratch::reduce`](super::Scratch::reduce) is faster; these are the trees that it replaces.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -30,18 +28,18 @@ use crate::Plain;
 /// ```
 pub struct Slots<'s, T: Plain> {
     first: *mut T,
-    /// Value v is in slot v · `distance`, and thread v's own: nobody else writes that slot before a
-    /// barrier.
+    /// Value v is in slot v · `distance` and belongs to thread v: no other thread writes that slot
+    /// before a barrier.
     distance: u32,
     len: u32,
     thread: u32,
     brand: Brand<'s>,
 }
 
-/// Puts each thread's value into a slot of its own.
+/// Puts each thread's value into its own slot.
 ///
 /// # Safety
-/// `first` leads to an array in a `Shared` with an element for each thread of the block.
+/// `first` points to an array in a `Shared` with one element per thread of the block.
 #[inline(always)]
 unsafe fn slots<'s, T: Plain, const X: usize, const Y: usize, const Z: usize>(
     first: *mut T,
@@ -49,7 +47,7 @@ unsafe fn slots<'s, T: Plain, const X: usize, const Y: usize, const Z: usize>(
     value: T,
 ) -> Slots<'s, T> {
     let thread = block.thread();
-    // SAFETY: slot t is thread t's, as element t of a shared array is (`Array`).
+    // SAFETY: slot t belongs to thread t, like element t of a shared array (`Array`).
     unsafe { first.add(thread).write(value) };
     Slots {
         first,
@@ -61,8 +59,8 @@ unsafe fn slots<'s, T: Plain, const X: usize, const Y: usize, const Z: usize>(
 }
 
 impl<'s, T: Plain> Shared<'s, [T]> {
-    /// Puts each thread's value into a slot of its own. `None` when the array has fewer slots than
-    /// the block has threads: then no thread has one.
+    /// Puts each thread's value into its own slot. `None`, in every thread, if the array has fewer
+    /// slots than the block has threads.
     #[inline(always)]
     pub fn slots<const X: usize, const Y: usize, const Z: usize>(
         self,
@@ -75,8 +73,8 @@ impl<'s, T: Plain> Shared<'s, [T]> {
 }
 
 impl<'s, T: Plain, const N: usize> Shared<'s, [T; N]> {
-    /// Puts each thread's value into a slot of its own. It does not compile when there are fewer
-    /// slots than the block has threads: 1024, where its type does not say how many.
+    /// Puts each thread's value into its own slot. Does not compile if there are fewer slots than
+    /// the block has threads, or fewer than 1024 if the block's type does not fix their number.
     #[inline(always)]
     pub fn slots<const X: usize, const Y: usize, const Z: usize>(
         self,
@@ -94,29 +92,29 @@ impl<'s, T: Plain, const N: usize> Shared<'s, [T; N]> {
 }
 
 impl<T: Plain> Slots<'_, T> {
-    /// The values that are left.
+    /// The number of remaining values.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// After a barrier, folds the upper half of the values into the lower one; an odd one in the
-    /// middle stays.
+    /// After a barrier, folds the upper half of the values into the lower one; an odd value in the
+    /// middle is unchanged.
     ///
-    /// Neighbouring threads use neighbouring slots.
+    /// Adjacent threads access adjacent slots.
     #[inline(always)]
     pub fn fold_halves<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
         block: &mut Block<X, Y, Z>,
         op: impl FnOnce(T, T) -> T,
     ) {
-        // What was written before comes before this round's reads.
+        // Orders earlier writes before this round's reads.
         block.sync_threads(());
         let half = self.len.div_ceil(2);
         if self.thread < self.len - half {
-            // SAFETY: both values are among those left. Values from `half` on are written by nobody
-            // in this round, and value `thread` is read and written by this thread alone.
+            // SAFETY: both values remain. Values from `half` on are not written in this round, and
+            // only this thread accesses value `thread`.
             unsafe {
                 let high = self.slot(self.thread + half).read();
                 let low = self.slot(self.thread);
@@ -126,23 +124,23 @@ impl<T: Plain> Slots<'_, T> {
         self.len = half;
     }
 
-    /// After a barrier, folds each value with an odd number into the one before it; the last one
-    /// stays where it has no partner.
+    /// After a barrier, folds each odd-numbered value into the one before it; a last one without a
+    /// partner is unchanged.
     ///
-    /// The threads' slots are twice as far apart after each call, and meet in fewer and fewer
-    /// banks: the tree to compare [`fold_halves`](Self::fold_halves) with.
+    /// The distance between the threads' slots doubles with each call, so they use fewer and fewer
+    /// banks: the baseline for [`fold_halves`](Self::fold_halves).
     #[inline(always)]
     pub fn fold_interleaved<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
         block: &mut Block<X, Y, Z>,
         op: impl FnOnce(T, T) -> T,
     ) {
-        // What was written before comes before this round's reads.
+        // Orders earlier writes before this round's reads.
         block.sync_threads(());
         let even = 2 * self.thread;
         if even + 1 < self.len {
-            // SAFETY: both values are among those left. Odd ones are written by nobody in this
-            // round, and this even one is read and written by this thread alone.
+            // SAFETY: both values remain. Odd ones are not written in this round, and only this
+            // thread accesses this even one.
             unsafe {
                 let odd = self.slot(even + 1).read();
                 let even = self.slot(even);
@@ -153,11 +151,11 @@ impl<T: Plain> Slots<'_, T> {
         self.len = self.len.div_ceil(2);
     }
 
-    /// This thread's value, if one is left: value t of those left is thread t's.
+    /// This thread's value, if it remains: remaining value t belongs to thread t.
     #[inline(always)]
     pub fn mine(&self) -> Option<T> {
-        // SAFETY: among those left. Whoever wrote it last was this thread, or a thread before the
-        // last barrier; who writes it next does so after the next one.
+        // SAFETY: it remains. It was last written by this thread, or by another one before the last
+        // barrier; it is next written after the next barrier.
         (self.thread < self.len).then(|| unsafe { self.slot(self.thread).read() })
     }
 

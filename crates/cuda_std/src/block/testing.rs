@@ -1,4 +1,4 @@
-//! A block on the host: the unit tests set the registers that the ownership maps read.
+//! A simulated block on the host: the unit tests set the registers that the ownership maps read.
 
 use std::cell::Cell;
 
@@ -43,18 +43,18 @@ pub(super) fn as_thread(registers: Registers, body: impl FnOnce()) {
 
 /// The token of the thread that runs.
 pub(super) fn block<const X: usize, const Y: usize, const Z: usize>() -> Block<X, Y, Z> {
-    // SAFETY: no barrier works here; `launch` has the extents that the test names.
+    // SAFETY: no barrier works here; `launch` has the extents that the test gives.
     unsafe { Block::new() }
 }
 
-/// `body` is to add 1 to each of `len` elements.
+/// Checks that `body` adds 1 to each of `len` elements exactly once.
 pub(super) fn owners(len: usize, body: impl FnOnce(*mut u8, &())) {
     let mut elements = vec![0_u8; len];
     body(elements.as_mut_ptr(), &());
     assert!(elements.iter().all(|&times| times == 1), "{elements:?}");
 }
 
-/// Grids and blocks of every kind.
+/// Grids and blocks of all kinds.
 pub(super) const SHAPES: [[u32; 3]; 10] = [
     [1, 1, 1],
     [5, 1, 1],

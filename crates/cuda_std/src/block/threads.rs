@@ -1,4 +1,4 @@
-//! [`Block`]: the token that all threads of a block are here.
+//! [`Block`]: the token which states that all threads of a block are here.
 
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
@@ -11,15 +11,16 @@ use crate::thread;
 /// An extent of a [`Block`] that the launch chooses.
 pub const ANY: usize = 0;
 
-/// All threads of a block of `X` × `Y` × `Z` are here: a kernel's parameter `&mut Block<..>`.
+/// States that all threads of an `X` × `Y` × `Z` block are here: a kernel's parameter `&mut
+/// Block<..>`.
 ///
-/// An extent is a constant, which the launch checks and the compiler computes with, or [`ANY`]:
+/// An extent is a constant, which the launch checks and the compiler uses, or [`ANY`]:
 /// `Block<256>`, `Block<16, 16>`, `Block<ANY, ANY>`; plain `Block` is one-dimensional, of any
 /// length.
 ///
-/// Each thread has one, made by the kernel's entry. A barrier needs it by `&mut`, so there is no
-/// barrier inside a closure that fills a shared array, and none while a [`Warp`](super::Warp) is in
-/// use. That all threads arrive at each barrier is checked when the kernel is built.
+/// Each thread has one, created by the kernel's entry. A barrier needs it by `&mut`, so there can
+/// be no barrier inside a closure that fills a shared array, and none while a [`Warp`](super::Warp)
+/// is in use. The build checks that all threads arrive at each barrier.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -40,7 +41,7 @@ pub struct Block<const X: usize = ANY, const Y: usize = 1, const Z: usize = 1>(
 );
 
 impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
-    /// The threads, where all extents are constants; else 0.
+    /// The number of threads, if all extents are constants; otherwise 0.
     pub(super) const THREADS: usize = X * Y * Z;
 
     /// The token of this thread.
@@ -73,7 +74,7 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
     pub fn threads(&self) -> usize {
         let [x, y, z] = Self::extents();
         let threads = x * y * z;
-        // SAFETY: no GPU has larger blocks, nor one without threads.
+        // SAFETY: no GPU supports larger blocks, or blocks without threads.
         unsafe {
             assert_unchecked(threads >= 1);
             assert_unchecked(threads <= 1024);
@@ -122,15 +123,16 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
         (x, y, z)
     }
 
-    /// Waits until every thread of the block has arrived, and moves shared arrays to their next
+    /// Waits until every thread of the block has arrived, and advances shared arrays to their next
     /// state: [`Written`](super::Written) ones are then published, [`Published`](super::Published)
-    /// ones free to be written.
+    /// ones writable.
     ///
     /// `states` is one of them, a tuple of up to six, or `()`.
     #[inline(always)]
     pub fn sync_threads<P: Phase>(&mut self, states: P) -> P::Next {
         thread::sync_threads();
-        // SAFETY: the barrier was just passed, by all threads of the block: barriers are uniform.
+        // SAFETY: all threads of the block have just passed the barrier, because barriers are
+        // uniform.
         unsafe { states.next() }
     }
 
@@ -140,26 +142,26 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
         thread::sync_threads_count(u32::from(predicate))
     }
 
-    /// A barrier that tells whether `predicate` is true in every thread.
+    /// A barrier that returns whether `predicate` is true in every thread.
     #[inline(always)]
     pub fn sync_threads_and(&mut self, predicate: bool) -> bool {
         thread::sync_threads_and(u32::from(predicate)) != 0
     }
 
-    /// A barrier that tells whether `predicate` is true in any thread.
+    /// A barrier that returns whether `predicate` is true in any thread.
     #[inline(always)]
     pub fn sync_threads_or(&mut self, predicate: bool) -> bool {
         thread::sync_threads_or(u32::from(predicate)) != 0
     }
 
-    /// The block's tiles of `0..len`, each as long as the block has threads, by the block's column
-    /// in the grid: all of a grid of one dimension take turns. The last tile may reach past `len`.
+    /// The block's tiles of `0..len`, one element per thread, by the block's column in the grid:
+    /// all blocks of a one-dimensional grid take turns. The last tile may reach past `len`.
     #[inline(always)]
     pub fn tiles(&self, len: usize) -> Tiles<Linear> {
         self.tiles_of(len)
     }
 
-    /// As [`tiles`](Self::tiles), each with `ITEMS` indices for each thread, at most 32.
+    /// Like [`tiles`](Self::tiles), with `ITEMS` indices per thread, at most 32.
     #[inline(always)]
     pub fn tiles_of<const ITEMS: usize>(&self, len: usize) -> Tiles<Linear<ITEMS>> {
         const {
@@ -199,10 +201,11 @@ fn below<const N: usize>(index: u32, extent: usize) -> usize {
     }
     let index = index as usize;
     if N.is_power_of_two() {
-        // The same number, in a form that LLVM knows to be below N wherever it moves it.
+        // The same number, in a form that LLVM knows to be below N wherever it moves the
+        // expression.
         return index & (N - 1);
     }
-    // SAFETY: the hardware counts so, and the launch has these extents (`Block::new`).
+    // SAFETY: the hardware guarantees it, and the launch has these extents (`Block::new`).
     unsafe { assert_unchecked(index < extent) };
     index
 }

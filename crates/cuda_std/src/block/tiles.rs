@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::position::registers;
 use super::threads::ANY;
 
-/// [`TileRange`]s by the block's column in the grid, of `ITEMS` indices for each thread.
+/// [`TileRange`]s by the block's column in the grid, with `ITEMS` indices per thread.
 #[derive(Clone, Copy, Debug)]
 pub enum Linear<const ITEMS: usize = 1> {}
 /// [`TileRange`]s by the block's column in the grid.
@@ -18,11 +18,10 @@ pub enum AlongY {}
 #[derive(Clone, Copy, Debug)]
 pub enum AlongZ {}
 
-/// A run of `N` indices (as `Axis` says, where `N` is [`ANY`]) that no other block along `Axis`
-/// has.
+/// A run of `N` indices (as `Axis` says, if `N` is [`ANY`]) that no other block along `Axis` has.
 ///
-/// Only a block's own iterators make one ([`Block::tiles`](super::Block::tiles)), from the launch
-/// alone: whatever length a thread asks for, its tiles are among the block's. It cannot travel
+/// Only a block's own iterators create one ([`Block::tiles`](super::Block::tiles)), from the launch
+/// alone: whatever length a thread passes, its tiles are among the block's. It cannot be sent
 /// through memory, so no thread has another block's.
 #[derive(Debug)]
 pub struct TileRange<Axis, const N: usize = ANY> {
@@ -52,7 +51,7 @@ impl<Axis, const N: usize> TileRange<Axis, N> {
 #[derive(Debug)]
 #[must_use = "an iterator over the block's tiles"]
 pub struct Tiles<Axis, const N: usize = ANY> {
-    /// Where the last tile began; a stride before the first one, to begin with.
+    /// Start of the previous tile; initially one stride before the first.
     before: usize,
     end: usize,
     stride: usize,
@@ -63,7 +62,7 @@ impl<Axis, const N: usize> Tiles<Axis, N> {
     /// `first` and `stride` are at most `isize::MAX`.
     #[inline(always)]
     pub(super) fn new(first: usize, stride: usize, len: usize) -> Self {
-        // No array has more elements. The stride added to a number below it does not overflow.
+        // No array has more elements. Adding the stride to a number below this does not overflow.
         let most = isize::MAX as usize;
         Self {
             before: first.wrapping_sub(stride),
@@ -75,7 +74,7 @@ impl<Axis, const N: usize> Tiles<Axis, N> {
 
     #[inline(always)]
     pub(super) fn along(axis: usize, len: usize) -> Self {
-        // 2³¹ blocks of tiles that long are fewer than `isize::MAX` indices.
+        // 2³¹ blocks of tiles of this length have fewer than `isize::MAX` indices.
         const {
             assert!(
                 N > 0 && N <= u32::MAX as usize,
@@ -92,9 +91,9 @@ impl<Axis, const N: usize> Iterator for Tiles<Axis, N> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        // The step is taken on every path, for LLVM makes a condition of one that is not, and then
-        // no longer sees a loop that strides. It wraps around only after the end, which is 0 by
-        // then.
+        // The step is taken on every path, because LLVM would turn it into a condition otherwise,
+        // and then no longer recognise a strided loop. It wraps around only after the end, which is
+        // 0 by then.
         let start = self.before.wrapping_add(self.stride);
         self.before = start;
         if start < self.end {

@@ -1,4 +1,4 @@
-//! [`Warp`]: all lanes of a thread's warp are here.
+//! [`Warp`]: the token which states that all lanes of a thread's warp are here.
 
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
@@ -12,11 +12,11 @@ use crate::warp::{self, WarpMatchValue, WarpShuffleMode, WarpShuffleValue};
 /// Lanes of a whole warp.
 pub(super) const LANES: usize = 32;
 
-/// All lanes of this thread's warp are here: [`Block::warp`]. That they are is checked when the
-/// kernel is built.
+/// States that all lanes of this thread's warp are here: [`Block::warp`]. The build checks that
+/// they are.
 ///
 /// The last warp of a block whose threads are not a multiple of 32 has fewer lanes. Lane and warp
-/// follow the thread's number in the block.
+/// follow from the thread's number in the block.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -37,13 +37,13 @@ pub struct Warp<'b> {
     lane: u32,
     index: u32,
     lanes: u32,
-    /// Known to the compiler: all warps of the block have 32 lanes.
+    /// Whether the compiler knows that all warps of the block have 32 lanes.
     whole: bool,
     block: PhantomData<(&'b mut (), *mut ())>,
 }
 
 impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
-    /// This thread's warp. While it is in use there is no barrier of the block.
+    /// This thread's warp. While it is in use, block barriers are not possible.
     #[inline(always)]
     pub fn warp(&mut self) -> Warp<'_> {
         Warp::of(self)
@@ -56,10 +56,10 @@ impl<'b> Warp<'b> {
         block: &'b Block<X, Y, Z>,
     ) -> Self {
         let (thread, threads) = (block.thread() as u32, block.threads() as u32);
-        // No more than a comparison where the compiler knows it, by the block's type or by a rule
+        // At most a comparison: the compiler often knows it, from the block's type or from a rule
         // of the launch.
         let whole = block.threads().is_multiple_of(LANES);
-        // SAFETY: a warp is 32 threads of successive numbers, from a multiple of 32 on.
+        // SAFETY: a warp is 32 consecutive threads, starting at a multiple of 32.
         let index = unsafe { assume_warp_uniform(thread / LANES as u32) };
         let left = threads - index * LANES as u32;
         Self {
@@ -92,7 +92,7 @@ impl<'b> Warp<'b> {
     /// The lanes of this warp: 32, or fewer in the last warp of a block.
     #[inline(always)]
     pub fn lanes(&self) -> usize {
-        // SAFETY: a warp has a thread, and 32 lanes.
+        // SAFETY: a warp has at least one thread and at most 32 lanes.
         unsafe {
             assert_unchecked(self.lanes >= 1);
             assert_unchecked(self.lanes <= 32);
@@ -106,12 +106,12 @@ impl<'b> Warp<'b> {
         u32::MAX >> (LANES - self.lanes())
     }
 
-    /// The words of `value` from lane `source`, or this lane's own where the warp has none.
+    /// The words of `value` from lane `source`, or this lane's own if the warp lacks that lane.
     #[inline(always)]
     fn from<T: Plain>(&self, value: T, mode: WarpShuffleMode, operand: u32, source: u32) -> T {
         let mask = self.mask();
         if self.whole {
-            // SAFETY: all 32 lanes are here, as the token says. The instruction gives a lane
+            // SAFETY: all 32 lanes are here, as the token states. The instruction gives a lane
             // without a source its own value.
             return by_words(value, |word| unsafe {
                 WarpShuffleValue::shuffle(mode, mask, word, operand, LANES as u32).0
@@ -122,14 +122,15 @@ impl<'b> Warp<'b> {
         } else {
             self.lane
         };
-        // SAFETY: all lanes of the mask are here, as the token says, and the source is one of them.
+        // SAFETY: all lanes of the mask are here, as the token states, and the source is one of
+        // them.
         by_words(value, |word| unsafe {
             WarpShuffleValue::shuffle(WarpShuffleMode::Idx, mask, word, source, LANES as u32).0
         })
     }
 
-    /// The value of lane `lane`; a lane's own where there is no such lane. Each lane may name
-    /// another one.
+    /// The value of lane `lane`; the lane's own if there is no such lane. Each lane may name a
+    /// different one.
     #[inline(always)]
     pub fn shuffle<T: Plain>(&self, value: T, lane: usize) -> T {
         let source = if lane < self.lanes() {
@@ -140,14 +141,14 @@ impl<'b> Warp<'b> {
         self.from(value, WarpShuffleMode::Idx, source, source)
     }
 
-    /// The value of the lane `delta` above this one; a lane's own where there is no such lane.
+    /// The value of the lane `delta` above this one; the lane's own if there is no such lane.
     #[inline(always)]
     pub fn shuffle_down<T: Plain>(&self, value: T, delta: usize) -> T {
         let delta = few(delta);
         self.from(value, WarpShuffleMode::Down, delta, self.lane + delta)
     }
 
-    /// The value of the lane `delta` below this one; a lane's own where there is no such lane.
+    /// The value of the lane `delta` below this one; the lane's own if there is no such lane.
     #[inline(always)]
     pub fn shuffle_up<T: Plain>(&self, value: T, delta: usize) -> T {
         let delta = few(delta);
@@ -159,8 +160,8 @@ impl<'b> Warp<'b> {
         )
     }
 
-    /// The value of the lane whose number is this one's exclusive-or `bits`; a lane's own where
-    /// there is no such lane.
+    /// The value of the lane whose number is this one's xor `bits`; the lane's own if there is no
+    /// such lane.
     #[inline(always)]
     pub fn shuffle_xor<T: Plain>(&self, value: T, bits: usize) -> T {
         let source = self.lane ^ few(bits);
@@ -175,7 +176,8 @@ impl<'b> Warp<'b> {
     /// Whether `predicate` is true in all lanes.
     #[inline(always)]
     pub fn all(&self, predicate: bool) -> bool {
-        // SAFETY: all lanes of the mask are here, as the token says, and each gets the same answer.
+        // SAFETY: all lanes of the mask are here, as the token states, and each gets the same
+        // result.
         unsafe { assume_warp_uniform(u32::from(warp::warp_vote_all(self.mask(), predicate))) != 0 }
     }
 
@@ -200,12 +202,12 @@ impl<'b> Warp<'b> {
         unsafe { warp::warp_match_any(self.mask(), value) }
     }
 
-    /// `op` over the values of all lanes, for every lane. Of two arguments the first comes from
-    /// lower lanes; where the brackets are is the same in every run.
+    /// `op` over the values of all lanes, for every lane. The first argument always comes from
+    /// lower lanes; the association is the same in every run.
     #[inline(always)]
     pub fn fold<T: Plain>(&self, value: T, op: impl Fn(T, T) -> T) -> T {
         let (of_first, mask) = (self.fold_to_first(value, op), self.mask());
-        // SAFETY: all lanes of the mask are here, as the token says, lane 0 among them, and each
+        // SAFETY: all lanes of the mask are here, as the token states, lane 0 among them, and each
         // gets its word.
         by_words(of_first, |word| unsafe {
             let (word, _) = warp::warp_shuffle_idx(mask, word, 0, LANES as u32);
@@ -213,11 +215,11 @@ impl<'b> Warp<'b> {
         })
     }
 
-    /// As [`fold`](Self::fold), for lane 0; the others get something.
+    /// Like [`fold`](Self::fold), for lane 0; the other lanes get unspecified values.
     #[inline(always)]
     pub(super) fn fold_to_first<T: Plain>(&self, value: T, op: impl Fn(T, T) -> T) -> T {
-        // The same in all lanes. With a mask that is a constant a shuffle is one instruction; any
-        // other is compared among the lanes first.
+        // The same in all lanes. With a constant mask a shuffle is one instruction; any other mask
+        // is first compared across the lanes.
         if self.lanes == LANES as u32 {
             let whole = Warp {
                 whole: true,
@@ -233,8 +235,8 @@ impl<'b> Warp<'b> {
         macro_rules! rounds {
             ($($delta:literal)*) => {$(
                 let above = self.shuffle_down(value, $delta);
-                // Of a whole warp, lane 0 folds what is there; the values of higher lanes, which
-                // are wrong at the end, don't reach it.
+                // In a whole warp, lane 0 folds without tests: the wrong values of the last lanes
+                // never reach it.
                 if self.whole || self.lane + $delta < self.lanes {
                     value = op(value, above);
                 }
@@ -244,7 +246,7 @@ impl<'b> Warp<'b> {
         value
     }
 
-    /// `op` over the values of this lane and all lower ones. Of two arguments the first comes from
+    /// `op` over the values of this lane and all lower ones. The first argument always comes from
     /// lower lanes.
     #[inline(always)]
     pub fn inclusive_scan<T: Plain>(&self, mut value: T, op: impl Fn(T, T) -> T) -> T {
@@ -260,8 +262,8 @@ impl<'b> Warp<'b> {
         value
     }
 
-    /// `op` over segments of neighbouring lanes: a segment begins at lane 0 and wherever `begins`
-    /// is true, and ends before the next one. The lane where it begins gets its result, the others
+    /// `op` over segments of adjacent lanes: a segment starts at lane 0 and wherever `begins` is
+    /// true, and ends before the next one. The first lane of a segment gets its result, the others
     /// `None`.
     #[inline(always)]
     pub fn fold_segments<T: Plain>(
@@ -272,7 +274,7 @@ impl<'b> Warp<'b> {
     ) -> Option<T> {
         let begins = begins || self.lane == 0;
         let heads = self.ballot(begins);
-        // The next segment's first lane, or the end of the warp.
+        // The first lane of the next segment, or the end of the warp.
         let next = (heads & !1 & (u32::MAX << self.lane) & !(1 << self.lane)).trailing_zeros();
         let end = if next < self.lanes { next } else { self.lanes };
         macro_rules! rounds {
@@ -288,7 +290,7 @@ impl<'b> Warp<'b> {
     }
 }
 
-/// A distance between lanes: a larger one leads out of the warp just as well.
+/// A distance between lanes, clamped: a larger one is out of the warp in any case.
 #[inline(always)]
 fn few(distance: usize) -> u32 {
     if distance < LANES {

@@ -1,4 +1,4 @@
-//! Values of any plain type, moved between lanes in words of 32 bits.
+//! Values of any plain type, moved between lanes in 32-bit words.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -13,10 +13,10 @@ impl<T> Words<T> {
     const WHOLE: usize = size_of::<T>() / 4;
 }
 
-/// `value` with each of its words replaced by what `exchange` makes of it. The last word may be of
-/// one, two or three bytes.
+/// `value` with each of its words replaced by the result of `exchange`. The last word may have one,
+/// two or three bytes.
 ///
-/// No loop up to 32 words: then the value stays in registers.
+/// Unrolled up to 32 words, so that the value stays in registers.
 #[inline(always)]
 pub(super) fn by_words<T: Plain>(value: T, mut exchange: impl FnMut(u32) -> u32) -> T {
     let mut result = MaybeUninit::<T>::uninit();
@@ -27,7 +27,7 @@ pub(super) fn by_words<T: Plain>(value: T, mut exchange: impl FnMut(u32) -> u32)
     macro_rules! piece {
         ($piece:ty, $at:expr) => {{
             let at = $at;
-            // SAFETY: the bytes lie inside both values; a plain value has no padding, so all are
+            // SAFETY: the bytes are inside both values; a plain value has no padding, so all are
             // initialised.
             unsafe {
                 let piece = from.add(at).cast::<$piece>().read_unaligned();
@@ -48,7 +48,7 @@ pub(super) fn by_words<T: Plain>(value: T, mut exchange: impl FnMut(u32) -> u32)
     if size_of::<T>() % 2 == 1 {
         piece!(u8, size_of::<T>() - 1);
     }
-    // SAFETY: every byte is written, and every pattern of bits is a plain value.
+    // SAFETY: every byte is written, and every bit pattern is a valid plain value.
     unsafe { result.assume_init() }
 }
 

@@ -5,8 +5,9 @@ use super::GpuFloat;
 /// Declares each method of [`GpuFloat`] that core's floats lack once more, by reference.
 macro_rules! by_reference {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// What the prelude brings instead of [`GpuFloat`] itself: where another trait with such methods is imported beside it, as
-        /// `Float` of num_traits, the other's methods, which take values, are found first, and nothing is ambiguous.
+        /// In the prelude instead of [`GpuFloat`] itself: if another trait with such methods is
+        /// imported too, such as `Float` of num_traits, its methods, which take values, are found
+        /// first, and nothing is ambiguous.
         pub trait FloatMethods: GpuFloat {$(
             #[doc = concat!("[`GpuFloat::", stringify!($name), "`].")]
             #[inline(always)]

@@ -1,7 +1,8 @@
-//! Floating-point functions: what `core` leaves to `std`, and more.
+//! Floating-point functions: what `core` lacks and `std` has, and more.
 //!
-//! On the device rounding, square roots and fused multiplication are instructions; the others are libdevice's, within the error
-//! bounds that the appendix on mathematical functions of the CUDA C++ programming guide states. On the host they are std's.
+//! On the device rounding, square roots and fused multiplication are instructions; the others are
+//! libdevice's, within the error bounds in the appendix on mathematical functions of the CUDA C++
+//! programming guide. On the host they are std's.
 
 #[cfg(target_arch = "nvptx64")]
 mod device;

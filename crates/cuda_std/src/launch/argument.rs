@@ -1,4 +1,4 @@
-//! What a launch copies into a kernel's parameters.
+//! The bytes that a launch copies into a kernel's parameters.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ impl<'a> Argument<'a> {
         Self::of_value(value)
     }
 
-    /// The bytes of a value whose type the kernel's own checks found to be `Copy`.
+    /// The bytes of a value whose type the kernel's own checks have found to be `Copy`.
     #[doc(hidden)]
     pub fn of_value<T>(value: &'a T) -> Self {
         Self {
@@ -35,12 +35,13 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// Where they are, valid for [`bytes`](Self::bytes) bytes while the value lives. A struct's padding has no value.
+    /// A pointer to the bytes, valid for [`bytes`](Self::bytes) bytes while the value lives. A
+    /// struct's padding is uninitialised.
     pub fn as_ptr(&self) -> *const u8 {
         self.pointer
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

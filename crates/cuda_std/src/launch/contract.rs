@@ -1,17 +1,17 @@
-//! What a kernel asks of a launch beside the types of its arguments.
+//! A kernel's requirements on a launch, in addition to the types of its arguments.
 
 use std::fmt;
 
 use super::{MatrixMemory, Memory, Shape};
 
-/// A launch that breaks its kernel's contract. Nothing was started.
+/// A launch that violates its kernel's contract. Nothing was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The kernel's name.
     pub kernel: &'static str,
-    /// What it asks for, such as `x.len() == y.len()`.
+    /// The violated rule, such as `x.len() == y.len()`.
     pub rule: &'static str,
-    /// What it was given, such as `x.len() = 3, y.len() = 2, grid 1 x 1 x 1, block 32 x 1 x 1`.
+    /// The actual values, such as `x.len() = 3, y.len() = 2, grid 1 x 1 x 1, block 32 x 1 x 1`.
     pub given: String,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// In a kernel's contract, a slice stands for its length and its place.
+/// A slice in a kernel's contract: its length and address.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     address: u64,
@@ -39,7 +39,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Of this memory.
+    /// The slice of this memory.
     pub fn of(memory: &Memory<'_>) -> Self {
         let Memory { address, len, .. } = *memory;
         Self { address, len }
@@ -51,19 +51,19 @@ impl Extent {
         self.len as usize
     }
 
-    /// No elements.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the first element's address is a multiple of `bytes`. Without elements it is one of
-    /// any number.
+    /// Whether the first element's address is a multiple of `bytes`. True for every number if there
+    /// are no elements.
     pub fn is_aligned_to(&self, bytes: usize) -> bool {
         self.is_empty() || self.address.is_multiple_of(bytes as u64)
     }
 }
 
-/// In a kernel's contract, a matrix stands for its size.
+/// A matrix in a kernel's contract: its size.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixExtent {
     rows: usize,
@@ -71,7 +71,7 @@ pub struct MatrixExtent {
 }
 
 impl MatrixExtent {
-    /// Of this matrix.
+    /// The size of this matrix.
     pub fn of(matrix: &MatrixMemory<'_>) -> Self {
         let (rows, cols) = (matrix.rows, matrix.cols);
         Self { rows, cols }
@@ -89,17 +89,17 @@ impl MatrixExtent {
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        // The launch found as many in memory.
+        // The launch has checked that memory has this many.
         self.rows * self.cols
     }
 
-    /// No elements.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What a refused launch was given: `x.len() = 3, n = 2, grid 1 x 1 x 1, block 32 x 1 x 1`.
+/// The values that a refused launch had: `x.len() = 3, n = 2, grid 1 x 1 x 1, block 32 x 1 x 1`.
 #[doc(hidden)]
 #[cold]
 pub fn given(values: &[(&str, &dyn fmt::Debug)], shape: Shape) -> String {

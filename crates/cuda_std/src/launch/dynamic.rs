@@ -1,4 +1,4 @@
-//! Where a block's dynamic shared arrays lie: a rule of host and device alike.
+//! The placement of a block's dynamic shared arrays, the same on host and device.
 
 /// Dynamic shared arrays, placed one after the other, each at a multiple of its elements'
 /// alignment.
@@ -36,7 +36,7 @@ impl DynamicShared {
 
     /// The bytes of all arrays.
     pub const fn bytes(&self) -> u32 {
-        // `place` lets it grow no further.
+        // `place` limits it to 32 bits.
         self.end as u32
     }
 

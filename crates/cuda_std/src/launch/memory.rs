@@ -1,17 +1,17 @@
-//! Device memory and addresses, as a launch is given them.
+//! Device memory and addresses as arguments of a launch.
 
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Device memory on its way into a launch, borrowed for `'a`.
+/// Device memory passed to a launch, borrowed for `'a`.
 #[derive(Clone, Copy)]
 pub struct Memory<'a> {
     /// The address of the first element.
     pub address: u64,
     /// The number of elements.
     pub len: u64,
-    /// What the runtime knows the memory by.
+    /// The runtime's identification of the memory.
     pub owner: &'a (dyn Any + Send + Sync),
     /// Whether the launch may write it.
     pub written: bool,
@@ -29,7 +29,7 @@ impl Memory<'static> {
 
 impl Memory<'_> {
     fn of_reference(self, written: bool) -> Self {
-        // A reference is never null, and a buffer without elements may have no address. Every
+        // A reference is never null, but a buffer without elements may have no address. Every
         // type's alignment divides this one.
         let address = if self.address == 0 {
             1 << 29
@@ -44,7 +44,7 @@ impl Memory<'_> {
     }
 }
 
-/// Device memory that a launch takes for a matrix.
+/// Device memory passed as a matrix.
 #[derive(Clone, Copy)]
 pub struct MatrixMemory<'a> {
     /// The elements.
@@ -56,14 +56,14 @@ pub struct MatrixMemory<'a> {
 }
 
 impl MatrixMemory<'_> {
-    /// Whether the memory has an element for each row and column, and no more.
+    /// Whether the memory has exactly one element per row and column.
     pub fn is_whole(&self) -> bool {
         let elements = (self.rows as u64).checked_mul(self.cols as u64);
         elements == Some(self.memory.len)
     }
 
-    /// Whether a kernel can count rows and columns without an overflow. A matrix of no elements may
-    /// have any number of one of them.
+    /// Whether a kernel can count rows and columns without overflow. A matrix without elements may
+    /// have any number of either.
     pub fn is_addressable(&self) -> bool {
         self.rows.max(self.cols) <= isize::MAX as usize
     }
@@ -87,7 +87,7 @@ pub unsafe trait Read<'a, P: ?Sized> {
 /// `Self` can be given for a kernel's parameter `&mut P`.
 ///
 /// # Safety
-/// As for [`Read`], and while `'a` lasts nobody else uses the memory.
+/// As for [`Read`], and nothing else accesses the memory during `'a`.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `&mut {P}` cannot be given `{Self}`",
     label = "expected mutable device memory for `&mut {P}`",
@@ -120,7 +120,8 @@ pub trait WritePointer<'a, T> {
     fn pass(self) -> Pointer<'a>;
 }
 
-/// A raw device address, for `unsafe` kernels. Nothing keeps its memory alive or orders its use.
+/// A raw device address, for `unsafe` kernels. Its memory is not kept alive, and its uses are not
+/// ordered.
 pub struct DevicePointer<T> {
     /// The address; 0 is null.
     pub address: u64,

@@ -1,5 +1,5 @@
-//! What a kernel and its launch agree on: parameter types that both sides lay out alike, and the
-//! record of a kernel's signature that travels inside the PTX.
+//! The contract between a kernel and its launch: parameter types with the same layout on both
+//! sides, and the signature record embedded in the PTX.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -32,12 +32,12 @@
 //! );
 //! ```
 //!
-//! A launch checks, before anything starts: the block against the kernel's `&mut Block<..>`, the
-//! sizes of matrices, what the types of the outputs ask of the grid, the kernel's `require(..)`,
-//! and that its dynamic shared arrays have a size. What fails is a [`Refusal`].
+//! Before anything starts, a launch checks the block against the kernel's `&mut Block<..>`, the
+//! sizes of matrices, the outputs' requirements on the grid, the kernel's `require(..)`, and that
+//! its dynamic shared arrays have a size. A failed check is a [`Refusal`].
 //!
-//! `#[kernel]` writes code against this module; on the host a runtime implements [`Target`] and its
-//! memory [`Read`] and [`Write`]. The module knows no runtime.
+//! `#[kernel]` generates code against this module; on the host a runtime implements [`Target`], and
+//! its memory [`Read`] and [`Write`]. The module depends on no runtime.
 
 mod dynamic;
 mod plain;

@@ -1,16 +1,18 @@
-//! Types that host and device lay out alike.
+//! Types with the same layout on host and device.
 
 use core::marker::PhantomData;
 
 use super::record::{Decimal, length, text};
 
-/// A type whose values are bytes that both sides read alike: an element of a buffer, or a kernel's parameter.
+/// A type whose values have the same bytes on both sides: an element of a buffer, or a kernel's
+/// parameter.
 ///
-/// Numbers are; for a `#[repr(C)]` struct of such fields, `#[derive(Plain)]` checks it.
+/// Numbers are plain; for a `#[repr(C)]` struct of plain fields, `#[derive(Plain)]` checks it.
 ///
 /// # Safety
-/// Every pattern of bits is a value; there is no padding, no pointer and no reference; size and alignment are the same on
-/// host and device. `NAME` tells the layout: two types of one name can stand for each other.
+/// Every bit pattern is valid; there is no padding, pointer or reference; size and alignment are
+/// the same on host and device. `NAME` identifies the layout: two types with the same name are
+/// interchangeable.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's element or value: it is not `Plain`",
     note = "numbers are, and arrays of them; for a `#[repr(C)]` struct use `#[derive(Plain)]`"
@@ -22,14 +24,14 @@ pub unsafe trait Plain: Copy + Send + Sync + 'static {
 
 macro_rules! plain {
     ($($t:ident)*) => {$(
-        // SAFETY: a number without padding, whose every pattern of bits is a value.
+        // SAFETY: a number without padding, for which every bit pattern is valid.
         unsafe impl Plain for $t {
             const NAME: &'static str = stringify!($t);
         }
     )*};
 }
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64);
-// Of a GPU they have 64 bits.
+// On a GPU they have 64 bits.
 #[cfg(target_pointer_width = "64")]
 plain!(usize isize);
 
@@ -59,7 +61,7 @@ unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
     );
 }
 
-/// `[f32;4]`, in a buffer, for a constant of a generic type can't choose its own length.
+/// `[f32;4]`, in a fixed buffer, because a constant of a generic type cannot choose its length.
 struct ArrayName<T, const N: usize>(PhantomData<T>);
 
 impl<T: Plain, const N: usize> ArrayName<T, N> {

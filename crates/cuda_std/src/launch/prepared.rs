@@ -1,4 +1,4 @@
-//! A function with the shape of its launch: what a kernel's handle holds.
+//! A function with a launch shape: the contents of a kernel's handle.
 
 use std::fmt;
 use std::ptr;
@@ -8,9 +8,10 @@ use super::{Argument, Dim, Entry, Function, Memory, Refusal, Shape, Target};
 /// The most blocks along x.
 const MAX_BLOCKS: u64 = i32::MAX as u64;
 
-/// A function of a device with the shape of its launch. Kernels' handles hold it and have its methods.
+/// A device function with a launch shape. Kernels' handles contain it and have its methods.
 pub struct Prepared<'s, F: Function> {
-    // Private: a handle that holds another kernel's function would launch it with its own arguments.
+    // Private: a handle that contained another kernel's function would launch it with the wrong
+    // arguments.
     entry: &'static Entry,
     function: F,
     stream: Option<&'s F::Stream>,
@@ -23,7 +24,7 @@ impl<'s, F: Function> Prepared<'s, F> {
     /// Finds the function.
     ///
     /// # Errors
-    /// As [`Target::function`].
+    /// As for [`Target::function`].
     pub fn new<D: Target<Function = F>>(
         target: &D,
         entry: &'static Entry,
@@ -83,23 +84,24 @@ impl<'s, F: Function> Prepared<'s, F> {
         }
     }
 
-    /// Sets the stream, instead of the device's own.
+    /// Sets the stream; the default is the device's own.
     #[must_use]
     pub fn stream(self, stream: &'s F::Stream) -> Self {
         let stream = Some(stream);
         Self { stream, ..self }
     }
 
-    /// Sets a grid of at least `threads` threads along x, in blocks of a size that suits the device unless a block was set.
+    /// Sets a grid of at least `threads` threads along x; the device suggests the block size unless
+    /// a block was set.
     ///
     /// # Errors
-    /// When the device cannot suggest a block, or the grid would have too many blocks.
+    /// If the device cannot suggest a block, or the grid would have too many blocks.
     pub fn covering(self, threads: usize) -> Result<Self, F::Error> {
         let block = match self.block {
             Some(block) => block,
             None => Dim::from(self.function.suggested_block(self.shared_bytes)?),
         };
-        // A grid without blocks cannot be launched. To cover no thread, one block does nothing.
+        // A grid must have a block: to cover zero threads, one block does nothing.
         let blocks = (threads as u64).div_ceil(u64::from(block.x.max(1))).max(1);
         if blocks > MAX_BLOCKS {
             return Err(F::Error::from(Refusal {
@@ -118,7 +120,7 @@ impl<'s, F: Function> Prepared<'s, F> {
     /// The shape of the launch.
     ///
     /// # Errors
-    /// When the grid or the block was not set, or the kernel is written for another block.
+    /// If the grid or the block was not set, or does not match the kernel's.
     pub fn shape(&self) -> Result<Shape, Refusal> {
         let missing = |rule| Refusal {
             kernel: self.entry.name,
@@ -153,13 +155,14 @@ impl<'s, F: Function> Prepared<'s, F> {
         }
     }
 
-    /// Starts the kernel. Arguments without bytes have no parameter in the PTX and are left out.
+    /// Starts the kernel. Zero-sized arguments have no parameter in the PTX and are omitted.
     ///
     /// # Errors
-    /// When the function was found for another entry point than `entry`, and as [`Function::launch`].
+    /// If the function was found for another entry point than `entry`, and as for
+    /// [`Function::launch`].
     ///
     /// # Safety
-    /// As [`Function::launch`], for `entry`.
+    /// As for [`Function::launch`], with `entry`.
     #[doc(hidden)]
     pub unsafe fn launch<const ARGUMENTS: usize, const MEMORY: usize>(
         &self,

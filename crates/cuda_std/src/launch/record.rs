@@ -1,10 +1,10 @@
-//! The record of a signature: text that is put together at compile time, from the same parts on both sides.
+//! The record of a signature: text assembled at compile time, from the same parts on both sides.
 
 use core::marker::PhantomData;
 
 use super::Plain;
 
-/// What follows an entry point's name in the name of its record.
+/// Suffix of an entry point's name in the name of its record.
 pub const RECORD_SUFFIX: &str = "__signature";
 
 /// The bytes of all parts.
@@ -17,7 +17,7 @@ pub const fn length(parts: &[&str]) -> usize {
     total
 }
 
-/// All parts behind each other; `N` is their [`length`].
+/// All parts concatenated; `N` is their [`length`].
 pub const fn join<const N: usize>(parts: &[&str]) -> [u8; N] {
     let (mut joined, mut at, mut part) = ([0; N], 0, 0);
     while part < parts.len() {
@@ -40,9 +40,9 @@ pub const fn text(bytes: &[u8]) -> &str {
     }
 }
 
-/// The name of a plain type, `None` of others: `NameOf::<T>::NAME`, for a `T` that is known.
+/// The name of a plain type, `None` for others: `NameOf::<T>::NAME`, for a concrete `T`.
 ///
-/// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
+/// A constant of the type itself takes precedence over a trait's.
 #[doc(hidden)]
 pub struct NameOf<T: ?Sized>(PhantomData<T>);
 
@@ -60,7 +60,8 @@ pub trait Unnamed {
 
 impl<T: ?Sized> Unnamed for NameOf<T> {}
 
-/// One of the three parts that stand for a type: the first is the plain type's name, the others are then empty.
+/// One of the three parts that represent a type: the first is the plain type's name; the others are
+/// then empty.
 #[doc(hidden)]
 pub const fn otherwise(
     name: Option<&'static str>,
@@ -94,7 +95,7 @@ impl<const N: usize> Decimal<N> {
     pub const TEXT: &'static str = text(Self::DIGITS.0.split_at(Self::DIGITS.1).1);
 }
 
-/// The sizes without the zeros, which have no parameter in PTX, and how many there are.
+/// The sizes without the zeros, which have no parameter in PTX, and their number.
 #[doc(hidden)]
 pub const fn present<const N: usize>(sizes: &[usize]) -> ([usize; N], usize) {
     let (mut present, mut count, mut at) = ([0; N], 0, 0);
@@ -122,7 +123,8 @@ const fn at_least_1(extent: usize) -> usize {
     if extent == 0 { 1 } else { extent }
 }
 
-/// The slice of a safe kernel, for as long as the borrow of `launch`: a free lifetime could be `'static`.
+/// The slice of a safe kernel, for as long as the borrow of `launch`: an unconstrained lifetime
+/// could be `'static`.
 ///
 /// # Safety
 /// As [`core::slice::from_raw_parts`].

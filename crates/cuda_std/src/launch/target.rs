@@ -1,21 +1,20 @@
-//! What a runtime implements, and what it is told of a kernel.
+//! The interface that a runtime implements, and the description of a kernel that it gets.
 
 use super::{Argument, Memory, Refusal, Shape};
 
-/// An entry point of a kernel crate, as the program was compiled with it.
+/// An entry point of a kernel crate, as known to the compiled program.
 #[derive(Debug)]
 pub struct Entry {
     /// Its name in the PTX.
     pub name: &'static str,
     /// Its signature, such as `a: f32, x: &[f32], y: &mut [f32]`.
     pub signature: &'static str,
-    /// The threads of a block that the kernel is written for, 0 along an axis where the launch
-    /// decides.
+    /// The block that the kernel is written for; 0 along an axis where the launch decides.
     pub block: [u32; 3],
     /// The bytes of each parameter of the PTX; a slice is two of 8.
     pub parameter_bytes: &'static [usize],
-    /// The PTX that the crate's build script embedded. `None` when it has none: then a module must
-    /// be loaded.
+    /// The PTX embedded by the crate's build script. `None` if it has none: then a module must be
+    /// loaded.
     pub kernels: Option<&'static Kernels>,
 }
 
@@ -24,7 +23,7 @@ pub struct Entry {
 pub struct Kernels {
     /// The crate's name.
     pub package: &'static str,
-    /// One text for each architecture, in the order of the build script.
+    /// One text per architecture, in the order of the build script.
     pub files: &'static [KernelsFile],
 }
 
@@ -37,10 +36,12 @@ pub struct KernelsFile {
     pub text: &'static str,
 }
 
-/// The crate's own kernels as it was built with them: `embedded_kernels!` implements it for `crate::EmbeddedKernels`.
+/// The kernels with which a crate was built: `embedded_kernels!` implements it for
+/// `crate::EmbeddedKernels`.
 ///
-/// A launch is safe because the PTX comes from the source of the very handle that launches it. So only that macro may say which PTX
-/// a crate's is, and `#[kernel]` takes no other crate's type: its empty `impl crate::EmbeddedKernels {}` is an error for one.
+/// A launch is safe because the PTX was built from the source of the very handle that launches it.
+/// So only that macro may determine a crate's PTX, and `#[kernel]` rejects another crate's type:
+/// its empty `impl crate::EmbeddedKernels {}` is then an error.
 ///
 /// # Safety
 /// [`KERNELS`](Self::KERNELS) was built from the source of the crate that implements it.
@@ -52,7 +53,7 @@ pub unsafe trait Embedded {
 /// A kernel's handle with the type and constant arguments of one of its entry points.
 ///
 /// # Safety
-/// `#[kernel]` alone implements it: a launch passes what the signature of its entry point says.
+/// Only `#[kernel]` implements it: a launch passes what the signature of its entry point says.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not one of the kernel's instances",
     note = "add it to `#[kernel(instances(..))]`: each instance is one entry point of the PTX"
@@ -62,7 +63,7 @@ pub unsafe trait Instance {
     const ENTRY: &'static Entry;
 }
 
-/// Where kernels can be launched: a device, or a module that was loaded into one.
+/// A device, or a module loaded into one, that kernels can be launched on.
 ///
 /// # Safety
 /// [`function`](Self::function) finds an entry point whose parameters have the entry's sizes, in
@@ -73,13 +74,13 @@ pub unsafe trait Target {
     type Function: Function<Stream = Self::Stream, Error = Self::Error>;
     /// A queue of the device.
     type Stream;
-    /// What can go wrong.
+    /// The error type.
     type Error;
 
     /// Finds an entry point and compares its signature with the program's.
     ///
     /// # Errors
-    /// When there is none, or it has another signature.
+    /// If there is none, or its signature differs.
     fn function(&self, entry: &'static Entry) -> Result<Self::Function, Self::Error>;
 }
 
@@ -87,17 +88,17 @@ pub unsafe trait Target {
 pub trait Function: Clone {
     /// A queue of the device.
     type Stream;
-    /// What can go wrong.
+    /// The error type.
     type Error: From<Refusal>;
 
     /// Starts it.
     ///
     /// # Errors
-    /// When the device refuses the launch, before it or, where a launch ends at once, in it.
+    /// If the device refuses the launch, or reports an error during a synchronous one.
     ///
     /// # Safety
-    /// `arguments` are what the entry point's parameters are, and `memory` names all memory that
-    /// they lead to.
+    /// `arguments` match the entry point's parameters, and `memory` has all memory that they point
+    /// to.
     unsafe fn launch(
         &self,
         stream: Option<&Self::Stream>,
@@ -106,10 +107,10 @@ pub trait Function: Clone {
         memory: &[Memory<'_>],
     ) -> Result<(), Self::Error>;
 
-    /// A good number of threads for a block, for blocks of any size, and of blocks to fill the
-    /// device.
+    /// Suggests a number of threads per block, for kernels that accept any, and of blocks that fill
+    /// the device.
     ///
     /// # Errors
-    /// When the device cannot say.
+    /// If the device cannot suggest one.
     fn suggested_block(&self, shared_bytes: u32) -> Result<u32, Self::Error>;
 }

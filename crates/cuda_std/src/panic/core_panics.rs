@@ -1,7 +1,7 @@
-//! Core's panics without `core::fmt`, which would be most of a kernel that checks one index.
+//! Core's panics without `core::fmt`, which would dominate a kernel that checks one index.
 //!
-//! Each function's section names the one of core that it replaces; `cuda_builder` does so where the parameters are the same. What
-//! core calls by another name, it formats.
+//! Each function's section names the function of core that it replaces; `cuda_builder` replaces it
+//! if the parameters are the same. If core uses another name, core's function formats the message.
 
 use core::fmt::Arguments;
 use core::panic::Location;

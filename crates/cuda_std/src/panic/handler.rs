@@ -1,4 +1,4 @@
-//! What happens when device code panics, or runs out of memory.
+//! The panic handler and the handler for allocation failures.
 
 use core::ffi::c_char;
 use core::fmt::{self, Arguments};
@@ -8,9 +8,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::{Channel, Kind, MESSAGE_BYTES, Report};
 use crate::thread;
 
-/// The name is [`CHANNEL`](super::CHANNEL). It goes away with the last panic that a kernel can reach: hence the linkage.
+/// The name is [`CHANNEL`](super::CHANNEL). Removed if no kernel can reach a panic: hence the
+/// linkage.
 #[linkage = "linkonce_odr"]
-// As `#[externally_visible]` does, which leaves names like this one to cuda_std.
+// As `#[externally_visible]` does, which refuses names that belong to cuda_std.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
 static mut cuda_std_panics: Channel = Channel {
@@ -19,10 +20,10 @@ static mut cuda_std_panics: Channel = Channel {
     reserved: 0,
 };
 
-/// The name is [`NUMBERS`](super::NUMBERS). Visible, so that LLVM keeps the parameters as they are.
+/// The name is [`NUMBERS`](super::NUMBERS). Visible, so that LLVM keeps the parameters unchanged.
 ///
 /// # Safety
-/// `file` is a text that ends with a zero.
+/// `file` is a zero-terminated text.
 #[linkage = "linkonce_odr"]
 // As above.
 #[unsafe(no_mangle)]
@@ -32,7 +33,8 @@ static mut cuda_std_panics: Channel = Channel {
 unsafe fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32) -> ! {
     if let Some(report) = claim() {
         let numbers = &raw mut report.numbers;
-        // SAFETY: the report's own. Volatile, for one store of both would cost each caller a register.
+        // SAFETY: the report's own fields. Volatile, because one combined store would cost each
+        // caller a register.
         unsafe {
             (&raw mut (*numbers)[0]).write_volatile(a as u64);
             (&raw mut (*numbers)[1]).write_volatile(b as u64);
@@ -46,7 +48,7 @@ unsafe fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, li
 /// The name is [`TEXT`](super::TEXT).
 ///
 /// # Safety
-/// `file` is a text that ends with a zero.
+/// `file` is a zero-terminated text.
 #[linkage = "linkonce_odr"]
 // As above.
 #[unsafe(no_mangle)]
@@ -62,16 +64,16 @@ unsafe fn cuda_std_panic_text(text: &[u8], file: *const c_char, line: u32) -> ! 
     exit()
 }
 
-/// The report, for the first thread that panics.
+/// The report, in the first thread that panics.
 #[inline(always)]
 fn claim() -> Option<&'static mut Report> {
-    // SAFETY: the host writes it before the launch, and nobody during it.
+    // SAFETY: the host writes it before the launch, and nothing during it.
     let report = unsafe { cuda_std_panics.report } as *mut Report;
     if report.is_null() {
         // SAFETY: ends the launch.
         unsafe { core::arch::asm!("trap;", "exit;", options(noreturn, nostack)) }
     }
-    // SAFETY: all threads use it through atomics, the host after the launch.
+    // SAFETY: all threads access it atomically, the host after the launch.
     let panicked = unsafe { AtomicU32::from_ptr(&raw mut cuda_std_panics.panicked) };
     // SAFETY: the address of a report, which no other thread gets.
     (panicked.fetch_add(1, Ordering::Relaxed) == 0).then(|| unsafe { &mut *report })
@@ -80,13 +82,13 @@ fn claim() -> Option<&'static mut Report> {
 /// Completes the report.
 ///
 /// # Safety
-/// `file` is a text that ends with a zero.
+/// `file` is a zero-terminated text.
 #[inline(always)]
 unsafe fn deliver(report: &mut Report, kind: Kind, file: *const c_char, line: u32) {
     for at in 0..report.file.0.len() {
-        // SAFETY: before the text's zero or at it, by the caller's promise.
+        // SAFETY: at or before the terminating zero, by the caller's promise.
         let byte = unsafe { *file.add(at) } as u8;
-        // SAFETY: in the array. Its own check would panic.
+        // SAFETY: inside the array. Its own bounds check would panic.
         unsafe { *report.file.0.get_unchecked_mut(at) = byte };
         if byte == 0 {
             break;
@@ -111,15 +113,16 @@ unsafe fn deliver(report: &mut Report, kind: Kind, file: *const c_char, line: u3
 
 #[inline(always)]
 fn exit() -> ! {
-    // SAFETY: ends the thread, which owns nothing that another one could not see.
+    // SAFETY: ends the thread, which owns nothing that other threads could not see.
     unsafe { core::arch::asm!("exit;", options(noreturn, nostack)) }
 }
 
-/// Appends to a text of so many bytes; how many more it has then.
+/// Appends to a text of the given length; returns how many bytes were added.
 #[inline(always)]
 fn append(bytes: &mut [u8; MESSAGE_BYTES], length: usize, text: &[u8]) -> usize {
     let fits = text.len().min(MESSAGE_BYTES - length);
-    // SAFETY: the text has these bytes, and after `length` there is room for them. A slice's own check would panic.
+    // SAFETY: the text has these bytes, and there is room for them after `length`. A slice's own
+    // bounds check would panic.
     unsafe {
         let end = bytes.as_mut_ptr().add(length);
         core::ptr::copy_nonoverlapping(text.as_ptr(), end, fits);
@@ -127,21 +130,21 @@ fn append(bytes: &mut [u8; MESSAGE_BYTES], length: usize, text: &[u8]) -> usize 
     fits
 }
 
-/// A panic in core's words.
+/// A panic with core's wording.
 #[inline(always)]
 pub(super) fn numbers((kind, [a, b]): (Kind, [usize; 2]), place: &Location<'_>) -> ! {
     // SAFETY: a C string ends with a zero.
     unsafe { cuda_std_panic(kind, a, b, place.file_as_c_str().as_ptr(), place.line()) }
 }
 
-/// A panic whose message is there.
+/// A panic with a fixed message.
 #[inline(always)]
 pub(super) fn text(text: &[u8], place: &Location<'_>) -> ! {
     // SAFETY: a C string ends with a zero.
     unsafe { cuda_std_panic_text(text, place.file_as_c_str().as_ptr(), place.line()) }
 }
 
-/// A panic whose message core formats.
+/// A panic with a message that core formats.
 #[inline(never)]
 #[cold]
 pub(super) fn formatted(message: Arguments<'_>, place: &Location<'_>) -> ! {
@@ -149,7 +152,7 @@ pub(super) fn formatted(message: Arguments<'_>, place: &Location<'_>) -> ! {
         bytes: [0; MESSAGE_BYTES],
         length: 0,
     };
-    // What does not fit is left out, and that is all that can fail.
+    // What does not fit is omitted; no other error is possible.
     let _ = fmt::write(&mut writer, message);
     text(writer.bytes.get(..writer.length).unwrap_or_default(), place)
 }
@@ -163,7 +166,7 @@ impl fmt::Write for Writer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let fits = append(&mut self.bytes, self.length, text.as_bytes());
         self.length += fits;
-        // A part that did not fit ends the text: a shorter one after it would make nonsense.
+        // A part that does not fit ends the text: shorter parts after it would be misleading.
         if fits < text.len() {
             Err(fmt::Error)
         } else {
@@ -172,14 +175,14 @@ impl fmt::Write for Writer {
     }
 }
 
-/// The panics that do not come through [`core_panics`](super::core_panics).
+/// Handles the panics that do not go through [`core_panics`](super::core_panics).
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let place = info.location().unwrap_or(Location::caller());
     formatted(format_args!("{}", info.message()), place)
 }
 
-/// `alloc` calls it when the heap is full.
+/// Called by `alloc` when the heap is exhausted.
 #[alloc_error_handler]
 fn out_of_memory(layout: core::alloc::Layout) -> ! {
     panic!(
@@ -188,6 +191,6 @@ fn out_of_memory(layout: core::alloc::Layout) -> ! {
     )
 }
 
-/// What rustc adds to a program that it links itself; here nobody else does.
+/// rustc adds this symbol only to programs that it links itself.
 #[rustc_std_internal_symbol]
 fn __rust_no_alloc_shim_is_unstable_v2() {}

@@ -1,6 +1,6 @@
-//! What a panic leaves in memory, and what it says.
+//! The report of a panic, and its message.
 
-/// What the first thread that panics leaves.
+/// The report of the first thread that panics.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -10,9 +10,9 @@ pub struct Report {
     pub block: [u32; 3],
     /// The thread's index in its block.
     pub thread: [u32; 3],
-    /// What the message is made of.
+    /// The kind of message.
     pub kind: Kind,
-    /// The numbers of the message.
+    /// The numbers in the message.
     pub numbers: [u64; 2],
     /// 0 until all other fields are written, then [`Report::WRITTEN`].
     pub state: u32,
@@ -22,10 +22,10 @@ pub struct Report {
     pub file: Text<256>,
 }
 
-/// Longer messages are cut.
+/// Longer messages are truncated.
 pub const MESSAGE_BYTES: usize = 512;
 
-/// Which message a [`Report`] has. `a` and `b` are its [`numbers`](Report::numbers).
+/// The message of a [`Report`]. `a` and `b` are its [`numbers`](Report::numbers).
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(pub u32);
@@ -44,7 +44,7 @@ impl Kind {
     /// A copy to `a` elements from `b`.
     pub const COPY: Self = Kind(5);
 
-    /// The message in core's words; none for a text or an unknown kind.
+    /// The message in core's wording; none for a text or an unknown kind.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn message(self, [a, b]: [u64; 2]) -> Option<String> {
         Some(match self {
@@ -63,10 +63,10 @@ impl Kind {
 }
 
 impl Report {
-    /// The [`state`](Self::state) of a report that is there.
+    /// The [`state`](Self::state) of a complete report.
     pub const WRITTEN: u32 = 1;
 
-    /// What the panic says.
+    /// The panic's message.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn message(&self) -> String {
         self.kind
@@ -75,13 +75,13 @@ impl Report {
     }
 }
 
-/// A text of at most `N` bytes, zeros after it.
+/// A text of at most `N` bytes, padded with zeros.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<const N: usize>(pub(super) [u8; N]);
 
 impl<const N: usize> Text<N> {
-    /// The text, up to its last whole character.
+    /// The text, up to its last complete character.
     pub fn as_str(&self) -> &str {
         let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(N);
         let bytes = self.0.get(..length).unwrap_or_default();

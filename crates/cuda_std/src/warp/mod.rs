@@ -1,13 +1,14 @@
 //! A warp: the 32 threads (lanes) of a block that the hardware runs together.
 //!
-//! Every operation here that takes a `mask` waits for all lanes named in it. Bit `i` of a mask stands for lane `i`;
-//! `u32::MAX` is the whole warp.
+//! Every operation here that takes a `mask` waits for all lanes in it. Bit `i` of a mask is lane
+//! `i`; `u32::MAX` is the whole warp.
 //!
 //! # Safety
 //!
-//! One rule holds for all of them and is not repeated at each: the calling lane is in `mask`; every lane in `mask` that has
-//! not exited calls the same operation with the same mask; no lane in `mask` has exited. Otherwise the result is undefined,
-//! and the emulator reports it. None of them orders memory except [`sync_warp`].
+//! One rule applies to all of them and is not repeated: the calling lane is in `mask`; every lane
+//! in `mask` that has not exited calls the same operation with the same mask; no lane in `mask` has
+//! exited. Otherwise the result is undefined, and the emulator reports it. None of them orders
+//! memory except [`sync_warp`].
 
 mod shuffle;
 
@@ -22,7 +23,8 @@ pub fn lane_id() -> u32 {
 
 /// The lanes of the warp that execute this call together right now.
 ///
-/// This tells what happened to be active, not what should be: don't use it to build the mask of a later operation.
+/// This is the set of lanes that happen to be active: do not use it as the mask of a later
+/// operation.
 #[inline(always)]
 pub fn activemask() -> u32 {
     // SAFETY: reads a register.
@@ -103,7 +105,8 @@ pub trait WarpMatchValue: Sized + Copy {
     /// The module's rule on masks.
     #[inline(always)]
     unsafe fn match_all(mask: u32, value: Self) -> Option<u32> {
-        // SAFETY: passed on to the caller. All lanes match exactly if every lane's matches are the whole mask.
+        // SAFETY: passed on to the caller. All lanes match exactly if each lane's matches are the
+        // whole mask.
         (unsafe { Self::match_any(mask, value) } == mask).then_some(mask)
     }
 }
@@ -171,9 +174,9 @@ impl_reduce!(i32, redux_min, redux_max);
 
 /// Reads `value` from the lane `delta` above this one.
 ///
-/// `width` (1, 2, 4, 8, 16 or 32) splits the warp into segments of that many lanes; a lane never reads across a segment's
-/// end. Returns the value and whether the source lane was in the segment; if it was not, the value is the lane's own.
-/// Values of 64 bits take two shuffles, of 128 bits four.
+/// `width` (1, 2, 4, 8, 16 or 32) splits the warp into segments of that many lanes; a lane never
+/// reads across a segment's end. Returns the value and whether the source lane is in the segment;
+/// if it is not, the value is the lane's own. 64-bit values take two shuffles, 128-bit values four.
 ///
 /// # Safety
 /// The module's rule on masks; `width` is one of those named; the source lane is in `mask`.
@@ -218,7 +221,8 @@ pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(
     unsafe { T::shuffle(WarpShuffleMode::Idx, mask, value, idx, width) }
 }
 
-/// Reads `value` from the lane whose number is this one's exclusive-or `lane_mask`. Otherwise as [`warp_shuffle_down`].
+/// Reads `value` from the lane whose number is this one's xor `lane_mask`. Otherwise as
+/// [`warp_shuffle_down`].
 ///
 /// # Safety
 /// As [`warp_shuffle_down`].

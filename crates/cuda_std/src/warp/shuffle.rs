@@ -1,4 +1,4 @@
-//! What shuffles move, and the instruction.
+//! The values that shuffles move, and the instruction.
 
 #[cfg(feature = "half")]
 use half::{bf16, f16};
@@ -12,7 +12,7 @@ pub enum WarpShuffleMode {
     Up,
     /// The lane that much above.
     Down,
-    /// The lane whose number is this one's exclusive-or the operand.
+    /// The lane whose number is this one's xor the operand.
     Xor,
 }
 
@@ -21,7 +21,7 @@ pub trait WarpShuffleValue: Sized {
     /// See [`warp_shuffle_down`](super::warp_shuffle_down). `mode` should be a constant.
     ///
     /// # Safety
-    /// As there.
+    /// As for that function.
     unsafe fn shuffle(
         mode: WarpShuffleMode,
         mask: u32,
@@ -44,7 +44,7 @@ macro_rules! impl_shuffle {
     )*};
     (halves $($t:ty as $half:ty: $split:expr, $join:expr;)*) => {$(
         impl WarpShuffleValue for $t {
-            /// Both halves, each by shuffles of its own; the source lane is the same.
+            /// Both halves, each by separate shuffles; the source lane is the same.
             #[inline(always)]
             unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool) {
                 let (low, high): ($half, $half) = $split(value);
@@ -95,8 +95,9 @@ unsafe fn shuffle_32(
     width: u32,
 ) -> (u32, bool) {
     let (result, in_range): (u32, u32);
-    // The instruction's operand `c` (PTX ISA 9.7.9.6): in bits 8 to 12 the lane bits that name the segment, in bits 0 to 4 how far
-    // a source may lie: to the segment's last lane, upwards to its first, for which the field stays zero.
+    // The instruction's operand `c` (PTX ISA 9.7.9.6): in bits 8 to 12 the lane bits that identify
+    // the segment, in bits 0 to 4 the limit for source lanes: the segment's last lane, or for
+    // upward shuffles its first, for which the field is zero.
     let segments = 32u32.wrapping_sub(width) << 8;
     macro_rules! shuffle {
         ($mode:literal, $c:expr) => {
