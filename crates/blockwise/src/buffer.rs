@@ -13,10 +13,10 @@ use crate::memory::{Allocation, Core};
 use crate::stream::Stream;
 use crate::{Error, Result, View, ViewMut};
 
-/// `len` elements of `T` on a device, freed when dropped. It keeps its device alive.
+/// `len` elements of `T` on a device, freed on drop. Keeps its device alive.
 ///
-/// Launches and copies that use one buffer on several streams are ordered by themselves: a read after the writes before it, a write
-/// after every use before it.
+/// Uses of one buffer on several streams are ordered automatically: a read after earlier writes, a
+/// write after all earlier uses.
 pub struct Buffer<T: Plain> {
     pub(crate) memory: Arc<Allocation>,
     len: usize,
@@ -35,7 +35,7 @@ impl<T: Plain> Buffer<T> {
                 element_bytes: size_of::<T>(),
             })?;
         let address = match bytes {
-            // An empty slice needs an address too: any that is aligned and not null.
+            // An empty slice needs an address too: any aligned one that is not null.
             0 => align_of::<T>() as u64,
             bytes => core.backend.alloc(bytes as u64)?,
         };
@@ -73,7 +73,7 @@ impl<T: Plain> Buffer<T> {
     /// Copies the elements from the device, after all launches so far.
     ///
     /// # Errors
-    /// When the host has no memory for them, the copy fails, or a launch before it has gone wrong.
+    /// When the host lacks memory for them, the copy fails, or an earlier launch has failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.as_view().to_vec()
     }
@@ -86,8 +86,8 @@ impl<T: Plain> Buffer<T> {
         self.as_view_mut().copy_from(from.as_view())
     }
 
-    /// Sets every byte to `value`, in order with the launches. `0xFF` makes elements that a kernel forgets to write visible: NaN
-    /// as floats.
+    /// Sets every byte to `value`, ordered with the launches. `0xFF` makes elements visible that a
+    /// kernel does not write: they are NaN as floats.
     ///
     /// # Errors
     /// When the device fails.
@@ -95,7 +95,7 @@ impl<T: Plain> Buffer<T> {
         self.fill_bytes_on(None, value)
     }
 
-    /// The same on a stream, or on the device's own with `None`.
+    /// The same on a stream; `None` is the device's own queue.
     ///
     /// # Errors
     /// When the device fails, or the stream is another device's.
@@ -103,17 +103,17 @@ impl<T: Plain> Buffer<T> {
         crate::stream::fill(&self.memory, stream, value)
     }
 
-    /// All elements, to be read.
+    /// All elements, for reading.
     pub fn as_view(&self) -> View<'_, T> {
         View::new(&self.memory, 0, self.len)
     }
 
-    /// All elements, to be written.
+    /// All elements, for writing.
     pub fn as_view_mut(&mut self) -> ViewMut<'_, T> {
         ViewMut::new(&self.memory, 0, self.len)
     }
 
-    /// The elements of a range, to be read.
+    /// A range of elements, for reading.
     ///
     /// # Panics
     /// When the range is not inside the buffer, as for a slice.
@@ -121,7 +121,7 @@ impl<T: Plain> Buffer<T> {
         self.as_view().view(range)
     }
 
-    /// The elements of a range, to be written.
+    /// A range of elements, for writing.
     ///
     /// # Panics
     /// When the range is not inside the buffer, as for a slice.
@@ -129,7 +129,7 @@ impl<T: Plain> Buffer<T> {
         self.as_view_mut().into_view_mut(range)
     }
 
-    /// The elements before `middle` and those from it on, both to be written.
+    /// The elements before `middle` and those from it on, both for writing.
     ///
     /// # Panics
     /// When `middle` is beyond the end, as for a slice.
@@ -138,10 +138,10 @@ impl<T: Plain> Buffer<T> {
     }
 }
 
-/// The alignment in bytes of what both devices allocate.
+/// Alignment in bytes of allocations on both devices.
 const ALIGNMENT: usize = 256;
 
-/// Refuses elements that memory of this alignment cannot hold.
+/// Refuses elements whose alignment exceeds the memory's.
 pub(crate) fn check_alignment<T: Plain>(given: usize) -> Result<()> {
     let needed = align_of::<T>();
     if needed > given {
@@ -174,7 +174,7 @@ pub(crate) fn bounds(range: &impl RangeBounds<usize>, len: usize) -> (usize, usi
     (start, end - start)
 }
 
-// SAFETY: the allocation holds `len` elements as long as it lives.
+// SAFETY: the allocation has `len` elements as long as it lives.
 unsafe impl<'a, T: Plain> Read<'a, [T]> for &'a Buffer<T> {
     fn pass(self) -> Memory<'a> {
         Read::pass(self.as_view())
@@ -188,7 +188,7 @@ unsafe impl<'a, T: Plain> Read<'a, [T]> for &'a mut Buffer<T> {
     }
 }
 
-// SAFETY: as above; the exclusive borrow keeps others away.
+// SAFETY: as above; the exclusive borrow excludes others.
 unsafe impl<'a, T: Plain> Write<'a, [T]> for &'a mut Buffer<T> {
     fn pass(self) -> Memory<'a> {
         Write::pass(self.as_view_mut())

@@ -1,4 +1,4 @@
-//! Which device to use, as a user says it.
+//! Device selection, as given by a user.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Which device to use. As text: `auto`, `gpu`, `gpu:1`, `emulator`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceChoice {
-    /// The first GPU if there is one that can be used, else the emulator.
+    /// The first usable GPU, otherwise the emulator.
     #[default]
     Auto,
     /// The GPU with this ordinal, from 0, or an error.
@@ -26,7 +26,7 @@ impl fmt::Display for DeviceChoice {
     }
 }
 
-/// A text that names no device.
+/// A text that is not a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDevice(String);
 
@@ -53,7 +53,7 @@ impl FromStr for DeviceChoice {
             "emulator" => Ok(Self::Emulator),
             _ => {
                 let ordinal = text.strip_prefix("gpu:").ok_or_else(unknown)?;
-                // `parse` would take a sign.
+                // `parse` would accept a sign.
                 let is_number = ordinal.bytes().all(|byte| byte.is_ascii_digit());
                 match ordinal.parse() {
                     Ok(ordinal) if is_number => Ok(Self::Gpu(ordinal)),

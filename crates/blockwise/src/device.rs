@@ -16,32 +16,33 @@ use crate::{
 #[cfg(feature = "emulator")]
 use crate::{EmulatorLimits, Watch};
 
-/// A GPU or the emulator: where buffers live and kernels run. A clone is the same device.
+/// A GPU or the emulator: owns buffers and runs kernels. A clone is the same device.
 ///
-/// Launches go to the device's own queue, unless to a [`Stream`]: they run in order, and [`synchronize`](Self::synchronize) waits for
-/// them. A device may be used from several threads.
+/// Launches go to the device's own queue, unless to a [`Stream`]: they run in order, and
+/// [`synchronize`](Self::synchronize) waits for them. A device may be used from several threads.
 ///
-/// Kernels are launched by their handles, which carry the PTX that was embedded when their crate was built. The PTX is loaded when the
-/// first kernel of a crate is used, and each kernel is looked up, and its signature compared, once.
+/// Kernels are launched through their handles, which refer to the PTX embedded when their crate was
+/// built. The PTX is loaded when the first kernel of a crate is used; each kernel is looked up, and
+/// its signature compared, once.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
 struct Inner {
     core: Arc<Core>,
     fallback: Option<String>,
-    /// Kernels that were found, by the address of their entry.
+    /// Kernels found so far, by the address of their entry.
     functions: RwLock<HashMap<usize, Function>>,
-    /// Loaded kernel crates, by the address of what they embed.
+    /// Loaded kernel crates, by the address of their embedded PTX.
     modules: Mutex<HashMap<usize, Module>>,
-    /// PTX to load instead of what a package embeds.
+    /// PTX that replaces a package's embedded PTX.
     replaced: Mutex<HashMap<String, PtxFile>>,
 }
 
 impl Device {
-    /// The first GPU, if there is one that can be used, else the emulator.
+    /// The first usable GPU, otherwise the emulator.
     ///
     /// # Errors
-    /// When there is neither: a program without the feature `emulator` on a machine without a GPU.
+    /// If there is neither: a program without the feature `emulator` on a machine without a GPU.
     pub fn any() -> Result<Self> {
         Self::open(DeviceChoice::Auto)
     }
@@ -49,7 +50,8 @@ impl Device {
     /// Opens a device.
     ///
     /// # Errors
-    /// [`Error::NoGpu`] when a GPU was asked for and cannot be used; [`Error::NoEmulator`] without that feature.
+    /// [`Error::NoGpu`] if a GPU was requested and cannot be used; [`Error::NoEmulator`] without
+    /// that feature.
     pub fn open(choice: DeviceChoice) -> Result<Self> {
         match choice {
             DeviceChoice::Gpu(ordinal) => Self::gpu(ordinal),
@@ -64,7 +66,7 @@ impl Device {
     /// The GPU with this ordinal, from 0 in the driver's order.
     ///
     /// # Errors
-    /// [`Error::NoGpu`] when it is not there or cannot be used.
+    /// [`Error::NoGpu`] if it does not exist or cannot be used.
     pub fn gpu(ordinal: usize) -> Result<Self> {
         #[cfg(feature = "cuda")]
         return Self::new(crate::cuda::connect(ordinal)?, None);
@@ -74,7 +76,7 @@ impl Device {
         })
     }
 
-    /// The number of GPUs that the driver shows; 0 without a driver.
+    /// The number of GPUs that the driver reports; 0 without a driver.
     pub fn gpu_count() -> usize {
         #[cfg(feature = "cuda")]
         return crate::cuda::count();
@@ -88,15 +90,15 @@ impl Device {
         Self::emulator_with(EmulatorLimits::default(), Watch::Nothing)
     }
 
-    /// An emulated device that checks each launch for races, bad accesses, divergent barriers and reads of what nobody wrote: a
-    /// finding is an [`Error::Findings`] with the Rust lines. For tests.
+    /// An emulated device that checks each launch for races, bad accesses, divergent barriers and
+    /// uninitialised reads: a finding is an [`Error::Findings`] with the Rust lines. For tests.
     #[cfg(feature = "emulator")]
     pub fn checked() -> Self {
         let watch = Watch::Check(crate::CheckOptions::default());
         Self::emulator_with(EmulatorLimits::default(), watch)
     }
 
-    /// An emulated device with limits of your own that watches what its kernels do.
+    /// An emulated device with custom limits that observes its kernels.
     #[cfg(feature = "emulator")]
     pub fn emulator_with(limits: EmulatorLimits, watch: Watch) -> Self {
         Self::with(crate::emulator::start(limits, watch), None)
@@ -121,58 +123,59 @@ impl Device {
         }))
     }
 
-    /// What the device is and what it allows.
+    /// The device's properties and limits.
     pub fn properties(&self) -> &DeviceProperties {
         self.backend().properties()
     }
 
-    /// Why [`DeviceChoice::Auto`] took the emulator, in one line. `None` when it did not.
+    /// Why [`DeviceChoice::Auto`] chose the emulator, in one line. `None` if it did not.
     pub fn fallback(&self) -> Option<&str> {
         self.0.fallback.as_deref()
     }
 
-    /// Whether two values are one device.
+    /// Whether two values are the same device.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Copies `values` into new memory of the device.
+    /// Allocates memory on the device and copies `values` to it.
     ///
     /// # Errors
-    /// When the device has no room for them, or the copy fails.
+    /// If the device lacks memory, or the copy fails.
     pub fn upload<T: Plain>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.alloc(values.len())?;
         buffer.copy_from_slice(values)?;
         Ok(buffer)
     }
 
-    /// Memory for `len` elements whose values are undefined.
+    /// Allocates `len` elements with undefined values.
     ///
     /// # Errors
-    /// When the device has no room for them.
+    /// If the device lacks memory.
     pub fn alloc<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::alloc(&self.0.core, len)
     }
 
-    /// Memory for `len` elements, each byte of which is `value`.
+    /// Allocates `len` elements with every byte set to `value`.
     ///
     /// # Errors
-    /// When the device has no room for them, or fails.
+    /// If the device lacks memory, or fails.
     pub fn filled<T: Plain>(&self, len: usize, value: u8) -> Result<Buffer<T>> {
         let mut buffer = self.alloc(len)?;
         buffer.fill_bytes(value)?;
         Ok(buffer)
     }
 
-    /// A stream of its own beside the device's. Work of several overlaps on a GPU.
+    /// A stream in addition to the device's own queue. Work of several streams overlaps on a GPU.
     ///
     /// # Errors
-    /// When the device has none left.
+    /// If the device cannot create more.
     pub fn stream(&self) -> Result<Stream> {
         Stream::open(&self.0.core)
     }
 
-    /// Records the launches and fills that `steps` makes on the stream that it is given. Nothing runs; copies are errors.
+    /// Records the launches and fills that `steps` makes on the given stream. Nothing runs; copies
+    /// are errors.
     ///
     /// # Errors
     /// Those of `steps`, and when the device fails.
@@ -183,7 +186,7 @@ impl Device {
         Graph::new(&self.0.core, steps)
     }
 
-    /// A timestamp when all earlier work of the device's own queue has ended.
+    /// A timestamp taken when all earlier work of the device's own queue has finished.
     ///
     /// # Errors
     /// When the device fails.
@@ -191,7 +194,7 @@ impl Device {
         Event::record(&self.0.core.queue, &self.0.core)
     }
 
-    /// Waits for all work of the device's own queue. The thread sleeps meanwhile.
+    /// Waits for all work of the device's own queue. The thread sleeps.
     ///
     /// # Errors
     /// What went wrong in it.
@@ -199,20 +202,20 @@ impl Device {
         self.0.core.queue.synchronize()
     }
 
-    /// Loads PTX text. `origin` says where it comes from, for messages. On a GPU, PTX that calls through pointers gets a larger stack:
-    /// see [`set_stack_bytes`](Self::set_stack_bytes).
+    /// Loads PTX text. `origin` describes its source in messages. On a GPU, PTX with indirect calls
+    /// gets a larger stack: see [`set_stack_bytes`](Self::set_stack_bytes).
     ///
     /// # Errors
     /// [`Error::PtxRejected`] with the reason of the driver or the emulator.
     ///
     /// # Safety
-    /// Kernels that are launched from the module do what the functions of their names in the program say. Their signatures are
-    /// compared, their code cannot be.
+    /// Kernels launched from the module do what the functions of their names in the program say.
+    /// Their signatures are compared; their code cannot be.
     pub unsafe fn load_ptx(&self, text: &str, origin: &str) -> Result<Module> {
         Module::load(&self.0.core, text, origin)
     }
 
-    /// Loads kernels of `package` from this PTX from now on instead of what the package embeds.
+    /// From now on loads kernels of `package` from this PTX instead of the embedded one.
     ///
     /// # Safety
     /// As for [`load_ptx`](Self::load_ptx), for every kernel of the package.
@@ -226,11 +229,13 @@ impl Device {
             .clear();
     }
 
-    /// The PTX that kernels of an embedded crate are loaded from on this device: what replaces it, or the newest embedded one that the
-    /// device can run; a GPU takes one for its architecture alone (`sm_90a`) if it is there.
+    /// The PTX from which kernels of an embedded crate are loaded on this device: its replacement,
+    /// or the newest embedded one that the device can run; a GPU prefers one for exactly its
+    /// architecture (`sm_90a`).
     ///
     /// # Errors
-    /// [`Error::NoArchitecture`] when there is none that the device can run, and [`Error::NoKernels`] when nothing is embedded.
+    /// [`Error::NoArchitecture`] if the device can run none of them, and [`Error::NoKernels`] if
+    /// nothing is embedded.
     pub fn kernels_file(&self, kernels: &'static Kernels) -> Result<PtxFile> {
         match lock(&self.0.replaced).get(kernels.package) {
             Some(file) => Ok(file.clone()),
@@ -238,7 +243,7 @@ impl Device {
         }
     }
 
-    /// The bytes of stack that each thread of a kernel may use.
+    /// Stack size per kernel thread, in bytes.
     ///
     /// # Errors
     /// When the device fails.
@@ -246,28 +251,33 @@ impl Device {
         self.backend().stack_bytes()
     }
 
-    /// Sets the bytes of stack for each thread of later launches (`CU_LIMIT_STACK_SIZE`), rounded up to what the device can do.
+    /// Sets the stack per thread for later launches in bytes (`CU_LIMIT_STACK_SIZE`), rounded up to
+    /// what the device supports.
     ///
-    /// CUDA counts what a kernel needs by itself, but for recursion and calls through pointers, as formatting and trait objects make
-    /// them: there the default holds, 1 KiB. Loading a module that makes such calls raises that to 8 KiB unless it was set; sorting
-    /// more than some hundred elements, which recurses, takes 32 KiB. A stack that is too small ends the launch with an illegal
-    /// address, and the context with it. On a GPU every resident thread takes that much device memory: 8 KiB are 2.2 GB on an H200.
-    /// The emulator's stack is `EmulatorLimits::local_bytes_per_thread`, 128 KiB unless given, and only what is used takes memory:
-    /// there, asking for more than that is an error.
+    /// CUDA computes a kernel's stack size itself, except for recursion and indirect calls, as in
+    /// formatting and trait objects: there the default of 1 KiB applies. Loading a module with
+    /// indirect calls raises it to 8 KiB unless it was set; sorting more than a few hundred
+    /// elements, which recurses, needs 32 KiB. A stack that is too small ends the launch with an
+    /// illegal address, and destroys the context. On a GPU every resident thread reserves that much
+    /// device memory: 8 KiB are 2.2 GB on an H200. The emulator's stack is
+    /// `EmulatorLimits::local_bytes_per_thread`, 128 KiB by default, and allocates only what is
+    /// used: there, requesting more is an error.
     ///
     /// # Errors
-    /// When the device does not have that much.
+    /// If the device does not support that much.
     pub fn set_stack_bytes(&self, bytes: usize) -> Result<()> {
         self.backend().set_stack_bytes(bytes)
     }
 
-    /// The profiles of the launches since the last call, in their order. Only a device that was made with [`Watch::Profile`] has any.
+    /// The profiles of the launches since the last call, in order. Only a device created with
+    /// [`Watch::Profile`] has any.
     #[cfg(feature = "emulator")]
     pub fn take_profiles(&self) -> Vec<ptx_emulator::metrics::Profile> {
         self.backend().take_profiles()
     }
 
-    /// Receives progress while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A GPU reports none.
+    /// Sets a listener for the progress of launches, as described at
+    /// [`ptx_emulator::Emulator::set_progress`]. A GPU reports none.
     #[cfg(feature = "emulator")]
     pub fn set_progress(&self, listener: impl FnMut(ptx_emulator::Progress<'_>) + Send + 'static) {
         self.backend().set_progress(Box::new(listener));
@@ -279,7 +289,7 @@ impl Device {
 
     /// The loaded PTX of a kernel crate.
     fn module(&self, kernels: &'static Kernels) -> Result<Module> {
-        // Held while loading: a second thread waits instead of loading the same.
+        // Held while loading: a second thread waits instead of loading the same PTX.
         let mut modules = lock(&self.0.modules);
         let key = std::ptr::from_ref(kernels).addr();
         if let Some(module) = modules.get(&key) {
@@ -310,8 +320,9 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-// SAFETY: embedded PTX was built from the very crate whose handles ask for it, `replace_kernels`' caller has promised the same, and the
-// signatures are compared. `Function::launch` orders the uses of memory, and a buffer frees its memory after them.
+// SAFETY: embedded PTX was built from the very crate whose handles request it, `replace_kernels`'
+// caller has promised the same, and the signatures are compared. `Function::launch` orders the uses
+// of memory, and a buffer frees its memory after them.
 unsafe impl Target for Device {
     type Function = Function;
     type Stream = Stream;

@@ -18,10 +18,11 @@ use crate::device::Started;
 use crate::graph::{Node, NodeWork};
 use crate::{DeviceKind, DeviceProperties, Error, Result, Watch};
 
-/// The limits' defaults are an H200's; this is its compute capability.
+/// The default limits are an H200's; this is its compute capability.
 const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
 
-/// An H200 keeps 1 KiB of shared memory per block for itself: 227 KiB for one block are 228 of a multiprocessor.
+/// An H200 reserves 1 KiB of shared memory per block: 227 KiB for one block are 228 KiB of a
+/// multiprocessor.
 const RESERVED_SHARED_BYTES: u32 = 1024;
 
 pub(crate) fn start(limits: Limits, watch: Watch) -> Started {
@@ -81,7 +82,7 @@ impl Backend for EmulatorDevice {
     }
 
     unsafe fn free(&self, address: u64) {
-        // Nothing else can go wrong with an address from `alloc`.
+        // An address from `alloc` cannot fail otherwise.
         let _ = self.0.emulator.free(address);
     }
 
@@ -155,7 +156,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Nothing to wait for: whatever is asked for has ended when the call returns.
+/// Nothing to wait for: all work has finished when its call returns.
 struct EmulatorQueue(Arc<Machine>);
 
 impl Queue for EmulatorQueue {
@@ -210,7 +211,7 @@ struct Chunk([u8; 16]);
 impl HostMemory for Vec<Chunk> {
     fn bytes(&mut self) -> &mut [u8] {
         let bytes = size_of_val(self.as_slice());
-        // SAFETY: a chunk is 16 bytes and nothing else.
+        // SAFETY: a chunk consists of exactly 16 bytes.
         unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), bytes) }
     }
 }
@@ -349,7 +350,7 @@ impl EmulatorFunction {
     }
 }
 
-/// A recording: the steps, one after the other.
+/// A recording: the steps in order.
 struct Recorded(Vec<Node>);
 
 impl Replay for Recorded {
@@ -382,7 +383,7 @@ impl Replay for Recorded {
     }
 }
 
-/// A panic reads as on a GPU; any other fault is the emulator's own.
+/// A panic is reported as on a GPU; other faults are the emulator's own.
 fn panic(fault: Fault) -> Error {
     match fault.kind {
         // C's `assert` names its function, a panic does not.

@@ -1,23 +1,23 @@
-//! What can go wrong with a device.
+//! Errors of a device.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use cuda_std::launch::Refusal;
 
-/// Why a device could not do what it was asked. [`hint`](Self::hint) says what to do about it.
+/// Why a device could not do what was requested. [`hint`](Self::hint) says what to do about it.
 #[non_exhaustive]
 pub enum Error {
-    /// A GPU was asked for and cannot be used.
+    /// A GPU was requested and cannot be used.
     NoGpu {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A call of the CUDA driver failed.
     Driver {
-        /// What the call was for.
+        /// The purpose of the call.
         doing: String,
-        /// The call, and the driver's words for its code.
+        /// The call, and the driver's text for its code.
         failure: String,
         /// The driver's code.
         code: u32,
@@ -26,39 +26,39 @@ pub enum Error {
     NoEmulator,
     /// A launch breaks its kernel's contract.
     Refused(Refusal),
-    /// A launch's shape is beyond what the device allows.
+    /// A launch's shape exceeds the device's limits.
     Shape {
         /// The kernel.
         kernel: String,
-        /// The extent that does not fit, and the limit.
+        /// The extent that exceeds its limit, and the limit.
         problem: String,
     },
-    /// A kernel in PTX has another signature than in the program.
+    /// A kernel's signature in the PTX differs from the program's.
     Signature {
         /// The kernel.
         kernel: &'static str,
-        /// Where the PTX comes from.
+        /// The source of the PTX.
         origin: String,
-        /// What the PTX says.
+        /// The signature in the PTX.
         ptx: String,
-        /// What the program says.
+        /// The signature in the program.
         program: String,
         /// The first parameter that differs.
         difference: String,
     },
-    /// What only a running stream can do was asked of one that is being recorded.
+    /// An operation that is possible only on a running stream, not on one being recorded.
     NotRecordable {
-        /// What was asked for.
+        /// The operation.
         what: &'static str,
     },
-    /// Memory cannot be read as elements of another type.
+    /// Memory cannot be reinterpreted as elements of another type.
     Cast {
         /// The elements' type.
         from: &'static str,
-        /// The type asked for.
+        /// The requested type.
         to: &'static str,
     },
-    /// Elements are aligned to more than memory is.
+    /// The elements' alignment exceeds the memory's.
     Alignment {
         /// The elements' type.
         element: &'static str,
@@ -67,17 +67,18 @@ pub enum Error {
         /// The memory's.
         given: usize,
     },
-    /// A launch under check did what a GPU would hide.
+    /// A checked launch did something that a GPU would hide.
     #[cfg(feature = "emulator")]
     Findings {
-        /// What was found.
+        /// The findings.
         report: Box<ptx_emulator::CheckReport>,
         /// The same as text, with source lines.
         text: String,
     },
-    /// A kernel panicked. The device can be used further; what the launch wrote before stays written.
+    /// A kernel panicked. The device stays usable; what the launch wrote before remains.
     Panicked {
-        /// The kernel. Several, when several of one module were started since the last synchronisation on a GPU.
+        /// The kernel; several if several of one module were started since the last synchronisation
+        /// on a GPU.
         kernel: String,
         /// The panic's message.
         message: String,
@@ -90,26 +91,26 @@ pub enum Error {
         /// The thread's index in the block: the first one that panicked.
         thread: [u32; 3],
     },
-    /// A kernel went wrong before in a way that CUDA does not let the process survive.
+    /// An earlier kernel failed in a way that destroys the process's CUDA context.
     ContextLost {
         /// The first error.
         cause: String,
     },
-    /// The device has not enough memory left.
+    /// The device lacks memory.
     OutOfMemory {
         /// The device's name.
         device: String,
-        /// The bytes asked for.
+        /// The bytes requested.
         bytes: u64,
     },
-    /// The emulator's threads have less stack than was asked for.
+    /// The emulator's threads have less stack than requested.
     StackTooLarge {
-        /// The bytes asked for.
+        /// The bytes requested.
         bytes: usize,
-        /// What they have.
+        /// The bytes available.
         limit: usize,
     },
-    /// The host has not enough memory for what comes back from the device.
+    /// The host lacks memory for data from the device.
     OutOfHostMemory {
         /// The bytes needed.
         bytes: u64,
@@ -121,7 +122,7 @@ pub enum Error {
         /// The size of one.
         element_bytes: usize,
     },
-    /// A slice and a buffer that should be of one length are not.
+    /// A slice and a buffer should have the same length and do not.
     LengthMismatch {
         /// The buffer's length.
         buffer: usize,
@@ -133,7 +134,7 @@ pub enum Error {
         /// The kernel to launch, or the copy.
         what: String,
     },
-    /// A time was asked for between events of different kinds of device.
+    /// Two events of different kinds of device were compared.
     ForeignEvent,
     /// A kernel was launched whose crate embeds no PTX.
     NoKernels {
@@ -146,12 +147,12 @@ pub enum Error {
         package: String,
         /// Where PTX was looked for.
         origin: String,
-        /// What there is, such as `sm_100, sm_100a`.
+        /// The available architectures, such as `sm_100, sm_100a`.
         architectures: String,
         /// The device's.
         compute_capability: (u32, u32),
     },
-    /// A PTX file is for newer devices.
+    /// A PTX file for newer devices.
     PtxTooNew {
         /// The file.
         origin: String,
@@ -164,38 +165,38 @@ pub enum Error {
     PtxUnreadable {
         /// The file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A file is not PTX.
+    /// A file that is not PTX.
     NotPtx {
         /// The file.
         origin: String,
         /// What is missing or wrong.
         problem: &'static str,
     },
-    /// The driver or the emulator does not accept the PTX.
+    /// The driver or the emulator rejects the PTX.
     PtxRejected {
         /// The device's name.
         device: String,
-        /// Where the PTX comes from.
+        /// The source of the PTX.
         origin: String,
-        /// Its answer, with the compiler's log where there is one.
+        /// The message, with the compiler's log if there is one.
         reason: String,
-        /// The driver's code, if it was a driver.
+        /// The driver's code, if it was the driver.
         code: Option<u32>,
     },
     /// The module has no kernel of that name.
     UnknownKernel {
-        /// The name asked for.
+        /// The name requested.
         kernel: String,
-        /// Where the PTX comes from.
+        /// The source of the PTX.
         origin: String,
     },
     /// The emulator refused an access from the host.
     #[cfg(feature = "emulator")]
     EmulatorMemory(ptx_emulator::MemoryError),
-    /// The emulator refused a launch, or the kernel went wrong in it.
+    /// The emulator refused a launch, or the kernel faulted.
     #[cfg(feature = "emulator")]
     EmulatorLaunch(ptx_emulator::LaunchError),
 }
@@ -319,7 +320,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What `main` and `unwrap` print: the message, and what to do about it.
+/// The output of `main` and `unwrap`: the message, and what to do about it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)?;
@@ -397,5 +398,5 @@ impl Error {
     }
 }
 
-/// `Result` with an [`Error`] unless another error is named.
+/// `Result` with an [`Error`] unless another error type is given.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! Timestamps of a device's own clock.
+//! Timestamps of a device's clock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use crate::Result;
 use crate::backend::{Queue, Timestamp};
 use crate::memory::Core;
 
-/// The time at which all earlier work of a queue has ended. [`Device::record`](crate::Device::record) and
-/// [`Stream::record`](crate::Stream::record) make one.
+/// The time at which all earlier work of a queue has finished, from
+/// [`Device::record`](crate::Device::record) or [`Stream::record`](crate::Stream::record).
 #[must_use = "an event is compared with another one"]
 pub struct Event {
     timestamp: Box<dyn Timestamp>,
-    // After the timestamp, which it keeps alive.
+    // Declared after the timestamp, which it keeps alive.
     _core: Arc<Core>,
 }
 
@@ -27,7 +27,7 @@ impl Event {
     /// Seconds from `start` to this event. Waits until both have passed.
     ///
     /// # Errors
-    /// When the events come from different kinds of device, and what went wrong in the work before this one.
+    /// If the events are from different kinds of device, and errors of the work before this one.
     pub fn seconds_since(&self, start: &Event) -> Result<f64> {
         self.timestamp.seconds_since(&*start.timestamp)
     }

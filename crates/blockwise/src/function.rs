@@ -1,4 +1,4 @@
-//! A function of a device, and its launch: where the typed call of every kernel ends.
+//! A device function and its launch, which every kernel's typed call goes through.
 
 use std::any::Any;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::memory::{Allocation, Core};
 use crate::stream::{Stream, Work};
 use crate::{Error, Result, shape};
 
-/// A kernel that was found in loaded PTX and has the signature that the program expects.
+/// A kernel found in loaded PTX, with the signature that the program expects.
 #[derive(Clone)]
 pub struct Function(Arc<Inner>);
 
@@ -70,7 +70,7 @@ impl launch::Function for Function {
         for memory in memory {
             self.allocation(memory)?;
         }
-        // Just seen to be allocations of this device.
+        // Checked above: they are allocations of this device.
         let uses = memory.iter().filter_map(|memory| {
             let allocation = self.allocation(memory).ok()?;
             Some((allocation, memory.written))
@@ -90,8 +90,8 @@ impl launch::Function for Function {
         };
         let uses = uses.map(|(allocation, written)| (&**allocation, written));
         core.enqueue(queue, uses, |queue| {
-            // SAFETY: the caller promises fitting arguments; their memory belongs to buffers of this device, which free it only
-            // after the work that was started before; the shape was checked.
+            // SAFETY: the caller promises matching arguments; their memory belongs to buffers of
+            // this device, which free it only after earlier work; the shape was checked.
             unsafe { callable.launch(queue, shape, arguments) }
         })
     }

@@ -10,10 +10,11 @@ use crate::memory::{Allocation, Core};
 use crate::stream::{Stream, Work};
 use crate::{Error, Result};
 
-/// A recorded sequence of launches: a CUDA graph on a GPU, a list on the emulator. [`Device::graph`](crate::Device::graph) records one.
+/// A recorded sequence of launches: a CUDA graph on a GPU, a list on the emulator.
+/// [`Device::graph`](crate::Device::graph) records one.
 ///
-/// It keeps the buffers' memory alive, and a replay is ordered with other uses of it. The values of other parameters are those of the
-/// recording.
+/// It keeps the buffers' memory alive, and replays are ordered with other uses of it. Other
+/// parameters keep the values of the recording.
 pub struct Graph {
     replay: Box<dyn Replay>,
     uses: Vec<(Arc<Allocation>, bool)>,
@@ -23,7 +24,7 @@ pub struct Graph {
 /// One recorded step.
 pub(crate) struct Node {
     pub(crate) work: NodeWork,
-    /// The memory that it uses, and whether it writes it.
+    /// The memory that it uses, with whether it is written.
     uses: Vec<(Arc<Allocation>, bool)>,
 }
 
@@ -93,7 +94,7 @@ impl Graph {
     ) -> std::result::Result<Self, E> {
         let recorded = Arc::new(Mutex::default());
         steps(&Stream::recording(core, &recorded))?;
-        // A clone of the stream may live on; what it records from now on belongs to nothing.
+        // A clone of the stream may still exist; what it records from now on is dropped.
         let mut nodes =
             std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
         let mut uses: Vec<(Arc<Allocation>, bool)> = Vec::new();
@@ -113,7 +114,8 @@ impl Graph {
         })
     }
 
-    /// Replays all launches in the device's own queue, in their order. On a GPU they may still run when this returns.
+    /// Replays all launches in the device's own queue, in order. On a GPU they may still be running
+    /// when this returns.
     ///
     /// # Errors
     /// When the device fails.
@@ -124,7 +126,7 @@ impl Graph {
     /// The same on a stream.
     ///
     /// # Errors
-    /// When the device fails, or the stream is another device's or is being recorded itself.
+    /// If the device fails, or the stream belongs to another device or is being recorded itself.
     pub fn launch_on(&self, stream: &Stream) -> Result<()> {
         self.start(Some(stream))
     }
@@ -145,7 +147,7 @@ impl Graph {
         };
         let uses = (self.uses.iter()).map(|(memory, written)| (&**memory, *written));
         self.core.enqueue(queue, uses, |queue| {
-            // SAFETY: the graph owns its memory; what it replays was checked when it was recorded.
+            // SAFETY: the graph owns its memory; its launches were checked when they were recorded.
             unsafe { self.replay.launch(queue) }
         })
     }

@@ -47,19 +47,19 @@ pub use view::{View, ViewMut};
 #[cfg(feature = "emulator")]
 pub use watch::Watch;
 
-/// The limits of an emulated device, for [`Device::emulator_with`].
+/// Limits of an emulated device, for [`Device::emulator_with`].
 #[cfg(feature = "emulator")]
 pub use ptx_emulator::Limits as EmulatorLimits;
 
-/// What a launch is checked for, for [`Watch::Check`].
+/// Checks of a launch, for [`Watch::Check`].
 #[cfg(feature = "emulator")]
 pub use ptx_emulator::CheckOptions;
 
-/// What a launch costs: [`Device::take_profiles`].
+/// The cost of a launch: [`Device::take_profiles`].
 #[cfg(feature = "emulator")]
 pub use ptx_emulator::metrics::Profile;
 
-/// What nearly every host program needs: `use blockwise::prelude::*;`
+/// The usual imports of a host program: `use blockwise::prelude::*;`
 pub mod prelude {
     pub use crate::{Buffer, Device, DeviceChoice, Dim, Plain, Shape, Stream};
 }

@@ -1,17 +1,17 @@
-//! Allocated device memory, and the order of its uses.
+//! Allocated device memory, and the ordering of its uses.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Result;
 use crate::backend::{Backend, Queue};
 
-/// What buffers, functions and streams of one device share.
+/// Shared by the buffers, functions and streams of one device.
 pub(crate) struct Core {
     pub(crate) backend: Arc<dyn Backend>,
     /// The device's own queue.
     pub(crate) queue: Arc<dyn Queue>,
-    /// Held while work is ordered after other queues' and enqueued: between the two no thread may enqueue what the order must
-    /// include.
+    /// Held while work is ordered after other queues' and enqueued, so that no thread enqueues work
+    /// in between that the ordering would miss.
     pub(crate) enqueueing: Mutex<()>,
 }
 
@@ -20,7 +20,8 @@ impl Core {
         std::ptr::eq(self, other)
     }
 
-    /// Enqueues work that uses memory: orders it after what other queues do with that memory, then starts it.
+    /// Enqueues work that uses memory: orders it after other queues' uses of that memory, then
+    /// starts it.
     pub(crate) fn enqueue<'m>(
         &self,
         queue: &Arc<dyn Queue>,
@@ -35,7 +36,7 @@ impl Core {
     }
 }
 
-/// Memory of a device, freed when the last owner drops it.
+/// Device memory, freed when the last owner drops it.
 pub(crate) struct Allocation {
     pub(crate) core: Arc<Core>,
     pub(crate) address: u64,
@@ -47,15 +48,15 @@ pub(crate) struct Allocation {
 /// The queues that have used the memory since it was last known to be idle.
 #[derive(Default)]
 struct Uses {
-    /// The last one that wrote.
+    /// The last queue that wrote.
     writer: Option<Arc<dyn Queue>>,
-    /// Those that have read since.
+    /// The queues that have read since.
     readers: Vec<Arc<dyn Queue>>,
 }
 
 impl Allocation {
     /// # Safety
-    /// The address came from the backend's `alloc` for that many bytes, or there are none.
+    /// The address is from the backend's `alloc` for that many bytes, or there are none.
     pub(crate) unsafe fn new(core: Arc<Core>, address: u64, bytes: usize) -> Self {
         Self {
             core,
@@ -65,11 +66,11 @@ impl Allocation {
         }
     }
 
-    /// Lets later work of `queue` wait for uses of other queues that it must not overlap with: a reader for the last writer, a
-    /// writer for everyone.
+    /// Makes later work of `queue` wait for conflicting uses of other queues: a reader for the last
+    /// writer, a writer for all readers and writers.
     ///
-    /// An event at the end of the other queue stands for its use of this memory: it may come later than the use, never earlier.
-    /// So a program with one stream pays for no events.
+    /// An event at the end of the other queue stands for its use of this memory; it may be later
+    /// than the use, never earlier. So a program with one stream records no events.
     fn order(&self, queue: &Arc<dyn Queue>, written: bool) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
@@ -94,7 +95,7 @@ impl Allocation {
     }
 }
 
-/// The addresses alone: one type's table of methods may exist twice.
+/// Compares addresses only: one type may have several vtables.
 fn is_same(a: &Arc<dyn Queue>, b: &Arc<dyn Queue>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
 }
@@ -102,7 +103,7 @@ fn is_same(a: &Arc<dyn Queue>, b: &Arc<dyn Queue>) -> bool {
 impl Drop for Allocation {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: the address came from `alloc`, and this is its only owner.
+            // SAFETY: the address is from `alloc`, and this is its only owner.
             unsafe { self.core.backend.free(self.address) };
         }
     }

@@ -1,4 +1,4 @@
-//! PTX that was loaded into a device.
+//! PTX loaded into a device.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::memory::Core;
 use crate::signature::{self, Parameters};
 use crate::{Error, Function, Result, Stream};
 
-/// PTX that was loaded into a device: a place to launch kernels from, as the device itself is for embedded ones. It keeps the device
-/// alive.
+/// PTX loaded into a device: kernels are launched from it as embedded ones are from the device.
+/// Keeps its device alive.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
@@ -37,7 +37,7 @@ impl Module {
         })))
     }
 
-    /// The kernel of an entry, if its signature is the program's.
+    /// The kernel of an entry, if its signature equals the program's.
     pub(crate) fn find(&self, entry: &Entry) -> Result<Function> {
         let Inner {
             program,
@@ -53,16 +53,16 @@ impl Module {
         Ok(Function::new(function, core, entry.name))
     }
 
-    /// Starts a kernel by its name in the PTX: for tools that run PTX without the program that it belongs to. Programs launch kernels
-    /// by their handles.
+    /// Starts a kernel by its name in the PTX: for tools that run PTX without its program. Programs
+    /// launch kernels through their handles.
     ///
     /// # Errors
-    /// When there is no such kernel, an argument lives on another device, the device refuses the launch or, on the emulator, the
-    /// kernel goes wrong.
+    /// If there is no such kernel, an argument is on another device, the device refuses the launch
+    /// or, on the emulator, the kernel faults.
     ///
     /// # Safety
-    /// `arguments` are the kernel's parameters in number, order and type, `memory` names all memory that they lead to, and the kernel
-    /// keeps within it: on a GPU nothing checks this.
+    /// `arguments` are the kernel's parameters in number, order and type, `memory` lists all memory
+    /// that they point to, and the kernel stays within it: on a GPU nothing checks this.
     pub unsafe fn launch(
         &self,
         stream: Option<&Stream>,
@@ -78,8 +78,9 @@ impl Module {
     }
 }
 
-// SAFETY: `load_ptx`'s caller has promised that the PTX does what its kernels' signatures say, and the signatures are compared.
-// `Function::launch` orders the uses of memory, and a buffer frees its memory after them.
+// SAFETY: `load_ptx`'s caller has promised that the PTX does what its kernels' signatures say, and
+// the signatures are compared. `Function::launch` orders the uses of memory, and a buffer frees its
+// memory after them.
 unsafe impl Target for Module {
     type Function = Function;
     type Stream = Stream;

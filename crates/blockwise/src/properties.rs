@@ -1,8 +1,8 @@
-//! What a device is and what it allows.
+//! A device's properties and limits.
 
 use std::fmt;
 
-/// What sort of device it is.
+/// The kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
     /// An NVIDIA GPU.
@@ -20,7 +20,7 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// What a device is and what it allows.
+/// A device's properties and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceProperties {
     /// The product's name.
@@ -29,9 +29,9 @@ pub struct DeviceProperties {
     pub kind: DeviceKind,
     /// The compute capability, major and minor.
     pub compute_capability: (u32, u32),
-    /// The number of streaming multiprocessors; of the emulator, its worker threads.
+    /// The number of streaming multiprocessors; for the emulator, of worker threads.
     pub multiprocessors: u32,
-    /// Lanes of a warp.
+    /// Lanes per warp.
     pub warp_size: u32,
     /// Threads of one block, at most.
     pub max_threads_per_block: u32,
@@ -39,23 +39,23 @@ pub struct DeviceProperties {
     pub max_block: [u32; 3],
     /// Blocks of one launch along x, y and z, at most.
     pub max_grid: [u32; 3],
-    /// Shared memory that a block can have without asking, in bytes.
+    /// Shared memory per block without opt-in, in bytes.
     pub shared_bytes_per_block: u32,
-    /// Shared memory that a block can have when the launch opts in, in bytes.
+    /// Shared memory per block with opt-in, in bytes.
     pub shared_bytes_opt_in: u32,
-    /// Shared memory of one multiprocessor, in bytes.
+    /// Shared memory per multiprocessor, in bytes.
     pub shared_bytes_per_multiprocessor: u32,
-    /// The cache that all multiprocessors share, in bytes; 0 where there is none.
+    /// The L2 cache, in bytes; 0 if there is none.
     pub l2_bytes: u32,
     /// Device memory, in bytes.
     pub memory_bytes: u64,
-    /// The software that drives it, with its version.
+    /// The driver or emulator, with its version.
     pub driver: String,
 }
 
 impl DeviceProperties {
-    /// The multiprocessors that a grid should fill. The emulator takes those of an H200, so that its launches, and with them the bits of
-    /// its results, are an H200's.
+    /// The number of multiprocessors that a grid should fill. The emulator uses an H200's, so that
+    /// its launches, and with them the bits of its results, equal an H200's.
     pub fn multiprocessors_to_fill(&self) -> u32 {
         const H200: u32 = 132;
         match self.kind {
@@ -67,7 +67,7 @@ impl DeviceProperties {
 
 #[cfg(test)]
 impl DeviceProperties {
-    /// A device of no interest.
+    /// An arbitrary device.
     pub(crate) fn for_tests() -> Self {
         Self {
             name: "test".into(),

@@ -1,4 +1,4 @@
-//! PTX texts, and which of several suits a device.
+//! PTX texts, and the selection of one for a device.
 
 use std::path::{Path, PathBuf};
 
@@ -6,28 +6,28 @@ use cuda_std::launch::Kernels;
 
 use crate::{DeviceKind, DeviceProperties, Error, Result};
 
-/// Where PTX of a crate lies: a file, or a folder with files called `<crate>.sm_<XX>.ptx`.
+/// The location of a crate's PTX: a file, or a folder with files named `<crate>.sm_<XX>.ptx`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PtxSource {
     /// This file.
     File(PathBuf),
-    /// A folder with one file for each architecture.
+    /// A folder with one file per architecture.
     Folder(PathBuf),
 }
 
 /// A PTX text with its architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtxFile {
-    /// Where it comes from, for messages: the file's path, or what embeds it.
+    /// Its source, for messages: the file's path, or what embeds it.
     pub origin: String,
-    /// The oldest architecture that runs it: 80 for `sm_80`.
+    /// The oldest architecture that can run it: 80 for `sm_80`.
     pub target: u32,
     /// Its text.
     pub text: String,
 }
 
 impl PtxSource {
-    /// What a user named: a folder, or one file.
+    /// A path given by a user: a folder, or one file.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         if path.is_dir() {
@@ -37,11 +37,11 @@ impl PtxSource {
         }
     }
 
-    /// Reads the PTX of crate `stem` that suits a device: the newest that it can run; a GPU takes one for its architecture alone
-    /// (`sm_90a`) if it is there.
+    /// Reads the PTX of crate `stem` for a device: the newest that it can run; a GPU prefers one
+    /// for exactly its architecture (`sm_90a`).
     ///
     /// # Errors
-    /// When there is none, or it cannot be read, or it is no PTX.
+    /// If there is none, it cannot be read, or it is not PTX.
     pub fn select(&self, stem: &str, device: &DeviceProperties) -> Result<PtxFile> {
         let folder = match self {
             Self::File(path) => return PtxFile::read(path)?.fitting(device),
@@ -61,7 +61,7 @@ impl PtxSource {
     }
 }
 
-/// The PTX files of crate `stem` in `folder`, with the architectures that their names say.
+/// The PTX files of crate `stem` in `folder`, with the architectures in their names.
 fn files_of(stem: &str, folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let unreadable = |source| Error::PtxUnreadable {
         path: folder.to_owned(),
@@ -86,13 +86,13 @@ fn files_of(stem: &str, folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// The number of `sm_80` and of `sm_90a`.
+/// The number in `sm_80` or `sm_90a`.
 fn number(arch: &str) -> Option<u32> {
     let digits = arch.strip_prefix("sm_")?;
     digits.strip_suffix('a').unwrap_or(digits).parse().ok()
 }
 
-/// The architecture that suits a device best, by its place in the list.
+/// Index of the architecture that suits a device best.
 fn choose(architectures: &[&str], device: &DeviceProperties) -> Option<usize> {
     let (major, minor) = device.compute_capability;
     let capability = major * 10 + minor;
@@ -103,7 +103,7 @@ fn choose(architectures: &[&str], device: &DeviceProperties) -> Option<usize> {
         }
     }
     let newest = |(place, arch): (usize, &&str)| {
-        // What is for one architecture alone runs on no other.
+        // PTX for one architecture runs on no other.
         let number = number(arch).filter(|_| !arch.ends_with('a'))?;
         (number <= capability).then_some((number, place))
     };
@@ -112,10 +112,10 @@ fn choose(architectures: &[&str], device: &DeviceProperties) -> Option<usize> {
 }
 
 impl PtxFile {
-    /// Reads a file and looks for the two directives that every PTX begins with.
+    /// Reads a file and checks for the two directives that every PTX starts with.
     ///
     /// # Errors
-    /// When it cannot be read or is no PTX.
+    /// If it cannot be read or is not PTX.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::PtxUnreadable {
             path: path.to_owned(),
@@ -131,10 +131,10 @@ impl PtxFile {
         }
     }
 
-    /// A text that somebody has. `origin` says where it comes from.
+    /// PTX from a text. `origin` describes its source.
     ///
     /// # Errors
-    /// When it is no PTX.
+    /// If it is not PTX.
     pub fn from_text(text: impl Into<String>, origin: impl Into<String>) -> Result<Self> {
         let (text, origin) = (text.into(), origin.into());
         let not_ptx = |problem| Error::NotPtx {
@@ -152,7 +152,7 @@ impl PtxFile {
         })
     }
 
-    /// The embedded PTX of a crate that suits a device.
+    /// The embedded PTX of a crate for a device.
     pub(crate) fn of_embedded(kernels: &Kernels, device: &DeviceProperties) -> Result<Self> {
         let package = kernels.package;
         if kernels.files.is_empty() {
@@ -174,7 +174,8 @@ impl PtxFile {
         Self::from_text(file.text, origin)
     }
 
-    /// Whether it is for one architecture alone, as `sm_90a` is, and may use what only that one has.
+    /// Whether it is for one architecture only, like `sm_90a`, and may use that one's special
+    /// features.
     pub fn is_for_one_architecture(&self) -> bool {
         word_after(&self.text, ".target").is_some_and(|name| name.ends_with('a'))
     }
@@ -201,7 +202,7 @@ fn target_of_text(text: &str) -> Option<u32> {
     digits[..end].parse().ok()
 }
 
-/// The word after the first such directive outside of comments: blanks and lines may be anywhere.
+/// The word after the first such directive outside of comments, across spaces and lines.
 fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
     let (mut rest, mut found) = (text, false);
     loop {
@@ -212,7 +213,7 @@ fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
             rest = rest.split_once("*/")?.1;
         } else {
             let end = rest.find(|c: char| c.is_whitespace() || ",/".contains(c));
-            // A single character that ends a word is passed over.
+            // Skips a single character that ends a word.
             let end = end.unwrap_or(rest.len()).max(1).min(rest.len());
             let (word, behind) = rest.split_at(end);
             if found || word.is_empty() {

@@ -1,10 +1,11 @@
-//! What a device allows of a launch's shape.
+//! A device's limits on a launch's shape.
 
 use cuda_std::launch::{Dim, Shape};
 
 use crate::{DeviceProperties, Error, Result};
 
-/// Threads of a block on any GPU, at most. Kernels count on it, also on an emulator with higher limits.
+/// Maximum threads per block on any GPU. Kernels rely on it, even on an emulator with higher
+/// limits.
 const MOST_THREADS: u32 = 1024;
 
 /// Refuses a shape that no kernel can have on this device.
@@ -35,7 +36,7 @@ fn within(dim: Dim, [x, y, z]: [u32; 3]) -> bool {
     dim.x <= x && dim.y <= y && dim.z <= z
 }
 
-/// What is wrong with a shape that does not fit.
+/// Describes the exceeded limit.
 #[cold]
 fn refusal(kernel: &str, shape: Shape, device: &DeviceProperties) -> Error {
     let Shape {

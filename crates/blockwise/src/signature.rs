@@ -1,7 +1,8 @@
-//! The signatures that PTX carries, compared with the program's when a kernel is first used.
+//! Signatures in PTX, compared with the program's when a kernel is first used.
 //!
-//! `#[kernel]` leaves a variable `NAME__signature` in the PTX, whose bytes are the text of the signature. PTX without it, from
-//! other compilers, is compared by the number and the sizes of its parameters.
+//! `#[kernel]` adds a variable `NAME__signature` to the PTX, whose bytes are the text of the
+//! signature. PTX from other compilers has none; it is compared by number and size of the
+//! parameters.
 
 use std::collections::HashMap;
 
@@ -28,7 +29,7 @@ pub(crate) fn records(ptx: &str) -> HashMap<String, String> {
     records
 }
 
-/// The bytes of an initialised array, from its `[` on, as text.
+/// The bytes of an initialised array, starting at its `[`, as text.
 fn bytes(declaration: &str) -> Option<String> {
     let rest = declaration.strip_prefix('[')?;
     let (_, rest) = rest.split_once(']')?;
@@ -59,7 +60,7 @@ pub(crate) fn parameters(ptx: &str) -> HashMap<String, Parameters> {
         let list = head[name.len()..].trim_start();
         let declared = match list.strip_prefix('(').and_then(|list| list.split_once(')')) {
             Some((list, _)) => parameter_list(list),
-            // A kernel may have no list at all.
+            // A kernel may have no parameter list.
             None => Some(Vec::new()),
         };
         if let Some(declared) = declared {
@@ -69,7 +70,8 @@ pub(crate) fn parameters(ptx: &str) -> HashMap<String, Parameters> {
     kernels
 }
 
-/// The sizes of `.param .u64 .ptr .align 1 a, .param .align 4 .b8 b[12]`. `None` when something is not understood.
+/// The sizes of `.param .u64 .ptr .align 1 a, .param .align 4 .b8 b[12]`. `None` for an unknown
+/// form.
 fn parameter_list(list: &str) -> Option<Parameters> {
     let list: String = (list.lines())
         .map(|line| line.split("//").next().unwrap_or_default())
@@ -96,7 +98,7 @@ fn parameter_bytes(parameter: &str) -> Option<usize> {
     (bits / 8).checked_mul(elements)
 }
 
-/// Compares what the PTX says of a kernel with what the program was compiled with.
+/// Compares a kernel's signature in the PTX with the program's.
 pub(crate) fn compare(
     entry: &Entry,
     recorded: Option<&str>,
@@ -137,7 +139,7 @@ fn difference(ptx: &str, program: &str) -> String {
     }
 }
 
-/// The parameters of a signature: at the commas outside of brackets.
+/// The parameters of a signature, split at commas outside brackets.
 fn split(signature: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
     for (at, c) in signature.char_indices() {
@@ -241,7 +243,7 @@ mod tests {
         let error = refused(&of, None, &[8, 8, 8]);
         assert!(error.contains("parameters of 8, 8, 8 bytes"), "{error}");
         assert!(compare(&of, None, Some(&vec![4, 8, 8]), "").is_ok());
-        // A record that is right does not hide parameters that are not.
+        // A matching record does not hide mismatched parameters.
         refused(&of, Some("a: f32, x: &[f32]"), &[4, 8]);
     }
 }

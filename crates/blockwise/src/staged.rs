@@ -1,4 +1,4 @@
-//! Page-locked host memory beside device memory, for copies that overlap with the host's work.
+//! Device memory paired with page-locked host memory, for asynchronous copies.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::backend::HostMemory;
 use crate::buffer::check_alignment;
 use crate::{Buffer, Result, Stream, ViewMut};
 
-/// `len` elements twice: on the device, and page-locked in the host, from where a GPU copies by itself while the host goes on.
-/// Its copies go through one stream.
+/// `len` elements twice: on the device, and page-locked on the host, so that a GPU copies
+/// asynchronously while the host continues. All its copies go through one stream.
 pub struct StagedBuffer<T: Plain> {
     stream: Stream,
     host: Box<dyn HostMemory>,
@@ -17,10 +17,11 @@ pub struct StagedBuffer<T: Plain> {
 }
 
 impl<T: Plain> StagedBuffer<T> {
-    /// Allocates both. The elements of the host are zeros, those of the device undefined.
+    /// Allocates both. The host's elements are zero, the device's undefined.
     ///
     /// # Errors
-    /// When one of the two has no room for them; a type that is aligned to more than 16 bytes; a stream that is being recorded.
+    /// If either lacks memory, the type's alignment exceeds 16 bytes, or the stream is being
+    /// recorded.
     pub fn new(stream: &Stream, len: usize) -> Result<Self> {
         stream.queue("a staged buffer")?;
         check_alignment::<T>(16)?;
@@ -43,15 +44,16 @@ impl<T: Plain> StagedBuffer<T> {
         self.device.is_empty()
     }
 
-    /// The elements in the host, after everything that was started on the stream.
+    /// The elements on the host, after all earlier work on the stream.
     ///
     /// # Errors
-    /// What went wrong on the stream.
+    /// Errors of that work.
     pub fn host(&mut self) -> Result<&mut [T]> {
         self.stream.synchronize()?;
         let bytes = self.host.bytes();
         debug_assert!(bytes.len() >= self.device.memory.bytes);
-        // SAFETY: there are bytes for `len` elements, aligned to 16; any bytes are values of a plain type, and the reverse.
+        // SAFETY: there are bytes for `len` elements, aligned to 16; any bytes are valid values of
+        // a plain type, and vice versa.
         Ok(unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), self.device.len()) })
     }
 
@@ -60,14 +62,14 @@ impl<T: Plain> StagedBuffer<T> {
         &self.device
     }
 
-    /// The memory on the device, to be written by a launch. It stays the same memory:
+    /// The memory on the device, for a launch to write. It cannot be swapped:
     ///
     /// ```compile_fail,E0308
     /// # fn staged(mut a: blockwise::StagedBuffer<u8>, longer: &mut blockwise::Buffer<u8>) {
     /// std::mem::swap(a.device_mut(), longer);
     /// # }
     /// ```
-    // Not the buffer: `std::mem::swap` could put a longer one in its place, or another device's.
+    // Not the buffer: `std::mem::swap` could replace it by a longer one, or another device's.
     pub fn device_mut(&mut self) -> ViewMut<'_, T> {
         self.device.as_view_mut()
     }
@@ -80,7 +82,7 @@ impl<T: Plain> StagedBuffer<T> {
         self.copy(true)
     }
 
-    /// Starts copying all elements from the device, after what was done with them before.
+    /// Starts copying all elements from the device, after all earlier uses of them.
     ///
     /// # Errors
     /// When the copy cannot be started.
@@ -97,8 +99,8 @@ impl<T: Plain> StagedBuffer<T> {
         let queue = self.stream.queue("a copy")?;
         let uses = [(&**memory, to_device)];
         (memory.core).enqueue(queue, uses.into_iter(), |queue| {
-            // SAFETY: the bytes were pinned, as many as the allocation has, and are only reached through `host` and `drop`, which
-            // wait for the stream.
+            // SAFETY: the bytes are pinned, as many as the allocation has, and accessed only
+            // through `host` and `drop`, which wait for the stream.
             unsafe {
                 match to_device {
                     true => queue.write(memory.address, bytes),
@@ -111,7 +113,7 @@ impl<T: Plain> StagedBuffer<T> {
 
 impl<T: Plain> Drop for StagedBuffer<T> {
     fn drop(&mut self) {
-        // A copy may be in flight. Where even waiting fails, the device does nothing any more.
+        // A copy may be in flight. If even waiting fails, the device no longer runs anything.
         let _ = self.stream.synchronize();
     }
 }

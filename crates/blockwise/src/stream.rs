@@ -8,17 +8,18 @@ use crate::graph::{Node, record};
 use crate::memory::{Allocation, Core};
 use crate::{Error, Event, Result};
 
-/// A queue of a device's work beside the device's own: copies and launches of one stream happen in order, those of two streams
-/// overlap where the device can. On the emulator everything has ended when its call returns.
+/// A queue of device work in addition to the device's own: copies and launches of one stream are in
+/// order, those of two streams overlap where the device can. On the emulator all work has finished
+/// when its call returns.
 ///
-/// What two streams do with one buffer is ordered by itself: the later one waits.
+/// Uses of one buffer by two streams are ordered automatically: the later one waits.
 #[derive(Clone)]
 pub struct Stream {
     pub(crate) work: Work,
     pub(crate) core: Arc<Core>,
 }
 
-/// Where work of a stream goes.
+/// The destination of a stream's work.
 #[derive(Clone)]
 pub(crate) enum Work {
     /// To the device.
@@ -43,18 +44,19 @@ impl Stream {
         }
     }
 
-    /// Waits for everything that was started on this stream. The thread sleeps meanwhile.
+    /// Waits for all earlier work on this stream. The thread sleeps.
     ///
     /// # Errors
-    /// What went wrong in it. A stream that is being recorded has nothing to wait for, which is an error too.
+    /// Errors of that work. A stream that is being recorded has nothing to wait for, which is an
+    /// error too.
     pub fn synchronize(&self) -> Result<()> {
         self.queue("waiting")?.synchronize()
     }
 
-    /// A timestamp when all earlier work of this stream has ended.
+    /// A timestamp taken when all earlier work of this stream has finished.
     ///
     /// # Errors
-    /// When the device fails, and on a stream that is being recorded.
+    /// If the device fails, and on a stream that is being recorded.
     pub fn record(&self) -> Result<Event> {
         Event::record(self.queue("a timestamp")?, &self.core)
     }

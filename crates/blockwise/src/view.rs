@@ -1,4 +1,4 @@
-//! Parts of device memory, borrowed.
+//! Borrowed ranges of device memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,17 +13,17 @@ use crate::buffer::bounds;
 use crate::memory::Allocation;
 use crate::{Error, Result};
 
-/// Neighbouring elements of a [`Buffer`](crate::Buffer), to be read.
+/// Contiguous elements of a [`Buffer`](crate::Buffer), for reading.
 pub struct View<'a, T: Plain> {
     span: Span<'a, T>,
 }
 
-/// Neighbouring elements of a [`Buffer`](crate::Buffer), to be written; nobody else reaches them.
+/// Contiguous elements of a [`Buffer`](crate::Buffer), for writing; the borrow is exclusive.
 pub struct ViewMut<'a, T: Plain> {
     span: Span<'a, T>,
 }
 
-/// `len` elements from `address` on. The memory holds them.
+/// `len` elements starting at `address`, inside the memory.
 struct Span<'a, T> {
     memory: &'a Arc<Allocation>,
     address: u64,
@@ -89,15 +89,16 @@ impl<'a, T: Plain> Span<'a, T> {
         let bytes = self.bytes();
         if bytes > 0 {
             let start = values.as_mut_ptr().cast::<u8>();
-            // SAFETY: there is room for `len` elements, and zeros are bytes; the device fills them all.
+            // SAFETY: there is capacity for `len` elements, and zeros are valid bytes; the device
+            // overwrites all of them.
             let room = unsafe {
                 start.write_bytes(0, bytes);
                 std::slice::from_raw_parts_mut(start, bytes)
             };
-            // SAFETY: the span lies in its memory.
+            // SAFETY: the span is inside its memory.
             unsafe { self.memory.core.backend.read(self.address, room)? };
         }
-        // SAFETY: all bytes were written, and any bytes are values of a plain type.
+        // SAFETY: all bytes were written, and any bytes are valid values of a plain type.
         unsafe { values.set_len(self.len) };
         Ok(values)
     }
@@ -151,7 +152,7 @@ impl<'a, T: Plain> View<'a, T> {
     /// Copies the elements from the device, after all launches so far.
     ///
     /// # Errors
-    /// When the host has no memory for them, the copy fails, or a launch before it has gone wrong.
+    /// If the host lacks memory for them, the copy fails, or an earlier launch has failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.span.to_vec()
     }
@@ -178,12 +179,12 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         DevicePointer::new(self.span.address)
     }
 
-    /// The elements, to be read for a while.
+    /// The elements, temporarily for reading.
     pub fn as_view(&self) -> View<'_, T> {
         View { span: self.span }
     }
 
-    /// The elements, to be written for a while.
+    /// The elements, temporarily for writing.
     pub fn as_view_mut(&mut self) -> ViewMut<'_, T> {
         ViewMut { span: self.span }
     }
@@ -220,7 +221,7 @@ impl<'a, T: Plain> ViewMut<'a, T> {
     /// Copies the elements from the device, after all launches so far.
     ///
     /// # Errors
-    /// When the host has no memory for them, the copy fails, or a launch before it has gone wrong.
+    /// If the host lacks memory for them, the copy fails, or an earlier launch has failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.span.to_vec()
     }
@@ -234,10 +235,10 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         if self.span.bytes() == 0 {
             return Ok(());
         }
-        // SAFETY: the values of a plain type have no padding, so all their bytes have values.
+        // SAFETY: values of a plain type have no padding, so all their bytes are initialised.
         let bytes =
             unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
-        // SAFETY: the span lies in its memory.
+        // SAFETY: the span is inside its memory.
         unsafe { (self.span.memory.core.backend).write(self.span.address, bytes) }
     }
 
@@ -283,7 +284,7 @@ impl<T: Plain> Clone for View<'_, T> {
 
 impl<T: Plain> Copy for View<'_, T> {}
 
-// SAFETY: the allocation holds the span as long as it lives.
+// SAFETY: the allocation contains the span as long as it lives.
 unsafe impl<'a, T: Plain> Read<'a, [T]> for View<'a, T> {
     fn pass(self) -> Memory<'a> {
         self.span.memory(false)

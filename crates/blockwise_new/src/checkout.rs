@@ -1,17 +1,17 @@
-//! Where a project finds Blockwise. Nothing is published, so it is a checkout on this machine.
+//! Where a project finds Blockwise. It is not published, so this is a checkout on the machine.
 
 use std::path::Path;
 
 use crate::Error;
 
-/// The crates that a project's manifests name.
+/// The crates that a project's manifests refer to.
 const CRATES: [&str; 4] = ["blockwise", "cuda_builder", "cuda_std", "find_cuda_helper"];
 
 /// A checkout of Blockwise.
 pub(crate) struct Checkout(String);
 
 impl Checkout {
-    /// The one given, or the one that this program was built from.
+    /// The given checkout, or the one that this program was built from.
     pub(crate) fn find(given: Option<&Path>) -> Result<Self, Error> {
         let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
         let folder = given.or(built_from).unwrap_or(Path::new(""));
@@ -33,7 +33,7 @@ impl Checkout {
         let path = folder
             .canonicalize()
             .map_err(|error| Error::io("cannot find", folder, error))?;
-        // It goes between quotes, into TOML and YAML.
+        // It is inserted between quotes, in TOML and YAML.
         match path.to_str() {
             Some(path) if !path.contains(['"', '\\']) && !path.contains(char::is_control) => {
                 Ok(Self(path.to_owned()))

@@ -1,9 +1,9 @@
-//! Why nothing was made.
+//! Why nothing was created.
 
 use std::io;
 use std::path::Path;
 
-/// Why a project could not be made or changed. Nothing was overwritten.
+/// Why a project could not be created or changed. Nothing was overwritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {

@@ -1,4 +1,4 @@
-//! `blockwise init`: kernels in a project that exists.
+//! `blockwise init`: adds kernels to an existing project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ pub struct Init {
 }
 
 impl Init {
-    /// Adds it, all or nothing as far as can be known before.
+    /// Adds the kernel, completely or, as far as can be checked in advance, not at all.
     ///
     /// # Errors
-    /// No package with a library there, a build script or a module `kernels` that is there already, no checkout, or a file that cannot
-    /// be written.
+    /// No package with a library, an existing build script or module `kernels`, no checkout, or a
+    /// file that cannot be written.
     pub fn run(&self) -> Result<Outcome, Error> {
         let checkout = Checkout::find(self.source.as_deref())?;
         let plan = Plan::of(&self.folder, &checkout)?;
@@ -54,14 +54,14 @@ impl Init {
     }
 }
 
-/// What is to be written; nothing is until all of it is known.
+/// The planned changes; nothing is written before all of them are known.
 struct Plan {
     /// The package's name.
     package: String,
-    /// New contents of files that are there.
+    /// New contents of existing files.
     changed: Vec<(PathBuf, String)>,
     created: Vec<(PathBuf, String)>,
-    /// For the user, a line each.
+    /// For the user, one per line.
     changes: Vec<String>,
 }
 
@@ -183,13 +183,13 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     text.parse().map_err(|error: TomlError| {
         let start = error.span().map_or(0, |span| span.start);
         let line = 1 + text[..start].matches('\n').count();
-        // What follows the first line says the same at more length.
+        // The lines after the first say the same in more detail.
         let message = error.message().lines().next().unwrap_or_default();
         Error::new(format!("{}:{line}: {message}", path.display()))
     })
 }
 
-/// What one build script does cannot be put into another one by a program.
+/// A program cannot merge one build script into another.
 fn refuse_build_script(folder: &Path, named: Option<String>) -> Result<(), Error> {
     let script = folder.join(named.as_deref().unwrap_or("build.rs"));
     if named.is_none() && !script.exists() {
@@ -202,7 +202,7 @@ fn refuse_build_script(folder: &Path, named: Option<String>) -> Result<(), Error
     ))
 }
 
-/// The manifest of the workspace that the package belongs to: its own, if it is in none.
+/// The manifest of the package's workspace, or its own if it is in none.
 fn workspace_root(manifest: &Path) -> Result<PathBuf, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

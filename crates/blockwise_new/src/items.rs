@@ -1,12 +1,12 @@
-//! Makes a library's root fit for the device: what was there is the host's.
+//! Prepares a library's root for the device build: existing items become host-only.
 
-/// In front of an item.
+/// Inserted before an item.
 const HOST_ONLY: &str = "#[cfg(not(target_arch = \"nvptx64\"))]\n";
 const NO_STD: &str = "#![cfg_attr(target_arch = \"nvptx64\", no_std)]\n";
 const MODULE: &str = "pub mod kernels;\n\ncuda_std::embedded_kernels!();\n";
 
-/// The library's root with the module `kernels`, and how many items are for the host only now. `None` when the text cannot be
-/// followed, or has a module of that name.
+/// The library's root with the module `kernels`, and the number of items that are now host-only.
+/// `None` if the text cannot be parsed, or has a module of that name.
 pub(crate) fn with_kernels(text: &str) -> Option<(String, usize)> {
     let root = Root::read(text)?;
     let is_ours = |item: &usize| {
@@ -41,9 +41,9 @@ pub(crate) fn with_kernels(text: &str) -> Option<(String, usize)> {
     Some((changed, root.items.len()))
 }
 
-/// Where the parts of a file begin.
+/// Positions of the parts of a file.
 struct Root {
-    /// What comes after the inner doc comment.
+    /// After the inner doc comment.
     attributes: usize,
     /// The first item with its comments.
     items_begin: usize,
@@ -92,7 +92,7 @@ impl Root {
     }
 }
 
-/// How many tokens the first item has.
+/// The number of tokens of the first item.
 fn end_of_item(tokens: &[Token<'_>]) -> Option<usize> {
     let words = tokens
         .iter()
@@ -130,7 +130,7 @@ fn end_of_item(tokens: &[Token<'_>]) -> Option<usize> {
 struct Token<'a> {
     at: usize,
     text: &'a str,
-    /// How many brackets are open around it; those that open and close count as outside.
+    /// Number of brackets open around it; brackets themselves count as outside.
     depth: usize,
 }
 
@@ -139,13 +139,13 @@ impl Token<'_> {
         self.text.starts_with("//") || self.text.starts_with("/*")
     }
 
-    /// A comment that does not document what it stands in.
+    /// A comment that does not document the enclosing item.
     fn is_outer_comment(&self) -> bool {
         self.is_comment() && !self.text.starts_with("//!") && !self.text.starts_with("/*!")
     }
 }
 
-/// `None` when brackets or quotes do not match.
+/// `None` if brackets or quotes do not match.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let (mut tokens, mut depth, mut at) = (Vec::new(), 0_usize, 0);
     while let Some(first) = text[at..].chars().next() {
@@ -199,7 +199,7 @@ fn block_comment(text: &str) -> Option<usize> {
     }
 }
 
-/// The length of the string or character that the text begins with; `Some(None)` if it begins with none.
+/// The length of the string or character at the start of the text; `Some(None)` if there is none.
 fn literal(text: &str) -> Option<Option<usize>> {
     let unprefixed = text.trim_start_matches(['b', 'c']);
     let prefix = text.len() - unprefixed.len();

@@ -1,8 +1,8 @@
-//! Projects of one's own: [`New`] makes one, [`Init`] adds a kernel to one that exists.
+//! Creates projects: [`New`] a new one, [`Init`] adds a kernel to an existing one.
 //!
-//! Both are the arguments of a command line too: of `blockwise new`, `blockwise init` and `cargo xtask new`, which is the quick way
-//! from a fresh checkout. A project is one crate for host and device. Its files lie in `template/`, as they are written but for
-//! `my-project`, `my_project` and `CHECKOUT`.
+//! Both are also the arguments of a command line: of `blockwise new`, `blockwise init` and `cargo
+//! xtask new`, the quick way from a fresh checkout. A project is one crate for host and device. Its
+//! files are in `template/`, with the placeholders `my-project`, `my_project` and `CHECKOUT`.
 
 mod checkout;
 mod error;
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub files: Vec<PathBuf>,
 }
 
-/// A template with the names in their places.
+/// A template with its placeholders filled in.
 fn filled(template: &str, name: &str, checkout: &Checkout) -> String {
     template
         .replace("my-project", name)
@@ -50,7 +50,7 @@ fn filled(template: &str, name: &str, checkout: &Checkout) -> String {
         .replace("CHECKOUT", checkout.path())
 }
 
-/// Writes a file that is not there yet.
+/// Writes a file that does not exist yet.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
     path.parent()
         .map_or(Ok(()), fs::create_dir_all)
@@ -59,7 +59,7 @@ fn create(path: &Path, text: &str) -> Result<(), Error> {
         .map_err(|error| Error::io("cannot write", path, error))
 }
 
-/// What the machine lacks to compile kernels, with the commands that install it.
+/// What the machine lacks for compiling kernels, with the commands that install it.
 fn missing_tools() -> Option<String> {
     let error = Toolchain::find().err()?;
     Some(format!("\n\nbefore the first build: {error}"))

@@ -1,16 +1,16 @@
-//! Changes of manifests that leave everything else as it is: comments, blank lines, order.
+//! Edits manifests, preserving everything else: comments, blank lines, order.
 
 use toml_edit::{DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
 
 use crate::checkout::Checkout;
 
-/// The key of what only the host uses, as it stands in a manifest.
+/// The manifest key of host-only dependencies.
 const HOST: &str = "'cfg(not(target_arch = \"nvptx64\"))'";
 
 /// Why a manifest cannot be changed.
 type Obstacle = String;
 
-/// Adds what a package with kernels of its own needs. Returns what was changed, a line each.
+/// Adds what a package with its own kernels needs. Returns the changes, one per line.
 pub(crate) fn add_kernels(
     manifest: &mut DocumentMut,
     name: &str,
@@ -52,7 +52,7 @@ pub(crate) fn add_kernels(
     Ok(changes)
 }
 
-/// Adds what only the root manifest of a workspace can say.
+/// Adds what only the root manifest of a workspace can contain.
 pub(crate) fn add_to_root(
     root: &mut DocumentMut,
     checkout: &Checkout,
@@ -88,7 +88,7 @@ pub(crate) fn add_to_root(
     Ok(changes)
 }
 
-/// Makes all dependencies those of the host; their comments go with them. Returns their names.
+/// Makes all dependencies host-only, together with their comments. Returns their names.
 fn move_dependencies(manifest: &mut DocumentMut) -> Result<Vec<String>, Obstacle> {
     let names = |table: &dyn TableLike| -> Vec<String> {
         table.iter().map(|(name, _)| name.to_owned()).collect()
@@ -127,7 +127,7 @@ fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
     table
 }
 
-/// The table at this place; it is made if need be, with a blank line before it.
+/// The table at this path; created if necessary, with a blank line before it.
 fn table<'a>(
     document: &'a mut DocumentMut,
     path: &[&str],
@@ -135,14 +135,14 @@ fn table<'a>(
     table_or_parent(document, path, path.len())
 }
 
-/// As [`table`]; of the new tables, those from this depth on have a header of their own.
+/// Like [`table`]; of newly created tables, those from this depth on have their own header.
 fn table_or_parent<'a>(
     document: &'a mut DocumentMut,
     path: &[&str],
     headers: usize,
 ) -> Result<&'a mut dyn TableLike, Obstacle> {
-    // Tables are written in the order of their positions, which count the headers. What has none follows its neighbour: the new
-    // `[dependencies]` those that were there.
+    // Tables are written in the order of their positions, which count the headers. One without a
+    // position follows its neighbour: the new `[dependencies]` follows the existing one.
     let end = document.to_string().lines().count();
     let position = isize::try_from(end)
         .ok()
@@ -199,7 +199,7 @@ mod tests {
              [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
         );
         assert_eq!(changes.len(), 7, "{changes:#?}");
-        // A second time there is nothing left to do.
+        // The second time there is nothing to do.
         assert_eq!(
             edited(&text.replace('…', "/checkout")).1,
             Vec::<String>::new()

@@ -1,6 +1,6 @@
-//! Names that a package can have.
+//! Valid names of packages.
 
-/// Why the package cannot have the name.
+/// Checks the name, and says why a package cannot have it.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     let mut letters = name.chars();
     if !letters

@@ -32,8 +32,8 @@ const FILES: [(&str, &str); 11] = [
     ),
 ];
 
-/// Files of the checkout that are the project's too: the compiler and the versions that Blockwise is tested with. Cargo takes out of
-/// the lock file what the project does not need.
+/// Files of the checkout that are copied: the compiler and the dependency versions that Blockwise
+/// is tested with. Cargo removes from the lock file what the project does not need.
 const COPIED: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
 
 /// Makes a project in a folder that is new or empty.
@@ -51,10 +51,11 @@ pub struct New {
 }
 
 impl New {
-    /// Makes it.
+    /// Creates the project.
     ///
     /// # Errors
-    /// A folder that holds something, a name that no package can have, no checkout, or a file that cannot be written.
+    /// A folder that is not empty, a name that no package can have, no checkout, or a file that
+    /// cannot be written.
     pub fn run(&self) -> Result<Outcome, Error> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Error::io("cannot find", &self.folder, error))?;

@@ -12,7 +12,7 @@ pub struct Comparison {
     pub elements: usize,
     /// Elements outside their tolerance.
     pub mismatches: usize,
-    /// Largest |result − reference|. NaN against a number counts as infinite, and so it is written as null in JSON.
+    /// Largest |result − reference|. NaN against a number counts as infinite, and is null in JSON.
     pub max_absolute_error: f64,
     /// Largest |result − reference| / |reference| where the reference is not zero.
     pub max_relative_error: f64,
@@ -30,11 +30,11 @@ pub struct Comparison {
 pub struct Mismatch {
     /// Its index, one number for each dimension.
     pub index: Vec<usize>,
-    /// What came out.
+    /// The result.
     pub result: f64,
-    /// What should have.
+    /// The reference.
     pub reference: f64,
-    /// By how much they may differ.
+    /// The allowed difference.
     pub tolerance: f64,
 }
 
@@ -49,7 +49,7 @@ pub struct ShapeMismatch {
 }
 
 impl Comparison {
-    /// A comparison of nothing yet.
+    /// An empty comparison.
     pub fn empty() -> Self {
         Comparison {
             elements: 0,
@@ -62,7 +62,8 @@ impl Comparison {
         }
     }
 
-    /// Adds the comparison of the rows that follow, the first of which has the index `row` along the first dimension.
+    /// Adds the comparison of the next rows; the first of them has index `row` along the first
+    /// dimension.
     pub fn append(&mut self, row: usize, next: Comparison) {
         let squares = |part: &Comparison| part.rms_error.powi(2) * part.elements as f64;
         let squares = squares(self) + squares(&next);
@@ -90,8 +91,9 @@ impl Comparison {
 
 /// Compares a floating-point result with an oracle's values.
 ///
-/// An element passes if its difference is within the tolerance, or if it is exactly what the reference rounds to (so an infinity passes
-/// where the reference is one in this precision), or if both are NaN. NaN against a number never passes.
+/// An element passes if its difference is within the tolerance, or if it is exactly the rounded
+/// reference (so an infinity passes where the reference overflows this precision), or if both are
+/// NaN. NaN against a number never passes.
 ///
 /// # Errors
 /// [`ShapeMismatch`].
@@ -114,7 +116,7 @@ pub fn with_oracle<T: Precision, D: Dimension>(
     ))
 }
 
-/// Compares values that must be equal. For floats NaN equals NaN, whichever.
+/// Compares values that must be equal. For floats any NaN equals any other.
 ///
 /// # Errors
 /// [`ShapeMismatch`].
@@ -134,7 +136,7 @@ pub fn exactly<T: PartialEq + Copy + ToNumber, D: Dimension>(
     )))
 }
 
-/// A number as float64, for the figures of a report.
+/// A number as float64, for reports.
 pub trait ToNumber: Copy {
     /// The nearest float64.
     fn to_number(self) -> f64;
@@ -167,7 +169,7 @@ struct Pair<I> {
     result: f64,
     reference: f64,
     tolerance: f64,
-    /// Equal in the result's own type.
+    /// Equal in the result's type.
     same: bool,
 }
 
@@ -186,7 +188,7 @@ fn summarise<I: IntoDimension>(pairs: impl Iterator<Item = Pair<I>>) -> Comparis
         comparison.max_absolute_error = comparison.max_absolute_error.max(error);
         comparison.max_tolerance = comparison.max_tolerance.max(pair.tolerance);
         if pair.reference != 0.0 && error > 0.0 {
-            // An infinite error is infinite relatively too, also against an infinite reference.
+            // An infinite error is also infinite relatively, even against an infinite reference.
             let relative = if error.is_finite() {
                 error / pair.reference.abs()
             } else {
@@ -194,7 +196,7 @@ fn summarise<I: IntoDimension>(pairs: impl Iterator<Item = Pair<I>>) -> Comparis
             };
             comparison.max_relative_error = comparison.max_relative_error.max(relative);
         }
-        // An infinite error is no difference that a tolerance could cover, not even an infinite one.
+        // No tolerance covers an infinite error, not even an infinite one.
         if !(agrees || (error.is_finite() && error <= pair.tolerance)) {
             comparison.mismatches += 1;
             comparison.first_mismatch.get_or_insert_with(|| Mismatch {

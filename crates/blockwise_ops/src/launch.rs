@@ -1,4 +1,4 @@
-//! What all families share on the way from a plan to a launch.
+//! Common to all families: from a plan to a launch.
 
 use std::time::{Duration, Instant};
 
@@ -21,23 +21,23 @@ pub struct LaunchPlan {
 }
 
 impl LaunchPlan {
-    /// Grid, block and shared bytes, as a typed launch takes them.
+    /// Grid, block and shared bytes, as typed launches expect them.
     pub fn shape(&self) -> Shape {
         Shape::new(self.grid, self.block).shared(self.dynamic_shared_bytes)
     }
 }
 
-/// A launch that has ended well.
+/// A completed launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// What was launched.
+    /// The launch's plan.
     pub plan: LaunchPlan,
     /// Wall-clock time from the launch to the end of the kernel, without copies.
     pub elapsed: Duration,
 }
 
 impl Execution {
-    /// Waits for what was started before, then starts a launch, waits for its end and takes the time.
+    /// Waits for earlier work, then starts a launch, waits for it and measures the time.
     pub(crate) fn of<P: Planned>(
         device: &Device,
         start: impl FnOnce() -> Result<P, LaunchError>,
@@ -50,7 +50,7 @@ impl Execution {
     }
 }
 
-/// What `enqueue` returns: the plan, or `None` where there was nothing to launch.
+/// The result of `enqueue`: the plan, or `None` if there was nothing to launch.
 pub(crate) trait Planned {
     type Executed;
     fn executed(self, elapsed: Duration) -> Self::Executed;
@@ -73,7 +73,7 @@ impl<P: Planned> Planned for Option<P> {
     }
 }
 
-/// Where a kernel is launched, and in which shape.
+/// The target and shape of a launch.
 #[derive(Clone, Copy)]
 pub struct On<'a> {
     pub(crate) device: &'a Device,
@@ -91,7 +91,7 @@ impl<'a> On<'a> {
     }
 }
 
-/// A plan with the typed launch that it is for.
+/// A plan with its typed launch.
 pub(crate) struct Ready<L> {
     pub(crate) plan: LaunchPlan,
     pub(crate) launch: L,
@@ -116,7 +116,7 @@ macro_rules! routine {
                     None => launch,
                 };
                 // SAFETY: the operands are borrowed, the outputs mutably. The kernel's `require`
-                // checks lengths and shape; what it cannot see, the plan and its operands keep.
+                // checks lengths and shape; the rest is ensured by the plan and its operands.
                 #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]
                 unsafe {
                     launch.launch($($argument),+)

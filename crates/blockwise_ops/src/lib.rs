@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An output's contents
 //! before a launch do not matter: every element is written.
 //!
-//! [`pipeline`] does the same for operands of any length, chunk by chunk; [`oracle`] computes the references, and [`compare`] holds
-//! results against them.
+//! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
+//! references, and [`compare`] compares results with them.
 
 #![deny(unsafe_code)]
 

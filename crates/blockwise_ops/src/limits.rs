@@ -1,4 +1,4 @@
-//! What a device allows, checked before a launch.
+//! A device's limits, checked before a launch.
 
 use blockwise::DeviceProperties;
 
@@ -6,7 +6,7 @@ use crate::{LaunchError, LaunchPlan};
 
 /// Checks a plan against a device's limits.
 ///
-/// A kernel's static shared memory is not known here: the device adds it when it checks the launch itself.
+/// A kernel's static shared memory is unknown here: the device adds it in its own check.
 ///
 /// # Errors
 /// The first limit that the plan breaks.
@@ -101,8 +101,9 @@ pub(crate) fn plan_2d(
     Ok(plan)
 }
 
-/// How many blocks cover `items` when each takes `per_block`: at most `cap`, and at most `limit`. All kernels stride
-/// over the rest, so that fewer blocks are right as well. At least one, except for a cap of zero, which a check refuses.
+/// The number of blocks that cover `items` with `per_block` each: at most `cap`, and at most
+/// `limit`. Fewer blocks are correct too, because all kernels use grid-stride loops. At least one,
+/// except for a cap of zero, which a check refuses.
 pub(crate) fn blocks_for(items: usize, per_block: u32, cap: Option<u32>, limit: u32) -> u32 {
     let covering = items.div_ceil(per_block.max(1) as usize).max(1);
     let covering = u32::try_from(covering).unwrap_or(u32::MAX);

@@ -1,14 +1,14 @@
-//! Enums whose values go by a name on the command line and in reports.
+//! Enums whose values have names on the command line and in reports.
 
-/// A text that names no value of an enum.
+/// A text that is not the name of a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no {what}; there are: {}", .known.join(", "))]
 pub struct UnknownName {
-    /// What was to be named, such as `device`.
+    /// The kind of value, such as `device`.
     pub what: &'static str,
     /// The text that was given.
     pub given: String,
-    /// Every name there is.
+    /// All names.
     pub known: Vec<String>,
 }
 

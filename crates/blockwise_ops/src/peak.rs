@@ -1,4 +1,4 @@
-//! The kernel that does nothing but fused multiply-adds: what the device can do at most.
+//! The kernel of fused multiply-adds that measures the device's peak rate.
 
 use blockwise::{Device, DeviceProperties, Instance as _, Stream, ViewMut};
 use kernels::peak::fma::peak_fma_f32;
@@ -38,7 +38,7 @@ pub fn enqueue<'a>(
     Ok(plan)
 }
 
-/// The threads of `blocks` blocks.
+/// The number of threads in `blocks` blocks.
 pub fn threads(blocks: u32) -> usize {
     blocks as usize * kernels::peak::fma::THREADS as usize
 }
@@ -49,7 +49,7 @@ pub fn operations(blocks: u32, rounds: u32) -> u64 {
     2 * threads(blocks) as u64 * u64::from(rounds) * (CHAINS * UNROLL) as u64
 }
 
-/// What the launch writes for a thread, bit by bit.
+/// The value that the launch writes for a thread, bit by bit.
 pub fn expected(thread: usize, rounds: u32) -> f32 {
     use kernels::peak::fma::{ADDEND, CHAINS, FACTOR, UNROLL};
     (0..CHAINS)

@@ -146,7 +146,7 @@ pub fn reverse<T: Element>(
     input: ArrayView1<'_, T>,
     options: &ReverseOptions,
 ) -> Result<Array1<T>, LaunchError> {
-    // Refused before anything is copied.
+    // Checked before anything is copied.
     plan::<T>(input.len(), options, device.properties())?;
     let input = upload(device, &input)?;
     let mut output = device.alloc(input.len())?;

@@ -152,7 +152,7 @@ pub fn transpose<T: Element>(
     options: &TransposeOptions,
 ) -> Result<Array2<T>, LaunchError> {
     let (rows, cols) = input.dim();
-    // Refused before anything is copied.
+    // Checked before anything is copied.
     plan::<T>(rows, cols, options, device.properties())?;
     let input = upload(device, &input)?;
     let mut output = device.alloc(input.len())?;

@@ -1,4 +1,4 @@
-//! The words that kernels which only move data take elements for.
+//! The words as which data-moving kernels treat elements.
 
 use blockwise::{View, ViewMut};
 use kernels::raw;

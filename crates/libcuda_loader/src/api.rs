@@ -1,8 +1,8 @@
 //! The forwarding functions, one line each.
 //!
-//! Names and parameters are the driver API's, as in `cust_raw`; the compiler compares each with `cust_raw`'s declaration.
-//! The list holds what `cust` 0.3.2 calls, and what `blockwise` calls beside it: `cuFuncSetAttribute`, `cuGetErrorName` and the launch of
-//! graphs.
+//! Names and parameters are the driver API's, as in `cust_raw`; the compiler compares each with
+//! `cust_raw`'s declaration. The list has what `cust` 0.3.2 calls, plus what `blockwise` calls
+//! directly: `cuFuncSetAttribute`, `cuGetErrorName` and the launch of graphs.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
@@ -16,7 +16,7 @@ macro_rules! forward {
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, clippy::too_many_arguments, reason = "the driver's own names and parameters")]
         unsafe extern "C" fn $name($($parameter: $type),*) -> CUresult {
-            // The driver's code is taken as a number: it may be newer than the enum.
+            // The driver's code is returned as a number: it may be newer than the enum.
             type Real = unsafe extern "C" fn($($type),*) -> c_uint;
             static SYMBOL: Symbol = Symbol::new(
                 match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
@@ -28,14 +28,15 @@ macro_rules! forward {
                 Ok(function) => {
                     // SAFETY: the driver's function of this name has these parameters, as `cust_raw` declares it.
                     let real = unsafe { std::mem::transmute::<AnyFunction, Real>(function) };
-                    // SAFETY: the caller keeps the driver's rules for this very call; nothing is changed on the way.
+                    // SAFETY: the caller follows the driver's rules for this call, which is
+                    // forwarded unchanged.
                     pass_on(stringify!($name), unsafe { real($($parameter),*) })
                 }
                 Err(absence) => pass_on_absence(stringify!($name), absence),
             }
         }
 
-        // Does not compile when the list and `cust_raw` disagree.
+        // Does not compile if the list and `cust_raw` disagree.
         const _: unsafe extern "C" fn($($type),*) -> CUresult = cust_raw::$name;
     )* };
 }
@@ -170,7 +171,8 @@ forward! {
     fn cuGraphNodeGetType(h_node: CUgraphNode, type_: *mut CUgraphNodeType);
 }
 
-// Unlike the others this one always gives a text: `cust` prints its errors with it, and a failure there is a panic.
+// Unlike the others this one always returns a text: `cust` prints its errors with it, and panics if
+// it fails.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the driver's own name")]
 unsafe extern "C" fn cuGetErrorString(error: CUresult, p_str: *mut *const c_char) -> CUresult {

@@ -1,4 +1,4 @@
-//! The driver's error codes: made safe for `cust_raw`'s enum, remembered, and put into words.
+//! The driver's error codes: converted safely to `cust_raw`'s enum, remembered, and described.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_uint};
@@ -7,12 +7,12 @@ use cust_raw::CUresult;
 
 use crate::library::{Absence, AnyFunction, Symbol};
 
-/// A call into the driver that did not succeed.
+/// A failed driver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The function that was called, such as `cuLaunchKernel`.
     pub call: &'static str,
-    /// The code that it returned. `cust`'s errors may have lost it: they know fewer codes than the driver.
+    /// The returned code. `cust`'s errors may have lost it: they know fewer codes than the driver.
     pub code: u32,
 }
 
@@ -26,12 +26,12 @@ thread_local! {
     static LAST: Cell<Option<Failure>> = const { Cell::new(None) };
 }
 
-/// The last call of this thread that did not succeed. Later successful calls do not clear it.
+/// This thread's last failed call. Later successful calls do not clear it.
 pub fn last_failure() -> Option<Failure> {
     LAST.get()
 }
 
-/// What a forwarding function returns for the driver's `code`.
+/// The return value of a forwarding function for the driver's `code`.
 pub(crate) fn pass_on(call: &'static str, code: c_uint) -> CUresult {
     if code == CUresult::CUDA_SUCCESS as c_uint {
         return CUresult::CUDA_SUCCESS;
@@ -40,7 +40,7 @@ pub(crate) fn pass_on(call: &'static str, code: c_uint) -> CUresult {
     known(code).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
-/// What a forwarding function returns when there is nothing to forward to.
+/// The return value of a forwarding function that has nothing to forward to.
 pub(crate) fn pass_on_absence(call: &'static str, absence: Absence) -> CUresult {
     let result = match absence {
         Absence::NoDriver => CUresult::CUDA_ERROR_NO_DEVICE,
@@ -51,7 +51,7 @@ pub(crate) fn pass_on_absence(call: &'static str, absence: Absence) -> CUresult 
 
 /// Name, number and text of a code, such as `CUDA_ERROR_INVALID_VALUE (1): invalid argument`.
 ///
-/// Works without a driver too, then without the text.
+/// Also works without a driver, but then without the text.
 pub fn describe(code: u32) -> String {
     static NAME: Symbol = Symbol::new(c"cuGetErrorName");
     let name = match (ask(&NAME, code), known(code)) {
@@ -65,7 +65,7 @@ pub fn describe(code: u32) -> String {
     }
 }
 
-/// The driver's text about `code`.
+/// The driver's text for `code`.
 pub(crate) fn text(code: u32) -> Option<&'static CStr> {
     static TEXT: Symbol = Symbol::new(c"cuGetErrorString");
     ask(&TEXT, code)

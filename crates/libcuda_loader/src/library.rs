@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-/// Environment variable with the driver library to load in place of the usual one: a path or a file name.
+/// Environment variable with the driver library to load instead of the usual one: a path or a file
+/// name.
 pub const LIBRARY_VARIABLE: &str = "BLOCKWISE_LIBCUDA";
 
 #[cfg(not(windows))]
@@ -14,7 +15,7 @@ const USUAL_NAMES: &[&str] = &["libcuda.so.1", "libcuda.so"];
 #[cfg(windows)]
 const USUAL_NAMES: &[&str] = &["nvcuda.dll"];
 
-/// Any function of the driver. Callers cast it to its real type.
+/// Any driver function. Callers cast it to its real type.
 pub(crate) type AnyFunction = unsafe extern "C" fn();
 
 /// Why the driver cannot be used.
@@ -22,7 +23,7 @@ pub(crate) type AnyFunction = unsafe extern "C" fn();
 pub enum LoadError {
     /// No library could be loaded.
     NotFound {
-        /// Each name or path that was tried, with the system's answer.
+        /// Each name or path that was tried, with the system's error.
         attempts: Vec<(String, String)>,
     },
     /// The library was loaded but lacks a function: it is too old, or not a CUDA driver at all.
@@ -54,7 +55,7 @@ impl std::error::Error for LoadError {}
 
 fn list_attempts(attempts: &[(String, String)]) -> String {
     let told = attempts.iter().map(|(name, answer)| {
-        // The system's answer usually starts with the name itself.
+        // The system's error usually starts with the name itself.
         let answer = answer.strip_prefix(name.as_str()).unwrap_or(answer);
         format!("{name}: {}", answer.trim_start_matches(": "))
     });
@@ -64,9 +65,9 @@ fn list_attempts(attempts: &[(String, String)]) -> String {
 /// The driver library that is in use, by the name or path under which it was loaded.
 ///
 /// # Errors
-/// Says why no driver can be used, or which function a call has found missing since.
+/// Why no driver can be used, or which function a call has found missing since.
 ///
-/// The answer is found once for the whole process: the first call decides.
+/// Determined once for the whole process, by the first call.
 pub fn status() -> Result<&'static str, LoadError> {
     let driver = driver().as_ref().map_err(Clone::clone)?;
     match FIRST_MISSING.get() {
@@ -75,7 +76,7 @@ pub fn status() -> Result<&'static str, LoadError> {
     }
 }
 
-/// The first function that a call did not find in a driver that was loaded.
+/// The first function that was missing from the loaded driver.
 static FIRST_MISSING: OnceLock<LoadError> = OnceLock::new();
 
 fn driver() -> &'static Result<Driver, LoadError> {
@@ -99,13 +100,13 @@ struct Driver {
 }
 
 impl Driver {
-    /// Loads the first candidate that the system accepts and that holds `cuInit`.
+    /// Loads the first candidate that the system accepts and that contains `cuInit`.
     fn open(candidates: &[OsString]) -> Result<Self, LoadError> {
         let mut attempts = Vec::new();
         for candidate in candidates {
             let name = candidate.to_string_lossy().into_owned();
-            // SAFETY: loading runs the library's initialisers. The user asked for a CUDA driver, by its system-wide
-            // name or by a path of their own, and trusts it as every program that links to it does.
+            // SAFETY: loading runs the library's initialisers. The user requested a CUDA driver, by
+            // its system-wide name or by a path, and trusts it like every program that links to it.
             match unsafe { Library::new(candidate) } {
                 Ok(library) => {
                     let driver = Driver { name, library };
@@ -113,7 +114,7 @@ impl Driver {
                     return Ok(driver);
                 }
                 Err(error) => {
-                    // The system's words are in the source, where there is one.
+                    // The system's message is in the source, if there is one.
                     let answer = std::error::Error::source(&error)
                         .map_or(error.to_string(), ToString::to_string);
                     attempts.push((name, answer));
@@ -135,7 +136,7 @@ impl Driver {
     }
 }
 
-/// One function of the driver, found when first asked for.
+/// One driver function, found on first use.
 pub(crate) struct Symbol {
     name: &'static CStr,
     function: OnceLock<Result<AnyFunction, Absence>>,

@@ -1,4 +1,5 @@
-//! What `cust` sees when no driver can be loaded. Each case is a process of its own, because the first call decides.
+//! What `cust` gets when no driver can be loaded. Each case is a separate process, because the
+//! first call decides.
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
-//! What the driver's codes mean.
+//! The meaning of the driver's error codes.
 
-/// Whether a driver's code means that this process cannot use the GPU any more.
+/// Whether a driver code means that this process can no longer use the GPU.
 pub(super) fn loses_context(code: u32) -> bool {
     use cust_raw::CUresult::*;
     [

@@ -1,4 +1,4 @@
-//! A GPU's context, and what all of its queues and programs share.
+//! A GPU's context, shared by its queues and programs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -14,19 +14,19 @@ use super::queue::CudaQueue;
 use super::{driver_error, unbound_error, waiting};
 use crate::{DeviceKind, DeviceProperties, Result};
 
-/// A thread's stack in bytes when kernels format, which takes more than the 1 KiB that CUDA has by default.
+/// Stack per thread in bytes for kernels that format, which need more than CUDA's default of 1 KiB.
 const STACK_FOR_FORMATTING: usize = 8 << 10;
 
 pub(super) struct CudaContext {
     pub(super) context: Context,
     pub(super) properties: DeviceProperties,
-    /// Why this process cannot use the GPU any more, once it cannot.
+    /// Why this process can no longer use the GPU, once it cannot.
     pub(super) lost: &'static OnceLock<String>,
-    /// The user has chosen the stack's size.
+    /// The user has set the stack size.
     stack_is_set: AtomicBool,
     /// The modules that can panic.
     listeners: Mutex<Vec<Weak<Listener>>>,
-    /// The queues that are open.
+    /// The open queues.
     queues: Mutex<Vec<Weak<CudaQueue>>>,
 }
 
@@ -34,11 +34,11 @@ impl CudaContext {
     pub(super) fn open(ordinal: usize) -> Result<Self> {
         let open = || -> CudaResult<Self> {
             cust::init(cust::CudaFlags::empty())?;
-            // A number that the driver cannot have is one that it does not have.
+            // An ordinal that does not fit cannot exist.
             let device = Device::get_device(u32::try_from(ordinal).unwrap_or(i32::MAX as u32))?;
             let properties = properties(device)?;
             let context = Context::new(device)?;
-            // A thread that waits sleeps. A program that has the context already keeps its own choice.
+            // Waiting threads sleep. If the program already has the context, its setting stays.
             let _ = context.set_flags(ContextFlags::SCHED_BLOCKING_SYNC);
             CurrentContext::set_current(&context)?;
             Ok(Self {
@@ -115,7 +115,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What of the list still lives; the rest is dropped from it.
+/// Removes dead entries from the list and returns the live ones.
 fn alive<T>(list: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
     let mut list = lock(list);
     list.retain(|entry| entry.strong_count() > 0);
@@ -156,7 +156,7 @@ fn properties(device: Device) -> CudaResult<DeviceProperties> {
     })
 }
 
-/// `cust` does not know this attribute. `None` when the driver does not either.
+/// `cust` lacks this attribute. `None` if the driver does too.
 fn shared_opt_in(device: Device) -> Option<u32> {
     let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! CUDA graphs, made of launches and fills that follow one another.
+//! CUDA graphs: sequences of launches and fills.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -19,9 +19,9 @@ use crate::{Error, Result};
 
 pub(super) struct CudaGraph {
     executable: CUgraphExec,
-    /// The kernels that can panic, and whom they tell.
+    /// The kernels that can panic, with their listeners.
     listeners: Vec<(Arc<Listener>, Arc<str>)>,
-    /// The kernels, which the graph needs loaded.
+    /// The kernels, which must stay loaded while the graph exists.
     _functions: Vec<Arc<dyn Callable>>,
     context: Arc<CudaContext>,
 }
@@ -31,10 +31,10 @@ unsafe impl Send for CudaGraph {}
 // SAFETY: as above.
 unsafe impl Sync for CudaGraph {}
 
-/// A graph that is being built.
+/// A graph under construction.
 struct Draft {
     graph: CUgraph,
-    /// The node that the next one follows.
+    /// The node that the next one depends on.
     last: Option<CUgraphNode>,
 }
 
@@ -162,7 +162,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the graph; what was instantiated from it lives on.
+        // SAFETY: this is the only reference to the graph; its instances stay valid.
         let _ = unsafe { cust_raw::cuGraphDestroy(self.graph) };
     }
 }
@@ -183,7 +183,7 @@ impl Replay for CudaGraph {
 impl Drop for CudaGraph {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
-            // SAFETY: nobody else has it. The driver keeps a graph that still runs.
+            // SAFETY: this is the only reference. The driver keeps a running graph alive.
             let _ = unsafe { cust_raw::cuGraphExecDestroy(self.executable) };
         }
     }

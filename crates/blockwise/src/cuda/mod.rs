@@ -51,7 +51,7 @@ pub(crate) fn connect(ordinal: usize) -> Result<Started> {
     })
 }
 
-/// The number of GPUs; 0 when the driver cannot say.
+/// The number of GPUs; 0 if the driver cannot say.
 pub(crate) fn count() -> usize {
     let count =
         cust::init(cust::CudaFlags::empty()).and_then(|()| cust::device::Device::num_devices());
@@ -64,7 +64,8 @@ struct CudaDevice {
     queue: Arc<CudaQueue>,
 }
 
-/// What the driver answered to the call that failed. `cust`'s own errors, which come from no call, do not occur here.
+/// The driver's code for the failed call. `cust`'s own errors, which come from no call, do not
+/// occur here.
 fn failure(error: CudaError) -> Failure {
     libcuda_loader::last_failure().unwrap_or(Failure {
         call: "cust",
@@ -72,7 +73,7 @@ fn failure(error: CudaError) -> Failure {
     })
 }
 
-/// Fails with what the driver said.
+/// An error with the driver's message.
 fn driver_error(
     context: &CudaContext,
     doing: impl Into<String>,
@@ -102,7 +103,7 @@ fn unbound_error(doing: impl Into<String>) -> impl FnOnce(CudaError) -> Error {
     }
 }
 
-/// A driver call's answer.
+/// The result of a driver call.
 fn answer(result: CUresult) -> cust::error::CudaResult<()> {
     match result {
         CUresult::CUDA_SUCCESS => Ok(()),
@@ -110,7 +111,7 @@ fn answer(result: CUresult) -> cust::error::CudaResult<()> {
     }
 }
 
-/// The device memory from `address` on as a slice of bytes.
+/// The device memory starting at `address` as a slice of bytes.
 ///
 /// # Safety
 /// The memory is allocated and has that many bytes; the slice is not used longer than that.
@@ -151,7 +152,8 @@ impl Backend for CudaDevice {
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         self.context.enter()?;
         self.context.settle_panics()?;
-        // Streams are blocking ones: a copy in the legacy default stream waits for all of them, and they for it.
+        // Streams are blocking: a copy in the legacy default stream waits for all of them, and they
+        // for it.
         // SAFETY: the caller's promise.
         unsafe { bytes_at(address, bytes.len()) }
             .copy_from(bytes)
@@ -159,7 +161,7 @@ impl Backend for CudaDevice {
     }
 
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        // The device's own queue first: what went wrong there is reported as what it is.
+        // The device's own queue first, so that its errors are reported as such.
         self.queue.synchronize()?;
         self.context.settle_panics()?;
         // SAFETY: the caller's promise.
@@ -209,7 +211,8 @@ impl Backend for CudaDevice {
         if let Some(listener) = &listener {
             self.context.listen(listener);
         }
-        // Calls through pointers, as formatting makes them, leave the compiler unable to count a kernel's stack.
+        // Because of indirect calls, as in formatting, the compiler cannot compute a kernel's stack
+        // size.
         if ptx.contains(".callprototype") {
             self.context.stack_for_formatting()?;
         }
@@ -245,12 +248,12 @@ impl HostMemory for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Freeing, which follows, needs the context. A failure has nobody to be reported to.
+        // Freeing, which follows, needs the context. There is nobody to report an error to.
         let _ = self.1.enter();
     }
 }
 
-/// What the driver's compiler says about a text that it has refused. `cust` has no way to ask.
+/// The driver compiler's log for a rejected text. `cust` cannot provide it.
 fn compiler_log(text: &CString) -> String {
     let mut log = vec![0_u8; 8192];
     let mut options = [
@@ -271,7 +274,7 @@ fn compiler_log(text: &CString) -> String {
         )
     };
     if result == CUresult::CUDA_SUCCESS {
-        // SAFETY: the module was loaded just now and nobody else knows it.
+        // SAFETY: the module was loaded just now and has no other users.
         unsafe { cust_raw::cuModuleUnload(module) };
     }
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());

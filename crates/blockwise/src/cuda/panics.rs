@@ -1,5 +1,5 @@
-//! Panics of kernels on a GPU: a module that can panic writes the first one into memory that the host sees too. `cuda_std::panic`
-//! says how.
+//! Panics of kernels on a GPU: a module that can panic writes the first panic into memory shared
+//! with the host, as described in `cuda_std::panic`.
 
 use std::ffi::CString;
 use std::mem::offset_of;
@@ -13,25 +13,26 @@ use cust::stream::Stream;
 
 use crate::Error;
 
-/// Hears the panics of one module.
+/// Receives the panics of one module.
 pub(super) struct Listener {
     module: Arc<Module>,
-    /// A [`Report`], as words. Behind a lock, for the GPU writes there.
+    /// A [`Report`], as words. Behind a lock, because the GPU writes to it.
     report: Mutex<LockedBuffer<u32>>,
-    /// The kernels that nobody has waited for, each with its stream.
+    /// The kernels that have not been waited for, each with its stream.
     kernels: Mutex<Vec<(usize, Arc<str>)>>,
 }
 
 /// A [`Channel`], as words.
 type ChannelWords = [u32; size_of::<Channel>() / size_of::<u32>()];
 
-/// The word of a report that holds its state.
+/// The word of a report that contains its state.
 const STATE: usize = offset_of!(Report, state) / size_of::<u32>();
 
 impl Listener {
-    /// Listens to a module of the current context, made of this PTX, from now on. `None` when it cannot panic.
+    /// Starts listening to a module of the current context, compiled from this PTX. `None` if it
+    /// cannot panic.
     pub(super) fn attach(module: &Arc<Module>, ptx: &str) -> CudaResult<Option<Self>> {
-        // To ask the driver for what is not there is an error, which compute-sanitizer would report.
+        // Querying a missing symbol is an error, which compute-sanitizer would report.
         if !ptx.contains(CHANNEL) {
             return Ok(None);
         }
@@ -50,7 +51,7 @@ impl Listener {
         Ok(Some(listener))
     }
 
-    /// Empties the report and lets the module write it.
+    /// Clears the report and lets the module write it.
     pub(super) fn listen(&self) -> CudaResult<()> {
         let mut report = lock(&self.report);
         report.fill(0);
@@ -59,7 +60,7 @@ impl Listener {
         channel(&self.module)?.copy_from(&words)
     }
 
-    /// Notes a kernel that is about to start in a stream.
+    /// Registers a kernel that is about to start in a stream.
     pub(super) fn starts(&self, stream: &Stream, kernel: &Arc<str>) {
         let mut kernels = lock(&self.kernels);
         let stream = name(stream);
@@ -73,17 +74,17 @@ impl Listener {
     /// Whether a kernel has panicked. It may still run.
     pub(super) fn has_panic(&self) -> bool {
         let report = lock(&self.report);
-        // SAFETY: a word of the buffer. Volatile, for a running kernel may write it.
+        // SAFETY: a word of the buffer. Volatile, because a running kernel may write it.
         let state = unsafe { report.as_ptr().add(STATE).read_volatile() };
         state == Report::WRITTEN
     }
 
-    /// Everything in a stream has ended.
+    /// All kernels of a stream have finished.
     pub(super) fn ended(&self, stream: &Stream) {
         lock(&self.kernels).retain(|(other, _)| *other != name(stream));
     }
 
-    /// What a kernel has panicked with.
+    /// The panic of a kernel.
     pub(super) fn panic(&self) -> Option<Error> {
         if !self.has_panic() {
             return None;
@@ -93,7 +94,8 @@ impl Listener {
         names.sort_unstable();
         names.dedup();
         let report = lock(&self.report);
-        // SAFETY: the buffer has a report's size and more than its alignment, any words are one, and its state says that they are all there.
+        // SAFETY: the buffer has at least a report's size and alignment, any words are valid, and
+        // its state says that all are written.
         let report = unsafe { report.as_ptr().cast::<Report>().read_volatile() };
         Some(Error::Panicked {
             kernel: names.join("` or `"),
@@ -106,7 +108,7 @@ impl Listener {
     }
 }
 
-/// What tells streams apart.
+/// Identifies a stream.
 fn name(stream: &Stream) -> usize {
     stream.as_inner() as usize
 }

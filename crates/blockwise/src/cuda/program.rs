@@ -1,4 +1,4 @@
-//! PTX that the driver has compiled, and its kernels.
+//! PTX compiled by the driver, and its kernels.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{answer, driver_error, queue};
 use crate::backend::{Callable, Program, Queue};
 use crate::{Error, Result};
 
-/// Pointers of a launch's arguments that need no allocation.
+/// Number of argument pointers of a launch that need no allocation.
 const FEW_ARGUMENTS: usize = 32;
 
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Program for CudaProgram {
 pub(super) struct CudaFunction {
     function: CUfunction,
     pub(super) name: Arc<str>,
-    /// The dynamic shared memory that a launch may have, as it was asked for.
+    /// The dynamic shared memory that a launch may use, as last requested.
     shared_bytes: AtomicU32,
     program: CudaProgram,
 }
@@ -101,7 +101,7 @@ impl CudaFunction {
         self.program.0.listener.as_ref()
     }
 
-    /// Asks for more dynamic shared memory than a block has by default.
+    /// Requests more dynamic shared memory than a block has by default.
     fn opt_in(&self, bytes: u32) -> Result<()> {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let requested = i32::try_from(bytes).unwrap_or(i32::MAX);
@@ -146,8 +146,8 @@ impl Callable for CudaFunction {
             block,
             shared_bytes,
         } = shape;
-        // SAFETY: the caller promises fitting arguments; each pointer is valid for its bytes, which the driver copies during the
-        // call; function and stream are of the current context.
+        // SAFETY: the caller promises matching arguments; each pointer is valid for its bytes,
+        // which the driver copies during the call; function and stream are of the current context.
         let result = unsafe {
             cust_raw::cuLaunchKernel(
                 function,
@@ -193,7 +193,8 @@ impl Callable for CudaFunction {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // Unloading the module, which follows, needs the context. A failure has nobody to be reported to.
+        // Unloading the module, which follows, needs the context. There is nobody to report an
+        // error to.
         let _ = self.context.enter();
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct CudaQueue {
 impl CudaQueue {
     pub(super) fn open(context: &Arc<CudaContext>) -> Result<Arc<Self>> {
         context.enter()?;
-        // A blocking one: copies of the legacy default stream wait for it, and it for them.
+        // A blocking stream: copies of the legacy default stream wait for it, and it for them.
         let stream = Stream::new(StreamFlags::DEFAULT, None)
             .map_err(driver_error(context, "making a stream"))?;
         let queue = Arc::new(Self {
@@ -42,7 +42,7 @@ impl CudaQueue {
     }
 }
 
-/// The queue of this kind. `Function::launch` has checked that it is of the same device.
+/// The queue as this type. `Function::launch` has checked that it is of the same device.
 pub(super) fn of(queue: &dyn Queue) -> Result<&CudaQueue> {
     let queue: &dyn Any = queue;
     queue.downcast_ref().ok_or_else(|| Error::ForeignBuffer {
@@ -53,7 +53,8 @@ pub(super) fn of(queue: &dyn Queue) -> Result<&CudaQueue> {
 impl Queue for CudaQueue {
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         self.context.enter()?;
-        // SAFETY: the caller leaves the bytes alone until the stream was waited for, and the memory is there.
+        // SAFETY: the caller does not touch the bytes until the stream has been waited for, and the
+        // memory is allocated.
         unsafe { bytes_at(address, bytes.len()).async_copy_from(bytes, &self.stream) }
             .map_err(driver_error(&self.context, "copying to the GPU"))
     }
@@ -67,14 +68,14 @@ impl Queue for CudaQueue {
 
     unsafe fn fill(&self, address: u64, bytes: usize, value: u8) -> Result<()> {
         self.context.enter()?;
-        // SAFETY: the memory is there, and any bytes are values.
+        // SAFETY: the memory is allocated, and any bytes are valid.
         unsafe { bytes_at(address, bytes).set_8_async(value, &self.stream) }
             .map_err(driver_error(&self.context, "filling memory of the GPU"))
     }
 
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.context.enter()?;
-        // SAFETY: the memory is there and does not overlap.
+        // SAFETY: the memory is allocated and does not overlap.
         unsafe { bytes_at(to, bytes).async_copy_from(&bytes_at(from, bytes), &self.stream) }
             .map_err(driver_error(&self.context, "copying within the GPU"))
     }
@@ -82,7 +83,7 @@ impl Queue for CudaQueue {
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {
         self.context.enter()?;
         let end = of(other)?.event(EventFlags::DISABLE_TIMING)?;
-        // The driver keeps a destroyed event until nobody waits for it.
+        // The driver keeps a destroyed event while anything waits for it.
         self.stream
             .wait_event(end, StreamWaitEventFlags::DEFAULT)
             .map_err(driver_error(&self.context, "waiting for another stream"))
@@ -90,7 +91,7 @@ impl Queue for CudaQueue {
 
     fn record(&self) -> Result<Box<dyn Timestamp>> {
         self.context.enter()?;
-        // Not a blocking one: its interrupt would count, 0.7 us on an H200.
+        // Not a blocking event: its interrupt would add 0.7 us on an H200.
         let event = self.event(EventFlags::DEFAULT)?;
         Ok(Box::new(Timed(event, Arc::clone(&self.context))))
     }
@@ -103,12 +104,12 @@ impl Queue for CudaQueue {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        // The stream, which goes next, needs the context.
+        // Dropping the stream, which follows, needs the context.
         let _ = self.context.enter();
     }
 }
 
-/// An event with its context, which it needs longer than itself.
+/// An event with its context, which must outlive it.
 struct Timed(Event, Arc<CudaContext>);
 
 impl Timestamp for Timed {

@@ -14,20 +14,22 @@ use super::driver_error;
 use super::panics::Listener;
 use crate::{Error, Result};
 
-/// How long the rest of a launch may go on after one of its threads has panicked: some may wait for that thread for ever.
+/// How long the rest of a launch may continue after one of its threads has panicked: others may
+/// wait for that thread forever.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How long a wait looks again and again before it sleeps in between.
+/// How long a wait polls without sleeping.
 const ATTENTIVE: Duration = Duration::from_micros(50);
 
-/// The longest sleep between two looks.
+/// The longest sleep between two polls.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Why this process cannot use a GPU any more: CUDA makes no new context after an error in a kernel.
+/// Why this process can no longer use a GPU: after an error in a kernel, CUDA creates no new
+/// context.
 pub(super) fn lost(ordinal: usize) -> &'static OnceLock<String> {
     static LOST: Mutex<Option<HashMap<usize, &'static OnceLock<String>>>> = Mutex::new(None);
     let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
-    // One for each GPU of the machine, for the life of the process.
+    // One per GPU of the machine, for the life of the process.
     lost.get_or_insert_default()
         .entry(ordinal)
         .or_insert_with(|| Box::leak(Box::default()))
@@ -48,11 +50,11 @@ pub(super) fn check(lost: &OnceLock<String>) -> Result<()> {
 }
 
 impl CudaContext {
-    /// Waits for what was started in a stream, and reports a panic there.
+    /// Waits for the work in a stream, and reports a panic in it.
     pub(super) fn wait(&self, stream: &Stream) -> Result<()> {
         let listeners = self.listeners();
         let settled = self.settle(stream, &listeners);
-        // A panic may be why something else went wrong after it.
+        // A panic may be the cause of a later error.
         let panic = listeners.iter().find_map(|listener| listener.panic());
         listeners.iter().for_each(|listener| listener.ended(stream));
         match panic {
@@ -69,7 +71,8 @@ impl CudaContext {
         }
     }
 
-    /// Waits for a stream, but not for ever once a kernel has panicked. The panics stay where they are.
+    /// Waits for a stream, but only for a limited time once a kernel has panicked. Panics are not
+    /// taken.
     fn settle(&self, stream: &Stream, listeners: &[Arc<Listener>]) -> Result<()> {
         let waiting = || driver_error(self, "waiting for the GPU");
         if listeners.is_empty() {
@@ -91,7 +94,8 @@ impl CudaContext {
         Ok(())
     }
 
-    /// Before a call in which the driver waits for all kernels by itself: it would wait for ever where [`settle`](Self::settle) gives up.
+    /// Called before driver calls that wait for all kernels: they would wait forever where
+    /// [`settle`](Self::settle) gives up.
     pub(super) fn settle_panics(&self) -> Result<()> {
         let listeners = self.listeners();
         if listeners.is_empty() {
@@ -102,7 +106,7 @@ impl CudaContext {
             .try_for_each(|queue| self.settle(&queue.stream, &listeners))
     }
 
-    /// The error of a launch that does not end.
+    /// The error of a launch that does not finish.
     fn give_up(&self, panic: Option<Error>) -> Error {
         let panic = panic.map(|panic| panic.to_string()).unwrap_or_default();
         let cause = format!(
@@ -115,7 +119,7 @@ impl CudaContext {
     }
 }
 
-/// Waits for an event that no interrupt follows.
+/// Waits for an event that causes no interrupt.
 pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
     let mut pause = Pause::new();
     while event.query()? == EventStatus::NotReady {
@@ -124,7 +128,8 @@ pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
     Ok(())
 }
 
-/// Pauses between looks at something that the driver does not wake a thread for: none at first, then longer and longer ones.
+/// Pauses between polls of something that the driver cannot wait for: none at first, then longer
+/// and longer ones.
 struct Pause {
     start: Instant,
     next: Duration,
@@ -146,14 +151,14 @@ impl Pause {
     }
 }
 
-/// Ends the kernels of this process by letting another one fail: a driver that has a running kernel frees nothing, not even at the
-/// program's end. Nobody is left to hear of an error.
+/// Terminates the kernels of this process by making another one fail: while a kernel runs, the
+/// driver frees nothing, not even at exit. There is nobody to report an error to.
 fn end_all_kernels(context: &Context) {
     const FAILING: &str =
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry fails() { trap; }\n";
     let fail = || -> CudaResult<()> {
         let device = CurrentContext::get_device()?;
-        // A context of its own gets time of the GPU, however full it is.
+        // A separate context gets GPU time even if the GPU is full.
         let _other = cust::context::legacy::Context::create_and_push(
             cust::context::legacy::ContextFlags::SCHED_AUTO,
             device,

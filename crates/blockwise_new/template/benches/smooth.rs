@@ -1,4 +1,4 @@
-//! How long the kernel takes, by the device's own clock: `cargo bench`.
+//! Times the kernel by the device's clock: `cargo bench`.
 
 use blockwise::Device;
 use my_project::kernels::smooth;
@@ -20,7 +20,7 @@ fn main() -> blockwise::Result<()> {
         let x = device.upload(&vec![1.0_f32; elements])?;
         let mut y = device.alloc(elements)?;
         let kernel = smooth::on(&device)?.covering(elements)?;
-        // The first one is not timed: the device wakes up, the driver makes its code.
+        // The first launch is not timed: the device wakes up, and the driver compiles the kernel.
         kernel.launch(&x, &mut y)?;
         let start = device.record()?;
         for _ in 0..LAUNCHES {

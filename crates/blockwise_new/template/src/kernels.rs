@@ -4,13 +4,13 @@
 
 use cuda_std::prelude::*;
 
-/// Threads of a block. Each makes one element of a tile.
+/// Threads per block. Each computes one element of a tile.
 pub const BLOCK: usize = 256;
 
 /// `y[i] = (x[i - 1] + x[i] + x[i + 1]) / 3`, where elements outside `x` count as 0. Any grid.
 ///
 /// A block loads its part of `x` and one element on either side into a shared tile, so that each
-/// element comes from global memory once and not three times.
+/// element is read from global memory once instead of three times.
 #[kernel(require(x.len() == y.len()))]
 pub fn smooth(
     block: &mut Block<BLOCK>,
@@ -20,22 +20,22 @@ pub fn smooth(
 ) {
     let thread = block.thread();
     for place in block.tiles(y.len()) {
-        // Slot 0 is the element on the left. Below 0 it wraps to an index outside `x`.
+        // Slot 0 is the left neighbour. A negative index wraps to one outside `x`.
         let first = place.start().wrapping_sub(1);
         let written = tile.write(block, |slot| {
             x.get(first.wrapping_add(slot)).copied().unwrap_or(0.0)
         });
-        // All slots are written before any is read. Without this it does not compile.
+        // Orders all writes before any read. Without it the kernel does not compile.
         let loaded = block.sync_threads(written);
         y.store(block, place, |_| {
             (loaded[thread] + loaded[thread + 1] + loaded[thread + 2]) / 3.0
         });
-        // All slots are read before any is written again.
+        // Orders all reads before any write of the next round.
         tile = block.sync_threads(loaded);
     }
 }
 
-/// [`smooth`] of a whole signal, with the copies to the device and back.
+/// [`smooth`] of a whole signal, including the copies to and from the device.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn smoothed(device: &blockwise::Device, x: &[f32]) -> blockwise::Result<Vec<f32>> {
     let x = device.upload(x)?;

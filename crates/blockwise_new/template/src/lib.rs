@@ -1,7 +1,7 @@
 //! GPU kernels and the functions that launch them, in one crate.
 //!
-//! It is compiled twice: for the host, and as `nvptx64` for the device. What only the host can do is
-//! marked `#[cfg(not(target_arch = "nvptx64"))]`.
+//! It is compiled twice: for the host, and for `nvptx64`, the device. Host-only code is marked
+//! `#[cfg(not(target_arch = "nvptx64"))]`.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 

@@ -3,7 +3,7 @@
 use blockwise::Device;
 use my_project::kernels::{BLOCK, smoothed};
 
-/// The same, as plainly as it can be said.
+/// The same in the simplest way.
 fn reference(x: &[f32]) -> Vec<f32> {
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
     (0..x.len())
@@ -22,8 +22,8 @@ fn check(device: &Device) {
     }
 }
 
-/// A panic fails this test; in an `unsafe` kernel, so does a race, a missing barrier, an access out
-/// of bounds or a value that nobody wrote.
+/// A panic fails this test; in an `unsafe` kernel, so does a race, a missing barrier, an
+/// out-of-bounds access or a use of an uninitialised value.
 #[test]
 fn smooth_is_right_and_clean() {
     check(&Device::checked());

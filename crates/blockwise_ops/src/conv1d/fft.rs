@@ -1,4 +1,4 @@
-//! Convolutions with the memory that they need.
+//! Convolutions together with the memory that they need.
 
 use blockwise::{Buffer, Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::conv1d::fft::shape::shift;
@@ -11,17 +11,20 @@ use crate::launch::On;
 use crate::limits::plan_1d;
 use crate::{Float, LaunchError, LaunchPlan, check_len};
 
-/// A convolution of operands of some lengths, with the memory that its kernel needs.
+/// A convolution of operands of given lengths, with the memory that its kernel needs.
 ///
-/// From 64 taps on, and with many outputs, it goes by fast Fourier transforms: a block transforms two windows of N samples at a time, multiplies
-/// with the taps' transform, and transforms back. An output then differs from the exact one by at most
-/// 20·u·log₂N·‖x‖₂·Σ|taps|, where x are the samples of both windows and u is the unit roundoff: each of the two transforms of x, and that of the
-/// taps, errs by less than 6.7·u·log₂N of a norm (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., theorem 24.2), and a
-/// product with the taps' spectrum enlarges a norm by Σ|taps| at most. On noise the error is 1.8e-7 of the outputs' norm, in `f32`. What is
-/// small beside its neighbours loses digits: where that counts, choose one of the other kernels, whose error is a part of Σ|tap·sample| of each output.
+/// From 64 taps on, and with many outputs, it uses fast Fourier transforms: a block transforms two
+/// windows of N samples at a time, multiplies by the taps' transform, and transforms back. An
+/// output then differs from the exact one by at most 20·u·log₂N·‖x‖₂·Σ|taps|, where x are the
+/// samples of both windows and u is the unit roundoff: each of the two transforms of x, and that of
+/// the taps, has an error below 6.7·u·log₂N of a norm (Higham, *Accuracy and Stability of Numerical
+/// Algorithms*, 2nd ed., theorem 24.2), and a product with the taps' spectrum enlarges a norm by at
+/// most Σ|taps|. On noise the error is 1.8e-7 of the outputs' norm, in `f32`. Outputs much smaller
+/// than their neighbours lose digits: where that matters, choose one of the other kernels, whose
+/// error is relative to Σ|tap·sample| of each output.
 ///
-/// Windows with infinities, NaN or numbers so large that the transforms could overflow are computed by direct sums, window by window,
-/// bit by bit as [`ConvKernel::Direct`] does.
+/// Windows with infinities, NaN or numbers so large that the transforms could overflow are computed
+/// by direct sums, window by window, bit by bit like [`ConvKernel::Direct`].
 pub struct Convolution<T: Float> {
     device: Device,
     lengths: [usize; 2],
@@ -32,7 +35,7 @@ pub struct Convolution<T: Float> {
     fft: Option<Fft<T>>,
 }
 
-/// What a convolution by transforms keeps.
+/// The memory of a convolution by transforms.
 struct Fft<T: Float> {
     routines: FftRoutines<T>,
     plan_taps: LaunchPlan,
@@ -44,7 +47,7 @@ impl<T: Float> Convolution<T> {
     /// Chooses the kernel, and allocates what it needs: at most 1 MiB.
     ///
     /// # Errors
-    /// Those of [`plan`](super::plan()), and no room.
+    /// Those of [`plan`](super::plan()), and out of memory.
     pub fn new(
         device: &Device,
         signal_len: usize,
@@ -88,10 +91,10 @@ impl<T: Float> Convolution<T> {
         self.outputs.len
     }
 
-    /// Starts a convolution of operands of the given lengths: one launch, or two, in order.
+    /// Starts a convolution of operands of the given lengths: one launch, or two in order.
     ///
     /// # Errors
-    /// An operand of another length, and what goes wrong on the device.
+    /// An operand of another length, and errors of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -181,12 +184,13 @@ impl<T: Float> Fft<T> {
     }
 }
 
-/// The most taps that a kernel by transforms takes; none for other kernels, and where the type has no such.
+/// The most taps of a kernel by transforms; `None` for other kernels, and for types without such
+/// kernels.
 pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
     T::fft(kernel).map(|routines| routines.most_taps)
 }
 
-/// The kernel by transforms, where one is the fastest.
+/// The kernel by transforms, if one is the fastest.
 fn choice<T: Float>(taps: usize, outputs: usize, options: &ConvOptions) -> Option<ConvKernel> {
     let untouched = options.threads.is_none() && options.tiles_each.is_none();
     if !untouched || taps < FFT_FROM || outputs < LARGE {

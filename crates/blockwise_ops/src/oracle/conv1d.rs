@@ -54,9 +54,10 @@ pub fn convolve_part<T: Precision>(
     }
 }
 
-/// How far a convolution by FFT of a signal whose largest magnitude is `loudest` may be from the exact one:
-/// 8·u·max|signal|·Σ|taps|, the same for every output, also where the signal is silent. It errs by less than 2 such units without the
-/// 8, on noise and on signals with long silences (measured with SciPy, in both precisions).
+/// The largest error of a convolution by FFT of a signal whose largest magnitude is `loudest`:
+/// 8·u·max|signal|·Σ|taps|, the same for every output, even where the signal is silent. Without the
+/// factor 8, the measured error is below 2 such units, on noise and on signals with long silences
+/// (SciPy, both precisions).
 pub fn fft_error<T: Precision>(loudest: f64, taps: ArrayView1<'_, T>) -> f64 {
     let gain: f64 = taps.iter().map(|&tap| tap.into().abs()).sum();
     8.0 * T::UNIT_ROUNDOFF * loudest * gain

@@ -1,11 +1,14 @@
-//! Reference results in float64, by the plainest loops there are, each with the error that a right kernel may have.
+//! Reference results in float64, by the simplest possible loops, each with the error that a correct
+//! kernel may have.
 //!
 //! # The tolerance
-//! A sum of n products computed in a precision with unit roundoff u, in whatever order and with or without fma, differs from the exact
-//! one by at most γₙ · Σ|aᵢ||bᵢ|, γₙ = n·u / (1 − n·u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1).
-//! A term that goes through only h of the roundings, as in a tree, has γₕ instead (ibid., section 4.2).
-//! The oracle's own sum has the same bound with float64's u; the tolerance is the sum of both, plus one rounding of the result and half
-//! of the smallest subnormal, below which no precision reaches. Integers, minima, maxima and moved data are exact: tolerance zero.
+//! A sum of n products computed with unit roundoff u, in any order and with or without fma, differs
+//! from the exact one by at most γₙ · Σ|aᵢ||bᵢ|, γₙ = n·u / (1 − n·u) (Higham, *Accuracy and
+//! Stability of Numerical Algorithms*, 2nd ed., section 3.1). A term that goes through only h of
+//! the roundings, as in a tree, has γₕ instead (ibid., section 4.2). The oracle's own sum has the
+//! same bound with float64's u. The tolerance is the sum of both, plus one rounding of the result
+//! and half of the smallest subnormal. Integers, minima, maxima and moved data are exact: tolerance
+//! zero.
 
 mod conv1d;
 mod matmul;
@@ -21,7 +24,7 @@ use ndarray::{Array, Dimension};
 
 use crate::Float;
 
-/// A floating-point type that results are computed in.
+/// A floating-point type of results.
 pub trait Precision: Float + Into<f64> {
     /// Half the distance from 1 to the next number: the largest relative error of one rounding.
     const UNIT_ROUNDOFF: f64;
@@ -50,7 +53,7 @@ impl Precision for f64 {
     }
 }
 
-/// Reference values and how far a result of the kernel's precision may be from each.
+/// Reference values, and the allowed difference for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected<D: Dimension> {
     /// The values in float64.
@@ -80,18 +83,18 @@ impl Sum {
         self.value
     }
 
-    /// How far a result computed in `T`, in any order, may be away.
+    /// The allowed error of a result computed in `T`, in any order.
     pub fn tolerance<T: Precision>(self) -> f64 {
         self.tolerance_after::<T>(self.terms)
     }
 
-    /// How far a result may be away when no product goes through more than `roundings` roundings, as in a tree.
+    /// The allowed error if no product goes through more than `roundings` roundings, as in a tree.
     pub fn tolerance_after<T: Precision>(self, roundings: usize) -> f64 {
         let bound = (gamma(roundings, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
             * self.magnitude;
         let tolerance =
             bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST / 2.0 * self.terms as f64;
-        // Where the sum itself is infinite or NaN nothing is left to tolerate.
+        // If the sum itself is infinite or NaN, there is no tolerance.
         if tolerance.is_finite() {
             tolerance
         } else {
@@ -100,7 +103,7 @@ impl Sum {
     }
 }
 
-/// γₙ: the relative error that n roundings can add up to. Infinite where the bound says nothing any more.
+/// γₙ: the relative error of n accumulated roundings. Infinite where the bound no longer holds.
 fn gamma(n: usize, unit_roundoff: f64) -> f64 {
     let errors = n as f64 * unit_roundoff;
     if errors < 1.0 {

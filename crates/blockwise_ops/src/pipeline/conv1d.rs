@@ -8,11 +8,12 @@ use super::{Ring, fit};
 use crate::conv1d::plan;
 use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError};
 
-/// Convolves a signal that arrives chunk by chunk. Outputs come in order and are those of
+/// Convolves a signal that arrives in chunks. Outputs come in order and equal those of
 /// [`convolve`](crate::convolve), whatever the chunks.
 ///
-/// Each chunk is launched with the samples before it that its outputs need, so a launch sees no sample that is not there, and
-/// adds up what the launch of the whole would: the bits are the same, but for the kernels by transforms, whose windows lie elsewhere then.
+/// Each chunk is launched with the preceding samples that its outputs need, so a launch never pads
+/// inside the signal, and adds up the same terms as the launch of the whole: the bits are the same,
+/// except for kernels by transforms, whose windows then start elsewhere.
 ///
 /// ```
 /// use blockwise::Device;
@@ -43,17 +44,17 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 pub struct Convolver<T: Float> {
     taps: Buffer<T>,
     signal_len: usize,
-    /// The outputs that are wanted, by their index in the full convolution.
+    /// The requested outputs, by their index in the full convolution.
     wanted: Range<usize>,
     chunk: usize,
-    /// Samples that have arrived.
+    /// Number of samples that have arrived.
     arrived: usize,
     /// The last of them, which the next chunk's first output needs.
     halo: Vec<T>,
     lanes: Ring<Lane<T>>,
 }
 
-/// What one chunk needs.
+/// The resources of one chunk.
 struct Lane<T: Float> {
     stream: Stream,
     convolution: Convolution<T>,
@@ -62,14 +63,14 @@ struct Lane<T: Float> {
 }
 
 impl<T: Float> Convolver<T> {
-    /// Convolves `signal_len` samples with no more taps than that, by chunks of at most `chunk` samples, and at least one sample for
-    /// each tap.
+    /// Convolves `signal_len` samples, in chunks of at most `chunk` samples, but at least as many
+    /// as taps.
     ///
-    /// The kernels with a block per output cannot compute a part of the outputs: their only chunk is
-    /// the whole signal.
+    /// The kernels with a block per output cannot compute a part of the outputs: their only chunk
+    /// is the whole signal.
     ///
     /// # Errors
-    /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and no room for the taps.
+    /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and no memory for the taps.
     pub fn new(
         device: &Device,
         signal_len: usize,
@@ -78,7 +79,7 @@ impl<T: Float> Convolver<T> {
         options: &ConvOptions,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
-        // Every limit is checked here, before any sample is read.
+        // Checks every limit before any sample is read.
         let whole = plan::<T>(signal_len, taps.len(), mode, options, device.properties())?;
         if whole.swapped {
             return Err(LaunchError::ShapeMismatch {
@@ -91,7 +92,7 @@ impl<T: Float> Convolver<T> {
         }
         let chunk = match options.kernel {
             Some(kernel) if kernel.is_block_per_output() => signal_len,
-            // With fewer samples than taps a launch would exchange the two, and add in another order.
+            // With fewer samples than taps a launch would swap the two, and add in another order.
             _ => chunk.clamp(taps.len(), signal_len),
         };
         let lane = |stream| {
@@ -113,21 +114,22 @@ impl<T: Float> Convolver<T> {
         })
     }
 
-    /// The number of outputs in all.
+    /// The total number of outputs.
     pub fn output_len(&self) -> usize {
         self.wanted.len()
     }
 
-    /// The number of samples that the next [`push`](Self::push) asks for; 0 after the last.
+    /// The number of samples for the next [`push`](Self::push); 0 after the last.
     pub fn next_len(&self) -> usize {
         self.chunk.min(self.signal_len - self.arrived)
     }
 
-    /// Lets `fill` write the next [`next_len`](Self::next_len) samples, and starts their chunk. When all streams are busy it waits for
-    /// the oldest chunk first and hands its outputs to `emit`.
+    /// Lets `fill` write the next [`next_len`](Self::next_len) samples, and starts their chunk. If
+    /// all streams are busy, it first waits for the oldest chunk and passes its outputs to `emit`.
     ///
     /// # Errors
-    /// Those of the closures, and what goes wrong on the device. After an error the convolution cannot go on.
+    /// Those of the closures, and errors of the device. After an error the convolution cannot
+    /// continue.
     pub fn push<E: From<LaunchError>>(
         &mut self,
         fill: impl FnOnce(&mut [T]) -> Result<(), E>,
@@ -147,7 +149,7 @@ impl<T: Float> Convolver<T> {
 
         let first = self.arrived - self.halo.len();
         self.arrived += len;
-        // The first output of the next chunk needs one sample less than there are taps before it.
+        // The first output of the next chunk needs one sample fewer than there are taps before it.
         self.halo.clear();
         let kept = window_len.min(self.taps.len() - 1);
         self.halo.extend_from_slice(&samples[window_len - kept..]);
@@ -171,7 +173,7 @@ impl<T: Float> Convolver<T> {
         Ok(())
     }
 
-    /// Waits for the chunks that are still in flight and hands their outputs to `emit`.
+    /// Waits for the chunks in flight and passes their outputs to `emit`.
     ///
     /// # Errors
     /// Those of the closure, and what goes wrong on the device.
@@ -182,7 +184,8 @@ impl<T: Float> Convolver<T> {
         self.lanes.drain(|lane| lane.finish(&mut emit))
     }
 
-    /// The outputs that the next `len` samples complete; the last chunk brings those behind the signal too.
+    /// The outputs that the next `len` samples complete; the last chunk also completes those past
+    /// the signal's end.
     fn outputs_of(&self, len: usize) -> Range<usize> {
         let end = match self.arrived + len {
             end if end == self.signal_len => self.wanted.end,
@@ -194,7 +197,7 @@ impl<T: Float> Convolver<T> {
 }
 
 impl<T: Float> Lane<T> {
-    /// Waits for the chunk and hands out what it has computed.
+    /// Waits for the chunk and passes on its outputs.
     fn finish<E: From<LaunchError>>(
         &mut self,
         mut emit: impl FnMut(&[T]) -> Result<(), E>,

@@ -1,8 +1,9 @@
-//! Operands of any length, chunk by chunk in bounded memory.
+//! Operands of any length, in chunks and bounded memory.
 //!
-//! A chunk is copied to the device, worked on and copied back on a [`Stream`] of its own, while the caller
-//! brings the next one and takes the results of the last: with [`IN_FLIGHT`] chunks the copies in both directions, the kernels and
-//! the files overlap. Nothing here knows where samples come from or go to: closures do.
+//! Each chunk is copied to the device, processed and copied back on its own [`Stream`], while the
+//! caller provides the next one and consumes the results of the last: with [`IN_FLIGHT`] chunks,
+//! the copies in both directions, the kernels and file accesses overlap. Closures provide samples
+//! and consume results.
 
 mod conv1d;
 mod reduce;
@@ -14,13 +15,15 @@ use crate::{Element, LaunchError};
 pub use conv1d::Convolver;
 pub use reduce::{Operation, Reducer};
 
-/// Chunks in flight: one each for the copy in, the kernel and the copy out.
+/// Chunks in flight: one each for the copy to the device, the kernel and the copy back.
 pub const IN_FLIGHT: usize = 3;
 
-/// Elements of a chunk, unless asked for otherwise: 64 MiB of `f32`. A GPU's copies are at full speed from about a MiB on.
+/// Default number of elements per chunk: 64 MiB of `f32`. A GPU's copies reach full speed at about
+/// 1 MiB.
 pub const CHUNK: usize = 1 << 24;
 
-/// What chunks need, used in turn. Each lane keeps its memory for the next chunk: most chunks have one length.
+/// The resources of chunks, used in turn. Each lane keeps its memory for the next chunk, because
+/// most chunks have the same length.
 struct Ring<L> {
     lanes: Vec<Slot<L>>,
     next: usize,
@@ -49,7 +52,8 @@ impl<L> Ring<L> {
         })
     }
 
-    /// Gives the next chunk its lane, after `finish` has seen to the chunk that was in it: the oldest of all.
+    /// Returns the next chunk's lane, after `finish` has handled the chunk that was in it, the
+    /// oldest one.
     fn turn<E>(&mut self, finish: impl FnOnce(&mut L) -> Result<(), E>) -> Result<&mut L, E> {
         let slot = &mut self.lanes[self.next];
         if slot.busy {
@@ -60,7 +64,7 @@ impl<L> Ring<L> {
         Ok(&mut slot.lane)
     }
 
-    /// Lets `finish` see to every chunk in flight, the oldest first.
+    /// Lets `finish` handle every chunk in flight, the oldest first.
     fn drain<E>(&mut self, mut finish: impl FnMut(&mut L) -> Result<(), E>) -> Result<(), E> {
         for _ in 0..IN_FLIGHT {
             let slot = &mut self.lanes[self.next];
@@ -73,7 +77,7 @@ impl<L> Ring<L> {
     }
 }
 
-/// The buffer that is there, if it has the length, else a new one in its place.
+/// The existing buffer if it has the length, otherwise a new one in its place.
 fn fit<'a, T: Element>(
     buffer: &'a mut Option<StagedBuffer<T>>,
     stream: &Stream,

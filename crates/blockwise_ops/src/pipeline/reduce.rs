@@ -8,7 +8,7 @@ use crate::reduce::{
 };
 use crate::{LaunchError, LaunchPlan, Number, ReduceOptions, Reduction};
 
-/// What is computed of the operands.
+/// The operation on the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Σ a\[i\]·b\[i\] of two operands.
@@ -18,7 +18,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// How many operands there are.
+    /// The number of operands.
     pub fn operands(self) -> usize {
         match self {
             Self::Dot => 2,
@@ -26,7 +26,7 @@ impl Operation {
         }
     }
 
-    /// How the results of chunks are folded.
+    /// How the chunks' results are folded.
     fn reduction(self) -> Reduction {
         match self {
             Self::Dot => Reduction::Sum,
@@ -35,8 +35,8 @@ impl Operation {
     }
 }
 
-/// Reduces operands that arrive chunk by chunk; the chunks' results are folded in their order. With one chunk the result is
-/// that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit.
+/// Reduces operands that arrive in chunks; the chunks' results are folded in order. With one chunk
+/// the result equals that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit.
 ///
 /// ```
 /// use blockwise::Device;
@@ -63,19 +63,19 @@ pub struct Reducer<T: Number> {
     operation: Operation,
     options: ReduceOptions,
     chunk: usize,
-    /// Elements of each operand that have arrived.
+    /// Number of elements of each operand that have arrived.
     arrived: usize,
     result: Option<T>,
     lanes: Ring<Lane<T>>,
 }
 
-/// What one chunk needs.
+/// The resources of one chunk.
 struct Lane<T: Number> {
     stream: Stream,
     operands: [Option<StagedBuffer<T>>; 2],
     partials: Option<StagedBuffer<T>>,
     ticket: Buffer<u32>,
-    /// Partial results that the chunk's launch leaves to be folded.
+    /// Number of partial results that the chunk's launch leaves for the host to fold.
     results: usize,
 }
 
@@ -92,7 +92,7 @@ impl<T: Number> Reducer<T> {
         chunk: usize,
     ) -> Result<Self, LaunchError> {
         let chunk = chunk.clamp(1, len.max(1));
-        // Every limit is checked here, before any element is read.
+        // Checks every limit before any element is read.
         for len in [len, chunk.min(len)] {
             plan::<T>(device, len, operation, options)?;
         }
@@ -117,23 +117,25 @@ impl<T: Number> Reducer<T> {
         })
     }
 
-    /// The number of elements that the next [`push`](Self::push) asks for; 0 after the last.
+    /// The number of elements for the next [`push`](Self::push); 0 after the last.
     pub fn next_len(&self) -> usize {
         self.chunk.min(self.len - self.arrived)
     }
 
-    /// The most roundings that any one element goes through; see [`ReduceOptions::roundings`].
+    /// The most roundings of any one element; see [`ReduceOptions::roundings`].
     pub fn roundings(&self) -> usize {
         let of_chunk = self.chunk.min(self.len);
         let chunks = self.len.div_ceil(self.chunk);
         self.options.roundings(of_chunk, self.device.properties()) + chunks
     }
 
-    /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, which it gets by its number, and starts their
-    /// chunk. When all streams are busy it waits for the oldest chunk first.
+    /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, given its
+    /// number, and starts their chunk. If all streams are busy, it first waits for the oldest
+    /// chunk.
     ///
     /// # Errors
-    /// Those of the closure, and what goes wrong on the device. After an error the reduction cannot go on.
+    /// Those of the closure, and errors of the device. After an error the reduction cannot
+    /// continue.
     pub fn push<E: From<LaunchError>>(
         &mut self,
         mut fill: impl FnMut(usize, &mut [T]) -> Result<(), E>,
@@ -155,14 +157,14 @@ impl<T: Number> Reducer<T> {
         Ok(())
     }
 
-    /// Waits for the chunks that are still in flight and gives the result.
+    /// Waits for the chunks in flight and returns the result.
     ///
     /// # Errors
-    /// What goes wrong on the device.
+    /// Errors of the device.
     pub fn finish(mut self) -> Result<T, LaunchError> {
         let (reduction, result) = (self.operation.reduction(), &mut self.result);
         (self.lanes).drain(|lane| lane.finish(reduction, result))?;
-        // Only a sum may be of nothing.
+        // Only a sum can be of nothing.
         Ok(self.result.unwrap_or_default())
     }
 }
@@ -198,7 +200,7 @@ impl<T: Number> Lane<T> {
         Ok(partials.download()?)
     }
 
-    /// Waits for the chunk and folds its result into that of the chunks before.
+    /// Waits for the chunk and folds its result into that of the preceding chunks.
     fn finish(&mut self, reduction: Reduction, result: &mut Option<T>) -> Result<(), LaunchError> {
         if let Some(partials) = &mut self.partials {
             let chunk = fold(&partials.host()?[..self.results], reduction);

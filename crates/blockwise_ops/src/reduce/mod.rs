@@ -1,9 +1,9 @@
 //! Dot product, sum, minimum and maximum.
 //!
-//! Each block folds its share into one partial result, and the host folds the partials in the order of the blocks; or the last
-//! block does, with [`ReduceKernel::Single`].
-//! With the same threads and blocks the order of all operations is the same on every device, and so is every bit of the result. The
-//! default ones of [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] go by the number of multiprocessors.
+//! Each block folds its share into one partial result, and the host folds those in block order;
+//! with [`ReduceKernel::Single`] the last block does. With the same threads and blocks the order of
+//! all operations, and so every bit of the result, is the same on every device. The defaults of
+//! [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] depend on the number of multiprocessors.
 
 mod axis;
 mod partials;
@@ -26,7 +26,7 @@ pub use plan::{plan_dot, plan_reduce, same_length};
 pub(crate) use routines::Reduces;
 
 named_enum! {
-    /// What a reduction of one operand computes.
+    /// The reductions of one operand.
     pub enum Reduction("reduction") {
         /// The sum; 0 of nothing. Integers wrap around, as in NumPy.
         Sum = "sum",
@@ -77,7 +77,7 @@ macro_rules! number_of_floats {
             fn fold(self, other: Self, reduction: Reduction) -> Self {
                 match reduction {
                     Reduction::Sum => self + other,
-                    // The standard library's `min` and `max` would lose a NaN.
+                    // The standard library's `min` and `max` would drop a NaN.
                     _ if self.is_nan() => self,
                     _ if other.is_nan() => other,
                     Reduction::Min => self.min(other),
@@ -89,7 +89,7 @@ macro_rules! number_of_floats {
 }
 number_of_floats!(f32, f64);
 
-/// Blocks of the first three kernels, unless asked for otherwise.
+/// Default number of blocks of the first three kernels.
 pub const DEFAULT_GRID_CAP: u32 = 1024;
 
 /// How to launch a reduction.
@@ -97,11 +97,14 @@ pub const DEFAULT_GRID_CAP: u32 = 1024;
 pub struct ReduceOptions {
     /// The kernel.
     pub kernel: ReduceKernel,
-    /// Threads per block. `None` takes the kernels' own number, or the [policy](kernels::reduce::policy)'s.
+    /// Threads per block. `None` is the kernel's default, or the
+    /// [policy](kernels::reduce::policy)'s.
     pub threads: Option<u32>,
-    /// Blocks, at most. `None` takes [`DEFAULT_GRID_CAP`], or the [policy](kernels::reduce::policy)'s.
+    /// Maximum number of blocks. `None` is [`DEFAULT_GRID_CAP`], or the
+    /// [policy](kernels::reduce::policy)'s.
     pub grid_cap: Option<u32>,
-    /// Packs of 16 bytes that a thread of [`ReduceKernel::Single`] has in flight. `None` takes the [policy](kernels::reduce::policy)'s.
+    /// 16-byte packs that a thread of [`ReduceKernel::Single`] has in flight. `None` is the
+    /// [policy](kernels::reduce::policy)'s.
     pub in_flight: Option<InFlight>,
 }
 
@@ -233,7 +236,7 @@ pub fn dot<T: Number>(
     b: ArrayView1<'_, T>,
     options: &ReduceOptions,
 ) -> Result<T, LaunchError> {
-    // Refused before anything is copied.
+    // Checked before anything is copied.
     plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
     Ok(dot_buffers(device, &a, &b, options)?.0)
@@ -249,7 +252,7 @@ pub fn reduce<T: Number>(
     reduction: Reduction,
     options: &ReduceOptions,
 ) -> Result<T, LaunchError> {
-    // Refused before anything is copied.
+    // Checked before anything is copied.
     plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
     let input = upload(device, &input)?;
     Ok(reduce_buffer(device, &input, reduction, options)?.0)

@@ -5,14 +5,16 @@ use blockwise::{Buffer, Device, ViewMut};
 use super::{Number, ReduceKernel, Reduction};
 use crate::{Element, LaunchError, LaunchPlan};
 
-/// Memory for what reductions write: a partial result for each block. With [`ReduceKernel::Single`] the first one becomes the result.
+/// Output memory of reductions: one partial result per block. With [`ReduceKernel::Single`] the
+/// first one becomes the result.
 ///
-/// It can be used for any number of launches, one after the other, that have no more blocks than the plan it was made for.
+/// It can be used for any number of consecutive launches with at most as many blocks as the plan
+/// that it was allocated for.
 pub struct Partials<T: Number> {
     values: Buffer<T>,
-    /// The number of blocks that have ended in a launch; 0 between launches.
+    /// The number of blocks that have finished in a launch; 0 between launches.
     ticket: Buffer<u32>,
-    /// Values that the last launch left to be folded.
+    /// Number of values that the last launch left for the host to fold.
     results: usize,
 }
 
@@ -29,9 +31,11 @@ impl<T: Number> Partials<T> {
         })
     }
 
-    /// Forgets earlier launches. Needed after one that went wrong halfway: its blocks were counted, and the count did not end.
+    /// Resets it. Necessary after a launch that failed halfway, whose blocks have incremented the
+    /// ticket.
     ///
-    /// Fills the memory with bytes of 0xFF, so that an earlier result cannot pass for a later one's.
+    /// Fills the memory with bytes of 0xFF, so that an earlier result cannot be mistaken for a
+    /// later one's.
     ///
     /// # Errors
     /// When the device fails.
@@ -42,7 +46,7 @@ impl<T: Number> Partials<T> {
         Ok(())
     }
 
-    /// The result of the last launch, after its end. The partial results are folded in the order of the blocks.
+    /// The result of the last launch, after its end. Partial results are folded in block order.
     ///
     /// # Errors
     /// When nothing was launched, and what goes wrong on the device.
@@ -64,20 +68,20 @@ impl<T: Number> Partials<T> {
         }
     }
 
-    /// Notes a launch.
+    /// Records a launch.
     pub(super) fn written(&mut self, kernel: ReduceKernel, plan: &LaunchPlan) {
         self.results = kernel.results(plan);
     }
 }
 
-/// A ticket for [`Memory`]: none is taken.
+/// A ticket for [`Memory`], at zero.
 pub(crate) fn ticket(device: &Device) -> Result<Buffer<u32>, LaunchError> {
     Ok(device.filled(1, 0)?)
 }
 
 /// What a launch writes.
 pub(crate) struct Memory<'a, T: Element> {
-    /// One for each block, or more.
+    /// At least one per block.
     pub(crate) values: ViewMut<'a, T>,
     /// 0 before and after each launch.
     pub(crate) ticket: ViewMut<'a, u32>,
@@ -99,7 +103,7 @@ impl<T: Element> Memory<'_, T> {
 }
 
 impl ReduceKernel {
-    /// Values that a launch leaves to be folded, from the first on.
+    /// Number of values that a launch leaves for the host to fold, from the first on.
     pub(crate) fn results(self, plan: &LaunchPlan) -> usize {
         match self {
             Self::Single => 1,
@@ -108,7 +112,7 @@ impl ReduceKernel {
     }
 }
 
-/// Folds the values that a launch has left.
+/// Folds the values left by a launch.
 pub(crate) fn fold<T: Number>(results: &[T], reduction: Reduction) -> T {
     let folded = results.iter().copied();
     let folded = folded.reduce(|sofar, next| sofar.fold(next, reduction));
