@@ -434,6 +434,8 @@ pub(crate) enum AtomicKind {
     AddF32,
     AddF64,
     AddHalf(Half),
+    MinHalf(Half),
+    MaxHalf(Half),
 }
 
 pub(crate) struct AtomicOp {
