@@ -54,7 +54,7 @@ fn record(path: &Path, driver: &str, date: &str) -> Result<(), Box<dyn Error>> {
             }
             Err(error) => println!("EMULATOR {}: {error}", program.name),
         }
-        golden.record(program, output);
+        golden.record(&program.name, program.hash(), output);
     }
     golden.write(path)?;
     println!("{} of {} programs recorded", golden.len(), programs.len());

@@ -12,6 +12,7 @@ pub mod hardware;
 pub mod jobs;
 pub mod mutation;
 pub mod ncu;
+pub mod objects;
 pub mod ptx;
 
 pub use arguments::Arguments;

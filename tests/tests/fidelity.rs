@@ -6,6 +6,7 @@ use blockwise::Device;
 use blockwise_tests::corpus::golden::Golden;
 use blockwise_tests::corpus::{self, Program, run};
 use blockwise_tests::devices;
+use blockwise_tests::objects;
 
 fn emulator() -> Device {
     Device::emulator()
@@ -31,7 +32,7 @@ fn is_refused(program: &Program) -> bool {
 
 #[test]
 fn the_emulator_computes_what_the_gpu_did() {
-    let golden = Golden::read(&Golden::path()).unwrap_or_else(|error| panic!("{error}"));
+    let golden = Golden::read(&Golden::path("h200")).unwrap_or_else(|error| panic!("{error}"));
     let emulator = emulator();
     let programs = corpus::programs();
     let wrong: Vec<String> = programs
@@ -45,7 +46,7 @@ fn the_emulator_computes_what_the_gpu_did() {
                 Ok(output) => output,
                 Err(error) => return Some(format!("{}: {error}", program.name)),
             };
-            match golden.output(program) {
+            match golden.output(&program.name, program.hash()) {
                 Ok(expected) => run::difference(program, &output, expected),
                 Err(stale) => Some(stale),
             }
@@ -68,8 +69,26 @@ fn the_emulator_computes_what_the_gpu_did() {
 }
 
 #[test]
+fn the_emulator_reads_textures_and_moves_boxes_as_the_gpu_did() {
+    let golden = Golden::read(&Golden::path("objects")).unwrap_or_else(|error| panic!("{error}"));
+    let wrong: Vec<String> = (objects::programs().iter())
+        .filter_map(|program| {
+            let output = match objects::run(program) {
+                Ok(output) => output,
+                Err(error) => return Some(format!("{}: {error}", program.name)),
+            };
+            match golden.output(&program.name, program.hash()) {
+                Ok(expected) => program.difference(&output, expected),
+                Err(stale) => Some(stale),
+            }
+        })
+        .collect();
+    none(&wrong);
+}
+
+#[test]
 fn the_golden_file_says_what_it_was_recorded_on() {
-    let golden = Golden::read(&Golden::path()).unwrap_or_else(|error| panic!("{error}"));
+    let golden = Golden::read(&Golden::path("h200")).unwrap_or_else(|error| panic!("{error}"));
     for (line, start) in golden
         .provenance
         .iter()

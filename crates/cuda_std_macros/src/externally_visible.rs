@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Error, Item, Path, Result};
+use syn::{Attribute, Error, Item, Path, Result, Safety};
 
 use crate::symbols;
 
@@ -15,7 +15,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     }
     let parsed: Item = syn::parse2(item.clone()).map_err(|_| misplaced(item.clone()))?;
     let own = match &parsed {
-        Item::Fn(function) if function.sig.unsafety.is_some() => None,
+        Item::Fn(function) if matches!(function.sig.safety, Safety::Unsafe(_)) => None,
         Item::Fn(function) => Some(&function.sig.ident),
         Item::Static(variable) => Some(&variable.ident),
         _ => None,

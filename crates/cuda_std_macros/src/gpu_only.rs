@@ -14,10 +14,12 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     let ItemFn {
         attrs,
         vis,
+        modifiers,
         sig,
         block,
     } = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[gpu_only]` goes on a function with a body"))?;
+    modifiers.require_empty()?;
     let message = format!(
         "`{}` works only in a kernel on the GPU or on the emulator, not on the host",
         sig.ident

@@ -94,8 +94,8 @@ impl Swizzle {
 
 /// A tensor in global memory and the box that one copy moves; innermost dimension first.
 ///
-/// Elements outside the tensor are read as zeros and never written. Interleaved layouts and
-/// `.im2col` are not supported.
+/// Elements outside of the tensor are read as zeros and not written, except those that share 16 bytes
+/// with the last one of a row: hardware writes whole pieces. Interleaved layouts and `.im2col` do not exist here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// What an element is.
@@ -108,7 +108,7 @@ pub struct TensorMap {
     pub strides: Vec<u64>,
     /// Extent of a box along each dimension.
     pub box_extents: Vec<u32>,
-    /// Stride between the elements copied.
+    /// The stride among those that are moved. The first one is ignored, as by hardware.
     pub element_strides: Vec<u32>,
     /// The arrangement of pieces in shared memory.
     pub swizzle: Swizzle,
@@ -255,12 +255,17 @@ impl TensorMap {
         map.check().is_ok().then_some(map)
     }
 
-    /// Number of elements that a copy moves along each dimension.
+    /// From one element that is moved to the next along each dimension. Hardware ignores the stride
+    /// along the first one.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(1).chain(self.element_strides[1..].iter().copied())
+    }
+
+    /// The elements that a copy moves along each dimension.
     pub(crate) fn box_counts(&self) -> Vec<u32> {
-        let pairs = self.box_extents.iter().zip(&self.element_strides);
-        pairs
-            .map(|(extent, &stride)| extent.div_ceil(stride))
-            .collect()
+        let pairs = self.box_extents.iter().zip(self.steps());
+        let counts = pairs.map(|(extent, stride)| extent.div_ceil(stride));
+        counts.collect()
     }
 
     /// Number of bytes that a copy moves, including those outside the tensor.

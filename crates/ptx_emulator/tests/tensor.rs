@@ -78,7 +78,7 @@ fn expected(x: i32, y: i32) -> Vec<u32> {
 #[test]
 fn boxes_come_with_zeros_around_the_tensor() {
     let (emulator, map) = tensor();
-    for (x, y) in [(0, 0), (4, 2), (2, 1), (6, 4), (-3, -2), (3, -9)] {
+    for (x, y) in [(0, 0), (4, 2), (4, 1), (8, 4), (-4, -2), (0, -9)] {
         let found = run((&emulator, &map), &kernel("", &load(x, y)), shape(1, 16, 0));
         assert_eq!(found.expect("it runs")[..16], expected(x, y), "{x} {y}");
     }
@@ -106,16 +106,16 @@ fn a_swizzle_exchanges_the_pieces_of_a_row() {
 }
 
 #[test]
-fn every_second_element_can_be_taken() {
+fn every_third_row_can_be_taken_but_not_every_second_element_of_a_row() {
     let (emulator, map) = tensor();
     let map = TensorMap {
         box_extents: vec![8, 6],
         element_strides: vec![2, 3],
         ..map
     };
-    let body = load(0, 1).replace("[%r2], 64", "[%r2], 32");
-    let found = run((&emulator, &map), &kernel("", &body), shape(1, 8, 0)).expect("it runs");
-    assert_eq!(found[..8], [100, 102, 104, 106, 400, 402, 404, 406]);
+    let found = run((&emulator, &map), &kernel("", &load(0, 1)), shape(1, 16, 0));
+    let rows: Vec<u32> = (100..108).chain(400..408).collect();
+    assert_eq!(found.expect("it runs")[..16], rows);
 }
 
 #[test]
@@ -133,17 +133,31 @@ fn boxes_go_back_and_what_lies_outside_stays_out() {
         ),
     ] {
         let body = format!(
-            "{store} @%p0 {copy} [%l1, {{6, 4}}], [%r1]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+            "{store} @%p0 {copy} [%l1, {{4, 4}}], [%r1]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
         );
         let before = words(&emulator, map.address, 48);
         run((&emulator, &map), &kernel("", &body), shape(1, 16, 0)).expect("it runs");
         let mut expected = before.clone();
-        for (x, y) in [(6, 4), (7, 4), (6, 5), (7, 5)] {
-            let value = (4 * (y - 4) + (x - 6) + 7) as u32;
+        for (x, y) in (4..8).flat_map(|x| [(x, 4), (x, 5)]) {
+            let value = (4 * (y - 4) + (x - 4) + 7) as u32;
             expected[8 * y + x] = adds * before[8 * y + x] + value;
         }
         assert_eq!(words(&emulator, map.address, 48), expected, "{copy}");
     }
+}
+
+#[test]
+fn a_store_writes_the_whole_of_the_last_piece_of_a_row() {
+    let (emulator, map) = tensor();
+    let map = TensorMap {
+        extents: vec![5, 6],
+        ..map
+    };
+    let body = "mad.lo.u32 %r3, %r0, 4, %r1; add.u32 %r4, %r0, 7; st.shared.u32 [%r3], %r4; fence.proxy.async.shared::cta; bar.sync 0;
+        @%p0 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%l1, {4, 5}], [%r1];
+        @%p0 cp.async.bulk.commit_group; @%p0 cp.async.bulk.wait_group 0;";
+    run((&emulator, &map), &kernel("", body), shape(1, 16, 0)).expect("it runs");
+    assert_eq!(words(&emulator, map.address, 48)[43..], [503, 7, 8, 9, 10]);
 }
 
 #[test]
@@ -177,6 +191,14 @@ fn what_is_wrong_with_a_copy_is_told() {
             "1 dimensions through a tensor map of 2",
         ),
         (good.replace("[%r1],", "[%r1+4096],"), "out of bounds"),
+        (
+            good.replace("{0, 0}", "{2, 0}"),
+            "the box begins at byte 8 of a row, which is not a multiple of 16",
+        ),
+        (
+            "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%l1, {-4, 0}], [%r1];".to_owned(),
+            "the box that is written begins at byte -16 of a row",
+        ),
     ] {
         let error = run((&emulator, &map), &kernel("", &body), shape(1, 16, 0));
         let error = error.expect_err(problem).to_string();

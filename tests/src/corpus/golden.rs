@@ -8,8 +8,6 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use super::Program;
-
 const TITLE: &str = "Outputs of the fidelity corpus, recorded by tests/examples/record_fidelity.rs";
 
 /// How to make a new one.
@@ -21,14 +19,15 @@ pub const RENEW: &str =
 pub struct Golden {
     /// Lines such as `driver: 580.159`.
     pub provenance: Vec<String>,
-    /// For each program the [hash](Program::hash) that it had, and its output.
+    /// For each program the hash that it had, and its output.
     outputs: HashMap<String, (u64, Vec<u8>)>,
 }
 
 impl Golden {
-    /// The golden file of this repository.
-    pub fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fidelity/h200.golden")
+    /// The golden file of this repository with this name: `h200` or `objects`.
+    pub fn path(name: &str) -> PathBuf {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/fidelity");
+        folder.join(format!("{name}.golden"))
     }
 
     /// Nothing recorded yet.
@@ -41,9 +40,8 @@ impl Golden {
     }
 
     /// Adds a program's output.
-    pub fn record(&mut self, program: &Program, output: Vec<u8>) {
-        self.outputs
-            .insert(program.name.clone(), (program.hash(), output));
+    pub fn record(&mut self, name: &str, hash: u64, output: Vec<u8>) {
+        self.outputs.insert(name.to_owned(), (hash, output));
     }
 
     /// The number of programs in it.
@@ -65,13 +63,12 @@ impl Golden {
     ///
     /// # Errors
     /// A sentence on what to do when there is none, or the program is not the one that was recorded.
-    pub fn output(&self, program: &Program) -> Result<&[u8], String> {
-        let name = &program.name;
+    pub fn output(&self, name: &str, hash: u64) -> Result<&[u8], String> {
         match self.outputs.get(name) {
             None => Err(format!(
                 "the golden file has no output of `{name}`; {RENEW}"
             )),
-            Some((hash, _)) if *hash != program.hash() => Err(format!(
+            Some((recorded, _)) if *recorded != hash => Err(format!(
                 "the golden file is older than the program or operands of `{name}`; {RENEW}"
             )),
             Some((_, output)) => Ok(output),

@@ -77,12 +77,15 @@ impl Program {
 
     /// Changes when the program or its operands do.
     pub fn hash(&self) -> u64 {
-        // FNV-1a: the same on every machine and in every version of Rust.
-        let bytes = self.ptx.bytes().chain(self.input.iter().copied());
-        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+        fnv1a(self.ptx.bytes().chain(self.input.iter().copied()))
     }
+}
+
+/// A hash that is the same on every machine and in every version of Rust.
+pub(crate) fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// The whole corpus.

@@ -82,7 +82,7 @@ impl Kernel<'_> {
 
     fn entry_body(&self) -> TokenStream {
         let ItemFn { sig, block, .. } = self.function;
-        let (unsafety, inputs) = (&sig.unsafety, &sig.inputs);
+        let (safety, inputs) = (&sig.safety, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let launch = launch_scope();
         // A function would stand in the way of a parameter of its name.
@@ -104,7 +104,7 @@ impl Kernel<'_> {
         let (assumptions, call) = (self.assumptions(), self.with_shared_memory(call));
         quote! {
             #[inline(always)]
-            #unsafety fn #kernel_body #lifetimes (#inputs) #predicates #block
+            #safety fn #kernel_body #lifetimes (#inputs) #predicates #block
             #no_hidden_slices
             // What safe code is given lives no longer than this.
             #[allow(unused_variables)]

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use syn::{GenericArgument, PathArguments, Type, TypePtr, TypeReference};
+use syn::{GenericArgument, PathArguments, PointerMutability, Type, TypePtr, TypeReference};
 
 pub(super) enum Kind<'a> {
     /// `&[T]`, or `&mut [T]`.
@@ -97,11 +97,11 @@ impl<'a> Kind<'a> {
             }) => match ungrouped(elem) {
                 Type::Slice(slice) => Kind::RawSlice {
                     element: &slice.elem,
-                    mutable: mutability.is_some(),
+                    mutable: matches!(mutability, PointerMutability::Mut(_)),
                 },
                 _ => Kind::Pointer {
                     element: elem,
-                    mutable: mutability.is_some(),
+                    mutable: matches!(mutability, PointerMutability::Mut(_)),
                 },
             },
             ty => of_cuda_std(ty).unwrap_or(Kind::Value),

@@ -69,7 +69,7 @@ impl Kernel<'_> {
         is_instance: Option<&TokenStream>,
     ) -> TokenStream {
         let path = &self.cuda_std;
-        let unsafety = &self.function.sig.unsafety;
+        let safety = &self.function.sig.safety;
         let shape = Ident::new("shape", Span::mixed_site());
         let inputs: Vec<_> = (self.parameters.iter())
             .filter_map(|parameter| self.input(parameter))
@@ -85,7 +85,7 @@ impl Kernel<'_> {
         quote! {
             #(#[doc = #documents])*
             #many
-            pub #unsafety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
+            pub #safety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
             where #is_instance
             {
                 let #shape = self.prepared.shape()?;

@@ -17,8 +17,8 @@ mod types;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result,
-    WherePredicate,
+    Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result, Safety,
+    Signature, WherePredicate,
 };
 
 use crate::{cuda_std, symbols};
@@ -30,6 +30,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     let options = Options::parse(arguments)?;
     let function: ItemFn = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
+    function.modifiers.require_empty()?;
     Kernel::new(&function, options)?.expand()
 }
 
@@ -43,6 +44,10 @@ struct Kernel<'a> {
     cuda_std: Option<TokenStream>,
 }
 
+fn is_safe(sig: &Signature) -> bool {
+    !matches!(sig.safety, Safety::Unsafe(_))
+}
+
 impl<'a> Kernel<'a> {
     fn new(function: &'a ItemFn, options: Options) -> Result<Self> {
         let sig = &function.sig;
@@ -50,7 +55,7 @@ impl<'a> Kernel<'a> {
         let parameters = (sig.inputs.iter().enumerate())
             .map(|(index, argument)| Parameter::new(index, argument))
             .collect::<Result<Vec<_>>>()?;
-        if sig.unsafety.is_none() {
+        if is_safe(sig) {
             check::safe(&parameters)?;
             if let Some(reason) = &options.allow_divergence {
                 return Err(Error::new(reason.span(), check::SAFE_DIVERGENCE));
@@ -58,7 +63,7 @@ impl<'a> Kernel<'a> {
         }
         check::shared(&parameters, &options)?;
         let instances = instances::all(sig, &options)?;
-        if sig.unsafety.is_none() {
+        if is_safe(sig) {
             let span = (options.name.as_ref()).map_or(sig.ident.span(), LitStr::span);
             for instance in &instances {
                 symbols::refuse_reserved(&instance.entry, span)?;
@@ -68,7 +73,7 @@ impl<'a> Kernel<'a> {
             Some(path) => Some(path.to_token_stream()),
             None => cuda_std::path(),
         };
-        let needs_cuda_std = sig.unsafety.is_none()
+        let needs_cuda_std = is_safe(sig)
             || !options.require.is_empty()
             || parameters
                 .iter()
@@ -105,7 +110,7 @@ impl<'a> Kernel<'a> {
     }
 
     fn is_safe(&self) -> bool {
-        self.function.sig.unsafety.is_none()
+        is_safe(&self.function.sig)
     }
 
     /// The conditions of the function, which go for all that is made of it.
@@ -154,8 +159,9 @@ impl<'a> Kernel<'a> {
             vis,
             sig,
             block,
+            ..
         } = self.function;
-        let (unsafety, name, inputs) = (&sig.unsafety, &sig.ident, &sig.inputs);
+        let (safety, name, inputs) = (&sig.safety, &sig.ident, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let conditions = self.conditions();
         let checks = self.checks();
@@ -166,7 +172,7 @@ impl<'a> Kernel<'a> {
             return quote! {
                 #(#attrs)*
                 #[cfg(all(not(target_arch = "nvptx64"), any(#documented not(doc))))]
-                #vis #unsafety fn #name #lifetimes (#inputs) #predicates #block
+                #vis #safety fn #name #lifetimes (#inputs) #predicates #block
 
                 #(#conditions)*
                 const _: () = { #checks #entry };
@@ -183,7 +189,7 @@ impl<'a> Kernel<'a> {
                 const _: () = {
                     #aliases
                     #(#attrs)*
-                    #unsafety fn #name #lifetimes (#inputs) #predicates #block
+                    #safety fn #name #lifetimes (#inputs) #predicates #block
                     // Used, so that the compiler looks for unused code in its body only.
                     const _: () = { let _ = #name; };
                     #checks

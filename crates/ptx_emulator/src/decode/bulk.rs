@@ -62,6 +62,11 @@ pub(super) fn reduce<'a>(
         Some(half) if keeps_subnormals && operation == "add" && ty.size() == 2 => {
             Some(AtomicKind::AddHalf(half))
         }
+        Some(half) if !keeps_subnormals && ty.size() == 2 => match operation {
+            "min" => Some(AtomicKind::MinHalf(half)),
+            "max" => Some(AtomicKind::MaxHalf(half)),
+            _ => None,
+        },
         None if !keeps_subnormals => atomic::kind(operation, ty),
         _ => None,
     };

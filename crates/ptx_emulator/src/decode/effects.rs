@@ -286,7 +286,10 @@ impl SurfaceKind {
         match self {
             SurfaceKind::Load(_) => {}
             SurfaceKind::Store(t) => (0..4).filter_map(|element| t.cell(element)).for_each(each),
-            SurfaceKind::StoreTexel(rows) => rows.iter().for_each(|&row| each(Cell::R32(row))),
+            SurfaceKind::StoreTexel(rows) => {
+                let rows = rows.iter().filter(|&&row| row != NO_ROW);
+                rows.for_each(|&row| each(Cell::R32(row)));
+            }
             SurfaceKind::Reduce { op, .. } => each(op.b.into()),
         }
     }

@@ -30,12 +30,26 @@ impl Half {
 
     /// The sum, subnormals kept.
     pub(crate) fn add(self, a: u64, b: u64) -> u64 {
+        self.apply(a, b, add)
+    }
+
+    /// The smaller one; a number rather than NaN.
+    pub(crate) fn min(self, a: u64, b: u64) -> u64 {
+        self.apply(a, b, min)
+    }
+
+    /// The larger one; a number rather than NaN.
+    pub(crate) fn max(self, a: u64, b: u64) -> u64 {
+        self.apply(a, b, max)
+    }
+
+    fn apply(self, a: u64, b: u64, f: HalfFn) -> u64 {
         let sources = [a, b, 0, 0];
         match self {
-            Half::F16 => single(F16, sources, add),
-            Half::BF16 => single(BF16, sources, add),
-            Half::F16x2 => pairs(F16, sources, add),
-            Half::BF16x2 => pairs(BF16, sources, add),
+            Half::F16 => single(F16, sources, f),
+            Half::BF16 => single(BF16, sources, f),
+            Half::F16x2 => pairs(F16, sources, f),
+            Half::BF16x2 => pairs(BF16, sources, f),
         }
     }
 }

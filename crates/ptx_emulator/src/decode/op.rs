@@ -435,6 +435,8 @@ pub(crate) enum AtomicKind {
     AddF32,
     AddF64,
     AddHalf(Half),
+    MinHalf(Half),
+    MaxHalf(Half),
 }
 
 pub(crate) struct AtomicOp {

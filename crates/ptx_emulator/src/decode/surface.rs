@@ -32,7 +32,7 @@ pub(crate) enum SurfaceKind {
     /// Bytes; x is in bytes.
     Load(Transfer),
     Store(Transfer),
-    /// The four channels of a texel, converted to the surface's format; x is in texels.
+    /// The channels of a texel, converted to what the surface holds; x counts texels. `NO_ROW`: none.
     StoreTexel([Row; 4]),
     Reduce {
         op: AtomicOp,
@@ -83,11 +83,10 @@ pub(super) fn decode<'a>(
     let point = b.point(&form, surface, geometry)?;
     if by_texel {
         let channels = matches!(ty, Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32);
-        // Shorter vectors would omit channels that the surface may have.
-        if !stores || !channels || count != 4 {
+        if !stores || !channels {
             return Err(form.unsupported());
         }
-        let (rows, _) = stored_rows(b, &form, values, (Ty::B32, 4))?;
+        let (rows, _) = stored_rows(b, &form, values, (Ty::B32, count))?;
         return emit(b, point, outside, SurfaceKind::StoreTexel(rows));
     }
     if !ty.is_bits() || ty.size() * count > 16 {

@@ -124,6 +124,8 @@ pub(super) fn change(
             })
         }
         AtomicKind::AddHalf(ty) => ty.add(old, operand),
+        AtomicKind::MinHalf(ty) => ty.min(old, operand),
+        AtomicKind::MaxHalf(ty) => ty.max(old, operand),
         AtomicKind::AddF64 => {
             let sum = f64::from_bits(old) + f64::from_bits(operand);
             if sum.is_nan() {

@@ -3,12 +3,15 @@
 
 use crate::texture::{AddressMode, Filter, Image, Shape, Texture};
 
-/// Resolution of linear-filter weights between two texels.
-const STEPS: f64 = 256.0;
-/// Farther away than any texel.
+/// Steps of the weights of a linear filter from one texel to the next.
+const STEPS: u32 = 256;
+/// Steps of a normalized coordinate from 0 to 1: an H200 drops the bits below.
+const NORMALIZED_STEPS: f64 = (1_u64 << 21) as f64;
+/// Further away than any texel.
 const FAR: f64 = 1e12;
 
-/// Texels and their weights; texels outside of an image with a border have no address.
+/// Texels and their weights, which add up to 1; those outside of an image with a border have no
+/// address.
 pub(super) type Taps = Vec<(Option<u64>, f64)>;
 
 /// The coordinates of a fetch.
@@ -24,7 +27,8 @@ pub(super) struct Aim {
 /// The texels along one axis: one, or two with the weight of the second.
 struct Axis {
     first: Option<u32>,
-    second: Option<(Option<u32>, f64)>,
+    /// Its weight is in steps.
+    second: Option<(Option<u32>, u32)>,
 }
 
 impl Axis {
@@ -33,10 +37,37 @@ impl Axis {
         second: None,
     };
 
-    fn places(&self) -> impl Iterator<Item = (Option<u32>, f64)> + Clone {
-        let weight = self.second.map_or(0.0, |(_, weight)| weight);
-        [(self.first, 1.0 - weight)].into_iter().chain(self.second)
+    /// The texels, and whether each is the second.
+    fn places(&self) -> impl Iterator<Item = (Option<u32>, bool)> + Clone {
+        let second = self.second.map(|(place, _)| (place, true));
+        [(self.first, false)].into_iter().chain(second)
     }
+
+    fn weight(&self) -> u32 {
+        self.second.map_or(0, |(_, weight)| weight)
+    }
+}
+
+/// The weights of the eight texels around a point as `[z][y][x]`, 1 for the second, in steps.
+///
+/// In two dimensions these are an H200's: the product for the texel that is second along both axes is
+/// rounded to whole steps, half a step up, and its neighbours have the rest. In three dimensions an
+/// H200 rounds in another order, which differs by a step or two.
+fn weights([x, y, z]: [u32; 3]) -> [[[u32; 2]; 2]; 2] {
+    let split = |weight: u32, by: u32, is_second: bool| {
+        let half = STEPS / 2 - u32::from(!is_second);
+        let second = (weight * by + half) / STEPS;
+        [weight - second, second]
+    };
+    let mut weights = [[[0; 2]; 2]; 2];
+    for (right, of_x) in split(STEPS, x, true).into_iter().enumerate() {
+        for (back, of_z) in split(of_x, z, right == 1).into_iter().enumerate() {
+            let is_second = right == 1 && (back == 1 || z == 0);
+            let [up, down] = split(of_z, y, is_second);
+            [weights[back][0][right], weights[back][1][right]] = [up, down];
+        }
+    }
+    weights
 }
 
 /// The texels of a fetch. A gather returns them counterclockwise from the lower left.
@@ -49,20 +80,21 @@ pub(super) fn taps(texture: &Texture, aim: &Aim) -> Taps {
     };
     let linear = texture.sampling.filter == Filter::Linear || aim.gathers;
     let axis = |axis: usize| {
-        let mode = match (image.shape, aim.integers) {
-            // Beyond an edge is another face; here the edge texel is used.
-            (Shape::Cube, _) => AddressMode::Clamp,
-            // `tex1Dfetch` gives zeros there.
-            (Shape::One, true) => AddressMode::Border,
-            _ => texture.sampling.address[axis],
+        let mode = if image.shape == Shape::Cube {
+            // What lies past a face is on another one: here, its own edge.
+            AddressMode::Clamp
+        } else if aim.integers {
+            // Zeros outside, whatever the address mode says (seen on an H200).
+            AddressMode::Border
+        } else {
+            texture.sampling.address[axis]
         };
         let extent = image.extents[axis];
-        let scale = if normalized && !aim.integers {
-            f64::from(extent)
+        let at = if normalized && !aim.integers {
+            scaled(at[axis], extent, mode)
         } else {
-            1.0
+            at[axis].clamp(-FAR, FAR)
         };
-        let at = (at[axis] * scale).clamp(-FAR, FAR);
         if linear && !aim.integers {
             around(at, extent, mode)
         } else {
@@ -80,17 +112,22 @@ pub(super) fn taps(texture: &Texture, aim: &Aim) -> Taps {
     let [x, y, z] = std::array::from_fn(|at| {
         if at < dimensions {
             axis(at)
+        } else if at == 1 && linear && !aim.integers {
+            // A line is filtered as a sheet of one row, at its edge: a border along y halves it.
+            around(0.0, 1, texture.sampling.address[1])
         } else {
             Axis::ONLY
         }
     });
     let layer = layer * image.faces() + face;
     let mut taps = Vec::new();
-    for (z, of_z) in z.places() {
-        for (y, of_y) in y.places() {
-            for (x, of_x) in x.places() {
-                let weight = of_x * of_y * of_z;
-                if weight != 0.0 || aim.gathers {
+    let weights = weights([x.weight(), y.weight(), z.weight()]);
+    for (z, back) in z.places() {
+        for (y, down) in y.places() {
+            for (x, right) in x.places() {
+                let weight = weights[usize::from(back)][usize::from(down)][usize::from(right)];
+                if weight != 0 || aim.gathers {
+                    let weight = f64::from(weight) / f64::from(STEPS);
                     taps.push((address(image, [x, y, z], layer), weight));
                 }
             }
@@ -111,16 +148,29 @@ fn address(image: &Image, at: [Option<u32>; 3], layer: u64) -> Option<u64> {
 
 /// The two texels whose centres enclose a coordinate.
 fn around(at: f64, extent: u32, mode: AddressMode) -> Axis {
-    let fixed = ((at - 0.5) * STEPS).round();
-    let first = (fixed / STEPS).floor();
-    let weight = fixed / STEPS - first;
+    let fixed = ((at - 0.5) * f64::from(STEPS) + 0.5).floor() as i64;
+    let (first, weight) = (
+        fixed.div_euclid(STEPS.into()),
+        fixed.rem_euclid(STEPS.into()),
+    );
     Axis {
-        first: place(first as i64, extent, mode),
-        second: Some((place(first as i64 + 1, extent, mode), weight)),
+        first: place(first, extent, mode),
+        second: Some((place(first + 1, extent, mode), weight as u32)),
     }
 }
 
-/// The texel of an index that may be outside the image.
+/// A normalized coordinate in texels.
+fn scaled(at: f64, extent: u32, mode: AddressMode) -> f64 {
+    let at = match mode {
+        // Whole numbers of images, of which an infinity has every number.
+        AddressMode::Wrap | AddressMode::Mirror if at.is_infinite() => 0.0,
+        AddressMode::Wrap | AddressMode::Mirror => at.rem_euclid(2.0),
+        AddressMode::Clamp | AddressMode::Border => at.clamp(-FAR, FAR),
+    };
+    (at * NORMALIZED_STEPS).floor() * f64::from(extent) / NORMALIZED_STEPS
+}
+
+/// The texel of a number, which may lie outside.
 fn place(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
     let extent = i64::from(extent);
     let index = match mode {
@@ -197,10 +247,32 @@ mod tests {
             let axis = around(at, 8, AddressMode::Clamp);
             (axis.first, axis.second)
         };
-        assert_eq!(of(2.5), (Some(2), Some((Some(3), 0.0))));
-        assert_eq!(of(3.0), (Some(2), Some((Some(3), 0.5))));
-        assert_eq!(of(2.5 + 0.3), (Some(2), Some((Some(3), 77.0 / 256.0))));
-        assert_eq!(of(-7.0), (Some(0), Some((Some(0), 0.5))));
+        assert_eq!(of(2.5), (Some(2), Some((Some(3), 0))));
+        assert_eq!(of(3.0), (Some(2), Some((Some(3), 128))));
+        assert_eq!(of(2.5 + 0.3), (Some(2), Some((Some(3), 77))));
+        assert_eq!(of(-7.0), (Some(0), Some((Some(0), 128))));
+    }
+
+    #[test]
+    fn weights_add_up_and_are_what_an_h200_takes() {
+        // 62 × 192 / 256 is 46.5: up for the texel below right, so down for its neighbours.
+        assert_eq!(weights([62, 192, 0])[0], [[49, 15], [145, 47]]);
+        let steps = || (0..256).step_by(3);
+        for (x, y, z) in
+            steps().flat_map(|x| steps().flat_map(move |y| steps().map(move |z| (x, y, z))))
+        {
+            let sum: u32 = weights([x, y, z]).iter().flatten().flatten().sum();
+            assert_eq!(sum, 256, "{x} {y} {z}");
+        }
+    }
+
+    #[test]
+    fn normalized_coordinates_lose_their_last_bits() {
+        let third = f64::from(1.0_f32 / 3.0);
+        assert!(scaled(third, 3, AddressMode::Clamp) < 1.0);
+        assert_eq!(scaled(0.25, 12, AddressMode::Clamp), 3.0);
+        assert_eq!(scaled(f64::INFINITY, 12, AddressMode::Wrap), 0.0);
+        assert_eq!(scaled(-0.25, 12, AddressMode::Wrap), 21.0);
     }
 
     #[test]

@@ -59,6 +59,14 @@ pub(super) fn execute<O: Observer + ?Sized>(
             );
             return Err(invalid(first, problem));
         }
+        if let SurfaceKind::StoreTexel(rows) = &op.kind {
+            let channels = rows.iter().filter(|&&row| row != NO_ROW).count();
+            if channels < image.channels as usize {
+                let of = image.channels;
+                let problem = format!("a store of {channels} channels to a surface of {of}");
+                return Err(invalid(first, problem));
+            }
+        }
         let bytes = bytes.unwrap_or(image.texel_bytes());
         let mut addresses: Row64 = [0; 32];
         let mut inside = 0;

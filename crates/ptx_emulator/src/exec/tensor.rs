@@ -57,6 +57,17 @@ pub(super) fn execute<O: Observer + ?Sized>(
         }
         let coordinate = |&row: &u16| i64::from(frame.r32(row)[lane] as i32);
         let first: Vec<i64> = op.coordinates.iter().map(coordinate).collect();
+        let byte = first[0] * i64::from(map.element.bytes());
+        if byte % i64::from(PIECE) != 0 {
+            let problem = format!(
+                "the box begins at byte {byte} of a row, which is not a multiple of {PIECE}"
+            );
+            return Err(invalid(lane, problem));
+        }
+        if byte < 0 && !matches!(op.direction, Direction::Load { .. }) {
+            let problem = format!("the box that is written begins at byte {byte} of a row");
+            return Err(invalid(lane, problem));
+        }
         let blocks = match op.direction {
             Direction::Load { blocks, .. } => blocks,
             _ => None,
@@ -127,11 +138,22 @@ impl<O: Observer + ?Sized> Mover<'_, '_, O> {
             for piece in (0..counts[0]).step_by(per_piece as usize) {
                 let elements = (piece..piece + per_piece).map(|x| {
                     let steps = std::iter::once(x).chain(place[1..].iter().copied());
-                    let strides = first.iter().zip(&self.map.element_strides);
-                    let at = strides.zip(steps).map(|((&first, &stride), step)| {
+                    let strides = first.iter().zip(self.map.steps());
+                    let at = strides.zip(steps).map(|((&first, stride), step)| {
                         first + i64::from(stride) * i64::from(step)
                     });
-                    self.map.element_at(&at.collect::<Vec<_>>())
+                    let mut at = at.collect::<Vec<_>>();
+                    // An H200 writes whole pieces: the one that holds a row's last element goes past it.
+                    let last = self.map.extents[0] as i64 - 1;
+                    let is_of_last_piece =
+                        at[0] / i64::from(per_piece) == last / i64::from(per_piece);
+                    let past = match loads || !is_of_last_piece {
+                        true => 0,
+                        false => (at[0] - last).max(0),
+                    };
+                    at[0] -= past;
+                    let address = self.map.element_at(&at)?;
+                    Some(address + past as u64 * u64::from(size))
                 });
                 let elements: Vec<Option<u64>> = elements.collect();
                 let mut swizzled = to;
@@ -267,6 +289,10 @@ fn kind_of(reduction: Reduction, element: TensorElement) -> Option<AtomicKind> {
         (Reduction::Add, E::F16) => AtomicKind::AddHalf(Half::F16),
         (Reduction::Add, E::BF16) => AtomicKind::AddHalf(Half::BF16),
         (Reduction::Add, E::F32) => AtomicKind::AddF32,
+        (Reduction::Min, E::F16) => AtomicKind::MinHalf(Half::F16),
+        (Reduction::Min, E::BF16) => AtomicKind::MinHalf(Half::BF16),
+        (Reduction::Max, E::F16) => AtomicKind::MaxHalf(Half::F16),
+        (Reduction::Max, E::BF16) => AtomicKind::MaxHalf(Half::BF16),
         (Reduction::Min, E::U32 | E::U64) => AtomicKind::MinUnsigned,
         (Reduction::Max, E::U32 | E::U64) => AtomicKind::MaxUnsigned,
         (Reduction::Min, E::S32 | E::S64) => AtomicKind::MinSigned,

@@ -9,10 +9,7 @@ use crate::decode::element::Element;
 use crate::decode::op::Reg;
 use crate::decode::texture::{Query, QueryOp, TexelType, TextureOp};
 use crate::fault::{Access, FaultKind, Space};
-use crate::texture::{AddressMode, Channel, Filter, Image, Texture};
-
-/// Values of channels that an image lacks.
-const MISSING: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
+use crate::texture::{AddressMode, Channel, Filter, Image, Shape, Texture};
 
 #[inline(never)]
 pub(super) fn fetch<O: Observer + ?Sized>(
@@ -122,7 +119,8 @@ fn read<O: Observer + ?Sized>(
 /// A channel of a texel as a number, or the default for a missing one.
 fn channel_of(texture: &Texture, texel: [u64; 4], channel: usize) -> f64 {
     if channel >= texture.image.channels as usize {
-        return MISSING[channel];
+        // Alpha is 0 too, as an H200 has it.
+        return 0.0;
     }
     let bits = texel[channel];
     let scale = |value: f64, largest: f64| match texture.sampling.as_float {
@@ -145,8 +143,21 @@ fn filtered(texture: &Texture, taps: &Taps, texel: impl Fn(usize) -> [u64; 4]) -
     std::array::from_fn(|channel| {
         let taps = taps.iter().enumerate();
         let values = taps.map(|(at, tap)| tap.1 * channel_of(texture, texel(at), channel));
-        values.sum()
+        rounded(texture, values.sum())
     })
+}
+
+/// A sum of integers that are read as floats has 16 bits, as on an H200.
+fn rounded(texture: &Texture, value: f64) -> f64 {
+    let most = match texture.image.channel {
+        _ if !texture.sampling.as_float || texture.sampling.filter == Filter::Point => {
+            return value;
+        }
+        Channel::U8 | Channel::U16 => f64::from(u16::MAX),
+        _ => f64::from(i16::MAX),
+    };
+    // Halves go up. They are exact in steps of 1/256, but `value` has lost its last bits.
+    (value * most + 0.5 + 1e-6).floor() / most
 }
 
 fn write(op: &TextureOp, frame: &mut Frame<'_>, lane: usize, channels: [f64; 4]) {
@@ -203,7 +214,7 @@ pub(super) fn query(
         let image = image.ok_or_else(|| no_handle("texture or surface", handles[lane], lane))?;
         let sampling = texture.map(|texture| texture.sampling).unwrap_or_default();
         let answer = match op.query {
-            Query::Extent(axis) => image.extents[axis],
+            Query::Extent(axis) => extent(image, axis),
             Query::Layers => image.layers,
             Query::ChannelType => channel_type(image.channel, sampling.as_float),
             Query::ChannelOrder => [0x10b0, 0x10b2, 0x10b4, 0x10b5][image.channels as usize - 1],
@@ -222,7 +233,17 @@ pub(super) fn query(
     Ok(())
 }
 
-/// The number of a channel type in OpenCL and PTX.
+/// As an H200 answers: layers count along the axis after the image's own, which is 0 without them.
+fn extent(image: &Image, axis: usize) -> u32 {
+    let is_layered = image.layers > 1;
+    match (image.shape, axis) {
+        (Shape::One, 1) | (Shape::Two | Shape::Cube, 2) if is_layered => image.layers,
+        (Shape::One | Shape::Two | Shape::Cube, 2) => 0,
+        _ => image.extents[axis],
+    }
+}
+
+/// The number that OpenCL and PTX give a channel's type.
 fn channel_type(channel: Channel, as_float: bool) -> u32 {
     match (channel, as_float) {
         (Channel::S8, true) => 0x10d0,
