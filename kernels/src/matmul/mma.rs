@@ -4,8 +4,8 @@
 //! elements of A and 16 × 8 of B, which its lanes hold, and does what 64 FMAs of each lane would, with
 //! a rounding for each of them as DGEMM has.
 //!
-//! - Loads: `cp.async`, [`AHEAD`] stages ahead, a stage 16 elements of the inner extent: 128 rows of A and 64
-//!   columns of B as they lie in memory, [`STRIDE_A`] and [`STRIDE_B`] elements apart. Two elements a copy
+//! - Loads: `cp.async`, `AHEAD` stages ahead, a stage 16 elements of the inner extent: 128 rows of A and 64
+//!   columns of B as they lie in memory, `STRIDE_A` and `STRIDE_B` elements apart. Two elements a copy
 //!   where rows are whole pairs, else one. Rows and columns beyond the matrices, and the ragged step, which
 //!   is the first: as in `stage.rs`.
 //! - Four warps, each with 64 × 32 elements of C: lane 4g + t owns, of each 16 × 8 of them, columns 2t and

@@ -2,7 +2,7 @@
 //! how fast it is read.
 //!
 //! Change from [`sliced`](super::sliced): no shared tiles, no copies that run ahead; every thread has
-//! [`IN_FLIGHT`] loads of the matrix in flight, of 16 bytes each where rows are whole packs.
+//! `IN_FLIGHT` loads of the matrix in flight, of 16 bytes each where rows are whole packs.
 //!
 //! `matmul_rows`, A · b: sums\[s\]\[i\] = Σ A\[i, k\] · b\[k\] over k in slice s.
 //! - A warp owns a row. Lane l reads packs l, l + 32, … of it (coalesced); each lane of a pack has a sum
