@@ -277,7 +277,8 @@ class Matmul(Problem):
         def product(torch, a, b, out):
             torch.matmul(a, b, out=out)
 
-        return [("torch", "matmul (cuBLAS SGEMM)", "TF32 off", self.torch(product, "a", "b", "out"))]
+        routine = "SGEMM" if self.dtype == self.cupy.float32 else "DGEMM"
+        return [("torch", f"matmul (cuBLAS {routine})", "TF32 off", self.torch(product, "a", "b", "out"))]
 
     def compare(self, copy, result, rung):
         cp, arrays = self.cupy, self.arrays[copy]
@@ -285,7 +286,7 @@ class Matmul(Problem):
         some = cp.unique(cp.concatenate([cp.array([0, rows - 1]), cp.random.randint(0, rows, 62)]))
         a, b = arrays["a"][some].astype(cp.float64), arrays["b"].astype(cp.float64)
         expected, magnitude = a @ b, abs(a) @ abs(b)
-        wrong = ~(abs(result[some] - expected) <= (inner + 1) * 2.0**-24 * magnitude)
+        wrong = ~(abs(result[some] - expected) <= (inner + 1) * self.cupy.finfo(self.dtype).eps / 2 * magnitude)
         return f"{some.size} rows, all written", int(wrong.sum()) + int(cp.isnan(result).sum())
 
 

@@ -6,6 +6,7 @@ use blockwise::Plain;
 
 use crate::conv1d::Convolves;
 use crate::matmul::Multiplies;
+use crate::reduce::Number;
 use crate::word::Word;
 
 /// A number type that operations work on: `i32`, `u32`, `f32`, `i64`, `u64` or `f64`. Its name is [`Plain::NAME`].
@@ -32,6 +33,6 @@ macro_rules! elements {
 elements!(i32: u32 u32: u32 f32: u32 i64: u64 u64: u64 f64: u64);
 
 /// The floating-point types that convolution and the matrix product have kernels for: `f32` and `f64`.
-pub trait Float: Element + Convolves + Multiplies {}
+pub trait Float: Number + Convolves + Multiplies {}
 impl Float for f32 {}
 impl Float for f64 {}

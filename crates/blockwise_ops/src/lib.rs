@@ -43,7 +43,7 @@ pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};
 pub use limits::check;
-pub use matmul::{MatmulKernel, MatmulOptions, MatmulShape, matmul};
+pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
 pub use named::UnknownName;
 pub use pitched::PitchedMatmul;
 pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};

@@ -75,7 +75,8 @@ impl<T: Float> PitchedMatmul<T> {
         })
     }
 
-    /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to one stream.
+    /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to one stream. Returns the one that
+    /// multiplies; `None` when C has no elements, and so nothing was launched.
     ///
     /// # Errors
     /// An operand whose length is not its matrix's, and what goes wrong on the device.
@@ -85,11 +86,11 @@ impl<T: Float> PitchedMatmul<T> {
         a: impl Into<View<'a, T>>,
         b: impl Into<View<'a, T>>,
         c: impl Into<ViewMut<'a, T>>,
-    ) -> Result<(), LaunchError> {
+    ) -> Result<Option<LaunchPlan>, LaunchError> {
         let (a, b, c, shape) = (a.into(), b.into(), c.into(), self.shape);
         check_operands(a, b, &c, shape)?;
         if c.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let on = |plan| On::new(&self.device, stream, plan);
         if shape.inner > 0 {
@@ -102,15 +103,10 @@ impl<T: Float> PitchedMatmul<T> {
             };
             (self.routines.copy.launch)(on(&self.plan_copy), copied)?;
         }
-        let operands = Operands {
-            a: self.a.as_view(),
-            b: self.b.as_view(),
-            c,
-            shape,
-            unless: None,
-        };
+        let (a, b) = (self.a.as_view(), self.b.as_view());
+        let operands = Operands::whole(a, b, c, shape);
         (self.routines.product.launch)(on(&self.plan), operands)?;
-        Ok(())
+        Ok(Some(self.plan))
     }
 }
 

@@ -75,7 +75,7 @@ impl TensorMatmul {
             kernel: Some(MatmulKernel::Pipelined),
             ..MatmulOptions::default()
         };
-        let aligned = matmul::in_vectors(b, &c);
+        let aligned = matmul::in_vectors(a, b, &c);
         let otherwise = matmul::prepare::<f32>(self.shape, aligned, &options, properties)?;
         let Some(mut otherwise) = otherwise else {
             return Ok(());
@@ -98,11 +98,8 @@ impl TensorMatmul {
         let (of_a, of_b, ranges) = (&self.a, &self.b, &self.ranges);
         tensor.launch(of_a, of_b, ranges, c.as_view_mut(), rows, inner, cols)?;
         let operands = Operands {
-            a,
-            b,
-            c,
-            shape: self.shape,
             unless: Some(self.ranges.as_view()),
+            ..Operands::whole(a, b, c, self.shape)
         };
         (otherwise.launch)(On::new(device, stream, &otherwise.plan), operands)?;
         Ok(())

@@ -197,7 +197,7 @@ fn what_is_wrong_with_a_copy_is_told() {
         ),
         (
             "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%l1, {-4, 0}], [%r1];".to_owned(),
-            "the box that is written begins at byte -16 of a row",
+            "a box is written at [-4, 0]: an H200 faults below 0",
         ),
     ] {
         let error = run((&emulator, &map), &kernel("", &body), shape(1, 16, 0));

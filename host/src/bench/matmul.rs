@@ -1,35 +1,77 @@
 //! Matrix products.
 
+use std::iter;
+use std::marker::PhantomData;
+
 use blockwise::{Buffer, Device, DeviceProperties};
 use blockwise_ops::matmul;
-use blockwise_ops::oracle::Sum;
-use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, PitchedMatmul, TensorMatmul};
+use blockwise_ops::oracle::{Precision, Sum};
+use blockwise_ops::{
+    Float, Matmul, MatmulKernel, MatmulOptions, MatmulShape, PitchedMatmul, TensorMatmul,
+};
 use kernels::matmul::policy::{Policy, Tiles};
+use kernels::matmul::slices::{Cut, Slicing};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
 use super::work::{Way, rungs};
-use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Work};
+use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
-/// The table: rows, inner extent, columns.
+/// The table: rows, inner extent, columns; of f32, then of f64.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let kernels = MatmulKernel::ALL.iter();
-    let kernels = kernels.map(|&kernel| Way::new(Product::By(of(kernel)), kernel, ""));
-    let tensor = Way::new(Product::Tensor, "tensor", "3 BF16 terms");
-    let ways: Vec<_> = kernels.chain([tensor]).collect();
-    let shapes = shapes(sizes).into_iter();
-    let work = |shape| {
-        let pitched = pitched(shape).then(|| Way::new(Product::Pitched, "pitched", ""));
-        let ways: Vec<_> = ways.iter().cloned().chain(pitched).collect();
-        work(shape, &ways)
-    };
-    shapes.map(work).collect()
+    let table = |standard: &[[usize; 3]]| sizes.pick(true, &[[1024; 3]], standard);
+    let singles = table(&[
+        [2048; 3],
+        [4096; 3],
+        [8192; 3],
+        [4093, 4099, 4111],
+        [512; 3],
+        [1536; 3],
+        [64, 4096, 4096],
+        [600, 4099, 601],
+        [128, 8192, 128],
+        [256, 65536, 256],
+        [1, 4096, 4096],
+        [4096, 4096, 1],
+    ]);
+    let doubles = table(&[
+        [1024; 3],
+        [2048; 3],
+        [4096; 3],
+        [8192; 3],
+        [1, 4096, 4096],
+        [4096, 4096, 1],
+    ]);
+    let singles = singles.into_iter().map(|size| {
+        let mut ways = ladder::<f32>(size);
+        if size.iter().all(|&extent| extent > 1) {
+            ways.push(Way::new(Product::Tensor, "tensor", "3 BF16 terms"));
+        }
+        if pitched(size) {
+            ways.push(Way::new(Product::Pitched, "pitched", ""));
+        }
+        work::<f32>(size, &ways)
+    });
+    let doubles = doubles
+        .into_iter()
+        .map(|size| work::<f64>(size, &ladder::<f64>(size)));
+    singles.chain(doubles).collect()
 }
 
-fn shapes(sizes: &Sizes) -> Vec<[usize; 3]> {
-    let standard = [[2048; 3], [4096; 3], [8192; 3], [4093, 4099, 4111]];
-    sizes.pick(true, &[[1024; 3]], &standard)
+/// The launcher's choice, and every kernel that computes such products.
+fn ladder<T: Float>(size: [usize; 3]) -> Vec<Way<Product>> {
+    let [rows, inner, cols] = size;
+    let shape = MatmulShape { rows, inner, cols };
+    let default = Way::new(
+        Product::By(MatmulOptions::default()),
+        "default",
+        tune::CHOICE,
+    );
+    let kernels = MatmulKernel::ALL.iter();
+    let kernels = kernels.filter(|kernel| kernel.takes::<T>(shape));
+    let kernels = kernels.map(|&kernel| Way::new(Product::By(of(kernel)), kernel, ""));
+    iter::once(default).chain(kernels).collect()
 }
 
 /// Whether the launcher copies the operands of such a product first.
@@ -44,37 +86,17 @@ fn of(kernel: MatmulKernel) -> MatmulOptions {
     }
 }
 
-/// The launcher's choice and others: the kernels for small products, and the instances of `pipelined`, with a block for each tile or with
-/// few blocks that stay.
+/// The launcher's choice and others: the kernels for small products, the instances of `pipelined`, with a block for each tile or with
+/// few blocks that stay, and those of `sliced` with several numbers of slices.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
-    let search = |[rows, inner, cols]: [usize; 3]| {
+    let search = |size: [usize; 3]| {
+        let [rows, inner, cols] = size;
         let shape = MatmulShape { rows, inner, cols };
-        let plan = |options: &MatmulOptions| {
-            matmul::plan::<f32>(shape, options, properties)
-                .ok()
-                .flatten()
-        };
-        let choice = MatmulOptions::default();
-        let name = plan(&choice).map_or("", |plan| plan.kernel);
-        let copied = pitched([rows, inner, cols]);
-        let policy = if copied {
-            "without copies"
-        } else {
-            tune::CHOICE
-        };
-        let mut ways = vec![Way::new(choice, name, policy)];
+        let mut ways = vec![Way::new(MatmulOptions::default(), "default", tune::CHOICE)];
         for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
             ways.push(Way::new(of(kernel), kernel, ""));
         }
         for tiles in Tiles::ALL {
-            let Policy {
-                rows,
-                cols,
-                inner,
-                stages,
-                ..
-            } = tiles.policy();
-            let policy = format!("{tiles:?}: {rows} x {cols} x {inner}, {stages} stages");
             for each in [None, Some(2), Some(3), Some(4)] {
                 let options = MatmulOptions {
                     tiles: Some(tiles),
@@ -84,39 +106,68 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 let blocks = each.map_or_else(String::new, |each| {
                     format!(", {each} blocks a multiprocessor")
                 });
-                ways.push(Way::new(
-                    options,
-                    MatmulKernel::Pipelined,
-                    policy.clone() + &blocks,
-                ));
+                let policy = format!("{tiles:?}: {}", described(&tiles.policy())) + &blocks;
+                ways.push(Way::new(options, MatmulKernel::Pipelined, policy));
             }
         }
+        for cut in Cut::ALL {
+            for slices in SLICES
+                .into_iter()
+                .filter(|slices| 32 * slices <= inner.max(32))
+            {
+                let options = MatmulOptions {
+                    slicing: Some(Slicing { cut, slices }),
+                    ..of(MatmulKernel::Sliced)
+                };
+                let policy = described(&cut.policy(true));
+                let policy = format!("{cut:?}: {policy}, {slices} slices");
+                ways.push(Way::new(options, MatmulKernel::Sliced, policy));
+            }
+        }
+        // Two that are planned alike are one; the launcher's choice may be more than one launch.
+        let plan = |options: &MatmulOptions| {
+            let planned = matmul::plan::<f32>(shape, options, properties);
+            planned.ok().flatten().filter(|_| options.kernel.is_some())
+        };
         tune::distinct(&mut ways, |way| plan(&way.options));
         let by = |way: Way<MatmulOptions>| Way::new(Product::By(way.options), way.name, way.policy);
-        let pitched = copied.then(|| Way::new(Product::Pitched, "pitched", tune::CHOICE));
-        let ways: Vec<_> = pitched
-            .into_iter()
-            .chain(ways.into_iter().map(by))
-            .collect();
+        let ways: Vec<_> = ways.into_iter().map(by).collect();
         Search {
-            work: work([rows, inner, cols], &ways),
-            place: "crates/blockwise_ops/src/matmul/plan.rs (kernel, tiles) or kernels/src/matmul/policy.rs",
+            work: work::<f32>(size, &ways),
+            place: "crates/blockwise_ops/src/matmul/choice.rs or kernels/src/matmul/policy.rs",
         }
     };
-    shapes(sizes).into_iter().map(search).collect()
+    let standard = [[2048; 3], [4096; 3], [8192; 3], [4093, 4099, 4111]];
+    let sizes = sizes.pick(true, &[[1024; 3]], &standard);
+    sizes.into_iter().map(search).collect()
 }
 
-fn work([rows, inner, cols]: [usize; 3], ways: &[Way<Product>]) -> Work {
+/// Slices that are compared.
+const SLICES: [usize; 6] = [1, 2, 4, 8, 16, 64];
+
+fn described(policy: &Policy) -> String {
+    let Policy {
+        rows,
+        cols,
+        inner,
+        stages,
+        ..
+    } = policy;
+    format!("{rows} x {cols} x {inner}, {stages} stages")
+}
+
+fn work<T: Random + Precision>([rows, inner, cols]: [usize; 3], ways: &[Way<Product>]) -> Work {
     Work {
         operation: "matmul",
-        ty: "f32",
+        ty: T::NAME,
         size: Size(vec![rows, inner, cols]),
-        bytes: ((rows * inner + inner * cols + rows * cols) * size_of::<f32>()) as u64,
+        bytes: ((rows * inner + inner * cols + rows * cols) * size_of::<T>()) as u64,
         operations: 2 * (rows * inner * cols) as u64,
         rungs: rungs(ways, Way::described),
-        problem: Box::new(Products {
+        problem: Box::new(Products::<T> {
             shape: MatmulShape { rows, inner, cols },
             ways: ways.iter().map(|way| way.options).collect(),
+            ty: PhantomData,
         }),
     }
 }
@@ -131,38 +182,39 @@ enum Product {
     Tensor,
 }
 
-struct Products {
+struct Products<T> {
     shape: MatmulShape,
     ways: Vec<Product>,
+    ty: PhantomData<T>,
 }
 
-struct Copy {
-    a: Buffer<f32>,
-    b: Buffer<f32>,
-    c: Buffer<f32>,
+struct Copy<T: Float> {
+    a: Buffer<T>,
+    b: Buffer<T>,
+    c: Buffer<T>,
     /// The oracle's sums: whole rows, and whole columns.
     rows: Vec<(usize, Vec<Sum>)>,
     cols: Vec<(usize, Vec<Sum>)>,
 }
 
-struct OnDevice<'a> {
+struct OnDevice<'a, T: Float> {
     device: &'a Device,
-    problem: &'a Products,
-    way: Selected,
-    copies: Vec<Copy>,
+    problem: &'a Products<T>,
+    way: Option<Selected<T>>,
+    copies: Vec<Copy<T>>,
 }
 
 /// A way with the memory that it needs.
-enum Selected {
-    Kernel(MatmulOptions),
-    Pitched(PitchedMatmul<f32>),
+enum Selected<T: Float> {
+    By(Matmul<T>),
+    Pitched(PitchedMatmul<T>),
     Tensor(TensorMatmul),
 }
 
 /// Rows that the oracle computes, and columns.
 const SAMPLED: usize = 8;
 
-impl Problem for Products {
+impl<T: Random + Precision> Problem for Products<T> {
     fn load<'a>(
         &'a self,
         device: &'a Device,
@@ -172,8 +224,8 @@ impl Problem for Products {
         let MatmulShape { rows, inner, cols } = self.shape;
         let mut sets = Vec::new();
         for _ in 0..copies {
-            let a_here = inputs.take::<f32>(Kind::Uniform, rows * inner);
-            let b_here = inputs.take::<f32>(Kind::Uniform, inner * cols);
+            let a_here = inputs.take::<T>(Kind::Uniform, rows * inner);
+            let b_here = inputs.take::<T>(Kind::Uniform, inner * cols);
             let mut rng = StdRng::seed_from_u64(inputs.number());
             sets.push(Copy {
                 a: device.upload(&a_here)?,
@@ -192,7 +244,7 @@ impl Problem for Products {
         Ok(Box::new(OnDevice {
             device,
             problem: self,
-            way: Selected::Kernel(MatmulOptions::default()),
+            way: None,
             copies: sets,
         }))
     }
@@ -205,7 +257,7 @@ fn chosen(extent: usize, rng: &mut StdRng) -> Vec<usize> {
     chosen
 }
 
-fn row_of(a: &[f32], b: &[f32], row: usize, shape: MatmulShape) -> Vec<Sum> {
+fn row_of<T: Precision>(a: &[T], b: &[T], row: usize, shape: MatmulShape) -> Vec<Sum> {
     let mut sums = vec![Sum::default(); shape.cols];
     let a = &a[row * shape.inner..][..shape.inner];
     for (&a, b) in a.iter().zip(b.chunks_exact(shape.cols)) {
@@ -216,9 +268,9 @@ fn row_of(a: &[f32], b: &[f32], row: usize, shape: MatmulShape) -> Vec<Sum> {
     sums
 }
 
-fn col_of(a: &[f32], b: &[f32], col: usize, shape: MatmulShape) -> Vec<Sum> {
-    let b: Vec<f32> = b.iter().skip(col).step_by(shape.cols).copied().collect();
-    let row = |a: &[f32]| {
+fn col_of<T: Precision>(a: &[T], b: &[T], col: usize, shape: MatmulShape) -> Vec<Sum> {
+    let b: Vec<T> = b.iter().skip(col).step_by(shape.cols).copied().collect();
+    let row = |a: &[T]| {
         let mut sum = Sum::default();
         for (&a, &b) in a.iter().zip(&b) {
             sum.add(a.into(), b.into());
@@ -228,17 +280,14 @@ fn col_of(a: &[f32], b: &[f32], col: usize, shape: MatmulShape) -> Vec<Sum> {
     a.par_chunks_exact(shape.inner).map(row).collect()
 }
 
-impl Loaded for OnDevice<'_> {
+impl<T: Random + Precision> Loaded for OnDevice<'_, T> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
-        self.way = match self.problem.ways[rung] {
-            Product::By(options) => Selected::Kernel(options),
-            Product::Pitched => {
-                Selected::Pitched(PitchedMatmul::new(self.device, self.problem.shape)?)
-            }
-            Product::Tensor => {
-                Selected::Tensor(TensorMatmul::new(self.device, self.problem.shape)?)
-            }
-        };
+        let (device, shape) = (self.device, self.problem.shape);
+        self.way = Some(match &self.problem.ways[rung] {
+            Product::By(options) => Selected::By(Matmul::new(device, shape, options)?),
+            Product::Pitched => Selected::Pitched(PitchedMatmul::new(device, shape)?),
+            Product::Tensor => Selected::Tensor(TensorMatmul::new(device, shape)?),
+        });
         Ok(())
     }
 
@@ -253,11 +302,17 @@ impl Loaded for OnDevice<'_> {
         let copy = &mut self.copies[copy];
         let (a, b, c) = (&copy.a, &copy.b, &mut copy.c);
         match &mut self.way {
-            Selected::Kernel(options) => {
-                matmul::enqueue(self.device, None, a, b, c, self.problem.shape, options)?;
+            None => {}
+            Some(Selected::By(product)) => {
+                product.enqueue(None, a, b, c)?;
             }
-            Selected::Pitched(product) => product.enqueue(None, a, b, c)?,
-            Selected::Tensor(product) => product.enqueue(None, a, b, c)?,
+            Some(Selected::Pitched(product)) => {
+                product.enqueue(None, a, b, c)?;
+            }
+            Some(Selected::Tensor(product)) => {
+                let (a, b) = (a.as_view().cast()?, b.as_view().cast()?);
+                product.enqueue(None, a, b, c.as_view_mut().cast()?)?;
+            }
         }
         Ok(())
     }
@@ -267,11 +322,11 @@ impl Loaded for OnDevice<'_> {
         let cols = self.problem.shape.cols;
         let c = copy.c.to_vec()?;
         // The inputs are finite: a NaN was not written.
-        let unwritten = c.par_iter().filter(|value| value.is_nan()).count() as u64;
+        let unwritten = c.par_iter().filter(|&&value| value.into().is_nan()).count() as u64;
         let how = format!("{SAMPLED} rows and {SAMPLED} columns, all written");
         let mut check = Check::exact(how, unwritten);
-        let mut compare = |value: f32, sum: &Sum| {
-            check.element(value, sum.value(), sum.tolerance::<f32>());
+        let mut compare = |value: T, sum: &Sum| {
+            check.element(value, sum.value(), sum.tolerance::<T>());
         };
         for (row, sums) in &copy.rows {
             for (&value, sum) in c[row * cols..].iter().zip(sums) {

@@ -5,8 +5,8 @@ use std::fmt;
 use blockwise::Device;
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
-    Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
-    TransposeOptions, named_enum,
+    MatmulShape, Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions,
+    TransposeKernel, TransposeOptions, named_enum,
 };
 use ndarray::{Array1, Array2};
 use ptx_emulator::metrics::Profile;
@@ -296,19 +296,16 @@ fn matmul<T: Sample + Float>(
     kernel: Option<MatmulKernel>,
 ) -> Vec<Variant> {
     let (a, b) = (matrix::<T>(rows, inner), matrix::<T>(inner, cols));
-    variants(
-        device,
-        MatmulKernel::ALL,
-        kernel,
-        MatmulKernel::name,
-        |kernel| {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
-            blockwise_ops::matmul(device, a.view(), b.view(), &options).map(drop)
-        },
-    )
+    let shape = MatmulShape { rows, inner, cols };
+    let able = MatmulKernel::ALL.iter().copied();
+    let able: Vec<_> = able.filter(|kernel| kernel.takes::<T>(shape)).collect();
+    variants(device, &able, kernel, MatmulKernel::name, |kernel| {
+        let options = MatmulOptions {
+            kernel: Some(kernel),
+            ..MatmulOptions::default()
+        };
+        blockwise_ops::matmul(device, a.view(), b.view(), &options).map(drop)
+    })
 }
 
 fn conv<T: Sample + Float>(
@@ -379,7 +376,7 @@ pub enum WorkloadError {
 /// Runs the chosen kernel, or each one.
 fn variants<K: Copy>(
     device: &Device,
-    all: &'static [K],
+    all: &[K],
     chosen: Option<K>,
     name: fn(K) -> &'static str,
     mut launch: impl FnMut(K) -> Result<(), LaunchError>,

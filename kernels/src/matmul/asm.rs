@@ -34,6 +34,103 @@ pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
+/// A double of shared memory.
+///
+/// # Safety
+/// `address` is that of a written one, aligned to its size.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn load_double(address: u32) -> f64 {
+    let x: f64;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        core::arch::asm!(
+            "ld.shared.f64 {x}, [{address}];",
+            address = in(reg32) address,
+            x = out(reg64) x,
+            options(nostack, readonly),
+        )
+    }
+    x
+}
+
+/// C += A·B for 16 × 16 elements of A and 16 × 8 of B, which the lanes of a warp hold: lane 4g + t of A the elements
+/// (g + 8h, t + 4k) at 2k + h, of B (t + 4k, g) at k, of C (g + 8h, 2t + i) at 2h + i.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn multiply_add(a: [f64; 8], b: [f64; 4], c: &mut [f64; 4]) {
+    let [mut c0, mut c1, mut c2, mut c3] = *c;
+    // SAFETY: all lanes are here; computes with registers only.
+    #[cfg(target_feature = "compute_90")]
+    unsafe {
+        core::arch::asm!(
+            "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 ",
+            "{{{c0}, {c1}, {c2}, {c3}}}, {{{a0}, {a1}, {a2}, {a3}, {a4}, {a5}, {a6}, {a7}}}, ",
+            "{{{b0}, {b1}, {b2}, {b3}}}, {{{c0}, {c1}, {c2}, {c3}}};",
+            c0 = inout(reg64) c0,
+            c1 = inout(reg64) c1,
+            c2 = inout(reg64) c2,
+            c3 = inout(reg64) c3,
+            a0 = in(reg64) a[0],
+            a1 = in(reg64) a[1],
+            a2 = in(reg64) a[2],
+            a3 = in(reg64) a[3],
+            a4 = in(reg64) a[4],
+            a5 = in(reg64) a[5],
+            a6 = in(reg64) a[6],
+            a7 = in(reg64) a[7],
+            b0 = in(reg64) b[0],
+            b1 = in(reg64) b[1],
+            b2 = in(reg64) b[2],
+            b3 = in(reg64) b[3],
+            options(nostack, nomem),
+        )
+    }
+    #[cfg(not(target_feature = "compute_90"))]
+    cuda_std::unroll::unrolled::<4>(|k| {
+        // SAFETY: all lanes are here; computes with registers only.
+        unsafe {
+            core::arch::asm!(
+                "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{c0}, {c1}}}, {{{a0}}}, {{{b}}}, {{{c0}, {c1}}};",
+                "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{c2}, {c3}}}, {{{a1}}}, {{{b}}}, {{{c2}, {c3}}};",
+                c0 = inout(reg64) c0,
+                c1 = inout(reg64) c1,
+                c2 = inout(reg64) c2,
+                c3 = inout(reg64) c3,
+                a0 = in(reg64) a[2 * k],
+                a1 = in(reg64) a[2 * k + 1],
+                b = in(reg64) b[k],
+                options(nostack, nomem),
+            )
+        }
+    });
+    *c = [c0, c1, c2, c3];
+}
+
+/// Starts a copy of so many bytes from global to shared memory; zeros unless `$inside`.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! copy {
+    ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident) => {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "{{",
+                ".reg .u64 global;",
+                "cvta.to.global.u64 global, {source};",
+                concat!("cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
+                "}}",
+                slot = in(reg32) $slot,
+                source = in(reg64) $source,
+                valid = in(reg32) if $inside { $bytes } else { 0 },
+                options(nostack),
+            )
+        }
+    };
+}
+
 /// Starts to copy one element, or [`VECTOR`](super::policy::VECTOR) of them, to shared memory; zeros unless `inside`, and then `source` is not read.
 ///
 /// # Safety
@@ -42,27 +139,22 @@ pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside: bool) {
-    macro_rules! copy {
-        ($cache:literal, $bytes:literal) => {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                core::arch::asm!(
-                    "{{",
-                    ".reg .u64 global;",
-                    "cvta.to.global.u64 global, {source};",
-                    concat!("cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
-                    "}}",
-                    slot = in(reg32) slot,
-                    source = in(reg64) source,
-                    valid = in(reg32) if inside { $bytes } else { 0 },
-                    options(nostack),
-                )
-            }
-        };
-    }
     match elements {
-        super::policy::VECTOR => copy!("cg", 16),
-        _ => copy!("ca", 4),
+        super::policy::VECTOR => copy!("cg", 16, slot, source, inside),
+        _ => copy!("ca", 4, slot, source, inside),
+    }
+}
+
+/// As [`copy`], one double or two.
+///
+/// # Safety
+/// As for [`copy`].
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn copy_doubles<const COUNT: usize>(slot: u32, source: *const f64, inside: bool) {
+    match COUNT {
+        2 => copy!("cg", 16, slot, source, inside),
+        _ => copy!("ca", 8, slot, source, inside),
     }
 }
 

@@ -3,17 +3,21 @@
 mod asm;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
 mod hopper;
+pub mod mma;
 pub mod naive;
 pub mod pipelined;
 pub mod pitched;
 pub mod policy;
 pub mod register_tile;
+pub mod sliced;
+pub mod slices;
 pub mod split;
 mod stage;
 // On the host for its numbers.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
 pub mod tensor;
 pub mod tiled;
+pub mod vector;
 
 /// Side of the square tiles of C, and of a block of threads.
 pub const TILE: u32 = 16;

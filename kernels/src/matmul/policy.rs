@@ -3,26 +3,10 @@
 /// Elements of 16 bytes, the most that a thread moves at once.
 pub const VECTOR: usize = 4;
 
-/// Elements of C from which on the tuned kernels are faster than [`tiled`](super::tiled), whose smaller tiles keep more
-/// multiprocessors busy; and rows, or columns, of C below which they are not, for most of a tile of theirs would be empty.
+/// Percent of the multiprocessors that [`Wide`](Tiles::Wide) tiles, of which each has one at a time, must keep busy on the average: with fewer
+/// [`Tall`](Tiles::Tall) and [`sliced`](super::sliced) are faster.
 ///
 /// Measured on an H200 (driver 580, 2026-11-21), medians of 60, cuBLAS SGEMM's time over the kernel's:
-///
-/// | product | tiled | pipelined, [`Tall`](Tiles::Tall) |
-/// | --- | --- | --- |
-/// | 256³ | 1.64 | 1.00 |
-/// | 512³ | 0.40 | 0.54 |
-/// | 768³ | 0.30 | 0.82 |
-/// | 64 × 4096 × 4096 | 0.18 | 0.28 |
-/// | 4096 × 4096 × 64 | 0.19 | 0.30 |
-pub const TUNED_FROM: usize = 256 * 1024;
-/// See [`TUNED_FROM`].
-pub const TUNED_SIDE: usize = 64;
-
-/// Percent of the multiprocessors that [`Wide`](Tiles::Wide) tiles, of which each has one at a time, must keep busy on the average: with fewer
-/// [`Tall`](Tiles::Tall) is faster.
-///
-/// Measured as above:
 ///
 /// | product | busy | Wide | Tall |
 /// | --- | --- | --- | --- |

@@ -20,7 +20,7 @@ pub mod policy;
 pub mod shuffle;
 pub mod single;
 pub mod tree;
-mod warps;
+pub(crate) mod warps;
 pub mod wide;
 
 pub use op::{Max, Min, Op, Sum};

@@ -50,7 +50,7 @@ pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
 /// # Safety
 /// All 32 lanes call it.
 #[inline(always)]
-pub(super) unsafe fn combine_warp<T: Scalar, O: Op>(mut value: T) -> T {
+pub(crate) unsafe fn combine_warp<T: Scalar, O: Op>(mut value: T) -> T {
     let mut delta = WARP / 2;
     while delta > 0 {
         // SAFETY: the caller's promise.

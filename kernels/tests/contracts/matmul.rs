@@ -1,13 +1,19 @@
 //! Matrix products.
 
 use cuda_std::launch::Shape;
+use kernels::matmul::mma::{self, MMA, matmul_mma_f64, matmul_mma_ragged_f64};
 use kernels::matmul::pipelined::{
     matmul_pipelined_f32, matmul_pipelined_ragged_f32, matmul_pipelined_tall_f32,
 };
 use kernels::matmul::pitched::{self, matmul_pipelined_pitched_f32, matmul_pitch_f32};
 use kernels::matmul::policy::{PITCHED, Policy, Tiles, pitch};
+use kernels::matmul::sliced::matmul_sliced;
+use kernels::matmul::slices::{MOST_SLICES, Square, SquareRagged};
 use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
+use kernels::matmul::vector::{
+    COL_THREADS, ROW_THREADS, matmul_cols, matmul_cols_ragged, matmul_rows, matmul_rows_ragged,
+};
 
 use super::support::Buffer;
 use super::{Device, Error, behind, memory, refused, shape, starts};
@@ -275,5 +281,190 @@ fn tensor_cores_have_whole_tiles_and_their_shared_memory() {
         (good.shared(SHARED_BYTES as u32 - 1), "shared_bytes"),
     ] {
         refused(start([tile(), tile()], 4, 45, shape), rule);
+    }
+}
+
+/// A product in slices: 5 × 6 and 6 × 8 in two of them, or what a test makes of it.
+struct Sliced<T> {
+    a: Buffer<T>,
+    b: Buffer<T>,
+    sums: Buffer<T>,
+    extents: [usize; 3],
+    slices: usize,
+    shape: Shape,
+}
+
+impl<T> Sliced<T> {
+    fn of([rows, inner, cols]: [usize; 3], shape: Shape) -> Self {
+        Self {
+            a: memory((rows * inner) as u64),
+            b: memory((inner * cols) as u64),
+            sums: memory((2 * rows * cols) as u64),
+            extents: [rows, inner, cols],
+            slices: 2,
+            shape,
+        }
+    }
+
+    fn with(mut self, change: fn(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+macro_rules! start {
+    ($handle:ty) => {
+        |mut of: Sliced<_>| -> Result<(), Error> {
+            let [rows, inner, cols] = of.extents;
+            let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+            kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, of.slices)
+        }
+    };
+}
+
+/// What every kernel with slices refuses.
+fn of_slices<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Result<(), Error>) {
+    starts(start(good()));
+    refused(start(good().with(|of| of.slices = 3)), "Some(sums.len())");
+    refused(start(good().with(|of| of.slices = 0)), "Some(sums.len())");
+    let too_many = good().with(|of| of.slices = MOST_SLICES + 1);
+    refused(start(too_many), "Some(sums.len())");
+    refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
+}
+
+/// What an instance that moves 16 bytes at a time refuses, and the other one takes.
+fn unaligned<T>(
+    of: impl Fn() -> Sliced<T>,
+    whole: impl Fn(Sliced<T>) -> Result<(), Error>,
+    ragged: impl Fn(Sliced<T>) -> Result<(), Error>,
+    rule: &str,
+) {
+    starts(ragged(of()));
+    refused(whole(of()), rule);
+}
+
+#[test]
+fn slices_of_tiles_have_their_sums() {
+    let policy = Policy {
+        rows: 64,
+        ..Tiles::Tall.policy()
+    };
+    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    let (whole, ragged) = (
+        start!(matmul_sliced<Square>),
+        start!(matmul_sliced<SquareRagged>),
+    );
+    of_slices(good, whole);
+    of_slices(good, ragged);
+    unaligned(
+        || good().with(|of| of.b = behind(48)),
+        whole,
+        ragged,
+        "b.is_aligned",
+    );
+    unaligned(
+        || good().with(|of| of.sums = behind(80)),
+        whole,
+        ragged,
+        "sums.is_aligned",
+    );
+    let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
+    unaligned(odd, whole, ragged, "cols.is_multiple_of");
+    for (shape, rule) in wrong_shapes(&policy) {
+        // Slices are layers of the grid.
+        if rule != "grid.z" {
+            refused(whole(Sliced { shape, ..good() }), rule);
+        }
+    }
+}
+
+#[test]
+fn slices_of_doubles_have_their_sums() {
+    let shape_of = |z| shape([2, 2, z], [128, 1, 1]).shared(mma::SHARED_BYTES as u32);
+    let good = || Sliced::of([5, 6, 8], shape_of(2));
+    let (whole, ragged) = (start!(matmul_mma_f64), start!(matmul_mma_ragged_f64));
+    assert_eq!(MMA.threads(), 128);
+    of_slices(good, whole);
+    of_slices(good, ragged);
+    unaligned(
+        || good().with(|of| of.a = behind(30)),
+        whole,
+        ragged,
+        "a.is_aligned",
+    );
+    unaligned(
+        || good().with(|of| of.b = behind(48)),
+        whole,
+        ragged,
+        "b.is_aligned",
+    );
+    unaligned(
+        || good().with(|of| of.sums = behind(80)),
+        whole,
+        ragged,
+        "sums.is_aligned",
+    );
+    let odd = |extents| Sliced::of(extents, shape_of(2));
+    unaligned(|| odd([5, 7, 8]), whole, ragged, "inner.is_multiple_of");
+    unaligned(|| odd([5, 6, 7]), whole, ragged, "cols.is_multiple_of");
+    let small = shape_of(1).shared(mma::SHARED_BYTES as u32 - 1);
+    let narrow = shape([2, 2, 1], [64, 1, 1]).shared(mma::SHARED_BYTES as u32);
+    refused(
+        whole(Sliced {
+            shape: small,
+            ..good()
+        }),
+        "shared_bytes",
+    );
+    refused(
+        whole(Sliced {
+            shape: narrow,
+            ..good()
+        }),
+        "block.x",
+    );
+}
+
+#[test]
+fn vectors_have_one_row_or_column() {
+    let rows = || Sliced::of([5, 8, 1], shape([1, 1, 2], [ROW_THREADS, 1, 1]));
+    let cols = || Sliced::of([1, 6, 8], shape([1, 1, 2], [COL_THREADS, 1, 1]));
+    let by_rows = (start!(matmul_rows<f32>), start!(matmul_rows_ragged<f32>));
+    let by_cols = (start!(matmul_cols<f32>), start!(matmul_cols_ragged<f32>));
+    of_slices(rows, by_rows.0);
+    of_slices(rows, by_rows.1);
+    of_slices(cols, by_cols.0);
+    of_slices(cols, by_cols.1);
+    unaligned(
+        || rows().with(|of| of.a = behind(40)),
+        by_rows.0,
+        by_rows.1,
+        "a.is_aligned",
+    );
+    unaligned(
+        || rows().with(|of| of.b = behind(8)),
+        by_rows.0,
+        by_rows.1,
+        "b.is_aligned",
+    );
+    unaligned(
+        || cols().with(|of| of.b = behind(48)),
+        by_cols.0,
+        by_cols.1,
+        "b.is_aligned",
+    );
+    let odd = || Sliced::of([5, 7, 1], rows().shape);
+    unaligned(odd, by_rows.0, by_rows.1, "inner.is_multiple_of");
+    let odd = || Sliced::of([1, 6, 7], cols().shape);
+    unaligned(odd, by_cols.0, by_cols.1, "cols.is_multiple_of");
+    // Two columns, two rows, and blocks and grids of other dimensions.
+    let two = || Sliced::of([4, 8, 1], rows().shape).with(|of| of.extents = [2, 16, 2]);
+    refused(by_rows.1(two()), "inner == b.len()");
+    let two = || Sliced::of([1, 8, 4], cols().shape).with(|of| of.extents = [2, 16, 2]);
+    refused(by_cols.1(two()), "inner == a.len()");
+    for (grid, block) in [([1, 2, 1], [ROW_THREADS, 1, 1]), ([1, 1, 1], [128, 1, 1])] {
+        let shape = shape(grid, block);
+        refused(by_rows.1(Sliced { shape, ..rows() }), "ROW_THREADS");
+        refused(by_cols.1(Sliced { shape, ..cols() }), "COL_THREADS");
     }
 }

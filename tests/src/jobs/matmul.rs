@@ -4,8 +4,9 @@ use blockwise::DeviceProperties;
 use blockwise_ops::matmul::{MatmulShape, plan};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pitched::{self, plan_copy};
-use blockwise_ops::{MatmulKernel, MatmulOptions};
+use blockwise_ops::{MatmulKernel, MatmulOptions, Reduction};
 use kernels::matmul::policy::{self, Tiles};
+use kernels::matmul::slices::{Cut, Slicing};
 use ndarray::{Array1, Array2, s};
 
 use super::{Job, exact, within};
@@ -32,6 +33,28 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((162, 41, 260), Some(1)),
     ] {
         jobs.extend(pipelined(on, shape, grid_cap));
+    }
+    for (shape, slices, grid_cap) in [
+        // Slices that are ragged, whole and empty; tiles that are cut, and a grid that strides over both.
+        ((67, 50, 36), 2, Some(1)),
+        ((5, 40, 8), 7, None),
+        ((130, 35, 66), 2, Some(1)),
+        ((131, 33, 67), 2, None),
+        ((3, 0, 4), 2, None),
+    ] {
+        jobs.extend(in_slices(on, shape, slices, grid_cap));
+    }
+    for (shape, slices, grid_cap) in [
+        // Groups of loads of every size, rows of any length, and a grid that strides over rows and slices.
+        ((19, 2000, 1), 2, Some(1)),
+        ((9, 1047, 1), 3, None),
+        ((1, 1350, 40), 2, Some(1)),
+        ((1, 301, 35), 3, None),
+        ((1, 0, 4), 2, None),
+        ((4, 0, 1), 2, None),
+        ((1, 70, 1), 1, None),
+    ] {
+        jobs.extend(in_slices(on, shape, slices, grid_cap));
     }
     // Whole tiles only.
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
@@ -74,6 +97,14 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     for shape in [(0, 3, 4), (3, 67, 4), (41, 1, 36), (130, 32, 52)] {
         jobs.extend(pipelined(on, shape, None));
     }
+    for shape in shapes
+        .into_iter()
+        .chain([(1, 65, 64), (1, 67, 33), (63, 68, 1), (9, 67, 1)])
+    {
+        for slices in [1, 3] {
+            jobs.extend(in_slices(on, shape, slices, None));
+        }
+    }
     for shape in shapes {
         if shape.0 > 0 && shape.2 > 0 {
             jobs.extend(copies(on, shape, None));
@@ -85,17 +116,25 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
 
 type Shape = (usize, usize, usize);
 
+/// Every kernel without slices.
 fn every_kernel(on: &DeviceProperties, shapes: &[(Shape, Option<u32>)]) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &(shape, grid_cap) in shapes {
-        for &kernel in MatmulKernel::ALL {
-            if kernel == MatmulKernel::Pipelined {
-                jobs.extend(pipelined(on, shape, grid_cap));
-                continue;
-            }
-            jobs.extend(job::<f32>(on, shape, grid_cap, kernel, None));
-            jobs.extend(job::<f64>(on, shape, grid_cap, kernel, None));
+        for kernel in [
+            MatmulKernel::Naive,
+            MatmulKernel::Tiled,
+            MatmulKernel::TiledRaw,
+            MatmulKernel::RegisterTile,
+        ] {
+            let options = MatmulOptions {
+                kernel: Some(kernel),
+                grid_cap,
+                ..MatmulOptions::default()
+            };
+            jobs.extend(job::<f32>(on, shape, options));
+            jobs.extend(job::<f64>(on, shape, options));
         }
+        jobs.extend(pipelined(on, shape, grid_cap));
     }
     jobs
 }
@@ -110,40 +149,81 @@ fn pipelined(
         .into_iter()
         .filter(move |tiles| tiles.fit(shape.2));
     fit.filter_map(move |tiles| {
-        job::<f32>(on, shape, grid_cap, MatmulKernel::Pipelined, Some(tiles))
+        let options = MatmulOptions {
+            kernel: Some(MatmulKernel::Pipelined),
+            grid_cap,
+            tiles: Some(tiles),
+            ..MatmulOptions::default()
+        };
+        job::<f32>(on, shape, options)
     })
 }
 
-/// `None` when there is nothing to launch.
+/// Every kernel with slices that computes the shape.
+fn in_slices(
+    on: &DeviceProperties,
+    shape: Shape,
+    slices: usize,
+    grid_cap: Option<u32>,
+) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for cut in Cut::ALL {
+        for kernel in [
+            MatmulKernel::Sliced,
+            MatmulKernel::Mma,
+            MatmulKernel::Vector,
+        ] {
+            let options = MatmulOptions {
+                kernel: Some(kernel),
+                grid_cap,
+                slicing: Some(Slicing { cut, slices }),
+                ..MatmulOptions::default()
+            };
+            // The others have one cut.
+            if kernel == MatmulKernel::Sliced || cut == Cut::Small {
+                jobs.extend(job::<f32>(on, shape, options));
+                jobs.extend(job::<f64>(on, shape, options));
+            }
+        }
+    }
+    jobs
+}
+
+/// `None` when there is nothing to launch, or no such kernel.
 fn job<T: Precision + Draw>(
     on: &DeviceProperties,
     (rows, inner, cols): Shape,
-    grid_cap: Option<u32>,
-    kernel: MatmulKernel,
-    tiles: Option<Tiles>,
+    options: MatmulOptions,
 ) -> Option<Job> {
-    let options = MatmulOptions {
-        kernel: Some(kernel),
-        grid_cap,
-        tiles,
-    };
+    let shape = MatmulShape { rows, inner, cols };
+    let kernel = options.kernel.filter(|kernel| kernel.takes::<T>(shape))?;
     let case = format!("{rows} x {inner} x {cols}, {options:?}");
-    let plan = plan::<T>(MatmulShape { rows, inner, cols }, &options, on);
+    let plan = plan::<T>(shape, &options, on);
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
     let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
     let expected = oracle::matmul::<T>(a.view(), b.view());
-    let job = Job::new(case, plan, rows * cols, within::<T, _>(expected));
+    let slices = options.slicing.map_or(1, |slicing| slicing.slices);
+    let outputs = slices * rows * cols;
+    let judge = within::<T, _>(expected);
+    let job = Job::new(case, plan, outputs, move |sums: Vec<T>| {
+        let total = |output: usize| {
+            let sums = sums.iter().skip(output).step_by(rows * cols);
+            sums.fold(T::default(), |total, &sum| total.fold(sum, Reduction::Sum))
+        };
+        judge((0..rows * cols).map(total).collect())
+    });
     let (a, b) = (
         a.as_slice().unwrap_or_default(),
         b.as_slice().unwrap_or_default(),
     );
     let extents = |job: Job| job.value(rows).value(inner).value(cols);
     Some(match kernel {
-        MatmulKernel::Pipelined => {
-            extents(job.slice(a).slice(b).out(rows * cols)).slice::<u32>(&[])
+        MatmulKernel::Pipelined => extents(job.slice(a).slice(b).out(outputs)).slice::<u32>(&[]),
+        MatmulKernel::Sliced | MatmulKernel::Mma | MatmulKernel::Vector => {
+            extents(job.slice(a).slice(b).out(outputs)).value(slices)
         }
         MatmulKernel::TiledRaw => extents(job.slice(a).slice(b).output()),
-        _ => job
+        MatmulKernel::Naive | MatmulKernel::Tiled | MatmulKernel::RegisterTile => job
             .matrix(a, [rows, inner])
             .matrix(b, [inner, cols])
             .out_matrix([rows, cols]),
@@ -210,7 +290,7 @@ fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
         let options = MatmulOptions {
             kernel: Some(MatmulKernel::Pipelined),
             tiles: Some(tiles),
-            grid_cap: None,
+            ..MatmulOptions::default()
         };
         let plan = plan::<f32>(MatmulShape { rows, inner, cols }, &options, on);
         let plan = plan.expect("allowed").expect("outputs");

@@ -76,9 +76,8 @@ fn ranks(programs: &mut Vec<Program>) {
         .enumerate()
         {
             programs.push(load(&format!("load_{rank}d_{at}"), &map, &place[..rank]));
-            // A store that begins before its row is a fault.
-            let mut to = *place;
-            to[0] = to[0].max(0);
+            // A store that begins before the tensor is a fault.
+            let to = place.map(|at| at.max(0));
             let name = format!("store_{rank}d_{at}");
             programs.push(store(&name, &map, &to[..rank], None));
         }

@@ -3,11 +3,12 @@
 use blockwise::Device;
 use blockwise_ops::matmul::MatmulShape;
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
+use blockwise_ops::{Matmul, MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
 use kernels::matmul::policy::{PITCHED_FROM, Tiles};
+use kernels::matmul::slices::{Cut, Slicing};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -47,7 +48,7 @@ pub(super) fn check<T: Precision + Draw>(
     kernel: MatmulKernel,
     grid_cap: Option<u32>,
 ) {
-    if !kernel.takes::<T>() {
+    if !kernel.takes::<T>(MatmulShape { rows, inner, cols }) {
         return;
     }
     let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
@@ -105,7 +106,7 @@ fn every_shape_by_copies_of_the_operands() {
     }
 }
 
-/// Where the launcher copies the operands by itself.
+/// By the launcher's choice, single elements at a time.
 #[test]
 fn a_large_product_whose_columns_are_no_vectors() {
     let (rows, inner, cols) = (PITCHED_FROM, PITCHED_FROM + 1, PITCHED_FROM + 1);
@@ -150,6 +151,7 @@ fn every_shape_in_every_tile() {
                         kernel: Some(MatmulKernel::Pipelined),
                         tiles: Some(tiles),
                         grid_cap,
+                        ..MatmulOptions::default()
                     };
                     let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
                     let expected = oracle::matmul::<f32>(a.view(), b.view());
@@ -161,39 +163,137 @@ fn every_shape_in_every_tile() {
     }
 }
 
+/// Slices that are whole, ragged and empty, in every instance.
+#[test]
+fn every_shape_in_slices() {
+    fn check<T: Precision + Draw>(
+        device: &Device,
+        shape: (usize, usize, usize),
+        options: MatmulOptions,
+    ) {
+        let (rows, inner, cols) = shape;
+        let kernel = options.kernel.expect("chosen");
+        if !kernel.takes::<T>(MatmulShape { rows, inner, cols }) {
+            return;
+        }
+        let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
+        let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
+        let expected = oracle::matmul::<T>(a.view(), b.view());
+        check::close(device, (T::NAME, shape, options), &result, &expected);
+        let again = matmul(device, a.view(), b.view(), &options).expect("a launch");
+        check::same_bits((T::NAME, shape, options), &result, &again);
+    }
+    let more = [(260, 50, 131), (67, 100, 36), (3, 1100, 1), (1, 1100, 70)];
+    for device in devices() {
+        for shape in SHAPES.into_iter().chain(more) {
+            for kernel in [
+                MatmulKernel::Sliced,
+                MatmulKernel::Mma,
+                MatmulKernel::Vector,
+            ] {
+                for (cut, slices, grid_cap) in [
+                    (Cut::Tall, 1, Some(1)),
+                    (Cut::Tall, 2, None),
+                    (Cut::Square, 3, Some(2)),
+                    (Cut::Small, 5, None),
+                ] {
+                    let options = MatmulOptions {
+                        kernel: Some(kernel),
+                        slicing: Some(Slicing { cut, slices }),
+                        grid_cap,
+                        ..MatmulOptions::default()
+                    };
+                    check::<f32>(device, shape, options);
+                    check::<f64>(device, shape, options);
+                }
+            }
+        }
+    }
+}
+
+/// Parts of buffers begin anywhere; then single elements move.
+#[test]
+fn operands_at_any_address() {
+    fn check<T: Precision + Draw>(device: &Device, shape: MatmulShape) {
+        let MatmulShape { rows, inner, cols } = shape;
+        let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
+        let behind = |matrix: &Array2<T>| {
+            let elements: Vec<T> = [T::default()]
+                .into_iter()
+                .chain(matrix.iter().copied())
+                .collect();
+            device.upload(&elements).expect("room")
+        };
+        let (on_device, mut c) = (
+            [behind(&a), behind(&b)],
+            behind(&Array2::default((rows, cols))),
+        );
+        let mut product = Matmul::new(device, shape, &MatmulOptions::default()).expect("a plan");
+        let [a_there, b_there] = on_device.each_ref().map(|buffer| buffer.view(1..));
+        product
+            .enqueue(None, a_there, b_there, c.view_mut(1..))
+            .expect("a launch");
+        let c = c.to_vec().expect("the copy").split_off(1);
+        let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
+        let expected = oracle::matmul::<T>(a.view(), b.view());
+        check::close(device, (T::NAME, shape), &c, &expected);
+    }
+    for device in devices() {
+        for [rows, inner, cols] in [[20, 300, 8], [1, 64, 32], [33, 64, 1], [70, 16, 80]] {
+            let shape = MatmulShape { rows, inner, cols };
+            check::<f32>(device, shape);
+            check::<f64>(device, shape);
+        }
+    }
+}
+
 #[test]
 fn no_inner_extent_gives_zeros() {
     for device in devices() {
-        for &kernel in MatmulKernel::ALL {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
-            let (a, b) = (Array2::<f32>::zeros((3, 0)), Array2::zeros((0, 18)));
-            let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
-            check::same_bits(kernel, &result, &Array2::zeros((3, 18)));
+        for shape in [(3, 0, 18), (1, 0, 18), (3, 0, 1)] {
+            for &kernel in MatmulKernel::ALL {
+                check::<f32>(device, shape, kernel, None);
+                check::<f64>(device, shape, kernel, None);
+            }
         }
     }
 }
 
 #[test]
 fn infinities_and_nan_stay_in_their_rows_and_columns() {
-    let mut a = matrix::<f32>(33, 20, 18);
-    let mut b = matrix::<f32>(34, 18, 21);
-    a[(19, 17)] = f32::INFINITY;
-    a[(3, 0)] = f32::NAN;
-    b[(17, 20)] = f32::NEG_INFINITY;
-    for device in devices() {
-        for &kernel in MatmulKernel::ALL {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
+    fn check<T: Precision + Draw>(device: &Device, kernel: MatmulKernel, special: [T; 3]) {
+        let mut a = matrix::<T>(33, 20, 18);
+        let mut b = matrix::<T>(34, 18, 21);
+        [a[(19, 17)], a[(3, 0)], b[(17, 20)]] = special;
+        let options = MatmulOptions {
+            kernel: Some(kernel),
+            ..MatmulOptions::default()
+        };
+        let shape = MatmulShape::of(a.dim(), b.dim()).expect("they fit");
+        if kernel.takes::<T>(shape) {
             let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
-            let expected = oracle::matmul::<f32>(a.view(), b.view());
+            let expected = oracle::matmul::<T>(a.view(), b.view());
             check::close(device, options, &result, &expected);
         }
     }
+    for device in devices() {
+        for &kernel in MatmulKernel::ALL {
+            check(device, kernel, [f32::INFINITY, f32::NAN, f32::NEG_INFINITY]);
+            check(device, kernel, [f64::INFINITY, f64::NAN, f64::NEG_INFINITY]);
+        }
+    }
+}
+
+/// What is asked for and cannot be had.
+#[test]
+fn a_kernel_for_vectors_refuses_two_matrices() {
+    let (a, b) = (matrix::<f32>(1, 3, 4), matrix::<f32>(2, 4, 2));
+    let options = MatmulOptions {
+        kernel: Some(MatmulKernel::Vector),
+        ..MatmulOptions::default()
+    };
+    let error = matmul(&devices()[0], a.view(), b.view(), &options).expect_err("no vector");
+    assert!(error.to_string().contains("a row by a matrix"), "{error}");
 }
 
 #[test]
@@ -266,7 +366,8 @@ proptest! {
         let a = matrix::<f64>(39, rows, cols);
         for device in devices() {
             for &kernel in MatmulKernel::ALL {
-                if !kernel.takes::<f64>() {
+                let shape = |inner| MatmulShape { rows, inner, cols };
+                if !kernel.takes::<f64>(shape(rows)) || !kernel.takes::<f64>(shape(cols)) {
                     continue;
                 }
                 let options = MatmulOptions { kernel: Some(kernel), ..MatmulOptions::default() };

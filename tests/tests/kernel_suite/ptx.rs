@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use blockwise_tests::ptx::{Entry, entries, files};
 use kernels::conv1d::{blocked, window};
-use kernels::matmul::{self, register_tile};
+use kernels::matmul::{self, register_tile, vector};
 use kernels::transpose::aligned::Tile;
 use kernels::{reverse, transpose};
 
@@ -114,6 +114,23 @@ fn table() -> BTreeMap<String, Expected> {
         let name = format!("matmul_pipelined{tiles}_f32");
         add(name, Expected::new(params, 3).dynamic());
     }
+    for cut in ["tall", "square", "small"] {
+        for ragged in ["", "ragged"] {
+            let name = format!("matmul_sliced_{cut}{ragged}_f32");
+            add(name, Expected::new(10, 3).dynamic());
+        }
+    }
+    for ragged in ["", "_ragged"] {
+        let name = format!("matmul_mma{ragged}_f64");
+        add(name, Expected::new(10, 3).dynamic());
+        for t in ["f32", "f64"] {
+            add(format!("matmul_rows{ragged}_{t}"), Expected::new(10, 0));
+            // A slot for each warp's 128 bytes of columns.
+            let slots = vector::COL_THREADS / 32 * 128;
+            let name = format!("matmul_cols{ragged}_{t}");
+            add(name, Expected::new(10, 2).fixed(slots));
+        }
+    }
     add("matmul_pitch_f32".into(), Expected::new(11, 0));
     add("matmul_split_f32".into(), Expected::new(13, 0));
     for (t, bytes) in [("i64", 8), ("f32", 4), ("f64", 8)] {
@@ -193,7 +210,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 154);
+    assert_eq!(expected.len(), 170);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()
@@ -295,7 +312,8 @@ fn products_are_added_by_fma() {
         // Transforms multiply by constants, and where a product is then added LLVM names its rounding.
         let fused = fused && !name.contains("_fft");
         let float = ["f32", "f64"].into_iter().find(|t| name.ends_with(t));
-        let computes = !["matmul_split_f32", "matmul_pitch_f32"].contains(&name);
+        let computes =
+            !["matmul_split_f32", "matmul_pitch_f32"].contains(&name) && !name.contains("_mma_");
         if let Some(t) = float.filter(|_| fused && computes) {
             assert!(entry.count(&format!("fma.rn.{t}")) > 0, "{place}");
             assert_eq!(entry.count("mul.rn.f") + entry.count("mul.f"), 0, "{place}");

@@ -1,22 +1,25 @@
 //! The matrix product C = A·B of row-major matrices.
 
+mod choice;
 mod plan;
+mod product;
 mod routines;
 
 use blockwise::{Device, Stream, View, ViewMut};
 use kernels::matmul::policy::Tiles;
+use kernels::matmul::slices::Slicing;
 use ndarray::{Array2, ArrayView2};
 
 use crate::launch::{On, Ready};
 use crate::{
-    Execution, Float, LaunchError, LaunchPlan, PitchedMatmul, check_len, download_matrix,
-    matrix_len, named_enum, upload,
+    Execution, Float, LaunchError, LaunchPlan, check_len, download_matrix, matrix_len, named_enum,
+    upload,
 };
 
 pub use plan::plan;
 pub(crate) use plan::prepare;
-pub(crate) use routines::Multiplies;
-pub(crate) use routines::{Copied, Operands, Pitched};
+pub use product::Matmul;
+pub(crate) use routines::{Copied, Instance, Multiplies, Operands, Pitched};
 
 named_enum! {
     /// The kernels that multiply matrices.
@@ -31,13 +34,28 @@ named_enum! {
         RegisterTile = "register-tile",
         /// Copies run ahead of the arithmetic; for f32.
         Pipelined = "pipelined",
+        /// The same in smaller tiles, and in slices of the inner extent; for f32.
+        Sliced = "sliced",
+        /// Tensor cores multiply; for f64.
+        Mma = "mma",
+        /// Reads each element of the matrix once; for a matrix and a vector.
+        Vector = "vector",
     }
 }
 
 impl MatmulKernel {
-    /// Whether there is such a kernel for `T`.
-    pub fn takes<T: Float>(self) -> bool {
-        T::product(self, Tiles::Ragged).is_some()
+    /// Whether there is such a kernel for `T` and products of this shape.
+    pub fn takes<T: Float>(self, shape: MatmulShape) -> bool {
+        T::product(self, Instance::ANY).is_some() && self.fits(shape)
+    }
+
+    /// Whether it computes slices of the inner extent.
+    fn has_slices(self) -> bool {
+        matches!(self, Self::Sliced | Self::Mma | Self::Vector)
+    }
+
+    fn fits(self, shape: MatmulShape) -> bool {
+        self != Self::Vector || shape.rows == 1 || shape.cols == 1
     }
 }
 
@@ -51,6 +69,9 @@ pub struct MatmulOptions {
     /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or the operands' alignment, takes the
     /// fastest that does.
     pub tiles: Option<Tiles>,
+    /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`], which has no memory for more, takes one slice
+    /// only: [`Matmul`] takes any.
+    pub slicing: Option<Slicing>,
 }
 
 /// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.
@@ -103,19 +124,12 @@ pub fn enqueue<'a, T: Float>(
 ) -> Result<Option<LaunchPlan>, LaunchError> {
     let (a, b, c) = (a.into(), b.into(), c.into());
     check_operands(a, b, &c, shape)?;
-    let aligned = in_vectors(b, &c);
+    let aligned = in_vectors(a, b, &c);
     let planned = prepare::<T>(shape, aligned, options, device.properties())?;
     let Some(Ready { plan, launch }) = planned else {
         return Ok(None);
     };
-    let unless = None;
-    let operands = Operands {
-        a,
-        b,
-        c,
-        shape,
-        unless,
-    };
+    let operands = Operands::whole(a, b, c, shape);
     launch(On::new(device, stream, &plan), operands)?;
     Ok(Some(plan))
 }
@@ -132,10 +146,14 @@ pub(crate) fn check_operands<T: Float>(
     check_len("output", c.len(), matrix_len(rows, cols)?)
 }
 
-/// Whether B and C begin where 16 bytes can be moved at a time. Whole buffers do, parts of them need not.
-pub(crate) fn in_vectors<T: Float>(b: View<'_, T>, c: &ViewMut<'_, T>) -> bool {
-    let pack = kernels::pack::BYTES as u64;
-    b.address().address.is_multiple_of(pack) && c.address().address.is_multiple_of(pack)
+/// Whether A, B and C begin where 16 bytes can be moved at a time. Whole buffers do, parts of them need not.
+pub(crate) fn in_vectors<T: Float>(
+    a: View<'_, T>,
+    b: View<'_, T>,
+    c: &ViewMut<'_, T>,
+) -> [bool; 3] {
+    [a.address(), b.address(), c.address()]
+        .map(|at| at.address.is_multiple_of(kernels::pack::BYTES as u64))
 }
 
 /// Computes C = A·B as [`enqueue`] does, and waits. `None` when there was nothing to launch.
@@ -155,10 +173,8 @@ pub fn matmul_buffers<'a, T: Float>(
 
 /// The matrix product A·B. With no inner extent it is all zeros.
 ///
-/// With the default options, large products whose rows begin at any address go through [`PitchedMatmul`], if there is room for it.
-///
 /// # Errors
-/// When the shapes do not fit, and as for [`matmul_buffers`].
+/// When the shapes do not fit, and as for [`Matmul`].
 pub fn matmul<T: Float>(
     device: &Device,
     a: ArrayView2<'_, T>,
@@ -167,18 +183,9 @@ pub fn matmul<T: Float>(
 ) -> Result<Array2<T>, LaunchError> {
     let shape = MatmulShape::of(a.dim(), b.dim())?;
     // Refused before anything is copied.
-    plan::<T>(shape, options, device.properties())?;
+    let mut product = Matmul::new(device, shape, options)?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
     let mut c = device.alloc(matrix_len(shape.rows, shape.cols)?)?;
-    let pitched = match *options == MatmulOptions::default() {
-        true => PitchedMatmul::where_it_pays(device, shape)?,
-        false => None,
-    };
-    match pitched {
-        Some(mut product) => product.enqueue(None, &a, &b, &mut c)?,
-        None => {
-            enqueue(device, None, &a, &b, &mut c, shape, options)?;
-        }
-    }
+    product.enqueue(None, &a, &b, &mut c)?;
     download_matrix(&c, shape.rows, shape.cols)
 }

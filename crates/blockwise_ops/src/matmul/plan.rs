@@ -1,67 +1,135 @@
 //! Which product is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
-use kernels::matmul::policy::{self, Policy, Tiles};
-use kernels::matmul::{self, register_tile};
+use kernels::matmul::mma::{self, MMA};
+use kernels::matmul::policy::Tiles;
+use kernels::matmul::slices::Slicing;
+use kernels::matmul::{self, register_tile, vector};
+use kernels::pack::lanes;
 
-use super::routines::MatmulLaunch;
-use super::{MatmulKernel, MatmulOptions, MatmulShape};
+use super::routines::{Instance, MatmulLaunch};
+use super::{MatmulKernel, MatmulOptions, MatmulShape, choice};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d, plan_2d};
 use crate::{Float, LaunchError, LaunchPlan, matrix_len};
 
 /// Plans a product of matrices that begin at multiples of 16 bytes, as buffers do. `None` when there is no output, and so nothing to
-/// launch.
+/// launch. With several slices it is the launch that computes their products.
 ///
 /// # Errors
-/// When a size overflows or a limit is broken.
+/// When a size overflows or a limit is broken, and when the kernel does not compute such products.
 pub fn plan<T: Float>(
     shape: MatmulShape,
     options: &MatmulOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    let planned = prepare::<T>(shape, true, options, properties)?;
+    let planned = prepare::<T>(shape, [true; 3], options, properties)?;
     Ok(planned.map(|ready| ready.plan))
 }
 
-/// The plan. `aligned` says whether B and C begin at multiples of 16 bytes.
+/// The plan. `aligned` says whether A, B and C begin at multiples of 16 bytes.
 pub(crate) fn prepare<T: Float>(
     shape: MatmulShape,
-    aligned: bool,
+    aligned: [bool; 3],
     options: &MatmulOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<Ready<MatmulLaunch<T>>>, LaunchError> {
-    let kernel = options.kernel.unwrap_or_else(|| choose::<T>(shape));
-    let tiles = tiles(options.tiles, shape, aligned, properties);
-    let routine = T::product(kernel, tiles).ok_or(LaunchError::UnsupportedType {
+    let kernel = options
+        .kernel
+        .unwrap_or_else(|| choice::kernel::<T>(shape, properties));
+    let slicing = options
+        .slicing
+        .unwrap_or_else(|| choice::slicing::<T>(kernel, shape, 1, properties));
+    let instance = Instance {
+        tiles: tiles(options.tiles, shape, aligned[1] && aligned[2], properties),
+        cut: slicing.cut,
+        vectors: vectors::<T>(kernel, shape, aligned),
+        by_rows: shape.cols == 1,
+    };
+    let routine = T::product(kernel, instance).ok_or(LaunchError::UnsupportedType {
         kernel: kernel.name(),
-        supported: f32::NAME,
+        supported: if T::NAME == f32::NAME {
+            f64::NAME
+        } else {
+            f32::NAME
+        },
         given: T::NAME,
     })?;
     let name = routine.entry.name;
     let by_tile = |side| plan_by_tile(name, side, shape, options, properties);
+    let by_slices = |blocks, threads, shared_bytes| {
+        plan_by_slices(
+            name,
+            blocks,
+            threads,
+            shared_bytes,
+            slicing,
+            options,
+            properties,
+        )
+    };
+    let MatmulShape { rows, inner, cols } = shape;
     let plan = match kernel {
         MatmulKernel::Naive | MatmulKernel::Tiled | MatmulKernel::TiledRaw => {
             by_tile(matmul::TILE)?
         }
         MatmulKernel::RegisterTile => by_tile(register_tile::SIDE)?,
         MatmulKernel::Pipelined => {
-            plan_by_policy(name, &tiles.policy(), shape, options, properties)?
+            let policy = instance.tiles.policy();
+            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
+            plan_by_blocks(
+                name,
+                tiles,
+                threads,
+                policy.shared_bytes(),
+                options,
+                properties,
+            )?
         }
+        MatmulKernel::Sliced => {
+            let policy = slicing.cut.policy(instance.vectors);
+            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
+            by_slices(tiles, threads, policy.shared_bytes())?
+        }
+        MatmulKernel::Mma => {
+            let (tiles, threads) = (MMA.tiles(rows, cols), MMA.threads() as u32);
+            by_slices(tiles, threads, mma::SHARED_BYTES)?
+        }
+        MatmulKernel::Vector if !kernel.fits(shape) => {
+            return Err(LaunchError::ShapeMismatch {
+                left_name: "A",
+                left: vec![rows, inner],
+                right_name: "B",
+                right: vec![inner, cols],
+                rule: "the kernel `vector` multiplies a row by a matrix or a matrix by a column",
+            });
+        }
+        MatmulKernel::Vector if instance.by_rows => {
+            by_slices(rows.div_ceil(vector::ROWS as usize), vector::ROW_THREADS, 0)?
+        }
+        MatmulKernel::Vector => by_slices(
+            cols.div_ceil(vector::columns::<T>()),
+            vector::COL_THREADS,
+            0,
+        )?,
     };
-    let outputs = matrix_len(shape.rows, shape.cols)?;
+    let outputs = matrix_len(rows, cols)?;
     let launch = routine.launch;
     Ok((outputs > 0).then_some(Ready { plan, launch }))
 }
 
-/// The kernel that is fastest for the type and the shape.
-fn choose<T: Float>(shape: MatmulShape) -> MatmulKernel {
-    let outputs = shape.rows.saturating_mul(shape.cols);
-    let small = outputs < policy::TUNED_FROM || shape.rows.min(shape.cols) < policy::TUNED_SIDE;
-    if !small && MatmulKernel::Pipelined.takes::<T>() {
-        MatmulKernel::Pipelined
-    } else {
-        MatmulKernel::Tiled
+/// Whether an instance that moves 16 bytes at a time can compute the product.
+fn vectors<T: Float>(
+    kernel: MatmulKernel,
+    MatmulShape { inner, cols, .. }: MatmulShape,
+    [a, b, c]: [bool; 3],
+) -> bool {
+    let whole = |extent: usize| extent.is_multiple_of(lanes::<T>());
+    match kernel {
+        MatmulKernel::Mma => a && b && c && whole(inner) && whole(cols),
+        MatmulKernel::Vector if cols == 1 => a && b && whole(inner),
+        MatmulKernel::Vector => b && whole(cols),
+        _ => b && c && whole(cols),
     }
 }
 
@@ -78,12 +146,9 @@ fn tiles(
     if let Some(tiles) = asked.filter(|tiles| tiles.fit(shape.cols)) {
         return tiles;
     }
-    let at_once = properties.multiprocessors_to_fill() as usize;
-    let wide = Tiles::Wide.policy().tiles(shape.rows, shape.cols);
-    let most = wide.div_ceil(at_once).saturating_mul(at_once);
     if !Tiles::Wide.fit(shape.cols) {
         Tiles::Ragged
-    } else if wide.saturating_mul(100) >= most.saturating_mul(policy::WIDE_BUSY) {
+    } else if choice::wide_fills(shape, properties) {
         Tiles::Wide
     } else {
         Tiles::Tall
@@ -108,22 +173,32 @@ fn plan_by_tile(
     )
 }
 
-/// A grid of one dimension over all tiles of a tuned kernel.
-fn plan_by_policy(
+/// A grid of one dimension over all of a product's blocks.
+fn plan_by_blocks(
     name: &'static str,
-    policy: &Policy,
-    shape: MatmulShape,
+    blocks: usize,
+    threads: u32,
+    shared_bytes: usize,
     options: &MatmulOptions,
     properties: &DeviceProperties,
 ) -> Result<LaunchPlan, LaunchError> {
-    let tiles = policy.tiles(shape.rows, shape.cols);
-    plan_1d(
-        name,
-        blocks_for(tiles, 1, options.grid_cap, properties.max_grid[0]),
-        policy.threads() as u32,
-        policy.shared_bytes() as u64,
-        properties,
-    )
+    let blocks = blocks_for(blocks, 1, options.grid_cap, properties.max_grid[0]);
+    plan_1d(name, blocks, threads, shared_bytes as u64, properties)
+}
+
+/// The same with a layer for each slice.
+fn plan_by_slices(
+    name: &'static str,
+    blocks: usize,
+    threads: u32,
+    shared_bytes: usize,
+    slicing: Slicing,
+    options: &MatmulOptions,
+    properties: &DeviceProperties,
+) -> Result<LaunchPlan, LaunchError> {
+    let mut plan = plan_by_blocks(name, blocks, threads, shared_bytes, options, properties)?;
+    plan.grid[2] = blocks_for(slicing.slices, 1, options.grid_cap, properties.max_grid[2]);
+    Ok(plan)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use blockwise::{View, ViewMut};
 use kernels::matmul::policy::Tiles;
-use kernels::matmul::{naive, pipelined, pitched, register_tile, tiled};
+use kernels::matmul::slices::{self, Cut};
+use kernels::matmul::{mma, naive, pipelined, pitched, register_tile, sliced, tiled, vector};
 use kernels::raw;
 
 use super::{MatmulKernel, MatmulShape};
@@ -15,6 +16,8 @@ pub struct Operands<'a, T: Element> {
     pub(crate) b: View<'a, T>,
     pub(crate) c: ViewMut<'a, T>,
     pub(crate) shape: MatmulShape,
+    /// Slices of the inner extent: `c` is as many matrices.
+    pub(crate) slices: usize,
     /// `pipelined` does nothing when these ranges fit the tensor cores.
     pub(crate) unless: Option<View<'a, u32>>,
 }
@@ -28,9 +31,52 @@ pub(crate) struct Copied<'a, T: Element> {
     pub(crate) shape: MatmulShape,
 }
 
+impl<'a, T: Element> Operands<'a, T> {
+    /// Those of a product in one slice, which is always computed.
+    pub(crate) fn whole(
+        a: View<'a, T>,
+        b: View<'a, T>,
+        c: ViewMut<'a, T>,
+        shape: MatmulShape,
+    ) -> Self {
+        let (slices, unless) = (1, None);
+        Self {
+            a,
+            b,
+            c,
+            shape,
+            slices,
+            unless,
+        }
+    }
+}
+
 pub(crate) type MatmulLaunch<T> =
     for<'a> fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
 pub(crate) type CopyLaunch<T> = for<'a> fn(On<'a>, Copied<'a, T>) -> Result<(), blockwise::Error>;
+
+/// Which instance of a kernel that has several.
+#[derive(Clone, Copy)]
+pub struct Instance {
+    /// Of `pipelined`.
+    pub(crate) tiles: Tiles,
+    /// Of `sliced`.
+    pub(crate) cut: Cut,
+    /// Of `sliced`, `mma` and `vector`: whether elements move 16 bytes at a time.
+    pub(crate) vectors: bool,
+    /// Of `vector`: whether A is the matrix.
+    pub(crate) by_rows: bool,
+}
+
+impl Instance {
+    /// One that there is of every kernel.
+    pub(crate) const ANY: Self = Self {
+        tiles: Tiles::Ragged,
+        cut: Cut::Small,
+        vectors: false,
+        by_rows: true,
+    };
+}
 
 /// The two kernels of a [`PitchedMatmul`](crate::PitchedMatmul).
 pub struct Pitched<T: Element> {
@@ -40,8 +86,8 @@ pub struct Pitched<T: Element> {
 
 /// A type with kernels that multiply matrices.
 pub trait Multiplies: Element {
-    /// The kernel, if there is one for the type. Only `pipelined` has tiles.
-    fn product(kernel: MatmulKernel, tiles: Tiles) -> Option<Routine<MatmulLaunch<Self>>>;
+    /// The kernel, if there is one for the type.
+    fn product(kernel: MatmulKernel, instance: Instance) -> Option<Routine<MatmulLaunch<Self>>>;
     /// The kernels that multiply copies of the operands, if there are any for the type.
     fn pitched() -> Option<Pitched<Self>>;
 }
@@ -76,6 +122,20 @@ macro_rules! product {
     };
 }
 
+macro_rules! slices {
+    ($handle:ty) => {
+        routine!($handle, |of| (
+            of.a,
+            of.b,
+            of.c,
+            of.shape.rows,
+            of.shape.inner,
+            of.shape.cols,
+            of.slices
+        ))
+    };
+}
+
 macro_rules! pipelined {
     ($handle:ty) => {
         routine!($handle, |of| (
@@ -95,16 +155,27 @@ macro_rules! pipelined {
 }
 
 macro_rules! multiplies {
-    ($t:ident, pipelined: $pipelined:expr, pitched: $pitched:expr) => {
+    ($t:ident, other: $other:expr, pitched: $pitched:expr) => {
         impl Multiplies for $t {
-            fn product(kernel: MatmulKernel, tiles: Tiles) -> Option<Routine<MatmulLaunch<Self>>> {
-                let pipelined: fn(Tiles) -> Option<Routine<MatmulLaunch<Self>>> = $pipelined;
+            fn product(
+                kernel: MatmulKernel,
+                instance: Instance,
+            ) -> Option<Routine<MatmulLaunch<Self>>> {
+                let other: fn(MatmulKernel, Instance) -> Option<Routine<MatmulLaunch<Self>>> = $other;
                 Some(match kernel {
                     MatmulKernel::Naive => product!(naive::matmul_naive<$t>),
                     MatmulKernel::Tiled => product!(tiled::matmul_tiled<$t>),
                     MatmulKernel::TiledRaw => product!(unsafe raw::matmul::matmul_tiled_raw<$t>),
                     MatmulKernel::RegisterTile => product!(register_tile::matmul_register_tile<$t>),
-                    MatmulKernel::Pipelined => return pipelined(tiles),
+                    MatmulKernel::Vector => match (instance.by_rows, instance.vectors) {
+                        (true, true) => slices!(vector::matmul_rows<$t>),
+                        (true, false) => slices!(vector::matmul_rows_ragged<$t>),
+                        (false, true) => slices!(vector::matmul_cols<$t>),
+                        (false, false) => slices!(vector::matmul_cols_ragged<$t>),
+                    },
+                    MatmulKernel::Pipelined | MatmulKernel::Sliced | MatmulKernel::Mma => {
+                        return other(kernel, instance);
+                    }
                 })
             }
 
@@ -117,10 +188,19 @@ macro_rules! multiplies {
 
 multiplies!(
     f32,
-    pipelined: |tiles| Some(match tiles {
-        Tiles::Wide => pipelined!(pipelined::matmul_pipelined_f32),
-        Tiles::Tall => pipelined!(pipelined::matmul_pipelined_tall_f32),
-        Tiles::Ragged => pipelined!(pipelined::matmul_pipelined_ragged_f32),
+    other: |kernel, instance| Some(match (kernel, instance.tiles, instance.cut) {
+        (MatmulKernel::Pipelined, Tiles::Wide, _) => pipelined!(pipelined::matmul_pipelined_f32),
+        (MatmulKernel::Pipelined, Tiles::Tall, _) => pipelined!(pipelined::matmul_pipelined_tall_f32),
+        (MatmulKernel::Pipelined, Tiles::Ragged, _) => pipelined!(pipelined::matmul_pipelined_ragged_f32),
+        (MatmulKernel::Sliced, _, cut) => match (cut, instance.vectors) {
+            (Cut::Tall, true) => slices!(sliced::matmul_sliced<slices::Tall>),
+            (Cut::Tall, false) => slices!(sliced::matmul_sliced<slices::TallRagged>),
+            (Cut::Square, true) => slices!(sliced::matmul_sliced<slices::Square>),
+            (Cut::Square, false) => slices!(sliced::matmul_sliced<slices::SquareRagged>),
+            (Cut::Small, true) => slices!(sliced::matmul_sliced<slices::Small>),
+            (Cut::Small, false) => slices!(sliced::matmul_sliced<slices::SmallRagged>),
+        },
+        _ => return None,
     }),
     pitched: Some(Pitched {
         copy: routine!(
@@ -130,4 +210,12 @@ multiplies!(
         product: product!(plain pitched::matmul_pipelined_pitched_f32),
     })
 );
-multiplies!(f64, pipelined: |_| None, pitched: None);
+multiplies!(
+    f64,
+    other: |kernel, instance| Some(match (kernel, instance.vectors) {
+        (MatmulKernel::Mma, true) => slices!(mma::matmul_mma_f64),
+        (MatmulKernel::Mma, false) => slices!(mma::matmul_mma_ragged_f64),
+        _ => return None,
+    }),
+    pitched: None
+);

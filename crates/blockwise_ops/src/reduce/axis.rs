@@ -1,6 +1,6 @@
 //! Reductions over one axis of an array.
 
-use blockwise::{Device, DeviceProperties, View, ViewMut};
+use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::reduce::{Max, Min, Sum, THREADS, axis::fold_axis};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
@@ -117,6 +117,27 @@ fn prepare<T: Number>(
     Ok((outputs > 0).then_some(Ready { plan, launch }))
 }
 
+/// Starts a reduction over an axis of elements on the device.
+pub(crate) fn enqueue_axis<'a, T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    input: View<'a, T>,
+    output: ViewMut<'a, T>,
+    axis: Axis,
+    reduction: Reduction,
+) -> Result<(), LaunchError> {
+    let ready = prepare::<T>(axis, reduction, None, device.properties())?;
+    if let Some(Ready { plan, launch }) = ready {
+        let operands = AxisFold {
+            input,
+            output,
+            axis,
+        };
+        launch(On::new(device, stream, &plan), operands)?;
+    }
+    Ok(())
+}
+
 /// Sum, minimum or maximum over one axis: the array's shape without it. The sum over no elements is 0.
 ///
 /// # Errors
@@ -130,18 +151,12 @@ pub fn reduce_axis<T: Number>(
     let (counted, axis) = Axis::of(input.shape(), axis)?;
     let mut shape = input.shape().to_vec();
     shape.remove(counted);
-    let ready = prepare::<T>(axis, reduction, None, device.properties())?;
-    let Some(Ready { plan, launch }) = ready else {
-        return Ok(ArrayD::default(IxDyn(&shape)));
-    };
+    // Refused before anything is copied.
+    plan_axis::<T>(axis, reduction, None, device.properties())?;
     let input = upload(device, &input)?;
     let mut output = device.alloc(axis.outer * axis.inner)?;
-    let operands = AxisFold {
-        input: (&input).into(),
-        output: (&mut output).into(),
-        axis,
-    };
-    launch(On::new(device, None, &plan), operands)?;
+    let (from, to) = (input.as_view(), output.as_view_mut());
+    enqueue_axis(device, None, from, to, axis, reduction)?;
     let result = ArrayD::from_shape_vec(IxDyn(&shape), output.to_vec()?);
     Ok(result.unwrap_or_default())
 }

@@ -19,6 +19,7 @@ use crate::launch::{On, Ready};
 use crate::{Element, Execution, LaunchError, LaunchPlan, named_enum, upload};
 
 pub(crate) use axis::ReducesAxis;
+pub(crate) use axis::enqueue_axis;
 pub use axis::{Axis, plan_axis, reduce_axis};
 pub use partials::Partials;
 pub(crate) use partials::{Memory, fold, ticket};

@@ -64,8 +64,9 @@ pub(super) fn execute<O: Observer + ?Sized>(
             );
             return Err(invalid(lane, problem));
         }
-        if byte < 0 && !matches!(op.direction, Direction::Load { .. }) {
-            let problem = format!("the box that is written begins at byte {byte} of a row");
+        let is_before = first.iter().any(|&at| at < 0);
+        if is_before && !matches!(op.direction, Direction::Load { .. }) {
+            let problem = format!("a box is written at {first:?}: an H200 faults below 0");
             return Err(invalid(lane, problem));
         }
         let blocks = match op.direction {

@@ -29,15 +29,24 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
             .expect("allowed")
             .expect("there are outputs")
     }
-    let large = planned::<f32>(shape(2000, 5, 2000), None);
+    let large = planned::<f32>(shape(2000, 50, 2000), None);
     assert_eq!(large.kernel, "matmul_pipelined_f32");
     assert_eq!((large.grid, large.block), ([128, 1, 1], [256, 1, 1]));
     assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 256));
     for small in [shape(500, 5, 500), shape(63, 5, 40_000)] {
         assert_eq!(planned::<f32>(small, None).kernel, "matmul_tiled_f32");
     }
-    let doubles = planned::<f64>(shape(1100, 5, 1000), None);
-    assert_eq!(doubles.kernel, "matmul_tiled_f64");
+    let doubles = planned::<f64>(shape(1100, 50, 1000), None);
+    assert_eq!(doubles.kernel, "matmul_mma_f64");
+    assert_eq!((doubles.grid, doubles.block), ([144, 1, 1], [128, 1, 1]));
+    let doubles = planned::<f64>(shape(1100, 51, 1000), None);
+    assert_eq!(doubles.kernel, "matmul_mma_ragged_f64");
+    let vector = planned::<f64>(shape(1, 50, 1000), None);
+    assert_eq!(vector.kernel, "matmul_cols_f64");
+    assert_eq!((vector.grid, vector.block), ([63, 1, 1], [512, 1, 1]));
+    let vector = planned::<f32>(shape(1001, 50, 1), None);
+    assert_eq!(vector.kernel, "matmul_rows_ragged_f32");
+    assert_eq!((vector.grid, vector.block), ([126, 1, 1], [256, 1, 1]));
     let asked = planned::<f64>(shape(300, 5, 129), Some(MatmulKernel::RegisterTile));
     assert_eq!(asked.kernel, "matmul_register_tile_f64");
     assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
@@ -85,7 +94,11 @@ fn a_kernel_without_the_type_says_which_it_has() {
 #[test]
 fn more_rows_than_a_grid_has_blocks_are_strided_over() {
     let tall = shape(2_000_000, 1, 1);
-    let plan = plan::<f64>(tall, &MatmulOptions::default(), &h200())
+    let options = MatmulOptions {
+        kernel: Some(MatmulKernel::Tiled),
+        ..MatmulOptions::default()
+    };
+    let plan = plan::<f64>(tall, &options, &h200())
         .expect("allowed")
         .expect("outputs");
     assert_eq!(plan.grid, [1, 65_535, 1]);

@@ -1,0 +1,209 @@
+//! Which kernel computes a product, and in how many slices.
+//!
+//! A model of a launch's time chooses tiles and slices: the busiest multiprocessor's blocks, each with its part of the inner extent, and
+//! what the second launch costs that adds the slices. Its figures are those of a sweep of 35 shapes of f32 and 9 of f64 on an H200 (driver
+//! 580, 2026-11-23), whose fastest tiles and slices it misses by 3 % on the average, by 14 % at worst; `blockwise tune` compares the choices
+//! on the device at hand.
+
+use blockwise::DeviceProperties;
+use kernels::matmul::mma::MMA;
+use kernels::matmul::policy::{Policy, Tiles, WIDE_BUSY};
+use kernels::matmul::slices::{Cut, Slicing, slice_len};
+use kernels::matmul::vector;
+
+use super::{MatmulKernel, MatmulShape};
+use crate::Float;
+
+/// What a kernel's tiles cost.
+struct Rate {
+    /// Nanoseconds that an element of the inner extent takes a block on a multiprocessor that is full: with copies of 16 bytes, and of
+    /// single elements.
+    nanoseconds: [f64; 2],
+    /// Blocks that together have a warp for each of the four schedulers: fewer take as long.
+    together: usize,
+    /// Blocks that a multiprocessor holds, by their registers.
+    resident: usize,
+}
+
+/// At 256 × 65536 × 256 two to six blocks of 64 × 64 take 24 to 26 ns each for an element of the inner extent, one takes 47, and three
+/// take as long as four; 600 × 4099 × 601 gives the figures for single elements.
+const fn rate(cut: Cut) -> Rate {
+    let (nanoseconds, together, resident) = match cut {
+        Cut::Tall => ([48.5, 60.0], 1, 3),
+        Cut::Square => ([24.0, 30.0], 2, 6),
+        Cut::Small => ([15.0, 16.5], 2, 6),
+    };
+    Rate {
+        nanoseconds,
+        together,
+        resident,
+    }
+}
+
+/// 2048³ and 1536³ give 43 and 45 ns.
+const MMA_RATE: Rate = Rate {
+    nanoseconds: [44.0, 50.0],
+    together: 1,
+    resident: 2,
+};
+
+/// Nanoseconds of a launch that computes nothing, of a second one after it, and of blocks that start when others end.
+const LAUNCH: f64 = 4000.0;
+const FOLD: f64 = 5000.0;
+const WAVE: f64 = 4000.0;
+/// Bytes a nanosecond at which the sums of slices are written and read again: most of them stay in the L2 cache.
+const SUMS: f64 = 8000.0;
+
+/// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages of 16.
+const SHORTEST: usize = 48;
+
+/// Multiply-adds up to which, and inner extents up to which, [`tiled`](kernels::matmul::tiled) is faster: 256³ takes it 6.7 µs, and
+/// [`sliced`](kernels::matmul::sliced) 10.
+const TILED_TO: usize = 1 << 24;
+const TILED_INNER: usize = 256;
+
+/// Blocks a multiprocessor that keep memory busy with a vector's product, and elements of the inner extent of their slices, at least: 64 ×
+/// 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 × 1024 × 1 in one slice, 1 × 1024 × 1024 in four slices of 32 blocks.
+const VECTOR_BLOCKS: usize = 2;
+const SHORTEST_ROW: usize = 2048;
+const SHORTEST_COL: usize = 256;
+
+/// The kernel that is fastest for the type and the shape.
+pub(super) fn kernel<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> MatmulKernel {
+    let MatmulShape { rows, inner, cols } = shape;
+    let work = rows.saturating_mul(cols).saturating_mul(inner);
+    if MatmulKernel::Vector.takes::<T>(shape) {
+        MatmulKernel::Vector
+    } else if work <= TILED_TO && inner <= TILED_INNER {
+        MatmulKernel::Tiled
+    } else if MatmulKernel::Mma.takes::<T>(shape) {
+        MatmulKernel::Mma
+    } else if Tiles::Wide.fit(cols) && wide_fills(shape, properties) {
+        MatmulKernel::Pipelined
+    } else {
+        MatmulKernel::Sliced
+    }
+}
+
+/// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
+pub(super) fn wide_fills(shape: MatmulShape, properties: &DeviceProperties) -> bool {
+    let at_once = properties.multiprocessors_to_fill() as usize;
+    let wide = Tiles::Wide.policy().tiles(shape.rows, shape.cols);
+    let most = wide.div_ceil(at_once).saturating_mul(at_once);
+    wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
+}
+
+/// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take 2.8 times as long as slices, at 1500 ×
+/// 1501 × 1502 as long.
+pub(super) fn fills_without_slices(shape: MatmulShape, properties: &DeviceProperties) -> bool {
+    let tiles = Tiles::Ragged.policy().tiles(shape.rows, shape.cols);
+    tiles >= 2 * properties.multiprocessors_to_fill() as usize
+}
+
+/// The slices, at most `most`, in which the kernel is fastest.
+pub(super) fn slicing<T: Float>(
+    kernel: MatmulKernel,
+    shape: MatmulShape,
+    most: usize,
+    properties: &DeviceProperties,
+) -> Slicing {
+    let MatmulShape { rows, inner, cols } = shape;
+    let multiprocessors = properties.multiprocessors_to_fill() as usize;
+    if kernel == MatmulKernel::Vector {
+        let (blocks, shortest) = match cols {
+            1 => (rows.div_ceil(vector::ROWS as usize), SHORTEST_ROW),
+            _ => (cols.div_ceil(vector::columns::<T>()), SHORTEST_COL),
+        };
+        let wanted = VECTOR_BLOCKS * multiprocessors / blocks.max(1);
+        let slices = wanted.min(inner / shortest).clamp(1, most);
+        let cut = Cut::Small;
+        return Slicing { cut, slices };
+    }
+    let time = |cut: Cut, slices: usize| {
+        let (policy, rate): (Policy, Rate) = match kernel {
+            MatmulKernel::Mma => (MMA, MMA_RATE),
+            _ => (cut.policy(true), rate(cut)),
+        };
+        let whole = cols.is_multiple_of(policy.vector);
+        let blocks = policy.tiles(rows, cols).saturating_mul(slices);
+        let each = blocks.div_ceil(multiprocessors);
+        let waves = each.div_ceil(rate.resident).max(1) - 1;
+        let turns = each.div_ceil(rate.together).saturating_mul(rate.together);
+        let steps = turns as f64 * slice_len(inner, slices) as f64;
+        let computed = steps * rate.nanoseconds[usize::from(!whole)] + waves as f64 * WAVE;
+        let sums = 2.0 * (slices * size_of::<T>()) as f64 * rows as f64 * cols as f64;
+        let folded = if slices > 1 { FOLD + sums / SUMS } else { 0.0 };
+        LAUNCH + computed + folded
+    };
+    let longest = (inner / SHORTEST).clamp(1, most);
+    let all = Cut::ALL
+        .into_iter()
+        .flat_map(|cut| (1..=longest).map(move |slices| (time(cut, slices), cut, slices)));
+    let fastest = all.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
+    let (_, cut, slices) = fastest.unwrap_or((0.0, Cut::Small, 1));
+    Slicing { cut, slices }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::h200;
+
+    fn chosen<T: Float>([rows, inner, cols]: [usize; 3]) -> (MatmulKernel, Slicing) {
+        let shape = MatmulShape { rows, inner, cols };
+        let kernel = kernel::<T>(shape, &h200());
+        let slicing = slicing::<T>(kernel, shape, 1024, &h200());
+        (kernel, slicing)
+    }
+
+    /// Within 5 % of what the sweep found fastest.
+    #[test]
+    fn the_model_chooses_what_was_measured() {
+        for (shape, cut, slices) in [
+            ([512; 3], Cut::Square, 4),
+            ([64, 4096, 4096], Cut::Square, 4),
+            ([256, 65536, 256], Cut::Square, 33),
+            ([128, 8192, 128], Cut::Square, 64),
+            ([1536; 3], Cut::Square, 4),
+            ([600, 4099, 601], Cut::Tall, 5),
+            ([1024; 3], Cut::Square, 1),
+        ] {
+            let expected = (MatmulKernel::Sliced, Slicing { cut, slices });
+            assert_eq!(chosen::<f32>(shape), expected, "{shape:?}");
+        }
+        for (shape, slices) in [([512; 3], 4), ([1024; 3], 1), ([2048; 3], 1)] {
+            let (kernel, slicing) = chosen::<f64>(shape);
+            assert_eq!(
+                (kernel, slicing.slices),
+                (MatmulKernel::Mma, slices),
+                "{shape:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn vectors_are_cut_until_they_fill_the_device() {
+        for (shape, slices) in [
+            ([4096, 4096, 1], 1),
+            ([1, 4096, 4096], 2),
+            ([64, 1_000_000, 1], 33),
+            ([1, 1024, 1024], 4),
+            ([1024, 1024, 1], 1),
+            ([1, 0, 5], 1),
+        ] {
+            let (kernel, slicing) = chosen::<f32>(shape);
+            assert_eq!(
+                (kernel, slicing.slices),
+                (MatmulKernel::Vector, slices),
+                "{shape:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_large_or_small_goes_without_slices() {
+        assert_eq!(chosen::<f32>([4096; 3]).0, MatmulKernel::Pipelined);
+        assert_eq!(chosen::<f32>([33, 5, 16]).0, MatmulKernel::Tiled);
+        assert_eq!(chosen::<f64>([256; 3]).0, MatmulKernel::Tiled);
+    }
+}

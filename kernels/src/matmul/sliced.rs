@@ -1,0 +1,79 @@
+//! Matrix product in smaller tiles, whose inner extent may be cut into slices.
+//!
+//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32, and a
+//! layer of the grid for each [slice](super::slices) of the inner extent. A 128 × 128 product of an inner
+//! extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
+//!
+//! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With more,
+//!   [`fold_axis`](crate::reduce::axis) adds them in a second launch.
+//! - Loads, owners and barriers: those of `pipelined`, for A's columns and B's rows of the slice.
+//! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, and `slices` sums that are
+//!   written and read again.
+
+use cuda_std::prelude::*;
+
+use super::pipelined::{ahead, columns, multiply, vectors};
+use super::policy::Policy;
+use super::slices::*;
+use super::stage::Operands;
+
+/// The products of all slices.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `sums`: `slices` matrices of
+///   `rows · cols` elements. An instance that moves vectors has whole vectors of columns, and B and
+///   `sums` begin at multiples of 16 bytes.
+///
+/// # Launch
+/// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
+/// grid strides over the tiles of C along x and y, and over slices along z.
+#[kernel(
+    instances(Tall, Square, Small, TallRagged, SquareRagged, SmallRagged),
+    name = "matmul_sliced_{S}_f32",
+    max_threads = 128,
+    min_blocks = 3,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        cols.is_multiple_of(<S as Instance>::POLICY.vector),
+        <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
+        <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),
+        [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
+        shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
+    )
+)]
+pub fn matmul_sliced<S: Instance>(
+    a: &[f32],
+    b: &[f32],
+    mut sums: Out<f32>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+) {
+    const POLICY: Policy = <S as Instance>::POLICY;
+    let mut number = thread::block_idx_z() as usize;
+    while number < slices {
+        let (first, len) = slice(inner, slices, number);
+        // SAFETY: `require` states the operands' sizes and alignment, the block and its shared memory;
+        // the slice ends within the inner extent, and only this layer of the grid writes its sums.
+        unsafe {
+            let of = Operands {
+                a: a.get(first..).unwrap_or_default(),
+                b: b.get(first * cols..).unwrap_or_default(),
+                rows,
+                inner: len,
+                cols,
+                pitch_a: inner,
+                pitch_b: cols,
+            };
+            multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
+                POLICY,
+                of,
+                sums.as_mut_ptr().wrapping_add(number * rows * cols),
+            );
+        }
+        number += thread::grid_dim_z() as usize;
+    }
+}

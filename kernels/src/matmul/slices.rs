@@ -1,0 +1,141 @@
+//! Products whose inner extent is cut into slices, as plain data for kernels, launcher and tests.
+//!
+//! C has too few tiles to fill a device where it is small, and the inner extent is what is left to
+//! divide. Each slice of it gives a product of its own, as large as C; C is their sum, in the order
+//! of the slices, so that its bits depend on the slices alone.
+
+use super::policy::{Policy, Tiles, VECTOR};
+
+/// The most slices: the most blocks of a grid along z are 65,535.
+pub const MOST_SLICES: usize = 1024;
+
+/// Slices begin at multiples of this many elements of the inner extent: whole steps of every kernel,
+/// and whole vectors.
+const STEP: usize = 16;
+
+/// Elements of the inner extent in each slice. The last slices may have fewer, or none.
+#[inline(always)]
+pub const fn slice_len(inner: usize, slices: usize) -> usize {
+    let slices = if slices == 0 { 1 } else { slices };
+    inner.div_ceil(slices).saturating_add(STEP - 1) / STEP * STEP
+}
+
+/// The first element of slice number `slice`, and how many elements it has.
+#[inline(always)]
+pub fn slice(inner: usize, slices: usize, slice: usize) -> (usize, usize) {
+    let len = slice_len(inner, slices);
+    let first = slice.saturating_mul(len).min(inner);
+    (first, len.min(inner - first))
+}
+
+/// Elements of `slices` products of rows × cols elements, one after the other; `None` when they are
+/// too many to count, or there are no slices or more than [`MOST_SLICES`].
+pub const fn sums(rows: usize, cols: usize, slices: usize) -> Option<usize> {
+    if slices == 0 || slices > MOST_SLICES {
+        return None;
+    }
+    match rows.checked_mul(cols) {
+        Some(outputs) => outputs.checked_mul(slices),
+        None => None,
+    }
+}
+
+/// How a product with slices divides its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slicing {
+    /// The tiles of [`sliced`](super::sliced). The other kernels have one size of their own.
+    pub cut: Cut,
+    /// Slices of the inner extent, 1 to [`MOST_SLICES`].
+    pub slices: usize,
+}
+
+/// The tiles of [`sliced`](super::sliced).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// 128 × 64, four warps.
+    Tall,
+    /// 64 × 64, two warps.
+    Square,
+    /// 64 × 32, two warps: half the sums in a thread, so that there are twice as many.
+    Small,
+}
+
+impl Cut {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Tall, Self::Square, Self::Small];
+
+    /// How a block divides its work, with copies of vectors from B or of single elements.
+    pub const fn policy(self, vectors: bool) -> Policy {
+        let tall = Tiles::Tall.policy();
+        let vector = if vectors { VECTOR } else { 1 };
+        let square = Policy {
+            rows: 64,
+            vector,
+            ..tall
+        };
+        match self {
+            Self::Tall => Policy { vector, ..tall },
+            Self::Square => square,
+            Self::Small => Policy {
+                cols: 32,
+                warp_cols: 16,
+                ..square
+            },
+        }
+    }
+}
+
+/// An instance of [`sliced`](super::sliced).
+pub trait Instance {
+    /// How a block divides its work.
+    const POLICY: Policy;
+}
+
+macro_rules! instances {
+    ($($Type:ident: $Cut:ident, $vectors:literal;)*) => {$(
+        #[doc = concat!("[`Cut::", stringify!($Cut), "`], with vectors: ", $vectors, ".")]
+        pub struct $Type;
+
+        impl Instance for $Type {
+            const POLICY: Policy = Cut::$Cut.policy($vectors);
+        }
+    )*};
+}
+instances! {
+    Tall: Tall, true;
+    Square: Square, true;
+    Small: Small, true;
+    TallRagged: Tall, false;
+    SquareRagged: Square, false;
+    SmallRagged: Small, false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_SLICES, slice, sums};
+
+    #[test]
+    fn slices_cover_the_inner_extent_once_and_begin_at_whole_vectors() {
+        for inner in [0, 1, 15, 16, 17, 100, 4099, usize::MAX] {
+            for slices in [1, 2, 3, 7, MOST_SLICES] {
+                let mut next = 0;
+                for number in 0..slices {
+                    let (first, len) = slice(inner, slices, number);
+                    assert_eq!(first, next, "{inner} in {slices}");
+                    assert!(first == inner || first.is_multiple_of(16));
+                    next = first + len;
+                }
+                assert_eq!(next, inner, "in {slices}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_that_cannot_be_counted_are_none() {
+        assert_eq!(sums(3, 5, 2), Some(30));
+        assert_eq!(sums(3, 5, 0), None);
+        assert_eq!(sums(3, 5, MOST_SLICES + 1), None);
+        assert_eq!(sums(usize::MAX, 2, 1), None);
+        assert_eq!(sums(usize::MAX, 1, 2), None);
+    }
+}

@@ -1,0 +1,357 @@
+//! Products of a matrix and a vector: each element of the matrix is used once, so all that counts is
+//! how fast it is read.
+//!
+//! Change from [`sliced`](super::sliced): no shared tiles, no copies that run ahead; every thread has
+//! `IN_FLIGHT` loads of the matrix in flight, of 16 bytes each where rows are whole packs.
+//!
+//! `matmul_rows`, A · b: sums\[s\]\[i\] = Σ A\[i, k\] · b\[k\] over k in slice s.
+//! - A warp owns a row. Lane l reads packs l, l + 32, … of it (coalesced); each lane of a pack has a sum
+//!   of its own, which the thread adds, then the warp by shuffles.
+//! - No barrier. Global reads per element of C: inner of A, inner of b, which the caches hold.
+//!
+//! `matmul_cols`, a · B: sums\[s\]\[j\] = Σ a\[k\] · B\[k, j\] over k in slice s.
+//! - A block owns [`columns`] columns, 128 bytes of each row. Neighbouring threads read neighbouring
+//!   packs, the next ones the next row, the block a run of rows at once, strided by that run.
+//! - Lanes with the same columns add theirs by shuffles. The first of them writes a warp's sum to slot
+//!   (warp, column) of shared memory, and thread j of the block adds column j's in the order of warps.
+//! - The barrier after the writes puts them before those reads, the one after the reads puts them before
+//!   the writes for the next columns.
+//! - Global reads per element of C: inner of B, and of a, which the caches hold.
+//!
+//! What several slices give, [`fold_axis`](crate::reduce::axis) adds in a second launch.
+
+use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
+use cuda_std::unroll::unrolled;
+
+use super::slices::slice;
+use crate::number::Scalar;
+use crate::pack::{Pack, lanes};
+use crate::reduce::Sum;
+use crate::reduce::warps::combine_warp;
+
+/// Threads of a block of `matmul_rows`, a warp for each row.
+pub const ROW_THREADS: u32 = 256;
+/// Threads of a block of `matmul_cols`.
+pub const COL_THREADS: u32 = 512;
+/// Bytes of a row of B that a block of `matmul_cols` reads.
+const ACROSS: usize = 128;
+/// Loads of the matrix that a thread has in flight.
+const IN_FLIGHT: usize = 8;
+/// The same where fewer are left.
+const FEW: usize = 2;
+
+const WARP: usize = 32;
+const ROW_WARPS: usize = ROW_THREADS as usize / WARP;
+const COL_WARPS: usize = COL_THREADS as usize / WARP;
+
+/// Rows of C that a block of `matmul_rows` computes at once.
+pub const ROWS: u32 = ROW_THREADS / WARP as u32;
+
+/// Columns of C that a block of `matmul_cols` computes at once.
+pub const fn columns<T>() -> usize {
+    ACROSS / size_of::<T>()
+}
+
+/// A · b, with loads of 16 bytes.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements, a whole number of packs in each row. `b`: `inner` elements.
+///   Both begin at multiples of 16 bytes. `sums`: `slices` times `rows` elements. `cols`: 1.
+///
+/// # Launch
+/// Blocks of [`ROW_THREADS`] threads along x, which run over the rows; y has one, z runs over slices.
+/// The grid strides over both.
+#[kernel(
+    instances(f32, f64),
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner == b.len(),
+        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        cols == 1,
+        inner.is_multiple_of(lanes::<T>()),
+        a.is_aligned_to(crate::pack::BYTES),
+        b.is_aligned_to(crate::pack::BYTES),
+        [block.x, block.y, block.z, grid.y] == [ROW_THREADS, 1, 1, 1]
+    )
+)]
+pub fn matmul_rows<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut sums: Out<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+) {
+    let _ = cols;
+    // SAFETY: `require` states all of it.
+    unsafe { dot_rows::<T, { lanes::<T>() }>(a, b, sums.as_mut_ptr(), [rows, inner], slices) }
+}
+
+/// As [`matmul_rows`](struct@matmul_rows) with loads of single elements, for rows of any length at any address.
+#[kernel(
+    instances(f32, f64),
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner == b.len(),
+        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        cols == 1,
+        [block.x, block.y, block.z, grid.y] == [ROW_THREADS, 1, 1, 1]
+    )
+)]
+pub fn matmul_rows_ragged<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut sums: Out<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+) {
+    let _ = cols;
+    // SAFETY: `require` states all of it.
+    unsafe { dot_rows::<T, 1>(a, b, sums.as_mut_ptr(), [rows, inner], slices) }
+}
+
+/// a · B, with loads of 16 bytes.
+///
+/// # Parameters
+/// - `a`: `inner` elements. `b`: B, `inner · cols` elements, a whole number of packs in each row, from a
+///   multiple of 16 bytes on. `sums`: `slices` times `cols` elements. `rows`: 1.
+///
+/// # Launch
+/// Blocks of [`COL_THREADS`] threads along x, which run over the columns; y has one, z runs over slices.
+/// The grid strides over both.
+#[kernel(
+    instances(f32, f64),
+    require(
+        inner == a.len(),
+        inner.checked_mul(cols) == Some(b.len()),
+        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        rows == 1,
+        cols.is_multiple_of(lanes::<T>()),
+        b.is_aligned_to(crate::pack::BYTES),
+        [block.x, block.y, block.z, grid.y] == [COL_THREADS, 1, 1, 1]
+    )
+)]
+pub fn matmul_cols<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut sums: Out<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+) {
+    let _ = rows;
+    // SAFETY: `require` states all of it.
+    unsafe {
+        sum_cols::<T, { lanes::<T>() }, { columns::<T>() }>(
+            a,
+            b,
+            sums.as_mut_ptr(),
+            [inner, cols],
+            slices,
+        )
+    }
+}
+
+/// As [`matmul_cols`](struct@matmul_cols) with loads of single elements, for rows of any length at any address.
+#[kernel(
+    instances(f32, f64),
+    require(
+        inner == a.len(),
+        inner.checked_mul(cols) == Some(b.len()),
+        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        rows == 1,
+        [block.x, block.y, block.z, grid.y] == [COL_THREADS, 1, 1, 1]
+    )
+)]
+pub fn matmul_cols_ragged<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut sums: Out<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+) {
+    let _ = rows;
+    // SAFETY: `require` states all of it.
+    unsafe { sum_cols::<T, 1, { columns::<T>() }>(a, b, sums.as_mut_ptr(), [inner, cols], slices) }
+}
+
+/// # Safety
+/// A has `rows · inner` elements, `b` `inner`, and both begin at whole packs of LANES, of which a row
+/// is a whole number; `sums` has `slices · rows`, and only this launch uses it. All threads of the launch
+/// call it: blocks of [`ROW_THREADS`] along x, a grid without y.
+#[inline(always)]
+unsafe fn dot_rows<T: Scalar, const LANES: usize>(
+    a: &[T],
+    b: &[T],
+    sums: *mut T,
+    [rows, inner]: [usize; 2],
+    slices: usize,
+) {
+    let t = thread::thread_idx_x();
+    // SAFETY: threads of a block of one dimension are lanes by their number.
+    let warp = unsafe { assume_warp_uniform(t / WARP as u32) } as usize;
+    let lane = t as usize % WARP;
+    let mut number = thread::block_idx_z() as usize;
+    while number < slices {
+        let (first, len) = slice(inner, slices, number);
+        let packs = len / LANES;
+        let of_b = b.as_ptr().wrapping_add(first).cast::<[T; LANES]>();
+        let mut row = thread::block_idx_x() as usize * ROW_WARPS + warp;
+        while row < rows {
+            let of_a = a
+                .as_ptr()
+                .wrapping_add(row * inner + first)
+                .cast::<[T; LANES]>();
+            let mut own = [T::ZERO; LANES];
+            let pack = |i: usize| {
+                let pack = lane + i * WARP;
+                // SAFETY: a pack of the row's slice, and of b's.
+                unsafe {
+                    (
+                        load::<T, LANES>(of_a.wrapping_add(pack)),
+                        load::<T, LANES>(of_b.wrapping_add(pack)),
+                    )
+                }
+            };
+            let add = |(a, b): ([T; LANES], [T; LANES])| {
+                unrolled::<LANES>(|lane| own[lane] = a[lane].mul_add(b[lane], own[lane]));
+            };
+            in_flight((packs + WARP - 1 - lane) / WARP, pack, add);
+            let sum = own.into_iter().fold(T::ZERO, T::add);
+            // SAFETY: a warp's lanes have one row; and one slice, which is the layer's.
+            unsafe {
+                let sum = combine_warp::<T, Sum>(sum);
+                if lane == 0 {
+                    sums.wrapping_add(number * rows + row).write(sum);
+                }
+            }
+            row += thread::grid_dim_x() as usize * ROW_WARPS;
+        }
+        number += thread::grid_dim_z() as usize;
+    }
+}
+
+/// # Safety
+/// `a` has `inner` elements, B `inner · cols`, and B begins at a whole pack of LANES, of which a row is a
+/// whole number; `sums` has `slices · cols`, and only this launch uses it. All threads of the launch call
+/// it: blocks of [`COL_THREADS`] along x, a grid without y. COLS is [`columns`].
+#[inline(always)]
+unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
+    a: &[T],
+    b: &[T],
+    sums: *mut T,
+    [inner, cols]: [usize; 2],
+    slices: usize,
+) {
+    // Words of 64 bits instead of T: a static cannot depend on a type parameter.
+    let slots = shared_array![u64; COL_WARPS * 16].cast::<T>();
+    const { assert!(COLS * size_of::<T>() == ACROSS && ACROSS == 16 * size_of::<u64>()) };
+    let t = thread::thread_idx_x() as usize;
+    let (warp, lane) = (t / WARP, t % WARP);
+    // Threads along the columns, and along the rows.
+    let (wide, high) = (COLS / LANES, COL_THREADS as usize / (COLS / LANES));
+    let own_col = t % wide * LANES;
+    let mut number = thread::block_idx_z() as usize;
+    while number < slices {
+        let (first, len) = slice(inner, slices, number);
+        let mut left = thread::block_idx_x() as usize * COLS;
+        while left < cols {
+            let col = left + own_col;
+            let row = t / wide;
+            let rows = if col < cols {
+                (len + high - 1 - row) / high
+            } else {
+                0
+            };
+            let of_a = a.as_ptr().wrapping_add(first + row);
+            let of_b = b.as_ptr().wrapping_add((first + row) * cols + col);
+            let mut own = [T::ZERO; LANES];
+            let pack = |i: usize| {
+                // SAFETY: a row of the slice and columns of B.
+                unsafe {
+                    (
+                        of_a.wrapping_add(i * high).read(),
+                        load::<T, LANES>(of_b.wrapping_add(i * high * cols).cast()),
+                    )
+                }
+            };
+            let add = |(a, b): (T, [T; LANES])| {
+                unrolled::<LANES>(|lane| own[lane] = a.mul_add(b[lane], own[lane]));
+            };
+            in_flight(rows, pack, add);
+            let mut delta = WARP / 2;
+            while delta >= wide {
+                unrolled::<LANES>(|part| {
+                    // SAFETY: all lanes are here.
+                    let (other, _) = unsafe {
+                        warp::warp_shuffle_down(u32::MAX, own[part], delta as u32, WARP as u32)
+                    };
+                    own[part] = own[part].add(other);
+                });
+                delta /= 2;
+            }
+            // SAFETY: each column of each warp has one of these lanes, and one slot; after the barrier each
+            // column has one thread.
+            unsafe {
+                if lane < wide {
+                    unrolled::<LANES>(|part| {
+                        slots.add(warp * COLS + own_col + part).write(own[part]);
+                    });
+                }
+                // All warps' sums come before their reads.
+                thread::sync_threads();
+                if t < COLS && left + t < cols {
+                    let mut sum = T::ZERO;
+                    unrolled::<COL_WARPS>(|warp| sum = sum.add(slots.add(warp * COLS + t).read()));
+                    sums.wrapping_add(number * cols + left + t).write(sum);
+                }
+                // All reads come before the next columns' sums.
+                thread::sync_threads();
+            }
+            left += thread::grid_dim_x() as usize * COLS;
+        }
+        number += thread::grid_dim_z() as usize;
+    }
+}
+
+/// Calls `add` with `load(i)` for each i below `count`, in order; [`IN_FLIGHT`] loads are started before the first is waited for.
+#[inline(always)]
+fn in_flight<E: Copy>(count: usize, load: impl Fn(usize) -> E, mut add: impl FnMut(E)) {
+    let mut i = 0;
+    while i + IN_FLIGHT <= count {
+        let loaded: [E; IN_FLIGHT] = core::array::from_fn(|part| load(i + part));
+        unrolled::<IN_FLIGHT>(|part| add(loaded[part]));
+        i += IN_FLIGHT;
+    }
+    while i + FEW <= count {
+        let loaded: [E; FEW] = core::array::from_fn(|part| load(i + part));
+        unrolled::<FEW>(|part| add(loaded[part]));
+        i += FEW;
+    }
+    while i < count {
+        add(load(i));
+        i += 1;
+    }
+}
+
+/// LANES elements at once.
+///
+/// # Safety
+/// They are there, and lie at a multiple of their bytes, or LANES is 1.
+#[inline(always)]
+unsafe fn load<T: Scalar, const LANES: usize>(from: *const [T; LANES]) -> [T; LANES] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match LANES {
+            1 => from.read(),
+            _ => from.cast::<Pack<T, LANES>>().read().0,
+        }
+    }
+}
