@@ -98,7 +98,7 @@ impl Launch {
             let file = file.map_or(String::new(), |file| format!(" {}", file.display()));
             let name = kernel.name();
             let command = format!("{command}{file} --kernel {name} --grid 4 --block 256");
-            return Err(super::missing(kernel, &command));
+            return Err(kernel_arguments::missing(kernel, &command).into());
         }
         Ok(kernel)
     }
