@@ -280,7 +280,7 @@ impl Emulator {
     }
 
     /// Everything that a launch needs, or why it is refused.
-    fn request<'a>(
+    pub(crate) fn request<'a>(
         &'a self,
         loaded: &'a LoadedModule,
         table: &'a Table,
@@ -344,7 +344,7 @@ impl Emulator {
     }
 
     /// The memory for a launch of a module.
-    fn table_for(&self, loaded: &LoadedModule) -> MutexGuard<'_, Table> {
+    pub(crate) fn table_for(&self, loaded: &LoadedModule) -> MutexGuard<'_, Table> {
         let mut table = self.table();
         let program = &loaded.module.program;
         let workspace = program.workspace.map(|index| {

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 const MOST: usize = 8;
 
 /// The loops that a warp has been in since some moment, and before.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Loops {
     earlier: Vec<Rounds>,
     now: Vec<Rounds>,

@@ -16,6 +16,7 @@ use crate::fault::FaultKind;
 use std::sync::atomic::{Ordering, fence};
 
 /// What a warp is doing while it runs one of its splits.
+#[derive(Clone)]
 pub(super) struct Cursor {
     pub(super) pc: u32,
     pub(super) mask: u32,
@@ -23,11 +24,15 @@ pub(super) struct Cursor {
     pub(super) switch_at: u32,
     /// Backward branches until the split must let others run.
     pub(super) patience: u32,
+    /// The same when the turn began.
+    pub(super) granted: u32,
+    /// Instructions until the launch pauses, when somebody watches it.
+    pub(super) budget: u64,
     /// The target and the place of the last backward branch.
     pub(super) last_loop: Option<(u32, u32)>,
     /// The lowest target of a backward branch, and the highest place of one.
     pub(super) span: (u32, u32),
-    /// The block's clock at the start.
+    /// The block's clock at the cursor.
     pub(super) clock: u64,
     pub(super) warp_instructions: u64,
     pub(super) lane_instructions: u64,
@@ -35,6 +40,8 @@ pub(super) struct Cursor {
 
 /// Why the loop stopped; the cursor stands at the instruction unless said otherwise.
 pub(super) enum Event {
+    /// The budget is used up: the turn goes on here later.
+    Pause,
     /// Another split is at this instruction, or before it.
     Switch,
     /// Enough backward branches for now; the cursor stands at the target.
@@ -77,11 +84,17 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     let code = program.code.as_slice();
     let active = cursor.mask;
     let mut pc = cursor.pc;
+    // A launch that nobody watches is compiled without the test.
+    let (pauses, budget) = (observer.watches(), cursor.budget);
     let mut steps = 0;
     let mut lane_steps = 0;
+    let mut waits = 0;
     let event = loop {
         if pc >= cursor.switch_at {
             break Event::Switch;
+        }
+        if pauses && steps >= budget {
+            break Event::Pause;
         }
         let inst = &code[pc as usize];
         let mask = inst.guard.lanes(frame.predicates) & active;
@@ -180,6 +193,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
         /// Not yet for these lanes: what was counted is counted when the members are there.
         macro_rules! wait {
             ($missing:expr) => {{
+                observer.waits(pc, mask);
+                waits = 1;
                 steps -= 1;
                 lane_steps -= u64::from(mask.count_ones());
                 break waiting($missing, mask);
@@ -557,6 +572,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
         pc += 1;
     };
     cursor.pc = pc;
+    cursor.clock += steps;
+    cursor.budget = budget.saturating_sub(steps + waits);
     cursor.warp_instructions += steps;
     cursor.lane_instructions += lane_steps;
     event

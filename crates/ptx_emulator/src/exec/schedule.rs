@@ -14,6 +14,7 @@ const LOOPS: u64 = 8;
 const PARTING: u64 = 8;
 
 /// A source of decisions.
+#[derive(Clone)]
 pub(super) struct Schedule {
     state: u64,
     /// Block number `i` of those that start is `(i * step + first) % blocks`.

@@ -19,7 +19,7 @@ const STRIDE: u64 = 1 << 14;
 const TRIES: u32 = 64;
 
 /// What the blocks of a worker know of each other.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Calm {
     /// Counts what may have changed memory or may do so.
     epoch: u64,
@@ -35,7 +35,7 @@ impl Calm {
 }
 
 /// What a block was like, and how often it was found so again.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Looks {
     next: u64,
     tries: u32,
@@ -46,6 +46,7 @@ pub(super) struct Looks {
     still: u32,
 }
 
+#[derive(Clone)]
 struct Snapshot {
     runs: u64,
     splits: Vec<Split>,

@@ -3,6 +3,7 @@
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
+use crate::decode::Program;
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
 use crate::fault::{Access, FaultKind, Space};
 use crate::memory::Image;
@@ -106,13 +107,15 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
         }
         let (address, size) = if whole { (start, 4) } else { (address, 1) };
         let value = u32::from_le_bytes(word);
-        witness.site(address, size, value)
+        let step = witness.wrote;
+        (witness.site(address, size, value), step)
     };
     let own = Request {
         seed: None,
         ..request.clone()
     };
-    let (here, there) = (last_writer(request.clone()), last_writer(own));
+    let ((here, step), (there, _)) = (last_writer(request.clone()), last_writer(own));
+    ledger.steps = step;
     let key = (Rule::OrderDependent, there.1, here.1);
     ledger.report(key, || Finding {
         rule: Rule::OrderDependent,
@@ -129,6 +132,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
         ),
         count: 1,
         seed: None,
+        step: 0,
     });
 }
 
@@ -137,6 +141,9 @@ struct Witness<'a> {
     scene: Scene<'a>,
     address: u64,
     last: Option<Actor>,
+    /// Steps that have begun, and up to that write.
+    steps: u64,
+    wrote: u64,
 }
 
 impl<'a> Witness<'a> {
@@ -145,6 +152,8 @@ impl<'a> Witness<'a> {
             scene: Scene::new(request),
             address,
             last: None,
+            steps: 0,
+            wrote: 0,
         }
     }
 
@@ -185,6 +194,18 @@ impl Observer for Witness<'_> {
         self.scene.turn = *turn;
     }
 
+    fn step(&mut self, _: &Program, _: u32, _: u32, _: u32, _: &Frame<'_>) {
+        self.steps += 1;
+    }
+
+    fn skip(&mut self, _: u32, _: u32, _: &Frame<'_>) {
+        self.steps += 1;
+    }
+
+    fn waits(&mut self, _: u32, _: u32) {
+        self.steps += 1;
+    }
+
     fn access(&mut self, pc: u32, seen: &Seen<'_>, _: &Frame<'_>, _: &Memory<'_>) {
         let Region::Global(allocation) = seen.region else {
             return;
@@ -198,6 +219,7 @@ impl Observer for Witness<'_> {
         });
         if let Some(lane) = lane.last() {
             self.last = Some(self.scene.actor(pc, lane));
+            self.wrote = self.steps;
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Finding {
     pub count: u64,
     /// The seed of the schedule that showed it; `None` is the emulator's own order.
     pub seed: Option<u64>,
+    /// The step of that order in which it happened first, for a [`Replay`](crate::replay::Replay).
+    pub step: u64,
 }
 
 /// One end of a [`Finding`].

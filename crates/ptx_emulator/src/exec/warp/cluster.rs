@@ -7,7 +7,7 @@ use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 
 /// Where the lanes of a warp are with the barrier of the cluster.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in crate::exec) struct ClusterPhase {
     /// Lanes that have arrived at the phase that is not complete.
     pub(in crate::exec) arrived: u32,
