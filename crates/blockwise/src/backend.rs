@@ -55,6 +55,12 @@ pub(crate) trait Backend: Send + Sync {
         Vec::new()
     }
 
+    /// The launches since the last call, where the device keeps them.
+    #[cfg(feature = "emulator")]
+    fn take_launches(&self) -> Vec<crate::GivenLaunch> {
+        Vec::new()
+    }
+
     /// Receives progress while launches run, where the device reports any.
     #[cfg(feature = "emulator")]
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}

@@ -17,6 +17,7 @@ mod session;
 mod timeline;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;
+
 mod writes;
 
 pub use code::Instruction;

@@ -8,7 +8,7 @@ use kernel_arguments::{Arguments, Problem};
 use ptx_emulator::replay::{Array, Replay};
 use ptx_emulator::{CheckOptions, Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Memory for checkpoints.
 const CHECKPOINTS: u64 = 128 << 20;
@@ -158,6 +158,12 @@ impl Session {
         Ok(session)
     }
 
+    /// The files that the instructions come from: the user's own, each once.
+    pub fn files(&self) -> BTreeSet<&str> {
+        let places = self.code.iter().filter_map(|code| code.source.as_ref());
+        places.map(|place| place.file.as_str()).collect()
+    }
+
     /// Shows another block.
     pub fn show(&mut self, block: u64) {
         let arrays: Vec<_> = self.shared_arrays().iter().map(place).collect();
@@ -169,10 +175,10 @@ impl Session {
     pub fn summary(&mut self) -> Summary<'_> {
         let steps = self.replay.count();
         let config = self.replay.config();
-        let arrays = self.shared_arrays().iter().map(|array| {
-            let (start, size) = place(array);
+        let arrays = self.shared_arrays().into_iter().map(|array| {
+            let (start, size) = place(&array);
             Shared {
-                name: array.name.clone(),
+                name: array.name,
                 start,
                 size,
                 row_bytes: self.timeline.row_bytes(start),
@@ -265,7 +271,8 @@ impl Ready {
             workers: Some(1),
             ..Limits::default()
         });
-        emulator.set_output(drop::<&str>);
+        // The replay shows it at the step that prints it.
+        emulator.set_output(|_| {});
         let mut loaded = emulator.load(module)?;
         let kernel = module.entry(&launch.kernel).ok_or_else(|| {
             let names: Vec<_> = module.entries().map(Entry::name).collect();

@@ -117,6 +117,17 @@ impl Emulator {
         self.table().read(address, bytes)
     }
 
+    /// What the allocation that begins at an address holds, and whether anybody has written to all of it; `None` for any other
+    /// address.
+    pub fn allocation(&self, address: u64) -> Option<(Vec<u8>, bool)> {
+        let table = self.table();
+        let mut allocations = table.allocations().iter();
+        let allocation = allocations.find(|allocation| allocation.base == address)?;
+        let mut bytes = vec![0; usize::try_from(allocation.size).ok()?];
+        allocation.read(0, &mut bytes);
+        Some((bytes, allocation.defined().is_complete()))
+    }
+
     /// A texture that reads an image in device memory; its handle.
     ///
     /// # Errors
@@ -229,6 +240,31 @@ impl Emulator {
         let mut request = self.request(module, &table, kernel, config, args)?;
         request.guard_shared();
         let (report, written) = sanitize::check(&request, options);
+        match written {
+            Some(written) => table.set_written(written),
+            None => table.define_all(),
+        }
+        Ok(report)
+    }
+
+    /// Like [`check`](Self::check), in one order of threads only: that of a seed, or the emulator's own.
+    ///
+    /// # Errors
+    /// As `check`.
+    pub fn check_order(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+        options: &CheckOptions,
+        seed: Option<u64>,
+    ) -> Result<CheckReport, InvalidLaunch> {
+        let mut table = self.table_for(module);
+        let mut request = self.request(module, &table, kernel, config, args)?;
+        request.guard_shared();
+        request.seed = seed;
+        let (report, written) = sanitize::check_order(&request, options);
         match written {
             Some(written) => table.set_written(written),
             None => table.define_all(),

@@ -73,7 +73,7 @@ pub fn bank_passes(
             });
         }
         let longest = in_bank.iter().map(Vec::len).max().unwrap_or(0);
-        let pass = |at: usize| in_bank.iter().filter_map(|bank| bank.get(at).copied());
+        let pass = |at: usize| in_bank.iter().filter_map(move |bank| bank.get(at).copied());
         passes.extend((0..longest).map(|at| pass(at).collect()));
     }
     passes

@@ -4,6 +4,7 @@
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
 use crate::decode::Program;
+use crate::emulator::Statistics;
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
 use crate::fault::{Access, FaultKind, Space};
 use crate::memory::Image;
@@ -15,9 +16,6 @@ pub(crate) fn check(
     request: &Request<'_>,
     options: &CheckOptions,
 ) -> (CheckReport, Option<Written>) {
-    let kernel = request.program.functions[request.entry as usize]
-        .name
-        .clone();
     let before = (options.schedules > 0).then(|| request.table.image());
     let mut ledger = Ledger::new(options);
     let (own, written) = run(request, options, &mut ledger);
@@ -56,17 +54,37 @@ pub(crate) fn check(
         }
         request.table.restore(&after);
     }
+    (reported(request, ledger, schedules, own.statistics), written)
+}
+
+/// Runs the launch with detectors in the request's own order only.
+pub(crate) fn check_order(
+    request: &Request<'_>,
+    options: &CheckOptions,
+) -> (CheckReport, Option<Written>) {
+    let mut ledger = Ledger::new(options);
+    ledger.seed = request.seed;
+    let (outcome, written) = run(request, options, &mut ledger);
+    (reported(request, ledger, 1, outcome.statistics), written)
+}
+
+fn reported(
+    request: &Request<'_>,
+    ledger: Ledger,
+    schedules: u32,
+    statistics: Statistics,
+) -> CheckReport {
+    let function = &request.program.functions[request.entry as usize];
     let notices = ledger.notices();
     let (findings, dropped) = ledger.finish();
-    let report = CheckReport {
-        kernel,
+    CheckReport {
+        kernel: function.name.clone(),
         findings,
         dropped,
         notices,
         schedules,
-        statistics: own.statistics,
-    };
-    (report, written)
+        statistics,
+    }
 }
 
 /// Whether another order would probably take as long.

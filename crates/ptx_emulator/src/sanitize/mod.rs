@@ -15,7 +15,7 @@ mod race;
 mod scene;
 mod variables;
 
-pub(crate) use explore::check;
+pub(crate) use explore::{check, check_order};
 pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
 pub(crate) use ledger::Ledger;
 pub(crate) use scene::{Actor, Scene, Slot};

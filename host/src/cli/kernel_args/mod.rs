@@ -3,8 +3,10 @@
 mod launch;
 mod number;
 
+use std::cell::RefCell;
 use std::path::Path;
 
+use blockwise_viewer::StoredFile;
 use kernel_arguments::{Array, Files, Number, Placed, Problem};
 use ptx_emulator::{Emulator, Entry, LoadedModule};
 
@@ -28,8 +30,18 @@ impl Arguments {
         emulator: &Emulator,
         module: &mut LoadedModule,
     ) -> Result<Self, Failure> {
+        Self::bind_with(kernel, written, (emulator, module), &Disk)
+    }
+
+    /// The same with arrays from elsewhere.
+    pub(super) fn bind_with(
+        kernel: &Entry,
+        written: &[String],
+        (emulator, module): (&Emulator, &mut LoadedModule),
+        files: &dyn Files,
+    ) -> Result<Self, Failure> {
         let bound =
-            kernel_arguments::Arguments::bind(kernel, written, (emulator, module), &Disk)?;
+            kernel_arguments::Arguments::bind(kernel, written, (emulator, module), files)?;
         let mut outputs = Vec::new();
         for placed in &bound.placed {
             if let Some(file) = &placed.save {
@@ -56,7 +68,7 @@ impl Arguments {
 }
 
 /// Arrays of `.npy` and `.csv` files.
-pub(super) struct Disk;
+struct Disk;
 
 impl Files for Disk {
     fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
@@ -68,5 +80,26 @@ impl Files for Disk {
             )
         })?;
         Ok(Array { extents, bytes })
+    }
+}
+
+/// Reads files and keeps what was read, for a page.
+#[derive(Default)]
+pub(super) struct Recording(RefCell<Vec<StoredFile>>);
+
+impl Recording {
+    /// What was read.
+    pub(super) fn take(self) -> Vec<StoredFile> {
+        self.0.into_inner()
+    }
+}
+
+impl Files for Recording {
+    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+        let array = Disk.array(path, ty)?;
+        let name = path.to_string_lossy();
+        let stored = StoredFile::new(name, ty, array.extents.clone(), &array.bytes);
+        self.0.borrow_mut().push(stored);
+        Ok(array)
     }
 }
