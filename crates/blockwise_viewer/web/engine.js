@@ -37,9 +37,12 @@ class Engine {
   /** Asks the emulator; throws what it refuses. @param {object} request */
   ask(request) {
     const bytes = new TextEncoder().encode(JSON.stringify(request));
-    new Uint8Array(this.wasm.memory.buffer, this.wasm.room(bytes.length), bytes.length).set(bytes);
+    // Memory may grow in any call: its buffer is asked for last.
+    const room = this.wasm.room(bytes.length);
+    new Uint8Array(this.wasm.memory.buffer, room, bytes.length).set(bytes);
     const length = this.wasm.ask();
-    const reply = new Uint8Array(this.wasm.memory.buffer, this.wasm.reply(), length);
+    const start = this.wasm.reply();
+    const reply = new Uint8Array(this.wasm.memory.buffer, start, length);
     const value = JSON.parse(new TextDecoder().decode(reply));
     if (value?.problem) throw new Error(value.hint ? `${value.problem} (${value.hint})` : value.problem);
     return value;
