@@ -68,7 +68,10 @@ mod tests {
     fn guards_are_passed_over() {
         assert_eq!(sort("\tbar.sync \t0;"), Sort::Barrier);
         assert_eq!(sort("@!%p1 barrier.sync.aligned 0;"), Sort::Barrier);
-        assert_eq!(sort(" @%p1\tcp.async.cg.shared.global [%r1], [%rd1], 16;"), Sort::Copy);
+        assert_eq!(
+            sort(" @%p1\tcp.async.cg.shared.global [%r1], [%rd1], 16;"),
+            Sort::Copy
+        );
         assert_eq!(sort("cp.async.bulk.commit_group;"), Sort::Other);
         assert_eq!(sort("@%p1 bra $L__BB0_2;"), Sort::Other);
     }

@@ -45,6 +45,44 @@ pub struct Launch {
     pub steps: u64,
 }
 
+impl Document {
+    /// Empties the lines of kernels that no launch runs: numbers of lines stay, and a page opens faster.
+    pub fn leave_out_other_kernels(&mut self) {
+        for (number, ptx) in self.ptx.iter_mut().enumerate() {
+            let launches = self.launches.iter().filter(|launch| launch.ptx == number);
+            let kept: Vec<&str> = launches.map(|launch| launch.kernel.as_str()).collect();
+            // Braces that are open in the kernel that is left out; it ends with its last one.
+            let mut inside: Option<i32> = None;
+            let mut text = String::with_capacity(ptx.text.len());
+            for line in ptx.text.lines() {
+                if entry(line).is_some_and(|name| !kept.contains(&name)) {
+                    inside = Some(0);
+                }
+                if inside.is_none() {
+                    text += line;
+                }
+                text.push('\n');
+                let code = line.split("//").next().unwrap_or(line);
+                let count = |brace| code.matches(brace).count() as i32;
+                inside = inside.map(|open| open + count('{') - count('}'));
+                if inside == Some(0) && code.contains('}') {
+                    inside = None;
+                }
+            }
+            ptx.text = text;
+        }
+    }
+}
+
+/// The kernel whose declaration begins in a line.
+fn entry(line: &str) -> Option<&str> {
+    let (before, name) = line.split_once(".entry")?;
+    let declares = before.split_whitespace().all(|word| word.starts_with('.'));
+    let name = name.trim_start();
+    let end = name.find(|c: char| c == '(' || c.is_whitespace());
+    declares.then_some(&name[..end.unwrap_or(name.len())])
+}
+
 impl Launch {
     /// Its shape.
     pub fn config(&self) -> LaunchConfig {
@@ -123,5 +161,38 @@ impl Files for StoredFiles {
             extents: file.extents.clone(),
             bytes: bytes.map_err(|_| Problem::new(format!("{} is damaged", file.name)))?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_kernels_leave_empty_lines() {
+        let text = ".version 7.0\n.visible .entry a(\n)\n{\n{ add;\n}\n ret;\n}\n.global .u32 g;\n.entry b()\n{\n ret;\n}\n";
+        let launch = Launch {
+            name: "b".to_owned(),
+            ptx: 0,
+            kernel: "b".to_owned(),
+            grid: [1; 3],
+            block: [32, 1, 1],
+            shared_bytes: 0,
+            arguments: Vec::new(),
+            seed: None,
+            steps: 1,
+        };
+        let ptx = Ptx {
+            origin: String::new(),
+            text: text.to_owned(),
+        };
+        let mut document = Document {
+            launches: vec![launch],
+            ptx: vec![ptx],
+            ..Document::default()
+        };
+        document.leave_out_other_kernels();
+        let expected = ".version 7.0\n\n\n\n\n\n\n\n.global .u32 g;\n.entry b()\n{\n ret;\n}\n";
+        assert_eq!(document.ptx[0].text, expected);
     }
 }

@@ -108,11 +108,20 @@ impl Session {
         let at = ready(launch)?;
         let options = CheckOptions::default();
         let check = (at.emulator)
-            .check_order(&at.loaded, &launch.kernel, launch.config(), &at.bytes(), &options, order.seed())
+            .check_order(
+                &at.loaded,
+                &launch.kernel,
+                launch.config(),
+                &at.bytes(),
+                &options,
+                order.seed(),
+            )
             .map_err(problem)?;
 
         let at = ready(launch)?;
-        let profile = at.emulator.profile(&at.loaded, &launch.kernel, launch.config(), &at.bytes());
+        let profile = at
+            .emulator
+            .profile(&at.loaded, &launch.kernel, launch.config(), &at.bytes());
         let profile = profile.ok().map(|profile| {
             let total = profile.total();
             let (shared, global) = (total.shared(), total.global());
@@ -133,7 +142,14 @@ impl Session {
             arguments,
         } = ready(launch)?;
         let (kernel, config) = (&launch.kernel, launch.config());
-        let replay = Replay::new(emulator, loaded, kernel, config, &arguments.bytes(), order.seed());
+        let replay = Replay::new(
+            emulator,
+            loaded,
+            kernel,
+            config,
+            &arguments.bytes(),
+            order.seed(),
+        );
         let mut replay = replay.map_err(problem)?;
         replay.set_budget(CHECKPOINTS);
         let code = code::instructions(&replay);
@@ -185,7 +201,11 @@ impl Session {
             }
         });
         Summary {
-            blocks: config.grid.iter().map(|&extent| u64::from(extent)).product(),
+            blocks: config
+                .grid
+                .iter()
+                .map(|&extent| u64::from(extent))
+                .product(),
             steps,
             arrays: arrays.collect(),
             findings: &self.findings,
@@ -234,7 +254,10 @@ impl Session {
 
     /// For each word of shared memory, the step of the block that wrote it last, and its lane. The largest number is nobody's.
     pub fn writers(&self, step: usize) -> (Vec<u32>, Vec<u8>) {
-        let writers = self.timeline.writes.last(step as u32, self.shared_bytes().div_ceil(4));
+        let writers = self
+            .timeline
+            .writes
+            .last(step as u32, self.shared_bytes().div_ceil(4));
         (writers.steps, writers.lanes)
     }
 

@@ -137,7 +137,10 @@ impl Timeline {
 
     /// The rows of a shared array: bytes from row to row, where most accesses across rows agree.
     pub(crate) fn row_bytes(&self, array: u32) -> Option<u32> {
-        let of = self.strides.iter().filter(|((start, _), _)| *start == array);
+        let of = self
+            .strides
+            .iter()
+            .filter(|((start, _), _)| *start == array);
         let all: u64 = of.clone().map(|(_, &count)| count).sum();
         let (&(_, stride), &count) = of.max_by_key(|((_, stride), count)| (**count, *stride))?;
         (2 * count > all).then_some(stride)
@@ -301,9 +304,13 @@ impl Builder<'_> {
         if self.shown {
             let small = |count: u64| u16::try_from(count).unwrap_or(u16::MAX);
             timeline.wavefronts.push(small(self.step.wavefronts));
-            timeline.needed_wavefronts.push(small(self.step.needed_wavefronts));
+            timeline
+                .needed_wavefronts
+                .push(small(self.step.needed_wavefronts));
             timeline.sectors.push(small(self.step.sectors));
-            timeline.needed_sectors.push(small(self.step.needed_sectors));
+            timeline
+                .needed_sectors
+                .push(small(self.step.needed_sectors));
         }
         self.step = Spent::default();
     }

@@ -49,9 +49,9 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> usize {
     MACHINE.with_borrow_mut(|machine| {
-        let reply = machine.answer().unwrap_or_else(|problem| {
-            json!({ "problem": problem.message, "hint": problem.hint })
-        });
+        let reply = machine
+            .answer()
+            .unwrap_or_else(|problem| json!({ "problem": problem.message, "hint": problem.hint }));
         machine.output = reply.to_string().into_bytes();
         machine.output.len()
     })
@@ -82,7 +82,8 @@ impl Machine {
                 Value::Null
             }
             Request::Open { launch, ptx } => {
-                self.sessions.push(Some(Session::open(&launch, &ptx, &self.files)?));
+                self.sessions
+                    .push(Some(Session::open(&launch, &ptx, &self.files)?));
                 let number = self.sessions.len() - 1;
                 let summary = self.session(number)?.summary();
                 json!({ "session": number, "summary": summary })

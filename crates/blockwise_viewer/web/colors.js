@@ -1,7 +1,21 @@
 // Colours by meaning, read from the style sheet so that light and dark are one list.
 
-/** @param {string} name */
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+/** A canvas needs the colour that a variable means now: an element that wears it says so. @param {string} name */
+function color(name) {
+  const key = `${name} ${isDark()}`;
+  let known = COLORS.get(key);
+  if (!known) {
+    const probe = el("span", { style: `color: var(--${name})` });
+    document.body.append(probe);
+    known = getComputedStyle(probe).color;
+    probe.remove();
+    COLORS.set(key, known);
+  }
+  return known;
+}
+
+/** @type {Map<string, string>} */
+const COLORS = new Map();
 
 /** What a step is drawn as, the most telling first. The letter says the same as the colour. */
 const SORTS = [

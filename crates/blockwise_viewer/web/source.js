@@ -44,6 +44,7 @@ class SourcePanel {
 
   note(key, pc) {
     const known = this.pcs.get(key);
+    if (known?.at(-1) === pc) return;
     if (known) known.push(pc);
     else this.pcs.set(key, [pc]);
   }

@@ -216,7 +216,7 @@ class View {
       onchange: () => { this.show(Math.max(0, Math.min(this.summary.blocks - 1, block.valueAsNumber || 0))); this.go(0); },
     }));
     this.controls.replaceChildren(
-      button("⏮", "to the beginning", "end", -1), button("◀", "step back (←)", "step", -1), button("▶", "step (→)", "step", 1), button("⏭", "to the end", "end", 1), this.place,
+      button("|◀", "to the beginning", "end", -1), button("◀", "step back (←)", "step", -1), button("▶", "step (→)", "step", 1), button("▶|", "to the end", "end", 1), this.place,
       button("◀ barrier", "barrier before (B)", "barrier", -1), button("barrier ▶", "next barrier (b)", "barrier", 1),
       button("◀ conflict", "conflict before (C)", "conflict", -1), button("conflict ▶", "next conflict (c)", "conflict", 1),
       button("finding ▶", "next finding (f)", "finding", 1), button("−", "zoom out (-)", "zoom", -1), button("+", "zoom in (+)", "zoom", 1),

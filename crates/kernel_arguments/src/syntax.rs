@@ -129,8 +129,7 @@ mod tests {
 
     #[track_caller]
     fn check_number(text: &str, expected: &[u8]) {
-        match parse(text).expect(text).form
-        {
+        match parse(text).expect(text).form {
             Form::Number(_, bytes) | Form::Bytes(bytes) => assert_eq!(bytes, expected, "{text}"),
             Form::Buffer(_) | Form::Image(_) => panic!("{text} is no number"),
         }
@@ -151,8 +150,7 @@ mod tests {
     /// A buffer's length, and whether it is a slice and is saved.
     #[track_caller]
     fn check_buffer(text: &str, expected: (Option<usize>, bool, Option<&str>)) {
-        match parse(text).expect(text).form
-        {
+        match parse(text).expect(text).form {
             Form::Buffer(buffer) => {
                 let save = buffer.save.as_deref().and_then(|path| path.to_str());
                 assert_eq!((buffer.len, buffer.is_slice, save), expected, "{text}");

@@ -127,7 +127,10 @@ impl Family {
                 mode,
                 kernels: kernel,
             },
-            Self::Reverse { len, kernel } => Workload::Reverse { len, kernels: kernel },
+            Self::Reverse { len, kernel } => Workload::Reverse {
+                len,
+                kernels: kernel,
+            },
             Self::Ptx(launch) => return Subject::File(launch),
         })
     }

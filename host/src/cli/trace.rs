@@ -17,6 +17,9 @@ use crate::io::OutputFile;
 use crate::profile::{ElementType, Workload};
 use crate::trace;
 
+/// Orders of threads that the page of a check shows, at most.
+const MOST_ORDERS: usize = 4;
+
 #[derive(Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -28,7 +31,13 @@ pub(super) struct Arguments {
     #[arg(long, global = true)]
     seed: Option<u64>,
     /// The page
-    #[arg(long, short, global = true, value_name = "FILE", default_value = "trace.html")]
+    #[arg(
+        long,
+        short,
+        global = true,
+        value_name = "FILE",
+        default_value = "trace.html"
+    )]
     output: PathBuf,
 }
 
@@ -43,9 +52,15 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         launch.seed = arguments.seed;
     }
     write(&mut document, place)?;
-    let names: Vec<_> = document.launches.iter().map(|launch| launch.name.as_str()).collect();
+    let names: Vec<_> = document
+        .launches
+        .iter()
+        .map(|launch| launch.name.as_str())
+        .collect();
     let (path, names) = (arguments.output.display(), names.join(", "));
-    Ok(Report::document(format!("{path}: {names}; open it in a browser")))
+    Ok(Report::document(format!(
+        "{path}: {names}; open it in a browser"
+    )))
 }
 
 fn of_workload(
@@ -68,7 +83,9 @@ fn of_workload(
         }
     }
     if document.launches.is_empty() {
-        return Err(Failure::new("no kernel can do that: there is nothing to show"));
+        return Err(Failure::new(
+            "no kernel can do that: there is nothing to show",
+        ));
     }
     Ok(document)
 }
@@ -99,6 +116,36 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
     Ok(document)
 }
 
+/// The same, once for each order of threads, and for the emulator's own when there is none.
+pub(super) fn of_findings(
+    global: &Global,
+    launch: &Launch,
+    seeds: &[Option<u64>],
+) -> Result<Document, Failure> {
+    let mut document = of_file(global, launch)?;
+    let Some(own) = document.launches.pop() else {
+        return Ok(document);
+    };
+    let mut orders: Vec<Option<u64>> = vec![None];
+    for &seed in seeds {
+        if !orders.contains(&seed) && orders.len() < MOST_ORDERS {
+            orders.push(seed);
+        }
+    }
+    document.launches = orders
+        .into_iter()
+        .map(|seed| blockwise_viewer::Launch {
+            name: match seed {
+                None => own.name.clone(),
+                Some(seed) => format!("{}, seed {seed}", own.name),
+            },
+            seed,
+            ..own.clone()
+        })
+        .collect();
+    Ok(document)
+}
+
 fn new(title: &str, ptx: &PtxFile) -> Document {
     Document {
         title: title.to_owned(),
@@ -112,6 +159,7 @@ fn new(title: &str, ptx: &PtxFile) -> Document {
 
 /// Runs the launches once, so that what is refused is an error here, adds the sources that they come from, and writes the page.
 pub(super) fn write(document: &mut Document, place: OutputFile) -> Result<(), Failure> {
+    document.leave_out_other_kernels();
     let files = StoredFiles(document.files.clone());
     let clock = progress::clock("running the launches");
     let sources = Sources::new();
@@ -123,7 +171,9 @@ pub(super) fn write(document: &mut Document, place: OutputFile) -> Result<(), Fa
             let is_new = document.sources.iter().all(|source| source.file != file);
             if let Some(text) = sources.text(file).filter(|_| is_new) {
                 let file = file.to_owned();
-                document.sources.push(blockwise_viewer::Source { file, text });
+                document
+                    .sources
+                    .push(blockwise_viewer::Source { file, text });
             }
         }
     }

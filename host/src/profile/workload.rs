@@ -158,7 +158,11 @@ impl Workload {
         let on = On { device, take };
         self.check_size()?;
         Ok(match self {
-            Self::Transpose { rows, cols, kernels } => {
+            Self::Transpose {
+                rows,
+                cols,
+                kernels,
+            } => {
                 with_number!(ty, T => transpose::<T, L>(&on, [*rows, *cols], kernels))
             }
             Self::Reverse { len, kernels } => {
@@ -246,11 +250,7 @@ fn transpose<T: Sample, L>(
     )
 }
 
-fn reverse<T: Sample, L>(
-    on: &On<'_, L>,
-    len: usize,
-    kernels: &[ReverseKernel],
-) -> Vec<Variant<L>> {
+fn reverse<T: Sample, L>(on: &On<'_, L>, len: usize, kernels: &[ReverseKernel]) -> Vec<Variant<L>> {
     let input = vector::<T>(len);
     variants(
         on,
@@ -328,19 +328,13 @@ fn conv<T: Sample + Float, L>(
     kernels: &[ConvKernel],
 ) -> Vec<Variant<L>> {
     let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
-    variants(
-        on,
-        ConvKernel::ALL,
-        kernels,
-        ConvKernel::name,
-        |kernel| {
-            let options = ConvOptions {
-                kernel: Some(kernel),
-                ..ConvOptions::default()
-            };
-            blockwise_ops::convolve(on.device, signal.view(), taps.view(), mode, &options).map(drop)
-        },
-    )
+    variants(on, ConvKernel::ALL, kernels, ConvKernel::name, |kernel| {
+        let options = ConvOptions {
+            kernel: Some(kernel),
+            ..ConvOptions::default()
+        };
+        blockwise_ops::convolve(on.device, signal.view(), taps.view(), mode, &options).map(drop)
+    })
 }
 
 impl fmt::Display for Workload {

@@ -145,7 +145,9 @@ mod tests {
     fn passes_are_the_wavefronts() {
         let mut state = 1_u64;
         let mut next = |end: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 33) % end
         };
         for _ in 0..2000 {
@@ -159,8 +161,15 @@ mod tests {
             for access in [Access::Read, Access::Write, Access::Atomic] {
                 let passes = bank_passes(&offsets, active, bytes, access);
                 let taken = bank_wavefronts(&offsets, active, bytes, access).taken;
-                assert_eq!(passes.len() as u32, taken, "{offsets:?} {active:x} {access}");
-                let lanes = passes.iter().flatten().fold(0, |all, served| all | served.lanes);
+                assert_eq!(
+                    passes.len() as u32,
+                    taken,
+                    "{offsets:?} {active:x} {access}"
+                );
+                let lanes = passes
+                    .iter()
+                    .flatten()
+                    .fold(0, |all, served| all | served.lanes);
                 assert_eq!(lanes, active);
             }
         }

@@ -54,7 +54,10 @@ pub(crate) fn check(
         }
         request.table.restore(&after);
     }
-    (reported(request, ledger, schedules, own.statistics), written)
+    (
+        reported(request, ledger, schedules, own.statistics),
+        written,
+    )
 }
 
 /// Runs the launch with detectors in the request's own order only.

@@ -40,8 +40,7 @@ impl Arguments {
         (emulator, module): (&Emulator, &mut LoadedModule),
         files: &dyn Files,
     ) -> Result<Self, Failure> {
-        let bound =
-            kernel_arguments::Arguments::bind(kernel, written, (emulator, module), files)?;
+        let bound = kernel_arguments::Arguments::bind(kernel, written, (emulator, module), files)?;
         let mut outputs = Vec::new();
         for placed in &bound.placed {
             if let Some(file) = &placed.save {
@@ -58,7 +57,13 @@ impl Arguments {
 
     /// Saves the buffers that are to be saved.
     pub(super) fn save(self, emulator: &Emulator) -> Result<(), Failure> {
-        for (file, Placed { ty, address, len, .. }) in self.outputs {
+        for (
+            file,
+            Placed {
+                ty, address, len, ..
+            },
+        ) in self.outputs
+        {
             let mut bytes = vec![0; len * ty.size()];
             emulator.read(address, &mut bytes)?;
             file.write(&number::array(ty, &bytes)?)?;

@@ -10,14 +10,38 @@ use crate::io::{Data, Stored};
 macro_rules! for_type {
     ($number:expr, $T:ident => $body:expr, f32 => $f32:expr, f64 => $f64:expr) => {
         match $number {
-            Number::U8 => { type $T = u8; $body }
-            Number::U16 => { type $T = u16; $body }
-            Number::U32 => { type $T = u32; $body }
-            Number::U64 => { type $T = u64; $body }
-            Number::I8 => { type $T = i8; $body }
-            Number::I16 => { type $T = i16; $body }
-            Number::I32 => { type $T = i32; $body }
-            Number::I64 => { type $T = i64; $body }
+            Number::U8 => {
+                type $T = u8;
+                $body
+            }
+            Number::U16 => {
+                type $T = u16;
+                $body
+            }
+            Number::U32 => {
+                type $T = u32;
+                $body
+            }
+            Number::U64 => {
+                type $T = u64;
+                $body
+            }
+            Number::I8 => {
+                type $T = i8;
+                $body
+            }
+            Number::I16 => {
+                type $T = i16;
+                $body
+            }
+            Number::I32 => {
+                type $T = i32;
+                $body
+            }
+            Number::I64 => {
+                type $T = i64;
+                $body
+            }
             Number::F32 => $f32,
             Number::F64 => $f64,
         }
@@ -76,9 +100,7 @@ pub(super) fn convert(to: Number, stored: Stored, bytes: Vec<u8>) -> Result<Vec<
 pub(super) fn array(ty: Number, bytes: &[u8]) -> Result<Data, Failure> {
     let chunks = bytes.chunks_exact(ty.size());
     let too_large = || {
-        Failure::new(
-            "a number of the output is larger than an int64, in which integers are saved",
-        )
+        Failure::new("a number of the output is larger than an int64, in which integers are saved")
     };
     // Each chunk has the type's size.
     for_type!(ty,
