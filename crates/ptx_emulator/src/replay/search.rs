@@ -2,8 +2,12 @@
 
 use super::Replay;
 use super::watch::{Accesses, Event, Scanner};
+use crate::emulator::Output;
+use crate::exec::Request;
 use crate::fault::{Access, Space};
+use crate::sanitize::{self, CheckOptions, CheckReport};
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// Which way to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +113,29 @@ impl Replay {
         let found = self.find(Direction::Backwards, writes);
         self.seek(at);
         found
+    }
+
+    /// What a check finds in this order of threads. Each finding's [`step`](crate::Finding::step) is one of this replay, which
+    /// stays at this moment.
+    pub fn check(&mut self, options: &CheckOptions) -> CheckReport {
+        let at = self.at;
+        let silent: Output = Mutex::new(Box::new(|_| {}));
+        let options = CheckOptions {
+            schedules: 0,
+            ..options.clone()
+        };
+        self.go(0);
+        let request = Request {
+            output: &silent,
+            ..self.plan.request(&self.table)
+        };
+        let (report, _) = sanitize::check(&request, &options);
+        // The memory is that of the end.
+        if let Some((beginning, machine)) = self.checkpoints.restore(0, &self.table) {
+            (self.at, self.machine) = (beginning, machine);
+        }
+        self.land(at);
+        report
     }
 
     fn scan_on(&mut self, end: u64, visit: &mut (dyn FnMut(u64, &Event<'_>) + Send)) {
