@@ -5,7 +5,7 @@
 //!
 //! [`Document`] is what a page holds. [`Session`] is one launch that can be looked at: [`Timeline`] says what each step did
 //! and cost, [`Session::moment`] shows memory at one of them. This part is compiled twice, for the host's tests and to
-//! WebAssembly, where [`wasm`] makes it callable. [`page`] puts a page together; `web/` is what draws it.
+//! WebAssembly, where `wasm.rs` makes it callable. [`page`] puts a page together; `web/` is what draws it.
 
 mod code;
 mod cost;

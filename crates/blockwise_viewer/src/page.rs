@@ -7,10 +7,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 
-/// The emulator and [`wasm`](crate) as WebAssembly, compressed; `cargo xtask build-viewer` makes it.
+/// This crate and the emulator as WebAssembly, compressed; `cargo xtask build-viewer` makes it.
 const MODULE: &[u8] = include_bytes!("../viewer.wasm.gz");
 
-/// The page's own text. `/*css*/`, `/*js*/`, `/*module*/` and `/*data*/` are filled in.
+/// The page's own text; the names between `/*` and `*/` are filled in.
 const FRAME: &str = include_str!("../web/page.html");
 const STYLE: &str = include_str!("../web/page.css");
 

@@ -21,6 +21,12 @@ class AccessPanel {
       moment.printed ? el("pre", { class: "printed" }, moment.printed) : "");
   }
 
+  /** What each lane reads or leaves there. @param {Access} access */
+  lanes(access) {
+    const items = access.lanes.map(([lane, address, bytes]) => el("span", { class: "register" }, `lane ${lane}: 0x${address.toString(16)} = 0x${littleEndian(bytes)}`));
+    return el("details", { class: "lanes" }, el("summary", {}, "lanes with addresses and values"), el("div", { class: "registers" }, ...items));
+  }
+
   /** @param {Access} access */
   shared(access) {
     const { wavefronts, neededWavefronts } = this.view.columns;
@@ -46,7 +52,7 @@ class AccessPanel {
     });
     return el("div", { class: "banks" },
       el("p", {}, el("b", { class: taken > needed ? "bad" : "good" }, `${access.way} of shared memory, ${access.size} bytes a lane: ${verdict}`), cast),
-      el("div", { class: "scroll" }, el("table", {}, el("caption", {}, "lanes by bank and wavefront"), header, ...rows)));
+      el("div", { class: "scroll" }, el("table", {}, el("caption", {}, "lanes by bank and wavefront"), header, ...rows)), this.lanes(access));
   }
 
   /** @param {Access} access */
@@ -65,6 +71,9 @@ class AccessPanel {
       el("p", {}, el("b", { class: wasted ? "bad" : "good" },
         `${access.way} of global memory, ${access.size} bytes a lane: ${counted(access.touched, "sector")}, ${access.needed} would do`),
         `; ${used} of ${bytes} bytes used, ${bytes - used} moved for nothing`),
-      el("div", { class: "scroll tall" }, el("table", {}, el("caption", {}, "sectors of 32 bytes, a square for each word used"), ...rows)));
+      el("div", { class: "scroll tall" }, el("table", {}, el("caption", {}, "sectors of 32 bytes, a square for each word used"), ...rows)), this.lanes(access));
   }
 }
+
+/** Bytes in memory as a number's digits. @param {string} bytes */
+const littleEndian = (bytes) => (bytes.match(/../g) ?? []).reverse().join("");

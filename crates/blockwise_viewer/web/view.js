@@ -126,7 +126,8 @@ class View {
     this.show(this.blockOf(finding.site));
     const step = this.stepAt(finding.step);
     if (step === null) return;
-    const other = finding.others.find((site) => this.blockOf(site) === this.summary.block.number && site.thread);
+    // Of a race, the other access: nothing orders the two.
+    const other = finding.rule.startsWith("race") && finding.others.find((site) => this.blockOf(site) === this.summary.block.number && site.thread);
     const before = other ? this.earlier(other, step) : null;
     this.ends = before === null ? [] : [before, step];
     this.shown = number;
