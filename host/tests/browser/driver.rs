@@ -18,7 +18,11 @@ impl Browser {
     /// Starts a browser without a screen; `None` where there is none.
     pub(crate) fn start() -> Option<Self> {
         // A port that nobody has now.
-        let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .ok()?
+            .local_addr()
+            .ok()?
+            .port();
         let driver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
             .stdout(Stdio::null())
@@ -35,10 +39,18 @@ impl Browser {
         };
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(start.elapsed() < Duration::from_secs(60), "chromedriver does not listen");
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "chromedriver does not listen"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
-        let options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1500,1800"];
+        let options = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--window-size=1500,1800",
+        ];
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": { "performance": "ALL", "browser": "ALL" },
@@ -56,20 +68,32 @@ impl Browser {
         let url = format!("file://{}{fragment}", page.display());
         self.session_request("POST", "/url", &json!({ "url": url }));
         let start = Instant::now();
-        while self.run("return document.documentElement.dataset.opened || null").is_null() {
-            assert!(start.elapsed() < Duration::from_secs(120), "the page does not open");
+        while self
+            .run("return document.documentElement.dataset.opened || null")
+            .is_null()
+        {
+            assert!(
+                start.elapsed() < Duration::from_secs(120),
+                "the page does not open"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
     /// Runs JavaScript in the page; what it returns.
     pub(crate) fn run(&self, script: &str) -> Value {
-        self.session_request("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
+        self.session_request(
+            "POST",
+            "/execute/sync",
+            &json!({ "script": script, "args": [] }),
+        )
     }
 
     /// The text of what a selector finds.
     pub(crate) fn text(&self, selector: &str) -> String {
-        let value = self.run(&format!("return document.querySelector({selector:?})?.innerText ?? ''"));
+        let value = self.run(&format!(
+            "return document.querySelector({selector:?})?.innerText ?? ''"
+        ));
         value.as_str().unwrap_or_default().to_owned()
     }
 
@@ -79,7 +103,8 @@ impl Browser {
             let press = |kind: &str| json!({ "type": kind, "value": key.to_string() });
             [press("keyDown"), press("keyUp")]
         });
-        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions.collect::<Vec<_>>() });
+        let keyboard =
+            json!({ "type": "key", "id": "keyboard", "actions": actions.collect::<Vec<_>>() });
         self.session_request("POST", "/actions", &json!({ "actions": [keyboard] }));
     }
 
@@ -117,7 +142,11 @@ impl Browser {
     }
 
     fn request(&self, method: &str, path: &str, body: &Value) -> Value {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("chromedriver");
         let (port, length) = (self.port, body.len());
         write!(
@@ -166,10 +195,16 @@ fn decode(text: &str) -> Vec<u8> {
         b'+' => 62,
         _ => 63,
     };
-    let digits: Vec<u8> = text.bytes().filter(|&digit| digit != b'=').map(value).collect();
+    let digits: Vec<u8> = text
+        .bytes()
+        .filter(|&digit| digit != b'=')
+        .map(value)
+        .collect();
     let mut bytes = Vec::new();
     for group in digits.chunks(4) {
-        let bits = group.iter().fold(0_u32, |bits, &digit| bits << 6 | u32::from(digit));
+        let bits = group
+            .iter()
+            .fold(0_u32, |bits, &digit| bits << 6 | u32::from(digit));
         let bits = bits << (6 * (4 - group.len()));
         bytes.extend(&bits.to_be_bytes()[1..group.len()]);
     }

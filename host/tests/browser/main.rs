@@ -43,7 +43,9 @@ fn reversal(name: &str, barrier: bool) -> PathBuf {
 
 /// Clicks a button of the first view.
 fn click(browser: &Browser, command: &str) {
-    browser.run(&format!("document.querySelector('[data-command=\"{command}\"]').click()"));
+    browser.run(&format!(
+        "document.querySelector('[data-command=\"{command}\"]').click()"
+    ));
 }
 
 fn step(browser: &Browser) -> String {
@@ -53,7 +55,8 @@ fn step(browser: &Browser) -> String {
 /// Runs the launch again after a change of the form.
 fn play(browser: &Browser, change: &str) {
     browser.run(&format!(
-        "const form = document.querySelector('.play form'); {change}; form.requestSubmit();"
+        "document.querySelector('.play').open = true;
+        const form = document.querySelector('.play form'); {change}; form.requestSubmit();"
     ));
 }
 
@@ -73,7 +76,15 @@ fn conflicts_of_a_transpose_are_those_of_the_profile() {
         return;
     };
     let page = file("transpose.html");
-    let shape = ["transpose", "--kernel", "tiled,padded", "--rows", "64", "--cols", "64"];
+    let shape = [
+        "transpose",
+        "--kernel",
+        "tiled,padded",
+        "--rows",
+        "64",
+        "--cols",
+        "64",
+    ];
     let out = page.to_str().expect("a name");
     blockwise(&[&["trace"], &shape[..], &["-o", out]].concat());
     let bytes = std::fs::read_to_string(&page).expect("the page");
@@ -85,12 +96,17 @@ fn conflicts_of_a_transpose_are_those_of_the_profile() {
     for view in 0..2 {
         let total = &profile["kernels"][view]["total"];
         let sum = |kinds: [&str; 2], what: &str| -> u64 {
-            kinds.iter().filter_map(|kind| total[kind][what].as_u64()).sum()
+            kinds
+                .iter()
+                .filter_map(|kind| total[kind][what].as_u64())
+                .sum()
         };
-        let shown = |label: &str| {
-            browser.text(&format!("[data-view=\"{view}\"] [data-total=\"{label}\"]"))
-        };
-        let (shared, global) = (["shared_loads", "shared_stores"], ["global_loads", "global_stores"]);
+        let shown =
+            |label: &str| browser.text(&format!("[data-view=\"{view}\"] [data-total=\"{label}\"]"));
+        let (shared, global) = (
+            ["shared_loads", "shared_stores"],
+            ["global_loads", "global_stores"],
+        );
         assert_eq!(shown("wavefronts"), sum(shared, "wavefronts").to_string());
         assert_eq!(shown("sectors"), sum(global, "sectors").to_string());
         let conflicts = sum(shared, "wavefronts") - sum(shared, "needed_wavefronts");
@@ -99,10 +115,16 @@ fn conflicts_of_a_transpose_are_those_of_the_profile() {
     }
     click(&browser, "conflict+");
     let access = browser.text(".access");
-    assert!(access.contains("bank conflict: 32 wavefronts, 1 would do"), "{access}");
+    assert!(
+        access.contains("bank conflict: 32 wavefronts, 1 would do"),
+        "{access}"
+    );
     browser.picture("transpose");
     for url in browser.requests() {
-        assert!(url.starts_with("file://") || url.starts_with("about:"), "{url}");
+        assert!(
+            url.starts_with("file://") || url.starts_with("about:"),
+            "{url}"
+        );
     }
 }
 
@@ -113,7 +135,11 @@ fn steps_go_both_ways_and_links_lead_back() {
     };
     let page = reversal("steps", true);
     browser.open(&page, "#view=0&block=0&warp=1&step=30");
-    assert!(step(&browser).starts_with("step 30 of"), "{}", step(&browser));
+    assert!(
+        step(&browser).starts_with("step 30 of"),
+        "{}",
+        step(&browser)
+    );
     let before = browser.text(".access");
     for _ in 0..5 {
         click(&browser, "step+");
@@ -124,7 +150,10 @@ fn steps_go_both_ways_and_links_lead_back() {
     }
     assert_eq!(browser.text(".access"), before);
     let hash = browser.run("return location.hash");
-    assert!(hash.as_str().is_some_and(|hash| hash.ends_with("step=30")), "{hash}");
+    assert!(
+        hash.as_str().is_some_and(|hash| hash.ends_with("step=30")),
+        "{hash}"
+    );
 
     // The right arrow, and the next barrier.
     browser.keys("\u{e014}");
@@ -187,10 +216,17 @@ fn memory_has_values_and_writers() {
     let told = browser.run(hover);
     let told = told.as_str().unwrap_or_default();
     // Row 1 begins with element 32, which the first lane of warp 1 wrote.
-    assert!(told.starts_with("[1][0] = 32, bank 0: written by warp 1, lane 0"), "{told}");
+    assert!(
+        told.starts_with("[1][0] = 32, bank 0: written by warp 1, lane 0"),
+        "{told}"
+    );
     click(&browser, "end-");
     let told = browser.run(hover);
-    assert!(told.as_str().is_some_and(|told| told.ends_with("nobody wrote it yet")), "{told}");
+    assert!(
+        told.as_str()
+            .is_some_and(|told| told.ends_with("nobody wrote it yet")),
+        "{told}"
+    );
 }
 
 #[test]
@@ -227,11 +263,16 @@ fn every_finding_of_a_check_opens_at_its_moment() {
     assert!(count > 1, "{count}");
     let mut moments = Vec::new();
     for number in 0..count {
-        browser.run(&format!("document.querySelectorAll('.finding > button')[{number}].click()"));
+        browser.run(&format!(
+            "document.querySelectorAll('.finding > button')[{number}].click()"
+        ));
         moments.push(step(&browser));
         let line = browser.run("return document.querySelector('.line.now code').textContent");
         let line = line.as_str().unwrap_or_default().to_owned();
-        assert!(line.contains("shared") || line.contains("st.global"), "{line}");
+        assert!(
+            line.contains("shared") || line.contains("st.global"),
+            "{line}"
+        );
     }
     moments.sort();
     moments.dedup();
