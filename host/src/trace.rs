@@ -71,13 +71,11 @@ fn plain(bytes: &[u8]) -> String {
 fn file_of(document: &mut Document, ty: Number, len: usize, bytes: &[u8]) -> String {
     let name = format!("operand{}.npy", document.files.len());
     let file = StoredFile::new(name, ty, vec![len], bytes);
-    let known = document.files.iter();
-    let known = known
-        .filter(|known| (&known.ty, &known.base64) == (&file.ty, &file.base64))
-        .map(|known| known.name.clone());
-    known.last().unwrap_or_else(|| {
-        let name = file.name.clone();
-        document.files.push(file);
-        name
-    })
+    let same = |known: &&StoredFile| (&known.ty, &known.base64) == (&file.ty, &file.base64);
+    if let Some(known) = document.files.iter().find(same) {
+        return known.name.clone();
+    }
+    let name = file.name.clone();
+    document.files.push(file);
+    name
 }
