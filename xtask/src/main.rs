@@ -12,6 +12,7 @@ macro_rules! say {
 
 mod bench;
 mod build_ptx;
+mod build_viewer;
 mod check;
 mod demo;
 mod doctor;
@@ -52,10 +53,16 @@ enum Command {
         )]
         arch: Vec<NvvmArch>,
     },
+    /// Build the emulator to WebAssembly for the pages of `blockwise trace`; after a change of the emulator
+    BuildViewer,
     /// Make a project of your own that uses this checkout
     New(blockwise_new::New),
     /// Install what is missing on this machine
-    Setup,
+    Setup {
+        /// A browser and its driver too, for the tests of pages
+        #[arg(long)]
+        browser: bool,
+    },
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
     /// Build everything and run the demos on the GPU, or on the emulator without one
@@ -102,8 +109,9 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::BuildPtx { arch } => build_ptx::run(&arch),
+        Command::BuildViewer => build_viewer::run(),
         Command::New(arguments) => new::run(&arguments),
-        Command::Setup => setup::run(),
+        Command::Setup { browser } => setup::run(browser),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Tune { arguments } => bench::run("tune", &arguments),

@@ -12,12 +12,26 @@ use cuda_builder::tools::{libdevice, ptxas, variables, wheel};
 
 use crate::workspace;
 
-pub(crate) fn run() -> Result<ExitCode> {
+pub(crate) fn run(with_browser: bool) -> Result<ExitCode> {
     say!("PTX toolchain: {}", toolchain()?);
     let ptxas = ptxas()?;
     say!("ptxas: CUDA {} ({})", ptxas.version, ptxas.path.display());
     say!("libdevice: {}", libdevice()?.display());
+    if with_browser {
+        browser()?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A browser that a test can drive; installed first if there is none.
+fn browser() -> Result<()> {
+    if !on_path("chromedriver") {
+        Machine::look()
+            .apt(&["chromium", "chromium-driver"])?
+            .run()?;
+    }
+    say!("browser: chromium with chromedriver");
+    Ok(())
 }
 
 /// The toolchain for PTX; installed first if there is none.

@@ -55,7 +55,13 @@ pub(crate) trait Backend: Send + Sync {
         Vec::new()
     }
 
-    /// Sets a listener for the progress of launches, if the device reports it.
+    /// The launches since the last call, where the device keeps them.
+    #[cfg(feature = "emulator")]
+    fn take_launches(&self) -> Vec<crate::GivenLaunch> {
+        Vec::new()
+    }
+
+    /// Receives progress while launches run, where the device reports any.
     #[cfg(feature = "emulator")]
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }

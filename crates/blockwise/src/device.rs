@@ -276,8 +276,13 @@ impl Device {
         self.backend().take_profiles()
     }
 
-    /// Sets a listener for the progress of launches, as described at
-    /// [`ptx_emulator::Emulator::set_progress`]. A GPU reports none.
+    /// What the launches since the last call were given, in their order. Only a device that was made with [`Watch::Launches`] keeps it.
+    #[cfg(feature = "emulator")]
+    pub fn take_launches(&self) -> Vec<crate::GivenLaunch> {
+        self.backend().take_launches()
+    }
+
+    /// Receives progress while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A GPU reports none.
     #[cfg(feature = "emulator")]
     pub fn set_progress(&self, listener: impl FnMut(ptx_emulator::Progress<'_>) + Send + 'static) {
         self.backend().set_progress(Box::new(listener));

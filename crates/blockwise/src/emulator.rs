@@ -16,7 +16,7 @@ use ptx_emulator::{
 use crate::backend::{Backend, Callable, HostMemory, Program, Queue, Replay, Timestamp};
 use crate::device::Started;
 use crate::graph::{Node, NodeWork};
-use crate::{DeviceKind, DeviceProperties, Error, Result, Watch};
+use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Watch};
 
 /// The default limits are an H200's; this is its compute capability.
 const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
@@ -52,6 +52,7 @@ pub(crate) fn start(limits: Limits, watch: Watch) -> Started {
         properties,
         watch,
         profiles: Mutex::default(),
+        launches: Mutex::default(),
     });
     let queue = Arc::new(EmulatorQueue(Arc::clone(&machine)));
     (Arc::new(EmulatorDevice(machine)), queue)
@@ -62,6 +63,26 @@ struct Machine {
     properties: DeviceProperties,
     watch: Watch,
     profiles: Mutex<Vec<Profile>>,
+    launches: Mutex<Vec<GivenLaunch>>,
+}
+
+impl Machine {
+    /// A launch with the memory that it begins with.
+    fn given(&self, kernel: &str, config: LaunchConfig, arguments: &[&[u8]]) -> GivenLaunch {
+        let given = |bytes: &&[u8]| {
+            let address = <[u8; 8]>::try_from(*bytes).map(u64::from_le_bytes);
+            let memory = address.ok().and_then(|at| self.emulator.allocation(at));
+            match memory {
+                Some((bytes, written)) => Given::Memory { bytes, written },
+                None => Given::Bytes(bytes.to_vec()),
+            }
+        };
+        GivenLaunch {
+            kernel: kernel.to_owned(),
+            config,
+            parameters: arguments.iter().map(given).collect(),
+        }
+    }
 }
 
 struct EmulatorDevice(Arc<Machine>);
@@ -145,6 +166,10 @@ impl Backend for EmulatorDevice {
 
     fn take_profiles(&self) -> Vec<Profile> {
         std::mem::take(&mut lock(&self.0.profiles))
+    }
+
+    fn take_launches(&self) -> Vec<GivenLaunch> {
+        std::mem::take(&mut lock(&self.0.launches))
     }
 
     fn set_progress(&self, listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {
@@ -317,6 +342,11 @@ impl EmulatorFunction {
                 .map(drop),
             Watch::Profile => (emulator.profile(module, &self.name, config, arguments))
                 .map(|profile| lock(&machine.profiles).push(profile)),
+            Watch::Launches => {
+                let given = machine.given(&self.name, config, arguments);
+                lock(&machine.launches).push(given);
+                (emulator.launch(module, &self.name, config, arguments)).map(drop)
+            }
             Watch::Check(options) => {
                 let report = emulator.check(module, &self.name, config, arguments, options);
                 match report {

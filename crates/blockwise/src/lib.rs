@@ -45,7 +45,7 @@ pub use staged::StagedBuffer;
 pub use stream::Stream;
 pub use view::{View, ViewMut};
 #[cfg(feature = "emulator")]
-pub use watch::Watch;
+pub use watch::{Given, GivenLaunch, Watch};
 
 /// Limits of an emulated device, for [`Device::emulator_with`].
 #[cfg(feature = "emulator")]

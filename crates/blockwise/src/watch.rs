@@ -1,4 +1,4 @@
-use ptx_emulator::CheckOptions;
+use ptx_emulator::{CheckOptions, LaunchConfig};
 
 /// What an emulated device observes while kernels run, without affecting them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -8,7 +8,34 @@ pub enum Watch {
     Nothing,
     /// The cost of each instruction: see [`Device::take_profiles`](crate::Device::take_profiles).
     Profile,
-    /// Races, bad accesses, divergent barriers, uninitialised reads. A finding is an
+    /// What each launch is given: see [`Device::take_launches`](crate::Device::take_launches).
+    Launches,
+    /// Races, bad accesses, divergent barriers, reads of what nobody wrote. A finding is an
     /// [`Error::Findings`](crate::Error::Findings).
     Check(CheckOptions),
+}
+
+/// A launch as it was asked for, with the memory that it began with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenLaunch {
+    /// The kernel.
+    pub kernel: String,
+    /// The launch's shape.
+    pub config: LaunchConfig,
+    /// Its parameters, in order.
+    pub parameters: Vec<Given>,
+}
+
+/// What a parameter was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The address of memory.
+    Memory {
+        /// What it held.
+        bytes: Vec<u8>,
+        /// Whether all of it had been written.
+        written: bool,
+    },
 }

@@ -120,7 +120,18 @@ impl Emulator {
         self.table().read(address, bytes)
     }
 
-    /// Creates a texture that reads an image in device memory, and returns its handle.
+    /// What the allocation that begins at an address holds, and whether anybody has written to all of it; `None` for any other
+    /// address.
+    pub fn allocation(&self, address: u64) -> Option<(Vec<u8>, bool)> {
+        let table = self.table();
+        let mut allocations = table.allocations().iter();
+        let allocation = allocations.find(|allocation| allocation.base == address)?;
+        let mut bytes = vec![0; usize::try_from(allocation.size).ok()?];
+        allocation.read(0, &mut bytes);
+        Some((bytes, allocation.defined().is_complete()))
+    }
+
+    /// A texture that reads an image in device memory; its handle.
     ///
     /// # Errors
     /// [`MemoryError::InvalidImage`], or [`MemoryError::OutOfBounds`] if the texels are not all
@@ -240,7 +251,32 @@ impl Emulator {
         Ok(report)
     }
 
-    /// Runs a kernel and counts its work: see [`Profile`].
+    /// Like [`check`](Self::check), in one order of threads only: that of a seed, or the emulator's own.
+    ///
+    /// # Errors
+    /// As `check`.
+    pub fn check_order(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: LaunchConfig,
+        args: &[&[u8]],
+        options: &CheckOptions,
+        seed: Option<u64>,
+    ) -> Result<CheckReport, InvalidLaunch> {
+        let mut table = self.table_for(module);
+        let mut request = self.request(module, &table, kernel, config, args)?;
+        request.guard_shared();
+        request.seed = seed;
+        let (report, written) = sanitize::check_order(&request, options);
+        match written {
+            Some(written) => table.set_written(written),
+            None => table.define_all(),
+        }
+        Ok(report)
+    }
+
+    /// Runs a kernel and counts what it does: see [`Profile`].
     ///
     /// Arguments and effects are those of [`launch`](Self::launch).
     ///
@@ -283,8 +319,8 @@ impl Emulator {
         }
     }
 
-    /// Collects everything that a launch needs, or says why it is refused.
-    fn request<'a>(
+    /// Everything that a launch needs, or why it is refused.
+    pub(crate) fn request<'a>(
         &'a self,
         loaded: &'a LoadedModule,
         table: &'a Table,
@@ -348,7 +384,7 @@ impl Emulator {
     }
 
     /// The memory for a launch of a module.
-    fn table_for(&self, loaded: &LoadedModule) -> MutexGuard<'_, Table> {
+    pub(crate) fn table_for(&self, loaded: &LoadedModule) -> MutexGuard<'_, Table> {
         let mut table = self.table();
         let program = &loaded.module.program;
         let workspace = program.workspace.map(|index| {

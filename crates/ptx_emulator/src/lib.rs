@@ -49,6 +49,7 @@ mod module;
 mod parse;
 mod positions;
 mod progress;
+pub mod replay;
 pub mod report;
 mod sanitize;
 mod source;

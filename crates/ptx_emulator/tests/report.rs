@@ -120,6 +120,7 @@ fn race() -> CheckReport {
         hint: Some("put a barrier between the two lines".to_owned()),
         count: 63,
         seed: Some(7),
+        step: 0,
     })
 }
 

@@ -10,7 +10,7 @@ use ptx_emulator::{CheckOptions, CheckReport, Module, Severity};
 use super::failure::Failure;
 use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
 use super::report::Report;
-use super::{Global, progress};
+use super::{Global, progress, trace};
 use crate::io::OutputFile;
 
 const EXIT_CODES: &str =
@@ -42,6 +42,9 @@ pub(super) struct Arguments {
     /// Write the report to this file, and only its summary to standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write a page in which each finding opens at the moment it happens
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// The least severity that makes exit code 1; what is only for information never does
     #[arg(long, default_value = "warning")]
     error_on: Least,
@@ -94,6 +97,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         .kernel(&ptx.origin, &module, "blockwise check")?;
     let place = arguments.output.as_deref().map(OutputFile::prepare);
     let place = place.transpose()?;
+    let page = arguments.html.as_deref().map(OutputFile::prepare);
+    let page = page.transpose()?;
 
     let emulator = arguments.launch.emulator();
     let mut loaded = emulator.load(&module)?;
@@ -109,6 +114,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     bar.finish_and_clear();
     let check = check.map_err(|error| Failure::new(error.to_string()))?;
     bound.save(&emulator)?;
+    if let Some(page) = page {
+        // Findings of other orders have their seeds: each is a launch of the page.
+        let seeds: Vec<_> = check.findings.iter().map(|finding| finding.seed).collect();
+        trace::write(
+            &mut trace::of_findings(global, &arguments.launch, &seeds)?,
+            page,
+        )?;
+    }
 
     let sources = Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text);
     arguments.report(global, (&check, &module), &sources, place)

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use blockwise_ops::LaunchError;
 use blockwise_ops::compare::ShapeMismatch;
+use kernel_arguments::Problem;
 use serde_json::json;
 
 use super::report;
@@ -27,6 +28,12 @@ impl Failure {
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same for a caller that is no command.
+    pub(super) fn into_problem(self) -> Problem {
+        let Failure { message, hint } = self;
+        Problem { message, hint }
     }
 
     /// Prints it: text on standard error, or JSON on standard output.
@@ -71,6 +78,12 @@ impl From<blockwise::Error> for Failure {
 impl From<ptx_emulator::MemoryError> for Failure {
     fn from(error: ptx_emulator::MemoryError) -> Self {
         Failure::new(error.to_string())
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(Problem { message, hint }: Problem) -> Self {
+        Failure { message, hint }
     }
 }
 

@@ -10,6 +10,7 @@ mod conv_reference;
 mod demo;
 mod devices;
 mod failure;
+mod family;
 mod kernel_args;
 mod kernels;
 mod matmul;
@@ -21,6 +22,7 @@ mod progress;
 mod reduce;
 mod report;
 mod shell;
+mod trace;
 mod tune;
 
 use std::ffi::OsString;
@@ -82,6 +84,8 @@ enum Command {
     Reverse(movement::ReverseArguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts, sectors, occupancy
     Profile(profile::Arguments),
+    /// Write one HTML file in which kernels run on the emulator, step by step, forwards and backwards
+    Trace(trace::Arguments),
     /// Run a kernel of any PTX file on the emulator and look for races, bad accesses, uninitialised values and bad barriers
     Check(check::Arguments),
     /// Time the kernels on a GPU by its own clock, and check every timed result
@@ -149,6 +153,7 @@ impl Cli {
             Command::Transpose(arguments) => movement::transpose(global, &arguments),
             Command::Reverse(arguments) => movement::reverse(global, &arguments),
             Command::Profile(arguments) => profile::run(global, &arguments),
+            Command::Trace(arguments) => trace::run(global, &arguments),
             Command::Check(arguments) => check::run(global, &arguments),
             Command::Bench(arguments) => bench::run(global, &arguments),
             Command::Tune(arguments) => tune::run(global, &arguments),

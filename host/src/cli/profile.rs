@@ -1,20 +1,18 @@
 //! `blockwise profile`.
 
 use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
-use blockwise_ops::{
-    ConvKernel, ConvMode, MatmulKernel, ReduceKernel, ReverseKernel, TransposeKernel,
-};
-use clap::{Args, Subcommand};
-use ptx_emulator::metrics::DeviceModel;
+use clap::Args;
+use ptx_emulator::metrics::{DeviceModel, Profile};
 use ptx_emulator::report::LeftOut;
 use serde_json::{Map, json};
 
 use super::failure::Failure;
-use super::kernel_args::{ARGUMENTS_HELP, Arguments as KernelArguments, Launch};
+use super::family::{Family, Subject};
+use super::kernel_args::{Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
 use super::{Global, names, progress};
 use crate::profile::{
-    self, Assembler, ElementType, KernelReport, Operation, Variant, Workload, WorkloadError,
+    self, Assembler, ElementType, KernelReport, Variant, Workload, WorkloadError,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 the profile was made, 2 it could not be.";
@@ -35,131 +33,11 @@ pub(super) struct Arguments {
     listing: bool,
 }
 
-/// What to profile: every kernel of a family side by side, or one of them; or a kernel of any PTX.
-#[derive(Subcommand)]
-enum Family {
-    /// The transposes of a matrix
-    Transpose {
-        #[arg(long, default_value_t = 512)]
-        rows: usize,
-        #[arg(long, default_value_t = 512)]
-        cols: usize,
-        /// One kernel only
-        #[arg(long, value_parser = names(TransposeKernel::ALL))]
-        kernel: Option<TransposeKernel>,
-    },
-    /// The products of an M x K and a K x N matrix
-    Matmul {
-        /// M
-        #[arg(long, default_value_t = 128)]
-        rows: usize,
-        /// K
-        #[arg(long, default_value_t = 128)]
-        inner: usize,
-        /// N
-        #[arg(long, default_value_t = 128)]
-        cols: usize,
-        /// One kernel only
-        #[arg(long, value_parser = names(MatmulKernel::ALL))]
-        kernel: Option<MatmulKernel>,
-    },
-    /// The reductions of a vector
-    Reduce {
-        /// What they compute
-        #[arg(long, default_value = "sum", value_parser = names(Operation::ALL))]
-        operation: Operation,
-        /// Elements
-        #[arg(long, default_value_t = 1 << 18)]
-        len: usize,
-        /// Threads of a block
-        #[arg(long)]
-        threads: Option<u32>,
-        /// One kernel only
-        #[arg(long, value_parser = names(ReduceKernel::ALL))]
-        kernel: Option<ReduceKernel>,
-    },
-    /// The convolutions of a signal with taps
-    Conv {
-        /// Samples of the signal
-        #[arg(long, default_value_t = 1 << 14)]
-        len: usize,
-        #[arg(long, default_value_t = 31)]
-        taps: usize,
-        /// Which outputs, as in numpy.convolve
-        #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
-        mode: ConvMode,
-        /// One kernel only
-        #[arg(long, value_parser = names(ConvKernel::ALL))]
-        kernel: Option<ConvKernel>,
-    },
-    /// The reversals of a vector
-    Reverse {
-        /// Elements
-        #[arg(long, default_value_t = 1 << 16)]
-        len: usize,
-        /// One kernel only
-        #[arg(long, value_parser = names(ReverseKernel::ALL))]
-        kernel: Option<ReverseKernel>,
-    },
-    /// Any kernel of any PTX file
-    #[command(after_help = format!("{ARGUMENTS_HELP}\n\n{EXIT_CODES}"))]
-    Ptx(Launch),
-}
-
-/// What a family's words ask for.
-enum Subject<'a> {
-    Workload(Workload),
-    File(&'a Launch),
-}
-
-impl Family {
-    fn subject(&self) -> Subject<'_> {
-        Subject::Workload(match *self {
-            Self::Transpose { rows, cols, kernel } => Workload::Transpose { rows, cols, kernel },
-            Self::Matmul {
-                rows,
-                inner,
-                cols,
-                kernel,
-            } => Workload::Matmul {
-                rows,
-                inner,
-                cols,
-                kernel,
-            },
-            Self::Reduce {
-                operation,
-                len,
-                threads,
-                kernel,
-            } => Workload::Reduce {
-                operation,
-                len,
-                threads,
-                kernel,
-            },
-            Self::Conv {
-                len,
-                taps,
-                mode,
-                kernel,
-            } => Workload::Conv {
-                len,
-                taps,
-                mode,
-                kernel,
-            },
-            Self::Reverse { len, kernel } => Workload::Reverse { len, kernel },
-            Self::Ptx(ref launch) => return Subject::File(launch),
-        })
-    }
-}
-
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     global.emulator_only("profiles", "on a GPU NVIDIA's ncu counts the same")?;
     match arguments.family.subject() {
         Subject::Workload(workload) => run_workload(global, arguments, workload),
-        Subject::File(launch) => run_file(global, arguments, launch),
+        Subject::File(launch) => run_file(global, arguments, &launch),
     }
 }
 
@@ -171,7 +49,7 @@ fn run_workload(
     let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
     let device = global.with_kernels(device)?;
     let clock = progress::clock(&format!("profiling {workload}"));
-    let variants = workload.run(&device, arguments.ty);
+    let variants = workload.run(&device, arguments.ty, |device| device.take_profiles().pop());
     clock.finish_and_clear();
     let variants = variants?;
     let ptx = global.ptx(&device)?;
@@ -219,7 +97,7 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
 
 /// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
 fn reports(
-    variants: Vec<Variant>,
+    variants: Vec<Variant<Profile>>,
     ptx: &PtxFile,
     model: &DeviceModel,
 ) -> Result<Vec<KernelReport>, Failure> {

@@ -9,7 +9,6 @@ use blockwise_ops::{
     TransposeKernel, TransposeOptions, named_enum,
 };
 use ndarray::{Array1, Array2};
-use ptx_emulator::metrics::Profile;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 named_enum! {
@@ -42,7 +41,7 @@ named_enum! {
 const MAX_ELEMENTS: usize = 1 << 27;
 
 /// What to run. Where no kernel is named, every one that does it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Workload {
     /// A transpose.
     Transpose {
@@ -50,8 +49,8 @@ pub enum Workload {
         rows: usize,
         /// Its columns.
         cols: usize,
-        /// The kernel.
-        kernel: Option<TransposeKernel>,
+        /// The kernels.
+        kernels: Vec<TransposeKernel>,
     },
     /// A matrix product.
     Matmul {
@@ -61,8 +60,8 @@ pub enum Workload {
         inner: usize,
         /// Columns of B and C.
         cols: usize,
-        /// The kernel.
-        kernel: Option<MatmulKernel>,
+        /// The kernels.
+        kernels: Vec<MatmulKernel>,
     },
     /// A dot product, sum, minimum or maximum.
     Reduce {
@@ -72,8 +71,8 @@ pub enum Workload {
         len: usize,
         /// Threads of a block.
         threads: Option<u32>,
-        /// The kernel.
-        kernel: Option<ReduceKernel>,
+        /// The kernels.
+        kernels: Vec<ReduceKernel>,
     },
     /// A convolution.
     Conv {
@@ -83,25 +82,25 @@ pub enum Workload {
         taps: usize,
         /// Which outputs.
         mode: ConvMode,
-        /// The kernel.
-        kernel: Option<ConvKernel>,
+        /// The kernels.
+        kernels: Vec<ConvKernel>,
     },
     /// A reversal.
     Reverse {
         /// Elements.
         len: usize,
-        /// The kernel.
-        kernel: Option<ReverseKernel>,
+        /// The kernels.
+        kernels: Vec<ReverseKernel>,
     },
 }
 
-/// One way to do a [`Workload`]: its name, and its profile or why it cannot do that.
+/// One way to do a [`Workload`]: its name, and what its launch left or why it cannot do that.
 #[derive(Debug)]
-pub struct Variant {
+pub struct Variant<T> {
     /// The kernel's name among those that do the same.
     pub name: &'static str,
-    /// The profile of its launch; `None` when there was nothing to launch.
-    pub outcome: Result<Option<Profile>, LaunchError>,
+    /// What was taken of its launch; `None` when there was nothing to launch.
+    pub outcome: Result<Option<T>, LaunchError>,
 }
 
 /// `$body` with `$T` as the element type that `$ty` names.
@@ -145,42 +144,53 @@ macro_rules! with_float {
 }
 
 impl Workload {
-    /// Runs it on a device that makes profiles, with inputs that are the same each time.
+    /// Runs it with inputs that are the same each time. `take` takes from the device what its last launch left: a profile, or what it
+    /// was given.
     ///
     /// # Errors
     /// When there is no kernel for elements of that type, or the inputs are too large to be emulated.
-    pub fn run(&self, device: &Device, ty: ElementType) -> Result<Vec<Variant>, WorkloadError> {
+    pub fn run<L>(
+        &self,
+        device: &Device,
+        ty: ElementType,
+        take: fn(&Device) -> Option<L>,
+    ) -> Result<Vec<Variant<L>>, WorkloadError> {
+        let on = On { device, take };
         self.check_size()?;
-        Ok(match *self {
-            Self::Transpose { rows, cols, kernel } => {
-                with_number!(ty, T => transpose::<T>(device, [rows, cols], kernel))
+        Ok(match self {
+            Self::Transpose {
+                rows,
+                cols,
+                kernels,
+            } => {
+                with_number!(ty, T => transpose::<T, L>(&on, [*rows, *cols], kernels))
             }
-            Self::Reverse { len, kernel } => {
-                with_number!(ty, T => reverse::<T>(device, len, kernel))
+            Self::Reverse { len, kernels } => {
+                with_number!(ty, T => reverse::<T, L>(&on, *len, kernels))
             }
             Self::Reduce {
                 operation,
                 len,
                 threads,
-                kernel,
+                kernels,
             } => {
-                with_number!(ty, T => reduce::<T>(device, operation, len, threads, kernel))
+                with_number!(ty, T => reduce::<T, L>(&on, *operation, *len, *threads, kernels))
             }
             Self::Matmul {
                 rows,
                 inner,
                 cols,
-                kernel,
+                kernels,
             } => {
-                with_float!(self, ty, T => matmul::<T>(device, [rows, inner, cols], kernel))
+                with_float!(self, ty, T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
             }
             Self::Conv {
                 len,
                 taps,
                 mode,
-                kernel,
+                kernels,
             } => {
-                with_float!(self, ty, T => conv::<T>(device, [len, taps], mode, kernel))
+                with_float!(self, ty, T => conv::<T, L>(&on, [*len, *taps], *mode, kernels))
             }
         })
     }
@@ -219,56 +229,56 @@ impl Workload {
     }
 }
 
-fn transpose<T: Sample>(
-    device: &Device,
+fn transpose<T: Sample, L>(
+    on: &On<'_, L>,
     [rows, cols]: [usize; 2],
-    kernel: Option<TransposeKernel>,
-) -> Vec<Variant> {
+    kernels: &[TransposeKernel],
+) -> Vec<Variant<L>> {
     let input = matrix::<T>(rows, cols);
     variants(
-        device,
+        on,
         TransposeKernel::ALL,
-        kernel,
+        kernels,
         TransposeKernel::name,
         |kernel| {
             let options = TransposeOptions {
                 kernel,
                 ..TransposeOptions::default()
             };
-            blockwise_ops::transpose(device, input.view(), &options).map(drop)
+            blockwise_ops::transpose(on.device, input.view(), &options).map(drop)
         },
     )
 }
 
-fn reverse<T: Sample>(device: &Device, len: usize, kernel: Option<ReverseKernel>) -> Vec<Variant> {
+fn reverse<T: Sample, L>(on: &On<'_, L>, len: usize, kernels: &[ReverseKernel]) -> Vec<Variant<L>> {
     let input = vector::<T>(len);
     variants(
-        device,
+        on,
         ReverseKernel::ALL,
-        kernel,
+        kernels,
         ReverseKernel::name,
         |kernel| {
             let options = ReverseOptions {
                 kernel,
                 ..ReverseOptions::default()
             };
-            blockwise_ops::reverse(device, input.view(), &options).map(drop)
+            blockwise_ops::reverse(on.device, input.view(), &options).map(drop)
         },
     )
 }
 
-fn reduce<T: Sample + Number>(
-    device: &Device,
+fn reduce<T: Sample + Number, L>(
+    on: &On<'_, L>,
     operation: Operation,
     len: usize,
     threads: Option<u32>,
-    kernel: Option<ReduceKernel>,
-) -> Vec<Variant> {
+    kernels: &[ReduceKernel],
+) -> Vec<Variant<L>> {
     let input = vector::<T>(len);
     variants(
-        device,
+        on,
         ReduceKernel::ALL,
-        kernel,
+        kernels,
         ReduceKernel::name,
         |kernel| {
             let options = ReduceOptions {
@@ -278,56 +288,53 @@ fn reduce<T: Sample + Number>(
             };
             let reduction = match operation {
                 Operation::Dot => {
-                    return blockwise_ops::dot(device, input.view(), input.view(), &options)
+                    return blockwise_ops::dot(on.device, input.view(), input.view(), &options)
                         .map(drop);
                 }
                 Operation::Sum => Reduction::Sum,
                 Operation::Min => Reduction::Min,
                 Operation::Max => Reduction::Max,
             };
-            blockwise_ops::reduce(device, input.view(), reduction, &options).map(drop)
+            blockwise_ops::reduce(on.device, input.view(), reduction, &options).map(drop)
         },
     )
 }
 
-fn matmul<T: Sample + Float>(
-    device: &Device,
+fn matmul<T: Sample + Float, L>(
+    on: &On<'_, L>,
     [rows, inner, cols]: [usize; 3],
-    kernel: Option<MatmulKernel>,
-) -> Vec<Variant> {
+    kernels: &[MatmulKernel],
+) -> Vec<Variant<L>> {
     let (a, b) = (matrix::<T>(rows, inner), matrix::<T>(inner, cols));
-    let shape = MatmulShape { rows, inner, cols };
-    let able = MatmulKernel::ALL.iter().copied();
-    let able: Vec<_> = able.filter(|kernel| kernel.takes::<T>(shape)).collect();
-    variants(device, &able, kernel, MatmulKernel::name, |kernel| {
-        let options = MatmulOptions {
-            kernel: Some(kernel),
-            ..MatmulOptions::default()
-        };
-        blockwise_ops::matmul(device, a.view(), b.view(), &options).map(drop)
-    })
+    variants(
+        on,
+        MatmulKernel::ALL,
+        kernels,
+        MatmulKernel::name,
+        |kernel| {
+            let options = MatmulOptions {
+                kernel: Some(kernel),
+                ..MatmulOptions::default()
+            };
+            blockwise_ops::matmul(on.device, a.view(), b.view(), &options).map(drop)
+        },
+    )
 }
 
-fn conv<T: Sample + Float>(
-    device: &Device,
+fn conv<T: Sample + Float, L>(
+    on: &On<'_, L>,
     [len, taps]: [usize; 2],
     mode: ConvMode,
-    kernel: Option<ConvKernel>,
-) -> Vec<Variant> {
+    kernels: &[ConvKernel],
+) -> Vec<Variant<L>> {
     let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
-    variants(
-        device,
-        ConvKernel::ALL,
-        kernel,
-        ConvKernel::name,
-        |kernel| {
-            let options = ConvOptions {
-                kernel: Some(kernel),
-                ..ConvOptions::default()
-            };
-            blockwise_ops::convolve(device, signal.view(), taps.view(), mode, &options).map(drop)
-        },
-    )
+    variants(on, ConvKernel::ALL, kernels, ConvKernel::name, |kernel| {
+        let options = ConvOptions {
+            kernel: Some(kernel),
+            ..ConvOptions::default()
+        };
+        blockwise_ops::convolve(on.device, signal.view(), taps.view(), mode, &options).map(drop)
+    })
 }
 
 impl fmt::Display for Workload {
@@ -373,18 +380,24 @@ pub enum WorkloadError {
     },
 }
 
-/// Runs the chosen kernel, or each one.
-fn variants<K: Copy>(
-    device: &Device,
-    all: &[K],
-    chosen: Option<K>,
+/// Where launches are made, and what is taken of each.
+struct On<'a, L> {
+    device: &'a Device,
+    take: fn(&Device) -> Option<L>,
+}
+
+/// Runs the chosen kernels, or each one.
+fn variants<K: Copy, L>(
+    on: &On<'_, L>,
+    all: &'static [K],
+    chosen: &[K],
     name: fn(K) -> &'static str,
     mut launch: impl FnMut(K) -> Result<(), LaunchError>,
-) -> Vec<Variant> {
-    let chosen = chosen.as_ref().map_or(all, std::slice::from_ref);
+) -> Vec<Variant<L>> {
+    let chosen = if chosen.is_empty() { all } else { chosen };
     let run = |&kernel: &K| Variant {
         name: name(kernel),
-        outcome: launch(kernel).map(|()| device.take_profiles().pop()),
+        outcome: launch(kernel).map(|()| (on.take)(on.device)),
     };
     chosen.iter().map(run).collect()
 }

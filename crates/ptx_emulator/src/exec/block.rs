@@ -10,9 +10,10 @@ use super::warp::{Arrival, Located, Surroundings, TurnEnd, Warp};
 use crate::emulator::Statistics;
 use crate::progress::{Progress, Running};
 
-/// A running block. Blocks are reused, so that their memory is allocated only once.
-pub(super) struct Block {
-    /// Number in the grid, x fastest.
+/// A block while it runs. Blocks are used again, so that their memory is taken only once.
+#[derive(Clone)]
+pub(crate) struct Block {
+    /// Its number in the grid, x fastest.
     pub(super) number: u64,
     /// Index among its worker's blocks.
     slot: usize,
@@ -20,12 +21,30 @@ pub(super) struct Block {
     rank: u32,
     pub(super) index: [u32; 3],
     pub(super) warps: Vec<Warp>,
-    pub(super) shared: Box<SharedWords>,
+    pub(super) shared: Shared,
     arrivals: Vec<Arrival>,
     ticket: u64,
     /// Warp instructions executed so far: the clock that its threads read.
     clock: u64,
     looks: Looks,
+    /// The round that the launch paused in.
+    round: Option<Round>,
+}
+
+/// Shared memory. A copy takes only what the launch uses.
+pub(super) struct Shared {
+    pub(super) words: Box<SharedWords>,
+    used: usize,
+}
+
+/// One turn for each warp.
+#[derive(Clone)]
+struct Round {
+    order: Vec<usize>,
+    next: usize,
+    tired: bool,
+    /// Warp instructions of the block's slice before the launch paused.
+    spent: u64,
 }
 
 /// State of a worker that is not part of its blocks.
@@ -33,9 +52,11 @@ pub(super) struct Worker<'a, O: ?Sized> {
     /// For each instruction, the allocation that it last accessed.
     pub(super) hints: &'a mut [u32],
     pub(super) observer: &'a mut O,
-    /// The thread order, if it is not the default one.
-    pub(super) schedule: Option<Schedule>,
-    pub(super) calm: Calm,
+    /// The order of threads, when it is not the emulator's own.
+    pub(super) schedule: &'a mut Option<Schedule>,
+    pub(super) calm: &'a mut Calm,
+    /// Instructions until the launch pauses.
+    pub(super) budget: &'a mut u64,
 }
 
 /// How a block's time slice ended.
@@ -45,29 +66,27 @@ pub(super) enum Slice {
     Waiting,
     /// It can continue.
     Unfinished,
-    /// A fault, and the warp in which it happened.
+    /// The launch pauses in the middle of it.
+    Paused,
+    /// A fault, and the warp it happened in.
     Fault(usize, Located),
 }
 
 impl Block {
     pub(super) fn new(launch: &Launch<'_>, slot: usize, rank: u32) -> Self {
         let warps = (0..launch.threads.div_ceil(32)).map(Warp::new).collect();
-        // Created on the heap: it is too large for a stack.
-        let shared: Box<[u32]> = vec![0; std::mem::size_of::<SharedWords>() / 4].into();
-        let shared = shared
-            .try_into()
-            .unwrap_or_else(|_| Box::new([0; std::mem::size_of::<SharedWords>() / 4]));
         Self {
             number: 0,
             slot,
             rank,
             index: [0; 3],
             warps,
-            shared,
+            shared: Shared::new(launch.shared_bytes.div_ceil(4) as usize),
             arrivals: Vec::new(),
             ticket: 0,
             clock: 0,
             looks: Looks::start(),
+            round: None,
         }
     }
 
@@ -89,11 +108,12 @@ impl Block {
         let number = index[0] + x * (index[1] + y * index[2]);
         self.number = number;
         self.index = index.map(|place| place as u32);
-        self.shared[..launch.shared_bytes.div_ceil(4) as usize].fill(0);
+        self.shared.used_mut().fill(0);
         self.arrivals.clear();
         self.ticket = 0;
         self.clock = 0;
         self.looks = Looks::start();
+        self.round = None;
         worker.observer.block(self.slot, number, self.index);
         let (warps, _, mut around) = self.parts(launch, worker, Vec::new());
         for warp in warps {
@@ -114,16 +134,17 @@ impl Block {
             schedule: worker.schedule.as_mut(),
             slot: self.slot,
             block: self.index,
-            shared: &mut self.shared,
+            shared: &mut self.shared.words,
             peers,
             rank: self.rank,
             hints: worker.hints,
-            calm: &mut worker.calm,
+            calm: worker.calm,
             arrivals: &mut self.arrivals,
             ticket: &mut self.ticket,
             clock: self.clock,
             warp_instructions: 0,
             lane_instructions: 0,
+            budget: worker.budget,
         };
         (&mut self.warps, &mut self.looks, around)
     }
@@ -140,27 +161,25 @@ impl Block {
     ) -> Slice {
         // Reborrowed for as long as the rest of the surroundings.
         let peers = peers.into_iter().map(|peer| &mut *peer).collect();
+        let mut round = self
+            .round
+            .take()
+            .unwrap_or_else(|| Round::over(self.warps.len()));
         let (warps, looks, mut around) = self.parts(launch, worker, peers);
-        let mut order: Vec<usize> = (0..warps.len()).collect();
-        let slice = loop {
-            let mut tired = false;
-            let mut fault = None;
-            if let Some(schedule) = &mut around.schedule {
-                schedule.shuffle(&mut order);
+        let slice = 'slice: loop {
+            if round.next == round.order.len() {
+                round.begin(around.schedule.as_deref_mut());
             }
-            for &index in &order {
+            while let Some(&index) = round.order.get(round.next) {
                 match warps[index].run(&mut around) {
-                    Ok(TurnEnd::Tired) => tired = true,
+                    Ok(TurnEnd::Tired) => round.tired = true,
                     Ok(TurnEnd::Stopped) => {}
-                    Err(located) => {
-                        fault = Some((index, located));
-                        break;
-                    }
+                    Ok(TurnEnd::Paused) => break 'slice Slice::Paused,
+                    Err(located) => break 'slice Slice::Fault(index, located),
                 }
+                round.next += 1;
             }
-            if let Some((warp, located)) = fault {
-                break Slice::Fault(warp, located);
-            }
+            let tired = round.tired;
             match barrier::release(warps, &mut around, !tired) {
                 Ok(released) if released || tired => {}
                 Ok(_) if warps.iter().all(Warp::is_finished) => break Slice::Finished,
@@ -171,14 +190,18 @@ impl Block {
             if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.calm) {
                 tell(launch, around.block, warps);
             }
-            // A block that only waits yields to others.
-            if around.warp_instructions > share || looks.are_still(around.calm) {
+            // One that only waits leaves the time to others.
+            if round.spent + around.warp_instructions > share || looks.are_still(around.calm) {
                 break Slice::Unfinished;
             }
         };
         let (warp_instructions, lane_instructions) =
             (around.warp_instructions, around.lane_instructions);
         self.clock += warp_instructions;
+        if matches!(slice, Slice::Paused) {
+            round.spent += warp_instructions;
+            self.round = Some(round);
+        }
         statistics.warp_instructions += warp_instructions;
         statistics.lane_instructions += lane_instructions;
         slice
@@ -188,8 +211,8 @@ impl Block {
         self.warps.iter().all(Warp::is_finished)
     }
 
-    /// Index among its worker's blocks.
-    pub(super) fn slot(&self) -> usize {
+    /// Its place among the blocks of its worker.
+    pub(crate) fn slot(&self) -> usize {
         self.slot
     }
 
@@ -205,7 +228,53 @@ impl Block {
     }
 }
 
-/// The loop that a warp is in.
+impl Shared {
+    fn new(used: usize) -> Self {
+        const WORDS: usize = std::mem::size_of::<SharedWords>() / 4;
+        // Made on the heap: it is too large for a stack.
+        let words: Box<[u32]> = vec![0; WORDS].into();
+        let words = words.try_into().unwrap_or_else(|_| Box::new([0; WORDS]));
+        Self { words, used }
+    }
+
+    /// What the launch uses.
+    pub(super) fn used(&self) -> &[u32] {
+        &self.words[..self.used]
+    }
+
+    fn used_mut(&mut self) -> &mut [u32] {
+        &mut self.words[..self.used]
+    }
+}
+
+impl Clone for Shared {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(self.used);
+        copy.used_mut().copy_from_slice(self.used());
+        copy
+    }
+}
+
+impl Round {
+    /// One that has ended, so that another one begins.
+    fn over(warps: usize) -> Self {
+        Self {
+            order: (0..warps).collect(),
+            next: warps,
+            tired: false,
+            spent: 0,
+        }
+    }
+
+    fn begin(&mut self, schedule: Option<&mut Schedule>) {
+        if let Some(schedule) = schedule {
+            schedule.shuffle(&mut self.order);
+        }
+        (self.next, self.tired) = (0, false);
+    }
+}
+
+/// Where a warp goes round.
 pub(super) struct LoopPlace {
     pub(super) warp: usize,
     pub(super) lane: u32,

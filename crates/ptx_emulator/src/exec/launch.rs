@@ -1,26 +1,19 @@
-use super::block::{Block, LoopPlace, Worker};
 use super::memory::MAX_SHARED_BYTES;
 use super::observe::Observer;
-use super::schedule::Schedule;
-use super::standstill::Calm;
-use super::team::{Team, TeamSlice};
-use super::trouble::Trouble;
+use super::shift::{Progress, Shift, Turned};
 use crate::decode::op::{Op, Order, Row};
 use crate::decode::{Program, Value};
 use crate::emulator::{LaunchConfig, Output, Statistics};
-use crate::fault::{Fault, FaultKind, Place, Space};
+use crate::fault::{Fault, Space};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
 use crate::progress::Sink;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum number of unfinished blocks of one worker, unless a block may wait for one that has not
-/// started.
-const RESIDENT: usize = 16;
-/// The same if blocks may wait for each other: the number that an H200 holds, within a limit on the
-/// bytes of their registers and memory.
+/// Blocks that one worker keeps unfinished at the same time, at most, unless they may wait for one that has not begun.
+pub(super) const RESIDENT: usize = 16;
+/// The same when they may: as many as an H200 holds, if their registers and memory take no more than so many bytes.
 const MOST_RESIDENT: usize = 132 * 32;
 const RESIDENT_BYTES: u64 = 128 << 20;
 /// Warp instructions of a block before its worker switches to another block.
@@ -83,7 +76,16 @@ impl Request<'_> {
         self.addresses.shared = layout.variables;
     }
 
-    /// The shared memory that a block has by program and launch, without gaps.
+    /// Clusters of the grid, or blocks where there are none.
+    pub(super) fn teams(&self) -> u64 {
+        let grid = self.config.grid.iter().map(|&extent| u64::from(extent));
+        let cluster = self.program.functions[self.entry as usize].cluster;
+        let blocks = grid.product();
+        let extents = cluster.iter();
+        extents.fold(blocks, |blocks: u64, &extent| blocks / u64::from(extent))
+    }
+
+    /// The shared memory that a block has by its program and launch, gaps not counted.
     fn own_shared_bytes(&self) -> u64 {
         let own = self.program.shared_layout(self.entry).dynamic;
         own + self.shared_bytes - self.dynamic_shared
@@ -120,15 +122,56 @@ pub(super) struct Launch<'a> {
     /// There is only one worker, so nothing else accesses the memory.
     pub(super) alone: bool,
     pub(super) portable: bool,
-    seed: Option<u64>,
-    /// All blocks are resident at the same time.
-    cooperative: bool,
-    /// Maximum number of unfinished blocks of a worker.
-    most_resident: usize,
-    slice: u64,
+    pub(super) seed: Option<u64>,
+    /// All blocks run at the same time.
+    pub(super) cooperative: bool,
+    /// Blocks that a worker may keep when none of them ends.
+    pub(super) most_resident: usize,
+    pub(super) slice: u64,
 }
 
-impl Launch<'_> {
+impl<'a> Launch<'a> {
+    pub(super) fn new(request: &Request<'a>, workers: usize) -> Self {
+        // Only of what can run: there may be very many kernels.
+        let mut constants = Vec::new();
+        constants.resize_with(request.program.functions.len(), Constants::default);
+        for index in request.program.reachable(request.entry) {
+            let function = &request.program.functions[index as usize];
+            constants[index as usize] = constants_of(function, request);
+        }
+        let cluster = request.program.functions[request.entry as usize].cluster;
+        let threads = request.config.block.iter().product();
+        let cooperative = request.program.is_cooperative(request.entry);
+        let (most_resident, slice) = if cooperative {
+            (MOST_RESIDENT, WAITING_SLICE)
+        } else if waits_for_blocks(request) || cluster != [1; 3] {
+            (most_resident(request, threads), WAITING_SLICE)
+        } else {
+            (RESIDENT, SLICE)
+        };
+        Self {
+            program: request.program,
+            table: request.table,
+            limits: request.limits,
+            output: request.seed.is_none().then_some(request.output),
+            progress: request.progress,
+            entry: request.entry,
+            config: request.config,
+            cluster,
+            threads,
+            shared_bytes: request.shared_bytes,
+            own_shared_bytes: request.own_shared_bytes(),
+            params: request.params.clone(),
+            constants,
+            alone: workers == 1,
+            portable: request.portable,
+            seed: request.seed,
+            cooperative,
+            most_resident,
+            slice,
+        }
+    }
+
     pub(super) fn cluster_blocks(&self) -> u32 {
         self.program.functions[self.entry as usize].cluster_blocks()
     }
@@ -147,17 +190,7 @@ pub(super) struct Constants {
     pub(super) w64: Vec<(Row, u64)>,
 }
 
-/// State that the workers share while they run blocks.
-struct Progress {
-    next: AtomicU64,
-    teams: u64,
-    steps: AtomicU64,
-    /// The lowest position of a team with a fault: later teams need not run.
-    faulty: AtomicU64,
-    fault: Mutex<Option<(u64, Box<Fault>)>>,
-}
-
-/// Runs all blocks on a number of workers.
+/// Runs all blocks on so many workers.
 pub(crate) fn launch(request: Request<'_>, workers: usize) -> Outcome {
     let mut nobody = vec![(); workers];
     run(request, &mut nobody.iter_mut().collect::<Vec<_>>())
@@ -174,79 +207,33 @@ pub(crate) fn watch(request: Request<'_>, observers: &mut [&mut dyn Observer]) -
 /// reads what other blocks write, more blocks are started while none finishes, because blocks may
 /// wait for each other, as in a cooperative launch.
 fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> Outcome {
-    let blocks: u64 = request
-        .config
-        .grid
-        .iter()
-        .map(|&extent| u64::from(extent))
-        .product();
-    let cluster = request.program.functions[request.entry as usize].cluster;
-    let teams = cluster
-        .iter()
-        .fold(blocks, |blocks, &extent| blocks / u64::from(extent));
-    let threads = request.config.block.iter().product();
-    let workers = observers
-        .len()
-        .min(usize::try_from(teams).unwrap_or(usize::MAX));
-    // Only for functions that can run: a module may have very many kernels.
-    let mut constants = Vec::new();
-    constants.resize_with(request.program.functions.len(), Constants::default);
-    for index in request.program.reachable(request.entry) {
-        let function = &request.program.functions[index as usize];
-        constants[index as usize] = constants_of(function, &request);
-    }
-    let cooperative = request.program.is_cooperative(request.entry);
-    let (most_resident, slice) = if cooperative {
-        (MOST_RESIDENT, WAITING_SLICE)
-    } else if waits_for_blocks(&request) || cluster != [1; 3] {
-        (most_resident(&request, threads), WAITING_SLICE)
-    } else {
-        (RESIDENT, SLICE)
-    };
-    let launch = Launch {
-        program: request.program,
-        table: request.table,
-        limits: request.limits,
-        output: request.seed.is_none().then_some(request.output),
-        progress: request.progress,
-        entry: request.entry,
-        config: request.config,
-        cluster,
-        threads,
-        shared_bytes: request.shared_bytes,
-        own_shared_bytes: request.own_shared_bytes(),
-        params: request.params,
-        constants,
-        alone: workers == 1,
-        portable: request.portable,
-        seed: request.seed,
-        cooperative,
-        most_resident,
-        slice,
-    };
-    let progress = Progress {
-        next: AtomicU64::new(0),
-        teams,
-        steps: AtomicU64::new(0),
-        faulty: AtomicU64::new(u64::MAX),
-        fault: Mutex::new(None),
-    };
+    let workers = usize::try_from(request.teams()).unwrap_or(usize::MAX);
+    let workers = observers.len().min(workers);
+    let launch = Launch::new(&request, workers);
+    let progress = Progress::new(request.teams());
     let total = Mutex::new(Statistics::default());
+    let work = |observer: &mut O| {
+        let mut shift = Shift::new(&launch, &progress);
+        let mut budget = u64::MAX;
+        while shift.turn(&launch, &progress, observer, &mut budget) == Turned::Goes {}
+        let done = shift.statistics;
+        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.blocks += done.blocks;
+        total.warp_instructions += done.warp_instructions;
+        total.lane_instructions += done.lane_instructions;
+    };
     if let [observer] = &mut observers[..workers] {
-        work(&launch, &progress, &total, *observer);
+        work(observer);
     } else {
         rayon::scope(|scope| {
             for observer in &mut observers[..workers] {
-                scope.spawn(|_| work(&launch, &progress, &total, *observer));
+                scope.spawn(|_| work(observer));
             }
         });
     }
-    let fault = progress.fault.into_inner();
     Outcome {
         statistics: total.into_inner().unwrap_or_else(PoisonError::into_inner),
-        fault: fault
-            .unwrap_or_else(PoisonError::into_inner)
-            .map(|(_, fault)| fault),
+        fault: progress.into_fault(),
     }
 }
 
@@ -309,195 +296,4 @@ fn constants_of(function: &crate::decode::Function, request: &Request<'_>) -> Co
             .map(|&(row, v)| (row, value(v)))
             .collect(),
     }
-}
-
-/// A worker: runs blocks until none is left.
-fn work<O: Observer + ?Sized>(
-    launch: &Launch<'_>,
-    progress: &Progress,
-    total: &Mutex<Statistics>,
-    observer: &mut O,
-) {
-    let mut hints = vec![0; launch.program.code.len()];
-    let mut worker = Worker {
-        hints: &mut hints,
-        observer,
-        schedule: launch.seed.map(|seed| Schedule::new(seed, progress.teams)),
-        calm: Calm::default(),
-    };
-    let mut made = 0;
-    let mut resident: VecDeque<Team> = VecDeque::new();
-    let mut idle: Vec<Team> = Vec::new();
-    let mut statistics = Statistics::default();
-    // Blocks that wait for the whole grid finish together or not at all.
-    let mut room = match launch.cooperative {
-        true => launch.most_resident,
-        false => RESIDENT,
-    };
-    // Turns since a block finished.
-    let mut turns = 0;
-    loop {
-        if turns > resident.len() {
-            room = launch.most_resident.min(room + room / 4).max(room);
-            turns = 0;
-        }
-        if resident.len() < room {
-            let position = progress.next.fetch_add(1, Relaxed);
-            if position < progress.teams && position < progress.faulty.load(Relaxed) {
-                let mut team = idle.pop().unwrap_or_else(|| {
-                    made += 1;
-                    Team::new(launch, made - 1)
-                });
-                team.start(launch, position, &mut worker);
-                resident.push_front(team);
-            }
-        }
-        let share = match &mut worker.schedule {
-            Some(schedule) if !resident.is_empty() => {
-                resident.swap(0, schedule.pick(resident.len()));
-                schedule.block_stretch()
-            }
-            _ => launch.slice,
-        };
-        let Some(mut team) = resident.pop_front() else {
-            break;
-        };
-        if team.position > progress.faulty.load(Relaxed) {
-            continue;
-        }
-        let before = statistics.warp_instructions;
-        let left = launch
-            .limits
-            .warp_instructions
-            .saturating_sub(progress.steps.load(Relaxed));
-        let slice = team.run(launch, &mut worker, &mut statistics, left.min(share));
-        let steps = statistics.warp_instructions - before;
-        let steps = progress.steps.fetch_add(steps, Relaxed) + steps;
-        match slice {
-            TeamSlice::Fault(rank, (warp, located)) => {
-                let block = &team.blocks[rank];
-                let fault = fault(launch, block, warp, located.pc, *located.trouble);
-                progress.report(team.position, fault);
-            }
-            TeamSlice::Unfinished => {
-                turns += 1;
-                resident.push_back(team);
-                let all_begun = progress.next.load(Relaxed) >= progress.teams;
-                let mut blocks = resident.iter().rev().flat_map(|team| &team.blocks);
-                // Blocks of other workers are not known here.
-                if launch.alone
-                    && all_begun
-                    && blocks.all(|block| block.is_still(&worker.calm))
-                    && let Some((position, fault)) = endless(launch, &resident)
-                {
-                    progress.report(position, fault);
-                    break;
-                }
-                if steps > launch.limits.warp_instructions
-                    && let Some(team) = resident.pop_back()
-                {
-                    progress.report(team.position, step_limit(launch, &team));
-                }
-            }
-            TeamSlice::Finished => {
-                turns = 0;
-                worker.calm.disturb();
-                // Blocks within their own limit may exceed the launch's in total.
-                let is_last = progress.next.load(Relaxed) >= progress.teams;
-                if steps > launch.limits.warp_instructions && !is_last {
-                    progress.report(team.position, step_limit(launch, &team));
-                }
-                statistics.blocks += u64::from(launch.cluster_blocks());
-                idle.push(team);
-            }
-        }
-    }
-    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-    total.blocks += statistics.blocks;
-    total.warp_instructions += statistics.warp_instructions;
-    total.lane_instructions += statistics.lane_instructions;
-}
-
-impl Progress {
-    /// Keeps the fault of the lowest team, so that the result does not depend on the order of the
-    /// workers.
-    fn report(&self, team: u64, fault: Box<Fault>) {
-        self.faulty.fetch_min(team, Relaxed);
-        let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.as_ref().is_none_or(|&(known, _)| team < known) {
-            *slot = Some((team, fault));
-        }
-    }
-}
-
-fn step_limit(launch: &Launch<'_>, team: &Team) -> Box<Fault> {
-    let mut blocks = team.blocks.iter();
-    let block = blocks.find(|block| !block.is_finished());
-    let block = block.unwrap_or(&team.blocks[0]);
-    let place = whereabouts(launch, block);
-    let inside = place.rounds.as_ref();
-    let kind = FaultKind::StepLimit {
-        limit: launch.limits.warp_instructions,
-        inside: inside.map(|rounds| rounds.describe(launch.program)),
-    };
-    at_loop(launch, block, &place, kind)
-}
-
-/// The fault if none of these blocks can ever finish, with the position of the block that shows it;
-/// `None` if all have finished.
-fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<Fault>)> {
-    let blocks = || {
-        let teams = resident.iter();
-        let blocks = teams.flat_map(|team| team.blocks.iter().map(move |block| (team, block)));
-        blocks.filter(|(_, block)| !block.is_finished())
-    };
-    let (team, block) = blocks().min_by_key(|(_, block)| block.number)?;
-    let place = whereabouts(launch, block);
-    let inside = place.rounds.as_ref();
-    let warps = blocks().flat_map(|(_, block)| &block.warps);
-    let splits = warps.flat_map(|warp| &warp.splits);
-    let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
-    for split in splits.filter(|split| !split.is_runnable()) {
-        *waiting.entry(split.pc).or_default() += split.mask.count_ones();
-    }
-    let waiting = waiting.into_iter();
-    let kind = FaultKind::EndlessLoop {
-        inside: inside.map(|rounds| rounds.describe(launch.program)),
-        waiting: waiting
-            .map(|(pc, threads)| (threads, launch.program.place(pc)))
-            .collect(),
-    };
-    let fault = at_loop(launch, block, &place, kind);
-    Some((team.position, fault))
-}
-
-/// The loop that a block is in, or its first instruction.
-fn whereabouts(launch: &Launch<'_>, block: &Block) -> LoopPlace {
-    let function = &launch.program.functions[launch.entry as usize];
-    block.loop_place().unwrap_or(LoopPlace {
-        warp: 0,
-        lane: 0,
-        pc: function.start.unwrap_or(0),
-        rounds: None,
-    })
-}
-
-fn at_loop(launch: &Launch<'_>, block: &Block, at: &LoopPlace, kind: FaultKind) -> Box<Fault> {
-    let (lane, lanes) = (at.lane, 1 << at.lane);
-    fault(launch, block, at.warp, at.pc, Trouble { kind, lane, lanes })
-}
-
-fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Box<Fault> {
-    let program = launch.program;
-    let Place { ptx_line, source } = program.place(pc);
-    Box::new(Fault {
-        kind: trouble.kind,
-        kernel: program.functions[launch.entry as usize].name.clone(),
-        ptx_line,
-        source,
-        inlined: program.inlined(pc),
-        block: block.index,
-        thread: launch.thread(warp, trouble.lane),
-        threads: trouble.lanes.count_ones(),
-    })
 }

@@ -47,7 +47,10 @@ pub(crate) trait Observer: Send {
     fn step(&mut self, _program: &Program, _pc: u32, _mask: u32, _active: u32, _frame: &Frame<'_>) {
     }
 
-    /// An instruction whose guard is false in all lanes of the split.
+    /// Lanes come to a warp-level instruction and wait there for its other members: it is executed later.
+    fn waits(&mut self, _pc: u32, _mask: u32) {}
+
+    /// An instruction whose guard holds for no lane of the split.
     fn skip(&mut self, _pc: u32, _active: u32, _frame: &Frame<'_>) {}
 
     /// The instruction is about to access memory. An instruction makes one call per region that its
@@ -58,7 +61,10 @@ pub(crate) trait Observer: Send {
     /// and offsets in it.
     fn takes(&mut self, _heap: u64, _chunk: Range<u64>) {}
 
-    /// Lanes have synchronised at a `bar.warp.sync`.
+    /// An instruction ends the launch with a fault. A later one, of a block that began before, takes its place.
+    fn faults(&mut self) {}
+
+    /// Lanes met at a `bar.warp.sync`.
     fn warp_barrier(&mut self, _slot: usize, _warp: u32, _mask: u32) {}
 
     /// Lanes exit while others wait for them at an instruction that they have passed.

@@ -11,8 +11,8 @@ use std::ops::RangeInclusive;
 /// Number of loops distinguished per warp; further ones are merged.
 const MOST: usize = 8;
 
-/// The loops that a warp has been in since a given time, and before it.
-#[derive(Default)]
+/// The loops that a warp has been in since some moment, and before.
+#[derive(Clone, Default)]
 pub(super) struct Loops {
     earlier: Vec<Rounds>,
     now: Vec<Rounds>,

@@ -16,7 +16,8 @@ use crate::decode::op::{
 use crate::fault::FaultKind;
 use std::sync::atomic::{Ordering, fence};
 
-/// The state of a warp while it runs one of its splits.
+/// What a warp is doing while it runs one of its splits.
+#[derive(Clone)]
 pub(super) struct Cursor {
     pub(super) pc: u32,
     pub(super) mask: u32,
@@ -24,11 +25,15 @@ pub(super) struct Cursor {
     pub(super) switch_at: u32,
     /// Remaining quantum: backward branches until the split must yield.
     pub(super) patience: u32,
-    /// Target and location of the last backward branch.
+    /// The same when the turn began.
+    pub(super) granted: u32,
+    /// Instructions until the launch pauses, when somebody watches it.
+    pub(super) budget: u64,
+    /// The target and the place of the last backward branch.
     pub(super) last_loop: Option<(u32, u32)>,
     /// The lowest target and the highest location of a backward branch.
     pub(super) span: (u32, u32),
-    /// The block's clock at the start.
+    /// The block's clock at the cursor.
     pub(super) clock: u64,
     pub(super) warp_instructions: u64,
     pub(super) lane_instructions: u64,
@@ -36,7 +41,9 @@ pub(super) struct Cursor {
 
 /// Why the loop stopped; unless stated otherwise, the cursor is at the instruction.
 pub(super) enum Event {
-    /// Another split is at this instruction or an earlier one.
+    /// The budget is used up: the turn goes on here later.
+    Pause,
+    /// Another split is at this instruction, or before it.
     Switch,
     /// The quantum is used up; the cursor is at the branch target.
     Tired,
@@ -79,11 +86,17 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
     let code = program.code.as_slice();
     let active = cursor.mask;
     let mut pc = cursor.pc;
+    // A launch that nobody watches is compiled without the test.
+    let (pauses, budget) = (observer.watches(), cursor.budget);
     let mut steps = 0;
     let mut lane_steps = 0;
+    let mut waits = 0;
     let event = loop {
         if pc >= cursor.switch_at {
             break Event::Switch;
+        }
+        if pauses && steps >= budget {
+            break Event::Pause;
         }
         let inst = &code[pc as usize];
         let mask = inst.guard.lanes(frame.predicates) & active;
@@ -182,6 +195,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
         /// These lanes must wait: their instruction is counted when its members have arrived.
         macro_rules! wait {
             ($missing:expr) => {{
+                observer.waits(pc, mask);
+                waits = 1;
                 steps -= 1;
                 lane_steps -= u64::from(mask.count_ones());
                 break waiting($missing, mask);
@@ -559,6 +574,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
         pc += 1;
     };
     cursor.pc = pc;
+    cursor.clock += steps;
+    cursor.budget = budget.saturating_sub(steps + waits);
     cursor.warp_instructions += steps;
     cursor.lane_instructions += lane_steps;
     event

@@ -15,7 +15,8 @@ const LOOPS: u64 = 8;
 /// One turn in this many splits the lanes.
 const PARTING: u64 = 8;
 
-/// A source of scheduling decisions.
+/// A source of decisions.
+#[derive(Clone)]
 pub(super) struct Schedule {
     state: u64,
     /// The `i`th block to start is number `(i * step + first) % blocks`.

@@ -20,8 +20,8 @@ const STRIDE: u64 = 1 << 14;
 /// barriers inside a loop end turns.
 const TRIES: u32 = 64;
 
-/// State shared by the blocks of a worker.
-#[derive(Default)]
+/// What the blocks of a worker know of each other.
+#[derive(Clone, Default)]
 pub(super) struct Calm {
     /// Counts events that may have changed memory.
     epoch: u64,
@@ -36,8 +36,8 @@ impl Calm {
     }
 }
 
-/// The snapshot of a block, and how often it was found again.
-#[derive(Default)]
+/// What a block was like, and how often it was found so again.
+#[derive(Clone, Default)]
 pub(super) struct Looks {
     next: u64,
     tries: u32,
@@ -48,6 +48,7 @@ pub(super) struct Looks {
     still: u32,
 }
 
+#[derive(Clone)]
 struct Snapshot {
     runs: u64,
     splits: Vec<Split>,

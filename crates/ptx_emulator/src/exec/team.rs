@@ -8,10 +8,23 @@ use super::observe::{Arrived, Observer};
 use super::split::State;
 use crate::emulator::Statistics;
 
+#[derive(Clone)]
 pub(super) struct Team {
     /// Number of teams that started earlier.
     pub(super) position: u64,
     pub(super) blocks: Vec<Block>,
+    /// The slice that the launch paused in.
+    paused: Option<Tour>,
+}
+
+/// A slice of a team: its blocks in turn.
+#[derive(Clone)]
+struct Tour {
+    rank: usize,
+    tired: bool,
+    /// Warp instructions, at most and so far.
+    share: u64,
+    spent: u64,
 }
 
 /// How a team's time slice ended.
@@ -19,7 +32,9 @@ pub(super) enum TeamSlice {
     Finished,
     /// It can continue.
     Unfinished,
-    /// A fault, and the block in which it happened.
+    /// The launch pauses in the middle of it.
+    Paused,
+    /// A fault, and the block it happened in.
     Fault(usize, BlockFault),
 }
 
@@ -32,6 +47,7 @@ impl Team {
         Self {
             position: 0,
             blocks: blocks.collect(),
+            paused: None,
         }
     }
 
@@ -43,7 +59,7 @@ impl Team {
         worker: &mut Worker<'_, O>,
     ) {
         self.position = position;
-        let number = match &worker.schedule {
+        let number = match &*worker.schedule {
             Some(schedule) => schedule.block(position),
             None => position,
         };
@@ -52,7 +68,8 @@ impl Team {
         }
     }
 
-    /// Runs the blocks in turn until all exit or their share of warp instructions is used.
+    /// Runs the blocks in turn until all end, or they have had their share of warp instructions. A slice that the launch
+    /// paused in goes on with the share that it had.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,
@@ -60,22 +77,37 @@ impl Team {
         statistics: &mut Statistics,
         share: u64,
     ) -> TeamSlice {
+        let mut tour = self.paused.take().unwrap_or(Tour {
+            rank: 0,
+            tired: false,
+            share,
+            spent: 0,
+        });
         let before = statistics.warp_instructions;
         loop {
-            let mut tired = false;
-            for rank in 0..self.blocks.len() {
-                let (left, right) = self.blocks.split_at_mut(rank);
+            while tour.rank < self.blocks.len() {
+                let (left, right) = self.blocks.split_at_mut(tour.rank);
                 let Some((block, right)) = right.split_first_mut() else {
                     break;
                 };
                 let peers = left.iter_mut().chain(right);
-                let peers = peers.map(|peer| &mut *peer.shared).collect();
-                match block.run(launch, worker, peers, statistics, share) {
-                    Slice::Fault(warp, located) => return TeamSlice::Fault(rank, (warp, located)),
-                    Slice::Unfinished => tired = true,
+                let peers = peers.map(|peer| &mut *peer.shared.words).collect();
+                match block.run(launch, worker, peers, statistics, tour.share) {
+                    Slice::Fault(warp, located) => {
+                        return TeamSlice::Fault(tour.rank, (warp, located));
+                    }
+                    Slice::Paused => {
+                        tour.spent += statistics.warp_instructions - before;
+                        self.paused = Some(tour);
+                        return TeamSlice::Paused;
+                    }
+                    Slice::Unfinished => tour.tired = true,
                     Slice::Waiting | Slice::Finished => {}
                 }
+                tour.rank += 1;
             }
+            let tired = std::mem::take(&mut tour.tired);
+            tour.rank = 0;
             let released = self.release(worker);
             if !released && !tired {
                 return match self.blocks.iter().all(Block::is_finished) {
@@ -83,7 +115,8 @@ impl Team {
                     false => self.stuck(launch),
                 };
             }
-            if tired || statistics.warp_instructions - before > share {
+            let spent = tour.spent + statistics.warp_instructions - before;
+            if tired || spent > tour.share {
                 return TeamSlice::Unfinished;
             }
         }

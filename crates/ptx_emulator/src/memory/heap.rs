@@ -45,11 +45,11 @@ impl Heap {
         self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn state(&self) -> Chunks {
+    pub(crate) fn state(&self) -> Chunks {
         self.chunks().clone()
     }
 
-    pub(super) fn restore(&self, state: &Chunks) {
+    pub(crate) fn restore(&self, state: &Chunks) {
         *self.chunks() = state.clone();
     }
 

@@ -26,6 +26,69 @@ pub struct Wavefronts {
 /// has the address of its neighbour (lane ^ 1), or each has that of lane ^ 2, if those are active.
 /// An H200 counts the same (`tests/fixtures/ncu/shared.csv`).
 pub fn bank_wavefronts(offsets: &[u64; 32], active: u32, bytes: u32, access: Access) -> Wavefronts {
+    let served = served_together(offsets, active, bytes, access).into_iter();
+    let taken = served
+        .map(|lanes| phase(offsets, lanes, bytes, access))
+        .sum();
+    let words = words(offsets, active, bytes);
+    Wavefronts {
+        taken,
+        needed: (words.len() as u64).div_ceil(BANKS) as u32,
+    }
+}
+
+/// A word that a bank gives in a pass through shared memory, and the lanes that get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The bank, below 32.
+    pub bank: u32,
+    /// The word's offset in bytes.
+    pub word: u64,
+    /// More than one lane is a broadcast.
+    pub lanes: u32,
+}
+
+/// The passes that [`bank_wavefronts`] counts, each with what its banks give.
+pub fn bank_passes(
+    offsets: &[u64; 32],
+    active: u32,
+    bytes: u32,
+    access: Access,
+) -> Vec<Vec<Served>> {
+    let mut passes = Vec::new();
+    for together in served_together(offsets, active, bytes, access) {
+        let mut in_bank: Vec<Vec<Served>> = vec![Vec::new(); BANKS as usize];
+        let single = |lane: usize| (offsets[lane] / WORD, 1 << lane);
+        let all: Vec<(u64, u32)> = match access {
+            Access::Atomic => lanes(together).map(single).collect(),
+            _ => words(offsets, together, bytes)
+                .into_iter()
+                .map(|word| (word, lanes_of(offsets, together, bytes, word)))
+                .collect(),
+        };
+        for (word, lanes) in all {
+            let bank = word % BANKS;
+            in_bank[bank as usize].push(Served {
+                bank: bank as u32,
+                word: word * WORD,
+                lanes,
+            });
+        }
+        let longest = in_bank.iter().map(Vec::len).max().unwrap_or(0);
+        let pass = |at: usize| in_bank.iter().filter_map(move |bank| bank.get(at).copied());
+        passes.extend((0..longest).map(|at| pass(at).collect()));
+    }
+    passes
+}
+
+/// The lanes that want a word.
+fn lanes_of(offsets: &[u64; 32], active: u32, bytes: u32, word: u64) -> u32 {
+    let wants = |lane: &usize| words(offsets, 1 << lane, bytes).contains(&word);
+    lanes(active).filter(wants).map(|lane| 1 << lane).sum()
+}
+
+/// The groups of lanes that are served one after the other.
+fn served_together(offsets: &[u64; 32], active: u32, bytes: u32, access: Access) -> Vec<u32> {
     let lanes_at_once = 32 / bytes.div_ceil(WORD as u32).max(1);
     let phases = (0..32).step_by(lanes_at_once as usize);
     let phases: Vec<u32> = phases
@@ -36,15 +99,8 @@ pub fn bank_wavefronts(offsets: &[u64; 32], active: u32, bytes: u32, access: Acc
     } else {
         1
     };
-    let served = phases.chunks(at_once).map(|phases| phases.iter().sum());
-    let taken = served
-        .map(|lanes| phase(offsets, lanes, bytes, access))
-        .sum();
-    let words = words(offsets, active, bytes);
-    Wavefronts {
-        taken,
-        needed: (words.len() as u64).div_ceil(BANKS) as u32,
-    }
+    let groups = phases.chunks(at_once);
+    groups.map(|phases| phases.iter().sum()).collect()
 }
 
 /// Whether lanes share addresses in pairs.
@@ -86,6 +142,40 @@ fn words(offsets: &[u64; 32], active: u32, bytes: u32) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passes_are_the_wavefronts() {
+        let mut state = 1_u64;
+        let mut next = |end: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % end
+        };
+        for _ in 0..2000 {
+            let bytes = [1, 2, 4, 8, 16][next(5) as usize];
+            let stride = next(40);
+            let offsets = match next(2) {
+                0 => std::array::from_fn(|lane| u64::from(bytes) * stride * lane as u64),
+                _ => std::array::from_fn(|_| u64::from(bytes) * next(64)),
+            };
+            let active = next(1 << 32) as u32 | 1;
+            for access in [Access::Read, Access::Write, Access::Atomic] {
+                let passes = bank_passes(&offsets, active, bytes, access);
+                let taken = bank_wavefronts(&offsets, active, bytes, access).taken;
+                assert_eq!(
+                    passes.len() as u32,
+                    taken,
+                    "{offsets:?} {active:x} {access}"
+                );
+                let lanes = passes
+                    .iter()
+                    .flatten()
+                    .fold(0, |all, served| all | served.lanes);
+                assert_eq!(lanes, active);
+            }
+        }
+    }
 
     /// Lane `l` reads `bytes` bytes at `offset(l)`.
     #[track_caller]

@@ -24,7 +24,7 @@ pub(crate) use class::Kind;
 pub(crate) use collect::Collector;
 pub(crate) use model::H200;
 
-pub use banks::{Wavefronts, bank_wavefronts};
+pub use banks::{Served, Wavefronts, bank_passes, bank_wavefronts};
 pub use class::{InstructionClass, Precision};
 pub use counters::{Counters, GlobalTraffic, SharedTraffic};
 pub use footprint::Footprint;

@@ -73,7 +73,12 @@ impl Sources {
         })
     }
 
-    /// The text of a file that [`find`](Self::find) returned; invalid UTF-8 is replaced.
+    /// The text of a file that a line table names, where it is found.
+    pub fn text(&self, file: &str) -> Option<String> {
+        Self::read(&self.find(file)?)
+    }
+
+    /// The text of a file that [`find`](Self::find) found; bytes that are no UTF-8 are replaced.
     pub(super) fn read(path: &Path) -> Option<String> {
         let mut bytes = Vec::new();
         // The file may have grown since.

@@ -140,6 +140,7 @@ fn report(scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outs
                 hint: Some(super::fault::bounds_hint(space, address, size, None, &[])),
                 count: 1,
                 seed: None,
+                step: 0,
             }
         });
     }

@@ -3,6 +3,8 @@
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
+use crate::decode::Program;
+use crate::emulator::Statistics;
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
 use crate::fault::{Access, FaultKind, Space};
 use crate::memory::Image;
@@ -15,9 +17,6 @@ pub(crate) fn check(
     request: &Request<'_>,
     options: &CheckOptions,
 ) -> (CheckReport, Option<Written>) {
-    let kernel = request.program.functions[request.entry as usize]
-        .name
-        .clone();
     let before = (options.schedules > 0).then(|| request.table.image());
     let mut ledger = Ledger::new(options);
     let (own, written) = run(request, options, &mut ledger);
@@ -56,17 +55,40 @@ pub(crate) fn check(
         }
         request.table.restore(&after);
     }
+    (
+        reported(request, ledger, schedules, own.statistics),
+        written,
+    )
+}
+
+/// Runs the launch with detectors in the request's own order only.
+pub(crate) fn check_order(
+    request: &Request<'_>,
+    options: &CheckOptions,
+) -> (CheckReport, Option<Written>) {
+    let mut ledger = Ledger::new(options);
+    ledger.seed = request.seed;
+    let (outcome, written) = run(request, options, &mut ledger);
+    (reported(request, ledger, 1, outcome.statistics), written)
+}
+
+fn reported(
+    request: &Request<'_>,
+    ledger: Ledger,
+    schedules: u32,
+    statistics: Statistics,
+) -> CheckReport {
+    let function = &request.program.functions[request.entry as usize];
     let notices = ledger.notices();
     let (findings, dropped) = ledger.finish();
-    let report = CheckReport {
-        kernel,
+    CheckReport {
+        kernel: function.name.clone(),
         findings,
         dropped,
         notices,
         schedules,
-        statistics: own.statistics,
-    };
-    (report, written)
+        statistics,
+    }
 }
 
 /// Whether another order would probably run equally long.
@@ -108,13 +130,15 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
         }
         let (address, size) = if whole { (start, 4) } else { (address, 1) };
         let value = u32::from_le_bytes(word);
-        witness.site(address, size, value)
+        let step = witness.wrote;
+        (witness.site(address, size, value), step)
     };
     let own = Request {
         seed: None,
         ..request.clone()
     };
-    let (here, there) = (last_writer(request.clone()), last_writer(own));
+    let ((here, step), (there, _)) = (last_writer(request.clone()), last_writer(own));
+    ledger.steps = step;
     let key = (Rule::OrderDependent, there.1, here.1);
     ledger.report(key, || Finding {
         rule: Rule::OrderDependent,
@@ -131,6 +155,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
         ),
         count: 1,
         seed: None,
+        step: 0,
     });
 }
 
@@ -139,6 +164,9 @@ struct Witness<'a> {
     scene: Scene<'a>,
     address: u64,
     last: Option<Actor>,
+    /// Steps that have begun, and up to that write.
+    steps: u64,
+    wrote: u64,
 }
 
 impl<'a> Witness<'a> {
@@ -147,6 +175,8 @@ impl<'a> Witness<'a> {
             scene: Scene::new(request),
             address,
             last: None,
+            steps: 0,
+            wrote: 0,
         }
     }
 
@@ -187,6 +217,18 @@ impl Observer for Witness<'_> {
         self.scene.turn = *turn;
     }
 
+    fn step(&mut self, _: &Program, _: u32, _: u32, _: u32, _: &Frame<'_>) {
+        self.steps += 1;
+    }
+
+    fn skip(&mut self, _: u32, _: u32, _: &Frame<'_>) {
+        self.steps += 1;
+    }
+
+    fn waits(&mut self, _: u32, _: u32) {
+        self.steps += 1;
+    }
+
     fn access(&mut self, pc: u32, seen: &Seen<'_>, _: &Frame<'_>, _: &Memory<'_>) {
         let Region::Global(allocation) = seen.region else {
             return;
@@ -200,6 +242,7 @@ impl Observer for Witness<'_> {
         });
         if let Some(lane) = lane.last() {
             self.last = Some(self.scene.actor(pc, lane));
+            self.wrote = self.steps;
         }
     }
 }

@@ -81,6 +81,7 @@ fn report_kind(
         others: others(fault),
         count: times,
         seed: None,
+        step: 0,
     });
 }
 

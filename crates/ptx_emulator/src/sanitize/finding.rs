@@ -24,6 +24,8 @@ pub struct Finding {
     pub count: u64,
     /// Seed of the schedule in which it was found; `None` for the default order.
     pub seed: Option<u64>,
+    /// The step of that order in which it happened first, for a [`Replay`](crate::replay::Replay).
+    pub step: u64,
 }
 
 /// One end of a [`Finding`].

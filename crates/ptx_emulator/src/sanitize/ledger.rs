@@ -18,6 +18,8 @@ pub(crate) struct Ledger {
     notices: BTreeSet<String>,
     /// Seed of the running schedule.
     pub(crate) seed: Option<u64>,
+    /// Steps that have begun, the one that runs included.
+    pub(crate) steps: u64,
 }
 
 /// A rule and the two instructions.
@@ -43,6 +45,7 @@ impl Ledger {
             dropped: 0,
             notices: BTreeSet::new(),
             seed: None,
+            steps: 0,
         }
     }
 
@@ -73,10 +76,12 @@ impl Ledger {
         match self.known.get(&key) {
             Some(&Known::Kept(at)) if self.findings[at].severity < severity => {
                 let (count, seed) = (self.findings[at].count + 1, self.seed);
+                let step = self.steps.saturating_sub(1);
                 self.findings[at] = Finding {
                     severity,
                     count,
                     seed,
+                    step,
                     ..tell()
                 };
             }
@@ -101,6 +106,7 @@ impl Ledger {
             severity: self.raised(finding.severity),
             count: times,
             seed: self.seed,
+            step: self.steps.saturating_sub(1),
             ..finding
         };
         let known = self.keep(finding);

@@ -42,6 +42,7 @@ pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
             )),
             count: 1,
             seed: None,
+            step: 0,
         }
     });
 }
@@ -74,6 +75,7 @@ pub(super) fn report_stray(pc: u32, stray: &Stray, scene: &Scene<'_>, ledger: &m
             others: Vec::new(),
             count: 1,
             seed: None,
+            step: 0,
         }
     });
 }

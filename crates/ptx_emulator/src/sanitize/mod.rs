@@ -15,7 +15,7 @@ mod race;
 mod scene;
 mod variables;
 
-pub(crate) use explore::check;
+pub(crate) use explore::{check, check_order};
 pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
 pub(crate) use ledger::Ledger;
 pub(crate) use scene::{Actor, Scene, Slot};
@@ -37,6 +37,8 @@ pub(crate) struct Sanitizer<'a> {
     race: Option<Race>,
     init: Option<Init>,
     ledger: &'a mut Ledger,
+    /// Steps up to the fault that ends the launch.
+    faulted: Option<u64>,
 }
 
 impl<'a> Sanitizer<'a> {
@@ -47,12 +49,14 @@ impl<'a> Sanitizer<'a> {
     ) -> Self {
         let scene = Scene::new(request);
         let bounds = Bounds::new(request, &scene.variables);
+        ledger.steps = 0;
         Self {
             scene,
             race: options.race.then(|| Race::new(request, options)),
             init: options.init.then(|| Init::new(request, bounds.gaps())),
             bounds,
             ledger,
+            faulted: None,
         }
     }
 
@@ -69,6 +73,7 @@ impl<'a> Sanitizer<'a> {
 
     /// Adds the fault that ended the launch.
     pub(crate) fn fault(&mut self, fault: &Fault, params: &[u8]) {
+        self.ledger.steps = self.faulted.unwrap_or(self.ledger.steps);
         fault::report(fault, params, &self.scene, self.ledger);
     }
 }
@@ -113,6 +118,7 @@ impl Observer for Sanitizer<'_> {
 
     #[inline(always)]
     fn step(&mut self, _program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
+        self.ledger.steps += 1;
         if let Some(race) = &mut self.race {
             race.step(&self.scene, pc, mask);
         }
@@ -121,7 +127,16 @@ impl Observer for Sanitizer<'_> {
         }
     }
 
+    fn waits(&mut self, _pc: u32, _mask: u32) {
+        self.ledger.steps += 1;
+    }
+
+    fn faults(&mut self) {
+        self.faulted = Some(self.ledger.steps);
+    }
+
     fn skip(&mut self, pc: u32, active: u32, frame: &Frame<'_>) {
+        self.ledger.steps += 1;
         if let Some(init) = &mut self.init {
             init.step(&self.scene, self.ledger, pc, (0, active), frame);
         }

@@ -28,7 +28,7 @@ Arguments, one --arg for each parameter in order:
 const STEPS: u64 = 100_000_000;
 
 /// Which kernel, on how many blocks and threads, with what.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(in crate::cli) struct Launch {
     /// The PTX file, from any compiler; without one the kernels that the other commands run
     #[arg(value_name = "PTX")]
@@ -47,7 +47,7 @@ pub(in crate::cli) struct Launch {
     shared: u32,
     /// Instructions of the launch, at most, each counted for the threads of a warp together
     #[arg(long, value_name = "N", default_value_t = STEPS)]
-    steps: u64,
+    pub(in crate::cli) steps: u64,
     /// An argument: see below
     #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub(in crate::cli) args: Vec<String>,
@@ -98,7 +98,7 @@ impl Launch {
             let file = file.map_or(String::new(), |file| format!(" {}", file.display()));
             let name = kernel.name();
             let command = format!("{command}{file} --kernel {name} --grid 4 --block 256");
-            return Err(super::missing(kernel, &command));
+            return Err(kernel_arguments::missing(kernel, &command).into());
         }
         Ok(kernel)
     }

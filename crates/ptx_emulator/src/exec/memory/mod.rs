@@ -144,6 +144,18 @@ impl Memory<'_> {
         bytes.fold(0, |all, byte| all | byte)
     }
 
+    /// A byte of any region as it is now; 0 outside of it.
+    pub(crate) fn look(&self, region: Region<'_>, offset: u64, lane: usize) -> u8 {
+        match region {
+            Region::Local => {
+                let row = self.local.get((offset / 4) as usize);
+                row.map_or(0, |row| row[lane].to_le_bytes()[(offset % 4) as usize])
+            }
+            Region::Param => self.params.get(offset as usize).copied().unwrap_or(0),
+            shared_or_global => self.peek(shared_or_global, offset, 1) as u8,
+        }
+    }
+
     /// Reads `SIZE` bytes of the param space.
     #[inline(always)]
     fn param<const SIZE: u32>(&self, offset: u64) -> u64 {

@@ -6,8 +6,8 @@ use crate::exec::split::{Split, State};
 use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 
-/// The state of a warp's lanes at the cluster barrier.
-#[derive(Default)]
+/// Where the lanes of a warp are with the barrier of the cluster.
+#[derive(Clone, Default)]
 pub(in crate::exec) struct ClusterPhase {
     /// Lanes that have arrived in the current phase.
     pub(in crate::exec) arrived: u32,

@@ -29,7 +29,8 @@ const SPIN_PATIENCE: u32 = 32;
 const MAX_STACK_ROWS: u32 = 1 << 16;
 
 /// 32 threads, their registers and local memory.
-pub(super) struct Warp {
+#[derive(Clone)]
+pub(crate) struct Warp {
     pub(super) index: u32,
     /// Lanes that exist; the last warp of a block may have fewer than 32.
     pub(super) exists: u32,
@@ -48,6 +49,8 @@ pub(super) struct Warp {
     spin: Option<(u32, u32)>,
     /// The next split is the one that waited longest instead of the one at the lowest address.
     fair: bool,
+    /// The turn that the launch paused in.
+    pub(super) paused: Option<(Split, Cursor)>,
     pub(super) runs: u64,
     pub(super) loops: Loops,
 }
@@ -74,6 +77,8 @@ pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
     pub(super) clock: u64,
     pub(super) warp_instructions: u64,
     pub(super) lane_instructions: u64,
+    /// Instructions until the launch pauses.
+    pub(super) budget: &'a mut u64,
 }
 
 /// Threads that arrived at a barrier without waiting.
@@ -93,6 +98,8 @@ pub(super) enum TurnEnd {
     Tired,
     /// All its lanes wait or have exited.
     Stopped,
+    /// The launch pauses in the middle of it.
+    Paused,
 }
 
 /// A fault with its instruction.
@@ -118,6 +125,7 @@ impl Warp {
             patience: PATIENCE,
             spin: None,
             fair: false,
+            paused: None,
             runs: 0,
             loops: Loops::default(),
         }
@@ -133,6 +141,7 @@ impl Warp {
             (1 << threads) - 1
         };
         self.live = self.exists;
+        self.paused = None;
         self.exits.clear();
         self.splits.clear();
         self.cluster = ClusterPhase::default();
@@ -225,13 +234,25 @@ impl Warp {
         around: &mut Surroundings<'_, '_, O>,
     ) -> Result<TurnEnd, Located> {
         loop {
-            let Some(mut split) = self.choose(around) else {
-                return Ok(TurnEnd::Stopped);
+            let (mut split, mut cursor) = match self.paused.take() {
+                Some(paused) => paused,
+                None => {
+                    let Some(split) = self.choose(around) else {
+                        return Ok(TurnEnd::Stopped);
+                    };
+                    let cursor = self.begin(&split, around);
+                    (split, cursor)
+                }
             };
-            let (event, cursor) = self.run_split(&split, around);
+            let event = self.run_split(&split, &mut cursor, around);
+            around.warp_instructions += std::mem::take(&mut cursor.warp_instructions);
+            around.lane_instructions += std::mem::take(&mut cursor.lane_instructions);
+            if matches!(event, Event::Pause) {
+                self.paused = Some((split, cursor));
+                return Ok(TurnEnd::Paused);
+            }
             split.pc = cursor.pc;
-            around.warp_instructions += cursor.warp_instructions;
-            around.lane_instructions += cursor.lane_instructions;
+            self.account(&split, &cursor);
             let tired = matches!(event, Event::Tired);
             self.fair = false;
             let at = cursor.pc;
@@ -302,16 +323,9 @@ impl Warp {
         }
     }
 
-    fn run_split<O: Observer + ?Sized>(
-        &mut self,
-        split: &Split,
-        around: &mut Surroundings<'_, '_, O>,
-    ) -> (Event, Cursor) {
-        let launch = around.launch;
-        let turn = self.turn(around, split.base);
-        around.observer.turn(&turn);
-        // Splits in another call can never merge with this one: stopping for them could make both
-        // yield to each other forever.
+    /// How far the turn of a split goes.
+    fn begin<O: ?Sized>(&self, split: &Split, around: &mut Surroundings<'_, '_, O>) -> Cursor {
+        // Those of another call never meet this one: to stop for them would only let each make room for the other, for ever.
         let others = self.splits.iter().filter(|other| {
             !self.fair && other.state == State::Runnable && other.is_in_call_of(split)
         });
@@ -328,17 +342,31 @@ impl Warp {
             switch_at = split.pc.saturating_add(schedule.stretch());
             granted = granted.min(schedule.loops());
         }
-        let mut cursor = Cursor {
+        Cursor {
             pc: split.pc,
             mask: split.mask,
             switch_at,
             patience: granted,
+            granted,
+            budget: 0,
             last_loop: None,
             span: (u32::MAX, 0),
             clock: around.clock + around.warp_instructions,
             warp_instructions: 0,
             lane_instructions: 0,
-        };
+        }
+    }
+
+    fn run_split<O: Observer + ?Sized>(
+        &mut self,
+        split: &Split,
+        cursor: &mut Cursor,
+        around: &mut Surroundings<'_, '_, O>,
+    ) -> Event {
+        let launch = around.launch;
+        let turn = self.turn(around, split.base);
+        around.observer.turn(&turn);
+        cursor.budget = *around.budget;
         let Base {
             function,
             w32,
@@ -376,22 +404,28 @@ impl Warp {
         let event = run(Stretch {
             program: launch.program,
             turn: &turn,
-            cursor: &mut cursor,
+            cursor,
             frame: &mut frame,
             memory: &mut memory,
             observer: around.observer,
         });
-        self.patience -= granted - cursor.patience;
+        *around.budget = cursor.budget;
+        event
+    }
+
+    /// Counts the backward branches of a turn that ended.
+    fn account(&mut self, split: &Split, cursor: &Cursor) {
+        let rounds = cursor.granted - cursor.patience;
+        self.patience -= rounds;
         if cursor.last_loop.is_some() {
             let (head, tail) = cursor.span;
             self.loops.add(Rounds {
                 body: head..=tail,
                 depth: split.stack.len(),
-                // Even with an empty quantum one branch is taken.
-                count: u64::from(granted - cursor.patience).max(1),
+                // Without patience one is taken all the same.
+                count: u64::from(rounds).max(1),
             });
         }
-        (event, cursor)
     }
 
     fn handle<O: Observer + ?Sized>(
@@ -448,6 +482,8 @@ impl Warp {
                 });
             }
             Event::Fault(trouble) => return Err(trouble),
+            // Its turn has not ended.
+            Event::Pause => {}
         }
         Ok(())
     }

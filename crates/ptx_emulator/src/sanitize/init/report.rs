@@ -84,6 +84,7 @@ pub(super) fn report(
             hint: Some(hint(scene, origin)),
             count: 1,
             seed: None,
+            step: 0,
         }
     });
 }

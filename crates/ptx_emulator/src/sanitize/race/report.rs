@@ -151,6 +151,7 @@ impl Report<'_> {
             others: vec![there],
             count: 1,
             seed: None,
+            step: 0,
         }
     }
 

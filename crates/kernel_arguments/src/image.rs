@@ -1,20 +1,15 @@
 //! Textures and surfaces: `tex2d:f32=x.npy,linear,wrap,normalized`, `surf2d:u8x4[480,640]=zeros -> out.npy`, and in front of
 //! either `NAME=` for a `.texref` or `.surfref` of the module.
 
+use crate::buffer::{Buffer, Fill};
+use crate::{Files, Number, Problem, syntax};
+use ptx_emulator::{AddressMode, Channel, Emulator, Filter, Image, Sampling, Shape};
 use std::path::PathBuf;
 
-use ptx_emulator::{AddressMode, Channel, Emulator, Filter, Image, Sampling, Shape};
-
-use super::buffer::{Buffer, Fill};
-use super::number::Number;
-use super::syntax;
-use crate::cli::failure::Failure;
-use crate::cli::operand;
-
 /// A texture or a surface as the user describes it.
-pub(super) struct Described {
+pub(crate) struct Described {
     /// The reference that it is bound to; without one it is an argument.
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// How a texture reads; nothing for a surface.
     sampling: Option<Sampling>,
     shape: Shape,
@@ -23,19 +18,11 @@ pub(super) struct Described {
     channels: u32,
     /// As in the brackets: outermost first, as an array's.
     extents: Option<Vec<usize>>,
-    pub(super) buffer: Buffer,
-}
-
-/// A texture or surface in the emulator.
-pub(super) struct Placed {
-    pub(super) handle: u64,
-    pub(super) address: u64,
-    /// Numbers, not texels.
-    pub(super) len: usize,
+    pub(crate) buffer: Buffer,
 }
 
 /// Reads a description; `None` for text that is none.
-pub(super) fn parse(text: &str) -> Option<Result<Described, String>> {
+pub(crate) fn parse(text: &str) -> Option<Result<Described, String>> {
     let is_name = |name: &str| {
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%');
         !name.is_empty() && name.chars().all(known)
@@ -85,7 +72,7 @@ fn described(
         Some((ty, "4")) => (ty, 4),
         Some((_, count)) => return Err(format!("a texel has 1, 2 or 4 channels, not `{count}`")),
     };
-    let ty: Number = ty.parse().map_err(|error| format!("{error}"))?;
+    let ty: Number = ty.parse()?;
     let channel = match ty {
         Number::U8 => Channel::U8,
         Number::U16 => Channel::U16,
@@ -165,36 +152,33 @@ fn brackets(text: &str) -> Result<Vec<usize>, String> {
 }
 
 impl Described {
-    /// Puts it into the emulator.
-    pub(super) fn place(&self, emulator: &Emulator) -> Result<Placed, Failure> {
-        let (address, len) = self.buffer.place(emulator)?;
+    /// Puts it into the emulator: its handle, its address and its length in numbers, not texels.
+    pub(crate) fn place(
+        &self,
+        emulator: &Emulator,
+        files: &dyn Files,
+    ) -> Result<(u64, u64, usize), Problem> {
+        let (address, len, stored) = self.buffer.place(emulator, files)?;
         let image = Image {
             address,
-            ..self.image(&self.array()?)?
+            ..self.image(&self.array(stored)?)?
         };
         let handle = match self.sampling {
             Some(sampling) => emulator.texture(image, sampling)?,
             None => emulator.surface(image)?,
         };
-        Ok(Placed {
-            handle,
-            address,
-            len,
-        })
+        Ok((handle, address, len))
     }
 
-    /// The extents of the array of texels, without the channels.
-    fn array(&self) -> Result<Vec<usize>, Failure> {
-        let path = match (&self.extents, &self.buffer.fill) {
-            (Some(extents), _) => return Ok(extents.clone()),
-            (None, Fill::File(path)) => path,
-            (None, _) => return Ok(Vec::new()),
-        };
-        let (_, mut extents, _) = operand::reader(path)?;
+    /// The extents of the array of texels, without the channels; `stored` are a file's.
+    fn array(&self, stored: Option<Vec<usize>>) -> Result<Vec<usize>, Problem> {
+        if let Some(extents) = &self.extents {
+            return Ok(extents.clone());
+        }
+        let mut extents = stored.unwrap_or_default();
         if self.channels > 1 && extents.pop() != Some(self.channels as usize) {
-            return Err(Failure::new(format!(
-                "{}: the last extent must be the {} channels of a texel",
-                path.display(),
+            return Err(Problem::new(format!(
+                "the last extent of the file must be the {} channels of a texel",
                 self.channels
             )));
         }
@@ -202,7 +186,7 @@ impl Described {
     }
 
     /// The image of an array.
-    fn image(&self, array: &[usize]) -> Result<Image, Failure> {
+    fn image(&self, array: &[usize]) -> Result<Image, Problem> {
         let names = match (self.shape, self.layered) {
             (Shape::One, false) => "WIDTH",
             (Shape::One, true) => "LAYERS,WIDTH",
@@ -211,7 +195,7 @@ impl Described {
             (Shape::Three, _) => "DEPTH,HEIGHT,WIDTH",
             (Shape::Cube, _) => "6,WIDTH,WIDTH",
         };
-        let wrong = || Failure::new(format!("the extents {array:?} are not [{names}]"));
+        let wrong = || Problem::new(format!("the extents {array:?} are not [{names}]"));
         let mut extents = Vec::new();
         for &extent in array {
             extents.push(u32::try_from(extent).map_err(|_| wrong())?);

@@ -1,19 +1,17 @@
 //! What the user writes for an argument.
 
+use crate::buffer::{Buffer, Fill};
+use crate::image::{self, Described};
+use crate::{Number, Problem};
 use std::path::PathBuf;
 
-use super::buffer::{Buffer, Fill};
-use super::image::{self, Described};
-use super::number::Number;
-use crate::cli::failure::Failure;
-
 /// One `--arg`.
-pub(super) struct Written<'a> {
-    pub(super) text: &'a str,
-    pub(super) form: Form,
+pub(crate) struct Written<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) form: Form,
 }
 
-pub(super) enum Form {
+pub(crate) enum Form {
     Number(Number, Vec<u8>),
     Bytes(Vec<u8>),
     Buffer(Buffer),
@@ -22,7 +20,7 @@ pub(super) enum Form {
 
 impl Written<'_> {
     /// How many parameters it is for.
-    pub(super) fn parameters(&self) -> usize {
+    pub(crate) fn parameters(&self) -> usize {
         match &self.form {
             Form::Buffer(buffer) if buffer.is_slice => 2,
             Form::Image(image) if image.name.is_some() => 0,
@@ -32,7 +30,7 @@ impl Written<'_> {
 }
 
 /// Reads an argument.
-pub(super) fn parse(text: &str) -> Result<Written<'_>, Failure> {
+pub(crate) fn parse(text: &str) -> Result<Written<'_>, Problem> {
     let form = if let Some(image) = image::parse(text) {
         image.map(|image| Form::Image(Box::new(image)))
     } else if text.contains('[') {
@@ -41,7 +39,7 @@ pub(super) fn parse(text: &str) -> Result<Written<'_>, Failure> {
         plain(text)
     };
     let form = form.map_err(|reason| {
-        Failure::new(format!("`{text}` is no argument of a kernel: {reason}")).hint(
+        Problem::new(format!("`{text}` is no argument of a kernel: {reason}")).hint(
             "such as u32:7, f32:1.5, f32[1024], f32[1024]=random:1, slice:f32[]=x.npy, `f32[64] -> out.npy`, tex2d:f32=x.npy",
         )
     })?;
@@ -55,7 +53,7 @@ fn plain(text: &str) -> Result<Form, String> {
     if ty == "bytes" {
         return bytes(value).map(Form::Bytes);
     }
-    let ty: Number = ty.parse().map_err(told)?;
+    let ty: Number = ty.parse()?;
     Ok(Form::Number(ty, ty.parse(value)?))
 }
 
@@ -86,7 +84,7 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         .strip_suffix(']')
         .and_then(|text| text.split_once('['));
     let (ty, len) = parts.ok_or("a buffer is TYPE[LENGTH]")?;
-    let ty = ty.parse::<Number>().map_err(told)?;
+    let ty = ty.parse::<Number>()?;
     let len = match (len, &fill) {
         ("", Fill::File(_)) => None,
         ("", _) => return Err("only a file's length may be left out".to_owned()),
@@ -102,14 +100,14 @@ fn buffer(text: &str) -> Result<Buffer, String> {
 }
 
 /// What stands before `-> FILE`, and the file.
-pub(super) fn saved(text: &str) -> (&str, Option<&str>) {
+pub(crate) fn saved(text: &str) -> (&str, Option<&str>) {
     match text.split_once("->") {
         Some((text, path)) => (text.trim(), Some(path.trim())),
         None => (text.trim(), None),
     }
 }
 
-pub(super) fn fill(text: &str) -> Result<Fill, String> {
+pub(crate) fn fill(text: &str) -> Result<Fill, String> {
     Ok(match text.trim() {
         "zeros" => Fill::Zeros,
         "iota" => Fill::Iota,
@@ -125,20 +123,13 @@ pub(super) fn fill(text: &str) -> Result<Fill, String> {
     })
 }
 
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn check_number(text: &str, expected: &[u8]) {
-        match parse(text)
-            .unwrap_or_else(|_| panic!("{text} is refused"))
-            .form
-        {
+        match parse(text).expect(text).form {
             Form::Number(_, bytes) | Form::Bytes(bytes) => assert_eq!(bytes, expected, "{text}"),
             Form::Buffer(_) | Form::Image(_) => panic!("{text} is no number"),
         }
@@ -159,10 +150,7 @@ mod tests {
     /// A buffer's length, and whether it is a slice and is saved.
     #[track_caller]
     fn check_buffer(text: &str, expected: (Option<usize>, bool, Option<&str>)) {
-        match parse(text)
-            .unwrap_or_else(|_| panic!("{text} is refused"))
-            .form
-        {
+        match parse(text).expect(text).form {
             Form::Buffer(buffer) => {
                 let save = buffer.save.as_deref().and_then(|path| path.to_str());
                 assert_eq!((buffer.len, buffer.is_slice, save), expected, "{text}");

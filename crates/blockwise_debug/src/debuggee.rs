@@ -1,0 +1,179 @@
+//! The launch that a session debugs, and where in it the user looks.
+
+use crate::Loaded;
+use crate::breaks::Breaks;
+use crate::element::{Element, Number};
+use crate::expression::Scope;
+use crate::lines::Lines;
+use crate::names::Names;
+use crate::variables::Container;
+use ptx_emulator::LaunchConfig;
+use ptx_emulator::replay::{Instruction, Replay};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A lane of a warp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LaneId {
+    pub(crate) block: u64,
+    pub(crate) warp: u32,
+    pub(crate) lane: u32,
+}
+
+/// Why the launch stands still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    /// As the protocol names it.
+    pub(crate) reason: &'static str,
+    pub(crate) text: String,
+    /// Numbers of the breakpoints.
+    pub(crate) breakpoints: Vec<i64>,
+}
+
+/// A launch, a moment of it, and a lane.
+pub(crate) struct Debuggee {
+    pub(crate) replay: Replay,
+    pub(crate) names: Names,
+    pub(crate) lines: Lines,
+    pub(crate) breaks: Breaks,
+    pub(crate) focus: LaneId,
+    /// What variables references name, until the next stop.
+    pub(crate) containers: Vec<Container>,
+    /// Bytes of the kernel's output that the client has.
+    pub(crate) shown: usize,
+    /// Set while a request to stop waits.
+    pub(crate) interrupt: Arc<AtomicBool>,
+}
+
+impl Stop {
+    pub(crate) fn new(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            reason,
+            text: text.into(),
+            breakpoints: Vec::new(),
+        }
+    }
+}
+
+impl Debuggee {
+    pub(crate) fn new(loaded: Loaded, interrupt: Arc<AtomicBool>) -> Self {
+        let Loaded { replay, types, ptx } = loaded;
+        let kernel = replay.next().map(|next| replay.location(next.pc).function);
+        let names = Names::of(&replay, &kernel.unwrap_or_default(), &types);
+        let lines = Lines::of(&replay, ptx);
+        let mut debuggee = Self {
+            replay,
+            names,
+            lines,
+            breaks: Breaks::default(),
+            focus: LaneId::default(),
+            containers: Vec::new(),
+            shown: 0,
+            interrupt,
+        };
+        debuggee.look_at_next();
+        debuggee
+    }
+
+    /// Looks at the first lane whose instruction is next, or was last.
+    pub(crate) fn look_at_next(&mut self) {
+        let done = self.replay.done().map(|(instruction, _)| *instruction);
+        if let Some(at) = self.replay.next().or(done) {
+            self.focus = first_lane(&at);
+        }
+    }
+
+    /// Where a lane stands: its instruction, and those of the calls around, innermost first. Nothing once it has ended.
+    pub(crate) fn stands(&self, at: LaneId) -> Option<(u32, Vec<u32>)> {
+        let warps = self.replay.warps(at.block);
+        let warp = warps.get(at.warp as usize)?;
+        let holds = |lanes: u32| lanes >> at.lane & 1 == 1;
+        let group = warp.groups.iter().find(|group| holds(group.lanes))?;
+        Some((group.pc, group.calls.iter().map(|call| call.pc).collect()))
+    }
+
+    /// What names mean for a lane now.
+    pub(crate) fn scope(&self, lane: LaneId) -> Here<'_> {
+        Here {
+            debuggee: self,
+            lane,
+        }
+    }
+
+    /// "block (1, 0, 0), thread (37, 0, 0)".
+    pub(crate) fn describe(&self, at: LaneId) -> String {
+        let [x, y, z] = self.replay.block_index(at.block);
+        let [tx, ty, tz] = thread_index(self.replay.config(), at);
+        format!("block ({x}, {y}, {z}), thread ({tx}, {ty}, {tz})")
+    }
+}
+
+/// The first lane that an instruction is executed by.
+pub(crate) fn first_lane(at: &Instruction) -> LaneId {
+    let lanes = if at.lanes == 0 { at.active } else { at.lanes };
+    LaneId {
+        block: at.block,
+        warp: at.warp,
+        lane: lanes.trailing_zeros() & 31,
+    }
+}
+
+/// The index of a lane's thread in its block.
+pub(crate) fn thread_index(config: LaunchConfig, at: LaneId) -> [u32; 3] {
+    let [x, y, _] = config.block;
+    let thread = 32 * at.warp + at.lane;
+    [thread % x, thread / x % y, thread / x / y]
+}
+
+/// What is the same in every moment: who a lane is.
+pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Number> {
+    let block = || replay.block_index(at.block);
+    let thread = || thread_index(replay.config(), at);
+    let value = match name {
+        "lane" => at.lane,
+        "warp" => at.warp,
+        "block" => return Some(Number::Integer(at.block.into())),
+        "thread" => 32 * at.warp + at.lane,
+        "block.x" => block()[0],
+        "block.y" => block()[1],
+        "block.z" => block()[2],
+        "thread.x" => thread()[0],
+        "thread.y" => thread()[1],
+        "thread.z" => thread()[2],
+        _ => return None,
+    };
+    Some(Number::Integer(value.into()))
+}
+
+/// Names as a lane sees them at the moment.
+pub(crate) struct Here<'a> {
+    debuggee: &'a Debuggee,
+    lane: LaneId,
+}
+
+impl Scope for Here<'_> {
+    fn value(&self, name: &str, index: Option<i128>) -> Option<Number> {
+        let Debuggee { replay, names, .. } = self.debuggee;
+        if let Some(index) = index {
+            let array = names.array(name)?;
+            let bytes = array.read(replay, self.lane.block, u64::try_from(index).ok()?)?;
+            return Some(array.element.value(&bytes));
+        }
+        if let Some(value) = identity(replay, self.lane, name) {
+            return Some(value);
+        }
+        if name == "step" {
+            return Some(Number::Integer(replay.at().into()));
+        }
+        if let Some(parameter) = names.parameters.iter().find(|known| known.name == name) {
+            let size = parameter.bytes.len() as u32;
+            let element = parameter.element.filter(|element| element.size() == size);
+            let element = element.unwrap_or(Element::Unsigned(size));
+            return Some(element.value(&parameter.bytes));
+        }
+        let LaneId { block, warp, lane } = self.lane;
+        let registers = replay.registers(block, warp, lane, 0);
+        let register = registers.into_iter().find(|register| register.name == name);
+        register.map(|register| Number::Integer(register.value.into()))
+    }
+}

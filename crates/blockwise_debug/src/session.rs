@@ -1,0 +1,541 @@
+//! A client's session: requests, answers and events.
+
+use crate::breaks::{FILTERS, LineBreak, Watch};
+use crate::debuggee::{Debuggee, LaneId, Stop};
+use crate::expression::Condition;
+use crate::steps::Stride;
+use crate::wire::{self, Request, Writer};
+use crate::{Loader, threads};
+use ptx_emulator::replay::{Direction, Word};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::io::{self, BufReader, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
+
+/// Answers a client until it disconnects or its input ends.
+///
+/// A thread reads the input, so that a request to pause is seen while the launch runs.
+///
+/// # Errors
+/// When the output fails, or the input is not the protocol's.
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write,
+    loader: &mut dyn Loader,
+) -> io::Result<()> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let (sender, requests) = mpsc::channel();
+    let interrupts = Arc::clone(&interrupt);
+    std::thread::spawn(move || {
+        let mut input = BufReader::new(input);
+        loop {
+            let message = wire::read(&mut input);
+            if let Ok(Some(Ok(request))) = &message
+                && matches!(
+                    request.command.as_str(),
+                    "pause" | "disconnect" | "terminate"
+                )
+            {
+                interrupts.store(true, Relaxed);
+            }
+            let ends = !matches!(message, Ok(Some(_)));
+            if sender.send(message).is_err() || ends {
+                break;
+            }
+        }
+    });
+    let mut session = Session {
+        writer: Writer::new(output),
+        loader,
+        debuggee: None,
+        interrupt,
+        stop_on_entry: true,
+        breakpoints: 0,
+    };
+    for message in requests {
+        match message? {
+            None => break,
+            Some(Err((seq, problem))) => session.writer.answer(seq, "", Err(problem))?,
+            Some(Ok(request)) => {
+                if !session.handle(&request)? {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Session<'l, W> {
+    writer: Writer<W>,
+    loader: &'l mut dyn Loader,
+    debuggee: Option<Debuggee>,
+    interrupt: Arc<AtomicBool>,
+    stop_on_entry: bool,
+    /// Breakpoints that have got a number.
+    breakpoints: i64,
+}
+
+/// What follows an answer.
+enum Next {
+    Nothing,
+    /// The client may send its breakpoints.
+    Initialized,
+    Move(Motion),
+    End,
+}
+
+/// How the launch moves.
+enum Motion {
+    Nowhere,
+    Run(Direction),
+    Step(LaneId, Stride),
+    Back(LaneId, Stride),
+    Seek(u64),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfThread {
+    thread_id: i64,
+    #[serde(default)]
+    granularity: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StackTrace {
+    thread_id: i64,
+    #[serde(default)]
+    start_frame: usize,
+    #[serde(default)]
+    levels: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Scopes {
+    frame_id: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Variables {
+    variables_reference: i64,
+    #[serde(default)]
+    start: u64,
+    #[serde(default)]
+    count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Evaluate {
+    expression: String,
+    #[serde(default)]
+    frame_id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct SetBreakpoints {
+    source: Source,
+    #[serde(default)]
+    breakpoints: Vec<SourceBreakpoint>,
+}
+
+#[derive(Deserialize)]
+struct Source {
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct SourceBreakpoint {
+    line: u32,
+    #[serde(default)]
+    condition: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct SetExceptionBreakpoints {
+    filters: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DataBreakpointInfo {
+    name: String,
+    #[serde(default)]
+    variables_reference: Option<i64>,
+    #[serde(default)]
+    frame_id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct SetDataBreakpoints {
+    breakpoints: Vec<DataBreakpoint>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DataBreakpoint {
+    data_id: String,
+    #[serde(default)]
+    access_type: Option<String>,
+}
+
+type Answer = Result<(Value, Next), String>;
+
+fn parse<T: DeserializeOwned>(request: &Request) -> Result<T, String> {
+    // A list would be taken for the fields in order.
+    if !request.arguments.is_object() {
+        return Err(format!("`{}` has no arguments by name", request.command));
+    }
+    T::deserialize(&request.arguments).map_err(|error| format!("`{}`: {error}", request.command))
+}
+
+fn just(body: Value) -> Answer {
+    Ok((body, Next::Nothing))
+}
+
+impl<W: Write> Session<'_, W> {
+    /// Answers a request; false when the session ends.
+    fn handle(&mut self, request: &Request) -> io::Result<bool> {
+        let (result, next) = match self.answer(request) {
+            Ok((body, next)) => (Ok(body), next),
+            Err(problem) => (Err(problem), Next::Nothing),
+        };
+        self.writer.answer(request.seq, &request.command, result)?;
+        match next {
+            Next::Nothing => {}
+            Next::Initialized => self.writer.event("initialized", json!({}))?,
+            Next::Move(motion) => self.make(motion)?,
+            Next::End => {
+                self.writer.event("terminated", json!({}))?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn answer(&mut self, request: &Request) -> Answer {
+        match request.command.as_str() {
+            "initialize" => just(capabilities()),
+            "launch" => self.launch(request),
+            "pause" => {
+                // A launch that ran has stopped already.
+                self.interrupt.store(false, Relaxed);
+                just(json!({}))
+            }
+            "disconnect" | "terminate" => Ok((json!({}), Next::End)),
+            _ => {
+                let stop_on_entry = self.stop_on_entry;
+                let breakpoints = &mut self.breakpoints;
+                let debuggee = self.debuggee.as_mut().ok_or("nothing was launched")?;
+                match request.command.as_str() {
+                    "setBreakpoints" => set_breakpoints(debuggee, &parse(request)?, breakpoints),
+                    "setDataBreakpoints" => {
+                        set_data_breakpoints(debuggee, &parse(request)?, breakpoints)
+                    }
+                    "configurationDone" => {
+                        let motion = match stop_on_entry {
+                            true => Motion::Nowhere,
+                            false => Motion::Run(Direction::Forwards),
+                        };
+                        Ok((json!({}), Next::Move(motion)))
+                    }
+                    _ => of_debuggee(debuggee, request),
+                }
+            }
+        }
+    }
+
+    fn launch(&mut self, request: &Request) -> Answer {
+        let none = Map::new();
+        let arguments = request.arguments.as_object().unwrap_or(&none);
+        self.stop_on_entry = arguments
+            .get("stopOnEntry")
+            .and_then(Value::as_bool)
+            .unwrap_or(true);
+        let loaded = self.loader.load(arguments)?;
+        self.debuggee = Some(Debuggee::new(loaded, Arc::clone(&self.interrupt)));
+        Ok((json!({}), Next::Initialized))
+    }
+
+    /// Moves the launch, and says where it stands then.
+    fn make(&mut self, motion: Motion) -> io::Result<()> {
+        let Some(debuggee) = &mut self.debuggee else {
+            return Ok(());
+        };
+        debuggee.containers.clear();
+        let stop = match motion {
+            Motion::Nowhere => Stop::new("entry", "the beginning of the launch"),
+            Motion::Run(direction) => debuggee.run(direction),
+            Motion::Step(lane, stride) => debuggee.step(lane, stride),
+            Motion::Back(lane, stride) => debuggee.step_back(lane, stride),
+            Motion::Seek(step) => {
+                debuggee.replay.seek(step);
+                debuggee.look_at_next();
+                Stop::new("goto", format!("step {}", debuggee.replay.at()))
+            }
+        };
+        let printed = debuggee.replay.printed();
+        if let Some(new) = printed.get(debuggee.shown..).filter(|new| !new.is_empty()) {
+            let output = json!({ "category": "stdout", "output": new });
+            debuggee.shown = printed.len();
+            self.writer.event("output", output)?;
+        }
+        let body = json!({
+            "reason": stop.reason,
+            "description": stop.text,
+            "text": stop.text,
+            "threadId": threads::lane_number(debuggee, debuggee.focus),
+            "allThreadsStopped": true,
+            "hitBreakpointIds": stop.breakpoints,
+        });
+        self.writer.event("stopped", body)
+    }
+}
+
+/// Requests about a launch that do not set breakpoints.
+fn of_debuggee(debuggee: &mut Debuggee, request: &Request) -> Answer {
+    let lane = |debuggee: &Debuggee| {
+        let of: OfThread = parse(request)?;
+        let lane = threads::lane(debuggee, of.thread_id);
+        let lane = lane.ok_or_else(|| format!("there is no thread {}", of.thread_id))?;
+        Ok::<_, String>((lane, of.granularity.as_deref() == Some("instruction")))
+    };
+    let step = |debuggee: &Debuggee, stride: Stride| {
+        let (lane, single) = lane(debuggee)?;
+        let stride = if single { Stride::Instruction } else { stride };
+        Ok((json!({}), Next::Move(Motion::Step(lane, stride))))
+    };
+    match request.command.as_str() {
+        "threads" => just(threads::list(debuggee)),
+        "stackTrace" => {
+            let of: StackTrace = parse(request)?;
+            let count = if of.levels == 0 {
+                usize::MAX
+            } else {
+                of.levels
+            };
+            let stack = threads::stack(debuggee, of.thread_id, of.start_frame, count);
+            just(stack.ok_or_else(|| format!("there is no thread {}", of.thread_id))?)
+        }
+        "scopes" => {
+            let of: Scopes = parse(request)?;
+            let (lane, call) = frame(debuggee, of.frame_id)?;
+            just(debuggee.scopes(lane, call))
+        }
+        "variables" => {
+            let of: Variables = parse(request)?;
+            just(debuggee.variables(of.variables_reference, of.start, of.count)?)
+        }
+        "evaluate" => evaluate(debuggee, &parse(request)?),
+        "dataBreakpointInfo" => data_breakpoint_info(debuggee, &parse(request)?),
+        "setExceptionBreakpoints" => {
+            let of: SetExceptionBreakpoints = parse(request)?;
+            let wanted =
+                |&(name, ..): &(&str, &str, _)| of.filters.iter().any(|filter| filter == name);
+            debuggee.breaks.tools = FILTERS
+                .iter()
+                .filter(|filter| wanted(filter))
+                .map(|&(.., tool)| tool)
+                .collect();
+            just(json!({}))
+        }
+        "continue" => Ok((
+            json!({ "allThreadsContinued": true }),
+            Next::Move(Motion::Run(Direction::Forwards)),
+        )),
+        "reverseContinue" => Ok((json!({}), Next::Move(Motion::Run(Direction::Backwards)))),
+        "next" => step(debuggee, Stride::Over),
+        "stepIn" => step(debuggee, Stride::In),
+        "stepOut" => step(debuggee, Stride::Out),
+        "stepBack" => {
+            let (lane, single) = lane(debuggee)?;
+            let stride = if single {
+                Stride::Instruction
+            } else {
+                Stride::Over
+            };
+            Ok((json!({}), Next::Move(Motion::Back(lane, stride))))
+        }
+        "exceptionInfo" => just(exception_info(debuggee)),
+        other => Err(format!("there is no request `{other}` here")),
+    }
+}
+
+fn frame(debuggee: &Debuggee, id: i64) -> Result<(LaneId, usize), String> {
+    threads::frame_of(debuggee, id).ok_or_else(|| format!("there is no frame {id}"))
+}
+
+/// The lane of a frame, or the one that is looked at.
+fn lane_of(debuggee: &Debuggee, id: Option<i64>) -> Result<LaneId, String> {
+    id.map_or(Ok(debuggee.focus), |id| Ok(frame(debuggee, id)?.0))
+}
+
+fn evaluate(debuggee: &mut Debuggee, of: &Evaluate) -> Answer {
+    if let Some(step) = of.expression.trim().strip_prefix("goto ") {
+        let step = step
+            .trim()
+            .parse()
+            .map_err(|_| format!("`{step}` is no step"))?;
+        let body = json!({ "result": format!("step {step}"), "variablesReference": 0 });
+        return Ok((body, Next::Move(Motion::Seek(step))));
+    }
+    let lane = lane_of(debuggee, of.frame_id)?;
+    just(debuggee.evaluate(&of.expression, lane)?)
+}
+
+fn set_breakpoints(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mut i64) -> Answer {
+    let file = &of.source.path;
+    debuggee.breaks.lines.retain(|known| known.file != *file);
+    let mut answers = Vec::new();
+    for wanted in &of.breakpoints {
+        *count += 1;
+        let id = *count;
+        let refused = |text: String| json!({ "id": id, "verified": false, "message": text });
+        let condition = wanted
+            .condition
+            .as_deref()
+            .filter(|text| !text.trim().is_empty());
+        let condition = match condition.map(Condition::parse).transpose() {
+            Ok(condition) => condition,
+            Err(problem) => {
+                answers.push(refused(problem));
+                continue;
+            }
+        };
+        let Some((line, heads)) = debuggee.lines.resolve(file, wanted.line) else {
+            answers.push(refused("the kernel has no code there".to_owned()));
+            continue;
+        };
+        answers
+            .push(json!({ "id": id, "verified": true, "line": line, "source": { "path": file } }));
+        debuggee.breaks.lines.push(LineBreak {
+            id,
+            file: file.clone(),
+            heads,
+            condition,
+        });
+    }
+    just(json!({ "breakpoints": answers }))
+}
+
+fn data_breakpoint_info(debuggee: &Debuggee, of: &DataBreakpointInfo) -> Answer {
+    let mut lane = lane_of(debuggee, of.frame_id)?;
+    let mut name = of.name.clone();
+    if let Some((path, block)) = of
+        .variables_reference
+        .and_then(|at| debuggee.path(at, &of.name))
+    {
+        (name, lane.block) = (path, block);
+    }
+    just(match debuggee.word(&name, lane) {
+        Ok(Word {
+            block,
+            address,
+            size,
+        }) => json!({
+            "dataId": match block {
+                Some(block) => format!("shared:{block}:{address}:{size}"),
+                None => format!("global:0:{address}:{size}"),
+            },
+            "description": name,
+            "accessTypes": ["read", "write", "readWrite"],
+            "canPersist": true,
+        }),
+        Err(problem) => json!({ "dataId": null, "description": problem }),
+    })
+}
+
+fn set_data_breakpoints(
+    debuggee: &mut Debuggee,
+    of: &SetDataBreakpoints,
+    count: &mut i64,
+) -> Answer {
+    let mut watches = Vec::new();
+    let mut answers = Vec::new();
+    for wanted in &of.breakpoints {
+        *count += 1;
+        let id = *count;
+        let Some(word) = word_of(&wanted.data_id) else {
+            let text = format!("`{}` is no data of this session", wanted.data_id);
+            answers.push(json!({ "id": id, "verified": false, "message": text }));
+            continue;
+        };
+        let access = wanted.access_type.as_deref().unwrap_or("write");
+        watches.push(Watch {
+            id,
+            word,
+            reads: access != "write",
+            writes: access != "read",
+        });
+        answers.push(json!({ "id": id, "verified": true }));
+    }
+    debuggee.breaks.watches = watches;
+    just(json!({ "breakpoints": answers }))
+}
+
+fn word_of(data: &str) -> Option<Word> {
+    let mut parts = data.split(':');
+    let space = parts.next()?;
+    let mut number = || parts.next()?.parse::<u64>().ok();
+    let (block, address, size) = (number()?, number()?, number()?);
+    let block = match space {
+        "shared" => Some(block),
+        "global" => None,
+        _ => return None,
+    };
+    let size = u32::try_from(size).ok()?;
+    Some(Word {
+        block,
+        address,
+        size,
+    })
+}
+
+/// The findings whose step is the next one, or the fault that ended the launch.
+fn exception_info(debuggee: &mut Debuggee) -> Value {
+    let at = debuggee.replay.at();
+    let ended = debuggee.replay.has_ended();
+    let findings = debuggee.findings().iter();
+    let here = findings.filter(|finding| finding.step == at || (ended && finding.step + 1 == at));
+    let texts: Vec<(String, String)> = here
+        .map(|finding| {
+            let sites = std::iter::once(&finding.site).chain(&finding.others);
+            let sites = sites.map(|site| {
+                let [x, y, z] = site.block;
+                format!(
+                    "{} at {}, block ({x}, {y}, {z}), thread {:?}",
+                    site.what, site.place, site.thread
+                )
+            });
+            let mut text = finding.message.clone();
+            sites.for_each(|site| text += &format!("\n{site}"));
+            text.extend(finding.hint.iter().map(|hint| format!("\nhint: {hint}")));
+            (finding.rule.name().to_owned(), text)
+        })
+        .collect();
+    let id = texts.first().map_or("none", |(rule, _)| rule).to_owned();
+    let all: Vec<String> = texts.into_iter().map(|(_, text)| text).collect();
+    json!({ "exceptionId": id, "description": all.join("\n\n"), "breakMode": "always" })
+}
+
+fn capabilities() -> Value {
+    let filters =
+        FILTERS.map(|(name, label, _)| json!({ "filter": name, "label": label, "default": true }));
+    json!({
+        "exceptionBreakpointFilters": filters,
+        "supportsConditionalBreakpoints": true,
+        "supportsConfigurationDoneRequest": true,
+        "supportsDataBreakpoints": true,
+        "supportsEvaluateForHovers": true,
+        "supportsExceptionInfoRequest": true,
+        "supportsStepBack": true,
+        "supportsSteppingGranularity": true,
+        "supportsTerminateRequest": true,
+    })
+}

@@ -1,0 +1,126 @@
+//! Steps of one lane: lines of its source, forwards and backwards.
+
+use crate::debuggee::{Debuggee, LaneId, Stop};
+use ptx_emulator::replay::{Direction, Event, Instruction};
+use std::collections::HashSet;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How far a step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stride {
+    /// To the next instruction.
+    Instruction,
+    /// To the next line, over what it calls.
+    Over,
+    /// To the next line, into what is called.
+    In,
+    /// Out of the call or inlined function.
+    Out,
+}
+
+impl Debuggee {
+    /// Lets a lane make a step; the others go on meanwhile.
+    pub(crate) fn step(&mut self, lane: LaneId, stride: Stride) -> Stop {
+        let Some((pc, calls)) = self.stands(lane) else {
+            return Stop::new("step", "the lane has ended");
+        };
+        let stops = self.stops(pc, &calls, stride);
+        let found = self.find(Direction::Forwards, lane, |at| stops.contains(&at.pc));
+        self.arrive(lane, found)
+    }
+
+    /// Takes a lane back to the beginning of its line, or of the line before.
+    pub(crate) fn step_back(&mut self, lane: LaneId, stride: Stride) -> Stop {
+        let last = self.find(Direction::Backwards, lane, |_| true);
+        let before = self.replay.next().filter(|_| last.is_some());
+        let (Some(before), false) = (before, stride == Stride::Instruction) else {
+            return self.arrive(lane, last);
+        };
+        let target = self.lines.chain(before.pc);
+        let of_line: HashSet<u32> =
+            self.code_where(|debuggee, pc| debuggee.lines.chain(pc) == target);
+        let elsewhere = self.find(Direction::Backwards, lane, |at| !of_line.contains(&at.pc));
+        let is_first =
+            elsewhere.is_none() && (self.replay.next()).is_some_and(|next| executes(&next, lane));
+        if is_first {
+            return self.arrive(lane, Some(0));
+        }
+        let found = self.find(Direction::Forwards, lane, |at| of_line.contains(&at.pc));
+        self.arrive(lane, found)
+    }
+
+    /// The instructions at which a step ends.
+    fn stops(&self, pc: u32, calls: &[u32], stride: Stride) -> HashSet<u32> {
+        let start = self.lines.chain(pc);
+        let own = self.lines.function(pc);
+        let callers: HashSet<&str> = calls
+            .iter()
+            .map(|&call| self.lines.function(call))
+            .collect();
+        self.code_where(|debuggee, other| {
+            let chain = debuggee.lines.chain(other);
+            let function = debuggee.lines.function(other);
+            let here = function == own;
+            match stride {
+                Stride::Instruction => true,
+                Stride::In => !here || chain != start,
+                Stride::Over if here => {
+                    let outer = chain.len().min(start.len());
+                    chain[..outer] != start[..]
+                }
+                Stride::Out if here => {
+                    let outer = start.len() - 1;
+                    outer > 0 && (chain.len() <= outer || chain[..outer] != start[..outer])
+                }
+                Stride::Over | Stride::Out => callers.contains(function),
+            }
+        })
+    }
+
+    fn code_where(&self, holds: impl Fn(&Self, u32) -> bool) -> HashSet<u32> {
+        let code = self.replay.instructions();
+        code.filter(|&pc| holds(self, pc)).collect()
+    }
+
+    /// The nearest step of a lane at an instruction for which `matches` holds.
+    fn find(
+        &mut self,
+        direction: Direction,
+        lane: LaneId,
+        matches: impl Fn(&Instruction) -> bool + Sync,
+    ) -> Option<u64> {
+        let interrupt = &self.interrupt;
+        let found = self.replay.find(direction, &mut |_, event| match event {
+            Event::Step(at) => (executes(at, lane) && matches(at)) || interrupt.load(Relaxed),
+            _ => false,
+        });
+        found.filter(|_| !self.interrupt.load(Relaxed))
+    }
+
+    fn arrive(&mut self, lane: LaneId, found: Option<u64>) -> Stop {
+        if self.interrupt.swap(false, Relaxed) {
+            self.look_at_next();
+            return Stop::new("pause", "paused");
+        }
+        match found {
+            Some(_) => {
+                self.focus = lane;
+                Stop::new("step", self.describe(lane))
+            }
+            None => {
+                self.look_at_next();
+                let end = if self.replay.at() == 0 {
+                    "beginning"
+                } else {
+                    "end"
+                };
+                Stop::new("step", format!("the {end} of the launch"))
+            }
+        }
+    }
+}
+
+/// Whether an instruction is one of a lane, which does not only wait there.
+fn executes(at: &Instruction, lane: LaneId) -> bool {
+    (at.block, at.warp) == (lane.block, lane.warp) && at.active >> lane.lane & 1 == 1 && !at.waits
+}

@@ -1,0 +1,203 @@
+//! Threads of the protocol: warps, and the lanes of the one that is looked at. Their stacks.
+
+use crate::debuggee::{Debuggee, LaneId, thread_index};
+use ptx_emulator::SourceLocation;
+use ptx_emulator::replay::{Status, WarpState};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Warps that are listed, at most.
+const MOST: usize = 256;
+/// Numbers of a warp: its own and 32 for its lanes.
+const NUMBERS: u64 = 33;
+/// Frames of a stack that have numbers of their own.
+const FRAMES: i64 = 256;
+
+/// The number of a lane that is a thread of its own.
+pub(crate) fn lane_number(debuggee: &Debuggee, at: LaneId) -> i64 {
+    warp_number(debuggee, at) + 1 + i64::from(at.lane)
+}
+
+fn warp_number(debuggee: &Debuggee, at: LaneId) -> i64 {
+    let warps = warps_of_block(debuggee);
+    let number = (at.block * warps + u64::from(at.warp)) * NUMBERS;
+    1 + i64::try_from(number).unwrap_or(0)
+}
+
+fn warps_of_block(debuggee: &Debuggee) -> u64 {
+    let threads: u32 = debuggee.replay.config().block.iter().product();
+    u64::from(threads.div_ceil(32))
+}
+
+/// The lane that a thread's number means: a warp's is the first that is somewhere.
+pub(crate) fn lane(debuggee: &Debuggee, number: i64) -> Option<LaneId> {
+    let number = u64::try_from(number.checked_sub(1)?).ok()?;
+    let (warp, lane) = (number / NUMBERS, number % NUMBERS);
+    let warps = warps_of_block(debuggee);
+    let at = LaneId {
+        block: warp / warps,
+        warp: (warp % warps) as u32,
+        lane: (lane.max(1) - 1) as u32,
+    };
+    let [x, y, z] = debuggee.replay.config().grid.map(u64::from);
+    if at.block >= x * y * z {
+        return None;
+    }
+    let states = debuggee.replay.warps(at.block);
+    let group = states
+        .get(at.warp as usize)
+        .and_then(|warp| warp.groups.first());
+    match (lane, group) {
+        (0, Some(group)) => Some(LaneId {
+            lane: group.lanes.trailing_zeros() & 31,
+            ..at
+        }),
+        _ => Some(at),
+    }
+}
+
+/// The running warps and the lanes of the one that is looked at; so many were left out.
+pub(crate) fn list(debuggee: &Debuggee) -> Value {
+    let replay = &debuggee.replay;
+    let focus = debuggee.focus;
+    let mut threads = Vec::new();
+    let mut blocks = replay.running();
+    // The one that is looked at is never left out.
+    blocks.sort_by_key(|&block| (block != focus.block, block));
+    let mut left = 0;
+    for block in blocks {
+        let [x, y, z] = replay.block_index(block);
+        for warp in replay.warps(block).iter().filter(|warp| warp.live != 0) {
+            let at = LaneId {
+                block,
+                warp: warp.warp,
+                lane: 0,
+            };
+            if threads.len() >= MOST {
+                left += 1;
+                continue;
+            }
+            let name = format!("block ({x}, {y}, {z}) warp {}: {}", warp.warp, what(warp));
+            threads.push(json!({ "id": warp_number(debuggee, at), "name": name }));
+            if (block, warp.warp) != (focus.block, focus.warp) {
+                continue;
+            }
+            for lane in (0..32).filter(|lane| warp.live >> lane & 1 == 1) {
+                let at = LaneId { lane, ..at };
+                let [x, y, z] = thread_index(replay.config(), at);
+                let name = format!("  lane {lane}: thread ({x}, {y}, {z})");
+                threads.push(json!({ "id": lane_number(debuggee, at), "name": name }));
+            }
+        }
+    }
+    if threads.is_empty() || debuggee.stands(focus).is_none() {
+        let name = format!("{} has ended", debuggee.describe(focus));
+        threads.insert(
+            0,
+            json!({ "id": lane_number(debuggee, focus), "name": name }),
+        );
+    }
+    if left > 0 {
+        threads.push(json!({ "id": 0, "name": format!("and {left} more warps") }));
+    }
+    json!({ "threads": threads })
+}
+
+/// What a warp does.
+fn what(warp: &WarpState) -> String {
+    let groups = warp.groups.iter().map(|group| {
+        let lanes = group.lanes.count_ones();
+        match group.status {
+            Status::Next => format!("{lanes} lanes next"),
+            Status::Ready => format!("{lanes} lanes ready"),
+            Status::Barrier { id, threads: None } => format!("{lanes} lanes at barrier {id}"),
+            Status::Barrier {
+                id,
+                threads: Some(count),
+            } => {
+                format!("{lanes} lanes at barrier {id} for {count} threads")
+            }
+            Status::Cluster => format!("{lanes} lanes at the cluster's barrier"),
+            Status::Members => format!("{lanes} lanes wait for members"),
+        }
+    });
+    groups.collect::<Vec<_>>().join(", ")
+}
+
+/// The frames of a thread, innermost first.
+pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize) -> Option<Value> {
+    let at = lane(debuggee, number)?;
+    let done = debuggee
+        .replay
+        .done()
+        .map(|(instruction, _)| instruction.pc);
+    // Past its end a lane is shown where the launch is.
+    let (pc, calls) = debuggee.stands(at).or_else(|| Some((done?, Vec::new())))?;
+    let lines = &debuggee.lines;
+    let mut frames = Vec::new();
+    for (depth, pc) in std::iter::once(pc).chain(calls).enumerate() {
+        let library = lines.library_frames(pc);
+        let chain = lines.frames(pc);
+        let outermost = chain.len().saturating_sub(1);
+        for (inner, place) in chain.into_iter().enumerate() {
+            let name = match inner == outermost {
+                true => lines.function(pc).to_owned(),
+                false => format!("inlined from {}", file_name(&place.file)),
+            };
+            let id = number * FRAMES + (frames.len() as i64).min(FRAMES - 1);
+            frames.push((
+                id,
+                depth,
+                frame(id, name, &place, inner < library, lines.ptx_line(pc)),
+            ));
+        }
+    }
+    let total = frames.len();
+    let shown = frames
+        .into_iter()
+        .skip(first)
+        .take(count)
+        .map(|(_, _, frame)| frame);
+    Some(json!({ "stackFrames": shown.collect::<Vec<_>>(), "totalFrames": total }))
+}
+
+/// The lane of a frame's number, and the call that it belongs to: 0 is the running function.
+pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<(LaneId, usize)> {
+    let at = lane(debuggee, frame.div_euclid(FRAMES))?;
+    let mut left = usize::try_from(frame.rem_euclid(FRAMES)).ok()?;
+    let Some((pc, calls)) = debuggee.stands(at) else {
+        return Some((at, 0));
+    };
+    for (depth, pc) in std::iter::once(pc).chain(calls).enumerate() {
+        let frames = debuggee.lines.frames(pc).len();
+        if left < frames {
+            return Some((at, depth));
+        }
+        left -= frames;
+    }
+    None
+}
+
+fn frame(id: i64, name: String, place: &SourceLocation, library: bool, ptx_line: u32) -> Value {
+    let mut frame = json!({
+        "id": id,
+        "name": name,
+        "line": place.line,
+        "column": place.column,
+        "source": { "name": file_name(&place.file), "path": place.file },
+        "instructionPointerReference": format!("ptx:{ptx_line}"),
+    });
+    if library {
+        frame["presentationHint"] = "subtle".into();
+        frame["source"]["presentationHint"] = "deemphasize".into();
+    }
+    frame
+}
+
+fn file_name(file: &str) -> String {
+    let name = Path::new(file).file_name();
+    name.map_or_else(
+        || file.to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}

@@ -1,0 +1,298 @@
+//! Sessions as an editor has them.
+
+mod common;
+use common::{COUNT, Client, FILE, replay};
+use ptx_emulator::replay::Direction;
+use ptx_emulator::replay::Event;
+use serde_json::{Value, json};
+
+/// The line that writes the tile, and the one that reads it with no barrier between.
+const WRITE: u64 = 33;
+const READ: u64 = 41;
+
+fn watch(client: &mut Client, expression: &str, frame: Option<i64>) -> i64 {
+    let info = client.ask(
+        "dataBreakpointInfo",
+        json!({ "name": expression, "frameId": frame }),
+    );
+    let wanted = json!({ "breakpoints": [{ "dataId": info["dataId"], "accessType": "write" }] });
+    let set = client.ask("setDataBreakpoints", wanted);
+    assert_eq!(set["breakpoints"][0]["verified"], true, "{set}");
+    set["breakpoints"][0]["id"].as_i64().expect("a number")
+}
+
+/// From a wrong number in the output back to the slot that was read before it was written.
+#[test]
+fn a_wrong_value_leads_back_to_the_missing_barrier() {
+    let mut client = Client::launched(json!({}));
+    client.configured();
+    let end = client.moves("continue", json!({}));
+    assert_eq!(end["text"], "the end of the launch");
+    let right = |i: u64| 1000 + COUNT - 1 - i;
+    let value = |client: &mut Client, i: u64| {
+        let text = client.value(&format!("output[{i}]"));
+        text.split(' ')
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0)
+    };
+    let wrong: Vec<u64> = (0..COUNT)
+        .filter(|&i| value(&mut client, i) != right(i))
+        .collect();
+    let &at = wrong
+        .first()
+        .expect("the race shows in the emulator's own order");
+
+    // Who wrote it last?
+    let id = watch(&mut client, &format!("output[{at}]"), None);
+    let write = client.moves("reverseContinue", json!({}));
+    assert_eq!(write["reason"], "data breakpoint");
+    assert_eq!(write["hitBreakpointIds"], json!([id]));
+    let (line, frame) = client.line(&write);
+    assert_eq!(line, READ);
+    let thread: u64 = client
+        .value("thread")
+        .split(' ')
+        .next()
+        .and_then(|n| n.parse().ok())
+        .expect("a thread");
+    let block = client.value("block");
+    // The value came from the slot of the thread on the other side of the block, which nobody had written.
+    let slot = 255 - thread;
+    let slot_name = format!("SHARED[{slot}]");
+    let read = client.ask(
+        "evaluate",
+        json!({ "expression": slot_name, "frameId": frame }),
+    );
+    assert_eq!(read["result"], "0");
+    watch(&mut client, &slot_name, Some(frame));
+    let none = client.moves("reverseContinue", json!({}));
+    assert_eq!(
+        (&none["reason"], client.step()),
+        (&json!("entry"), 0),
+        "{none}"
+    );
+
+    // It is written after it was read: by a thread that a barrier would have made come first.
+    let late = client.moves("continue", json!({}));
+    assert_eq!(late["reason"], "data breakpoint");
+    assert_eq!(client.line(&late).0, WRITE);
+    assert_eq!(
+        client.value("thread").split(' ').next(),
+        Some(slot.to_string().as_str())
+    );
+    assert_eq!(client.value("block"), block);
+    let writes = client.step();
+    client.ask("setDataBreakpoints", json!({ "breakpoints": [] }));
+    client.ask("setExceptionBreakpoints", json!({ "filters": ["race"] }));
+    client.ask("evaluate", json!({ "expression": "goto 0" }));
+    client.stopped();
+    let race = client.moves("continue", json!({}));
+    assert_eq!(race["reason"], "exception");
+    assert!(
+        race["text"].as_str().expect("text").starts_with("race-"),
+        "{race}"
+    );
+    let info = client.ask("exceptionInfo", json!({ "threadId": race["threadId"] }));
+    let text = info["description"].as_str().expect("text");
+    assert!(
+        text.contains("reverse_missing_barrier.rs:33")
+            && text.contains("reverse_missing_barrier.rs:41"),
+        "{text}"
+    );
+    assert!(text.contains("barrier"), "{text}");
+    // The replay agrees, without the session.
+    let mut launch = replay(None);
+    launch.seek(writes);
+    assert_eq!(
+        launch
+            .location(launch.next().expect("a step").pc)
+            .source
+            .map(|at| at.line),
+        Some(33)
+    );
+    client.hang_up().expect("it ends well");
+}
+
+#[test]
+fn lines_are_stepped_forwards_and_backwards() {
+    let mut client = Client::launched(json!({ "seed": 7 }));
+    let set = json!({
+        "source": { "path": FILE },
+        "breakpoints": [{ "line": 32, "condition": "block.x == 1 && thread.x == 70" }],
+    });
+    let set = client.ask("setBreakpoints", set);
+    assert_eq!(set["breakpoints"][0]["line"], WRITE, "{set}");
+    client.configured();
+    let first = client.moves("continue", json!({}));
+    assert_eq!(first["reason"], "breakpoint", "{first}");
+    assert_eq!(first["text"], "block (1, 0, 0), thread (70, 0, 0)");
+    let thread = json!({ "threadId": first["threadId"] });
+    let (line, _) = client.line(&first);
+    assert_eq!(line, WRITE);
+    let mut forwards = vec![(line, client.step())];
+    for _ in 0..3 {
+        let stop = client.moves("next", thread.clone());
+        assert_eq!(stop["text"], "block (1, 0, 0), thread (70, 0, 0)");
+        forwards.push((client.line(&stop).0, client.step()));
+    }
+    assert!(
+        forwards.iter().any(|&(line, _)| line == READ),
+        "{forwards:?}"
+    );
+    let mut backwards = vec![*forwards.last().expect("a stop")];
+    for _ in 0..3 {
+        let stop = client.moves("stepBack", thread.clone());
+        backwards.push((client.line(&stop).0, client.step()));
+    }
+    backwards.reverse();
+    assert_eq!(forwards, backwards);
+    // And single instructions.
+    let single = json!({ "threadId": first["threadId"], "granularity": "instruction" });
+    let before = client.step();
+    client.moves("next", single.clone());
+    assert!(client.step() > before);
+    client.moves("stepBack", single);
+    assert_eq!(client.step(), before);
+    // The other way to the breakpoint.
+    client.moves("continue", json!({}));
+    let again = client.moves("reverseContinue", json!({}));
+    assert_eq!(
+        (again["reason"].as_str(), client.step()),
+        (Some("breakpoint"), before)
+    );
+    client.hang_up().expect("it ends well");
+}
+
+#[test]
+fn threads_scopes_and_variables_are_those_of_the_moment() {
+    let mut client = Client::launched(json!({}));
+    let set = json!({
+        "source": { "path": FILE },
+        "breakpoints": [{ "line": READ, "condition": "warp == 2" }],
+    });
+    client.ask("setBreakpoints", set);
+    client.configured();
+    let stop = client.moves("continue", json!({}));
+    let list = client.ask("threads", json!({}));
+    let names: Vec<&str> = list["threads"]
+        .as_array()
+        .expect("threads")
+        .iter()
+        .map(|thread| thread["name"].as_str().expect("a name"))
+        .collect();
+    assert!(
+        names
+            .iter()
+            .any(|name| name.starts_with("block (0, 0, 0) warp 2: 32 lanes next")),
+        "{names:?}"
+    );
+    assert_eq!(
+        names
+            .iter()
+            .filter(|name| name.trim_start().starts_with("lane "))
+            .count(),
+        32
+    );
+    let (_, frame) = client.line(&stop);
+    let scopes = client.ask("scopes", json!({ "frameId": frame }));
+    let scope = |name: &str| -> Value {
+        let scopes = scopes["scopes"].as_array().expect("scopes");
+        let scope = scopes
+            .iter()
+            .find(|scope| scope["name"] == name)
+            .expect("the scope");
+        json!({ "variablesReference": scope["variablesReference"] })
+    };
+    let registers = client.ask("variables", scope("Registers"));
+    let r1 = registers["variables"]
+        .as_array()
+        .expect("registers")
+        .iter()
+        .find(|known| known["name"] == "%r1");
+    assert!(
+        r1.expect("the thread's index")["value"]
+            .as_str()
+            .expect("text")
+            .starts_with("64 (0x40)")
+    );
+    let parameters = client.ask("variables", scope("Parameters"));
+    assert_eq!(parameters["variables"][1]["name"], "input.len()");
+    assert_eq!(parameters["variables"][1]["value"], "512 (0x200)");
+    let shared = client.ask("variables", scope("Shared memory"));
+    assert_eq!(shared["variables"][0]["name"], "SHARED");
+    assert_eq!(shared["variables"][0]["value"], "[u32; 256]");
+    let tile = &shared["variables"][0]["variablesReference"];
+    let page = json!({ "variablesReference": tile, "filter": "indexed", "start": 64, "count": 3 });
+    let page = client.ask("variables", page);
+    assert_eq!(page["variables"].as_array().map(Vec::len), Some(3));
+    assert_eq!(page["variables"][0]["name"], "[64]");
+    assert_eq!(page["variables"][0]["value"], "1064 (0x428)");
+    // An element can be watched from there.
+    let info = client.ask(
+        "dataBreakpointInfo",
+        json!({ "name": "[64]", "variablesReference": tile }),
+    );
+    assert_eq!(info["description"], "SHARED[64]");
+    let global = client.ask("variables", scope("Global memory"));
+    assert_eq!(global["variables"][0]["name"], "input");
+    assert_eq!(client.value("input[511]"), "1511 (0x5e7)");
+    // Of an earlier moment nothing is shown as if it were of this one.
+    client.moves("next", json!({ "threadId": stop["threadId"] }));
+    let refused = client.refused("variables", json!({ "variablesReference": tile }));
+    assert!(refused.contains("earlier"), "{refused}");
+    client.hang_up().expect("it ends well");
+}
+
+#[test]
+fn breakpoints_stop_at_the_same_steps_both_ways() {
+    let mut client = Client::launched(json!({ "seed": 3 }));
+    let set = json!({
+        "source": { "path": FILE }, "breakpoints": [{ "line": READ, "condition": "%rd6 == 256 && lane > 3" }],
+    });
+    client.ask("setBreakpoints", set);
+    client.configured();
+    let mut forwards = Vec::new();
+    while client.moves("continue", json!({}))["reason"] == "breakpoint" {
+        forwards.push(client.step());
+    }
+    let mut backwards = Vec::new();
+    while client.moves("reverseContinue", json!({}))["reason"] == "breakpoint" {
+        backwards.push(client.step());
+    }
+    backwards.reverse();
+    assert!(forwards.len() >= 16, "{forwards:?}");
+    assert_eq!(forwards, backwards);
+    // They are steps at that line in the launch without a debugger.
+    let mut launch = replay(Some(3));
+    let mut found = Vec::new();
+    let pcs: Vec<u32> = launch
+        .instructions()
+        .filter(|&pc| {
+            launch
+                .location(pc)
+                .frames
+                .iter()
+                .any(|frame| u64::from(frame.line) == READ)
+        })
+        .collect();
+    while let Some(step) = launch.find(
+        Direction::Forwards,
+        &mut |_, event| matches!(event, Event::Step(at) if pcs.contains(&at.pc)),
+    ) {
+        found.push(step);
+    }
+    assert!(forwards.iter().all(|step| found.contains(step)));
+    client.hang_up().expect("it ends well");
+}
+
+#[test]
+fn a_session_that_pauses_or_disconnects_ends_well() {
+    let mut client = Client::launched(json!({ "stopOnEntry": false }));
+    let stop = client.configured();
+    assert_eq!(stop["text"], "the end of the launch");
+    client.ask("pause", json!({ "threadId": 1 }));
+    client.ask("disconnect", json!({}));
+    assert_eq!(client.event()["event"], "terminated");
+    assert!(client.read().is_none());
+}

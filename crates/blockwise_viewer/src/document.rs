@@ -1,0 +1,198 @@
+//! What a page holds beside the emulator.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use kernel_arguments::{Array, Files, Number, Problem};
+use ptx_emulator::LaunchConfig;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Launches to be looked at side by side, and all that they need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// The page's heading.
+    pub title: String,
+    /// The launches.
+    pub launches: Vec<Launch>,
+    /// Their PTX.
+    pub ptx: Vec<Ptx>,
+    /// The arrays that their arguments name.
+    pub files: Vec<StoredFile>,
+    /// The files that the PTX was compiled from.
+    pub sources: Vec<Source>,
+}
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// What tells it from the others.
+    pub name: String,
+    /// The number of its PTX.
+    pub ptx: usize,
+    /// The kernel.
+    pub kernel: String,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of the dynamic shared array.
+    pub shared_bytes: u32,
+    /// The arguments, as `kernel_arguments` reads them.
+    pub arguments: Vec<String>,
+    /// The order of the threads; none is the emulator's own.
+    pub seed: Option<u64>,
+    /// Instructions after which the launch is given up.
+    pub steps: u64,
+}
+
+impl Document {
+    /// Empties the lines of kernels that no launch runs: numbers of lines stay, and a page opens faster.
+    pub fn leave_out_other_kernels(&mut self) {
+        for (number, ptx) in self.ptx.iter_mut().enumerate() {
+            let launches = self.launches.iter().filter(|launch| launch.ptx == number);
+            let kept: Vec<&str> = launches.map(|launch| launch.kernel.as_str()).collect();
+            // Braces that are open in the kernel that is left out; it ends with its last one.
+            let mut inside: Option<i32> = None;
+            let mut text = String::with_capacity(ptx.text.len());
+            for line in ptx.text.lines() {
+                if entry(line).is_some_and(|name| !kept.contains(&name)) {
+                    inside = Some(0);
+                }
+                if inside.is_none() {
+                    text += line;
+                }
+                text.push('\n');
+                let code = line.split("//").next().unwrap_or(line);
+                let count = |brace| code.matches(brace).count() as i32;
+                inside = inside.map(|open| open + count('{') - count('}'));
+                if inside == Some(0) && code.contains('}') {
+                    inside = None;
+                }
+            }
+            ptx.text = text;
+        }
+    }
+}
+
+/// The kernel whose declaration begins in a line.
+fn entry(line: &str) -> Option<&str> {
+    let (before, name) = line.split_once(".entry")?;
+    let declares = before.split_whitespace().all(|word| word.starts_with('.'));
+    let name = name.trim_start();
+    let end = name.find(|c: char| c == '(' || c.is_whitespace());
+    declares.then_some(&name[..end.unwrap_or(name.len())])
+}
+
+impl Launch {
+    /// Its shape.
+    pub fn config(&self) -> LaunchConfig {
+        LaunchConfig {
+            grid: self.grid,
+            block: self.block,
+            dynamic_shared_bytes: self.shared_bytes,
+        }
+    }
+}
+
+/// A PTX text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ptx {
+    /// Where it comes from.
+    pub origin: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A source file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its name in the line table.
+    pub file: String,
+    /// The text.
+    pub text: String,
+}
+
+/// An array that an argument names as a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredFile {
+    /// The name in the argument.
+    pub name: String,
+    /// The type of its numbers.
+    pub ty: String,
+    /// Its extents, outermost first.
+    pub extents: Vec<usize>,
+    /// Its bytes in base64.
+    pub base64: String,
+}
+
+impl StoredFile {
+    /// Keeps an array.
+    pub fn new(name: impl Into<String>, ty: Number, extents: Vec<usize>, bytes: &[u8]) -> Self {
+        Self {
+            name: name.into(),
+            ty: ty.to_string(),
+            extents,
+            base64: BASE64_STANDARD.encode(bytes),
+        }
+    }
+}
+
+/// The arrays that a page carries.
+#[derive(Clone, Debug, Default)]
+pub struct StoredFiles(pub Vec<StoredFile>);
+
+impl Files for StoredFiles {
+    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+        let named = |file: &&StoredFile| Path::new(&file.name) == path && file.ty == ty.name();
+        let names = || {
+            let known = self.0.iter();
+            let known: Vec<_> = known
+                .map(|file| format!("{} of {}", file.name, file.ty))
+                .collect();
+            known.join(", ")
+        };
+        let missing = || {
+            Problem::new(format!("this page has no array {} of {ty}", path.display()))
+                .hint(format!("it has: {}", names()))
+        };
+        let file = self.0.iter().find(named).ok_or_else(missing)?;
+        let bytes = BASE64_STANDARD.decode(&file.base64);
+        Ok(Array {
+            extents: file.extents.clone(),
+            bytes: bytes.map_err(|_| Problem::new(format!("{} is damaged", file.name)))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_kernels_leave_empty_lines() {
+        let text = ".version 7.0\n.visible .entry a(\n)\n{\n{ add;\n}\n ret;\n}\n.global .u32 g;\n.entry b()\n{\n ret;\n}\n";
+        let launch = Launch {
+            name: "b".to_owned(),
+            ptx: 0,
+            kernel: "b".to_owned(),
+            grid: [1; 3],
+            block: [32, 1, 1],
+            shared_bytes: 0,
+            arguments: Vec::new(),
+            seed: None,
+            steps: 1,
+        };
+        let ptx = Ptx {
+            origin: String::new(),
+            text: text.to_owned(),
+        };
+        let mut document = Document {
+            launches: vec![launch],
+            ptx: vec![ptx],
+            ..Document::default()
+        };
+        document.leave_out_other_kernels();
+        let expected = ".version 7.0\n\n\n\n\n\n\n\n.global .u32 g;\n.entry b()\n{\n ret;\n}\n";
+        assert_eq!(document.ptx[0].text, expected);
+    }
+}

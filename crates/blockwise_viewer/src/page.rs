@@ -1,0 +1,57 @@
+//! Puts a page together: one HTML file that asks nobody for anything.
+
+use crate::document::Document;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+
+/// This crate and the emulator as WebAssembly, compressed; `cargo xtask build-viewer` makes it.
+const MODULE: &[u8] = include_bytes!("../viewer.wasm.gz");
+
+/// The page's own text; the names between `/*` and `*/` are filled in.
+const FRAME: &str = include_str!("../web/page.html");
+const STYLE: &str = include_str!("../web/page.css");
+
+/// Each file stands for itself; the order is that of their use.
+const SCRIPTS: &[&str] = &[
+    include_str!("../web/engine.js"),
+    include_str!("../web/colors.js"),
+    include_str!("../web/timeline.js"),
+    include_str!("../web/memory.js"),
+    include_str!("../web/access.js"),
+    include_str!("../web/source.js"),
+    include_str!("../web/play.js"),
+    include_str!("../web/view.js"),
+    include_str!("../web/main.js"),
+];
+
+/// The HTML of a document.
+pub fn html(document: &Document) -> String {
+    let data = serde_json::to_vec(document).unwrap_or_default();
+    let data = BASE64_STANDARD.encode(compressed(&data));
+    let title = document.title.replace('&', "&amp;").replace('<', "&lt;");
+    let mut page = String::new();
+    // Each mark stands once in the frame.
+    for part in FRAME.split("/*") {
+        let (mark, rest) = part.split_once("*/").unwrap_or(("", part));
+        match mark {
+            "title" => page += &title,
+            "css" => page += STYLE,
+            "js" => SCRIPTS.iter().for_each(|script| page += script),
+            "module" => page += &BASE64_STANDARD.encode(MODULE),
+            "data" => page += &data,
+            _ => {}
+        }
+        page += rest;
+    }
+    page
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory does not fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
+}

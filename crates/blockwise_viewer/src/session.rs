@@ -1,0 +1,321 @@
+//! One launch that can be looked at from every side.
+
+use crate::code::{self, Instruction};
+use crate::document::{Launch, StoredFiles};
+use crate::moment::Moment;
+use crate::timeline::{Spent, Timeline};
+use kernel_arguments::{Arguments, Problem};
+use ptx_emulator::replay::{Array, Replay};
+use ptx_emulator::{CheckOptions, Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Memory for checkpoints.
+const CHECKPOINTS: u64 = 128 << 20;
+
+/// A launch: what was found in it, and a replay of it.
+pub struct Session {
+    ptx: String,
+    code: Vec<Instruction>,
+    replay: Replay,
+    timeline: Timeline,
+    block: u64,
+    findings: Vec<Finding>,
+    notices: Vec<String>,
+    order: Order,
+    profile: Option<Spent>,
+}
+
+/// What is said of a launch as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary<'a> {
+    /// The blocks of the grid.
+    pub blocks: u64,
+    /// Steps of the launch.
+    pub steps: u64,
+    /// What was found, the worst first.
+    pub findings: &'a [Finding],
+    /// What was not looked for.
+    pub notices: &'a [String],
+    /// The whole launch in this order of threads.
+    pub total: Spent,
+    /// The same as `blockwise profile` counts it, in the emulator's own order; none when the launch faults there.
+    pub profile: Option<Spent>,
+    /// The fault that ended the launch.
+    pub fault: Option<String>,
+    /// The instructions that may run.
+    pub code: &'a [Instruction],
+    /// What each instruction did in the whole launch.
+    pub spent: &'a BTreeMap<u32, Spent>,
+    /// The shared arrays.
+    pub arrays: Vec<Shared>,
+    /// The block that is shown.
+    pub block: Block,
+}
+
+/// A shared array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shared {
+    /// Its name.
+    pub name: String,
+    /// Its offset and size in bytes.
+    pub start: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Bytes of a row, as far as the accesses show rows.
+    pub row_bytes: Option<u32>,
+}
+
+/// The block that is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Block {
+    /// Its number in the grid, x fastest.
+    pub number: u64,
+    /// Its index.
+    pub index: [u32; 3],
+    /// Its steps that found no room.
+    pub left_out: u64,
+}
+
+/// The order of the threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The emulator's own.
+    Own,
+    /// That of a seed.
+    Seed(u64),
+}
+
+impl Order {
+    fn seed(self) -> Option<u64> {
+        match self {
+            Order::Own => None,
+            Order::Seed(seed) => Some(seed),
+        }
+    }
+}
+
+impl Session {
+    /// Runs a launch under all detectors and makes it ready to be looked at.
+    ///
+    /// # Errors
+    /// When the PTX, the arguments or the launch are refused. What the program does wrong is in the findings.
+    pub fn open(launch: &Launch, ptx: &str, files: &StoredFiles) -> Result<Self, Problem> {
+        let module = Module::parse(ptx).map_err(problem)?;
+        let order = launch.seed.map_or(Order::Own, Order::Seed);
+        let ready = |launch: &Launch| Ready::new(launch, &module, files);
+
+        let at = ready(launch)?;
+        let options = CheckOptions::default();
+        let check = (at.emulator)
+            .check_order(
+                &at.loaded,
+                &launch.kernel,
+                launch.config(),
+                &at.bytes(),
+                &options,
+                order.seed(),
+            )
+            .map_err(problem)?;
+
+        let at = ready(launch)?;
+        let profile = at
+            .emulator
+            .profile(&at.loaded, &launch.kernel, launch.config(), &at.bytes());
+        let profile = profile.ok().map(|profile| {
+            let total = profile.total();
+            let (shared, global) = (total.shared(), total.global());
+            Spent {
+                steps: total.warp_instructions,
+                shared_requests: shared.requests,
+                wavefronts: shared.wavefronts,
+                needed_wavefronts: shared.needed,
+                global_requests: global.requests,
+                sectors: global.sectors,
+                needed_sectors: global.needed,
+            }
+        });
+
+        let Ready {
+            emulator,
+            loaded,
+            arguments,
+        } = ready(launch)?;
+        let (kernel, config) = (&launch.kernel, launch.config());
+        let replay = Replay::new(
+            emulator,
+            loaded,
+            kernel,
+            config,
+            &arguments.bytes(),
+            order.seed(),
+        );
+        let mut replay = replay.map_err(problem)?;
+        replay.set_budget(CHECKPOINTS);
+        let code = code::instructions(&replay);
+        let findings = check.findings;
+        let block = findings.first().map_or(0, |finding| {
+            let [x, y, z] = finding.site.block.map(u64::from);
+            let [width, height, _] = launch.grid.map(u64::from);
+            x + width * (y + height * z)
+        });
+        let mut session = Self {
+            ptx: ptx.to_owned(),
+            code,
+            replay,
+            timeline: Timeline::default(),
+            block,
+            findings,
+            notices: check.notices,
+            order,
+            profile,
+        };
+        session.show(block);
+        Ok(session)
+    }
+
+    /// The files that the instructions come from: the user's own, each once.
+    pub fn files(&self) -> BTreeSet<&str> {
+        let places = self.code.iter().filter_map(|code| code.source.as_ref());
+        places.map(|place| place.file.as_str()).collect()
+    }
+
+    /// Shows another block.
+    pub fn show(&mut self, block: u64) {
+        let arrays: Vec<_> = self.shared_arrays().iter().map(place).collect();
+        self.block = block;
+        self.timeline = Timeline::of(&mut self.replay, block, &self.code, &self.ptx, &arrays);
+    }
+
+    /// The launch as a whole.
+    pub fn summary(&mut self) -> Summary<'_> {
+        let steps = self.replay.count();
+        let config = self.replay.config();
+        let arrays = self.shared_arrays().into_iter().map(|array| {
+            let (start, size) = place(&array);
+            Shared {
+                name: array.name,
+                start,
+                size,
+                row_bytes: self.timeline.row_bytes(start),
+            }
+        });
+        Summary {
+            blocks: config
+                .grid
+                .iter()
+                .map(|&extent| u64::from(extent))
+                .product(),
+            steps,
+            arrays: arrays.collect(),
+            findings: &self.findings,
+            notices: &self.notices,
+            total: self.timeline.total(),
+            profile: self.profile,
+            fault: self.replay.fault().map(ToString::to_string),
+            code: &self.code,
+            spent: &self.timeline.spent,
+            block: Block {
+                number: self.block,
+                index: self.replay.block_index(self.block),
+                left_out: self.timeline.left_out,
+            },
+        }
+    }
+
+    /// The order of the threads.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The steps of the block.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Makes a step of the block, counted from 0, the last one, and shows what it did.
+    pub fn moment(&mut self, step: usize) -> Moment {
+        let at = self.timeline.at.get(step).copied().unwrap_or_default();
+        self.replay.seek(u64::from(at) + 1);
+        Moment::of(&self.replay)
+    }
+
+    /// Shared memory of the block where the last [`moment`](Self::moment) left it.
+    pub fn memory(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; self.shared_bytes()];
+        let read = |replay: &Replay, bytes: &mut [u8]| replay.read_shared(self.block, 0, bytes);
+        if !read(&self.replay, &mut bytes) {
+            // The step ended the block, and wrote nothing.
+            self.replay.seek(self.replay.at().saturating_sub(1));
+            read(&self.replay, &mut bytes);
+        }
+        bytes
+    }
+
+    /// For each word of shared memory, the step of the block that wrote it last, and its lane. The largest number is nobody's.
+    pub fn writers(&self, step: usize) -> (Vec<u32>, Vec<u8>) {
+        let writers = self
+            .timeline
+            .writes
+            .last(step as u32, self.shared_bytes().div_ceil(4));
+        (writers.steps, writers.lanes)
+    }
+
+    fn shared_bytes(&self) -> usize {
+        let arrays = self.shared_arrays();
+        let ends = arrays.iter().map(|array| array.address + array.size);
+        ends.max().map_or(0, |end| end as usize)
+    }
+
+    fn shared_arrays(&self) -> Vec<Array> {
+        let mut arrays = self.replay.arrays();
+        arrays.retain(|array| array.space == Space::Shared);
+        arrays
+    }
+}
+
+/// Where a shared array lies.
+fn place(array: &Array) -> (u32, u32) {
+    (array.address as u32, array.size as u32)
+}
+
+/// A device with the launch's memory as it is before the launch.
+struct Ready {
+    emulator: Emulator,
+    loaded: LoadedModule,
+    arguments: Arguments,
+}
+
+impl Ready {
+    fn new(launch: &Launch, module: &Module, files: &StoredFiles) -> Result<Self, Problem> {
+        let emulator = Emulator::new(Limits {
+            warp_instructions: launch.steps,
+            // What is printed is shown at the step that prints it.
+            workers: Some(1),
+            ..Limits::default()
+        });
+        // The replay shows it at the step that prints it.
+        emulator.set_output(|_| {});
+        let mut loaded = emulator.load(module)?;
+        let kernel = module.entry(&launch.kernel).ok_or_else(|| {
+            let names: Vec<_> = module.entries().map(Entry::name).collect();
+            Problem::new(format!("the PTX has no kernel `{}`", launch.kernel))
+                .hint(format!("it has: {}", names.join(", ")))
+        })?;
+        let arguments =
+            Arguments::bind(kernel, &launch.arguments, (&emulator, &mut loaded), files)?;
+        Ok(Self {
+            emulator,
+            loaded,
+            arguments,
+        })
+    }
+
+    fn bytes(&self) -> Vec<&[u8]> {
+        self.arguments.bytes()
+    }
+}
+
+fn problem(error: impl std::fmt::Display) -> Problem {
+    Problem::new(error.to_string())
+}

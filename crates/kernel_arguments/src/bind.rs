@@ -1,0 +1,195 @@
+//! From what is written to the bytes of each parameter.
+
+use crate::syntax::{self, Form, Written};
+use crate::{Files, Number, Problem};
+use ptx_emulator::{Emulator, Entry, LoadedModule, Param};
+use std::path::PathBuf;
+
+/// The arguments of a launch on an emulator.
+pub struct Arguments {
+    values: Vec<Vec<u8>>,
+    /// The memory that was taken for them, in order.
+    pub placed: Vec<Placed>,
+}
+
+/// Memory of an argument.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// What was written for it.
+    pub written: String,
+    /// What it is passed as.
+    pub role: Role,
+    /// The type of its numbers.
+    pub ty: Number,
+    /// Its first byte.
+    pub address: u64,
+    /// Its numbers.
+    pub len: usize,
+    /// The file for its contents after the launch.
+    pub save: Option<PathBuf>,
+}
+
+/// How a kernel gets memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// By its address, as the parameter of that number.
+    Parameter(usize),
+    /// Through a texture or surface reference of that name.
+    Reference(String),
+}
+
+/// What one parameter is passed.
+struct Passed<'a> {
+    written: &'a str,
+    bytes: Vec<u8>,
+    /// The number's type; `None` for an address and for plain bytes.
+    ty: Option<Number>,
+    is_address: bool,
+}
+
+impl Arguments {
+    /// Reads what was written for the parameters of `kernel`, puts buffers into the emulator's memory, and binds references of
+    /// the module.
+    ///
+    /// # Errors
+    /// What is wrong with an argument, or with their number.
+    pub fn bind(
+        kernel: &Entry,
+        written: &[String],
+        (emulator, module): (&Emulator, &mut LoadedModule),
+        files: &dyn Files,
+    ) -> Result<Self, Problem> {
+        let written: Vec<Written<'_>> = written
+            .iter()
+            .map(|text| syntax::parse(text))
+            .collect::<Result<_, _>>()?;
+        // The number of parameters first: no file is read for a launch that cannot be.
+        let given: usize = written.iter().map(Written::parameters).sum();
+        if given != kernel.params().len() {
+            return Err(Problem::new(format!(
+                "kernel `{}` takes {}, the arguments give {given}",
+                kernel.name(),
+                described(kernel)
+            ))
+            .hint("a `slice:` gives two, its address and its length"));
+        }
+        let mut placed = Vec::new();
+        let mut passed = Vec::new();
+        for written in &written {
+            let of = |bytes, ty, is_address| Passed {
+                written: written.text,
+                bytes,
+                ty,
+                is_address,
+            };
+            let mut place = |role, buffer: &crate::buffer::Buffer, address, len| {
+                placed.push(Placed {
+                    written: written.text.to_owned(),
+                    role,
+                    ty: buffer.ty,
+                    address,
+                    len,
+                    save: buffer.save.clone(),
+                });
+            };
+            let parameter = Role::Parameter(passed.len());
+            match &written.form {
+                Form::Number(ty, bytes) => passed.push(of(bytes.clone(), Some(*ty), false)),
+                Form::Bytes(bytes) => passed.push(of(bytes.clone(), None, false)),
+                Form::Image(image) => {
+                    let (handle, address, len) = image.place(emulator, files)?;
+                    match &image.name {
+                        Some(name) => {
+                            module.bind(name, handle)?;
+                            place(Role::Reference(name.clone()), &image.buffer, address, len);
+                        }
+                        None => {
+                            passed.push(of(handle.to_le_bytes().to_vec(), None, true));
+                            place(parameter, &image.buffer, address, len);
+                        }
+                    }
+                }
+                Form::Buffer(buffer) => {
+                    let (address, len, _) = buffer.place(emulator, files)?;
+                    passed.push(of(address.to_le_bytes().to_vec(), None, true));
+                    if buffer.is_slice {
+                        let bytes = (len as u64).to_le_bytes().to_vec();
+                        passed.push(of(bytes, Some(Number::U64), false));
+                    }
+                    place(parameter, buffer, address, len);
+                }
+            }
+        }
+        for (index, (passed, param)) in passed.iter().zip(kernel.params()).enumerate() {
+            passed.fits(index, param, kernel)?;
+        }
+        let values = passed.into_iter().map(|passed| passed.bytes).collect();
+        Ok(Self { values, placed })
+    }
+
+    /// The bytes of each parameter.
+    pub fn bytes(&self) -> Vec<&[u8]> {
+        self.values.iter().map(Vec::as_slice).collect()
+    }
+}
+
+impl Passed<'_> {
+    /// Whether a parameter can be passed this.
+    fn fits(&self, index: usize, param: &Param, kernel: &Entry) -> Result<(), Problem> {
+        let is = if self.bytes.len() != param.size as usize {
+            format!("has {} bytes", self.bytes.len())
+        } else if self.is_address && param.is_float() {
+            "is an address".to_owned()
+        } else {
+            match self.ty {
+                Some(ty) if param.is_float() && !ty.is_float() => format!("is the integer {ty}"),
+                Some(ty) if param.is_integer() && ty.is_float() => format!("is the float {ty}"),
+                _ => return Ok(()),
+            }
+        };
+        Err(Problem::new(format!(
+            "`{}` {is}, but parameter {} of kernel `{}` is `{}`",
+            self.written,
+            index + 1,
+            kernel.name(),
+            param
+        ))
+        .hint(format!("the kernel takes {}", described(kernel))))
+    }
+}
+
+/// The parameters of a kernel in words.
+pub fn described(kernel: &Entry) -> String {
+    let params: Vec<_> = kernel.params().iter().map(ToString::to_string).collect();
+    match params.len() {
+        0 => "no parameters".to_owned(),
+        1 => format!("1 parameter ({})", params[0]),
+        count => format!("{count} parameters ({})", params.join(", ")),
+    }
+}
+
+/// Says what a kernel takes when no argument was given, with a command to begin from.
+pub fn missing(kernel: &Entry, command: &str) -> Problem {
+    let example = |param: &Param| {
+        if param.is_pointer {
+            "f32[1024]=random:1".to_owned()
+        } else if param.ty.contains('[') {
+            format!("bytes:{}", "00".repeat(param.size as usize))
+        } else if param.is_float() {
+            format!("{}:1.5", param.ty)
+        } else {
+            format!("u{}:1024", 8 * param.size)
+        }
+    };
+    let arguments: Vec<_> = kernel
+        .params()
+        .iter()
+        .map(|param| format!(" --arg {}", example(param)))
+        .collect();
+    Problem::new(format!(
+        "kernel `{}` takes {}, and there is no --arg",
+        kernel.name(),
+        described(kernel)
+    ))
+    .hint(format!("for example: {command}{}", arguments.concat()))
+}

@@ -1,0 +1,48 @@
+//! Arguments for the parameters of any kernel, as people write them on the command line and in the viewer's page, and
+//! their place on the emulator.
+//!
+//! | written | passed |
+//! | --- | --- |
+//! | `u32:7`, `f64:-1.5`, `i8:0x7f` | the number |
+//! | `bytes:00ff20` | these bytes, for a parameter that is a struct |
+//! | `f32[1024]` | the address of memory that nobody wrote |
+//! | `f32[1024]=zeros`, `=iota`, `=random:SEED` | the address of 0, 0, 0, … or 0, 1, 2, … or random numbers |
+//! | `f32[1024]=x.npy`, `f32[]=x.npy` | the address of a file's array; its length may be left out |
+//! | `slice:f32[1024]=…` | two parameters, address and length: a Rust slice |
+//! | `… -> out.npy` | the same, and the memory is saved after the launch |
+//! | `tex2d:f32=x.npy,linear,wrap,normalized` | the handle of a texture |
+//! | `surf2d:u8x4[480,640]=zeros -> out.npy` | the handle of a surface |
+//! | `NAME=tex2d:…`, `NAME=surf2d:…` | nothing: the reference `NAME` of the module is bound |
+//!
+//! Files are read by the caller ([`Files`]): the command reads the disk, the page what it carries.
+
+mod bind;
+mod buffer;
+mod image;
+mod number;
+mod problem;
+mod syntax;
+
+pub use bind::{Arguments, Placed, Role, described, missing};
+pub use number::Number;
+pub use problem::Problem;
+
+use std::path::Path;
+
+/// Where arrays that arguments name come from.
+pub trait Files {
+    /// The array of a file, its numbers as those of the type that is asked for.
+    ///
+    /// # Errors
+    /// When there is no such file, or its numbers are not the same in that type.
+    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem>;
+}
+
+/// A file's array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Its extents, outermost first.
+    pub extents: Vec<usize>,
+    /// Its numbers, in the order of rows.
+    pub bytes: Vec<u8>,
+}

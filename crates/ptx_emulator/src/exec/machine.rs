@@ -1,0 +1,77 @@
+//! A launch that stops before any instruction, can be copied there and goes on as if it had not stopped.
+
+use super::block::Block;
+use super::launch::{Launch, Request};
+use super::observe::Observer;
+use super::shift::{Progress, Shift, Turned};
+use crate::emulator::Statistics;
+use crate::fault::Fault;
+
+/// The state of a launch on one worker, but for what its [`Table`](crate::memory::Table) holds.
+///
+/// The order of threads is the one that a check of the same request has.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    shift: Shift,
+    progress: Progress,
+    ended: bool,
+}
+
+impl Machine {
+    /// Before the first instruction; no block has begun.
+    pub(crate) fn new(request: &Request<'_>) -> Self {
+        let progress = Progress::new(request.teams());
+        Self {
+            shift: Shift::new(&Launch::new(request, 1), &progress),
+            progress,
+            ended: false,
+        }
+    }
+
+    /// Runs `budget` instructions more, then up to the next one; how many were left when the launch ended before.
+    ///
+    /// Lanes that come to a warp-level instruction and wait there count as one instruction.
+    pub(crate) fn run(
+        &mut self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+        mut budget: u64,
+    ) -> u64 {
+        let mut launch = Launch::new(request, 1);
+        launch.output = Some(request.output);
+        while !self.ended {
+            match (self.shift).turn(&launch, &self.progress, observer, &mut budget) {
+                Turned::Goes => {}
+                Turned::Paused => break,
+                Turned::Ended => self.ended = true,
+            }
+        }
+        budget
+    }
+
+    /// Whether no instruction is left.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The fault that ended the launch.
+    pub(crate) fn fault(&self) -> Option<Box<Fault>> {
+        self.progress.fault()
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.shift.statistics
+    }
+
+    /// The blocks that have begun and not ended; first the one whose instruction is next.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let teams = self.shift.resident.iter();
+        teams.flat_map(|team| &team.blocks)
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn cluster_blocks(&self) -> usize {
+        let team = self.shift.resident.front();
+        team.map_or(1, |team| team.blocks.len())
+    }
+}

@@ -1,0 +1,99 @@
+//! Arrays by name: what the PTX declares, and the memory that parameters point to.
+
+use super::Replay;
+use crate::fault::Space;
+use rustc_demangle::demangle;
+
+/// A stretch of memory with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// The variable's name without what the compiler adds, or the parameter's that points there.
+    pub name: String,
+    /// Shared, global or constant.
+    pub space: Space,
+    /// The first byte; an offset in shared memory.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl Replay {
+    /// The arrays of shared memory, of the module, and of the kernel's parameters, by space and address.
+    ///
+    /// PTX of rustc declares bytes and their alignment; the type of the elements is not known.
+    pub fn arrays(&self) -> Vec<Array> {
+        let program = self.plan.program();
+        let placed = self.plan.module.addresses.iter();
+        let placed = placed.map(|(&index, &address)| (index, address));
+        let mut arrays: Vec<Array> = placed
+            .chain(self.plan.shared.iter().copied())
+            .filter_map(|(index, address)| {
+                let variable = program.variables.get(index as usize)?;
+                let size = match variable.dynamic {
+                    true => self.plan.shared_bytes - self.plan.dynamic_shared,
+                    false => variable.size,
+                };
+                (!variable.is_reference).then(|| Array {
+                    name: short(&format!("{:#}", demangle(&variable.name))),
+                    space: variable.space,
+                    address,
+                    size,
+                })
+            })
+            .collect();
+        let dynamic = self.plan.dynamic_shared..self.plan.shared_bytes;
+        let named = |array: &Array| array.space == Space::Shared && array.address == dynamic.start;
+        if !dynamic.is_empty() && !arrays.iter().any(named) {
+            arrays.push(Array {
+                name: "dynamic_shared".to_owned(),
+                space: Space::Shared,
+                address: dynamic.start,
+                size: dynamic.end - dynamic.start,
+            });
+        }
+        for (name, bytes) in self.parameters() {
+            let address = bytes.try_into().map(u64::from_le_bytes).unwrap_or(0);
+            let mut allocations = self.table.allocations().iter();
+            let Some(pointed) = allocations.find(|allocation| allocation.base == address) else {
+                continue;
+            };
+            let space = Space::Global;
+            let size = pointed.size;
+            arrays.push(Array {
+                name,
+                space,
+                address,
+                size,
+            });
+        }
+        arrays.retain(|array| array.size > 0);
+        arrays.sort_by(|a, b| {
+            (a.space as u8, a.address, &a.name).cmp(&(b.space as u8, b.address, &b.name))
+        });
+        arrays
+    }
+
+    /// The kernel's parameters: names in the PTX, and bytes.
+    pub fn parameters(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = self.plan.module.module.entries();
+        let entry = entries
+            .into_iter()
+            .find(|entry| entry.function == self.plan.entry);
+        let parameters = entry
+            .into_iter()
+            .flat_map(|entry| entry.params().iter().zip(&entry.slots));
+        let parameters = parameters.map(|(param, slot)| {
+            let bytes = self
+                .plan
+                .params
+                .get(slot.offset as usize..(slot.offset + slot.size) as usize);
+            (param.name.clone(), bytes.unwrap_or_default().to_vec())
+        });
+        parameters.collect()
+    }
+}
+
+/// The last part of a path: `tile` of `kernels::transpose::tile`.
+fn short(name: &str) -> String {
+    name.rsplit("::").next().unwrap_or(name).to_owned()
+}
