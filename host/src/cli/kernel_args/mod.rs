@@ -31,6 +31,8 @@ pub(super) use launch::{ARGUMENTS_HELP, Launch};
 /// The arguments of a launch on an emulator.
 pub(super) struct Arguments {
     values: Vec<Vec<u8>>,
+    /// The parameters that are addresses of buffers, and the type of their elements.
+    elements: Vec<(usize, Number)>,
     outputs: Vec<Output>,
 }
 
@@ -76,6 +78,7 @@ impl Arguments {
         }
         let mut outputs = Vec::new();
         let mut passed = Vec::new();
+        let mut elements = Vec::new();
         for written in &written {
             let of = |bytes, ty, is_address| Passed {
                 written: written.text,
@@ -105,6 +108,7 @@ impl Arguments {
                     let file = buffer.save.as_deref().map(ArrayOutput::prepare);
                     let file = file.transpose()?;
                     let (address, len) = buffer.place(emulator)?;
+                    elements.push((passed.len(), buffer.ty));
                     passed.push(of(address.to_le_bytes().to_vec(), None, true));
                     if buffer.is_slice {
                         let bytes = (len as u64).to_le_bytes().to_vec();
@@ -124,12 +128,22 @@ impl Arguments {
             passed.fits(index, param, kernel)?;
         }
         let values = passed.into_iter().map(|passed| passed.bytes).collect();
-        Ok(Self { values, outputs })
+        Ok(Self {
+            values,
+            elements,
+            outputs,
+        })
     }
 
     /// The bytes of each parameter.
     pub(super) fn bytes(&self) -> Vec<&[u8]> {
         self.values.iter().map(Vec::as_slice).collect()
+    }
+
+    /// The parameters that are addresses of buffers, and the names of their elements' types.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (usize, String)> {
+        let elements = self.elements.iter();
+        elements.map(|(parameter, ty)| (*parameter, ty.to_string()))
     }
 
     /// Saves the buffers that are to be saved.
