@@ -92,6 +92,15 @@ impl Debuggee {
         Some((group.pc, group.calls.iter().map(|call| call.pc).collect()))
     }
 
+    /// Whether a name means something to a lane somewhere in the kernel.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        name.starts_with('%')
+            || name == "step"
+            || identity(&self.replay, self.focus, name).is_some()
+            || self.names.array(name).is_some()
+            || self.names.parameters.iter().any(|known| known.name == name)
+    }
+
     /// What names mean for a lane now.
     pub(crate) fn scope(&self, lane: LaneId) -> Here<'_> {
         Here {

@@ -61,6 +61,13 @@ impl Condition {
         Ok(Self(comparisons?))
     }
 
+    /// The first name in it that means nothing.
+    pub(crate) fn unknown(&self, is_known: impl Fn(&str) -> bool) -> Option<&str> {
+        let terms = self.0.iter().flat_map(|(a, _, b)| [a, b]);
+        let mut names = terms.flat_map(Term::names);
+        names.find(|name| !is_known(name))
+    }
+
     /// Whether it holds; nothing while a value that matters is not known.
     pub(crate) fn holds(&self, scope: &dyn Scope) -> Option<bool> {
         let mut known = Some(true);
@@ -125,6 +132,18 @@ impl Term {
         match is_name(text) {
             true => Ok(Self::Name(text.to_owned())),
             false => Err(format!("`{text}` is no number, name or `name[index]`")),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Integer(_) | Self::Float(_) => Vec::new(),
+            Self::Name(name) => vec![name],
+            Self::Index(name, index) => {
+                let mut names = index.names();
+                names.push(name);
+                names
+            }
         }
     }
 

@@ -8,6 +8,8 @@
 //!
 //! [Debug Adapter Protocol]: https://microsoft.github.io/debug-adapter-protocol/specification
 
+mod arguments;
+mod breakpoints;
 mod breaks;
 mod debuggee;
 mod element;

@@ -5,7 +5,7 @@ use ptx_emulator::Space;
 use ptx_emulator::replay::{Array, Replay};
 use std::collections::HashMap;
 
-/// The section of the PTX that names a kernel's parameters.
+/// After a kernel's name: the variable with its Rust parameters.
 const SIGNATURE: &str = "__signature";
 
 /// An array with a name and a type.
@@ -45,13 +45,15 @@ impl Names {
             bytes: bytes.clone(),
         });
         let parameters: Vec<Parameter> = parameters.collect();
-        let mut elements: Vec<Element> = parameters
+        let is_array = |name: &str| arrays.iter().any(|array| array.name == name);
+        let pointers = raw
             .iter()
-            .filter_map(|known| known.element)
-            .collect();
-        elements.dedup();
-        let usual = match elements[..] {
-            [only] => only,
+            .zip(&parameters)
+            .filter(|((name, _), _)| is_array(name));
+        let mut elements = pointers.filter_map(|(_, parameter)| parameter.element);
+        // Shared arrays mostly hold what the slices do.
+        let usual = match elements.next() {
+            Some(first) if elements.all(|element| element == first) => first,
             _ => Element::Unsigned(4),
         };
         let mut known: HashMap<String, u32> = HashMap::new();
@@ -67,7 +69,7 @@ impl Names {
             if *count > 1 {
                 name += &format!("_{count}");
             }
-            let element = types.get(&name).copied();
+            let element = types.get(&name).or_else(|| types.get(&array.name)).copied();
             let element = element.or_else(|| parameter.and_then(|known| known.element));
             Named {
                 name,
@@ -123,29 +125,32 @@ fn signature(replay: &Replay, arrays: &[Array], kernel: &str) -> Vec<(String, Op
         return Vec::new();
     }
     let text = String::from_utf8_lossy(&bytes);
-    let mut parameters = Vec::new();
-    for parameter in split(&text) {
-        let Some((name, ty)) = parameter.split_once(": ") else {
-            continue;
-        };
-        let name = name.trim().to_owned();
-        let element = |ty: &str| ty.trim_end_matches(']').parse().ok();
-        if let Some((_, inner)) = ty.split_once('[') {
-            let length = format!("{name}.len()");
-            parameters.push((name, element(inner)));
-            parameters.push((length, Some(Element::Unsigned(8))));
-        } else {
-            let inner = ty.rsplit(' ').next().unwrap_or(ty);
-            parameters.push((name, element(inner)));
-        }
+    let parameters = split(&text).into_iter();
+    let named = parameters.filter_map(|parameter| parameter.split_once(": "));
+    named.flat_map(|(name, ty)| passed(name, ty)).collect()
+}
+
+/// What a Rust parameter is in PTX: an address, lengths, a number, or nothing.
+fn passed(name: &str, ty: &str) -> Vec<(String, Option<Element>)> {
+    let inner = match ty.split_once(['[', '<']) {
+        Some((_, inner)) => inner.strip_suffix([']', '>']).unwrap_or(inner),
+        None => ty.rsplit(' ').next().unwrap_or(ty),
+    };
+    let element: Option<Element> = inner.parse().ok();
+    let also = |what: &str| (format!("{name}.{what}"), None);
+    let address = || (name.to_owned(), element);
+    let begins = |starts: &[&str]| starts.iter().any(|start| ty.starts_with(start));
+    if begins(&["&mut Block<"]) || (begins(&["Shared<"]) && ty.contains(';')) {
+        Vec::new()
+    } else if begins(&["Shared<"]) {
+        vec![also("len()")]
+    } else if begins(&["&[", "&mut [", "*const [", "*mut [", "Out<", "Atomics<"]) {
+        vec![address(), also("len()")]
+    } else if begins(&["Matrix<", "OutMatrix<"]) {
+        vec![address(), also("rows()"), also("cols()")]
+    } else {
+        vec![address()]
     }
-    // Lengths are no elements.
-    for (name, element) in &mut parameters {
-        if name.ends_with(".len()") {
-            *element = None;
-        }
-    }
-    parameters
 }
 
 /// Splits at the commas outside of brackets.
@@ -165,4 +170,40 @@ fn split(text: &str) -> Vec<&str> {
     parts.push(text[start..].trim());
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(signature: &str) -> Vec<String> {
+        let parameters = split(signature)
+            .into_iter()
+            .filter_map(|one| one.split_once(": "));
+        let passed = parameters.flat_map(|(name, ty)| passed(name, ty));
+        let shown = passed.map(|(name, element)| match element {
+            Some(element) => format!("{name}: {element}"),
+            None => name,
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn a_rust_parameter_is_as_many_as_the_ptx_has() {
+        let raw = "input: &[u32], output: *mut u32";
+        assert_eq!(names(raw), ["input: u32", "input.len()", "output: u32"]);
+        let safe = "block: &mut Block<32,8,1>, tile: Shared<[f32; 256]>, slots: Shared<[f64]>, a: Matrix<f32>, b: Out<i64>, n: usize";
+        let expected = [
+            "slots.len()",
+            "a: f32",
+            "a.rows()",
+            "a.cols()",
+            "b: i64",
+            "b.len()",
+            "n: u64",
+        ];
+        assert_eq!(names(safe), expected);
+        assert!(names("").is_empty());
+        assert_eq!(names("a: &[Pair<u8, u8>], b"), ["a", "a.len()"]);
+    }
 }

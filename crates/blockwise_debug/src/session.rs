@@ -1,14 +1,13 @@
 //! A client's session: requests, answers and events.
 
-use crate::breaks::{FILTERS, LineBreak, Watch};
+use crate::arguments::{DataBreakpointInfo, Evaluate, OfThread, Scopes, SetExceptionBreakpoints};
+use crate::arguments::{StackTrace, Variables, parse};
+use crate::breaks::FILTERS;
 use crate::debuggee::{Debuggee, LaneId, Stop};
-use crate::expression::Condition;
 use crate::steps::Stride;
 use crate::wire::{self, Request, Writer};
-use crate::{Loader, threads};
-use ptx_emulator::replay::{Direction, Word};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use crate::{Loader, breakpoints, threads};
+use ptx_emulator::replay::Direction;
 use serde_json::{Map, Value, json};
 use std::io::{self, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -96,104 +95,7 @@ enum Motion {
     Seek(u64),
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OfThread {
-    thread_id: i64,
-    #[serde(default)]
-    granularity: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StackTrace {
-    thread_id: i64,
-    #[serde(default)]
-    start_frame: usize,
-    #[serde(default)]
-    levels: usize,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Scopes {
-    frame_id: i64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Variables {
-    variables_reference: i64,
-    #[serde(default)]
-    start: u64,
-    #[serde(default)]
-    count: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Evaluate {
-    expression: String,
-    #[serde(default)]
-    frame_id: Option<i64>,
-}
-
-#[derive(Deserialize)]
-struct SetBreakpoints {
-    source: Source,
-    #[serde(default)]
-    breakpoints: Vec<SourceBreakpoint>,
-}
-
-#[derive(Deserialize)]
-struct Source {
-    path: String,
-}
-
-#[derive(Deserialize)]
-struct SourceBreakpoint {
-    line: u32,
-    #[serde(default)]
-    condition: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct SetExceptionBreakpoints {
-    filters: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DataBreakpointInfo {
-    name: String,
-    #[serde(default)]
-    variables_reference: Option<i64>,
-    #[serde(default)]
-    frame_id: Option<i64>,
-}
-
-#[derive(Deserialize)]
-struct SetDataBreakpoints {
-    breakpoints: Vec<DataBreakpoint>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DataBreakpoint {
-    data_id: String,
-    #[serde(default)]
-    access_type: Option<String>,
-}
-
 type Answer = Result<(Value, Next), String>;
-
-fn parse<T: DeserializeOwned>(request: &Request) -> Result<T, String> {
-    // A list would be taken for the fields in order.
-    if !request.arguments.is_object() {
-        return Err(format!("`{}` has no arguments by name", request.command));
-    }
-    T::deserialize(&request.arguments).map_err(|error| format!("`{}`: {error}", request.command))
-}
 
 fn just(body: Value) -> Answer {
     Ok((body, Next::Nothing))
@@ -231,12 +133,14 @@ impl<W: Write> Session<'_, W> {
             "disconnect" | "terminate" => Ok((json!({}), Next::End)),
             _ => {
                 let stop_on_entry = self.stop_on_entry;
-                let breakpoints = &mut self.breakpoints;
+                let count = &mut self.breakpoints;
                 let debuggee = self.debuggee.as_mut().ok_or("nothing was launched")?;
                 match request.command.as_str() {
-                    "setBreakpoints" => set_breakpoints(debuggee, &parse(request)?, breakpoints),
+                    "setBreakpoints" => {
+                        just(breakpoints::set_lines(debuggee, &parse(request)?, count))
+                    }
                     "setDataBreakpoints" => {
-                        set_data_breakpoints(debuggee, &parse(request)?, breakpoints)
+                        just(breakpoints::set_data(debuggee, &parse(request)?, count))
                     }
                     "configurationDone" => {
                         let motion = match stop_on_entry {
@@ -333,7 +237,11 @@ fn of_debuggee(debuggee: &mut Debuggee, request: &Request) -> Answer {
             just(debuggee.variables(of.variables_reference, of.start, of.count)?)
         }
         "evaluate" => evaluate(debuggee, &parse(request)?),
-        "dataBreakpointInfo" => data_breakpoint_info(debuggee, &parse(request)?),
+        "dataBreakpointInfo" => {
+            let of: DataBreakpointInfo = parse(request)?;
+            let lane = lane_of(debuggee, of.frame_id)?;
+            just(breakpoints::data_info(debuggee, &of, lane))
+        }
         "setExceptionBreakpoints" => {
             let of: SetExceptionBreakpoints = parse(request)?;
             let wanted =
@@ -387,114 +295,6 @@ fn evaluate(debuggee: &mut Debuggee, of: &Evaluate) -> Answer {
     }
     let lane = lane_of(debuggee, of.frame_id)?;
     just(debuggee.evaluate(&of.expression, lane)?)
-}
-
-fn set_breakpoints(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mut i64) -> Answer {
-    let file = &of.source.path;
-    debuggee.breaks.lines.retain(|known| known.file != *file);
-    let mut answers = Vec::new();
-    for wanted in &of.breakpoints {
-        *count += 1;
-        let id = *count;
-        let refused = |text: String| json!({ "id": id, "verified": false, "message": text });
-        let condition = wanted
-            .condition
-            .as_deref()
-            .filter(|text| !text.trim().is_empty());
-        let condition = match condition.map(Condition::parse).transpose() {
-            Ok(condition) => condition,
-            Err(problem) => {
-                answers.push(refused(problem));
-                continue;
-            }
-        };
-        let Some((line, heads)) = debuggee.lines.resolve(file, wanted.line) else {
-            answers.push(refused("the kernel has no code there".to_owned()));
-            continue;
-        };
-        answers
-            .push(json!({ "id": id, "verified": true, "line": line, "source": { "path": file } }));
-        debuggee.breaks.lines.push(LineBreak {
-            id,
-            file: file.clone(),
-            heads,
-            condition,
-        });
-    }
-    just(json!({ "breakpoints": answers }))
-}
-
-fn data_breakpoint_info(debuggee: &Debuggee, of: &DataBreakpointInfo) -> Answer {
-    let mut lane = lane_of(debuggee, of.frame_id)?;
-    let mut name = of.name.clone();
-    if let Some((path, block)) = of
-        .variables_reference
-        .and_then(|at| debuggee.path(at, &of.name))
-    {
-        (name, lane.block) = (path, block);
-    }
-    just(match debuggee.word(&name, lane) {
-        Ok(Word {
-            block,
-            address,
-            size,
-        }) => json!({
-            "dataId": match block {
-                Some(block) => format!("shared:{block}:{address}:{size}"),
-                None => format!("global:0:{address}:{size}"),
-            },
-            "description": name,
-            "accessTypes": ["read", "write", "readWrite"],
-            "canPersist": true,
-        }),
-        Err(problem) => json!({ "dataId": null, "description": problem }),
-    })
-}
-
-fn set_data_breakpoints(
-    debuggee: &mut Debuggee,
-    of: &SetDataBreakpoints,
-    count: &mut i64,
-) -> Answer {
-    let mut watches = Vec::new();
-    let mut answers = Vec::new();
-    for wanted in &of.breakpoints {
-        *count += 1;
-        let id = *count;
-        let Some(word) = word_of(&wanted.data_id) else {
-            let text = format!("`{}` is no data of this session", wanted.data_id);
-            answers.push(json!({ "id": id, "verified": false, "message": text }));
-            continue;
-        };
-        let access = wanted.access_type.as_deref().unwrap_or("write");
-        watches.push(Watch {
-            id,
-            word,
-            reads: access != "write",
-            writes: access != "read",
-        });
-        answers.push(json!({ "id": id, "verified": true }));
-    }
-    debuggee.breaks.watches = watches;
-    just(json!({ "breakpoints": answers }))
-}
-
-fn word_of(data: &str) -> Option<Word> {
-    let mut parts = data.split(':');
-    let space = parts.next()?;
-    let mut number = || parts.next()?.parse::<u64>().ok();
-    let (block, address, size) = (number()?, number()?, number()?);
-    let block = match space {
-        "shared" => Some(block),
-        "global" => None,
-        _ => return None,
-    };
-    let size = u32::try_from(size).ok()?;
-    Some(Word {
-        block,
-        address,
-        size,
-    })
 }
 
 /// The findings whose step is the next one, or the fault that ended the launch.

@@ -62,6 +62,7 @@ fn breakpoints_that_cannot_be_are_not_verified() {
     let mut client = Client::launched(json!({}));
     let set = json!({ "source": { "path": FILE }, "breakpoints": [
         { "line": 33, "condition": "lane =" }, { "line": 4_000_000_000_u32 }, { "line": 33, "condition": " " },
+        { "line": 33, "condition": "tile[nobody] == 1" },
     ] });
     let set = client.ask("setBreakpoints", set);
     let verified: Vec<&Value> = set["breakpoints"]
@@ -70,7 +71,7 @@ fn breakpoints_that_cannot_be_are_not_verified() {
         .iter()
         .map(|one| &one["verified"])
         .collect();
-    assert_eq!(verified, [false, false, true]);
+    assert_eq!(verified, [false, false, true, false]);
     let other =
         json!({ "source": { "path": "/elsewhere/main.rs" }, "breakpoints": [{ "line": 33 }] });
     assert_eq!(

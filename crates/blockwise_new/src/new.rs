@@ -9,7 +9,7 @@ use crate::checkout::Checkout;
 use crate::{BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, filled, missing_tools, name};
 
 /// The project's files.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("Cargo.toml", include_str!("../template/Cargo.toml")),
     ("build.rs", BUILD_SCRIPT),
     ("src/lib.rs", include_str!("../template/src/lib.rs")),
@@ -25,6 +25,10 @@ const FILES: [(&str, &str); 11] = [
     (
         ".vscode/settings.json",
         include_str!("../template/.vscode/settings.json"),
+    ),
+    (
+        ".vscode/launch.json",
+        include_str!("../template/.vscode/launch.json"),
     ),
     (
         ".github/workflows/ci.yml",

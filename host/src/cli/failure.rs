@@ -50,6 +50,17 @@ impl Failure {
     }
 }
 
+/// For who prints it in another way.
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// For the errors that know their own advice.
 macro_rules! from_error_with_hint {
     ($($error:ty),*) => {$(

@@ -7,6 +7,7 @@ mod check;
 mod conv;
 mod conv_operands;
 mod conv_reference;
+mod debug;
 mod demo;
 mod devices;
 mod failure;
@@ -88,6 +89,8 @@ enum Command {
     Trace(trace::Arguments),
     /// Run a kernel of any PTX file on the emulator and look for races, bad accesses, uninitialised values and bad barriers
     Check(check::Arguments),
+    /// Debug a kernel forwards and backwards on the emulator, from an editor: a Debug Adapter Protocol server
+    Debug(debug::Arguments),
     /// Time the kernels on a GPU by its own clock, and check every timed result
     Bench(bench::Arguments),
     /// Time other kernels, threads, blocks and tiles on a GPU, and say which would be faster there
@@ -155,6 +158,7 @@ impl Cli {
             Command::Profile(arguments) => profile::run(global, &arguments),
             Command::Trace(arguments) => trace::run(global, &arguments),
             Command::Check(arguments) => check::run(global, &arguments),
+            Command::Debug(arguments) => debug::run(global, &arguments),
             Command::Bench(arguments) => bench::run(global, &arguments),
             Command::Tune(arguments) => tune::run(global, &arguments),
             Command::New(arguments) => new::run(&arguments),

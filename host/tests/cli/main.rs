@@ -5,6 +5,7 @@
 mod check;
 mod chunks;
 mod command;
+mod debug;
 mod devices;
 mod files;
 mod new;

@@ -21,7 +21,7 @@ pub const JSON_VERSION: u32 = 1;
 ///     "kernel": "saxpy", "dropped": 0, "notices": [], "schedules": 1,
 ///     "statistics": { "blocks": 4, "warp_instructions": 320, "lane_instructions": 10240 },
 ///     "findings": [{
-///       "rule": "memory-out-of-bounds", "severity": "error", "count": 1, "seed": null,
+///       "rule": "memory-out-of-bounds", "severity": "error", "count": 1, "seed": null, "step": 812,
 ///       "message": "out of bounds: write of 4 bytes at 0x40 in shared memory",
 ///       "hint": null, "others": [],
 ///       "site": {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use blockwise_viewer::StoredFile;
-use kernel_arguments::{Array, Files, Number, Placed, Problem};
+use kernel_arguments::{Array, Files, Number, Placed, Problem, Role};
 use ptx_emulator::{Emulator, Entry, LoadedModule};
 
 use super::failure::Failure;
@@ -53,6 +53,18 @@ impl Arguments {
     /// The bytes of each parameter.
     pub(super) fn bytes(&self) -> Vec<&[u8]> {
         self.bound.bytes()
+    }
+
+    /// The parameters that are addresses of buffers, and the names of their elements' types.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (usize, String)> {
+        let bytes = self.bound.bytes();
+        self.bound.placed.iter().filter_map(move |placed| match placed.role {
+            // A texture's handle is no address.
+            Role::Parameter(at) if bytes[at] == placed.address.to_le_bytes() => {
+                Some((at, placed.ty.to_string()))
+            }
+            _ => None,
+        })
     }
 
     /// Saves the buffers that are to be saved.

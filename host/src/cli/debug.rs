@@ -1,0 +1,235 @@
+//! `blockwise debug`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use blockwise_debug::{Element, Loaded, Loader, serve};
+use clap::{Args, Parser};
+use ptx_emulator::replay::Replay;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Global;
+use super::failure::Failure;
+use super::kernel_args::{Arguments as KernelArguments, Launch};
+use super::report::{self, Report};
+
+const LAUNCH_HELP: &str = "\
+The client's launch request says what to debug:
+  \"ptx\": \"k.ptx\"              the PTX file, from any compiler; or
+  \"crate\": \"DIR\"              the PTX that cargo built last for the kernels of that folder; with neither, the command's own
+  \"kernel\": \"scale\"           may be left out when the PTX has one only
+  \"grid\": [4], \"block\": [256], \"shared\": 0, \"steps\": 100000000
+  \"args\": [\"f32[1024]=iota\", \"u32:7\"]   one for each parameter, as `blockwise check --arg` takes them
+  \"seed\": 7                   the order of threads of this seed, as `blockwise check --seed` names it
+  \"types\": { \"tile\": \"f32\" }  elements of arrays
+  \"stopOnEntry\": false, \"cwd\": \"DIR\"
+
+In the debug console `goto N` goes to a step: that of a finding is in the report of `blockwise check --json`.";
+
+#[derive(Args)]
+#[command(after_help = LAUNCH_HELP)]
+pub(super) struct Arguments {
+    /// Wait for clients on this port of this machine, one after the other, not on standard input; 0 takes a free one
+    #[arg(long)]
+    port: Option<u16>,
+}
+
+/// What the client's launch request says.
+#[derive(Deserialize)]
+struct Request {
+    #[serde(default)]
+    ptx: Option<PathBuf>,
+    #[serde(default, rename = "crate")]
+    package: Option<PathBuf>,
+    #[serde(default)]
+    kernel: Option<String>,
+    #[serde(default)]
+    grid: Vec<u32>,
+    #[serde(default)]
+    block: Vec<u32>,
+    #[serde(default)]
+    shared: Option<u32>,
+    #[serde(default)]
+    steps: Option<u64>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    seed: Option<u64>,
+    #[serde(default)]
+    types: HashMap<String, String>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+}
+
+/// The same launch on a command line.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    launch: Launch,
+}
+
+struct Kernels<'a> {
+    global: &'a Global,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+    global.emulator_only("launches that go back", "there is no way back on a GPU")?;
+    let failed = |error: std::io::Error| Failure::new(format!("the session ended: {error}"));
+    let mut kernels = Kernels { global };
+    let Some(port) = arguments.port else {
+        serve(std::io::stdin(), std::io::stdout(), &mut kernels).map_err(failed)?;
+        return Ok(Report::silent());
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    report::note(&format!("waiting for a client at {address}"));
+    for client in listener.incoming() {
+        let client = client.map_err(failed)?;
+        let input = client.try_clone().map_err(failed)?;
+        if let Err(error) = serve(input, client, &mut kernels) {
+            report::note(&format!("a session ended: {error}"));
+        }
+    }
+    Ok(Report::silent())
+}
+
+impl Loader for Kernels<'_> {
+    fn load(&mut self, arguments: &Map<String, Value>) -> Result<Loaded, String> {
+        let request = Request::deserialize(Value::Object(arguments.clone()));
+        let request = request.map_err(|error| format!("the launch request: {error}"))?;
+        self.launch(request).map_err(|failure| failure.to_string())
+    }
+}
+
+impl Kernels<'_> {
+    fn launch(&self, request: Request) -> Result<Loaded, Failure> {
+        if let Some(folder) = &request.cwd {
+            let moved = std::env::set_current_dir(folder);
+            moved.map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+        }
+        let types = request
+            .types
+            .iter()
+            .map(|(name, ty)| Ok((name.clone(), ty.parse()?)));
+        let types: Result<HashMap<String, Element>, String> = types.collect();
+        let mut types = types.map_err(Failure::new)?;
+        let launch = request.line()?;
+        let (ptx, module) = launch.read(self.global)?;
+        let kernel = launch.kernel(&ptx.origin, &module, "blockwise check")?;
+        let emulator = launch.emulator();
+        let mut loaded = emulator.load(&module)?;
+        let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
+        for (parameter, element) in bound.elements() {
+            let name = &kernel.params()[parameter].name;
+            let element = element.parse().map_err(Failure::new)?;
+            types.entry(name.clone()).or_insert(element);
+        }
+        let replay = Replay::new(
+            emulator,
+            loaded,
+            kernel.name(),
+            launch.config(),
+            &bound.bytes(),
+            request.seed,
+        );
+        Ok(Loaded {
+            replay: replay.map_err(|error| Failure::new(error.to_string()))?,
+            types,
+            ptx: ptx.origin,
+        })
+    }
+}
+
+impl Request {
+    /// The launch as the command line of `check` would have it: one way to read arguments.
+    fn line(&self) -> Result<Launch, Failure> {
+        let mut words: Vec<String> = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("--{name}={value}")));
+        };
+        let extents = |extents: &[u32]| {
+            let numbers: Vec<String> = extents.iter().map(ToString::to_string).collect();
+            (!numbers.is_empty()).then(|| numbers.join(","))
+        };
+        option("kernel", self.kernel.clone());
+        option("grid", extents(&self.grid));
+        option("block", extents(&self.block));
+        option("shared", self.shared.map(|bytes| bytes.to_string()));
+        option("steps", self.steps.map(|steps| steps.to_string()));
+        for argument in &self.args {
+            option("arg", Some(argument.clone()));
+        }
+        let file = match (&self.ptx, &self.package) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::new(
+                    "`ptx` and `crate` are two places; leave one out",
+                ));
+            }
+            (Some(file), None) => Some(file.clone()),
+            (None, Some(folder)) => Some(built(folder, self.kernel.as_deref())?),
+            (None, None) => None,
+        };
+        if let Some(file) = file {
+            words.extend(["--".to_owned(), file.display().to_string()]);
+        }
+        let line = Line::try_parse_from(words).map_err(|error| {
+            let text = error.to_string();
+            Failure::new(
+                text.lines()
+                    .next()
+                    .unwrap_or_default()
+                    .trim_start_matches("error: "),
+            )
+        })?;
+        Ok(line.launch)
+    }
+}
+
+/// The newest PTX that cargo built for a package in a folder, with that kernel.
+fn built(folder: &Path, kernel: Option<&str>) -> Result<PathBuf, Failure> {
+    let entry = kernel.map(|kernel| format!(".entry {kernel}("));
+    let mut newest: Option<(SystemTime, PathBuf)> = None;
+    for profile in files(&folder.join("target")) {
+        for package in files(&profile.join("build")) {
+            for file in files(&package.join("out")) {
+                let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
+                let Some(time) = fs::metadata(&file)
+                    .and_then(|about| about.modified())
+                    .ok()
+                    .filter(|_| is_ptx)
+                else {
+                    continue;
+                };
+                if newest.as_ref().is_some_and(|(known, _)| *known >= time) {
+                    continue;
+                }
+                let text = fs::read_to_string(&file).unwrap_or_default();
+                if entry.as_ref().is_none_or(|entry| text.contains(entry)) {
+                    newest = Some((time, file));
+                }
+            }
+        }
+    }
+    let missing = || {
+        let what = kernel.map_or_else(
+            || "PTX".to_owned(),
+            |kernel| format!("PTX with a kernel `{kernel}`"),
+        );
+        let message = format!(
+            "{}: cargo has built no {what} below `target`",
+            folder.display()
+        );
+        Failure::new(message).hint("`cargo build` makes it; `ptx` names a file elsewhere")
+    };
+    newest.map(|(_, file)| file).ok_or_else(missing)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
