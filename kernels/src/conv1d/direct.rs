@@ -34,6 +34,7 @@ const GROUP: usize = 16;
     instances(f32, f64),
     require(offset.checked_add(output.len()).is_some())
 )]
+// ANCHOR: kernel
 pub fn conv1d_direct<T: Real>(
     block: &mut Block,
     signal: &[T],
@@ -45,6 +46,7 @@ pub fn conv1d_direct<T: Real>(
         output.store(block, place, |i| convolve_one(signal, taps, i + offset));
     }
 }
+// ANCHOR_END: kernel
 
 /// The full convolution's output of index `centre`.
 #[inline(always)]

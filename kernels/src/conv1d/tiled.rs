@@ -56,6 +56,7 @@ pub fn conv1d_tiled<T: Real>(
     mut output: Out<T>,
     offset: usize,
 ) {
+    // ANCHOR: kernel
     let halo = taps.len() - 1;
     let thread = block.thread();
     let mut tile = tile.refill();
@@ -76,4 +77,5 @@ pub fn conv1d_tiled<T: Real>(
             })
         });
     }
+    // ANCHOR_END: kernel
 }

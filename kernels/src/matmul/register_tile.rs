@@ -71,6 +71,7 @@ pub fn matmul_register_tile<T: Real>(
                 );
                 // Every thread's loads come before any thread's reads of both tiles.
                 let (of_a, of_b) = block.sync_threads(written);
+                // ANCHOR: sums
                 in_groups::<UNROLLED>(0..STEP, |k| {
                     let (mut rows, mut cols) = ([T::ZERO; EACH], [T::ZERO; EACH]);
                     unrolled::<EACH>(|i| {
@@ -81,6 +82,7 @@ pub fn matmul_register_tile<T: Real>(
                         unrolled::<EACH>(|j| sums[i][j] = rows[i].mul_add(cols[j], sums[i][j]));
                     });
                 });
+                // ANCHOR_END: sums
                 // Every thread's reads come before any thread's next loads.
                 (tile_a, tile_b) = block.sync_threads((of_a, of_b));
                 step += STEP;

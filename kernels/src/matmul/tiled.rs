@@ -49,6 +49,7 @@ pub fn matmul_tiled<T: Real>(
             let (row, col) = (a.row(top.start() + y), b.col(left.start() + x));
             let mut sum = T::ZERO;
             let mut step = 0;
+            // ANCHOR: step
             while step < a.cols() {
                 let written = (
                     tile_a.write(block, |(_, k)| {
@@ -65,6 +66,7 @@ pub fn matmul_tiled<T: Real>(
                 (tile_a, tile_b) = block.sync_threads((of_a, of_b));
                 step += SIDE;
             }
+            // ANCHOR_END: step
             c.store(block, top, left, |_| sum);
         }
     }

@@ -75,6 +75,7 @@ unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
     let mut active = thread::block_dim_x();
     // SAFETY: one slot for each thread; which slots a thread touches between two barriers is said
     // below.
+    // ANCHOR: tree
     unsafe {
         let slot = slots.add(thread as usize);
         slot.write(value);
@@ -96,4 +97,5 @@ unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
             O::identity()
         }
     }
+    // ANCHOR_END: tree
 }
