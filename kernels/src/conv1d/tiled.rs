@@ -43,6 +43,7 @@ const GROUP: usize = 32;
 ///
 /// # Launch
 /// Blocks of one dimension and any size. The grid strides over the tiles.
+// ANCHOR: kernel
 #[kernel(
     instances(f32, f64),
     shared(tile = block.threads() + taps.len() - 1),
@@ -56,7 +57,6 @@ pub fn conv1d_tiled<T: Real>(
     mut output: Out<T>,
     offset: usize,
 ) {
-    // ANCHOR: kernel
     let halo = taps.len() - 1;
     let thread = block.thread();
     let mut tile = tile.refill();
@@ -77,5 +77,5 @@ pub fn conv1d_tiled<T: Real>(
             })
         });
     }
-    // ANCHOR_END: kernel
 }
+// ANCHOR_END: kernel

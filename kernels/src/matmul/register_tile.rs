@@ -51,6 +51,7 @@ const PITCH: usize = EDGE + 1;
     instances(f32, f64),
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
+// ANCHOR: kernel
 pub fn matmul_register_tile<T: Real>(
     block: &mut Block<TILE, TILE>,
     mut tile_a: Shared<Tile<T, STEP, EDGE, PITCH, ColMajor>>,
@@ -71,7 +72,6 @@ pub fn matmul_register_tile<T: Real>(
                 );
                 // Every thread's loads come before any thread's reads of both tiles.
                 let (of_a, of_b) = block.sync_threads(written);
-                // ANCHOR: sums
                 in_groups::<UNROLLED>(0..STEP, |k| {
                     let (mut rows, mut cols) = ([T::ZERO; EACH], [T::ZERO; EACH]);
                     unrolled::<EACH>(|i| {
@@ -82,7 +82,6 @@ pub fn matmul_register_tile<T: Real>(
                         unrolled::<EACH>(|j| sums[i][j] = rows[i].mul_add(cols[j], sums[i][j]));
                     });
                 });
-                // ANCHOR_END: sums
                 // Every thread's reads come before any thread's next loads.
                 (tile_a, tile_b) = block.sync_threads((of_a, of_b));
                 step += STEP;
@@ -91,3 +90,4 @@ pub fn matmul_register_tile<T: Real>(
         }
     }
 }
+// ANCHOR_END: kernel

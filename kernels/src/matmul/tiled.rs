@@ -33,6 +33,7 @@ const SIDE: usize = TILE as usize;
     min_blocks = 8,
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
+// ANCHOR: kernel
 pub fn matmul_tiled<T: Real>(
     block: &mut Block<SIDE, SIDE>,
     mut tile_a: Shared<Tile<T, SIDE, SIDE>>,
@@ -49,7 +50,6 @@ pub fn matmul_tiled<T: Real>(
             let (row, col) = (a.row(top.start() + y), b.col(left.start() + x));
             let mut sum = T::ZERO;
             let mut step = 0;
-            // ANCHOR: step
             while step < a.cols() {
                 let written = (
                     tile_a.write(block, |(_, k)| {
@@ -66,8 +66,8 @@ pub fn matmul_tiled<T: Real>(
                 (tile_a, tile_b) = block.sync_threads((of_a, of_b));
                 step += SIDE;
             }
-            // ANCHOR_END: step
             c.store(block, top, left, |_| sum);
         }
     }
 }
+// ANCHOR_END: kernel

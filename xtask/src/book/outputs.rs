@@ -155,6 +155,7 @@ const OUTPUTS: &[Output] = &[
             "shared requests",
             "  wavefronts a request",
             "global loads",
+            "  sectors a request",
             "shared bytes of a block",
         ],
     ),
@@ -304,7 +305,7 @@ impl Output {
         };
         let here = workspace::root().to_string_lossy();
         ensure!(!part.contains(&*here), "a path of this machine: {part}");
-        Ok(format!("{}\n{part}", typed(&words)))
+        Ok(format!("{}\n\n{part}", typed(&words)))
     }
 
     fn words(&self) -> Vec<&'static str> {
@@ -323,17 +324,18 @@ impl Output {
     }
 }
 
-/// The command as one types it into a shell, in lines of at most 96 characters.
+/// The command as one types it into a shell. A line that grows too long is broken before an option.
 fn typed(words: &[&str]) -> String {
     let mut text = "$ blockwise".to_owned();
     let mut width = text.len();
-    for word in words {
-        let word = if word.contains('[') {
-            format!("'{word}'")
-        } else {
-            (*word).to_owned()
+    for (at, word) in words.iter().enumerate() {
+        let quoted = |word: &str| match word.contains('[') {
+            true => format!("'{word}'"),
+            false => word.to_owned(),
         };
-        if width + 1 + word.len() > 94 {
+        let word = quoted(word);
+        let value = words.get(at + 1).map_or(0, |value| 1 + quoted(value).len());
+        if word.starts_with("--") && width + 1 + word.len() + value > 94 {
             text += " \\\n   ";
             width = 3;
         }
@@ -501,7 +503,12 @@ mod tests {
             typed(&words),
             "$ blockwise check --arg 'slice:f32[1000]=iota'"
         );
-        let long = vec!["12345678901234567890"; 6];
-        assert_eq!(typed(&long).lines().count(), 2);
+        let long = ["--arg", "12345678901234567890123456789012345"].repeat(3);
+        let lines = typed(&long);
+        let lines: Vec<_> = lines.lines().collect();
+        assert!(
+            lines.len() == 2 && lines[1].starts_with("    --arg 1"),
+            "{lines:?}"
+        );
     }
 }

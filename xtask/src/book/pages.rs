@@ -27,6 +27,8 @@ pub(super) fn check(book: &Path) -> Result<()> {
                 Err(error) => faults.push(format!("{page}: {error:#}")),
             }
         }
+        let typed = code(&text).filter(|code| inclusions(code).next().is_none());
+        faults.extend(typed.map(|code| format!("{page}: code that nothing compiles: {code}")));
         let broken = links(&text).filter(|link| !leads_somewhere(&source, link));
         faults.extend(broken.map(|link| format!("{page}: the link {link} leads nowhere")));
     }
@@ -110,6 +112,12 @@ fn included_text(source: &Path, inclusion: &str) -> Result<String> {
 fn place(source: &Path, inclusion: &str) -> Option<(PathBuf, String)> {
     let (file, anchor) = inclusion.split_once(':').unwrap_or((inclusion, ""));
     Some((source.join(file).canonicalize().ok()?, anchor.to_owned()))
+}
+
+/// The blocks of Rust code.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split("```rust\n").skip(1);
+    parts.filter_map(|part| Some(part.split_once("```")?.0))
 }
 
 /// The targets of Markdown links outside of code.
@@ -225,7 +233,7 @@ mod tests {
         write(
             "one.md",
             "# 1\n{{#include code.rs:a}}{{#include code.rs:open}}{{#include no.rs}}\n[x](two.md) [y](three.md) [z](../../a.md)\n```\n\
-             [c](code)\n```\n",
+             [c](code)\n```\n```rust\nlet b = 2;\n```\n",
         );
         let said = check(&book).unwrap_err().to_string();
         fs::remove_dir_all(&book).unwrap();
@@ -235,6 +243,7 @@ mod tests {
             "SUMMARY.md has no [1](one.md)",
             "code.rs has 0 lines `// ANCHOR_END: open`",
             "no.rs",
+            "code that nothing compiles: let b = 2;",
             "the link three.md",
             "the link ../../a.md",
             "no page includes the output reverse.txt",
