@@ -16,7 +16,7 @@ fn every_element_is_converted() -> Result<()> {
             let right = 1.8 * celsius + 32.0;
             assert!(
                 (got - right).abs() < 1e-3,
-                "{celsius} °C is {right} °F, not {got}"
+                "{celsius} °C is {right:.1} °F, not {got}"
             );
         }
     }
