@@ -1,5 +1,6 @@
 //! `cargo xtask book`: the book, from the sources that the tests compile and from what the commands say of them.
 
+mod list;
 mod mdbook;
 mod outputs;
 mod pages;
