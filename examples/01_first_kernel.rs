@@ -13,6 +13,7 @@
 
 use cuda_std::prelude::*;
 
+// ANCHOR: kernel
 /// y = a·x + y.
 #[kernel(require(x.len() == y.len()))]
 pub fn saxpy(a: f32, x: &[f32], mut y: Out<'_, f32>) {
@@ -20,6 +21,7 @@ pub fn saxpy(a: f32, x: &[f32], mut y: Out<'_, f32>) {
         *y = a.mul_add(x[i], *y);
     }
 }
+// ANCHOR_END: kernel
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;
@@ -30,6 +32,7 @@ mod host {
 
     use super::saxpy;
 
+    // ANCHOR: launch
     /// a·x + y.
     pub fn saxpy_on(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
         let x = device.upload(x)?;
@@ -39,6 +42,7 @@ mod host {
         kernel.launch(a, &x, &mut y)?;
         y.to_vec()
     }
+    // ANCHOR_END: launch
 
     /// Runs the example.
     pub fn run(device: &Device) -> Result<()> {

@@ -19,6 +19,7 @@ use cuda_std::prelude::*;
 /// Threads of a block, and elements that one block reverses.
 pub const THREADS: usize = 256;
 
+// ANCHOR: safe
 /// Reverses the elements of each block: the last block may have fewer. Any grid.
 #[kernel(require(x.len() == y.len()))]
 pub fn reverse_blocks(
@@ -39,6 +40,7 @@ pub fn reverse_blocks(
         tile = block.sync_threads(loaded);
     }
 }
+// ANCHOR_END: safe
 
 /// The same in rust-cuda's style: the threads share a pointer, and each computes which slots and
 /// elements are its own. The grid covers `x`.
@@ -51,6 +53,7 @@ pub fn reverse_blocks(
     grid.x as usize * THREADS >= x.len(),
     [grid.y, grid.z, block.y, block.z] == [1; 4]
 ))]
+// ANCHOR: raw
 pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
     let tile = shared_array![u32; THREADS];
     let thread = thread::thread_idx_x() as usize;
@@ -67,6 +70,7 @@ pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
         unsafe { y.add(first + thread).write(*tile.add(count - 1 - thread)) };
     }
 }
+// ANCHOR_END: raw
 
 /// The mistake.
 pub mod broken {

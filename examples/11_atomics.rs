@@ -16,6 +16,7 @@ use cuda_std::prelude::*;
 /// Values of a byte, counters of the histogram, and threads of a block.
 pub const BINS: usize = 256;
 
+// ANCHOR: kernel
 /// counts\[v\] += how often the byte v comes. Any grid.
 #[kernel(require(counts.len() == BINS))]
 pub fn histogram(
@@ -37,6 +38,7 @@ pub fn histogram(
     let counted = block.sync_threads(counting);
     counts.add(thread, counted[thread]);
 }
+// ANCHOR_END: kernel
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;

@@ -19,6 +19,7 @@ use cuda_std::prelude::*;
 /// Threads of a block.
 pub const THREADS: usize = 128;
 
+// ANCHOR: kernel
 /// total\[0\] += Σ x\[i\]·y\[i\]. Any grid.
 #[kernel(require(x.len() == y.len(), total.len() == 1))]
 pub fn dot(block: &mut Block<THREADS>, x: &[f32], y: &[f32], total: Atomics<f32>) {
@@ -31,6 +32,7 @@ pub fn dot(block: &mut Block<THREADS>, x: &[f32], y: &[f32], total: Atomics<f32>
         total.add(0, sum);
     }
 }
+// ANCHOR_END: kernel
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;

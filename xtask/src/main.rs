@@ -11,6 +11,7 @@ macro_rules! say {
 }
 
 mod bench;
+mod book;
 mod build_ptx;
 mod build_viewer;
 mod check;
@@ -83,6 +84,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Build the book: the outputs that its pages show, and the pages
+    Book,
     /// Build everything and run every test of the workspace
     Test {
         /// Arguments for `cargo test`, and for the tests after a second --
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Command::Setup { browser } => setup::run(browser),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
+        Command::Book => book::run(),
         Command::Tune { arguments } => bench::run("tune", &arguments),
         Command::Demo { arguments } => demo::run(&arguments),
         Command::Test { arguments } => test::run(&arguments),

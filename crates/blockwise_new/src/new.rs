@@ -6,12 +6,23 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::checkout::Checkout;
-use crate::{BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, filled, missing_tools, name};
+use crate::{
+    BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, exercises, filled, missing_tools, name,
+};
 
-/// The project's files.
-const FILES: [(&str, &str); 12] = [
+/// Files of every project.
+const COMMON: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../template/Cargo.toml")),
     ("build.rs", BUILD_SCRIPT),
+    (".gitignore", include_str!("../template/.gitignore")),
+    (
+        ".vscode/settings.json",
+        include_str!("../template/.vscode/settings.json"),
+    ),
+];
+
+/// Files of a project with an example kernel.
+const EXAMPLE: &[(&str, &str)] = &[
     ("src/lib.rs", include_str!("../template/src/lib.rs")),
     ("src/kernels.rs", KERNELS),
     ("src/main.rs", include_str!("../template/src/main.rs")),
@@ -21,11 +32,6 @@ const FILES: [(&str, &str); 12] = [
         include_str!("../template/benches/smooth.rs"),
     ),
     ("README.md", include_str!("../template/README.md")),
-    (".gitignore", include_str!("../template/.gitignore")),
-    (
-        ".vscode/settings.json",
-        include_str!("../template/.vscode/settings.json"),
-    ),
     (
         ".vscode/launch.json",
         include_str!("../template/.vscode/launch.json"),
@@ -36,8 +42,11 @@ const FILES: [(&str, &str); 12] = [
     ),
 ];
 
-/// Files of the checkout that are copied: the compiler and the dependency versions that Blockwise
-/// is tested with. Cargo removes from the lock file what the project does not need.
+/// What the example's bench adds to the manifest.
+const BENCH: &str = "[[bench]]\nname = \"smooth\"\nharness = false\n\n";
+
+/// Files of the checkout that are the project's too: the compiler and the versions that Blockwise is tested with. Cargo takes out of
+/// the lock file what the project does not need.
 const COPIED: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
 
 /// Makes a project in a folder that is new or empty.
@@ -49,6 +58,9 @@ pub struct New {
     /// The package's name; the folder's, when it is not given
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Write the book's exercises in place of an example kernel
+    #[arg(long)]
+    pub exercises: bool,
     /// The Blockwise checkout that the project uses; the one that this program was built from, when it is not given
     #[arg(long, value_name = "CHECKOUT")]
     pub source: Option<PathBuf>,
@@ -74,9 +86,13 @@ impl New {
         let checkout = Checkout::find(self.source.as_deref())?;
         refuse_contents(&folder)?;
         let mut files = Vec::new();
-        for (file, template) in FILES {
+        for (file, template) in COMMON.iter().chain(self.own_files()) {
+            let mut text = filled(template, &name, &checkout);
+            if self.exercises {
+                text = text.replace(BENCH, "");
+            }
             files.push(folder.join(file));
-            create(&folder.join(file), &filled(template, &name, &checkout))?;
+            create(&folder.join(file), &text)?;
         }
         for file in COPIED {
             // A checkout may lack them; then cargo chooses.
@@ -86,11 +102,20 @@ impl New {
             }
         }
         let shown = self.folder.display();
-        let mut text = format!(
-            "{shown}: package `{name}`, with a kernel, its test and its bench\n\n  cd {shown}\n  \
-             cargo test     the kernel under the emulator's detectors, and on the GPU if there is one; the first build takes minutes\n  \
+        let mut text = format!("{shown}: package `{name}`, with ");
+        text += if self.exercises {
+            "the book's exercises and their tests"
+        } else {
+            "a kernel, its test and its bench"
+        };
+        text += &format!("\n\n  cd {shown}\n  ");
+        text += if self.exercises {
+            "cargo test --test e01_threads     the first one, under the emulator's detectors; the first build takes minutes\n  \
+             cargo test --no-fail-fast         all of them\n\nREADME.md lists them"
+        } else {
+            "cargo test     the kernel under the emulator's detectors, and on the GPU if there is one; the first build takes minutes\n  \
              cargo run      on the GPU, else on the emulator\n  cargo bench    its times"
-        );
+        };
         text.extend(missing_tools());
         Ok(Outcome {
             text,
@@ -99,6 +124,15 @@ impl New {
             blockwise: checkout.path().into(),
             files,
         })
+    }
+
+    /// Files that only such a project has.
+    fn own_files(&self) -> &'static [(&'static str, &'static str)] {
+        if self.exercises {
+            exercises::FILES
+        } else {
+            EXAMPLE
+        }
     }
 }
 
@@ -136,15 +170,16 @@ mod tests {
     #[test]
     fn nothing_of_the_template_is_left() {
         let checkout = Checkout::find(None).unwrap();
-        for (file, template) in FILES {
+        let files = [COMMON, EXAMPLE, exercises::FILES].concat();
+        for (file, template) in files {
             let text = filled(template, "wave-tool", &checkout);
             for left in ["my-project", "my_project", "CHECKOUT"] {
                 assert!(!text.contains(left), "{file}: {left}");
             }
         }
-        let manifest = filled(FILES[0].1, "wave-tool", &checkout);
+        let manifest = filled(COMMON[0].1, "wave-tool", &checkout);
         assert!(
-            manifest.contains("links = \"wave_tool_kernels\""),
+            manifest.contains("links = \"wave_tool_kernels\"") && manifest.contains(BENCH),
             "{manifest}"
         );
     }

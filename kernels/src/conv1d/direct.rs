@@ -33,6 +33,7 @@ const GROUP: usize = 16;
     instances(f32, f64),
     require(offset.checked_add(output.len()).is_some())
 )]
+// ANCHOR: kernel
 pub fn conv1d_direct<T: Real>(
     block: &mut Block,
     signal: &[T],
@@ -44,6 +45,7 @@ pub fn conv1d_direct<T: Real>(
         output.store(block, place, |i| convolve_one(signal, taps, i + offset));
     }
 }
+// ANCHOR_END: kernel
 
 /// Output number `centre` of the full convolution.
 #[inline(always)]

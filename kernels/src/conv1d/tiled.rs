@@ -42,6 +42,7 @@ const GROUP: usize = 32;
 ///
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over the tiles.
+// ANCHOR: kernel
 #[kernel(
     instances(f32, f64),
     shared(tile = block.threads() + taps.len() - 1),
@@ -76,3 +77,4 @@ pub fn conv1d_tiled<T: Real>(
         });
     }
 }
+// ANCHOR_END: kernel

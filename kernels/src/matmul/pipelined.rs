@@ -292,6 +292,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
             };
         }
         let mut step = 0;
+        // ANCHOR: steps
         while step < steps {
             fill(write, None);
             write = next(write);
@@ -310,6 +311,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
             multiply!(policy.inner - 1);
             step += 1;
         }
+        // ANCHOR_END: steps
         // Every thread's reads come before any thread's copies for the next tile.
         cp_async_wait_all();
         thread::sync_threads();

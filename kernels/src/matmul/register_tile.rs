@@ -51,6 +51,7 @@ const PITCH: usize = EDGE + 1;
     instances(f32, f64),
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
+// ANCHOR: kernel
 pub fn matmul_register_tile<T: Real>(
     block: &mut Block<TILE, TILE>,
     mut tile_a: Shared<Tile<T, STEP, EDGE, PITCH, ColMajor>>,
@@ -89,3 +90,4 @@ pub fn matmul_register_tile<T: Real>(
         }
     }
 }
+// ANCHOR_END: kernel

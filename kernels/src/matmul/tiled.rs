@@ -33,6 +33,7 @@ const SIDE: usize = TILE as usize;
     min_blocks = 8,
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
+// ANCHOR: kernel
 pub fn matmul_tiled<T: Real>(
     block: &mut Block<SIDE, SIDE>,
     mut tile_a: Shared<Tile<T, SIDE, SIDE>>,
@@ -69,3 +70,4 @@ pub fn matmul_tiled<T: Real>(
         }
     }
 }
+// ANCHOR_END: kernel

@@ -43,6 +43,7 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
     let stride = thread::grid_dim_x() as usize * threads;
 
     let mut first = thread::block_idx_x() as usize * threads;
+    // ANCHOR: everyone
     while first < output.len() {
         let start = (first + offset).wrapping_sub(halo);
         let mut slot = thread;
@@ -81,6 +82,7 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
         // Orders every thread's reads of this tile before any thread's loads of the next one.
         thread::sync_threads();
     }
+    // ANCHOR_END: everyone
 }
 
 /// The full convolution of `signal` (n samples) with `taps` (m taps) into `output` (n + m − 1

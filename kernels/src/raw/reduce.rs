@@ -74,6 +74,7 @@ unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
     let thread = thread::thread_idx_x();
     let mut active = thread::block_dim_x();
     // SAFETY: one slot per thread; the accesses between two barriers are described below.
+    // ANCHOR: tree
     unsafe {
         let slot = slots.add(thread as usize);
         slot.write(value);
@@ -95,4 +96,5 @@ unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
             O::identity()
         }
     }
+    // ANCHOR_END: tree
 }

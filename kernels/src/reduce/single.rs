@@ -65,6 +65,7 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
         if assume_warp_uniform(thread / WARP) > 0 {
             return;
         }
+        // ANCHOR: ticket
         let mut taken = 0;
         if thread == 0 {
             store(partials.add(block as usize), value);
@@ -77,6 +78,7 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
         // Orders lane 0's ticket, and with it the other blocks' partial results, before any lane's
         // reads of them.
         warp::sync_warp(u32::MAX);
+        // ANCHOR_END: ticket
         let mut value = O::identity();
         let mut i = thread;
         while i + (AHEAD - 1) * WARP < blocks {

@@ -78,6 +78,7 @@ pub fn fold_tree<T: Scalar, O: Op>(
 
 /// Combines the values of all threads of the block; thread 0 gets the result.
 #[inline(always)]
+// ANCHOR: tree
 fn tree<T: Scalar, O: Op>(block: &mut Block, slots: Shared<[T]>, value: T) -> T {
     // There is one slot per thread.
     let Some(mut slots) = slots.slots(block, value) else {
@@ -88,3 +89,4 @@ fn tree<T: Scalar, O: Op>(block: &mut Block, slots: Shared<[T]>, value: T) -> T 
     }
     slots.mine().unwrap_or(value)
 }
+// ANCHOR_END: tree

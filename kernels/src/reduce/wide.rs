@@ -159,6 +159,7 @@ unsafe fn fold_packs<
     let add = |lanes: &mut [T; LANES], packs: [[T; LANES]; OPERANDS]| {
         unrolled::<LANES>(|lane| lanes[lane] = fold(lanes[lane], packs.map(|pack| pack[lane])));
     };
+    // ANCHOR: packs
     let tile = threads * IN_FLIGHT;
     let mut first = block * tile;
     while first + tile <= packs {
@@ -167,6 +168,7 @@ unsafe fn fold_packs<
         unrolled::<IN_FLIGHT>(|part| add(&mut lanes, loaded[part]));
         first += blocks * tile;
     }
+    // ANCHOR_END: packs
     // At most one block has the incomplete tile.
     let mut i = first + thread;
     while i < packs {

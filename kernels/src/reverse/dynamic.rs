@@ -12,6 +12,7 @@ use crate::number::Word;
 ///
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over the tiles.
+// ANCHOR: kernel
 #[kernel(
     instances(u32, u64),
     shared(tile = block.threads()),
@@ -30,3 +31,4 @@ pub fn reverse_dynamic<T: Word>(
         output.store(block, place, |rest| loaded[rest]);
     }
 }
+// ANCHOR_END: kernel

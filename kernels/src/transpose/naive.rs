@@ -27,6 +27,7 @@ const EACH: usize = SIDE / HEIGHT;
     instances(u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
+// ANCHOR: kernel
 pub fn transpose_naive<T: Word>(
     block: &mut Block<SIDE, HEIGHT>,
     input: Matrix<T>,
@@ -45,3 +46,4 @@ pub fn transpose_naive<T: Word>(
         }
     }
 }
+// ANCHOR_END: kernel

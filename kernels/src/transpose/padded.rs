@@ -14,8 +14,10 @@ use super::tiled::through_tile;
 use super::{HEIGHT, SIDE};
 use crate::number::Word;
 
+// ANCHOR: pitch
 /// Slots from one row of the tile to the next.
 const PITCH: usize = SIDE + 1;
+// ANCHOR_END: pitch
 
 /// output\[col, row\] = input\[row, col\].
 ///
@@ -29,6 +31,7 @@ const PITCH: usize = SIDE + 1;
     instances(u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
+// ANCHOR: kernel
 pub fn transpose_padded<T: Word>(
     block: &mut Block<SIDE, HEIGHT>,
     tile: Shared<Tile<T, SIDE, SIDE, PITCH>>,
@@ -37,3 +40,4 @@ pub fn transpose_padded<T: Word>(
 ) {
     through_tile(block, tile, input, &mut output);
 }
+// ANCHOR_END: kernel

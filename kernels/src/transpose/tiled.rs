@@ -43,6 +43,7 @@ pub fn transpose_tiled<T: Word>(
 
 /// Moves the block's tiles through a shared one whose rows are `PITCH` slots apart.
 #[inline(always)]
+// ANCHOR: tile
 pub(super) fn through_tile<T: Word, const PITCH: usize>(
     block: &mut Block<SIDE, HEIGHT>,
     tile: Shared<Tile<T, SIDE, SIDE, PITCH>>,
@@ -59,3 +60,4 @@ pub(super) fn through_tile<T: Word, const PITCH: usize>(
         }
     }
 }
+// ANCHOR_END: tile

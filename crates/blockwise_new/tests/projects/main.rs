@@ -1,15 +1,19 @@
 //! Projects as a user gets them: their files, and that their own tests pass. Needs what `cargo xtask doctor` lists.
 
+mod exercises;
+mod place;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use blockwise_new::{Init, New};
+use place::{Place, text};
 
 fn new(folder: &Path) -> New {
     New {
         folder: folder.to_owned(),
         name: None,
+        exercises: false,
         source: None,
     }
 }
@@ -109,6 +113,7 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
     let named = |source: Option<&str>| New {
         folder: project.clone(),
         name: Some("waves".to_owned()),
+        exercises: false,
         source: source.map(PathBuf::from),
     };
     let error = named(Some("/no/such/checkout")).run().unwrap_err();
@@ -204,66 +209,10 @@ fn a_kernel_is_added_to_a_library_of_a_workspace() {
     }
 }
 
-/// A folder that the next run finds again: then only the projects themselves are compiled.
-struct Place {
-    folder: PathBuf,
-}
-
-impl Place {
-    fn new() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own projects");
-        let place = Place { folder };
-        for project in ["wave-tool", "workspace"] {
-            let _ = fs::remove_dir_all(place.folder.join(project));
-        }
-        // `core` is there already when the repository's own kernels are.
-        let shared = repository().join("target/cuda-builder");
-        let link = place.folder.join("target/cuda-builder");
-        fs::create_dir_all(&shared).unwrap();
-        fs::create_dir_all(place.folder.join("target")).unwrap();
-        #[cfg(unix)]
-        if !link.exists() {
-            std::os::unix::fs::symlink(shared, link).unwrap();
-        }
-        place
-    }
-
-    fn cargo(&self, project: &Path, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO"));
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            if name.starts_with("CUDA_") || name.starts_with("BLOCKWISE_") {
-                command.env_remove(&*name);
-            }
-        }
-        command.current_dir(project).args(arguments);
-        if arguments[0] != "fmt" {
-            command.env("CARGO_NET_OFFLINE", "true");
-            command.env("CARGO_TARGET_DIR", self.folder.join("target"));
-        }
-        command.output().unwrap()
-    }
-
-    /// All that cargo says.
-    #[track_caller]
-    fn passes(&self, project: &Path, arguments: &[&str]) -> String {
-        let output = self.cargo(project, arguments);
-        let text = text(&output);
-        assert!(output.status.success(), "cargo {arguments:?}\n{text}");
-        assert!(!text.contains("warning"), "cargo {arguments:?}\n{text}");
-        text
-    }
-}
-
-fn text(output: &Output) -> String {
-    let parts = [&output.stdout, &output.stderr].map(|part| String::from_utf8_lossy(part));
-    parts.join("\n")
-}
-
-/// The only slow test: the first time it compiles the runtime and the emulator.
+/// Slow, as that of the exercises: the first time they compile the runtime and the emulator.
 #[test]
 fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
-    let place = Place::new();
+    let place = Place::new(&["wave-tool", "workspace"]);
     let project = place.folder.join("wave-tool");
     new(&project).run().unwrap();
     place.passes(&project, &["fmt", "--check"]);

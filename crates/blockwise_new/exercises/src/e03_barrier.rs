@@ -1,0 +1,31 @@
+//! Exercise 3: a barrier between writing shared memory and reading it.
+
+use cuda_std::prelude::*;
+
+/// Threads of a block, and elements that it rotates.
+pub const THREADS: usize = 128;
+
+/// Rotates each block's elements by one: y\[t\] = x\[t + 1\], and the last is the first.
+///
+/// # Safety
+/// Nobody else writes `y`.
+#[kernel(require(
+    x.len() == y.len(),
+    block.x as usize == THREADS,
+    grid.x as usize * THREADS == x.len(),
+    [grid.y, grid.z, block.y, block.z] == [1; 4]
+))]
+pub unsafe fn rotate(x: &[u32], y: *mut u32) {
+    let tile = shared_array![u32; THREADS];
+    let thread = thread::thread_idx_x() as usize;
+    let first = thread::block_idx_x() as usize * THREADS;
+    // SAFETY: a slot for each thread.
+    unsafe { tile.add(thread).write(x[first + thread]) };
+    // TODO: thread t reads what thread t + 1 wrote. What orders the two?
+    //
+    // SAFETY: each thread has one element. That the slot was written is not certain yet.
+    unsafe {
+        y.add(first + thread)
+            .write(tile.add((thread + 1) % THREADS).read())
+    };
+}

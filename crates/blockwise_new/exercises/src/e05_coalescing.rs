@@ -1,0 +1,28 @@
+//! Exercise 5: neighbouring threads at neighbouring addresses.
+
+use cuda_std::prelude::*;
+
+/// Elements of a thread.
+pub const ITEMS: usize = 8;
+
+/// y\[i\] = ½ · x\[i\], [`ITEMS`] elements a thread.
+///
+/// # Safety
+/// Nobody else writes `y`.
+#[kernel(require(
+    x.len() == y.len(),
+    x.len() <= ITEMS * (grid.x * block.x) as usize,
+    [grid.y, grid.z, block.y, block.z] == [1; 4]
+))]
+pub unsafe fn halve(x: &[f32], y: *mut f32) {
+    let thread = thread::index_1d() as usize;
+    for item in 0..ITEMS {
+        // TODO: the 32 lanes of a warp read elements that lie 8 apart. Deal the elements out so
+        // that they read 32 neighbours, and every thread still has ITEMS of its own.
+        let i = thread * ITEMS + item;
+        if i < x.len() {
+            // SAFETY: below the length; no other thread has this i.
+            unsafe { y.add(i).write(0.5 * x[i]) };
+        }
+    }
+}

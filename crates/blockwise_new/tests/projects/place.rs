@@ -1,0 +1,64 @@
+//! Where the tests make their projects, and how they call cargo in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::repository;
+
+/// A folder that the next run finds again: then only the projects themselves are compiled.
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+}
+
+impl Place {
+    /// Without these projects of an earlier run.
+    pub(crate) fn new(projects: &[&str]) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own projects");
+        let place = Place { folder };
+        for project in projects {
+            let _ = fs::remove_dir_all(place.folder.join(project));
+        }
+        // `core` is there already when the repository's own kernels are.
+        let shared = repository().join("target/cuda-builder");
+        let link = place.folder.join("target/cuda-builder");
+        fs::create_dir_all(&shared).unwrap();
+        fs::create_dir_all(place.folder.join("target")).unwrap();
+        #[cfg(unix)]
+        if !link.exists() {
+            std::os::unix::fs::symlink(shared, link).unwrap();
+        }
+        place
+    }
+
+    pub(crate) fn cargo(&self, project: &Path, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO"));
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("CUDA_") || name.starts_with("BLOCKWISE_") {
+                command.env_remove(&*name);
+            }
+        }
+        command.current_dir(project).args(arguments);
+        if arguments[0] != "fmt" {
+            command.env("CARGO_NET_OFFLINE", "true");
+            command.env("CARGO_TARGET_DIR", self.folder.join("target"));
+        }
+        command.output().unwrap()
+    }
+
+    /// All that cargo says, without a warning.
+    #[track_caller]
+    pub(crate) fn passes(&self, project: &Path, arguments: &[&str]) -> String {
+        let output = self.cargo(project, arguments);
+        let text = text(&output);
+        assert!(output.status.success(), "cargo {arguments:?}\n{text}");
+        assert!(!text.contains("warning"), "cargo {arguments:?}\n{text}");
+        text
+    }
+}
+
+pub(crate) fn text(output: &Output) -> String {
+    let parts = [&output.stdout, &output.stderr].map(|part| String::from_utf8_lossy(part));
+    parts.join("\n")
+}

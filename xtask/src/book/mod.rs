@@ -1,0 +1,36 @@
+//! `cargo xtask book`: the book, from the sources that the tests compile and from what the commands say of them.
+
+mod list;
+mod mdbook;
+mod outputs;
+mod pages;
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+
+use crate::{build_ptx, setup, workspace};
+
+/// Makes the outputs that the pages show, checks the pages, and builds the book.
+pub(crate) fn run() -> Result<ExitCode> {
+    setup::toolchain()?;
+    workspace::step("outputs", || {
+        build_ptx::broken_kernels()?;
+        outputs::write(&workspace::program(None)?)
+    })?;
+    workspace::step("pages", || pages::check(&folder()))?;
+    let into = workspace::target()?.join("book");
+    workspace::step("book", || {
+        let mut build = Command::new(mdbook::program()?);
+        build.arg("build").arg(folder());
+        workspace::check(build.arg("--dest-dir").arg(&into))
+    })?;
+    say!("{}", into.join("index.html").display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The book's folder.
+fn folder() -> PathBuf {
+    workspace::root().join("docs/book")
+}
