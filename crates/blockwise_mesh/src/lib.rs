@@ -1,0 +1,42 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is built
+//!
+//! | module | what it is | what it must not know |
+//! | --- | --- | --- |
+//! | `mesh` | the ranks of this process, and the threads that run them | what programs do |
+//! | `rank` | one rank: its device, its calls to the others | operations |
+//! | `wire` | messages between hosts: `Office` where they wait, in memory and over TCP | devices, elements |
+//! | `call` | what a rank announces with each call, for the others to compare | |
+//! | `shard` | splits, and arrays that are divided by them | operations |
+//! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
+//! | `traffic` | bytes of each link | |
+//!
+//! The crate knows neither files nor the command line, and `blockwise_ops` does not know it.
+//!
+//! **A call is compared wherever its data goes.** Each message carries the call that it belongs to: operation, types, lengths, splits, the
+//! rank's count of calls, and the caller's line. A receiver whose own call differs reports both lines.
+//!
+//! **No wait is for ever.** A rank that waits is woken by the message, by the end or the failure of another rank, by the proof that
+//! no rank can go on, and by the time limit.
+
+#![deny(unsafe_code)]
+
+mod call;
+mod conv1d;
+mod error;
+mod mesh;
+mod rank;
+mod reduce;
+mod shard;
+mod traffic;
+mod wire;
+
+pub use call::Call;
+pub use conv1d::{ShardedConvolution, convolve};
+pub use error::{Error, Result};
+pub use mesh::{Mesh, TIME_LIMIT};
+pub use rank::Rank;
+pub use reduce::{dot, reduce};
+pub use shard::{Sharded, Split};
+pub use traffic::Traffic;
