@@ -16,6 +16,7 @@ mod check;
 mod demo;
 mod doctor;
 mod gpu;
+mod nccl;
 mod new;
 mod pitfalls;
 mod proof;
@@ -55,7 +56,11 @@ enum Command {
     /// Make a project of your own that uses this checkout
     New(blockwise_new::New),
     /// Install what is missing on this machine
-    Setup,
+    Setup {
+        /// Fetch NCCL too, which programs on several GPUs load
+        #[arg(long)]
+        nccl: bool,
+    },
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
     /// Build everything and run the demos on the GPU, or on the emulator without one
@@ -103,7 +108,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::BuildPtx { arch } => build_ptx::run(&arch),
         Command::New(arguments) => new::run(&arguments),
-        Command::Setup => setup::run(),
+        Command::Setup { nccl } => setup::run(nccl),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Tune { arguments } => bench::run("tune", &arguments),

@@ -10,14 +10,17 @@ use anyhow::{Context, Result, bail};
 use cuda_builder::tools::{DEBIAN_PACKAGES, Ptxas, RUSTUP_COMPONENTS, Toolchain};
 use cuda_builder::tools::{libdevice, ptxas, variables, wheel};
 
-use crate::workspace;
+use crate::{nccl, workspace};
 
-pub(crate) fn run() -> Result<ExitCode> {
+pub(crate) fn run(with_nccl: bool) -> Result<ExitCode> {
     say!("PTX toolchain: {}", toolchain()?);
     let ptxas = ptxas()?;
     say!("ptxas: CUDA {} ({})", ptxas.version, ptxas.path.display());
     say!("libdevice: {}", libdevice()?.display());
-    Ok(ExitCode::SUCCESS)
+    match with_nccl {
+        true => nccl::install(),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// The toolchain for PTX; installed first if there is none.

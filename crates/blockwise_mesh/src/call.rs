@@ -60,8 +60,10 @@ impl Call {
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.operation)?;
-        if !self.element.is_empty() {
-            write!(f, " of {} {:?}", self.element, self.sizes)?;
+        match (&*self.element, &*self.sizes) {
+            ("", []) => {}
+            ("", sizes) => write!(f, " {sizes:?}")?,
+            (element, sizes) => write!(f, " of {element} {sizes:?}")?,
         }
         write!(
             f,

@@ -110,6 +110,29 @@ pub enum Error {
         /// The kernel.
         kernel: &'static str,
     },
+    /// The ranks of a job could not meet.
+    #[error("{reason}")]
+    Meeting {
+        /// Why, with the rank that did not come or differs.
+        reason: String,
+    },
+    /// The variables of a launcher make no sense.
+    #[error("no rank of a job: {problem}")]
+    Job {
+        /// The variable, and what is wrong with it.
+        problem: String,
+    },
+    /// No launcher has started this process.
+    #[error("this process belongs to no job: no launcher's variables are set")]
+    NoJob,
+    /// NCCL is not there, or has failed.
+    #[error("rank {rank}: {reason}")]
+    Nccl {
+        /// The rank.
+        rank: usize,
+        /// NCCL's words, or where it comes from.
+        reason: String,
+    },
     /// A mesh of no devices.
     #[error("a mesh needs at least one device")]
     NoRanks,
@@ -128,6 +151,13 @@ impl Error {
             }
             Self::Failed { .. } => Some("that rank's own error says more"),
             Self::Lost { .. } => Some("look at that rank's machine: was its process killed?"),
+            Self::Meeting { .. } => Some(
+                "every rank needs the same program and the same address of rank 0; BLOCKWISE_MESH_ADDRESS=host:port sets another",
+            ),
+            Self::Job { .. } => {
+                Some("BLOCKWISE_MESH_ADDRESS=host:port says where rank 0 listens, for every rank")
+            }
+            Self::NoJob => Some("start it with torchrun, srun or mpirun"),
             Self::Indivisible { .. } => Some("leave the kernel out, or use one device"),
             _ => None,
         }

@@ -7,8 +7,11 @@
 //! | `mesh` | the ranks of this process, and the threads that run them | what programs do |
 //! | `rank` | one rank: its device, its calls to the others | operations |
 //! | `wire` | messages between hosts: `Office` where they wait, in memory and over TCP | devices, elements |
+//! | `job` | which rank of a job this process is, by a launcher's variables | |
 //! | `call` | what a rank announces with each call, for the others to compare | |
 //! | `shard` | splits, and arrays that are divided by them | operations |
+//! | `funnel` | pieces of any length from every rank to rank 0 | |
+//! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
 //! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
 //! | `traffic` | bytes of each link | |
 //!
@@ -25,7 +28,11 @@
 mod call;
 mod conv1d;
 mod error;
+mod funnel;
+mod job;
 mod mesh;
+#[cfg(feature = "cuda")]
+mod nccl;
 mod rank;
 mod reduce;
 mod shard;
@@ -35,7 +42,11 @@ mod wire;
 pub use call::Call;
 pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
-pub use mesh::{Mesh, TIME_LIMIT};
+pub use funnel::Funnel;
+pub use job::{ADDRESS_VARIABLE, Job};
+pub use mesh::{JoinOptions, MEETING_LIMIT, Mesh, TIME_LIMIT};
+#[cfg(feature = "cuda")]
+pub use nccl::LIBRARY_VARIABLE;
 pub use rank::Rank;
 pub use reduce::{dot, reduce};
 pub use shard::{Sharded, Split};

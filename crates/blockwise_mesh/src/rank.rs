@@ -1,12 +1,18 @@
 //! One rank: its device, and its calls to the others.
 
+#[cfg(feature = "cuda")]
+use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
+#[cfg(feature = "cuda")]
+use blockwise::DevicePointer;
 use blockwise::{Device, View, ViewMut};
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
 
 use crate::call::Digest;
+#[cfg(feature = "cuda")]
+use crate::nccl::{self, Link, Span};
 use crate::wire::Wire;
 use crate::{Call, Error, Result, Split, Traffic};
 
@@ -16,19 +22,41 @@ use crate::{Call, Error, Result, Split, Traffic};
 /// their lines.
 pub struct Rank {
     device: Device,
-    wire: Box<dyn Wire>,
+    wire: Arc<dyn Wire>,
     traffic: Traffic,
     calls: u64,
+    /// To the other GPUs, if there is one.
+    #[cfg(feature = "cuda")]
+    link: Option<Arc<Link>>,
 }
 
 impl Rank {
-    pub(crate) fn new(device: Device, wire: Box<dyn Wire>, traffic: Traffic) -> Self {
+    /// A rank that has called that many collectives before.
+    pub(crate) fn new(device: Device, wire: Arc<dyn Wire>, traffic: Traffic, calls: u64) -> Self {
         Self {
             device,
             wire,
             traffic,
-            calls: 0,
+            calls,
+            #[cfg(feature = "cuda")]
+            link: None,
         }
+    }
+
+    /// The same with a way to the other GPUs.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn linked(self, link: Option<Arc<Link>>) -> Self {
+        Self { link, ..self }
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn wire(&self) -> &dyn Wire {
+        &*self.wire
+    }
+
+    /// How many collectives it has called.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Its number, from 0.
@@ -46,13 +74,30 @@ impl Rank {
         &self.device
     }
 
+    /// Waits for all work of its device.
+    ///
+    /// # Errors
+    /// What went wrong in it.
+    pub fn synchronize(&self) -> Result<()> {
+        self.device.synchronize().map_err(|e| self.failed(e))
+    }
+
     /// Waits until every rank has come here.
     ///
     /// # Errors
     /// What keeps another rank from coming.
     #[track_caller]
     pub fn barrier(&mut self) -> Result<()> {
-        let call = self.announce("barrier", "", &[], Digest::new());
+        self.agree("barrier", &[])
+    }
+
+    /// Compares an operation and lengths with every other rank's, for programs whose ranks read their own parts of files.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`], and what keeps another rank from coming.
+    #[track_caller]
+    pub fn agree(&mut self, operation: &str, sizes: &[usize]) -> Result<()> {
+        let call = self.announce(operation, "", sizes, Digest::new());
         self.all::<u32>(&call, &[]).map(drop)
     }
 
@@ -93,7 +138,7 @@ impl Rank {
     pub(crate) fn all<T: Element>(&mut self, call: &Arc<Call>, own: &[T]) -> Result<Vec<Vec<T>>> {
         let me = self.number();
         for to in (0..self.ranks()).filter(|&to| to != me) {
-            self.send(to, call, bytemuck::cast_slice(own).to_vec())?;
+            self.send(to, call, own)?;
         }
         let values = (0..self.ranks()).map(|from| match from == me {
             true => Ok(own.to_vec()),
@@ -110,9 +155,13 @@ impl Rank {
         sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
         receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
     ) -> Result<()> {
+        #[cfg(feature = "cuda")]
+        if let Some(link) = &self.link {
+            return self.exchange_by(link, call, sends, receives);
+        }
         for (to, elements) in sends {
             let elements = elements.to_vec().map_err(|e| self.failed(e))?;
-            self.send(to, call, bytemuck::cast_slice(&elements).to_vec())?;
+            self.send(to, call, &elements)?;
         }
         for (from, mut elements) in receives {
             let arrived = self.receive(from, call)?;
@@ -121,12 +170,50 @@ impl Rank {
         Ok(())
     }
 
-    fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
-        self.traffic.count(self.number(), to, bytes.len());
-        self.wire.send(to, call, bytes)
+    /// The same from memory to memory.
+    #[cfg(feature = "cuda")]
+    fn exchange_by<'v, T: Element>(
+        &self,
+        link: &Link,
+        call: &Arc<Call>,
+        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
+        receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
+    ) -> Result<()> {
+        let span = |address: DevicePointer<T>, len: usize| Span {
+            address: address.address,
+            bytes: len * size_of::<T>(),
+        };
+        let sends = sends
+            .into_iter()
+            .map(|(to, what)| (to, span(what.address(), what.len())));
+        let sends: Vec<_> = sends.collect();
+        let receives = receives.into_iter();
+        let receives = receives.map(|(from, what)| (from, span(what.address(), what.len())));
+        let receives: Vec<_> = receives.collect();
+        let partners: BTreeSet<usize> = sends
+            .iter()
+            .chain(&receives)
+            .map(|(rank, _)| *rank)
+            .collect();
+        nccl::agree(self, call, &partners)?;
+        for (to, span) in &sends {
+            self.traffic.count(self.number(), *to, span.bytes);
+        }
+        link.exchange(self.number(), &sends, &receives)
     }
 
-    fn receive<T: Element>(&self, from: usize, call: &Arc<Call>) -> Result<Vec<T>> {
+    pub(crate) fn send<T: Element>(
+        &self,
+        to: usize,
+        call: &Arc<Call>,
+        elements: &[T],
+    ) -> Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        self.traffic.count(self.number(), to, bytes.len());
+        self.wire.send(to, call, bytes.to_vec())
+    }
+
+    pub(crate) fn receive<T: Element>(&self, from: usize, call: &Arc<Call>) -> Result<Vec<T>> {
         let bytes = self.wire.receive(from, call)?;
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }

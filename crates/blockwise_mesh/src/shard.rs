@@ -171,6 +171,14 @@ impl<T: Element> Sharded<T> {
         self.part.as_view_mut()
     }
 
+    /// Sets every byte of this rank's part.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn fill_bytes(&mut self, rank: &Rank, value: u8) -> Result<()> {
+        self.part.fill_bytes(value).map_err(|e| rank.failed(e))
+    }
+
     /// The whole array, on every rank's host.
     ///
     /// # Errors

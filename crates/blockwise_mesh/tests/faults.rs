@@ -238,6 +238,9 @@ fn another_ranks_array_is_refused() {
             *kept.lock().unwrap() = Some(Sharded::part_of(rank, &[1.0_f32; 9])?);
         }
         rank.barrier()?;
+        if rank.number() == 0 {
+            return Ok(Vec::new());
+        }
         let kept = kept.lock().unwrap();
         let x = kept.as_ref().expect("rank 0 has come to the barrier");
         x.gather(rank)

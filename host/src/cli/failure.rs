@@ -1,5 +1,6 @@
 //! Why a command could not be carried out: one line, and a hint.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use blockwise_ops::LaunchError;
@@ -43,6 +44,12 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 /// For the errors that know their own advice.
 macro_rules! from_error_with_hint {
     ($($error:ty),*) => {$(
@@ -53,7 +60,7 @@ macro_rules! from_error_with_hint {
         }
     )*};
 }
-from_error_with_hint!(LaunchError, FileError);
+from_error_with_hint!(LaunchError, FileError, blockwise_mesh::Error);
 
 impl From<blockwise::Error> for Failure {
     fn from(error: blockwise::Error) -> Self {

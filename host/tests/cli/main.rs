@@ -7,6 +7,7 @@ mod chunks;
 mod command;
 mod devices;
 mod files;
+mod meshes;
 mod new;
 mod outputs;
 mod profile;

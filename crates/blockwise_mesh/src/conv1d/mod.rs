@@ -1,7 +1,7 @@
 //! Convolution of sharded signals, with halos from the neighbours.
 //!
 //! The outputs are those of a single device bit by bit with the same kernel, but for kernels by transforms, whose windows lie elsewhere in
-//! a part. A rank starts its inner outputs first, so on GPUs the halos travel while they are computed.
+//! a part.
 
 mod plan;
 
@@ -109,11 +109,6 @@ impl<T: Float> ShardedConvolution<T> {
             };
             convolution.enqueue_outputs(None, window, taps, to, part)
         };
-        if !self.inner.is_empty() {
-            let started = compute(signal.part().as_view(), own.start, &self.inner);
-            started.map_err(|e| rank.failed(e))?;
-        }
-
         let sends = (0..rank.ranks()).filter(|&to| to != me).flat_map(|to| {
             let parts = layout.sent(me, to).into_iter();
             parts.map(move |part| (to, part))
@@ -133,6 +128,10 @@ impl<T: Float> ShardedConvolution<T> {
         }
         rank.exchange(&call, sends, receives)?;
 
+        if !self.inner.is_empty() {
+            let started = compute(signal.part().as_view(), own.start, &self.inner);
+            started.map_err(|e| rank.failed(e))?;
+        }
         for (edge, window) in &self.edges {
             let started = compute(window.as_view(), edge.window.start, &edge.outputs);
             started.map_err(|e| rank.failed(e))?;
@@ -196,6 +195,6 @@ fn convolve_long<T: Float>(
     let mut convolution = ShardedConvolution::new(rank, signal.split(), taps, mode, options)?;
     let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
     convolution.enqueue(rank, signal, &mut output)?;
-    rank.device().synchronize().map_err(|e| rank.failed(e))?;
+    rank.synchronize()?;
     Ok(output)
 }

@@ -32,6 +32,7 @@ impl Wire for Memory {
     }
 
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
+        self.office.check(self.rank)?;
         self.office.deliver(self.rank, to, Arc::clone(call), bytes);
         Ok(())
     }

@@ -1,14 +1,19 @@
 //! How ranks reach each other: messages between hosts, in memory or over TCP.
 
+mod frame;
+mod meeting;
 mod memory;
 mod office;
+mod tcp;
 
 use std::sync::Arc;
 
 use crate::{Call, Result};
 
+pub(crate) use meeting::Meeting;
 pub(crate) use memory::Memory;
 pub(crate) use office::Office;
+pub(crate) use tcp::Tcp;
 
 /// A way to the other ranks. Messages of one rank to another arrive in their order; sending never waits for the receiver.
 pub(crate) trait Wire: Send + Sync {

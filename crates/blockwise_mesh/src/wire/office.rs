@@ -33,6 +33,8 @@ enum Progress {
     Ended,
     /// Its program has ended with an error.
     Failed(String),
+    /// Its connection has broken.
+    Lost(String),
 }
 
 impl Office {
@@ -58,6 +60,11 @@ impl Office {
         self.state().first_failure
     }
 
+    /// Fails when another rank has failed.
+    pub(crate) fn check(&self, me: usize) -> Result<()> {
+        self.state().failure_of_another(me).map_or(Ok(()), Err)
+    }
+
     pub(crate) fn deliver(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
         self.state().queues[to * self.ranks + from].push_back((call, bytes));
         self.changed.notify_all();
@@ -66,6 +73,11 @@ impl Office {
     /// Notes that a rank's program has ended.
     pub(crate) fn end(&self, rank: usize, failure: Option<String>) {
         self.note(rank, failure.map_or(Progress::Ended, Progress::Failed));
+    }
+
+    /// Notes that a rank's connection has broken.
+    pub(crate) fn lose(&self, rank: usize, reason: String) {
+        self.note(rank, Progress::Lost(reason));
     }
 
     fn note(&self, rank: usize, progress: Progress) {
@@ -137,6 +149,10 @@ impl State {
         let rank = self.first_failure.filter(|&rank| rank != me)?;
         match &self.progress[rank] {
             Progress::Failed(reason) => Some(Error::Failed {
+                rank,
+                reason: reason.clone(),
+            }),
+            Progress::Lost(reason) => Some(Error::Lost {
                 rank,
                 reason: reason.clone(),
             }),
