@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use cuda_builder::tools::{Ptxas, Toolchain, libdevice};
 
-use crate::{gpu, workspace};
+use crate::{gpu, nccl, workspace};
 
 pub(crate) fn run() -> Result<ExitCode> {
     say!("Rust to PTX (the first complete place is used)");
@@ -27,6 +27,11 @@ pub(crate) fn run() -> Result<ExitCode> {
         Ok(path) => say!("  {}", path.display()),
         Err(error) => say!("  {error}"),
     }
+
+    say!(
+        "NCCL (programs on several GPUs load it)\n  {}",
+        nccl::describe()?
+    );
 
     say!("GPU\n  {}", gpu::describe());
 

@@ -18,6 +18,7 @@ mod check;
 mod demo;
 mod doctor;
 mod gpu;
+mod nccl;
 mod new;
 mod pitfalls;
 mod proof;
@@ -63,6 +64,9 @@ enum Command {
         /// A browser and its driver too, for the tests of pages
         #[arg(long)]
         browser: bool,
+        /// Fetch NCCL too, which programs on several GPUs load
+        #[arg(long)]
+        nccl: bool,
     },
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
@@ -114,7 +118,7 @@ fn main() -> ExitCode {
         Command::BuildPtx { arch } => build_ptx::run(&arch),
         Command::BuildViewer => build_viewer::run(),
         Command::New(arguments) => new::run(&arguments),
-        Command::Setup { browser } => setup::run(browser),
+        Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),

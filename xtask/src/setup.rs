@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail};
 use cuda_builder::tools::{DEBIAN_PACKAGES, Ptxas, RUSTUP_COMPONENTS, Toolchain};
 use cuda_builder::tools::{libdevice, ptxas, variables, wheel};
 
-use crate::workspace;
+use crate::{nccl, workspace};
 
-pub(crate) fn run(with_browser: bool) -> Result<ExitCode> {
+pub(crate) fn run(with_browser: bool, with_nccl: bool) -> Result<ExitCode> {
     say!("PTX toolchain: {}", toolchain()?);
     let ptxas = ptxas()?;
     say!("ptxas: CUDA {} ({})", ptxas.version, ptxas.path.display());
@@ -20,7 +20,10 @@ pub(crate) fn run(with_browser: bool) -> Result<ExitCode> {
     if with_browser {
         browser()?;
     }
-    Ok(ExitCode::SUCCESS)
+    match with_nccl {
+        true => nccl::install(),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// A browser that a test can drive; installed first if there is none.

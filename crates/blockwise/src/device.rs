@@ -9,8 +9,8 @@ use cuda_std::launch::{Entry, Kernels, Plain, Target};
 use crate::backend::Backend;
 use crate::memory::Core;
 use crate::{
-    Buffer, DeviceChoice, DeviceProperties, Error, Event, Function, Graph, Module, PtxFile, Result,
-    Stream,
+    Buffer, DeviceChoice, DeviceProperties, Error, Event, Function, Graph, Module, PeerAccess,
+    PtxFile, Result, Stream,
 };
 
 #[cfg(feature = "emulator")]
@@ -82,6 +82,17 @@ impl Device {
         return crate::cuda::count();
         #[cfg(not(feature = "cuda"))]
         0
+    }
+
+    /// How one GPU reaches another one's memory, by their ordinals; `None` when there are no such two.
+    pub fn gpu_peer(from: usize, to: usize) -> Option<PeerAccess> {
+        #[cfg(feature = "cuda")]
+        return crate::cuda::peer(from, to);
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = (from, to);
+            None
+        }
     }
 
     /// An emulated device.

@@ -39,7 +39,7 @@ pub use event::Event;
 pub use function::Function;
 pub use graph::Graph;
 pub use module::Module;
-pub use properties::{DeviceKind, DeviceProperties};
+pub use properties::{DeviceKind, DeviceProperties, PeerAccess};
 pub use ptx::{PtxFile, PtxSource};
 pub use staged::StagedBuffer;
 pub use stream::Stream;

@@ -53,6 +53,17 @@ pub struct DeviceProperties {
     pub driver: String,
 }
 
+/// How one GPU reaches another one's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAccess {
+    /// Without a copy through the host.
+    pub direct: bool,
+    /// With atomics, as over NVLink.
+    pub atomics: bool,
+    /// The driver's order of links: 0 is the fastest.
+    pub performance_rank: u32,
+}
+
 impl DeviceProperties {
     /// The number of multiprocessors that a grid should fill. The emulator uses an H200's, so that
     /// its launches, and with them the bits of its results, equal an H200's.

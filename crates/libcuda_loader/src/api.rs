@@ -2,7 +2,8 @@
 //!
 //! Names and parameters are the driver API's, as in `cust_raw`; the compiler compares each with
 //! `cust_raw`'s declaration. The list has what `cust` 0.3.2 calls, plus what `blockwise` calls
-//! directly: `cuFuncSetAttribute`, `cuGetErrorName` and the launch of graphs.
+//! directly: `cuFuncSetAttribute`, `cuGetErrorName`, `cuDeviceGetP2PAttribute`
+//! and the launch of graphs.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
@@ -68,6 +69,7 @@ forward! {
     fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
     fn cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice);
     fn cuDeviceGetCount(count: *mut c_int);
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, src_device: CUdevice, dst_device: CUdevice);
     fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
     fn cuDevicePrimaryCtxReset_v2(dev: CUdevice);

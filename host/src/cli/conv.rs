@@ -1,9 +1,9 @@
 //! `blockwise conv`.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use blockwise::Device;
-use blockwise_ops::pipeline::Convolver;
+use blockwise_mesh::{Funnel, Mesh, Split};
 use blockwise_ops::{ConvKernel, ConvMode, ConvOptions};
 use clap::Args;
 use serde_json::json;
@@ -11,9 +11,10 @@ use serde_json::json;
 use super::conv_operands::{Frames, Operands, Sample};
 use super::conv_reference::{self, Check};
 use super::failure::Failure;
+use super::mesh::{self, Gpus};
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
-use super::{Global, names, progress};
+use super::{Global, conv_part, names};
 use crate::io::{
     ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
 };
@@ -30,18 +31,20 @@ pub(super) struct Arguments {
     output: PathBuf,
     /// Which outputs, as in numpy.convolve
     #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
-    mode: ConvMode,
+    pub(super) mode: ConvMode,
     /// The kernel; without it, the fastest for these numbers of samples and taps
     #[arg(long, value_parser = names(ConvKernel::ALL))]
     kernel: Option<ConvKernel>,
     #[command(flatten)]
-    chunk: Chunk,
+    pub(super) chunk: Chunk,
+    #[command(flatten)]
+    gpus: Gpus,
     #[command(flatten)]
     reference: Reference,
 }
 
 impl Arguments {
-    fn options(&self) -> ConvOptions {
+    pub(super) fn options(&self) -> ConvOptions {
         ConvOptions {
             kernel: self.kernel,
             ..ConvOptions::default()
@@ -68,90 +71,99 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
 fn convolve<T: Sample>(
     global: &Global,
     arguments: &Arguments,
-    mut operands: Operands<T>,
+    operands: Operands<T>,
 ) -> Result<Report, Failure> {
-    let mut check = Check::prepare(&arguments.reference, &operands, arguments.mode)?;
-    let place = Place::prepare(&arguments.output, operands.sound())?;
-    let device = global.open()?;
-    let channels = operands.channels();
-    let mut convolvers = Vec::new();
-    for channel in 0..channels {
-        convolvers.push(Convolver::new(
-            &device,
-            operands.long_len(),
-            operands.short(channel),
-            arguments.mode,
-            &arguments.options(),
-            arguments.chunk.chunk,
-        )?);
-    }
-    let Some(first) = convolvers.first() else {
-        return Err(Failure::new("a signal without channels"));
+    let mesh = global.mesh(&arguments.gpus)?;
+    let whole = (arguments.mode).outputs(operands.long_len(), operands.short(0).len())?;
+    // Rank 0 writes; the others send it their outputs.
+    let sink = match mesh.first() {
+        0 => Some(Sink::prepare(arguments, &operands, whole.len)?),
+        _ => None,
     };
-    let shape = conv_reference::shape(first.output_len(), channels);
-    let recording = place.recording();
-    let mut writer = place.create::<T>(&shape)?;
-    let mut take = |outputs: &[Vec<T>]| {
-        let samples = interleaved(outputs);
-        writer.write(&samples)?;
-        match &mut check {
-            Some(check) => check.add(&samples),
-            None => Ok(()),
-        }
+    let sink = Mutex::new(sink);
+    let take = |samples: &[T]| {
+        let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.as_mut().map_or(Ok(()), |sink| sink.take(samples))
     };
-    let mut outputs = vec![Vec::new(); channels];
-    let mut samples = Vec::new();
-    let bar = progress::bar("convolving", operands.long_len());
-    while let Some(len) = convolvers
-        .first()
-        .map(Convolver::next_len)
-        .filter(|&len| len > 0)
-    {
-        samples.resize(len * channels, T::default());
-        operands.read(&mut samples)?;
-        for (channel, (convolver, outputs)) in convolvers.iter_mut().zip(&mut outputs).enumerate() {
-            outputs.clear();
-            convolver.push(
-                |window| {
-                    let of_channel = samples.iter().skip(channel).step_by(channels);
-                    (window.iter_mut().zip(of_channel)).for_each(|(to, &from)| *to = from);
-                    Ok::<_, Failure>(())
-                },
-                |chunk| {
-                    outputs.extend_from_slice(chunk);
-                    Ok(())
-                },
-            )?;
-        }
-        take(&outputs)?;
-        bar.inc(len as u64);
-    }
-    bar.finish_and_clear();
-    for (convolver, outputs) in convolvers.into_iter().zip(&mut outputs) {
-        outputs.clear();
-        convolver.finish(|chunk| {
-            outputs.extend_from_slice(chunk);
+    let outputs = Split::even(whole.len, mesh.ranks());
+    mesh.run_with(
+        |_| operands.again(),
+        |rank, operands| {
+            let lengths = [
+                operands.long_len(),
+                operands.short(0).len(),
+                operands.channels(),
+            ];
+            rank.agree(&format!("conv --mode {}", arguments.mode), &lengths)?;
+            let part = outputs.range(rank.number());
+            let pieces = Funnel::begin(rank);
+            if rank.number() > 0 {
+                let send = |samples: &[T]| Ok(pieces.send(rank, samples)?);
+                conv_part::compute(rank, arguments, operands, part, send)?;
+                return Ok(pieces.end(rank)?);
+            }
+            conv_part::compute(rank, arguments, operands, part, take)?;
+            for from in 1..rank.ranks() {
+                while let Some(samples) = pieces.receive(rank, from)? {
+                    take(&samples)?;
+                }
+            }
             Ok::<_, Failure>(())
-        })?;
+        },
+    )?;
+    match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(sink) => sink.finish(&mesh, &arguments.output),
+        None => Ok(Report::silent()),
     }
-    take(&outputs)?;
-    let finished = writer.finish()?;
-    let report = match recording {
-        Some(sound) => recorded(&device, &arguments.output, &shape, sound, finished),
-        None => written(&device, &arguments.output, &shape, T::NAME),
-    };
-    Ok(match check {
-        Some(check) => check.report(report),
-        None => report,
-    })
 }
 
-/// Sample after sample of each frame, from one vector for each channel.
-fn interleaved<T: Sample>(channels: &[Vec<T>]) -> Vec<T> {
-    let frames = channels.first().map_or(0, Vec::len);
-    (0..frames)
-        .flat_map(|frame| channels.iter().map(move |channel| channel[frame]))
-        .collect()
+/// What becomes of the outputs.
+struct Sink<'a, T: Sample> {
+    writer: Writer,
+    check: Option<Check<'a, T>>,
+    shape: Vec<usize>,
+    /// The form of the recording, if it is one.
+    recording: Option<Sound>,
+}
+
+impl<'a, T: Sample> Sink<'a, T> {
+    fn prepare(
+        arguments: &'a Arguments,
+        operands: &Operands<T>,
+        outputs: usize,
+    ) -> Result<Self, Failure> {
+        let check = Check::prepare(&arguments.reference, operands, arguments.mode)?;
+        let place = Place::prepare(&arguments.output, operands.sound())?;
+        let shape = conv_reference::shape(outputs, operands.channels());
+        Ok(Self {
+            check,
+            recording: place.recording(),
+            writer: place.create::<T>(&shape)?,
+            shape,
+        })
+    }
+
+    /// Writes the next samples, and compares them.
+    fn take(&mut self, samples: &[T]) -> Result<(), Failure> {
+        self.writer.write(samples)?;
+        match &mut self.check {
+            Some(check) => check.add(samples),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the output in place.
+    fn finish(self, mesh: &Mesh, output: &Path) -> Result<Report, Failure> {
+        let finished = self.writer.finish()?;
+        let report = match self.recording {
+            Some(sound) => recorded(mesh, output, &self.shape, sound, finished),
+            None => written(mesh, output, &self.shape, T::NAME),
+        };
+        Ok(match self.check {
+            Some(check) => check.report(report),
+            None => report,
+        })
+    }
 }
 
 /// Where the result goes, and as what.
@@ -223,7 +235,7 @@ impl Writer {
 }
 
 fn recorded(
-    device: &Device,
+    mesh: &Mesh,
     output: &Path,
     shape: &[usize],
     sound: Sound,
@@ -257,12 +269,12 @@ fn recorded(
         sound.sample_rate,
         sound.bits()
     );
-    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": [frames, usize::from(sound.channels)], "sample_rate": sound.sample_rate, "bits_per_sample": sound.bits(), "clipped": clipped, "beyond_full_scale": beyond_full_scale, "device": device.properties().name });
+    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": [frames, usize::from(sound.channels)], "sample_rate": sound.sample_rate, "bits_per_sample": sound.bits(), "clipped": clipped, "beyond_full_scale": beyond_full_scale, "device": mesh::names(mesh) });
     Report::new(text, json)
 }
 
-fn written(device: &Device, output: &Path, shape: &[usize], ty: &str) -> Report {
+fn written(mesh: &Mesh, output: &Path, shape: &[usize], ty: &str) -> Report {
     let text = format!("{}: {shape:?} {ty}", output.display());
-    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": shape, "type": ty, "device": device.properties().name });
+    let json = json!({ "command": "conv", "output": output.display().to_string(), "shape": shape, "type": ty, "device": mesh::names(mesh) });
     Report::new(text, json)
 }

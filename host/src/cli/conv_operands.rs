@@ -167,6 +167,15 @@ impl<T: Sample> Operands<T> {
         &self.short[channel.min(self.short.len() - 1)]
     }
 
+    /// Leaves out the longer operand's next frames.
+    pub(super) fn skip(&mut self, frames: usize) -> Result<(), Failure> {
+        match &mut self.long {
+            Long::Signal(signal) => signal.reader.skip(frames * self.channels)?,
+            Long::Taps(_, at) => *at += frames,
+        }
+        Ok(())
+    }
+
     /// The longer operand's next samples, channel after channel of each frame.
     pub(super) fn read(&mut self, samples: &mut [T]) -> Result<(), Failure> {
         match &mut self.long {

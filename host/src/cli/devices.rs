@@ -1,6 +1,6 @@
 //! `blockwise devices`.
 
-use blockwise::{Device, DeviceChoice, DeviceProperties};
+use blockwise::{Device, DeviceChoice, DeviceProperties, PeerAccess};
 use serde_json::{Value, json};
 
 use super::Global;
@@ -24,9 +24,12 @@ pub(super) fn run(global: &Global) -> Result<Report, Failure> {
         }
         choice => devices.push((choice, Device::open(choice)?)),
     }
-    let text = devices
-        .iter()
-        .map(|(choice, device)| describe(*choice, device.properties()));
+    let text = devices.iter().map(|(choice, device)| {
+        let text = describe(*choice, device.properties());
+        peers(*choice).iter().fold(text, |text, (to, peer)| {
+            format!("{text}\n  {:<19}{}", format!("to gpu:{to}"), link(*peer))
+        })
+    });
     let text: Vec<String> = text.chain(missing.iter().cloned()).collect();
     let list: Vec<Value> = devices
         .iter()
@@ -78,8 +81,41 @@ fn describe(choice: DeviceChoice, properties: &DeviceProperties) -> String {
     format!("{choice}: {}\n{}", properties.name, rows.join("\n"))
 }
 
+/// How a GPU reaches each of the others, by ordinal.
+fn peers(choice: DeviceChoice) -> Vec<(usize, PeerAccess)> {
+    let DeviceChoice::Gpu(from) = choice else {
+        return Vec::new();
+    };
+    let others = (0..Device::gpu_count()).filter(|&to| to != from);
+    others
+        .filter_map(|to| Some((to, Device::gpu_peer(from, to)?)))
+        .collect()
+}
+
+fn link(peer: PeerAccess) -> String {
+    match peer {
+        PeerAccess { direct: false, .. } => "through the host".to_owned(),
+        PeerAccess {
+            atomics,
+            performance_rank,
+            ..
+        } => {
+            let atomics = if atomics { "with" } else { "without" };
+            format!("directly, {atomics} atomics, performance rank {performance_rank}")
+        }
+    }
+}
+
 fn as_json(choice: DeviceChoice, properties: &DeviceProperties) -> Value {
     let (major, minor) = properties.compute_capability;
+    let peers = peers(choice).into_iter().map(|(to, peer)| {
+        json!({
+            "device": format!("gpu:{to}"),
+            "direct": peer.direct,
+            "atomics": peer.atomics,
+            "performance_rank": peer.performance_rank,
+        })
+    });
     json!({
         "device": choice.to_string(),
         "name": properties.name,
@@ -95,5 +131,6 @@ fn as_json(choice: DeviceChoice, properties: &DeviceProperties) -> Value {
         "shared_bytes_per_multiprocessor": properties.shared_bytes_per_multiprocessor,
         "memory_bytes": properties.memory_bytes,
         "driver": properties.driver,
+        "peers": peers.collect::<Vec<_>>(),
     })
 }

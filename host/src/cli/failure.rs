@@ -1,5 +1,6 @@
 //! Why a command could not be carried out: one line, and a hint.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use blockwise_ops::LaunchError;
@@ -71,7 +72,7 @@ macro_rules! from_error_with_hint {
         }
     )*};
 }
-from_error_with_hint!(LaunchError, FileError);
+from_error_with_hint!(LaunchError, FileError, blockwise_mesh::Error);
 
 impl From<blockwise::Error> for Failure {
     fn from(error: blockwise::Error) -> Self {

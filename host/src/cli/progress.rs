@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
+use blockwise_mesh::Rank;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_emulator::{Progress, Running};
 
@@ -20,6 +21,14 @@ pub(super) fn bar(what: &str, elements: usize) -> ProgressBar {
         what,
         "{msg} {bar:40} {percent} % {eta}",
     )
+}
+
+/// The same of rank 0's part, which stands for all.
+pub(super) fn of_rank(rank: &Rank, what: &str, elements: usize) -> ProgressBar {
+    match rank.number() {
+        0 => bar(what, elements),
+        _ => ProgressBar::hidden(),
+    }
 }
 
 /// The time since a work began of which nobody knows how long it takes.

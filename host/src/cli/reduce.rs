@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use blockwise::Device;
+use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::oracle::{Expected, Precision, Sum};
 use blockwise_ops::pipeline::{Operation, Reducer};
+use blockwise_ops::reduce::plan_reduce;
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, reduce as ops};
 use clap::Args;
 use ndarray::{ArrayViewD, Axis, arr0};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::mesh::{self, Gpus};
 use super::movement::carry_out;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
@@ -23,7 +25,7 @@ pub(super) struct Arguments {
     /// The array, of any shape (.npy, .csv; .wav: all samples of all channels)
     input: PathBuf,
     /// Reduce over this axis only (.npy, .csv); from the back if negative. The result is an array without it
-    #[arg(long, value_name = "K", allow_negative_numbers = true, requires = "output", conflicts_with_all = ["kernel", "chunk"])]
+    #[arg(long, value_name = "K", allow_negative_numbers = true, requires = "output", conflicts_with_all = ["kernel", "chunk", "gpus"])]
     axis: Option<isize>,
     /// Where to write what --axis gives
     #[arg(short, long, value_name = "FILE", requires = "axis")]
@@ -49,6 +51,8 @@ struct Options {
     kernel: ReduceKernel,
     #[command(flatten)]
     chunk: Chunk,
+    #[command(flatten)]
+    gpus: Gpus,
     #[command(flatten)]
     reference: Reference,
 }
@@ -188,32 +192,21 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// A value that depends on rounding.
-    fn rounded<T: Number + Precision + io::Number>(
-        mut self,
-        global: &Global,
-    ) -> Result<Report, Failure>
+    fn rounded<T: Number + Precision + io::Number>(self, global: &Global) -> Result<Report, Failure>
     where
         serde_json::Value: From<T>,
     {
         let reference = self.options.reference.read()?;
-        let device = global.open()?;
-        let mut sum = Sum::default();
-        // One operand is multiplied by ones.
-        let mut factors = vec![1.0];
-        let (operands, wanted) = (self.operation.operands(), reference.is_some());
-        let (value, roundings) = self.reduce::<T>(&device, |number, values| match number {
-            _ if !wanted => {}
-            0 if operands == 2 => factors = values.iter().map(|&value| value.into()).collect(),
-            _ => {
-                let factors = factors.iter().cycle();
-                (values.iter().zip(factors))
-                    .for_each(|(&value, &factor)| sum.add(factor, value.into()));
-            }
-        })?;
-        let report = self.report(&device, value);
+        let mesh = global.mesh(&self.options.gpus)?;
+        let (value, roundings) = self.reduce::<T>(&mesh)?;
+        if mesh.first() > 0 {
+            return Ok(Report::silent());
+        }
+        let report = self.report(&mesh, value);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
+        let sum = self.oracle::<T>()?;
         let oracle = Expected {
             values: arr0(sum.value()),
             tolerance: arr0(sum.tolerance_after::<T>(roundings)),
@@ -223,18 +216,18 @@ impl Job<'_> {
     }
 
     /// A value that does not.
-    fn exact<T: Number + ToNumber + io::Number>(
-        mut self,
-        global: &Global,
-    ) -> Result<Report, Failure>
+    fn exact<T: Number + ToNumber + io::Number>(self, global: &Global) -> Result<Report, Failure>
     where
         Data: Holds<T>,
         serde_json::Value: From<T>,
     {
         let reference = self.options.reference.read()?;
-        let device = global.open()?;
-        let (value, _) = self.reduce::<T>(&device, |_, _| {})?;
-        let report = self.report(&device, value);
+        let mesh = global.mesh(&self.options.gpus)?;
+        let (value, _) = self.reduce::<T>(&mesh)?;
+        if mesh.first() > 0 {
+            return Ok(Report::silent());
+        }
+        let report = self.report(&mesh, value);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -242,34 +235,75 @@ impl Job<'_> {
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// The value, and the most roundings that an element went through. `seen` is shown each operand's elements, by the operand's number.
-    fn reduce<T: Number + io::Number>(
-        &mut self,
-        device: &Device,
-        mut seen: impl FnMut(usize, &[T]),
-    ) -> Result<(T, usize), Failure> {
+    /// The value, and the most roundings that an element went through. Each rank reads its own part of the files.
+    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize), Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
-        let mut reducer = Reducer::new(device, self.len, self.operation, &options, chunk)?;
-        let bar = progress::bar(self.name, self.len);
-        while reducer.next_len() > 0 {
-            bar.inc(reducer.next_len() as u64);
-            reducer.push(|number, values| {
-                self.inputs[number].read(values)?;
-                seen(number, values);
-                Ok::<_, Failure>(())
-            })?;
+        let reduction = match self.operation {
+            Operation::Dot => Reduction::Sum,
+            Operation::Reduce(reduction) => reduction,
+        };
+        if self.len == 0 {
+            // Refused where there is nothing to fold.
+            plan_reduce::<T>(0, reduction, &options, mesh.devices()[0].properties())?;
         }
-        bar.finish_and_clear();
-        let roundings = reducer.roundings();
-        Ok((reducer.finish()?, roundings))
+        let (operation, name) = (self.operation, self.name);
+        let split = Split::even(self.len, mesh.ranks());
+        let readers = |rank| {
+            let readers = self.inputs.iter().map(|input| {
+                let mut reader = input.again()?;
+                reader.skip(split.range(rank).start)?;
+                Ok(reader)
+            });
+            readers.collect::<Result<Vec<_>, Failure>>()
+        };
+        let results = mesh.run_with(readers, |rank, mut readers| {
+            rank.agree(name, &[split.len()])?;
+            let part = split.range(rank.number()).len();
+            let device = rank.device();
+            if part == 0 {
+                let value = rank.fold(None, reduction)?;
+                return Ok::<_, Failure>((value, 0));
+            }
+            let mut reducer = Reducer::new(device, part, operation, &options, chunk)?;
+            let bar = progress::of_rank(rank, name, part);
+            while reducer.next_len() > 0 {
+                bar.inc(reducer.next_len() as u64);
+                reducer.push(|number, values| Ok::<_, Failure>(readers[number].read(values)?))?;
+            }
+            bar.finish_and_clear();
+            let roundings = reducer.roundings();
+            Ok((rank.fold(Some(reducer.finish()?), reduction)?, roundings))
+        })?;
+        let roundings = results.iter().map(|(_, roundings)| roundings).max();
+        let roundings = roundings.copied().unwrap_or_default() + mesh.ranks();
+        let value = results.into_iter().find_map(|(value, _)| value);
+        Ok((value.unwrap_or_default(), roundings))
     }
 
-    fn report<T: Number>(&self, device: &Device, value: T) -> Report
+    /// The value in float64, from the files read a second time.
+    fn oracle<T: Precision + io::Number>(&self) -> Result<Sum, Failure> {
+        const PIECE: usize = 1 << 16;
+        let readers = self.inputs.iter().map(Reader::again);
+        let mut readers: Vec<_> = readers.collect::<Result<_, _>>()?;
+        let mut sum = Sum::default();
+        // One operand is multiplied by ones.
+        let [mut a, mut b] = [vec![T::nearest(1.0); PIECE], vec![T::nearest(1.0); PIECE]];
+        for start in (0..self.len).step_by(PIECE) {
+            let len = PIECE.min(self.len - start);
+            for (reader, values) in readers.iter_mut().zip([&mut a, &mut b]) {
+                reader.read(&mut values[..len])?;
+            }
+            (a[..len].iter().zip(&b)).for_each(|(&a, &b)| sum.add(a.into(), b.into()));
+        }
+        Ok(sum)
+    }
+
+    fn report<T: Number>(&self, mesh: &Mesh, value: T) -> Report
     where
         serde_json::Value: From<T>,
     {
         // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": device.properties().name });
+        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": mesh::names(mesh) });
         Report::new(value.to_string(), json)
     }
 }

@@ -1,12 +1,12 @@
 //! Arrays in files, read and written piece by piece.
 
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 
 use ndarray::{ArrayD, IxDyn};
 
 use super::error::{Problem, Trouble};
 use super::output::Unfinished;
-use super::{Data, FileError, Format, OutputFile, csv, npy};
+use super::{Data, FileError, Format, OutputFile, Source, csv, npy, skip};
 
 /// A type that is computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,14 +147,14 @@ pub struct ArrayReader {
     /// Rows and columns of a vector that is written as a matrix of one row or one column.
     as_matrix: Option<[usize; 2]>,
     stored: Stored,
-    elements: Box<dyn Read + Send>,
+    elements: Box<dyn Source>,
     /// Elements that were read.
     at: usize,
 }
 
 impl ArrayReader {
     /// `elements` are those of the array in row-major order, little-endian.
-    pub(super) fn new(shape: Vec<usize>, stored: Stored, elements: Box<dyn Read + Send>) -> Self {
+    pub(super) fn new(shape: Vec<usize>, stored: Stored, elements: Box<dyn Source>) -> Self {
         Self {
             shape,
             as_matrix: None,
@@ -252,6 +252,13 @@ impl ArrayReader {
             }
             self.at += piece.len();
         }
+        Ok(())
+    }
+
+    /// Leaves out the next elements.
+    pub(super) fn skip(&mut self, elements: usize) -> Result<(), Trouble> {
+        skip(&mut *self.elements, elements, self.stored.bytes())?;
+        self.at += elements;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ mod output;
 mod wav;
 
 use std::fs::{self, File};
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -124,6 +124,16 @@ fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// Where the bytes of numbers come from.
+trait Source: Read + Seek + Send {}
+impl<S: Read + Seek + Send> Source for S {}
+
+/// Leaves out some elements.
+fn skip(source: &mut dyn Source, elements: usize, element_bytes: usize) -> std::io::Result<()> {
+    // A file's length fits in an i64.
+    source.seek_relative((elements * element_bytes) as i64)
+}
+
 /// A file that is open to be read piece by piece.
 #[derive(Debug)]
 pub struct Reader {
@@ -184,7 +194,7 @@ impl Reader {
 
     fn begin(path: &Path, format: Format, kept: Option<Arc<[u8]>>) -> Result<Self, FileError> {
         let open = || -> Result<Contents, Trouble> {
-            let (mut bytes, len): (Box<dyn Read + Send>, u64) = match &kept {
+            let (mut bytes, len): (Box<dyn Source>, u64) = match &kept {
                 Some(bytes) => (Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
                 None => {
                     let file = File::open(path)?;
@@ -242,6 +252,18 @@ impl Reader {
             }
         };
         read.map_err(|trouble| trouble.reading(&self.path))
+    }
+
+    /// Leaves out the next numbers.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn skip(&mut self, numbers: usize) -> Result<(), FileError> {
+        let skipped = match &mut self.contents {
+            Contents::Array(array) => array.skip(numbers),
+            Contents::Recording(recording) => recording.skip(numbers),
+        };
+        skipped.map_err(|trouble| trouble.reading(&self.path))
     }
 
     /// Reads an array whole.

@@ -8,6 +8,7 @@ use ndarray::IxDyn;
 use ndarray_npy::{WriteNpyError, write_zeroed_npy};
 use py_literal::Value;
 
+use super::Source;
 use super::array::{ArrayReader, Kind, Stored};
 use super::error::{Problem, Trouble};
 
@@ -19,7 +20,7 @@ const LONGEST_HEADER: u64 = 4096;
 const TOO_LONG: &str = "it is longer or deeper than any array of plain numbers needs";
 
 /// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
-pub(super) fn open(mut bytes: Box<dyn Read + Send>, len: u64) -> Result<ArrayReader, Trouble> {
+pub(super) fn open(mut bytes: Box<dyn Source>, len: u64) -> Result<ArrayReader, Trouble> {
     let header = Header::read(&mut bytes, len)?;
     let (stored, big_endian) = stored(&header.descr)?;
     let expected = size_in_bytes(&header.shape, stored.bytes())? as u64;

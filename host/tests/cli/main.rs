@@ -8,6 +8,7 @@ mod command;
 mod debug;
 mod devices;
 mod files;
+mod meshes;
 mod new;
 mod outputs;
 mod profile;

@@ -4,6 +4,7 @@ mod codes;
 mod context;
 mod graph;
 mod panics;
+mod peers;
 mod program;
 mod queue;
 mod waiting;
@@ -28,6 +29,7 @@ use program::CudaProgram;
 use queue::CudaQueue;
 
 pub(crate) use codes::hint;
+pub(crate) use peers::peer;
 
 /// Opens a GPU.
 pub(crate) fn connect(ordinal: usize) -> Result<Started> {

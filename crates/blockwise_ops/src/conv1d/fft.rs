@@ -105,18 +105,23 @@ impl<T: Float> Convolution<T> {
         let (signal, taps) = (signal.into(), taps.into());
         check_len("the signal", signal.len(), self.lengths[0])?;
         check_len("the taps", taps.len(), self.lengths[1])?;
-        self.enqueue_outputs(stream, signal, taps, output.into(), self.outputs)
+        self.enqueue_outputs(stream, signal, taps, output, self.outputs)
     }
 
-    /// Starts some outputs, of a signal of any length.
-    pub(crate) fn enqueue_outputs(
+    /// Starts some outputs of the full convolution, of a signal of any length: a part of the one that this was made for, with all
+    /// samples that those outputs need.
+    ///
+    /// # Errors
+    /// An output of another length, and what goes wrong on the device.
+    pub fn enqueue_outputs<'a>(
         &mut self,
         stream: Option<&Stream>,
-        signal: View<'_, T>,
-        taps: View<'_, T>,
-        output: ViewMut<'_, T>,
+        signal: impl Into<View<'a, T>>,
+        taps: impl Into<View<'a, T>>,
+        output: impl Into<ViewMut<'a, T>>,
         outputs: ConvOutputs,
     ) -> Result<LaunchPlan, LaunchError> {
+        let (signal, taps, output) = (signal.into(), taps.into(), output.into());
         let (device, options) = (&self.device, &self.options);
         let Some(fft) = &mut self.fft else {
             return enqueue_outputs(

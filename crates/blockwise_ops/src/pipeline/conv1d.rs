@@ -43,11 +43,12 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 /// ```
 pub struct Convolver<T: Float> {
     taps: Buffer<T>,
-    signal_len: usize,
-    /// The requested outputs, by their index in the full convolution.
+    /// The samples that the outputs need, by their index in the signal.
+    samples: Range<usize>,
+    /// The outputs that are wanted, by their index in the full convolution.
     wanted: Range<usize>,
     chunk: usize,
-    /// Number of samples that have arrived.
+    /// The index of the next sample that arrives.
     arrived: usize,
     /// The last of them, which the next chunk's first output needs.
     halo: Vec<T>,
@@ -79,7 +80,27 @@ impl<T: Float> Convolver<T> {
         options: &ConvOptions,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
-        // Checks every limit before any sample is read.
+        let outputs = mode.outputs(signal_len, taps.len())?.len;
+        Self::part(device, signal_len, taps, mode, 0..outputs, options, chunk)
+    }
+
+    /// The same for some of the outputs, by their index in those of the mode. Only the [samples](Self::samples) that they need arrive.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// When there are no such outputs.
+    pub fn part(
+        device: &Device,
+        signal_len: usize,
+        taps: &[T],
+        mode: ConvMode,
+        outputs: Range<usize>,
+        options: &ConvOptions,
+        chunk: usize,
+    ) -> Result<Self, LaunchError> {
+        // Every limit is checked here, before any sample is read.
         let whole = plan::<T>(signal_len, taps.len(), mode, options, device.properties())?;
         if whole.swapped {
             return Err(LaunchError::ShapeMismatch {
@@ -90,9 +111,18 @@ impl<T: Float> Convolver<T> {
                 rule: "the longer operand is the one that arrives in chunks",
             });
         }
+        assert!(
+            outputs.end <= whole.output_len,
+            "there are {} outputs",
+            whole.output_len
+        );
+        let wanted = whole.offset + outputs.start..whole.offset + outputs.end;
+        // With fewer samples than taps a launch would exchange the two, and add in another order.
+        let first = (wanted.start + 1).saturating_sub(taps.len());
+        let first = first.min(signal_len - taps.len());
+        let samples = first..wanted.end.max(first + taps.len()).min(signal_len);
         let chunk = match options.kernel {
             Some(kernel) if kernel.is_block_per_output() => signal_len,
-            // With fewer samples than taps a launch would swap the two, and add in another order.
             _ => chunk.clamp(taps.len(), signal_len),
         };
         let lane = |stream| {
@@ -105,10 +135,10 @@ impl<T: Float> Convolver<T> {
         };
         Ok(Self {
             taps: device.upload(taps)?,
-            signal_len,
-            wanted: whole.offset..whole.offset + whole.output_len,
+            arrived: samples.start,
+            samples,
+            wanted,
             chunk,
-            arrived: 0,
             halo: Vec::new(),
             lanes: Ring::new(device, lane)?,
         })
@@ -119,9 +149,14 @@ impl<T: Float> Convolver<T> {
         self.wanted.len()
     }
 
-    /// The number of samples for the next [`push`](Self::push); 0 after the last.
+    /// The samples that arrive, by their index in the signal.
+    pub fn samples(&self) -> Range<usize> {
+        self.samples.clone()
+    }
+
+    /// The number of samples that the next [`push`](Self::push) asks for; 0 after the last.
     pub fn next_len(&self) -> usize {
-        self.chunk.min(self.signal_len - self.arrived)
+        self.chunk.min(self.samples.end - self.arrived)
     }
 
     /// Lets `fill` write the next [`next_len`](Self::next_len) samples, and starts their chunk. If
@@ -184,11 +219,10 @@ impl<T: Float> Convolver<T> {
         self.lanes.drain(|lane| lane.finish(&mut emit))
     }
 
-    /// The outputs that the next `len` samples complete; the last chunk also completes those past
-    /// the signal's end.
+    /// The outputs that the next `len` samples complete; the last chunk brings those after the signal too.
     fn outputs_of(&self, len: usize) -> Range<usize> {
         let end = match self.arrived + len {
-            end if end == self.signal_len => self.wanted.end,
+            end if end == self.samples.end => self.wanted.end,
             end => end.clamp(self.wanted.start, self.wanted.end),
         };
         let start = self.arrived.clamp(self.wanted.start, end);

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use super::super::error::{Problem, Trouble};
+use super::super::{Source, skip};
 use super::{Coding, Sound, UNKNOWN_LENGTH, tag};
 
 const FORMATS: &str = "integers of 8, 16, 24 and 32 bits and floats of 32 and 64 are supported";
@@ -10,7 +11,7 @@ const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le O
 
 /// A recording whose frames are read in order. A frame is one sample for each channel.
 pub struct RecordingReader {
-    samples: Box<dyn Read + Send>,
+    samples: Box<dyn Source>,
     sound: Sound,
     frames: usize,
     /// Samples that were read.
@@ -51,6 +52,16 @@ impl RecordingReader {
         }
     }
 
+    /// Leaves out the next samples.
+    pub(in super::super) fn skip(&mut self, samples: usize) -> Result<(), Trouble> {
+        let bytes = match self.sound.coding {
+            Coding::Integer { bytes, .. } | Coding::Float { bytes } => usize::from(bytes),
+        };
+        skip(&mut *self.samples, samples, bytes)?;
+        self.at += samples;
+        Ok(())
+    }
+
     fn convert<const N: usize>(
         &mut self,
         samples: &mut [f64],
@@ -87,7 +98,7 @@ impl std::fmt::Debug for RecordingReader {
 
 /// Opens a recording of `len` bytes in all, and checks all of it but the samples themselves.
 pub(in super::super) fn open(
-    mut bytes: Box<dyn Read + Send>,
+    mut bytes: Box<dyn Source>,
     len: u64,
 ) -> Result<RecordingReader, Trouble> {
     let (sound, data) = find_data(&mut bytes, len)?;

@@ -1,0 +1,200 @@
+//! Convolution of sharded signals, with halos from the neighbours.
+//!
+//! The outputs are those of a single device bit by bit with the same kernel, but for kernels by transforms, whose windows lie elsewhere in
+//! a part.
+
+mod plan;
+
+use std::ops::Range;
+
+use blockwise::{Buffer, View, ViewMut};
+use blockwise_ops::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float};
+
+use self::plan::{Edge, Layout, Share};
+use crate::call::Digest;
+use crate::{Error, Rank, Result, Sharded, Split};
+
+/// A convolution of sharded signals of one split, with the memory for the halos.
+pub struct ShardedConvolution<T: Float> {
+    layout: Layout,
+    inner: Range<usize>,
+    edges: Vec<(Edge, Buffer<T>)>,
+    taps: Buffer<T>,
+    convolution: Convolution<T>,
+}
+
+impl<T: Float> ShardedConvolution<T> {
+    /// Chooses the kernel as for a single device, and allocates what a rank needs: its halos, and at most 1 MiB.
+    ///
+    /// # Errors
+    /// No samples or no taps, more taps than samples (see [`convolve`]), a kernel that computes all outputs at once, a broken limit,
+    /// and no room.
+    pub fn new(
+        rank: &Rank,
+        signal: &Split,
+        taps: &[T],
+        mode: ConvMode,
+        options: &ConvOptions,
+    ) -> Result<Self> {
+        rank.check_split(signal)?;
+        let failed = |e| rank.failed(e);
+        if let Some(kernel) = options.kernel.filter(|kernel| kernel.is_block_per_output())
+            && rank.ranks() > 1
+        {
+            let kernel = kernel.name();
+            return Err(Error::Indivisible { kernel });
+        }
+        let device = rank.device();
+        let chosen = Convolution::<T>::new(device, signal.len(), taps.len(), mode, options);
+        // The whole's kernel for each part.
+        let options = ConvOptions {
+            kernel: Some(chosen.map_err(failed)?.kernel()),
+            ..*options
+        };
+        let convolution = Convolution::new(device, signal.len(), taps.len(), mode, &options);
+        let ConvOutputs { offset, len } = mode.outputs(signal.len(), taps.len()).map_err(failed)?;
+        let layout = Layout {
+            signal: signal.clone(),
+            taps: taps.len(),
+            offset,
+            outputs: Split::even(len, rank.ranks()),
+        };
+        let Share { inner, edges } = layout.share(rank.number());
+        let edges = edges.into_iter().map(|edge| {
+            let window = device.alloc(edge.window.len());
+            Ok((edge, window.map_err(|e| rank.failed(e))?))
+        });
+        Ok(Self {
+            inner,
+            edges: edges.collect::<Result<_>>()?,
+            taps: device.upload(taps).map_err(|e| rank.failed(e))?,
+            convolution: convolution.map_err(failed)?,
+            layout,
+        })
+    }
+
+    /// How the outputs are divided.
+    pub fn outputs(&self) -> &Split {
+        &self.layout.outputs
+    }
+
+    /// Starts the convolution.
+    ///
+    /// # Errors
+    /// A signal or an output of another split, and what goes wrong on a device or on the way.
+    #[track_caller]
+    pub fn enqueue(
+        &mut self,
+        rank: &mut Rank,
+        signal: &Sharded<T>,
+        output: &mut Sharded<T>,
+    ) -> Result<()> {
+        let layout = &self.layout;
+        signal.check_split(rank, "the signal", &layout.signal)?;
+        output.check_split(rank, "the output", &layout.outputs)?;
+        let digest = layout.signal.digest(Digest::new()).number(layout.offset);
+        let sizes = [signal.len(), layout.taps, output.len()];
+        let call = rank.call::<T>("convolve", &sizes, digest);
+
+        let (me, own) = (rank.number(), signal.range());
+        let first = layout.outputs_of(me).start;
+        let taps = self.taps.as_view();
+        let convolution = &mut self.convolution;
+        let mut compute = |window: View<'_, T>, start: usize, outputs: &Range<usize>| {
+            let to = output.part_mut();
+            let to = to.into_view_mut(outputs.start - first..outputs.end - first);
+            let part = ConvOutputs {
+                offset: outputs.start - start,
+                len: outputs.len(),
+            };
+            convolution.enqueue_outputs(None, window, taps, to, part)
+        };
+        let sends = (0..rank.ranks()).filter(|&to| to != me).flat_map(|to| {
+            let parts = layout.sent(me, to).into_iter();
+            parts.map(move |part| (to, part))
+        });
+        let sends = sends.map(|(to, part)| (to, signal.part().view(local(&part, &own))));
+        let mut receives = Vec::new();
+        for (edge, window) in &mut self.edges {
+            for (owner, part, mut place) in places(&layout.signal, edge, window) {
+                match owner == me {
+                    true => {
+                        let copied = place.copy_from(signal.part().view(local(&part, &own)));
+                        copied.map_err(|e| rank.failed(e))?;
+                    }
+                    false => receives.push((owner, place)),
+                }
+            }
+        }
+        rank.exchange(&call, sends, receives)?;
+
+        if !self.inner.is_empty() {
+            let started = compute(signal.part().as_view(), own.start, &self.inner);
+            started.map_err(|e| rank.failed(e))?;
+        }
+        for (edge, window) in &self.edges {
+            let started = compute(window.as_view(), edge.window.start, &edge.outputs);
+            started.map_err(|e| rank.failed(e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where each owner's samples go in the window of an edge.
+fn places<'a, T: Float>(
+    signal: &Split,
+    edge: &Edge,
+    window: &'a mut Buffer<T>,
+) -> Vec<(usize, Range<usize>, ViewMut<'a, T>)> {
+    let mut places = Vec::new();
+    let mut rest = window.as_view_mut();
+    for (owner, part) in signal.owners(edge.window.clone()) {
+        let (place, after) = rest.split_at_mut(part.len());
+        rest = after;
+        places.push((owner, part, place));
+    }
+    places
+}
+
+/// A part of the signal as the rank that has `own` counts.
+fn local(part: &Range<usize>, own: &Range<usize>) -> Range<usize> {
+    part.start - own.start..part.end - own.start
+}
+
+/// Convolves a sharded signal with taps that all ranks have, as `numpy.convolve` does, and waits. The outputs are evenly divided.
+///
+/// # Errors
+/// No samples or no taps, as for [`ShardedConvolution::new`], and what goes wrong on a device or on the way.
+#[track_caller]
+pub fn convolve<T: Float>(
+    rank: &mut Rank,
+    signal: &Sharded<T>,
+    taps: &[T],
+    mode: ConvMode,
+    options: &ConvOptions,
+) -> Result<Sharded<T>> {
+    let outputs = mode.outputs(signal.len(), taps.len());
+    outputs.map_err(|e| rank.failed(e))?;
+    if taps.len() > signal.len() {
+        // Convolution commutes: the longer operand is the one that is divided.
+        let samples = signal.gather(rank)?;
+        let signal = Sharded::part_of(rank, taps)?;
+        return convolve_long(rank, &signal, &samples, mode, options);
+    }
+    convolve_long(rank, signal, taps, mode, options)
+}
+
+#[track_caller]
+fn convolve_long<T: Float>(
+    rank: &mut Rank,
+    signal: &Sharded<T>,
+    taps: &[T],
+    mode: ConvMode,
+    options: &ConvOptions,
+) -> Result<Sharded<T>> {
+    let mut convolution = ShardedConvolution::new(rank, signal.split(), taps, mode, options)?;
+    let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
+    convolution.enqueue(rank, signal, &mut output)?;
+    rank.synchronize()?;
+    Ok(output)
+}

@@ -1,0 +1,160 @@
+//! Which outputs a rank computes, and which samples of other ranks they need.
+
+use std::ops::Range;
+
+use crate::Split;
+
+/// A convolution over ranks: `taps` elements with a signal that is split and no shorter.
+///
+/// The outputs are evenly divided. Most of a rank's need its own samples only; those at its edges need up to `taps` − 1 samples of its
+/// neighbours, or of several ranks where parts are shorter than that.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) signal: Split,
+    pub(super) taps: usize,
+    /// The full convolution's index of the first output.
+    pub(super) offset: usize,
+    pub(super) outputs: Split,
+}
+
+/// What one rank computes. Outputs go by their index in the full convolution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Outputs that need the rank's own samples only.
+    pub(super) inner: Range<usize>,
+    /// The others.
+    pub(super) edges: Vec<Edge>,
+}
+
+/// Outputs that need samples of other ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) outputs: Range<usize>,
+    /// The samples that they are computed from.
+    pub(super) window: Range<usize>,
+}
+
+impl Layout {
+    /// A rank's outputs, by their index in the full convolution.
+    pub(super) fn outputs_of(&self, rank: usize) -> Range<usize> {
+        let Range { start, end } = self.outputs.range(rank);
+        self.offset + start..self.offset + end
+    }
+
+    pub(super) fn share(&self, rank: usize) -> Share {
+        let (all, own) = (self.outputs_of(rank), self.signal.range(rank));
+        let inner = self.inner(&all, &own);
+        let edges = match inner.is_empty() {
+            true => vec![all],
+            false => vec![all.start..inner.start, inner.end..all.end],
+        };
+        let edges = edges.into_iter().filter(|outputs| !outputs.is_empty());
+        Share {
+            inner,
+            edges: edges.map(|outputs| self.edge(outputs)).collect(),
+        }
+    }
+
+    /// Those of a rank's outputs that need its own samples only.
+    fn inner(&self, all: &Range<usize>, own: &Range<usize>) -> Range<usize> {
+        // With fewer samples than taps a launch would exchange the two, and add in another order.
+        if own.len() < self.taps {
+            return 0..0;
+        }
+        let first = match own.start {
+            0 => 0,
+            start => start + self.taps - 1,
+        };
+        let end = match own.end == self.signal.len() {
+            true => all.end,
+            false => own.end,
+        };
+        all.start.max(first)..all.end.min(end)
+    }
+
+    /// The samples for some outputs, and at least as many as there are taps.
+    fn edge(&self, outputs: Range<usize>) -> Edge {
+        let samples = self.signal.len();
+        let first = (outputs.start + 1).saturating_sub(self.taps);
+        let start = first.min(samples - self.taps);
+        let end = outputs.end.max(start + self.taps).min(samples);
+        Edge {
+            outputs,
+            window: start..end,
+        }
+    }
+
+    /// The samples that one rank sends another, in their order.
+    pub(super) fn sent(&self, from: usize, to: usize) -> Vec<Range<usize>> {
+        let edges = self.share(to).edges.into_iter();
+        let parts = edges.flat_map(|edge| self.signal.owners(edge.window).collect::<Vec<_>>());
+        let parts = parts.filter(|(owner, _)| *owner == from);
+        parts.map(|(_, part)| part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(signal: &[usize], taps: usize, offset: usize, outputs: usize) -> Layout {
+        Layout {
+            signal: Split::of(signal),
+            taps,
+            offset,
+            outputs: Split::even(outputs, signal.len()),
+        }
+    }
+
+    /// Every output is computed once, from all samples that it needs; what is inner needs nobody.
+    #[test]
+    fn every_output_has_its_samples() {
+        for signal in [
+            [40, 40, 40, 40],
+            [7, 0, 120, 33],
+            [0, 0, 160, 0],
+            [2, 3, 1, 154],
+        ] {
+            for taps in [1, 2, 5, 41, 160] {
+                let modes = [
+                    (0, 160 + taps - 1),
+                    ((taps - 1) / 2, 160),
+                    (taps - 1, 161 - taps),
+                ];
+                for (offset, outputs) in modes {
+                    let layout = layout(&signal, taps, offset, outputs);
+                    let mut next = offset;
+                    for rank in 0..4 {
+                        let Share { inner, edges } = layout.share(rank);
+                        let own = layout.signal.range(rank);
+                        let mut parts: Vec<_> = edges
+                            .iter()
+                            .map(|edge| (edge.outputs.clone(), edge.window.clone()))
+                            .chain([(inner.clone(), own)])
+                            .filter(|(outputs, _)| !outputs.is_empty())
+                            .collect();
+                        parts.sort_by_key(|(outputs, _)| outputs.start);
+                        for (outputs, samples) in parts {
+                            assert_eq!(outputs.start, next);
+                            next = outputs.end;
+                            assert!(samples.start <= (outputs.start + 1).saturating_sub(taps));
+                            assert!(samples.end >= outputs.end.min(160));
+                            assert!(samples.len() >= taps);
+                        }
+                    }
+                    assert_eq!(next, offset + outputs);
+                }
+            }
+        }
+    }
+
+    /// Neighbours send one sample less than there are taps, and nobody else sends any.
+    #[test]
+    fn a_halo_is_one_sample_less_than_the_taps() {
+        let layout = layout(&[100, 100, 100], 31, 15, 300);
+        let sent = |from, to| layout.sent(from, to).iter().map(Range::len).sum::<usize>();
+        assert_eq!((sent(0, 1), sent(1, 0), sent(0, 2)), (15, 15, 0));
+        assert_eq!(layout.sent(0, 1).first(), Some(&(85..100)));
+        assert_eq!(layout.sent(2, 1).first(), Some(&(200..215)));
+    }
+}

@@ -1,0 +1,172 @@
+//! What can go wrong on a mesh. Each error names the rank that it is about.
+
+use std::fmt;
+use std::time::Duration;
+
+use blockwise_ops::LaunchError;
+
+use crate::Call;
+
+/// `Result` with an [`Error`] unless another error is named.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation over a mesh failed. [`hint`](Self::hint) says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// This rank's device failed, or refused.
+    #[error("rank {rank}: {source}")]
+    Device {
+        /// The rank.
+        rank: usize,
+        /// What went wrong.
+        source: Box<LaunchError>,
+    },
+    /// Two ranks do not call the same collective.
+    #[error("ranks {} and {} do not call the same ({difference}): rank {} calls {}; rank {} calls {}", .calls[0].0, .calls[1].0, .calls[0].0, .calls[0].1, .calls[1].0, .calls[1].1)]
+    Mismatch {
+        /// What they disagree on.
+        difference: &'static str,
+        /// The two ranks with their calls, the lower rank first.
+        calls: Box<[(usize, Call); 2]>,
+    },
+    /// A rank has ended its program while another still waits for it.
+    #[error("rank {missing} has ended its program, and rank {rank} waits for it in {call}")]
+    Ended {
+        /// The rank that has ended.
+        missing: usize,
+        /// The rank that waits.
+        rank: usize,
+        /// Where.
+        call: Box<Call>,
+    },
+    /// A rank has not come in time.
+    #[error("rank {missing} has sent nothing for {} s, and rank {rank} waits for it in {call}", .limit.as_secs_f64())]
+    Late {
+        /// The rank that is waited for.
+        missing: usize,
+        /// The rank that waits.
+        rank: usize,
+        /// Where.
+        call: Box<Call>,
+        /// The time limit.
+        limit: Duration,
+    },
+    /// Every rank waits for another one.
+    #[error("no rank can go on: {}", list(.waits))]
+    Standstill {
+        /// Each rank that waits, which one it waits for, and where.
+        waits: Vec<(usize, usize, Call)>,
+    },
+    /// Another rank has failed.
+    #[error("rank {rank} has failed: {reason}")]
+    Failed {
+        /// The other rank.
+        rank: usize,
+        /// Its words.
+        reason: String,
+    },
+    /// The connection to another rank has broken: its process was killed, or its machine is gone.
+    #[error("rank {rank} is gone: {reason}")]
+    Lost {
+        /// The other rank.
+        rank: usize,
+        /// The system's words.
+        reason: String,
+    },
+    /// An array lives on another rank, or is split over another number of ranks.
+    #[error("rank {rank}: {what} is not this mesh's: it is rank {of} of {ranks}")]
+    Foreign {
+        /// This rank.
+        rank: usize,
+        /// What was passed.
+        what: &'static str,
+        /// The rank that it belongs to.
+        of: usize,
+        /// The ranks of its split.
+        ranks: usize,
+    },
+    /// A part of an array has not the length that its split gives this rank.
+    #[error("rank {rank}: a part of {given} elements was given, the split has {needed} there")]
+    PartLength {
+        /// The rank.
+        rank: usize,
+        /// The split's length.
+        needed: usize,
+        /// The length that was given.
+        given: usize,
+    },
+    /// An array is split otherwise than the operation was made for.
+    #[error("rank {rank}: {what} is split otherwise than the operation was made for")]
+    OtherSplit {
+        /// The rank.
+        rank: usize,
+        /// The array.
+        what: &'static str,
+    },
+    /// A kernel that only computes all outputs at once.
+    #[error("kernel `{kernel}` computes all outputs at once, so it cannot be divided over ranks")]
+    Indivisible {
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// The ranks of a job could not meet.
+    #[error("{reason}")]
+    Meeting {
+        /// Why, with the rank that did not come or differs.
+        reason: String,
+    },
+    /// The variables of a launcher make no sense.
+    #[error("no rank of a job: {problem}")]
+    Job {
+        /// The variable, and what is wrong with it.
+        problem: String,
+    },
+    /// No launcher has started this process.
+    #[error("this process belongs to no job: no launcher's variables are set")]
+    NoJob,
+    /// NCCL is not there, or has failed.
+    #[error("rank {rank}: {reason}")]
+    Nccl {
+        /// The rank.
+        rank: usize,
+        /// NCCL's words, or where it comes from.
+        reason: String,
+    },
+    /// A mesh of no devices.
+    #[error("a mesh needs at least one device")]
+    NoRanks,
+}
+
+impl Error {
+    /// What to do about it, in one line.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Device { source, .. } => source.hint(),
+            Self::Mismatch { .. } | Self::Ended { .. } | Self::Standstill { .. } => {
+                Some("every rank must make the same calls in the same order")
+            }
+            Self::Late { .. } => {
+                Some("is that rank running, and has it as much to do as the others?")
+            }
+            Self::Failed { .. } => Some("that rank's own error says more"),
+            Self::Lost { .. } => Some("look at that rank's machine: was its process killed?"),
+            Self::Meeting { .. } => Some(
+                "every rank needs the same program and the same address of rank 0; BLOCKWISE_MESH_ADDRESS=host:port sets another",
+            ),
+            Self::Job { .. } => {
+                Some("BLOCKWISE_MESH_ADDRESS=host:port says where rank 0 listens, for every rank")
+            }
+            Self::NoJob => Some("start it with torchrun, srun or mpirun"),
+            Self::Indivisible { .. } => Some("leave the kernel out, or use one device"),
+            _ => None,
+        }
+    }
+}
+
+fn list(waits: &[(usize, usize, Call)]) -> impl fmt::Display {
+    let wait = |(rank, missing, call): &(usize, usize, Call)| {
+        format!("rank {rank} waits for rank {missing} in {call}")
+    };
+    waits.iter().map(wait).collect::<Vec<_>>().join("; ")
+}

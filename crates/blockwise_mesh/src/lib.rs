@@ -1,0 +1,53 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is built
+//!
+//! | module | what it is | what it must not know |
+//! | --- | --- | --- |
+//! | `mesh` | the ranks of this process, and the threads that run them | what programs do |
+//! | `rank` | one rank: its device, its calls to the others | operations |
+//! | `wire` | messages between hosts: `Office` where they wait, in memory and over TCP | devices, elements |
+//! | `job` | which rank of a job this process is, by a launcher's variables | |
+//! | `call` | what a rank announces with each call, for the others to compare | |
+//! | `shard` | splits, and arrays that are divided by them | operations |
+//! | `funnel` | pieces of any length from every rank to rank 0 | |
+//! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
+//! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
+//! | `traffic` | bytes of each link | |
+//!
+//! The crate knows neither files nor the command line, and `blockwise_ops` does not know it.
+//!
+//! **A call is compared wherever its data goes.** Each message carries the call that it belongs to: operation, types, lengths, splits, the
+//! rank's count of calls, and the caller's line. A receiver whose own call differs reports both lines.
+//!
+//! **No wait is for ever.** A rank that waits is woken by the message, by the end or the failure of another rank, by the proof that
+//! no rank can go on, and by the time limit.
+
+#![deny(unsafe_code)]
+
+mod call;
+mod conv1d;
+mod error;
+mod funnel;
+mod job;
+mod mesh;
+#[cfg(feature = "cuda")]
+mod nccl;
+mod rank;
+mod reduce;
+mod shard;
+mod traffic;
+mod wire;
+
+pub use call::Call;
+pub use conv1d::{ShardedConvolution, convolve};
+pub use error::{Error, Result};
+pub use funnel::Funnel;
+pub use job::{ADDRESS_VARIABLE, Job};
+pub use mesh::{JoinOptions, MEETING_LIMIT, Mesh, TIME_LIMIT};
+#[cfg(feature = "cuda")]
+pub use nccl::LIBRARY_VARIABLE;
+pub use rank::Rank;
+pub use reduce::{dot, reduce};
+pub use shard::{Sharded, Split};
+pub use traffic::Traffic;

@@ -1,0 +1,345 @@
+//! The ranks of this process.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use blockwise::{Device, DeviceChoice};
+
+#[cfg(feature = "cuda")]
+use crate::nccl::Link;
+use crate::wire::{Meeting, Memory, Office, Tcp, Wire};
+use crate::{Error, Job, Rank, Result, Traffic};
+
+/// How long a rank waits for another one that works, unless asked for otherwise. One that has died is noticed at once.
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long a job's ranks wait for each other before the program begins, unless asked for otherwise.
+pub const MEETING_LIMIT: Duration = Duration::from_secs(60);
+
+/// Devices that work together: all ranks as threads of this process, or one rank of a job.
+pub struct Mesh {
+    /// Of the ranks in this process.
+    devices: Vec<Device>,
+    traffic: Traffic,
+    place: Place,
+    /// Between GPUs; none or one for each device.
+    #[cfg(feature = "cuda")]
+    links: Vec<Arc<Link>>,
+}
+
+/// Where the ranks are.
+enum Place {
+    /// All here. How long one waits for another.
+    Threads(Duration),
+    /// One here.
+    Process {
+        wire: Arc<Tcp>,
+        /// How many collectives this rank has called.
+        calls: Mutex<u64>,
+    },
+}
+
+/// How a process joins a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinOptions {
+    /// The program's name and version, which all ranks must share.
+    pub program: String,
+    /// How long the ranks wait for each other before the program begins.
+    pub meeting_limit: Duration,
+    /// How long a rank waits for another one that works. A process that dies is noticed at once, a machine that does by this limit.
+    pub time_limit: Duration,
+}
+
+impl JoinOptions {
+    /// For a program of this name and version.
+    pub fn of(program: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            meeting_limit: MEETING_LIMIT,
+            time_limit: TIME_LIMIT,
+        }
+    }
+}
+
+impl Mesh {
+    /// Emulated devices: every program and test of several devices runs on any machine.
+    ///
+    /// # Errors
+    /// For no devices.
+    #[cfg(feature = "emulator")]
+    pub fn emulated(ranks: usize) -> Result<Self> {
+        Self::of((0..ranks).map(|_| Device::emulator()).collect())
+    }
+
+    /// Emulated devices that check each launch, as [`Device::checked`] does.
+    ///
+    /// # Errors
+    /// For no devices.
+    #[cfg(feature = "emulator")]
+    pub fn checked(ranks: usize) -> Result<Self> {
+        Self::of((0..ranks).map(|_| Device::checked()).collect())
+    }
+
+    /// Devices of one's own: one rank each.
+    ///
+    /// # Errors
+    /// For no devices.
+    pub fn of(devices: Vec<Device>) -> Result<Self> {
+        if devices.is_empty() {
+            return Err(Error::NoRanks);
+        }
+        Ok(Self {
+            traffic: Traffic::new(devices.len()),
+            devices,
+            place: Place::Threads(TIME_LIMIT),
+            #[cfg(feature = "cuda")]
+            links: Vec::new(),
+        })
+    }
+
+    /// The first GPUs of this machine, with NCCL between them.
+    ///
+    /// # Errors
+    /// For no devices, GPUs that are not there, and more than one without NCCL.
+    #[cfg(feature = "cuda")]
+    pub fn local(gpus: usize) -> Result<Self> {
+        let device = |ordinal| {
+            Device::gpu(ordinal).map_err(|error| Error::Device {
+                rank: ordinal,
+                source: Box::new(error.into()),
+            })
+        };
+        let mesh = Self::of((0..gpus).map(device).collect::<Result<_>>()?)?;
+        match gpus {
+            1 => Ok(mesh),
+            _ => mesh.with_nccl(),
+        }
+    }
+
+    /// Lets NCCL move what goes from device to device, instead of copies through the hosts. Every rank of a job must do so.
+    ///
+    /// # Errors
+    /// [`Error::Nccl`] where it is not there, or fails.
+    #[cfg(feature = "cuda")]
+    pub fn with_nccl(mut self) -> Result<Self> {
+        let links = self.run(Link::open)?;
+        self.links = links.into_iter().map(Arc::new).collect();
+        Ok(self)
+    }
+
+    /// One rank of a job: meets the other ranks' processes, over TCP.
+    ///
+    /// # Errors
+    /// [`Error::Meeting`] with the rank that did not come, differs, or cannot listen.
+    pub fn join(job: &Job, device: Device, options: &JoinOptions) -> Result<Self> {
+        let meeting = Meeting {
+            rank: job.rank,
+            ranks: job.ranks,
+            host: job.host.clone(),
+            port: job.port,
+            program: options.program.clone(),
+            limit: options.meeting_limit,
+        };
+        let failed = |reason| Error::Meeting { reason };
+        let streams = meeting.connect().map_err(failed)?;
+        let wire = Tcp::new(job.rank, streams, options.time_limit);
+        let wire = wire.map_err(|e| failed(format!("rank {}: {e}", job.rank)))?;
+        Ok(Self {
+            devices: vec![device],
+            traffic: Traffic::new(job.ranks),
+            place: Place::Process {
+                wire: Arc::new(wire),
+                calls: Mutex::default(),
+            },
+            #[cfg(feature = "cuda")]
+            links: Vec::new(),
+        })
+    }
+
+    /// The rank that this process is of the job that a launcher has started, with the GPU of its number on its machine, or an emulated
+    /// device where there is none. See [`Job::from_env`] and [`join`](Self::join).
+    ///
+    /// # Errors
+    /// [`Error::NoJob`] without a launcher, and those of both.
+    pub fn from_env(options: &JoinOptions) -> Result<Self> {
+        let job = Job::from_env()?.ok_or(Error::NoJob)?;
+        let choice = match job.local_rank {
+            local if local < Device::gpu_count() => DeviceChoice::Gpu(local),
+            _ => DeviceChoice::Auto,
+        };
+        let device = Device::open(choice).map_err(|error| Error::Device {
+            rank: job.rank,
+            source: Box::new(error.into()),
+        })?;
+        Self::join(&job, device, options)
+    }
+
+    /// Lets a rank wait no longer than this for another one of this process: [`TIME_LIMIT`] by default.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        if let Place::Threads(of_threads) = &mut self.place {
+            *of_threads = limit;
+        }
+        self
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        match &self.place {
+            Place::Threads(_) => self.devices.len(),
+            Place::Process { wire, .. } => wire.ranks(),
+        }
+    }
+
+    /// The number of the first rank in this process.
+    pub fn first(&self) -> usize {
+        match &self.place {
+            Place::Threads(_) => 0,
+            Place::Process { wire, .. } => wire.rank(),
+        }
+    }
+
+    /// The devices of the ranks in this process, in their order.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// What went over each link so far.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Runs a program on every rank, and gives what each returns, in the order of the ranks.
+    ///
+    /// ```
+    /// use blockwise_mesh::{Error, Mesh, Sharded, reduce};
+    /// use blockwise_ops::{ReduceOptions, Reduction};
+    ///
+    /// let numbers: Vec<i64> = (1..=1000).collect();
+    /// let sums = Mesh::emulated(4)?.run(|rank| {
+    ///     let part = Sharded::part_of(rank, &numbers)?;
+    ///     reduce(rank, &part, Reduction::Sum, &ReduceOptions::default())
+    /// })?;
+    /// assert_eq!(sums, [500_500; 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// That of the rank that failed first; the others end with it.
+    ///
+    /// # Panics
+    /// When a rank's program panics; the others end with it too.
+    pub fn run<R: Send, E: From<Error> + fmt::Display + Send>(
+        &self,
+        program: impl Fn(&mut Rank) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        self.run_with(|_| Ok(()), |rank, ()| program(rank))
+    }
+
+    /// The same for programs that each get an input of their own, made on this thread by the rank's number.
+    ///
+    /// # Errors
+    /// Those of `input`, before anything runs, and as for [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As for [`run`](Self::run).
+    pub fn run_with<I: Send, R: Send, E: From<Error> + fmt::Display + Send>(
+        &self,
+        mut input: impl FnMut(usize) -> Result<I, E>,
+        program: impl Fn(&mut Rank, I) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        let limit = match &self.place {
+            Place::Threads(limit) => *limit,
+            Place::Process { wire, calls } => {
+                let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+                let (wire, traffic) = (Arc::clone(wire), self.traffic.clone());
+                let mut rank = self.rank(0, wire, traffic, *calls);
+                let outcome = guarded(&mut rank, |rank| program(rank, input(rank.number())?));
+                *calls = rank.calls();
+                return Ok(vec![outcome?]);
+            }
+        };
+        let inputs: Vec<I> = (0..self.ranks()).map(input).collect::<Result<_, E>>()?;
+        let office = Arc::new(Office::new(self.ranks(), limit));
+        let wires = Memory::of(&office);
+        let program = &program;
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let ranks = wires.into_iter().zip(inputs).enumerate();
+            let ranks = ranks.map(|(number, (wire, input))| {
+                let (wire, traffic) = (Arc::new(wire), self.traffic.clone());
+                let mut rank = self.rank(number, wire, traffic, 0);
+                scope.spawn(move || {
+                    let outcome = guarded(&mut rank, |rank| program(rank, input))?;
+                    rank.end(None);
+                    Ok(outcome)
+                })
+            });
+            let ranks: Vec<_> = ranks.collect();
+            ranks.into_iter().map(|rank| rank.join()).collect()
+        });
+        let first = office.first_failure();
+        let mut outcomes = Vec::new();
+        for (rank, result) in results.into_iter().enumerate() {
+            match result {
+                Ok(Ok(outcome)) => outcomes.push(outcome),
+                Ok(Err(error)) if Some(rank) == first => return Err(error),
+                Ok(Err(_)) => {}
+                Err(panic) if Some(rank) == first => resume_unwind(panic),
+                Err(_) => {}
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+impl Mesh {
+    /// A rank of this process, by its place in it.
+    fn rank(&self, place: usize, wire: Arc<dyn Wire>, traffic: Traffic, calls: u64) -> Rank {
+        let rank = Rank::new(self.devices[place].clone(), wire, traffic, calls);
+        #[cfg(feature = "cuda")]
+        let rank = rank.linked(self.links.get(place).cloned());
+        rank
+    }
+}
+
+/// Runs one rank's program. One that goes wrong is made known to the other ranks.
+fn guarded<R, E: fmt::Display>(
+    rank: &mut Rank,
+    program: impl FnOnce(&mut Rank) -> Result<R, E>,
+) -> Result<R, E> {
+    // The panic goes on below: nothing that it left half done is looked at.
+    match catch_unwind(AssertUnwindSafe(|| program(rank))) {
+        Ok(Ok(outcome)) => Ok(outcome),
+        Ok(Err(error)) => {
+            rank.end(Some(error.to_string()));
+            Err(error)
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            rank.end(Some(format!(
+                "it panicked: {}",
+                text.unwrap_or("no message")
+            )));
+            resume_unwind(panic)
+        }
+    }
+}
+
+impl Drop for Mesh {
+    fn drop(&mut self) {
+        if let Place::Process { wire, .. } = &self.place {
+            wire.end(None);
+        }
+    }
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mesh")
+            .field("devices", &self.devices)
+            .field("ranks", &self.ranks())
+            .finish_non_exhaustive()
+    }
+}

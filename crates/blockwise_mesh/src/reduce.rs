@@ -1,0 +1,69 @@
+//! Dot product, sum, minimum and maximum of sharded arrays.
+//!
+//! Each rank reduces its part as a single device would, and every rank folds the results in the order of the ranks. So all ranks get
+//! the same bits whatever arrives first: those of a single device that works on the same parts one after the other, as
+//! [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks. Integers, minima and maxima are the same however the array is split.
+
+use blockwise_ops::reduce::{dot_buffers, plan_dot, plan_reduce, reduce_buffer};
+use blockwise_ops::{Number, ReduceOptions, Reduction};
+
+use crate::call::Digest;
+use crate::{Rank, Result, Sharded};
+
+/// Sum, minimum or maximum of all elements, on every rank.
+///
+/// # Errors
+/// A minimum or maximum of nothing, and what goes wrong on a device or on the way.
+#[track_caller]
+pub fn reduce<T: Number>(
+    rank: &mut Rank,
+    input: &Sharded<T>,
+    reduction: Reduction,
+    options: &ReduceOptions,
+) -> Result<T> {
+    input.check(rank, "the operand")?;
+    let properties = rank.device().properties();
+    // Refused on every rank before any of them waits.
+    let plan = plan_reduce::<T>(input.len(), reduction, options, properties);
+    plan.map_err(|e| rank.failed(e))?;
+    let digest = input.split().digest(Digest::new());
+    let call = rank.call::<T>(reduction.name(), &[input.len()], digest);
+    let part = match input.part() {
+        part if part.is_empty() => None,
+        part => {
+            let reduced = reduce_buffer(rank.device(), part, reduction, options);
+            Some(reduced.map_err(|e| rank.failed(e))?.0)
+        }
+    };
+    Ok(rank.fold_in(&call, part, reduction)?.unwrap_or_default())
+}
+
+/// The dot product Σ a\[i\] · b\[i\] of two arrays that are split alike, on every rank.
+///
+/// # Errors
+/// Operands of unlike lengths or splits, and what goes wrong on a device or on the way.
+#[track_caller]
+pub fn dot<T: Number>(
+    rank: &mut Rank,
+    a: &Sharded<T>,
+    b: &Sharded<T>,
+    options: &ReduceOptions,
+) -> Result<T> {
+    a.check(rank, "the first operand")?;
+    b.check(rank, "the second operand")?;
+    let properties = rank.device().properties();
+    let plan = plan_dot::<T>(a.len(), b.len(), options, properties);
+    plan.map_err(|e| rank.failed(e))?;
+    let digest = b.split().digest(a.split().digest(Digest::new()));
+    let call = rank.call::<T>("dot", &[a.len()], digest);
+    let part = match (a.part(), b.part()) {
+        (a, b) if a.is_empty() && b.is_empty() => None,
+        (a, b) => {
+            let reduced = dot_buffers(rank.device(), a, b, options);
+            Some(reduced.map_err(|e| rank.failed(e))?.0)
+        }
+    };
+    Ok(rank
+        .fold_in(&call, part, Reduction::Sum)?
+        .unwrap_or_default())
+}

@@ -1,0 +1,164 @@
+//! What goes over a connection, as bytes. Numbers are little-endian.
+
+use std::io::{self, Read};
+
+use crate::Call;
+
+/// A message of one rank to another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// Elements that belong to a call.
+    Data(Call, Vec<u8>),
+    /// The sender's program has ended well.
+    Ended,
+    /// It has not, because this rank has failed, which may be another one.
+    Failed(usize, String),
+    /// It has not, because the connection to this rank has broken.
+    Lost(usize, String),
+}
+
+const DATA: u8 = 0;
+const ENDED: u8 = 1;
+const FAILED: u8 = 2;
+const LOST: u8 = 3;
+
+impl Frame {
+    /// One byte for the kind; for data the call; the length of the rest in 8 bytes; the rest.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self {
+            Self::Data(call, data) => {
+                bytes.push(DATA);
+                for number in [call.number, call.digest, u64::from(call.line)] {
+                    bytes.extend(number.to_le_bytes());
+                }
+                for text in [&call.operation, &call.element, &call.file] {
+                    put(&mut bytes, text.as_bytes());
+                }
+                let sizes: Vec<u8> = call.sizes.iter().flat_map(|n| n.to_le_bytes()).collect();
+                put(&mut bytes, &sizes);
+                put(&mut bytes, data);
+            }
+            Self::Ended => bytes.push(ENDED),
+            Self::Failed(rank, reason) | Self::Lost(rank, reason) => {
+                bytes.push(match self {
+                    Self::Lost(..) => LOST,
+                    _ => FAILED,
+                });
+                bytes.extend((*rank as u64).to_le_bytes());
+                put(&mut bytes, reason.as_bytes());
+            }
+        }
+        bytes
+    }
+
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+        let [kind] = array(from)?;
+        match kind {
+            DATA => {
+                let mut number = || array(from).map(u64::from_le_bytes);
+                let (count, digest, line) = (number()?, number()?, number()?);
+                let call = Call {
+                    number: count,
+                    operation: text(from)?,
+                    element: text(from)?,
+                    file: text(from)?,
+                    sizes: sizes(from)?,
+                    digest,
+                    line: line as u32,
+                };
+                Ok(Self::Data(call, take(from)?))
+            }
+            ENDED => Ok(Self::Ended),
+            FAILED | LOST => {
+                let rank = u64::from_le_bytes(array(from)?) as usize;
+                let reason = text(from)?;
+                Ok(match kind {
+                    LOST => Self::Lost(rank, reason),
+                    _ => Self::Failed(rank, reason),
+                })
+            }
+            _ => Err(io::Error::other("what it sends is no message of a mesh")),
+        }
+    }
+}
+
+/// Appends bytes after their number.
+pub(super) fn put(bytes: &mut Vec<u8>, more: &[u8]) {
+    bytes.extend((more.len() as u64).to_le_bytes());
+    bytes.extend(more);
+}
+
+/// Reads what [`put`] has appended.
+pub(super) fn take(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let len = u64::from_le_bytes(array(from)?);
+    let mut bytes = Vec::new();
+    // Memory grows with what arrives: a wrong number allocates nothing.
+    match from.take(len).read_to_end(&mut bytes)? as u64 == len {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+pub(super) fn text(from: &mut impl Read) -> io::Result<String> {
+    String::from_utf8(take(from)?).map_err(io::Error::other)
+}
+
+pub(super) fn array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn sizes(from: &mut impl Read) -> io::Result<Vec<u64>> {
+    let bytes = take(from)?;
+    let sizes = bytes.as_chunks().0.iter();
+    Ok(sizes.map(|&size| u64::from_le_bytes(size)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_read_as_they_were_written() {
+        let call = Call {
+            number: 7,
+            operation: "sum".into(),
+            element: "f32".into(),
+            sizes: vec![1000, 3],
+            digest: u64::MAX,
+            file: "src/main.rs".into(),
+            line: 12,
+        };
+        let frames = [
+            Frame::Data(call.clone(), vec![1, 2, 3]),
+            Frame::Data(
+                Call {
+                    sizes: vec![],
+                    ..call
+                },
+                vec![],
+            ),
+            Frame::Ended,
+            Frame::Failed(3, "no room".into()),
+            Frame::Lost(1, "closed".into()),
+        ];
+        let bytes: Vec<u8> = frames.iter().flat_map(Frame::encode).collect();
+        let mut rest = &bytes[..];
+        for frame in &frames {
+            assert_eq!(Frame::read(&mut rest).unwrap(), *frame);
+        }
+        assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn what_is_cut_off_or_no_frame_is_an_error() {
+        let whole = Frame::Failed(3, "no room".into()).encode();
+        for len in 0..whole.len() {
+            assert!(Frame::read(&mut &whole[..len]).is_err());
+        }
+        let error = Frame::read(&mut &b"GET / HTTP/1.1"[..]).unwrap_err();
+        assert!(error.to_string().contains("no message of a mesh"));
+    }
+}

@@ -1,0 +1,35 @@
+//! How ranks reach each other: messages between hosts, in memory or over TCP.
+
+mod frame;
+mod meeting;
+mod memory;
+mod office;
+mod tcp;
+
+use std::sync::Arc;
+
+use crate::{Call, Result};
+
+pub(crate) use meeting::Meeting;
+pub(crate) use memory::Memory;
+pub(crate) use office::Office;
+pub(crate) use tcp::Tcp;
+
+/// A way to the other ranks. Messages of one rank to another arrive in their order; sending never waits for the receiver.
+pub(crate) trait Wire: Send + Sync {
+    /// This rank's number.
+    fn rank(&self) -> usize;
+
+    /// The number of ranks.
+    fn ranks(&self) -> usize;
+
+    /// Sends what belongs to a call.
+    fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()>;
+
+    /// Waits for the next message of another rank, and compares its call with this one. It waits no longer than the mesh's time
+    /// limit, and not at all for a rank that cannot send any more.
+    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>>;
+
+    /// Tells the other ranks that this one's program has ended, and why if it went wrong.
+    fn end(&self, failure: Option<String>);
+}

@@ -1,0 +1,187 @@
+//! Where messages wait for their receivers, and what is known of each rank.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::{Call, Error, Result};
+
+/// Messages between ranks that have arrived in this process. A rank that waits is woken by a message, by the end of the rank that it
+/// waits for, by any rank's failure, when no rank can go on, and at the time limit.
+pub(crate) struct Office {
+    ranks: usize,
+    limit: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// Of each pair of ranks, by receiver and sender.
+    queues: Vec<VecDeque<(Arc<Call>, Vec<u8>)>>,
+    progress: Vec<Progress>,
+    /// The first rank that failed: the others' errors follow from it.
+    first_failure: Option<usize>,
+}
+
+/// What a rank does, as far as this process knows.
+enum Progress {
+    /// It runs, here or in another process.
+    Running,
+    /// It waits for a message.
+    Waiting { from: usize, call: Arc<Call> },
+    /// Its program has ended.
+    Ended,
+    /// Its program has ended with an error.
+    Failed(String),
+    /// Its connection has broken.
+    Lost(String),
+}
+
+impl Office {
+    pub(crate) fn new(ranks: usize, limit: Duration) -> Self {
+        Self {
+            ranks,
+            limit,
+            state: Mutex::new(State {
+                queues: (0..ranks * ranks).map(|_| VecDeque::new()).collect(),
+                progress: (0..ranks).map(|_| Progress::Running).collect(),
+                first_failure: None,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The first rank that failed.
+    pub(crate) fn first_failure(&self) -> Option<usize> {
+        self.state().first_failure
+    }
+
+    /// Fails when another rank has failed.
+    pub(crate) fn check(&self, me: usize) -> Result<()> {
+        self.state().failure_of_another(me).map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn deliver(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
+        self.state().queues[to * self.ranks + from].push_back((call, bytes));
+        self.changed.notify_all();
+    }
+
+    /// Notes that a rank's program has ended.
+    pub(crate) fn end(&self, rank: usize, failure: Option<String>) {
+        self.note(rank, failure.map_or(Progress::Ended, Progress::Failed));
+    }
+
+    /// Notes that a rank's connection has broken.
+    pub(crate) fn lose(&self, rank: usize, reason: String) {
+        self.note(rank, Progress::Lost(reason));
+    }
+
+    fn note(&self, rank: usize, progress: Progress) {
+        let mut state = self.state();
+        if !matches!(progress, Progress::Ended) {
+            state.first_failure.get_or_insert(rank);
+        }
+        state.progress[rank] = progress;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn receive(&self, me: usize, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
+        let deadline = Instant::now() + self.limit;
+        let mut state = self.state();
+        loop {
+            if let Some(answer) = state.answer(me, from, call) {
+                state.progress[me] = Progress::Running;
+                return answer;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                state.progress[me] = Progress::Running;
+                return Err(Error::Late {
+                    missing: from,
+                    rank: me,
+                    call: Box::new(Call::clone(call)),
+                    limit: self.limit,
+                });
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The next message for a rank that waits, or why there will be none. `None` while there may be one.
+    fn answer(&mut self, me: usize, from: usize, call: &Arc<Call>) -> Option<Result<Vec<u8>>> {
+        let ranks = self.progress.len();
+        if let Some((theirs, bytes)) = self.queues[me * ranks + from].pop_front() {
+            return Some(match call.difference(&theirs) {
+                None => Ok(bytes),
+                Some(difference) => Err(mismatch(difference, (me, call), (from, &theirs))),
+            });
+        }
+        if let Some(failure) = self.failure_of_another(me) {
+            return Some(Err(failure));
+        }
+        if let Progress::Ended = self.progress[from] {
+            return Some(Err(Error::Ended {
+                missing: from,
+                rank: me,
+                call: Box::new(Call::clone(call)),
+            }));
+        }
+        self.progress[me] = Progress::Waiting {
+            from,
+            call: Arc::clone(call),
+        };
+        let waits = self.standstill()?;
+        Some(Err(Error::Standstill { waits }))
+    }
+
+    fn failure_of_another(&self, me: usize) -> Option<Error> {
+        let rank = self.first_failure.filter(|&rank| rank != me)?;
+        match &self.progress[rank] {
+            Progress::Failed(reason) => Some(Error::Failed {
+                rank,
+                reason: reason.clone(),
+            }),
+            Progress::Lost(reason) => Some(Error::Lost {
+                rank,
+                reason: reason.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What every rank waits for, when none has a message to read, and none runs that could send one.
+    fn standstill(&self) -> Option<Vec<(usize, usize, Call)>> {
+        let ranks = self.progress.len();
+        let mut waits = Vec::new();
+        for (rank, progress) in self.progress.iter().enumerate() {
+            match progress {
+                Progress::Waiting { from, call } if self.queues[rank * ranks + from].is_empty() => {
+                    waits.push((rank, *from, Call::clone(call)));
+                }
+                Progress::Ended => {}
+                _ => return None,
+            }
+        }
+        Some(waits)
+    }
+}
+
+fn mismatch(difference: &'static str, a: (usize, &Call), b: (usize, &Call)) -> Error {
+    let mut calls = [a, b].map(|(rank, call)| (rank, call.clone()));
+    calls.sort_by_key(|(rank, _)| *rank);
+    Error::Mismatch {
+        difference,
+        calls: Box::new(calls),
+    }
+}

@@ -1,0 +1,119 @@
+//! Ranks that are processes, on one machine or several.
+
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::frame::Frame;
+use super::{Office, Wire};
+use crate::{Call, Error, Result};
+
+/// One rank's connections to all others. A thread for each reads what arrives, so that no sender waits for this rank's program.
+pub(crate) struct Tcp {
+    rank: usize,
+    office: Arc<Office>,
+    /// By rank; none to itself.
+    peers: Vec<Option<Mutex<TcpStream>>>,
+}
+
+impl Tcp {
+    /// Takes over connections, by rank. `limit` is how long a wait may last.
+    pub(crate) fn new(
+        rank: usize,
+        streams: Vec<Option<TcpStream>>,
+        limit: Duration,
+    ) -> io::Result<Self> {
+        let office = Arc::new(Office::new(streams.len(), limit));
+        let mut peers = Vec::new();
+        for (from, stream) in streams.into_iter().enumerate() {
+            if let Some(stream) = &stream {
+                let (mut reading, office) = (stream.try_clone()?, Arc::clone(&office));
+                std::thread::spawn(move || read_all(&mut reading, from, rank, &office));
+            }
+            peers.push(stream.map(Mutex::new));
+        }
+        Ok(Self {
+            rank,
+            office,
+            peers,
+        })
+    }
+
+    fn write(&self, to: usize, frame: &Frame) -> io::Result<()> {
+        let Some(peer) = &self.peers[to] else {
+            return Ok(());
+        };
+        let mut peer = peer.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.write_all(&frame.encode())
+    }
+}
+
+/// Hands on what a rank sends, until its program has ended or its connection breaks.
+fn read_all(stream: &mut TcpStream, from: usize, me: usize, office: &Office) {
+    loop {
+        match Frame::read(stream) {
+            Ok(Frame::Data(call, bytes)) => office.deliver(from, me, Arc::new(call), bytes),
+            Ok(Frame::Ended) => return office.end(from, None),
+            Ok(Frame::Failed(rank, reason)) if rank < office.ranks() => {
+                return office.end(rank, Some(reason));
+            }
+            Ok(Frame::Lost(rank, reason)) if rank < office.ranks() => {
+                return office.lose(rank, reason);
+            }
+            Ok(_) => return office.lose(from, "it speaks of a rank that there is not".to_owned()),
+            Err(error) => {
+                let reason = match error.kind() {
+                    io::ErrorKind::UnexpectedEof => "its connection was closed".to_owned(),
+                    _ => error.to_string(),
+                };
+                return office.lose(from, reason);
+            }
+        }
+    }
+}
+
+impl Wire for Tcp {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.peers.len()
+    }
+
+    fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
+        self.office.check(self.rank)?;
+        let frame = Frame::Data(Call::clone(call), bytes);
+        self.write(to, &frame).map_err(|error| {
+            // What that rank or another one said before tells more.
+            let known = self.office.check(self.rank).err();
+            known.unwrap_or_else(|| Error::Lost {
+                rank: to,
+                reason: error.to_string(),
+            })
+        })
+    }
+
+    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
+        self.office.receive(self.rank, from, call)
+    }
+
+    fn end(&self, failure: Option<String>) {
+        // Where another rank was first, it is the one to be named.
+        let frame = match (self.office.check(self.rank), failure) {
+            (_, None) => Frame::Ended,
+            (Err(Error::Failed { rank, reason }), _) => Frame::Failed(rank, reason),
+            (Err(Error::Lost { rank, reason }), _) => Frame::Lost(rank, reason),
+            (_, Some(reason)) => Frame::Failed(self.rank, reason),
+        };
+        for to in 0..self.ranks() {
+            // One that is gone needs no word.
+            let _ = self.write(to, &frame);
+        }
+        for peer in self.peers.iter().flatten() {
+            let peer = peer.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = peer.shutdown(Shutdown::Write);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Jobs of processes, as launchers start them: two and four ranks, and one that is killed at any moment.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use blockwise_mesh::{Error, JoinOptions, Mesh, Rank, Sharded, convolve, reduce};
+use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
+
+/// Names the program of a child; without it `child` is no test of its own.
+const PROGRAM: &str = "MESH_TEST_PROGRAM";
+
+fn main_of_child(program: &str) -> Result<(), Error> {
+    println!("\nstarted");
+    let options = JoinOptions {
+        meeting_limit: Duration::from_secs(if program == "few" { 2 } else { 60 }),
+        time_limit: Duration::from_secs(60),
+        ..JoinOptions::of("test")
+    };
+    let mesh = Mesh::from_env(&options)?;
+    println!("met");
+    let rounds = if program == "rounds" { usize::MAX } else { 1 };
+    for round in 0..rounds {
+        let sums = mesh.run(work)?;
+        println!("round {round}\nresult {}", sums[0]);
+    }
+    Ok(())
+}
+
+/// A convolution and the bits of its sum.
+fn work(rank: &mut Rank) -> Result<u32, Error> {
+    let samples: Vec<f32> = (0..500).map(|i| (i as f32 * 0.37).sin()).collect();
+    let signal = Sharded::part_of(rank, &samples)?;
+    let taps = [0.1_f32, 0.2, 0.4, 0.2, 0.1];
+    let smooth = convolve(
+        rank,
+        &signal,
+        &taps,
+        ConvMode::Full,
+        &ConvOptions::default(),
+    )?;
+    Ok(reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?.to_bits())
+}
+
+#[test]
+fn child() {
+    let Ok(program) = std::env::var(PROGRAM) else {
+        return;
+    };
+    if let Err(error) = main_of_child(&program) {
+        eprintln!("error: {error}");
+        std::process::exit(2);
+    }
+}
+
+/// Starts this very test program as a rank.
+fn start(program: &str, variables: &[(&str, String)]) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["child", "--exact", "--nocapture"])
+        .env(PROGRAM, program)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// The variables of a rank, as a launcher sets them.
+fn variables(launcher: &str, rank: usize, ranks: usize, port: u16) -> Vec<(&'static str, String)> {
+    let (rank, ranks) = (rank.to_string(), ranks.to_string());
+    match launcher {
+        "torchrun" => vec![
+            ("RANK", rank.clone()),
+            ("LOCAL_RANK", rank),
+            ("WORLD_SIZE", ranks),
+            ("MASTER_ADDR", "localhost".into()),
+            ("MASTER_PORT", (port - 1).to_string()),
+        ],
+        "srun" => vec![
+            ("SLURM_PROCID", rank.clone()),
+            ("SLURM_LOCALID", rank),
+            ("SLURM_STEP_NUM_TASKS", ranks),
+            ("SLURM_STEP_NODELIST", "localhost".into()),
+            ("MASTER_PORT", port.to_string()),
+        ],
+        _ => vec![
+            ("OMPI_COMM_WORLD_RANK", rank.clone()),
+            ("OMPI_COMM_WORLD_LOCAL_RANK", rank),
+            ("OMPI_COMM_WORLD_SIZE", ranks.clone()),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", ranks),
+            ("MASTER_PORT", port.to_string()),
+        ],
+    }
+}
+
+fn job(launcher: &str, program: &str, ranks: usize) -> Vec<Child> {
+    let port = free_port();
+    let rank = |rank| start(program, &variables(launcher, rank, ranks, port));
+    (0..ranks).map(rank).collect()
+}
+
+/// The lines of a child that begin with `result`.
+fn results(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().filter(|line| line.starts_with("result"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_launchers_ranks_find_each_other() {
+    for (launcher, ranks) in [("torchrun", 2), ("srun", 2), ("mpirun", 2), ("torchrun", 4)] {
+        let sums = Mesh::emulated(ranks).unwrap().run(work).unwrap();
+        for child in job(launcher, "once", ranks) {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{launcher}: {output:?}");
+            assert_eq!(results(&output), [format!("result {}", sums[0])]);
+        }
+    }
+}
+
+/// Kills a rank when it has printed a line that begins with `moment`; all others end with an error that names it.
+#[track_caller]
+fn kill(victim: usize, program: &str, moment: &str, expected: &str) {
+    let mut children = job("torchrun", program, 3);
+    let output = children[victim].stdout.take().unwrap();
+    let mut lines = BufReader::new(output).lines();
+    assert!(
+        lines.any(|line| line.unwrap().starts_with(moment)),
+        "no `{moment}`"
+    );
+    children[victim].kill().unwrap();
+    for (rank, child) in children.into_iter().enumerate() {
+        let output = child.wait_with_output().unwrap();
+        if rank == victim {
+            continue;
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "rank {rank}: {error}");
+        assert!(error.contains(expected), "rank {rank}: {error}");
+    }
+}
+
+/// Nobody waits for a limit: what has died is noticed at once. The limit of these children is that of a test that fails.
+#[test]
+fn a_killed_rank_ends_the_others_with_its_name() {
+    for victim in 0..3 {
+        let gone = format!("rank {victim} ");
+        kill(victim, "rounds", "met", &gone);
+        kill(victim, "rounds", "result", &gone);
+    }
+    for round in [1, 2, 5] {
+        kill(
+            round % 3,
+            "rounds",
+            &format!("round {round}"),
+            &format!("rank {} ", round % 3),
+        );
+    }
+}
+
+/// Rank 2 has died before it came: the others wait for the meeting's limit, which is two seconds here.
+#[test]
+fn a_rank_that_died_before_the_meeting_is_named() {
+    let port = free_port();
+    let mut children: Vec<Child> = (0..2)
+        .map(|rank| start("few", &variables("torchrun", rank, 3, port)))
+        .collect();
+    let host = children.remove(0).wait_with_output().unwrap();
+    let guest = children.remove(0).wait_with_output().unwrap();
+    for output in [host, guest] {
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(
+            error.contains("ranks [2] have not come within 2 s"),
+            "{error}"
+        );
+    }
+}

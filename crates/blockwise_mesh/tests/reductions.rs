@@ -1,0 +1,151 @@
+//! Reductions on 1 to 8 emulated devices: right by the oracle, and bit by bit a single device's on the same parts.
+
+mod common;
+
+use blockwise::Device;
+use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, dot, reduce};
+use blockwise_ops::oracle::{self, Expected, Precision};
+use blockwise_ops::{Number, ReduceOptions, Reduction, compare};
+use common::{MESHES, noise, splits};
+use ndarray::{ArrayView1, Ix0, arr0};
+
+const LENGTHS: [usize; 6] = [0, 1, 2, 7, 1000, 5003];
+const OPTIONS: ReduceOptions = ReduceOptions {
+    kernel: blockwise_ops::ReduceKernel::Single,
+    threads: None,
+    grid_cap: None,
+    in_flight: None,
+};
+
+fn upload<T: Number>(rank: &Rank, split: &Split, whole: &[T]) -> Result<Sharded<T>, Error> {
+    Sharded::upload(rank, split.clone(), &whole[split.range(rank.number())])
+}
+
+/// What a single device gets from the parts, one after the other.
+fn by_parts<T: Number>(
+    device: &Device,
+    split: &Split,
+    reduction: Reduction,
+    part: impl Fn(&Device, std::ops::Range<usize>) -> T,
+) -> T {
+    let ranges = (0..split.ranks()).map(|rank| split.range(rank));
+    let parts = ranges.filter(|range| !range.is_empty());
+    let folded = parts.map(|range| part(device, range));
+    let folded = folded.reduce(|sofar, next| sofar.fold(next, reduction));
+    folded.unwrap_or_default()
+}
+
+#[track_caller]
+fn check<T: Number + Precision>(values: &[T], expected: T, oracle: &Expected<Ix0>) {
+    for &value in values {
+        assert_eq!(value.into().to_bits(), expected.into().to_bits());
+        let compared = compare::with_oracle(arr0(value).view(), oracle).unwrap();
+        assert!(compared.passed(), "{compared:?}");
+    }
+}
+
+fn sums_and_dots<T: Number + Precision>() {
+    let single = Device::emulator();
+    for ranks in MESHES {
+        let mesh = Mesh::emulated(ranks).unwrap();
+        for len in LENGTHS {
+            let (a, b) = (noise::<T>(1, len), noise::<T>(2, len));
+            let (a_view, b_view) = (ArrayView1::from(&a), ArrayView1::from(&b));
+            let roundings = OPTIONS.roundings(len, single.properties()) + ranks;
+            for split in splits(len, ranks) {
+                let results = mesh.run(|rank| {
+                    let (a, b) = (upload(rank, &split, &a)?, upload(rank, &split, &b)?);
+                    let sum = reduce(rank, &a, Reduction::Sum, &OPTIONS)?;
+                    Ok::<_, Error>((sum, dot(rank, &a, &b, &OPTIONS)?))
+                });
+                let (sums, dots): (Vec<T>, Vec<T>) = results.unwrap().into_iter().unzip();
+                let sum = by_parts(&single, &split, Reduction::Sum, |device, range| {
+                    let part = ArrayView1::from(&a[range]);
+                    blockwise_ops::reduce(device, part, Reduction::Sum, &OPTIONS).unwrap()
+                });
+                check(&sums, sum, &oracle::sum(a_view, roundings));
+                let product = by_parts(&single, &split, Reduction::Sum, |device, range| {
+                    let (a, b) = (&a[range.clone()], &b[range]);
+                    let (a, b) = (ArrayView1::from(a), ArrayView1::from(b));
+                    blockwise_ops::dot(device, a, b, &OPTIONS).unwrap()
+                });
+                check(&dots, product, &oracle::dot(a_view, b_view, roundings));
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_and_dot_products_of_f32() {
+    sums_and_dots::<f32>();
+}
+
+#[test]
+fn sums_and_dot_products_of_f64() {
+    sums_and_dots::<f64>();
+}
+
+/// Integers, minima and maxima do not depend on the split at all.
+#[test]
+fn what_does_not_round_is_the_whole_arrays() {
+    let single = Device::emulator();
+    let nothing: [i64; 0] = [];
+    for ranks in MESHES {
+        let mesh = Mesh::emulated(ranks).unwrap();
+        for len in LENGTHS {
+            let values = noise::<f64>(3, len);
+            let large: Vec<i64> = values.iter().map(|v| (v * 9e18) as i64).collect();
+            for split in splits(len, ranks) {
+                for &reduction in Reduction::ALL {
+                    let results = mesh.run(|rank| {
+                        let part = upload(rank, &split, &large)?;
+                        reduce(rank, &part, reduction, &OPTIONS)
+                    });
+                    let whole = blockwise_ops::reduce(
+                        &single,
+                        ArrayView1::from(&large),
+                        reduction,
+                        &OPTIONS,
+                    );
+                    match whole {
+                        Ok(whole) => assert_eq!(results.unwrap(), vec![whole; ranks]),
+                        Err(empty) => {
+                            assert_eq!(large, nothing);
+                            let error = results.unwrap_err().to_string();
+                            assert!(error.ends_with(&empty.to_string()), "{error}");
+                        }
+                    }
+                }
+            }
+        }
+        let mut values = noise::<f32>(4, 100);
+        values[71] = f32::NAN;
+        let most = mesh.run(|rank| {
+            let part = Sharded::part_of(rank, &values)?;
+            reduce(rank, &part, Reduction::Max, &OPTIONS)
+        });
+        assert!(most.unwrap().into_iter().all(f32::is_nan));
+    }
+}
+
+/// With the same parts the links carry the same bytes: one result from each rank to each other one.
+#[test]
+fn a_sum_moves_one_number_over_each_link() {
+    let mesh = Mesh::emulated(3).unwrap();
+    let values = noise::<f32>(5, 1000);
+    let sum = mesh.run(|rank| {
+        let part = Sharded::part_of(rank, &values)?;
+        reduce(rank, &part, Reduction::Sum, &OPTIONS)
+    });
+    sum.unwrap();
+    for (from, to) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+        assert_eq!(
+            (
+                mesh.traffic().bytes(from, to),
+                mesh.traffic().messages(from, to)
+            ),
+            (4, 1)
+        );
+    }
+    assert_eq!(mesh.traffic().messages(1, 1), 0);
+}

@@ -1,0 +1,124 @@
+//! Several devices at once: `--gpus`.
+
+use std::str::FromStr;
+
+use blockwise::{Device, DeviceChoice};
+use blockwise_mesh::{Job, JoinOptions, Mesh};
+use clap::Args;
+
+use super::failure::Failure;
+use super::{Global, report};
+
+/// Over how many devices the work is divided.
+#[derive(Args)]
+pub(super) struct Gpus {
+    /// Divide the work over the first N GPUs, or over all of them; with `--device emulator`, over N emulated devices
+    #[arg(long, value_name = "N|all")]
+    gpus: Option<Count>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    All,
+    Of(usize),
+}
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("all", _) => Ok(Self::All),
+            (_, Ok(count)) if count > 0 => Ok(Self::Of(count)),
+            _ => Err("a whole number, one or more, or `all`".to_owned()),
+        }
+    }
+}
+
+impl Global {
+    /// The chosen devices: one, unless `--gpus` says more, or a launcher has started this process as a rank of a job.
+    pub(super) fn mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
+        if let Some(job) = Job::from_env()?.filter(|job| job.ranks > 1) {
+            return self.join(&job, gpus);
+        }
+        let devices = match gpus.gpus {
+            None => vec![self.open()?],
+            Some(count) => self.several(count)?,
+        };
+        Ok(Mesh::of(devices)?)
+    }
+
+    /// One rank of a job, with the GPU of its number on its machine.
+    fn join(&self, job: &Job, gpus: &Gpus) -> Result<Mesh, Failure> {
+        if gpus.gpus.is_some() {
+            let what = format!(
+                "this is rank {} of {} ({})",
+                job.rank, job.ranks, job.launcher
+            );
+            let failure = Failure::new(format!("{what}, which has one device"));
+            return Err(failure.hint("leave out `--gpus`"));
+        }
+        let device = match self.device {
+            DeviceChoice::Gpu(0) => self.with_kernels(Device::gpu(job.local_rank)?)?,
+            DeviceChoice::Auto if job.local_rank < Device::gpu_count() => {
+                self.with_kernels(Device::gpu(job.local_rank)?)?
+            }
+            _ => self.open()?,
+        };
+        let program = concat!("blockwise ", env!("CARGO_PKG_VERSION"));
+        Ok(Mesh::join(job, device, &JoinOptions::of(program))?)
+    }
+
+    fn several(&self, count: Count) -> Result<Vec<Device>, Failure> {
+        let there = match self.device {
+            DeviceChoice::Emulator => 0,
+            DeviceChoice::Gpu(0) | DeviceChoice::Auto => Device::gpu_count(),
+            DeviceChoice::Gpu(_) => {
+                let failure = Failure::new("`--gpus` counts from the first GPU");
+                return Err(failure.hint("leave out `--device gpu:N`"));
+            }
+        };
+        let devices = match (self.device, count) {
+            // The first GPU's error says why there is none.
+            (DeviceChoice::Gpu(_), _) if there == 0 => vec![Device::gpu(0)?],
+            (_, Count::Of(count)) if there == 0 => {
+                if self.device == DeviceChoice::Auto {
+                    report::notice(&format!(
+                        "no GPU can be used (`blockwise devices` says why): using {count} emulated devices"
+                    ));
+                }
+                (0..count).map(|_| Device::emulator()).collect()
+            }
+            (_, Count::All) if there == 0 => {
+                let failure = Failure::new("there is no end of emulated devices");
+                return Err(failure.hint("say how many: `--gpus N`"));
+            }
+            (_, Count::Of(count)) if count > there => {
+                let failure =
+                    Failure::new(format!("{count} GPUs are asked for, {there} are there"));
+                return Err(failure.hint("`blockwise devices` lists them"));
+            }
+            (_, count) => {
+                let count = match count {
+                    Count::All => there,
+                    Count::Of(count) => count,
+                };
+                (0..count).map(Device::gpu).collect::<Result<_, _>>()?
+            }
+        };
+        devices
+            .into_iter()
+            .map(|device| self.with_kernels(device))
+            .collect()
+    }
+}
+
+/// What a report says of the devices.
+pub(super) fn names(mesh: &Mesh) -> String {
+    let name = |device: &Device| device.properties().name.clone();
+    let first = mesh.devices().first().map(name).unwrap_or_default();
+    match mesh.ranks() {
+        1 => first,
+        ranks => format!("{ranks} x {first}"),
+    }
+}

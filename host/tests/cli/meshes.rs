@@ -1,0 +1,217 @@
+//! `--gpus`: the same results from several devices, emulated here.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::command::{Run, blockwise, fixture, names, npy, vector};
+
+/// Convolves fixtures; the bytes of the output.
+#[track_caller]
+fn convolved(folder: &Path, signal: &str, taps: &str, rest: &str) -> Vec<u8> {
+    let out = folder
+        .join("out")
+        .with_extension(Path::new(signal).extension().unwrap());
+    let mut command = blockwise(["conv", "--kernel", "direct", "-o"]);
+    command
+        .arg(&out)
+        .args([fixture(signal), fixture(taps)])
+        .args(rest.split_whitespace());
+    Run::of(&mut command).ends(0);
+    fs::read(out).unwrap()
+}
+
+#[test]
+fn a_convolution_is_one_devices_bit_by_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in ["conv_f32", "conv_longer_taps"] {
+        let (signal, taps) = (format!("{case}_signal.npy"), format!("{case}_taps.npy"));
+        for mode in ["full", "same", "valid"] {
+            let run = |rest: &str| {
+                let rest = format!("--mode {mode} --chunk 64 {rest}");
+                convolved(folder.path(), &signal, &taps, &rest)
+            };
+            let whole = run("");
+            for gpus in [3, 8] {
+                let reference = format!(
+                    "--gpus {gpus} --reference {}",
+                    fixture(&format!("{case}_{mode}.npy")).display()
+                );
+                assert!(run(&reference) == whole, "{case}, {mode}, {gpus} devices");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_recording_is_divided_in_every_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |rest: &str| {
+        let signal = "stereo_24bit_48k.wav";
+        convolved(folder.path(), signal, "lowpass_101.npy", rest)
+    };
+    assert!(run("--gpus 3") == run(""));
+}
+
+#[test]
+fn reductions_of_every_length_are_divided() {
+    let folder = tempfile::tempdir().unwrap();
+    for len in [2, 1000] {
+        let values: Vec<f64> = (0..len).map(|i| f64::from(i * 7 % 31)).collect();
+        fs::write(folder.path().join("x.npy"), vector(&values)).unwrap();
+        for command in ["sum x.npy", "min x.npy", "max x.npy", "dot x.npy x.npy"] {
+            let run = |rest: &str| {
+                let line = format!("{command} --chunk 100 {rest}");
+                Run::line(folder.path(), &line).ends(0).stdout
+            };
+            let whole = run("");
+            for gpus in [1, 3] {
+                assert_eq!(
+                    run(&format!("--gpus {gpus}")),
+                    whole,
+                    "{command}, {gpus} devices"
+                );
+            }
+        }
+    }
+    let one = Run::line(folder.path(), "--json sum x.npy --gpus 4")
+        .ends(0)
+        .json();
+    let device = one["device"].as_str().unwrap().to_owned();
+    assert!(device.starts_with("4 x "), "{device}");
+}
+
+#[test]
+fn a_divided_sum_is_compared_with_its_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, values: &[f64]| {
+        fs::write(folder.path().join(name), vector(values)).unwrap();
+    };
+    let values: Vec<f64> = (0..300_000).map(|i| 1.0 / f64::from(i + 1)).collect();
+    write("x.npy", &values);
+    let sum: f64 = values.iter().sum();
+    write("right.npy", &[sum]);
+    write("wrong.npy", &[sum + 1e-6]);
+    Run::line(folder.path(), "sum x.npy --gpus 3 --reference right.npy").ends(0);
+    Run::line(folder.path(), "sum x.npy --gpus 3 --reference wrong.npy").ends(1);
+    Run::line(
+        folder.path(),
+        "dot x.npy x.npy --gpus 3 --reference wrong.npy",
+    )
+    .ends(1);
+}
+
+/// A rank of a job of two, as torchrun starts it.
+fn rank(rank: usize, port: u16, folder: &Path, line: &str) -> Command {
+    let mut command = blockwise(line.split_whitespace());
+    command
+        .current_dir(folder)
+        .env("RANK", rank.to_string())
+        .env("WORLD_SIZE", "2")
+        .env("LOCAL_RANK", rank.to_string())
+        .env("BLOCKWISE_MESH_ADDRESS", format!("127.0.0.1:{port}"));
+    command
+}
+
+/// Runs a command on two ranks, the second of which may be given another one.
+fn job(folder: &Path, lines: [&str; 2]) -> [Run; 2] {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let mut second = rank(1, port, folder, lines[1]);
+    let second = second.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let second = second.spawn().unwrap();
+    let first = Run::of(&mut rank(0, port, folder, lines[0]));
+    let output = second.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let second = Run {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    };
+    [first, second]
+}
+
+#[test]
+fn a_launchers_ranks_do_the_work_of_one_process_and_one_speaks() {
+    let folder = tempfile::tempdir().unwrap();
+    let values: Vec<f64> = (0..900).map(|i| f64::from(i * 7 % 31)).collect();
+    fs::write(folder.path().join("x.npy"), vector(&values)).unwrap();
+    fs::write(folder.path().join("taps.npy"), vector(&values[..31])).unwrap();
+    for line in [
+        "sum x.npy --reference sum.npy",
+        "conv x.npy taps.npy -o y.npy --mode full --chunk 100 --reference z.npy",
+    ] {
+        let sum: f64 = values.iter().sum();
+        fs::write(folder.path().join("sum.npy"), vector(&[sum])).unwrap();
+        let alone = Run::line(folder.path(), "conv x.npy taps.npy -o z.npy --mode full");
+        alone.ends(0);
+        let [first, second] = job(folder.path(), [line, line]);
+        let first = first.ends(0);
+        assert!(first.stdout.contains("agrees with"), "{first:?}");
+        let second = second.ends(0);
+        assert_eq!(second.stdout, "", "{second:?}");
+    }
+    let [one, two] = ["y.npy", "z.npy"].map(|name| fs::read(folder.path().join(name)).unwrap());
+    assert!(one == two);
+}
+
+/// Ranks with unlike work, and one that fails: both end with the reason, and there is no output.
+#[test]
+fn a_failing_rank_leaves_no_half_written_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.npy"), vector(&[1.0; 500])).unwrap();
+    fs::write(folder.path().join("other.npy"), vector(&[1.0; 400])).unwrap();
+    let good = "conv x.npy x.npy -o y.npy";
+    let [first, second] = job(folder.path(), [good, "sum other.npy"]);
+    first.refused("ranks 0 and 1 do not call the same");
+    assert_eq!(second.code, Some(2));
+    let [first, second] = job(folder.path(), [good, "conv x.npy other.npy -o y.npy"]);
+    first.refused("(other lengths): rank 0 calls `conv --mode same` [500, 500, 1]");
+    second.refused("rank 1 calls `conv --mode same` [500, 400, 1]");
+    let full = "conv x.npy x.npy -o y.npy --mode full";
+    let kernel = "conv x.npy x.npy -o y.npy --mode full --kernel block-per-output";
+    let [first, second] = job(folder.path(), [full, kernel]);
+    first.refused("rank 1 has failed: kernel `block-per-output`");
+    second.refused("computes all outputs at once");
+    assert_eq!(names(folder.path()), ["other.npy", "x.npy"]);
+}
+
+#[test]
+fn nothing_is_nothing_on_several_devices_too() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("x.npy"),
+        npy("'<i8'", "False", "(0,)", &[]),
+    )
+    .unwrap();
+    let sum = Run::line(folder.path(), "sum x.npy --gpus 3").ends(0);
+    assert_eq!(sum.stdout, "0\n");
+    Run::line(folder.path(), "min x.npy --gpus 3").refused("minimum or maximum is empty");
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0, 3.0])).unwrap();
+    let refused = |line: &str, why: &str| Run::line(folder.path(), line).refused(why);
+    refused("sum x.npy --gpus all", "no end of emulated devices");
+    let usage = |line: &str, why: &str| {
+        let run = Run::line(folder.path(), line).ends(2);
+        assert!(run.stderr.contains(why), "{run:?}");
+    };
+    usage(
+        "sum x.npy --gpus 0",
+        "a whole number, one or more, or `all`",
+    );
+    usage(
+        "sum x.npy --axis 0 -o y.npy --gpus 2",
+        "cannot be used with",
+    );
+    refused(
+        "conv x.npy x.npy -o y.npy --mode full --kernel block-per-output --gpus 2",
+        "computes all outputs at once",
+    );
+    assert!(!folder.path().join("y.npy").exists());
+}
