@@ -1,6 +1,5 @@
 //! Why a command could not be carried out: one line, and a hint.
 
-use std::fmt;
 use std::process::ExitCode;
 
 use blockwise_ops::LaunchError;

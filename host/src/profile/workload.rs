@@ -5,8 +5,8 @@ use std::fmt;
 use blockwise::Device;
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
-    MatmulShape, Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions,
-    TransposeKernel, TransposeOptions, named_enum,
+    Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
+    TransposeOptions, named_enum,
 };
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng, rngs::StdRng};

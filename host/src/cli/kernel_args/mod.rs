@@ -58,13 +58,16 @@ impl Arguments {
     /// The parameters that are addresses of buffers, and the names of their elements' types.
     pub(super) fn elements(&self) -> impl Iterator<Item = (usize, String)> {
         let bytes = self.bound.bytes();
-        self.bound.placed.iter().filter_map(move |placed| match placed.role {
-            // A texture's handle is no address.
-            Role::Parameter(at) if bytes[at] == placed.address.to_le_bytes() => {
-                Some((at, placed.ty.to_string()))
-            }
-            _ => None,
-        })
+        self.bound
+            .placed
+            .iter()
+            .filter_map(move |placed| match placed.role {
+                // A texture's handle is no address.
+                Role::Parameter(at) if bytes[at] == placed.address.to_le_bytes() => {
+                    Some((at, placed.ty.to_string()))
+                }
+                _ => None,
+            })
     }
 
     /// Saves the buffers that are to be saved.
