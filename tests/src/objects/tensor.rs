@@ -77,9 +77,10 @@ fn ranks(programs: &mut Vec<Program>) {
         {
             programs.push(load(&format!("load_{rank}d_{at}"), &map, &place[..rank]));
             // A store that begins before the tensor is a fault.
-            let to = place.map(|at| at.max(0));
-            let name = format!("store_{rank}d_{at}");
-            programs.push(store(&name, &map, &to[..rank], None));
+            if place.iter().all(|&at| at >= 0) {
+                let name = format!("store_{rank}d_{at}");
+                programs.push(store(&name, &map, &place[..rank], None));
+            }
         }
     }
 }

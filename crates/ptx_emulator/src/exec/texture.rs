@@ -123,8 +123,13 @@ fn channel_of(texture: &Texture, texel: [u64; 4], channel: usize) -> f64 {
         return 0.0;
     }
     let bits = texel[channel];
+    // A filter takes the smallest integer as less than -1, and clamps its sum.
+    let least = match texture.sampling.filter {
+        Filter::Point => -1.0,
+        Filter::Linear => f64::NEG_INFINITY,
+    };
     let scale = |value: f64, largest: f64| match texture.sampling.as_float {
-        true => (value / largest).max(-1.0),
+        true => (value / largest).max(least),
         false => value,
     };
     match texture.image.channel {
@@ -157,7 +162,7 @@ fn rounded(texture: &Texture, value: f64) -> f64 {
         _ => f64::from(i16::MAX),
     };
     // Halves go up. They are exact in steps of 1/256, but `value` has lost its last bits.
-    (value * most + 0.5 + 1e-6).floor() / most
+    ((value * most + 0.5 + 1e-6).floor() / most).max(-1.0)
 }
 
 fn write(op: &TextureOp, frame: &mut Frame<'_>, lane: usize, channels: [f64; 4]) {
