@@ -67,7 +67,14 @@ fn told() -> Vec<Case> {
         "and.b64", "or.b64", "xor.b64", "min.u64", "max.u64", "min.s64", "max.s64", "add.f32",
         "add.f64",
     ];
-    let halves = ["add.noftz.f16", "add.noftz.bf16"];
+    let halves = [
+        "add.noftz.f16",
+        "add.noftz.bf16",
+        "min.f16",
+        "max.f16",
+        "min.bf16",
+        "max.bf16",
+    ];
     let narrow = [
         "and.b32", "or.b32", "xor.b32", "inc.u32", "dec.u32", "min.u32", "max.u32", "min.s32",
         "max.s32", "add.u32", "add.s32", "add.u64",
