@@ -34,6 +34,9 @@ pub(super) struct Edge {
     pub(super) window: Range<usize>,
 }
 
+/// Elements after which outputs of any type are aligned to 16 bytes; a cache line of `f32`.
+const ALIGNMENT: usize = 32;
+
 impl Layout {
     /// A rank's outputs, by their index in the full convolution.
     pub(super) fn outputs_of(&self, rank: usize) -> Range<usize> {
@@ -69,7 +72,11 @@ impl Layout {
             true => all.end,
             false => own.end,
         };
-        all.start.max(first)..all.end.min(end)
+        let (start, end) = (all.start.max(first), all.end.min(end));
+        // Kernels store 16 bytes at a time only where their first output is aligned, and a rank's
+        // memory is: what lies before such a place goes to the edge.
+        let start = all.start + (start - all.start).next_multiple_of(ALIGNMENT);
+        start.min(end)..end
     }
 
     /// The samples for some outputs, and at least as many as there are taps.
@@ -127,6 +134,10 @@ mod tests {
                     for rank in 0..4 {
                         let Share { inner, edges } = layout.share(rank);
                         let own = layout.signal.range(rank);
+                        let first = layout.outputs_of(rank).start;
+                        assert!(
+                            inner.is_empty() || (inner.start - first).is_multiple_of(ALIGNMENT)
+                        );
                         let mut parts: Vec<_> = edges
                             .iter()
                             .map(|edge| (edge.outputs.clone(), edge.window.clone()))
