@@ -45,7 +45,10 @@ fn products(
     );
     let mut c_buffer = device.alloc::<f32>(rows * cols)?;
     let shape = MatmulShape { rows, inner, cols };
-    for &kernel in MatmulKernel::ALL {
+    for &kernel in MatmulKernel::ALL
+        .iter()
+        .filter(|kernel| kernel.takes::<f32>(shape))
+    {
         let options = MatmulOptions {
             kernel: Some(kernel),
             ..MatmulOptions::default()

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn slices_cover_the_inner_extent_once_and_begin_at_whole_vectors() {
-        for inner in [0, 1, 15, 16, 17, 100, 4099, usize::MAX] {
+        for inner in [0, 1, 15, 16, 17, 100, 4099, isize::MAX as usize] {
             for slices in [1, 2, 3, 7, MOST_SLICES] {
                 let mut next = 0;
                 for number in 0..slices {

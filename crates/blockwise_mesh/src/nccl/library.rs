@@ -79,7 +79,7 @@ impl Library {
         // and trusts it as every program that links to it does.
         let shared = unsafe { Shared::new(name) }.map_err(|error| {
             format!(
-                "NCCL cannot be loaded ({error}); install NVIDIA's package libnccl2, or `pip install nvidia-nccl-cu13` and set {LIBRARY_VARIABLE} to its libnccl.so.2 (`cargo xtask setup --nccl` does both)"
+                "NCCL cannot be loaded from {name} ({error}); install NVIDIA's package libnccl2, or `pip install nvidia-nccl-cu13` and set {LIBRARY_VARIABLE} to its libnccl.so.2 (`cargo xtask setup --nccl` does both)"
             )
         })?;
         // It stays loaded as long as its functions are called: to the process's end.
