@@ -1,6 +1,7 @@
 // Twins of kernels/src/matmul/register_tile.rs and pipelined.rs (with stage.rs and policy.rs): elements of C in registers. The barriers are
 // explained there.
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "register-tile", "kernel": "matmul_register_tile_f32", "grid": "ceil(cols, 128), ceil(rows, 128)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}
+//! {"works": "matmul/f64", "by": "nvcc", "rung": "register-tile", "kernel": "matmul_register_tile_f64", "grid": "ceil(cols, 128), ceil(rows, 128)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_f32", "grid": "ceil(rows, 128) * ceil(cols, 256)", "block": "256", "shared": "49664", "arguments": "a, b, out, rows, inner, cols, 0"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and not ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_tall_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, 0"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 != 0", "kernel": "matmul_pipelined_ragged_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, 0"}
@@ -10,21 +11,22 @@ typedef long long i64;
 typedef unsigned u32;
 
 // A stride of 129 words, so that neighbours store A's transposed tile into different banks.
-extern "C" __global__ void matmul_register_tile_f32(const float* __restrict__ a, const float* __restrict__ b, float* c, i64 rows, i64 inner, i64 cols) {
+template <typename T>
+__device__ void register_tile(const T* __restrict__ a, const T* __restrict__ b, T* c, i64 rows, i64 inner, i64 cols) {
     const int TILE = 16, EACH = 8, SIDE = 128, DEPTH = 8, STRIDE = SIDE + 1, LOADS = 4, ROWS_A = TILE * TILE / DEPTH, ROWS_B = TILE * TILE / SIDE;
-    __shared__ float tile_a[DEPTH * STRIDE], tile_b[DEPTH * STRIDE];
+    __shared__ T tile_a[DEPTH * STRIDE], tile_b[DEPTH * STRIDE];
     int x = threadIdx.x, y = threadIdx.y, t = y * TILE + x;
     int row_a = t / DEPTH, col_a = t % DEPTH, row_b = t / SIDE, col_b = t % SIDE;
     for (i64 top = (i64)blockIdx.y * SIDE; top < rows; top += (i64)gridDim.y * SIDE)
         for (i64 left = (i64)blockIdx.x * SIDE; left < cols; left += (i64)gridDim.x * SIDE) {
-            float sums[EACH][EACH] = {};
+            T sums[EACH][EACH] = {};
             for (i64 step = 0; step < inner; step += DEPTH) {
-                float from_a[LOADS], from_b[LOADS];
+                T from_a[LOADS], from_b[LOADS];
                 #pragma unroll
                 for (int i = 0; i < LOADS; ++i) {
                     i64 row = top + row_a + i * ROWS_A, k = step + row_b + i * ROWS_B;
-                    from_a[i] = row < rows && step + col_a < inner ? a[row * inner + step + col_a] : 0.0f;
-                    from_b[i] = k < inner && left + col_b < cols ? b[k * cols + left + col_b] : 0.0f;
+                    from_a[i] = row < rows && step + col_a < inner ? a[row * inner + step + col_a] : T(0);
+                    from_b[i] = k < inner && left + col_b < cols ? b[k * cols + left + col_b] : T(0);
                 }
                 #pragma unroll
                 for (int i = 0; i < LOADS; ++i) {
@@ -33,7 +35,7 @@ extern "C" __global__ void matmul_register_tile_f32(const float* __restrict__ a,
                 }
                 __syncthreads();
                 for (int k = 0; k < DEPTH; ++k) {
-                    float of_a[EACH], of_b[EACH];
+                    T of_a[EACH], of_b[EACH];
                     #pragma unroll
                     for (int i = 0; i < EACH; ++i) of_a[i] = tile_a[k * STRIDE + y + TILE * i], of_b[i] = tile_b[k * STRIDE + x + TILE * i];
                     #pragma unroll
@@ -52,6 +54,11 @@ extern "C" __global__ void matmul_register_tile_f32(const float* __restrict__ a,
                 }
         }
 }
+
+#define REGISTER_TILE(NAME, T) \
+    extern "C" __global__ void NAME(const T* __restrict__ a, const T* __restrict__ b, T* c, i64 rows, i64 inner, i64 cols) { register_tile(a, b, c, rows, inner, cols); }
+REGISTER_TILE(matmul_register_tile_f32, float)
+REGISTER_TILE(matmul_register_tile_f64, double)
 
 // Magnitudes for which the tensor cores have made the product: split.rs.
 __device__ bool fits(const u32* ranges, i64 inner) {
