@@ -1,0 +1,190 @@
+//! Forms that others' compilers write and LLVM does not.
+
+use crate::common::{compute, launch, module, one, shape};
+use ptx_emulator::Module;
+
+#[test]
+fn an_alias_calls_the_function_that_it_names() {
+    let text = ".func (.param .b32 d) twice(.param .b32 a) { .reg .b32 %r; ld.param.b32 %r, [a]; add.u32 %r, %r, %r; st.param.b32 [d], %r; ret; }
+        .func (.param .b32 d) other(.param .b32 a); .alias other, twice;
+        .visible .entry k(.param .u64 p) { .reg .b64 %l; .reg .b32 %r; ld.param.u64 %l, [p]; { .param .b32 a; .param .b32 d;
+        st.param.b32 [a], 21; call (d), other, (a); ld.param.b32 %r, [d]; } st.global.u32 [%l], %r; ret; }";
+    assert_eq!(
+        launch(text, shape(1, 1, 0), &[], 1).expect("it runs").0,
+        [42]
+    );
+    let error = crate::common::parse(".alias other, nothing;")
+        .err()
+        .expect("it names nothing");
+    assert_eq!(
+        error.message,
+        "`other` is an alias of `nothing`, which is no function"
+    );
+}
+
+#[test]
+fn a_list_of_targets_gives_a_pointer_its_signature() {
+    let text = ".func one(.param .b64 p) { .reg .b64 %l; ld.param.b64 %l, [p]; st.u32 [%l], 1; ret; }
+        .func two(.param .b64 p) { .reg .b64 %l; ld.param.b64 %l, [p]; st.u32 [%l], 2; ret; }
+        .visible .entry k(.param .u64 p) { .reg .b64 %l<3>; ld.param.u64 %l0, [p]; mov.u64 %l1, two; { .param .b64 a; st.param.b64 [a], %l0;
+        targets: .calltargets one, two; call %l1, (a), targets; } ret; }";
+    assert_eq!(
+        launch(text, shape(1, 1, 0), &[], 1).expect("it runs").0,
+        [2]
+    );
+}
+
+#[test]
+fn what_only_debuggers_read_is_passed_over() {
+    let text = ".visible .entry k() { ret; }\n@@DWARF .section .debug_pubnames, \"\", @progbits\n@@DWARF .byte 0x2b\n.visible .entry l() { ret; }";
+    let module = module(text);
+    assert_eq!(
+        module
+            .entries()
+            .map(|kernel| kernel.name())
+            .collect::<Vec<_>>(),
+        ["k", "l"]
+    );
+}
+
+#[test]
+fn parameters_in_registers_refuse_their_kernel_only() {
+    let text = ".func (.reg .b32 d) f(.reg .b32 a) { mov.u32 d, a; ret; } .func g() { ret; }
+        .visible .entry k() { .reg .b32 %r<3>; call (%r1), f, (%r2); ret; }
+        .visible .entry l() { .reg .b32 %r<3>; call g, (%r2); ret; }
+        .visible .entry good() { ret; }";
+    let module: Module = module(text);
+    let runs = |name: &str| {
+        module
+            .entry(name)
+            .is_some_and(|kernel| kernel.unsupported().is_none())
+    };
+    assert_eq!([runs("k"), runs("l"), runs("good")], [false, false, true]);
+}
+
+#[test]
+fn special_registers_have_narrow_and_wide_readers() {
+    let threads = [[0; 3]; 3];
+    assert_eq!(
+        compute(
+            "mov.u16 %h, %tid.x; mul.lo.u16 %h, %h, %ntid.x;",
+            "%h",
+            &threads
+        ),
+        [0, 3, 6]
+    );
+    assert_eq!(
+        compute("cvt.u32.u16 %d, %tid.x;", "%d", &threads),
+        [0, 1, 2]
+    );
+    let narrow = compute(
+        "mov.u32 %r0, %gridid; cvt.u64.u32 %rd0, %r0; mov.u64 %D, %gridid; sub.u64 %D, %D, %rd0;",
+        "%D",
+        &threads,
+    );
+    assert_eq!(narrow, [0; 3]);
+}
+
+#[test]
+fn offsets_may_be_sums() {
+    let body = ".const .align 4 .b32 table[4] = {5, 6, 7, 8}; ld.const.u32 %d, [table+4+8];";
+    assert_eq!(one(body, "%d", [0; 3]), 8);
+}
+
+#[test]
+fn a_copy_may_leave_its_source_out() {
+    let body = ".shared .align 16 .b8 s[64]; mov.u32 %r0, s; mad.lo.u32 %r0, %thread, 16, %r0; mov.u64 %D, -1; st.shared.v2.u64 [%r0], {%D, %D};
+        setp.ne.u32 %p, %b, 0; cp.async.cg.shared.global [%r0], [%at], 16, %p; cp.async.wait_all; ld.shared.u64 %D, [%r0];";
+    // The parameter's words lie 32 bytes apart: the copy is aligned.
+    assert_eq!(compute(body, "%D", &[[7, 0, 0], [7, 1, 0]]), [7, 0]);
+}
+
+#[test]
+fn a_logic_function_tells_whether_anything_is_left() {
+    let with = |op: &str, q: &str| {
+        format!(
+            "setp.{q}.u32 %q, 0, 0; lop3.{op}.b32 %d|%p, %a, %b, %c, 0x80, %q; selp.u32 %r0, 100, 0, %p; add.u32 %d, %d, %r0;"
+        )
+    };
+    let sources = [[6, 3, 7], [4, 3, 7]];
+    assert_eq!(compute(&with("or", "ne"), "%d", &sources), [102, 0]);
+    assert_eq!(compute(&with("or", "eq"), "%d", &sources), [102, 100]);
+    assert_eq!(compute(&with("and", "ne"), "%d", &sources), [2, 0]);
+    assert_eq!(
+        one("lop3.or.b32 _|%p, %a, %b, %c, 0xfe, 0;", "%p", [0, 0, 1]),
+        1
+    );
+}
+
+#[test]
+fn parts_of_registers_are_compared_and_averaged() {
+    let sources = [[0x8000_0005, 0x0001_0005, 0]];
+    assert_eq!(
+        compute("vset2.s32.s32.le %d, %a, %b, %c;", "%d", &sources),
+        [0x0001_0001]
+    );
+    assert_eq!(
+        compute("vset2.u32.u32.le %d, %a, %b, %c;", "%d", &sources),
+        [0x0000_0001]
+    );
+    assert_eq!(
+        compute(
+            "vset4.u32.u32.ne.add %d, %a, %b, %c;",
+            "%d",
+            &[[0x0102_0304, 0x0103_0504, 7]]
+        ),
+        [9]
+    );
+    assert_eq!(
+        compute(
+            "vavrg2.s32.s32.s32 %d, %a, %b, %c;",
+            "%d",
+            &[[0xfffd_0004, 0x0000_0001, 0]]
+        ),
+        [0xfffe_0003]
+    );
+    assert_eq!(
+        compute(
+            "vavrg4.u32.u32.u32 %d, %a, %b, %c;",
+            "%d",
+            &[[0xff00_0102, 0xff01_0103, 0]]
+        ),
+        [0xff01_0103]
+    );
+}
+
+#[test]
+fn one_number_is_made_of_parts() {
+    assert_eq!(
+        one(
+            "vadd.s32.u32.s32.sat %d, %a.b0, %b.h1;",
+            "%d",
+            [0x1ff, 0xfffe_0000, 0]
+        ),
+        0xfd
+    );
+    assert_eq!(
+        one(
+            "vmin.s32.s32.s32 %d.b1, %a, %b, %c;",
+            "%d",
+            [5, 0xffff_ffff, 0x1234_5678]
+        ),
+        0x1234_ff78
+    );
+    assert_eq!(
+        one(
+            "vset.s32.u32.lt.add %d, %a, %b, %c;",
+            "%d",
+            [0xffff_ffff, 1, 9]
+        ),
+        10
+    );
+    assert_eq!(
+        one(
+            "vshr.u32.u32.u32.wrap.max %d, %a, %b, %c;",
+            "%d",
+            [0x100, 36, 3]
+        ),
+        16
+    );
+}
