@@ -2,7 +2,8 @@ use super::builder::Builder;
 use super::form::Form;
 use super::{
     atomic, bits, cluster, compare, control, convert, copy, float, function, hint, integer, matrix,
-    mbarrier, memory, remote, scalar_video, surface, texture, vector_atomic, video, warp, wgmma,
+    mbarrier, memory, mov, remote, scalar_video, surface, texture, vector_atomic, video, warp,
+    wgmma,
 };
 use crate::error::ParseError;
 
@@ -28,7 +29,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         "set" | "setp" | "selp" | "slct" => compare::decode(b, form),
         "cvt" | "cvta" | "isspacep" => convert::decode(b, form),
         "mapa" | "getctarank" => cluster::decode(b, form),
-        "mov" => memory::mov(b, form),
+        "mov" => mov::mov(b, form),
         "ld" | "ldu" => memory::load(b, form),
         "st" if remote::is_async(&form) => remote::store(b, form),
         "red" if remote::is_async(&form) => remote::reduce(b, form),

@@ -5,13 +5,18 @@
 //! and uniform parameters are rows too, filled when the frame is created, so no operand needs a
 //! case distinction at run time.
 
-use super::half::Half;
+mod transfer;
+mod warp;
+
 use super::matrix::MatrixOp;
 use super::mbarrier::MbarrierOp;
 use super::surface::SurfaceOp;
 use super::tensor::CopyTensor;
 use super::texture::{QueryOp, TextureOp};
-use crate::fault::Space;
+pub(crate) use transfer::{
+    Address, AtomicKind, AtomicOp, CopyAsync, CopyBulk, Order, Scope, Transfer, Width,
+};
+pub(crate) use warp::{Barrier, BarrierKind, Reduce, ShuffleMode, WarpKind, WarpOp};
 
 pub(crate) type Row = u16;
 
@@ -147,71 +152,6 @@ pub(crate) enum Convert {
     U32ToF32,
     S32ToF64,
     U32ToF64,
-}
-
-/// An address operand: a row plus a constant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    pub(crate) row: Row,
-    /// The row is a 64-bit one.
-    pub(crate) wide: bool,
-    pub(crate) offset: i32,
-}
-
-/// The width of a load's or store's registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Width {
-    R16,
-    R32,
-    R64,
-}
-
-/// A load or store of 1, 2 or 4 elements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
-    pub(crate) space: Space,
-    /// Bytes of one element.
-    pub(crate) size: u8,
-    pub(crate) count: u8,
-    /// Loads sign-extend.
-    pub(crate) signed: bool,
-    pub(crate) width: Width,
-    pub(crate) order: Order,
-    pub(crate) scope: Scope,
-    pub(crate) address: Address,
-    pub(crate) rows: [Row; 4],
-}
-
-/// The strength of an access and the order it imposes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Not meant for communication: races with a conflicting access of another thread.
-    Weak,
-    /// As `relaxed.sys`.
-    Volatile,
-    Relaxed,
-    Acquire,
-    Release,
-    Both,
-}
-
-impl Order {
-    pub(crate) fn acquires(self) -> bool {
-        matches!(self, Order::Acquire | Order::Both)
-    }
-
-    pub(crate) fn releases(self) -> bool {
-        matches!(self, Order::Release | Order::Both)
-    }
-}
-
-/// Scopes of strong accesses and fences; each includes the preceding ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scope {
-    Block,
-    Cluster,
-    Device,
-    System,
 }
 
 pub(crate) enum Op {
@@ -418,58 +358,6 @@ pub(crate) struct LaneOp {
     pub(crate) divides: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtomicKind {
-    And,
-    Or,
-    Xor,
-    Exchange,
-    CompareAndSwap,
-    Add,
-    Increment,
-    Decrement,
-    MinUnsigned,
-    MaxUnsigned,
-    MinSigned,
-    MaxSigned,
-    AddF32,
-    AddF64,
-    AddHalf(Half),
-    MinHalf(Half),
-    MaxHalf(Half),
-}
-
-pub(crate) struct AtomicOp {
-    pub(crate) kind: AtomicKind,
-    pub(crate) space: Space,
-    pub(crate) size: u8,
-    pub(crate) order: Order,
-    pub(crate) scope: Scope,
-    pub(crate) address: Address,
-    pub(crate) d: Option<Reg>,
-    pub(crate) b: Reg,
-    pub(crate) c: Option<Reg>,
-}
-
-pub(crate) struct CopyAsync {
-    pub(crate) to: Address,
-    pub(crate) from: Address,
-    pub(crate) size: u32,
-    /// Bytes to read; the rest is zero-filled.
-    pub(crate) source_size: Option<Row>,
-}
-
-/// A bulk copy by one thread.
-pub(crate) struct CopyBulk {
-    pub(crate) to: (Space, Address),
-    pub(crate) from: (Space, Address),
-    pub(crate) size: Row,
-    /// Bit mask of the destination blocks in the cluster.
-    pub(crate) blocks: Option<Row>,
-    /// A reduction on elements of that size, instead of a copy.
-    pub(crate) reduces: Option<(AtomicKind, u8)>,
-}
-
 /// Offset and size of a parameter in its frame's local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
@@ -487,113 +375,4 @@ pub(crate) struct Call {
     pub(crate) callee: Callee,
     pub(crate) args: Vec<Slot>,
     pub(crate) returns: Vec<Slot>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BarrierKind {
-    Sync,
-    Arrive,
-    /// The number of threads whose predicate holds.
-    CountTrue {
-        d: Row,
-        p: Pred,
-    },
-    All {
-        d: Row,
-        p: Pred,
-    },
-    Any {
-        d: Row,
-        p: Pred,
-    },
-}
-
-pub(crate) struct Barrier {
-    pub(crate) kind: BarrierKind,
-    /// All threads of a warp must execute it together.
-    pub(crate) aligned: bool,
-    pub(crate) id: Row,
-    pub(crate) count: Option<Row>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ShuffleMode {
-    Up,
-    Down,
-    Butterfly,
-    Index,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduce {
-    Add,
-    MinUnsigned,
-    MaxUnsigned,
-    MinSigned,
-    MaxSigned,
-    And,
-    Or,
-    Xor,
-}
-
-/// An instruction that exchanges data between the lanes of a warp.
-pub(crate) struct WarpOp {
-    pub(crate) form: String,
-    pub(crate) members: Row,
-    pub(crate) kind: WarpKind,
-}
-
-pub(crate) enum WarpKind {
-    Shuffle {
-        mode: ShuffleMode,
-        d: Row,
-        p: Option<Row>,
-        a: Row,
-        b: Row,
-        c: Row,
-    },
-    VoteAll {
-        d: Row,
-        p: Pred,
-    },
-    VoteAny {
-        d: Row,
-        p: Pred,
-    },
-    VoteUniform {
-        d: Row,
-        p: Pred,
-    },
-    Ballot {
-        d: Row,
-        p: Pred,
-    },
-    MatchAny {
-        d: Row,
-        a: Reg,
-    },
-    MatchAll {
-        d: Row,
-        p: Option<Row>,
-        a: Reg,
-    },
-    Reduce {
-        op: Reduce,
-        d: Row,
-        a: Row,
-    },
-    /// Not a `.sync` instruction: the lanes that execute it now.
-    ActiveMask {
-        d: Row,
-    },
-    Elect {
-        d: Option<Row>,
-        p: Row,
-    },
-}
-
-impl Transfer {
-    pub(crate) fn bytes(&self) -> u32 {
-        u32::from(self.size) * u32::from(self.count)
-    }
 }

@@ -1,0 +1,128 @@
+//! Accesses to memory: plain, atomic and in bulk.
+
+use super::{Reg, Row};
+use crate::decode::half::Half;
+use crate::fault::Space;
+
+/// An address operand: a row plus a constant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub(crate) row: Row,
+    /// The row is a 64-bit one.
+    pub(crate) wide: bool,
+    pub(crate) offset: i32,
+}
+
+/// The width of a load's or store's registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    R16,
+    R32,
+    R64,
+}
+
+/// A load or store of 1, 2 or 4 elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) space: Space,
+    /// Bytes of one element.
+    pub(crate) size: u8,
+    pub(crate) count: u8,
+    /// Loads sign-extend.
+    pub(crate) signed: bool,
+    pub(crate) width: Width,
+    pub(crate) order: Order,
+    pub(crate) scope: Scope,
+    pub(crate) address: Address,
+    pub(crate) rows: [Row; 4],
+}
+
+/// The strength of an access and the order it imposes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Not meant for communication: races with a conflicting access of another thread.
+    Weak,
+    /// As `relaxed.sys`.
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    Both,
+}
+
+impl Order {
+    pub(crate) fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::Both)
+    }
+
+    pub(crate) fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::Both)
+    }
+}
+
+/// Scopes of strong accesses and fences; each includes the preceding ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    Block,
+    Cluster,
+    Device,
+    System,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicKind {
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Add,
+    Increment,
+    Decrement,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    AddF32,
+    AddF64,
+    AddHalf(Half),
+    MinHalf(Half),
+    MaxHalf(Half),
+}
+
+pub(crate) struct AtomicOp {
+    pub(crate) kind: AtomicKind,
+    pub(crate) space: Space,
+    pub(crate) size: u8,
+    pub(crate) order: Order,
+    pub(crate) scope: Scope,
+    pub(crate) address: Address,
+    pub(crate) d: Option<Reg>,
+    pub(crate) b: Reg,
+    pub(crate) c: Option<Reg>,
+}
+
+pub(crate) struct CopyAsync {
+    pub(crate) to: Address,
+    pub(crate) from: Address,
+    pub(crate) size: u32,
+    /// Bytes to read; the rest is zero-filled.
+    pub(crate) source_size: Option<Row>,
+}
+
+/// A bulk copy by one thread.
+pub(crate) struct CopyBulk {
+    pub(crate) to: (Space, Address),
+    pub(crate) from: (Space, Address),
+    pub(crate) size: Row,
+    /// Bit mask of the destination blocks in the cluster.
+    pub(crate) blocks: Option<Row>,
+    /// A reduction on elements of that size, instead of a copy.
+    pub(crate) reduces: Option<(AtomicKind, u8)>,
+}
+
+impl Transfer {
+    pub(crate) fn bytes(&self) -> u32 {
+        u32::from(self.size) * u32::from(self.count)
+    }
+}
