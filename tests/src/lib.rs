@@ -16,3 +16,8 @@ pub mod objects;
 pub mod ptx;
 
 pub use arguments::Arguments;
+
+/// Whether tests run whole sweeps in place of telling cases: `cargo xtask test --all`.
+pub fn whole_sweeps() -> bool {
+    std::env::var_os("BLOCKWISE_TEST_ALL").is_some()
+}
