@@ -2,6 +2,9 @@
 //!
 //! Anything that changes a warp's splits (divergence, calls, barriers, exits) leaves the loop as an
 //! [`Event`].
+//!
+//! The file is long because the loop is one function: an arm per operation, so that the cursor and
+//! the counters stay in registers.
 
 use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow};
 use super::frame::{Frame, Row32, Row64, lanes};
