@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use blockwise_tests::jobs;
-use blockwise_tests::mutation::{Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
+use blockwise_tests::mutation::{Extent, Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
 use blockwise_tests::ptx::files;
 use ptx_emulator::Tool;
 
@@ -17,7 +17,7 @@ const COLUMNS: [(&str, Verdict); 6] = [
 ];
 
 fn main() -> ExitCode {
-    let trials = trials(&files("kernels")[0].text, &jobs::telling());
+    let trials = trials(&files("kernels")[0].text, &jobs::telling(), Extent::Whole);
     table(&trials);
     println!();
     for trial in trials

@@ -1,14 +1,20 @@
-//! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table.
+//! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table. Of kernels
+//! that differ in the type of their elements one is tried, with `cargo xtask test --all` each.
 
 use std::sync::LazyLock;
 
-use blockwise_tests::jobs;
-use blockwise_tests::mutation::{Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
+use blockwise_tests::mutation::{Extent, Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
 use blockwise_tests::ptx::files;
+use blockwise_tests::{jobs, whole_sweeps};
 use ptx_emulator::Tool;
 
-static TRIALS: LazyLock<Vec<Trial>> =
-    LazyLock::new(|| trials(&files("kernels")[0].text, &jobs::telling()));
+static TRIALS: LazyLock<Vec<Trial>> = LazyLock::new(|| {
+    let extent = match whole_sweeps() {
+        true => Extent::Whole,
+        false => Extent::Telling,
+    };
+    trials(&files("kernels")[0].text, &jobs::telling(), extent)
+});
 
 fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {
     let kind = move |trial: &&Trial| (trial.mutant.operator == Operator::DeleteBarrier) == barriers;

@@ -52,15 +52,46 @@ const UNTRIED: [&str; 4] = [
     "matmul_cols_",
 ];
 
-/// Every mutant of every kernel in a PTX text, without `INSTANCES`, `UNTRIED` and what has no jobs yet.
+/// Which kernels are mutated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All.
+    Whole,
+    /// Of kernels that differ in the type of their elements one, which stands for the others.
+    Telling,
+}
+
+/// A kernel's name without the type of its elements.
+fn family(kernel: &str) -> &str {
+    match kernel.rsplit_once('_') {
+        Some((family, "f32" | "f64" | "i32" | "i64" | "u32" | "u64")) => family,
+        _ => kernel,
+    }
+}
+
+/// Keeps one kernel of each family, not of the same type in all families.
+fn keep_telling(sources: &mut Vec<Source>) {
+    sources.sort_by(|a, b| a.kernel.cmp(&b.kernel));
+    let families = std::mem::take(sources);
+    let families = families.chunk_by(|a, b| family(&a.kernel) == family(&b.kernel));
+    for (number, of_one) in families.enumerate() {
+        sources.push(of_one[number % of_one.len()].clone());
+    }
+}
+
+/// Every mutant of the kernels in a PTX text, without `INSTANCES`, `UNTRIED` and what has no jobs
+/// yet.
 ///
 /// # Panics
 /// When a good kernel is not good, or has no job.
-pub fn trials(text: &str, jobs: &[Job]) -> Vec<Trial> {
+pub fn trials(text: &str, jobs: &[Job], extent: Extent) -> Vec<Trial> {
     let mut sources = Source::split(text);
     sources.retain(|source| !INSTANCES.iter().any(|name| source.kernel.contains(name)));
     sources.retain(|source| !UNTRIED.iter().any(|name| source.kernel.starts_with(name)));
     sources.retain(|source| !jobs::is_without(&source.kernel));
+    if extent == Extent::Telling {
+        keep_telling(&mut sources);
+    }
     let run_all = |source: &Source| {
         let jobs: Vec<_> = jobs
             .iter()
