@@ -47,6 +47,7 @@ class View {
 
   load(summary) {
     this.summary = summary;
+    this.shortenFiles();
     const names = /** @type {const} */ (["at", "warp", "pc", "lanes", "kind", "wavefronts", "neededWavefronts", "sectors", "neededSectors", "releases"]);
     this.columns = /** @type {any} */ (Object.fromEntries(names.map((name) => [name, this.engine.column(this.session, name)])));
     this.warps = Math.ceil(this.launch.block.reduce((all, extent) => all * extent, 1) / 32);
@@ -73,6 +74,13 @@ class View {
     };
     const end = lines.findIndex((line, at) => at > first && closes(line));
     return [Math.max(0, first) + 1, end < 0 ? lines.length : end + 1];
+  }
+
+  /** A line table may name one file in two ways, whole and from a folder on: it is shown once. */
+  shortenFiles() {
+    const places = this.summary.code.flatMap((instruction) => [...instruction.frames, ...(instruction.source ? [instruction.source] : [])]);
+    const names = [...new Set(places.map((place) => place.file))].sort((a, b) => a.length - b.length);
+    for (const place of places) place.file = names.find((name) => place.file === name || place.file.endsWith(`/${name}`)) ?? place.file;
   }
 
   /** Heading, totals and findings. */

@@ -100,6 +100,35 @@ fn a_check_of_every_broken_kernel_opens_at_its_finding() {
             now.contains(&format!("ptx:{line}").as_str()),
             "{kernel}: PTX line {line} in {now:?}"
         );
+        // Both can be seen, and each file is there once.
+        let hidden = "return [...document.querySelectorAll('.line.now')].filter((row) => {
+            const [its, box] = [row.getBoundingClientRect(), row.parentElement.getBoundingClientRect()];
+            return its.top < box.top - 1 || its.bottom > box.bottom + 1;
+        }).map((row) => row.dataset.line)";
+        let hidden = browser.run(hidden);
+        let hidden: Vec<&str> = hidden
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(
+            !hidden.contains(&source.as_str()) && !hidden.contains(&format!("ptx:{line}").as_str()),
+            "{kernel}: {hidden:?}"
+        );
+        let titles = browser.run(
+            "return [...document.querySelectorAll('.pane h4')].map((title) => title.textContent)",
+        );
+        let titles: Vec<&str> = titles
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let own = titles
+            .iter()
+            .filter(|title| title.ends_with(&format!("broken_kernels/src/{kernel}.rs")));
+        assert_eq!(own.count(), 1, "{kernel}: {titles:?}");
         let step = browser.run("return document.querySelector('.view').dataset.step");
         assert!(step.is_string(), "{kernel}: {step}");
     }

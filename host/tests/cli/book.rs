@@ -1,15 +1,14 @@
-//! The book's outputs are what the command says today.
+//! The book's outputs are what the command says today, and its traces can be made.
 
 use std::fs;
 use std::path::Path;
 
 use crate::command::{Run, blockwise};
-use list::{BROKEN, OUTPUTS, Part};
+use list::{BROKEN, OUTPUTS, Part, TRACES};
 
 #[path = "../../../xtask/src/book/cut.rs"]
 mod cut;
 #[path = "../../../xtask/src/book/list.rs"]
-#[expect(dead_code, reason = "only `cargo xtask book` makes the traces")]
 mod list;
 
 /// Runs the commands of the book that `is_meant` chooses, and compares.
@@ -61,4 +60,23 @@ fn the_books_figures_are_those_of_the_profiler() {
 #[test]
 fn the_books_findings_are_those_of_the_check() {
     compare(|part| matches!(part, Part::Finding { .. }));
+}
+
+#[test]
+fn the_books_traces_are_small_pages_that_ask_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for trace in TRACES {
+        let line = format!("trace {} -o {}.html", trace.words, trace.name);
+        Run::line(folder.path(), &line).ends(0);
+        let page = folder.path().join(trace.name).with_extension("html");
+        let page = fs::read_to_string(page).expect("a page");
+        assert!(page.starts_with("<!doctype html>"), "{}", trace.name);
+        assert!(
+            page.len() < 2_000_000,
+            "{}: {} bytes",
+            trace.name,
+            page.len()
+        );
+        assert!(!page.contains("://"), "{}", trace.name);
+    }
 }
