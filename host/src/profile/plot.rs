@@ -58,7 +58,7 @@ impl Roof<'_> {
         self.model.bandwidth_gb_s * 1e9
     }
 
-    /// The peaks that kernels are held against, each with its name: that of each kernel's own mix of operations.
+    /// The peaks that kernels are held against: each kernel's own mix of operations has one.
     fn peaks(&self) -> Vec<f64> {
         let of_kernels = self
             .kernels
@@ -118,7 +118,7 @@ impl Drawing for Roof<'_> {
             )?;
         chart
             .configure_mesh()
-            .x_desc("operations per byte of device memory")
+            .x_desc("operations per byte of device memory: without caches, and with perfect ones")
             .y_desc("operations per second, at most")
             .axis_desc_style(("sans-serif", 20))
             .label_style(("sans-serif", 16))
@@ -132,7 +132,7 @@ impl Drawing for Roof<'_> {
             chart.draw_series(LineSeries::new(roof, BLACK.stroke_width(2)))?;
             let label = format!("{:.1} TFLOP/s", peak / 1e12);
             let style = ("sans-serif", 16).into_font().color(&BLACK);
-            chart.draw_series([Text::new(label, (right / 5.0, peak * 1.08), style)])?;
+            chart.draw_series([Text::new(label, (right / 5.0, peak * 1.4), style)])?;
         }
         for (number, (kernel, place)) in self.kernels.iter().zip(&places).enumerate() {
             let color = COLORS[number % COLORS.len()];
