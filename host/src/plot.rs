@@ -1,4 +1,4 @@
-//! The two-tone filter's pictures: the signal before and after, and the spectra of both.
+//! Pictures as PNG and SVG, and those of the two-tone filter: the signal before and after, and the spectra of both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -76,10 +76,6 @@ pub fn two_tones(
     before: &[f64],
     after: &[f64],
 ) -> Result<Vec<PathBuf>, PlotError> {
-    std::fs::create_dir_all(folder).map_err(|source| PlotError::Folder {
-        path: folder.to_owned(),
-        source,
-    })?;
     let (blue, red) = (RGBColor(31, 105, 180), RGBColor(190, 50, 45));
     let signal = |samples, color| Curve {
         points: in_time(samples, sample_rate),
@@ -117,10 +113,58 @@ pub fn two_tones(
     ];
     let mut files = Vec::new();
     for picture in &pictures {
-        files.push(picture.write(folder, "png", Picture::png)?);
-        files.push(picture.write(folder, "svg", Picture::svg)?);
+        files.extend(write(folder, picture.name, SIZE, picture)?);
     }
     Ok(files)
+}
+
+/// What can be drawn on any backend.
+pub(crate) trait Drawing {
+    /// Draws on an empty area.
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
+}
+
+/// Draws into a folder as PNG and as SVG, so many pixels wide and high; returns the files.
+pub(crate) fn write(
+    folder: &Path,
+    name: &str,
+    size: (u32, u32),
+    drawing: &impl Drawing,
+) -> Result<[PathBuf; 2], PlotError> {
+    std::fs::create_dir_all(folder).map_err(|source| PlotError::Folder {
+        path: folder.to_owned(),
+        source,
+    })?;
+    font();
+    let failed = |reason| PlotError::Drawing {
+        name: name.to_owned(),
+        reason,
+    };
+    let files = ["png", "svg"].map(|extension| folder.join(format!("{name}.{extension}")));
+    let [png, svg] = files.each_ref().map(|path| OutputFile::prepare(path));
+    let (png, svg) = (png?, svg?);
+    png.write(&encoded(size, drawing).map_err(failed)?)?;
+    let mut text = String::new();
+    let drawn = drawing.draw(&SVGBackend::with_string(&mut text, size).into_drawing_area());
+    drawn.map_err(|error| failed(error.to_string()))?;
+    svg.write(text.as_bytes())?;
+    Ok(files)
+}
+
+/// A drawing as a PNG file's bytes.
+fn encoded((width, height): (u32, u32), drawing: &impl Drawing) -> Result<Vec<u8>, String> {
+    let mut pixels = vec![0; width as usize * height as usize * 3];
+    let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+    drawing.draw(&area).map_err(|error| error.to_string())?;
+    drop(area);
+    let mut bytes = Vec::new();
+    let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
+    image::ImageEncoder::write_image(encoder, &pixels, width, height, image::ColorType::Rgb8)
+        .map_err(|error| error.to_string())?;
+    Ok(bytes)
 }
 
 /// The first part of a signal, as (seconds, value).
@@ -169,45 +213,8 @@ fn peaks(spectrum: &[(f64, f64)]) -> Vec<(f64, f64)> {
     spectrum.chunks(width).filter_map(highest).collect()
 }
 
-impl Picture<'_> {
-    fn write(
-        &self,
-        folder: &Path,
-        extension: &str,
-        encode: impl FnOnce(&Self) -> Result<Vec<u8>, String>,
-    ) -> Result<PathBuf, PlotError> {
-        let path = folder.join(format!("{}.{extension}", self.name));
-        let file = OutputFile::prepare(&path)?;
-        let bytes = encode(self).map_err(|reason| PlotError::Drawing {
-            name: self.name.to_owned(),
-            reason,
-        })?;
-        file.write(&bytes)?;
-        Ok(path)
-    }
-
-    fn svg(&self) -> Result<Vec<u8>, String> {
-        let mut text = String::new();
-        self.draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area())?;
-        Ok(text.into_bytes())
-    }
-
-    fn png(&self) -> Result<Vec<u8>, String> {
-        let mut pixels = vec![0; SIZE.0 as usize * SIZE.1 as usize * 3];
-        self.draw(&BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area())?;
-        let mut bytes = Vec::new();
-        let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-        image::ImageEncoder::write_image(encoder, &pixels, SIZE.0, SIZE.1, image::ColorType::Rgb8)
-            .map_err(|error| error.to_string())?;
-        Ok(bytes)
-    }
-
-    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), String> {
-        font();
-        self.draw_chart(area).map_err(|error| error.to_string())
-    }
-
-    fn draw_chart<B: DrawingBackend>(
+impl Drawing for Picture<'_> {
+    fn draw<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {

@@ -1,7 +1,7 @@
 //! Launches of this project's kernels as a page of `blockwise trace` runs them again.
 
 use blockwise::{Given, GivenLaunch};
-use blockwise_viewer::{Document, Launch, StoredFile};
+use blockwise_viewer::{Detectors, Document, Launch, StoredFile};
 use kernel_arguments::Number;
 
 use crate::profile::ElementType;
@@ -48,6 +48,7 @@ pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Element
         arguments,
         seed: None,
         steps: STEPS,
+        detectors: Detectors::default(),
     });
 }
 

@@ -37,6 +37,10 @@ const EXAMPLE: &[(&str, &str)] = &[
         include_str!("../template/.vscode/launch.json"),
     ),
     (
+        ".vscode/extensions/blockwise/package.json",
+        include_str!("../template/.vscode/extensions/blockwise/package.json"),
+    ),
+    (
         ".github/workflows/ci.yml",
         include_str!("../template/.github/workflows/ci.yml"),
     ),

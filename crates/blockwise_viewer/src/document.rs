@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use kernel_arguments::{Array, Files, Number, Problem};
-use ptx_emulator::LaunchConfig;
+use ptx_emulator::{CheckOptions, LaunchConfig};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -43,6 +43,53 @@ pub struct Launch {
     pub seed: Option<u64>,
     /// Instructions after which the launch is given up.
     pub steps: u64,
+    /// What is looked for.
+    pub detectors: Detectors,
+}
+
+/// What is looked for in a launch, as the options of `blockwise check` say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detectors {
+    /// Races.
+    pub race: bool,
+    /// Bytes of global memory in which races are looked for.
+    pub race_bytes: u64,
+    /// Uses of values that nobody wrote.
+    pub init: bool,
+    /// Different findings to keep, at most.
+    pub max_findings: u32,
+    /// Makes an error of what is only for information.
+    pub strict: bool,
+}
+
+impl Default for Detectors {
+    fn default() -> Self {
+        Self::of(&CheckOptions::default())
+    }
+}
+
+impl Detectors {
+    /// Those of a check, in whatever order of threads.
+    pub fn of(options: &CheckOptions) -> Self {
+        Self {
+            race: options.race,
+            race_bytes: options.race_bytes,
+            init: options.init,
+            max_findings: u32::try_from(options.max_findings).unwrap_or(u32::MAX),
+            strict: options.strict,
+        }
+    }
+
+    pub(crate) fn options(&self) -> CheckOptions {
+        CheckOptions {
+            race: self.race,
+            race_bytes: self.race_bytes,
+            init: self.init,
+            max_findings: self.max_findings as usize,
+            strict: self.strict,
+            ..CheckOptions::default()
+        }
+    }
 }
 
 impl Document {
@@ -181,6 +228,7 @@ mod tests {
             arguments: Vec::new(),
             seed: None,
             steps: 1,
+            detectors: Detectors::default(),
         };
         let ptx = Ptx {
             origin: String::new(),

@@ -13,7 +13,10 @@ mod document;
 mod moment;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod page;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod perfetto;
 mod session;
+mod steps;
 mod timeline;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;
@@ -21,7 +24,7 @@ pub mod wasm;
 mod writes;
 
 pub use code::Instruction;
-pub use document::{Document, Launch, Ptx, Source, StoredFile, StoredFiles};
+pub use document::{Detectors, Document, Launch, Ptx, Source, StoredFile, StoredFiles};
 pub use moment::{Access, Moment};
 pub use session::{Block, Order, Session, Shared, Summary};
 pub use timeline::{Kind, Spent, Timeline};

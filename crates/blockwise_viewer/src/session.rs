@@ -3,10 +3,12 @@
 use crate::code::{self, Instruction};
 use crate::document::{Launch, StoredFiles};
 use crate::moment::Moment;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::steps::{Step, Steps};
 use crate::timeline::{Spent, Timeline};
 use kernel_arguments::{Arguments, Problem};
 use ptx_emulator::replay::{Array, Replay};
-use ptx_emulator::{CheckOptions, Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};
+use ptx_emulator::{Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +108,7 @@ impl Session {
         let ready = |launch: &Launch| Ready::new(launch, &module, files);
 
         let at = ready(launch)?;
-        let options = CheckOptions::default();
+        let options = launch.detectors.options();
         let check = (at.emulator)
             .check_order(
                 &at.loaded,
@@ -254,10 +256,7 @@ impl Session {
 
     /// For each word of shared memory, the step of the block that wrote it last, and its lane. The largest number is nobody's.
     pub fn writers(&self, step: usize) -> (Vec<u32>, Vec<u8>) {
-        let writers = self
-            .timeline
-            .writes
-            .last(step as u32, self.shared_bytes().div_ceil(4));
+        let writers = self.timeline.writes.last(step as u32);
         (writers.steps, writers.lanes)
     }
 
@@ -271,6 +270,39 @@ impl Session {
         let mut arrays = self.replay.arrays();
         arrays.retain(|array| array.space == Space::Shared);
         arrays
+    }
+}
+
+/// What a trace for other viewers is made of.
+#[cfg(not(target_arch = "wasm32"))]
+impl Session {
+    /// What was found, the worst first.
+    pub(crate) fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The instructions that may run.
+    pub(crate) fn code(&self) -> &[Instruction] {
+        &self.code
+    }
+
+    /// The PTX.
+    pub(crate) fn ptx(&self) -> &str {
+        &self.ptx
+    }
+
+    /// The launch where it stands.
+    pub(crate) fn replay(&self) -> &Replay {
+        &self.replay
+    }
+
+    /// Runs through the steps of all blocks.
+    pub(crate) fn steps(&mut self, visit: &mut (dyn FnMut(Step) + Send)) {
+        let mut steps = Steps::of(&self.code, &self.ptx);
+        self.replay.scan(0..u64::MAX, &mut |at, event| {
+            steps.take(at, event).into_iter().for_each(&mut *visit);
+        });
+        steps.finish().into_iter().for_each(visit);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What each step of a block did and cost, in the order in which it ran: arrays as the page draws them.
 
-use crate::code::{self, Instruction, Sort};
-use crate::cost::Costs;
+use crate::code::Instruction;
+use crate::steps::{Step, Steps};
 use crate::writes::Writes;
 use ptx_emulator::replay::{Accesses, Event, Replay};
 use ptx_emulator::{Access, Space};
@@ -82,7 +82,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.shared_requests += other.shared_requests;
         self.wavefronts += other.wavefronts;
@@ -102,30 +102,21 @@ impl Timeline {
         ptx: &str,
         arrays: &[(u32, u32)],
     ) -> Self {
-        let lines: Vec<&str> = ptx.lines().collect();
-        let sort = |instruction: &Instruction| {
-            let line = lines.get(instruction.line.saturating_sub(1) as usize);
-            code::sort(line.unwrap_or(&""))
-        };
-        let end = code.iter().map(|instruction| instruction.pc).max();
-        let mut sorts = vec![Sort::Other; end.map_or(0, |end| end as usize + 1)];
-        for instruction in code {
-            sorts[instruction.pc as usize] = sort(instruction);
-        }
         let mut builder = Builder {
             timeline: Self::default(),
-            costs: Costs::default(),
+            steps: Steps::of(code, ptx),
             block,
-            sorts,
             arrays,
-            shown: false,
-            pc: 0,
-            step: Spent::default(),
-            copy: None,
         };
         replay.scan(0..u64::MAX, &mut |at, event| builder.event(at, event));
-        builder.finish_step();
-        builder.timeline
+        let last = builder.steps.finish();
+        builder.enter(last);
+        let mut timeline = builder.timeline;
+        let bytes = arrays.iter().map(|(start, size)| start + size).max();
+        timeline
+            .writes
+            .index(bytes.unwrap_or(0).div_ceil(4) as usize);
+        timeline
     }
 
     /// The whole launch.
@@ -149,113 +140,71 @@ impl Timeline {
 
 struct Builder<'a> {
     timeline: Timeline,
-    costs: Costs,
+    steps: Steps,
     block: u64,
-    sorts: Vec<Sort>,
     /// Starts and sizes of the shared arrays.
     arrays: &'a [(u32, u32)],
-    /// The running step is one of the block's that are kept.
-    shown: bool,
-    pc: u32,
-    step: Spent,
-    copy: Option<Box<Copied>>,
-}
-
-/// The lanes of an asynchronous copy, which come one by one: to shared memory, and from global memory.
-#[derive(Default)]
-struct Copied {
-    to: Lanes,
-    from: Lanes,
-}
-
-#[derive(Default)]
-struct Lanes {
-    addresses: [u64; 32],
-    lanes: u32,
-    size: u32,
 }
 
 impl Builder<'_> {
     fn event(&mut self, at: u64, event: &Event<'_>) {
+        let complete = self.steps.take(at, event);
+        self.enter(complete);
         match event {
-            Event::Step(instruction) => {
-                self.finish_step();
-                self.pc = instruction.pc;
-                self.step = Spent {
-                    steps: 1,
-                    ..Spent::default()
-                };
-                self.shown = instruction.block == self.block;
-                if !self.shown {
-                    return;
-                }
-                let timeline = &mut self.timeline;
-                if timeline.at.len() == MOST_STEPS {
-                    timeline.left_out += 1;
-                    self.shown = false;
-                    return;
-                }
-                let barrier = self.sort() == Sort::Barrier;
-                let timeline = &mut self.timeline;
-                timeline.at.push(at as u32);
-                timeline.warp.push(instruction.warp as u8);
-                timeline.pc.push(instruction.pc);
-                timeline.lanes.push(instruction.lanes);
-                let waits = if instruction.waits { Kind::WAITS } else { 0 };
-                let barrier = if barrier { Kind::BARRIER } else { 0 };
-                timeline.kind.push(waits | barrier);
-            }
-            Event::Access(instruction, seen) => self.access(instruction.block, seen),
+            Event::Access(_, seen) if self.is_shown() => self.access(seen),
             Event::Barrier { block, whole } if *block == self.block && *whole => {
-                let steps = self.timeline.at.len() as u32;
-                self.timeline.releases.push(steps);
+                let steps = self.timeline.at.len() + usize::from(self.is_shown());
+                self.timeline.releases.push(steps as u32);
             }
-            Event::Barrier { .. } => {}
+            _ => {}
         }
     }
 
-    fn access(&mut self, block: u64, seen: &Accesses<'_>) {
-        let own = seen.space == Space::Shared && seen.block == block;
-        if self.sort() == Sort::Copy {
-            let copy = self.copy.get_or_insert_default();
-            match seen.space {
-                Space::Shared => copy.to.add(seen),
-                Space::Global => copy.from.add(seen),
-                _ => {}
-            }
-        } else if own {
-            let cost = self.costs.shared(self.pc, seen);
-            self.step.wavefronts += u64::from(cost.taken);
-            self.step.needed_wavefronts += u64::from(cost.needed);
-            self.step.shared_requests = 1;
-        } else if seen.space == Space::Global {
-            let cost = self.costs.global(self.pc, seen);
-            self.step.sectors += u64::from(cost.touched);
-            self.step.needed_sectors += u64::from(cost.needed);
-            self.step.global_requests = 1;
-        }
-        if !self.shown {
+    /// Whether the running step is to be kept: it is one of the block's, and there is room.
+    fn is_shown(&self) -> bool {
+        let running = self.steps.running();
+        running.is_some_and(|step| step.instruction.block == self.block)
+            && self.timeline.at.len() < MOST_STEPS
+    }
+
+    /// Enters a complete step.
+    fn enter(&mut self, step: Option<Step>) {
+        let Some(step) = step else {
+            return;
+        };
+        let (instruction, spent) = (step.instruction, step.spent);
+        let timeline = &mut self.timeline;
+        let sum = timeline.spent.entry(instruction.pc).or_default();
+        sum.add(&spent);
+        if instruction.block != self.block {
             return;
         }
-        let (reads, writes) = match seen.space {
-            Space::Shared => (Kind::READS_SHARED, Kind::WRITES_SHARED),
-            Space::Global => (Kind::READS_GLOBAL, Kind::WRITES_GLOBAL),
-            _ => return,
-        };
-        let bits = match seen.access {
-            Access::Read => reads,
-            Access::Write => writes,
-            Access::Atomic => reads | writes,
-        };
-        if let Some(kind) = self.timeline.kind.last_mut() {
-            *kind |= bits;
+        if timeline.at.len() == MOST_STEPS {
+            timeline.left_out += 1;
+            return;
         }
-        if own {
-            self.note_stride(seen);
-            if seen.access != Access::Read {
-                let step = self.timeline.at.len() as u32 - 1;
-                self.timeline.writes.add(step, seen);
-            }
+        let small = |count: u64| u16::try_from(count).unwrap_or(u16::MAX);
+        let needed = (spent.needed_wavefronts, spent.needed_sectors);
+        timeline.at.push(step.at as u32);
+        timeline.warp.push(instruction.warp as u8);
+        timeline.pc.push(instruction.pc);
+        timeline.lanes.push(instruction.lanes);
+        timeline.kind.push(step.kind);
+        timeline.wavefronts.push(small(spent.wavefronts));
+        timeline.needed_wavefronts.push(small(needed.0));
+        timeline.sectors.push(small(spent.sectors));
+        timeline.needed_sectors.push(small(needed.1));
+    }
+
+    /// Notes what the running step does to the block's shared memory.
+    fn access(&mut self, seen: &Accesses<'_>) {
+        if seen.space != Space::Shared || seen.block != self.block {
+            return;
+        }
+        self.note_stride(seen);
+        if seen.access != Access::Read {
+            let step = self.timeline.at.len() as u32;
+            self.timeline.writes.add(step, seen);
         }
     }
 
@@ -274,65 +223,6 @@ impl Builder<'_> {
         };
         if let Some(&(start, _)) = self.arrays.iter().find(inside) {
             *self.timeline.strides.entry((start, stride)).or_default() += 1;
-        }
-    }
-
-    fn sort(&self) -> Sort {
-        let sort = self.sorts.get(self.pc as usize);
-        sort.copied().unwrap_or(Sort::Other)
-    }
-
-    /// Enters what the last step cost.
-    fn finish_step(&mut self) {
-        if let Some(copy) = self.copy.take() {
-            let cost = self.costs.shared(self.pc, &copy.to.seen(Access::Write));
-            self.step.wavefronts += u64::from(cost.taken);
-            self.step.needed_wavefronts += u64::from(cost.needed);
-            self.step.shared_requests = 1;
-            // A copy that only fills with zeros reads nothing.
-            let from = copy.from.seen(Access::Read);
-            let cost = self.costs.global(self.pc, &from);
-            self.step.sectors += u64::from(cost.touched);
-            self.step.needed_sectors += u64::from(cost.needed);
-            self.step.global_requests = u64::from(from.lanes != 0);
-        }
-        if self.step.steps == 0 {
-            return;
-        }
-        let timeline = &mut self.timeline;
-        timeline.spent.entry(self.pc).or_default().add(&self.step);
-        if self.shown {
-            let small = |count: u64| u16::try_from(count).unwrap_or(u16::MAX);
-            timeline.wavefronts.push(small(self.step.wavefronts));
-            timeline
-                .needed_wavefronts
-                .push(small(self.step.needed_wavefronts));
-            timeline.sectors.push(small(self.step.sectors));
-            timeline
-                .needed_sectors
-                .push(small(self.step.needed_sectors));
-        }
-        self.step = Spent::default();
-    }
-}
-
-impl Lanes {
-    fn add(&mut self, seen: &Accesses<'_>) {
-        for lane in (0..32).filter(|lane| seen.lanes >> lane & 1 == 1) {
-            self.addresses[lane] = seen.addresses[lane];
-        }
-        self.lanes |= seen.lanes;
-        self.size = self.size.max(seen.size);
-    }
-
-    fn seen(&self, access: Access) -> Accesses<'_> {
-        Accesses {
-            space: Space::Shared,
-            access,
-            size: self.size,
-            block: 0,
-            lanes: self.lanes,
-            addresses: &self.addresses,
         }
     }
 }

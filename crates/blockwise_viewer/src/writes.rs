@@ -1,9 +1,15 @@
 //! Who wrote a word of shared memory last: a list of all writes of a block.
 
 use ptx_emulator::replay::Accesses;
+use std::ops::Range;
 
 /// Bytes of the unit that has one writer.
 const WORD: u32 = 4;
+
+/// Memory for the copies between which writes are applied again.
+const COPIES: usize = 16 << 20;
+/// Writes from one copy to the next, at least.
+const STRIDE: usize = 1024;
 
 /// Writes to shared memory, in order.
 #[derive(Default)]
@@ -11,6 +17,9 @@ pub(crate) struct Writes {
     all: Vec<Write>,
     /// Offsets of those whose lanes keep no distance.
     irregular: Vec<[u32; 32]>,
+    /// The last writers before the first write, and after every `stride` further ones.
+    copies: Vec<Writers>,
+    stride: usize,
 }
 
 struct Write {
@@ -53,32 +62,53 @@ impl Writes {
         });
     }
 
-    /// The last writer of each of so many words after a step.
-    pub(crate) fn last(&self, step: u32, words: usize) -> Writers {
+    /// Makes it quick to ask for the last writers of so many words, at any step.
+    pub(crate) fn index(&mut self, words: usize) {
+        let bytes = words * (size_of::<u32>() + size_of::<u8>());
+        let most = (COPIES / bytes.max(1)).max(1);
+        self.stride = self.all.len().div_ceil(most).max(STRIDE);
         let mut writers = Writers {
             steps: vec![u32::MAX; words],
             lanes: vec![0; words],
         };
-        let count = self.all.partition_point(|write| write.step <= step);
-        let mut left = words;
-        // The latest first, until every word has its writer.
-        for write in self.all[..count].iter().rev() {
-            if left == 0 {
-                break;
+        self.copies = vec![writers.clone()];
+        for (number, write) in self.all.iter().enumerate() {
+            self.apply(write, &mut writers);
+            if (number + 1).is_multiple_of(self.stride) {
+                self.copies.push(writers.clone());
             }
-            for lane in (0..32).rev().filter(|lane| write.lanes >> lane & 1 == 1) {
-                let offset = self.offset(write, lane);
-                let last = (offset + write.size - 1) / WORD;
-                for word in (offset / WORD) as usize..=last as usize {
-                    if writers.steps.get(word) == Some(&u32::MAX) {
-                        writers.steps[word] = write.step;
-                        writers.lanes[word] = lane as u8;
-                        left -= 1;
-                    }
+        }
+    }
+
+    /// The last writer of each word after a step.
+    pub(crate) fn last(&self, step: u32) -> Writers {
+        let (copy, since) = self.since(step);
+        let mut writers = self.copies.get(copy).cloned().unwrap_or_default();
+        for write in &self.all[since] {
+            self.apply(write, &mut writers);
+        }
+        writers
+    }
+
+    /// The nearest copy before a step's end, and the writes from there.
+    fn since(&self, step: u32) -> (usize, Range<usize>) {
+        let count = self.all.partition_point(|write| write.step <= step);
+        let copy = count / self.stride.max(1);
+        (copy, copy * self.stride..count)
+    }
+
+    /// Of lanes that write one word, the highest counts.
+    fn apply(&self, write: &Write, writers: &mut Writers) {
+        for lane in (0..32).filter(|lane| write.lanes >> lane & 1 == 1) {
+            let offset = self.offset(write, lane);
+            let last = (offset + write.size - 1) / WORD;
+            for word in (offset / WORD) as usize..=last as usize {
+                if let Some(step) = writers.steps.get_mut(word) {
+                    *step = write.step;
+                    writers.lanes[word] = lane as u8;
                 }
             }
         }
-        writers
     }
 
     fn offset(&self, write: &Write, lane: u32) -> u32 {
@@ -110,4 +140,62 @@ fn row(offsets: &[u32; 32], lanes: u32) -> Option<Place> {
     members
         .all(fits)
         .then_some(Place::Row((base - distance * first) as u32, distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_emulator::{Access, Space};
+
+    /// Writes of two lanes at places that follow no rule, some of them beyond the end.
+    fn some(count: u32) -> Writes {
+        let mut writes = Writes::default();
+        let mut number = 1_u32;
+        for step in 0..count {
+            let mut addresses = [0; 32];
+            for lane in [3, 17, 31] {
+                number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                addresses[lane] = u64::from(number >> 20) * 4;
+            }
+            let seen = Accesses {
+                space: Space::Shared,
+                access: Access::Write,
+                size: 8,
+                block: 0,
+                lanes: 1 << 3 | 1 << 17 | 1 << 31,
+                addresses: &addresses,
+            };
+            writes.add(3 * step, &seen);
+        }
+        writes
+    }
+
+    #[test]
+    fn the_writers_of_a_moment_are_those_of_all_writes_before_it() {
+        const WORDS: usize = 3000;
+        let mut writes = some(2 * STRIDE as u32 + 5);
+        writes.index(WORDS);
+        assert_eq!(writes.copies.len(), 3);
+        let mut expected = writes.copies[0].clone();
+        let mut next = writes.all.iter().peekable();
+        for step in 0..3 * (2 * STRIDE as u32 + 6) {
+            while let Some(write) = next.next_if(|write| write.step <= step) {
+                writes.apply(write, &mut expected);
+            }
+            if step % 61 == 0 || step % (3 * STRIDE as u32) < 7 {
+                assert_eq!(writes.last(step), expected, "after step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_in_either_direction_applies_few_writes() {
+        let mut writes = some(20_000);
+        writes.index(4096);
+        // 20 KiB a copy: all of them fit.
+        assert_eq!(writes.stride, STRIDE);
+        for step in 0..3 * 20_000 {
+            assert!(writes.since(step).1.len() < STRIDE, "step {step}");
+        }
+    }
 }

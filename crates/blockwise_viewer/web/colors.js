@@ -45,8 +45,15 @@ function isDark() {
  * @param {HTMLCanvasElement} canvas @param {number} height
  */
 function fitted(canvas, height) {
+  return sized(canvas, canvas.parentElement?.clientWidth || 300, height);
+}
+
+/**
+ * Gives a canvas a size and clears it.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
+ */
+function sized(canvas, width, height) {
   const ratio = devicePixelRatio || 1;
-  const width = canvas.parentElement?.clientWidth || 300;
   canvas.width = Math.floor(width * ratio);
   canvas.height = Math.floor(height * ratio);
   canvas.style.width = `${width}px`;

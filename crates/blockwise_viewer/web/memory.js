@@ -92,7 +92,7 @@ class ArrayView {
     this.told = el("p", { class: "note told", "aria-live": "polite" }, " ");
     this.shape = el("span", {});
     const how = array.row_bytes ? "rows as the accesses show them" : "rows of 32";
-    this.element = el("div", { class: "array" },
+    this.element = el("div", { class: "array", "data-start": array.start, "data-bytes": array.size },
       el("p", {}, el("b", {}, array.name), " ", this.shape, ", ", counted(array.size, "byte"), " · ", el("label", {}, "as ", type), " · ",
         el("label", {}, "columns ", columns), el("span", { class: "note" }, ` (${how})`)),
       this.scroll, this.told);

@@ -19,7 +19,7 @@ class Play {
         field("seed", launch.seed === null ? "" : `${launch.seed}`), el("span", { class: "note" }, "no seed: the emulator's own order")),
       ...launch.arguments.map((text, at) => el("p", {}, el("label", {}, `argument ${at + 1} `, el("input", { name: "argument", value: text, class: "wide", spellcheck: "false" })))),
       el("p", {}, el("label", {}, `PTX, lines ${first} to ${last}`, el("textarea", { name: "ptx", rows: 14, spellcheck: "false" }, lines.join("\n")))),
-      el("p", {}, el("button", { type: "submit" }, "Run again with all detectors"), " ", el("button", { type: "button", onclick: () => this.reset() }, "As it was")), this.problem));
+      el("p", {}, el("button", { type: "submit" }, "Run again under the detectors"), " ", el("button", { type: "button", onclick: () => this.reset() }, "As it was")), this.problem));
     const open = this.element.hasAttribute("open");
     this.element.replaceChildren(el("summary", {}, "Play: change sizes, inputs, the order of threads or the PTX"), form);
     this.element.toggleAttribute("open", open);

@@ -107,7 +107,7 @@ class SourcePanel {
       row?.classList.add("now");
       if (row && (key === own || key.startsWith("ptx:"))) {
         const box = /** @type {HTMLElement} */ (row.parentElement);
-        const top = row.offsetTop - box.offsetTop;
+        const top = row.offsetTop;
         if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 24) box.scrollTop = top - box.clientHeight / 2;
       }
     }

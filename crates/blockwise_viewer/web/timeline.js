@@ -17,6 +17,8 @@ class Timeline {
     }));
     this.element = el("div", { class: "scroll" }, this.canvas);
     this.drag = null;
+    /** What was drawn last, and of what. @type {{key: string, x: Uint32Array, marked: Set<number>, canvas: HTMLCanvasElement} | null} */
+    this.drawn = null;
   }
 
   /** Places the steps of a new session. */
@@ -104,19 +106,39 @@ class Timeline {
     const height = HEAD + TRACK * this.view.warps + 4;
     const { context, width } = fitted(this.canvas, height);
     this.first = Math.max(0, Math.min(this.first, this.end - this.width() / this.scale));
+    context.drawImage(this.tracks(width, height), 0, 0, width, height);
+    context.beginPath();
+    context.rect(LEFT, 0, width - LEFT, height);
+    context.clip();
+    this.cursor(context, (time) => this.toX(time), height);
+    this.describe();
+  }
+
+  /** @param {number} time */
+  toX(time) {
+    return LEFT + (time - this.first) * this.scale;
+  }
+
+  /** All but the cursor: a step redraws nothing of it while the same time is shown. @param {number} width @param {number} height */
+  tracks(width, height) {
+    const key = [width, height, this.first, this.scale, isDark(), devicePixelRatio].join(" ");
+    const { marked } = this.view;
+    const known = this.drawn;
+    if (known?.key === key && known.x === this.x && known.marked === marked) return known.canvas;
+    const canvas = document.createElement("canvas");
+    const { context } = sized(canvas, width, height);
     const last = this.first + this.width() / this.scale;
-    const toX = (/** @type {number} */ time) => LEFT + (time - this.first) * this.scale;
+    const toX = (/** @type {number} */ time) => this.toX(time);
     context.fillStyle = color("dim");
     for (let warp = 0; warp < this.view.warps; warp++) context.fillText(`warp ${warp}`, 2, HEAD + TRACK * (warp + 0.5));
     this.phases(context, toX, width, height);
-    context.save();
     context.beginPath();
     context.rect(LEFT, 0, width - LEFT, height);
     context.clip();
     for (let warp = 0; warp < this.view.warps; warp++) this.track(context, warp, toX, last);
-    this.cursor(context, toX, height);
-    context.restore();
-    this.describe();
+    this.drawn = { key, x: this.x, marked, canvas };
+    this.canvas.dataset.drawings = `${Number(this.canvas.dataset.drawings ?? 0) + 1}`;
+    return canvas;
   }
 
   /** @param {CanvasRenderingContext2D} context @param {(time: number) => number} toX @param {number} width @param {number} height */

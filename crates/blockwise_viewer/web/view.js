@@ -47,6 +47,7 @@ class View {
 
   load(summary) {
     this.summary = summary;
+    this.shortenFiles();
     const names = /** @type {const} */ (["at", "warp", "pc", "lanes", "kind", "wavefronts", "neededWavefronts", "sectors", "neededSectors", "releases"]);
     this.columns = /** @type {any} */ (Object.fromEntries(names.map((name) => [name, this.engine.column(this.session, name)])));
     this.warps = Math.ceil(this.launch.block.reduce((all, extent) => all * extent, 1) / 32);
@@ -64,8 +65,22 @@ class View {
     const lines = this.ptx.split("\n");
     const name = this.launch.kernel.replace(/[$]/g, "\\$&");
     const first = lines.findIndex((line) => new RegExp(`\\.entry\\s+${name}\\s*(\\(|$)`).test(line));
-    const end = lines.findIndex((line, at) => at > first && line.startsWith("}"));
+    // The brace that closes the body: inline assembly has its own.
+    let open = 0;
+    const closes = (/** @type {string} */ line) => {
+      const code = line.split("//")[0];
+      open += code.split("{").length - code.split("}").length;
+      return open === 0 && code.includes("}");
+    };
+    const end = lines.findIndex((line, at) => at > first && closes(line));
     return [Math.max(0, first) + 1, end < 0 ? lines.length : end + 1];
+  }
+
+  /** A line table may name one file in two ways, whole and from a folder on: it is shown once. */
+  shortenFiles() {
+    const places = this.summary.code.flatMap((instruction) => [...instruction.frames, ...(instruction.source ? [instruction.source] : [])]);
+    const names = [...new Set(places.map((place) => place.file))].sort((a, b) => a.length - b.length);
+    for (const place of places) place.file = names.find((name) => place.file === name || place.file.endsWith(`/${name}`)) ?? place.file;
   }
 
   /** Heading, totals and findings. */
@@ -124,23 +139,26 @@ class View {
   goToFinding(number) {
     const finding = this.summary.findings[number];
     this.show(this.blockOf(finding.site));
-    const step = this.stepAt(finding.step);
-    if (step === null) return;
+    const at = this.stepAt(finding.step);
+    if (at === null) return;
+    // What a barrier waits for in vain is found when the others have ended: the page goes to where it was reached.
+    const step = this.executed(finding.site, at) ?? at;
     // Of a race, the other access: nothing orders the two.
     const other = finding.rule.startsWith("race") && finding.others.find((site) => this.blockOf(site) === this.summary.block.number && site.thread);
-    const before = other ? this.earlier(other, step) : null;
+    const before = other ? this.executed(other, this.pairs(other, step) ? step : step - 1) : null;
     this.ends = before === null ? [] : [before, step];
     this.shown = number;
     this.go(step);
   }
 
-  /** The last step before another that a site speaks of. @param {Site} site @param {number} end */
-  earlier(site, end) {
-    const thread = /** @type {number} */ (this.thread(site));
+  /** The last step up to another that executed a site's instruction, by its thread where it names one. @param {Site} site @param {number} end */
+  executed(site, end) {
+    const thread = this.thread(site);
     const pcs = new Set(this.source.pcs.get(`ptx:${site.place.ptx_line}`));
+    const { warp, lanes, pc } = this.columns;
     for (let step = end; step >= 0; step--) {
-      const { warp, lanes, pc } = this.columns;
-      if (warp[step] === thread >> 5 && (lanes[step] >>> (thread & 31)) & 1 && pcs.has(pc[step]) && (step !== end || this.pairs(site, end))) return step;
+      const its = thread === null || (warp[step] === thread >> 5 && (lanes[step] >>> (thread & 31)) & 1);
+      if (its && pcs.has(pc[step])) return step;
     }
     return null;
   }

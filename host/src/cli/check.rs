@@ -115,12 +115,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let check = check.map_err(|error| Failure::new(error.to_string()))?;
     bound.save(&emulator)?;
     if let Some(page) = page {
-        // Findings of other orders have their seeds: each is a launch of the page.
-        let seeds: Vec<_> = check.findings.iter().map(|finding| finding.seed).collect();
-        trace::write(
-            &mut trace::of_findings(global, &arguments.launch, &seeds)?,
-            page,
-        )?;
+        let document = trace::of_findings(global, &arguments.launch, &options, &check)?;
+        trace::write_page(document, page)?;
     }
 
     let sources = Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text);

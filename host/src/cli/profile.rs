@@ -1,5 +1,7 @@
 //! `blockwise profile`.
 
+use std::path::PathBuf;
+
 use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
 use clap::Args;
 use ptx_emulator::metrics::{DeviceModel, Profile};
@@ -31,6 +33,9 @@ pub(super) struct Arguments {
     /// Print the source with each line's costs
     #[arg(long, global = true)]
     listing: bool,
+    /// Draw the roofline with the kernels on it, and each kernel's cost per line, into this folder
+    #[arg(long, global = true, value_name = "DIR")]
+    plot: Option<PathBuf>,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
@@ -151,6 +156,11 @@ fn describe(
     (global, arguments): (&Global, &Arguments),
 ) -> Result<Report, Failure> {
     let model = &arguments.device_model;
+    let plots = match &arguments.plot {
+        Some(folder) => profile::plot(folder, kernels, model)
+            .map_err(|error| Failure::new(error.to_string()))?,
+        None => Vec::new(),
+    };
     let heading = format!(
         "{subject}; occupancy and roofline as on {} ({})",
         model.product, model.name
@@ -161,6 +171,7 @@ fn describe(
             ("workload", json!(heading)),
             ("ptx", json!(ptx.origin)),
             ("left_out", json!(left_out)),
+            ("plots", json!(plots)),
         ];
         let subject = subject.map(|(name, value)| (name.to_owned(), value));
         let text = profile::json(kernels, model, Map::from_iter(subject));
@@ -173,6 +184,9 @@ fn describe(
         for kernel in kernels {
             text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
         }
+    }
+    for file in &plots {
+        text += &format!("\n{}", file.display());
     }
     Ok(Report::document(text))
 }

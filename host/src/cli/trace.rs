@@ -1,12 +1,13 @@
 //! `blockwise trace`: a page in which launches can be looked at step by step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
-use blockwise_viewer::{Document, Ptx, Session, StoredFiles, page};
-use clap::Args;
-use ptx_emulator::Emulator;
+use blockwise_viewer::perfetto::Trace;
+use blockwise_viewer::{Detectors, Document, Ptx, Session, Source, StoredFiles, page};
+use clap::{Args, ValueEnum};
 use ptx_emulator::report::Sources;
+use ptx_emulator::{CheckOptions, CheckReport, Emulator};
 
 use super::failure::Failure;
 use super::family::{Family, Subject};
@@ -30,20 +31,30 @@ pub(super) struct Arguments {
     /// The order of the threads by a seed, instead of the emulator's own
     #[arg(long, global = true)]
     seed: Option<u64>,
-    /// The page
-    #[arg(
-        long,
-        short,
-        global = true,
-        value_name = "FILE",
-        default_value = "trace.html"
-    )]
-    output: PathBuf,
+    /// What to write
+    #[arg(long, global = true, default_value = "html")]
+    format: Format,
+    /// The file; trace.html or trace.json when it is not named
+    #[arg(long, short, global = true, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A page that holds the emulator itself: any step, other inputs and other PTX in a browser
+    Html,
+    /// Trace Event JSON for Perfetto's UI: warps as threads, one step of the emulator as one microsecond
+    Perfetto,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     global.emulator_only("traces", "a GPU does not say what its threads do")?;
-    let place = OutputFile::prepare(&arguments.output)?;
+    let name = match arguments.format {
+        Format::Html => "trace.html",
+        Format::Perfetto => "trace.json",
+    };
+    let path = arguments.output.as_deref().unwrap_or(Path::new(name));
+    let place = OutputFile::prepare(path)?;
     let mut document = match arguments.family.subject() {
         Subject::Workload(workload) => of_workload(global, arguments, &workload)?,
         Subject::File(launch) => of_file(global, &launch)?,
@@ -51,16 +62,20 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     for launch in &mut document.launches {
         launch.seed = arguments.seed;
     }
-    write(&mut document, place)?;
-    let names: Vec<_> = document
-        .launches
-        .iter()
-        .map(|launch| launch.name.as_str())
-        .collect();
-    let (path, names) = (arguments.output.display(), names.join(", "));
-    Ok(Report::document(format!(
-        "{path}: {names}; open it in a browser"
-    )))
+    let names = document.launches.iter().map(|launch| launch.name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    let how = match arguments.format {
+        Format::Html => {
+            write_page(document, place)?;
+            "open it in a browser"
+        }
+        Format::Perfetto => {
+            write_trace(document, place)?;
+            "open it in Perfetto's UI; one step is one microsecond"
+        }
+    };
+    let path = path.display();
+    Ok(Report::document(format!("{path}: {names}; {how}")))
 }
 
 fn of_workload(
@@ -112,26 +127,36 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
         arguments: launch.args.clone(),
         seed: None,
         steps: launch.steps,
+        detectors: Detectors::default(),
     });
     Ok(document)
 }
 
-/// The same, once for each order of threads, and for the emulator's own when there is none.
+/// The document of a check: the launch with the same detectors, in the emulator's own order of threads and in those of its
+/// findings.
 pub(super) fn of_findings(
     global: &Global,
     launch: &Launch,
-    seeds: &[Option<u64>],
+    options: &CheckOptions,
+    check: &CheckReport,
 ) -> Result<Document, Failure> {
     let mut document = of_file(global, launch)?;
     let Some(own) = document.launches.pop() else {
         return Ok(document);
     };
     let mut orders: Vec<Option<u64>> = vec![None];
-    for &seed in seeds {
-        if !orders.contains(&seed) && orders.len() < MOST_ORDERS {
-            orders.push(seed);
+    for finding in &check.findings {
+        if !orders.contains(&finding.seed) {
+            orders.push(finding.seed);
         }
     }
+    if orders.len() > MOST_ORDERS {
+        let others = orders.len() - MOST_ORDERS;
+        report::notice(&format!(
+            "the page is without the findings of {others} orders of threads; --seed begins with another one"
+        ));
+    }
+    orders.truncate(MOST_ORDERS);
     document.launches = orders
         .into_iter()
         .map(|seed| blockwise_viewer::Launch {
@@ -140,6 +165,7 @@ pub(super) fn of_findings(
                 Some(seed) => format!("{}, seed {seed}", own.name),
             },
             seed,
+            detectors: Detectors::of(options),
             ..own.clone()
         })
         .collect();
@@ -157,27 +183,56 @@ fn new(title: &str, ptx: &PtxFile) -> Document {
     }
 }
 
-/// Runs the launches once, so that what is refused is an error here, adds the sources that they come from, and writes the page.
-pub(super) fn write(document: &mut Document, place: OutputFile) -> Result<(), Failure> {
+/// Writes the page, with the sources that the launches come from. They run once here, so that what is refused is an error.
+pub(super) fn write_page(mut document: Document, place: OutputFile) -> Result<(), Failure> {
     document.leave_out_other_kernels();
-    let files = StoredFiles(document.files.clone());
-    let clock = progress::clock("running the launches");
-    let sources = Sources::new();
-    for launch in &document.launches {
+    let all = Sources::new();
+    let mut sources: Vec<Source> = Vec::new();
+    each(&document, |launch, session| {
         let ptx = &document.ptx[launch.ptx];
-        let sources = sources.clone().with_ptx(ptx.origin.as_ref(), &ptx.text);
-        let session = Session::open(launch, &ptx.text, &files)?;
+        let all = all.clone().with_ptx(ptx.origin.as_ref(), &ptx.text);
         for file in session.files() {
-            let is_new = document.sources.iter().all(|source| source.file != file);
-            if let Some(text) = sources.text(file).filter(|_| is_new) {
+            let is_new = sources.iter().all(|source| source.file != file);
+            if let Some(text) = all.text(file).filter(|_| is_new) {
                 let file = file.to_owned();
-                document
-                    .sources
-                    .push(blockwise_viewer::Source { file, text });
+                sources.push(Source { file, text });
             }
         }
+    })?;
+    document.sources = sources;
+    place.write(page::html(&document).as_bytes())?;
+    Ok(())
+}
+
+/// Writes the launches in the Trace Event format.
+fn write_trace(document: Document, place: OutputFile) -> Result<(), Failure> {
+    let mut trace = Trace::default();
+    each(&document, |launch, mut session| {
+        trace.add(&launch.name, &mut session)
+    })?;
+    if trace.left_out() > 0 {
+        report::notice(&format!(
+            "{} steps are left out: a smaller launch fits in",
+            trace.left_out()
+        ));
+    }
+    place.write(trace.finish(&document.title).as_bytes())?;
+    Ok(())
+}
+
+/// Runs the launches, one after the other.
+fn each(
+    document: &Document,
+    mut visit: impl FnMut(&blockwise_viewer::Launch, Session),
+) -> Result<(), Failure> {
+    let files = StoredFiles(document.files.clone());
+    let clock = progress::clock("running the launches");
+    for launch in &document.launches {
+        visit(
+            launch,
+            Session::open(launch, &document.ptx[launch.ptx].text, &files)?,
+        );
     }
     clock.finish_and_clear();
-    place.write(page::html(document).as_bytes())?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod json;
 mod listing;
+mod plot;
 mod resources;
 mod text;
 mod workload;
@@ -11,6 +12,7 @@ use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile, Roofline};
 pub use cuda_builder::tools::ptxas::Usage;
 pub use json::json;
 pub use listing::listing;
+pub use plot::plot;
 pub use resources::Assembler;
 pub use text::table;
 pub use workload::{ElementType, Operation, Variant, Workload, WorkloadError};

@@ -187,7 +187,7 @@ impl Drop for Browser {
 }
 
 /// The bytes of base64.
-fn decode(text: &str) -> Vec<u8> {
+pub(crate) fn decode(text: &str) -> Vec<u8> {
     let value = |digit: u8| match digit {
         b'A'..=b'Z' => digit - b'A',
         b'a'..=b'z' => digit - b'a' + 26,

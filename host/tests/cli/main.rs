@@ -2,6 +2,7 @@
 //!
 //! These tests live beside the command, because only its own package's tests are sure to find it built.
 
+mod book;
 mod check;
 mod chunks;
 mod command;
@@ -15,3 +16,4 @@ mod profile;
 mod references;
 mod shell;
 mod textures;
+mod trace;

@@ -23,7 +23,7 @@ fn a_project_is_made_once() {
     assert_eq!(names(folder.path()), ["wave-tool"]);
     let made = run("new two --name second --json").ends(0).json();
     assert_eq!(made["package"], "second");
-    assert_eq!(made["files"].as_array().map(Vec::len), Some(14));
+    assert_eq!(made["files"].as_array().map(Vec::len), Some(15));
 }
 
 #[test]

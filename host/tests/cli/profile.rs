@@ -240,3 +240,56 @@ fn a_kernel_of_any_ptx() {
         "{endless:?}"
     );
 }
+
+#[test]
+fn a_plot_has_the_kernels_under_the_roof_and_their_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |line: &str| {
+        let words = format!("profile {line}");
+        let mut command = blockwise(words.split_whitespace());
+        Run::of(without_ptxas(&mut command).current_dir(folder.path()))
+    };
+    let line = "matmul --rows 32 --inner 32 --cols 32 --kernel naive,tiled --plot plots";
+    let said = run(line).ends(0).stdout;
+    let files = crate::command::names(&folder.path().join("plots"));
+    let names = ["lines_naive", "lines_tiled", "roofline"];
+    let expected: Vec<_> = names
+        .iter()
+        .flat_map(|name| ["png", "svg"].map(|kind| format!("{name}.{kind}")))
+        .collect();
+    assert_eq!(files, expected);
+    assert!(files.iter().all(|file| said.contains(file)), "{said}");
+    let text = |file: &str| {
+        let bytes = std::fs::read(folder.path().join("plots").join(file)).expect("a file");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let roof = text("roofline.svg");
+    for label in ["Roofline of", "naive: ", "tiled: ", "TFLOP/s"] {
+        assert!(roof.contains(label), "{label}");
+    }
+    // A kernel is a line along the roof with a mark at either end.
+    assert_eq!(roof.matches("<circle").count(), 4);
+    let lines = text("lines_tiled.svg");
+    for label in [
+        "Cost of each line of tiled",
+        "wavefronts",
+        "kernels/src/matmul/",
+    ] {
+        assert!(lines.contains(label), "{label}");
+    }
+    assert!(text("roofline.png").starts_with("\u{fffd}PNG"));
+
+    // Without arithmetic there is no place under the roof, and the picture says so.
+    let report = run("transpose --rows 32 --cols 32 --kernel padded --plot t --json")
+        .ends(0)
+        .json();
+    assert_eq!(report["plots"].as_array().map(Vec::len), Some(4));
+    let roof = std::fs::read_to_string(folder.path().join("t/roofline.svg")).expect("a file");
+    assert!(roof.contains("padded: no arithmetic"));
+    assert_eq!(roof.matches("<circle").count(), 0);
+    let refused = run("transpose --rows 32 --cols 32 --plot /dev/null/plots").ends(2);
+    assert!(
+        refused.stderr.contains("cannot create /dev/null/plots"),
+        "{refused:?}"
+    );
+}

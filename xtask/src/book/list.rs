@@ -1,7 +1,7 @@
 //! The files of `docs/book/src/output`: which command each shows, and what of it.
 
 /// The broken kernels' PTX, as a reader names it.
-pub(super) const BROKEN: &str = "target/ptx/broken_kernels.sm_80.ptx";
+pub(crate) const BROKEN: &str = "target/ptx/broken_kernels.sm_80.ptx";
 
 /// The arguments of the broken convolutions and of the broken products.
 const CONVOLUTION: &str = "--grid 4 --block 256 --shared 1056 --arg slice:f32[1000]=random:1 --arg slice:f32[9]=random:2 \
@@ -9,15 +9,15 @@ const CONVOLUTION: &str = "--grid 4 --block 256 --shared 1056 --arg slice:f32[10
 const PRODUCT: &str = "--arg slice:f32[1440]=random:1 --arg slice:f32[1800]=random:2 --arg f32[2000] --arg u64:40 --arg u64:36 \
                        --arg u64:50";
 
-/// A file of the folder. What else the book is to show, such as a kernel's trace, is one more kind of part.
-pub(super) struct Output {
+/// A file of the folder.
+pub(crate) struct Output {
     /// The file, without `.txt`.
-    pub(super) name: &'static str,
-    pub(super) part: Part,
+    pub(crate) name: &'static str,
+    pub(crate) part: Part,
 }
 
 /// What a page shows of a command's output.
-pub(super) enum Part {
+pub(crate) enum Part {
     /// `blockwise profile` with these words: columns and rows of its table.
     Figures {
         of: &'static str,
@@ -46,7 +46,7 @@ const fn finding(kernel: &'static str, words: &'static [&'static str]) -> Output
     Output { name: kernel, part }
 }
 
-pub(super) const OUTPUTS: &[Output] = &[
+pub(crate) const OUTPUTS: &[Output] = &[
     figures(
         "reverse",
         "reverse --len 4096",
@@ -247,5 +247,47 @@ pub(super) const OUTPUTS: &[Output] = &[
     finding(
         "named_barrier_wrong_count",
         &["--block 256 --arg slice:u32[256]=iota --arg u32[256]"],
+    ),
+];
+
+/// A trace that a page embeds.
+pub(crate) struct Trace {
+    /// The page, without `.html`.
+    pub(crate) name: &'static str,
+    /// The words after `blockwise trace`.
+    pub(crate) words: &'static str,
+}
+
+const fn trace(name: &'static str, words: &'static str) -> Trace {
+    Trace { name, words }
+}
+
+/// Small launches: a reader steps through them.
+pub(crate) const TRACES: &[Trace] = &[
+    trace("covering", "conv --len 700 --taps 5 --kernel direct"),
+    trace("reverse", "reverse --len 512 --kernel static"),
+    trace("dynamic", "reverse --len 512 --kernel dynamic"),
+    trace("naive", "transpose --rows 64 --cols 64 --kernel naive"),
+    trace("tiled", "transpose --rows 64 --cols 64 --kernel tiled"),
+    trace(
+        "padded",
+        "transpose --rows 64 --cols 64 --kernel tiled,padded",
+    ),
+    trace("trees", "reduce --len 2048 --kernel interleaved,tree"),
+    trace("shuffle", "reduce --len 2048 --kernel shuffle"),
+    trace("single", "reduce --len 8192 --kernel single"),
+    trace("wide", "reduce --len 8192 --kernel wide"),
+    trace("halo", "conv --len 700 --taps 9 --kernel tiled"),
+    trace(
+        "matmul",
+        "matmul --rows 32 --inner 32 --cols 32 --kernel tiled",
+    ),
+    trace(
+        "registers",
+        "matmul --rows 64 --inner 32 --cols 64 --kernel register-tile",
+    ),
+    trace(
+        "pipelined",
+        "matmul --rows 64 --inner 64 --cols 64 --kernel pipelined",
     ),
 ];

@@ -1,5 +1,6 @@
 //! `cargo xtask book`: the book, from the sources that the tests compile and from what the commands say of them.
 
+mod cut;
 mod list;
 mod mdbook;
 mod outputs;
@@ -15,16 +16,20 @@ use crate::{build_ptx, setup, workspace};
 /// Makes the outputs that the pages show, checks the pages, and builds the book.
 pub(crate) fn run() -> Result<ExitCode> {
     setup::toolchain()?;
-    workspace::step("outputs", || {
+    let (program, _) = workspace::step("outputs", || {
         build_ptx::broken_kernels()?;
-        outputs::write(&workspace::program(None)?)
+        let program = workspace::program(None)?;
+        outputs::write(&program)?;
+        Ok(program)
     })?;
     workspace::step("pages", || pages::check(&folder()))?;
     let into = workspace::target()?.join("book");
     workspace::step("book", || {
         let mut build = Command::new(mdbook::program()?);
         build.arg("build").arg(folder());
-        workspace::check(build.arg("--dest-dir").arg(&into))
+        workspace::check(build.arg("--dest-dir").arg(&into))?;
+        // After mdBook, which empties the folder.
+        outputs::write_traces(&program, &into.join("traces"))
     })?;
     say!("{}", into.join("index.html").display());
     Ok(ExitCode::SUCCESS)

@@ -19,6 +19,7 @@ pub(super) fn check(book: &Path) -> Result<()> {
     let pages = pages(&source)?;
     faults.extend(summary(&source, &pages)?);
     let mut included = BTreeSet::new();
+    let mut traced = BTreeSet::new();
     for page in &pages {
         let text = read(&source.join(page))?;
         for inclusion in inclusions(&text) {
@@ -29,10 +30,16 @@ pub(super) fn check(book: &Path) -> Result<()> {
         }
         let typed = code(&text).filter(|code| inclusions(code).next().is_none());
         faults.extend(typed.map(|code| format!("{page}: code that nothing compiles: {code}")));
+        traced.extend(embedded(&text).map(str::to_owned));
         let broken = links(&text).filter(|link| !leads_somewhere(&source, link));
         faults.extend(broken.map(|link| format!("{page}: the link {link} leads nowhere")));
     }
     faults.extend(unused(&source, &included)?);
+    let made: BTreeSet<_> = outputs::traces().map(str::to_owned).collect();
+    let unmade = traced.difference(&made);
+    faults.extend(unmade.map(|name| format!("nothing makes the trace {name}")));
+    let unseen = made.difference(&traced);
+    faults.extend(unseen.map(|name| format!("no page shows the trace {name}")));
     if !faults.is_empty() {
         bail!("the book has faults:\n  {}", faults.join("\n  "));
     }
@@ -129,9 +136,18 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Pages link to pages: what lies outside the book's folder is not in the built book.
+/// The traces that a page embeds or links.
+fn embedded(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split("traces/").skip(1);
+    parts.filter_map(|part| Some(part.split_once(".html")?.0))
+}
+
+/// Pages link to pages and to traces: what lies outside the book's folder is not in the built book.
 fn leads_somewhere(source: &Path, link: &str) -> bool {
     let file = link.split('#').next().unwrap_or_default();
+    if let Some(trace) = embedded(file).next() {
+        return outputs::traces().any(|name| name == trace);
+    }
     let inside = Path::new(file)
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
@@ -232,8 +248,8 @@ mod tests {
         );
         write(
             "one.md",
-            "# 1\n{{#include code.rs:a}}{{#include code.rs:open}}{{#include no.rs}}\n[x](two.md) [y](three.md) [z](../../a.md)\n```\n\
-             [c](code)\n```\n```rust\nlet b = 2;\n```\n",
+            "# 1\n{{#include code.rs:a}}{{#include code.rs:open}}{{#include no.rs}}\n[x](two.md) [y](three.md) [z](../../a.md)\n\
+             [t](traces/reverse.html) [u](traces/three.html)\n```\n[c](code)\n```\n```rust\nlet b = 2;\n```\n",
         );
         let said = check(&book).unwrap_err().to_string();
         fs::remove_dir_all(&book).unwrap();
@@ -247,10 +263,18 @@ mod tests {
             "the link three.md",
             "the link ../../a.md",
             "no page includes the output reverse.txt",
+            "the link traces/three.html",
+            "nothing makes the trace three",
+            "no page shows the trace naive",
         ] {
             assert!(said.contains(fault), "{fault}\n{said}");
         }
-        for fine in ["code.rs:a", "the link two.md", "the link code"] {
+        for fine in [
+            "code.rs:a",
+            "the link two.md",
+            "the link code",
+            "the link traces/reverse.html",
+        ] {
             assert!(!said.contains(&format!("{fine} leads")), "{fine}\n{said}");
         }
     }

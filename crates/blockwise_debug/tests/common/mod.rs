@@ -14,16 +14,16 @@ pub(crate) const PTX: &str = include_str!("../fixtures/reverse_missing_barrier.p
 /// The kernel's file, as an editor names it.
 pub(crate) const FILE: &str = "/home/user/blockwise/broken_kernels/src/reverse_missing_barrier.rs";
 
-/// Blocks of 256 threads that reverse 512 numbers: 1000, 1001, and so on.
-struct Reverse;
+/// A kernel that is launched with a seed.
+struct Kernel(fn(Option<u64>) -> Replay);
 
-impl Loader for Reverse {
+impl Loader for Kernel {
     fn load(&mut self, arguments: &Map<String, Value>) -> Result<Loaded, String> {
         if let Some(problem) = arguments.get("refuse") {
             return Err(problem.to_string());
         }
         Ok(Loaded {
-            replay: replay(arguments.get("seed").and_then(Value::as_u64)),
+            replay: self.0(arguments.get("seed").and_then(Value::as_u64)),
             types: HashMap::new(),
             ptx: "/home/user/k.ptx".to_owned(),
         })
@@ -32,7 +32,7 @@ impl Loader for Reverse {
 
 pub(crate) const COUNT: u64 = 512;
 
-/// The launch that the session debugs.
+/// Blocks of 256 threads that reverse 512 numbers: 1000, 1001, and so on.
 pub(crate) fn replay(seed: Option<u64>) -> Replay {
     let emulator = Emulator::new(Limits::default());
     let module = Module::parse(PTX).expect("it is PTX");
@@ -74,20 +74,30 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn connect() -> Self {
+        Self::to(replay)
+    }
+
+    /// One whose session debugs this launch.
+    fn to(launch: fn(Option<u64>) -> Replay) -> Self {
         let (read, input) = io::pipe().expect("a pipe");
         let (output, write) = io::pipe().expect("a pipe");
         Self {
             input: Some(input),
             output: BufReader::new(output),
-            session: std::thread::spawn(move || serve(read, write, &mut Reverse)),
+            session: std::thread::spawn(move || serve(read, write, &mut Kernel(launch))),
             seq: 0,
             events: VecDeque::new(),
         }
     }
 
-    /// One that has launched the kernel and stands at its beginning.
+    /// One that has launched the reversal and stands at its beginning.
     pub(crate) fn launched(arguments: Value) -> Self {
-        let mut client = Self::connect();
+        Self::launched_of(replay, arguments)
+    }
+
+    /// The same with another launch.
+    pub(crate) fn launched_of(launch: fn(Option<u64>) -> Replay, arguments: Value) -> Self {
+        let mut client = Self::to(launch);
         client.ask("initialize", json!({ "adapterID": "blockwise" }));
         client.ask("launch", arguments);
         assert_eq!(client.event()["event"], "initialized");
