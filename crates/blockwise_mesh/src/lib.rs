@@ -12,8 +12,10 @@
 //! | `shard` | splits, and arrays that are divided by them | operations |
 //! | `funnel` | pieces of any length from every rank to rank 0 | |
 //! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
-//! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
+//! | `matrix` | grids of ranks, matrices that are divided in blocks by them | operations |
+//! | `reduce`, `conv1d`, `matmul`, `transpose` | operations, written once for all wires | wires, files, kernels' insides |
 //! | `traffic` | bytes of each link | |
+//! | `scale` | predicts times for any number of GPUs from the operations' plans | devices, wires |
 //!
 //! The crate knows neither files nor the command line, and `blockwise_ops` does not know it.
 //!
@@ -30,13 +32,17 @@ mod conv1d;
 mod error;
 mod funnel;
 mod job;
+mod matmul;
+mod matrix;
 mod mesh;
 #[cfg(feature = "cuda")]
 mod nccl;
 mod rank;
 mod reduce;
+pub mod scale;
 mod shard;
 mod traffic;
+mod transpose;
 mod wire;
 
 pub use call::Call;
@@ -44,6 +50,8 @@ pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
 pub use funnel::Funnel;
 pub use job::{ADDRESS_VARIABLE, Job};
+pub use matmul::{ShardedMatmul, ShardedMatmulOptions, matmul};
+pub use matrix::{Blocks, Grid, ShardedMatrix};
 pub use mesh::{JoinOptions, MEETING_LIMIT, Mesh, TIME_LIMIT};
 #[cfg(feature = "cuda")]
 pub use nccl::LIBRARY_VARIABLE;
@@ -51,3 +59,4 @@ pub use rank::Rank;
 pub use reduce::{dot, reduce};
 pub use shard::{Sharded, Split};
 pub use traffic::Traffic;
+pub use transpose::{ShardedTranspose, transpose};
