@@ -13,5 +13,6 @@ mod new;
 mod outputs;
 mod profile;
 mod references;
+mod scale;
 mod shell;
 mod textures;
