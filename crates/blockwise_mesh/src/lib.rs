@@ -11,6 +11,7 @@
 //! | `call` | what a rank announces with each call, for the others to compare | |
 //! | `shard` | splits, and arrays that are divided by them | operations |
 //! | `funnel` | pieces of any length from every rank to rank 0 | |
+//! | `window` | memory that all ranks of a process use, and the detection of races | operations |
 //! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
 //! | `matrix` | grids of ranks, matrices that are divided in blocks by them | operations |
 //! | `reduce`, `conv1d`, `matmul`, `transpose` | operations, written once for all wires | wires, files, kernels' insides |
@@ -27,6 +28,7 @@
 
 #![deny(unsafe_code)]
 
+mod broadcast;
 mod call;
 mod conv1d;
 mod error;
@@ -43,6 +45,7 @@ pub mod scale;
 mod shard;
 mod traffic;
 mod transpose;
+mod window;
 mod wire;
 
 pub use call::Call;
@@ -60,3 +63,4 @@ pub use reduce::{dot, reduce};
 pub use shard::{Sharded, Split};
 pub use traffic::Traffic;
 pub use transpose::{ShardedTranspose, transpose};
+pub use window::{Access, Window};

@@ -219,6 +219,14 @@ impl<T: Element> ShardedMatrix<T> {
         self.part.as_view_mut()
     }
 
+    /// Sets every byte of this rank's block.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn fill_bytes(&mut self, rank: &Rank, value: u8) -> Result<()> {
+        self.part.fill_bytes(value).map_err(|e| rank.failed(e))
+    }
+
     /// The whole matrix in row-major order, on every rank's host.
     ///
     /// # Errors

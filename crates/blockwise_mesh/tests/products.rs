@@ -98,9 +98,9 @@ fn every_grid_gives_a_single_devices_bits() {
         let mesh = Mesh::emulated(ranks).unwrap();
         for grid in grids(ranks) {
             for (shape, panel) in [
-                ([37, 29, 41], Some(16)),
+                ([19, 11, 21], Some(8)),
                 ([5, 1, 3], Some(1)),
-                ([64, 48, 80], None),
+                ([24, 16, 40], None),
             ] {
                 let [rows, inner, cols] = shape;
                 let (a, b) = (
