@@ -2,7 +2,8 @@
 //! perfect scaling, and a check of every result.
 //! `cargo run --release -p blockwise_mesh --features cuda --example matrices -- 16384 32768`.
 //!
-//! Without GPUs it checks small ones on emulated devices.
+//! `tensor` adds products on tensor cores, which need kernels for sm_90a (`BLOCKWISE_ARCH`). Without
+//! GPUs it checks small ones on emulated devices.
 
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ const PERIOD: usize = 65_521;
 
 fn main() -> Result<(), Error> {
     let there = Device::gpu_count();
+    let with_tensor = std::env::args().any(|argument| argument == "tensor");
     let given = std::env::args().skip(1);
     let given: Vec<usize> = given.filter_map(|extent| extent.parse().ok()).collect();
     let (extents, counts) = match there {
@@ -35,12 +37,15 @@ fn main() -> Result<(), Error> {
     );
     for extent in extents {
         let rate = 2.0 * (extent as f64).powi(3) / 1e12;
-        row(
-            &format!("product {extent}"),
-            (rate, "TFLOP/s"),
-            &counts,
-            |rank| product(rank, extent),
-        )?;
+        for tensor in [false, true] {
+            let work = match tensor {
+                false => format!("product {extent}"),
+                true if with_tensor => format!("product {extent} on tensor cores"),
+                true => continue,
+            };
+            let program = |rank: &mut Rank| product(rank, extent, tensor);
+            row(&work, (rate, "TFLOP/s"), &counts, program)?;
+        }
         let rate = 2.0 * 4.0 * (extent as f64).powi(2) / 1e12;
         row(
             &format!("transpose {extent}"),
@@ -137,13 +142,17 @@ fn check(
     Ok(())
 }
 
-fn product(rank: &mut Rank, extent: usize) -> Result<f64, Error> {
-    let (a, b) = (matrix(rank, extent)?, matrix(rank, extent)?);
-    let options = ShardedMatmulOptions::default();
-    let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), &options)?;
+/// The matrix times itself.
+fn product(rank: &mut Rank, extent: usize, tensor: bool) -> Result<f64, Error> {
+    let a = matrix(rank, extent)?;
+    let options = ShardedMatmulOptions {
+        tensor,
+        ..ShardedMatmulOptions::default()
+    };
+    let mut product = ShardedMatmul::new(rank, a.blocks(), a.blocks(), &options)?;
     let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
     c.fill_bytes(rank, 0xFF)?;
-    let median = rounds(rank, |rank| product.enqueue(rank, &a, &b, &mut c))?;
+    let median = rounds(rank, |rank| product.enqueue(rank, &a, &a, &mut c))?;
     check(rank, &c, |row, col| {
         let terms = (0..extent).map(|k| value(row * extent + k) * value(k * extent + col));
         terms.sum()

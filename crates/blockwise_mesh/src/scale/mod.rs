@@ -68,17 +68,16 @@ pub fn estimate(
     gpus: usize,
     machine: &Machine,
 ) -> Result<Estimate, LaunchError> {
-    let demands = work.demands(gpus, element_bytes, machine)?;
-    let fits = demands.iter().all(|demand| demand.memory <= machine.memory);
     let mut slowest = Estimate {
         gpus,
         seconds: 0.0,
         bound: Bound::Latency,
         received: 0,
-        fits,
+        fits: true,
     };
-    for (rank, demand) in demands.iter().enumerate() {
-        let terms = terms(rank, demand, machine);
+    for (rank, demand) in work.demands(gpus, element_bytes, machine)?.enumerate() {
+        slowest.fits &= demand.memory <= machine.memory;
+        let terms = terms(rank, &demand, machine);
         let seconds = terms.iter().map(|(_, seconds)| seconds).sum();
         let largest = terms
             .iter()

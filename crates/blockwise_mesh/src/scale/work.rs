@@ -72,16 +72,15 @@ impl Work {
         Ok((0..ranks).flat_map(of_rank).collect())
     }
 
-    /// What each rank has to do.
+    /// What each rank has to do, in their order.
     pub(super) fn demands(
         &self,
         ranks: usize,
         element_bytes: usize,
         machine: &Machine,
-    ) -> Result<Vec<Demand>, LaunchError> {
+    ) -> Result<impl Iterator<Item = Demand>, LaunchError> {
         let plan = Plan::new(*self, ranks)?;
-        let demand = |rank| plan.demand(rank, element_bytes, machine);
-        Ok((0..ranks).map(demand).collect())
+        Ok((0..ranks).map(move |rank| plan.demand(rank, element_bytes, machine)))
     }
 }
 
@@ -198,19 +197,17 @@ impl Plan {
                 let held = bytes(layout.held(rank) as f64);
                 (held, moved, computing, layout.panels(rank).len().max(1))
             }
-            // In and out for the kernel, and again where tiles are put next to each other; the input,
-            // the output and a copy of each are there at once.
+            // In and out for the kernel, and of several ranks again where tiles are put next to each
+            // other: then there is a copy of the input and of the output.
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;
-                let alone = layout.rows.ranks() == 1;
-                let moved = bytes(2.0 * input + if alone { 0.0 } else { 2.0 * output });
-                (
-                    bytes(2.0 * (input + output)),
-                    moved / machine.copying,
-                    0.0,
-                    1,
-                )
+                let (copies, placed) = match layout.rows.ranks() {
+                    1 => (1.0, 0.0),
+                    _ => (2.0, 2.0 * output),
+                };
+                let moving = bytes(2.0 * input + placed) / machine.copying;
+                (bytes(copies * (input + output)), moving, 0.0, 1)
             }
         };
         Demand {

@@ -2,7 +2,7 @@
 //!
 //! Each rank transposes its rows as a single device would. What it has then are whole rows of each
 //! other rank's tile, one tile after the other, so tiles leave without a copy; those that arrive
-//! are put next to each other.
+//! are put next to each other. One rank alone transposes straight into the output.
 
 use blockwise::Buffer;
 use blockwise_ops::transpose as ops;
@@ -55,6 +55,7 @@ impl<T: Element> ShardedTranspose<T> {
             });
         }
         let [rows, cols] = input.shape();
+        let alone = rank.ranks() == 1;
         let layout = Layout {
             rows: input.rows().clone(),
             cols: Split::even(cols, rank.ranks()),
@@ -65,7 +66,7 @@ impl<T: Element> ShardedTranspose<T> {
         Ok(Self {
             layout,
             options: *options,
-            turned: room(len)?,
+            turned: room(if alone { 0 } else { len })?,
             arrived: room(arrived)?,
         })
     }
@@ -97,9 +98,17 @@ impl<T: Element> ShardedTranspose<T> {
         let me = rank.number();
         let (own_rows, own_cols) = (layout.rows.range(me), layout.cols.range(me));
         let [rows, cols] = [own_rows.len(), layout.cols.len()];
-        let (from, to) = (input.part(), &mut self.turned);
+        let alone = rank.ranks() == 1;
+        let to = match alone {
+            true => output.part_mut(),
+            false => self.turned.as_view_mut(),
+        };
+        let from = input.part();
         let turned = ops::enqueue(rank.device(), None, from, to, rows, cols, &self.options);
         turned.map_err(|e| rank.failed(e))?;
+        if alone {
+            return Ok(());
+        }
 
         let tile = |range: std::ops::Range<usize>| range.start * rows..range.end * rows;
         let others = (0..rank.ranks()).filter(|&other| other != me);
