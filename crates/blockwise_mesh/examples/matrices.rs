@@ -2,8 +2,9 @@
 //! perfect scaling, and a check of every result.
 //! `cargo run --release -p blockwise_mesh --features cuda --example matrices -- 16384 32768`.
 //!
-//! `tensor` adds products on tensor cores, which need kernels for sm_90a (`BLOCKWISE_ARCH`). Without
-//! GPUs it checks small ones on emulated devices.
+//! `tensor` adds products on tensor cores, which need kernels for sm_90a (`BLOCKWISE_ARCH`).
+//! `panel=N` sets the columns of B that travel at a time. Without GPUs it checks small ones on
+//! emulated devices.
 
 use std::time::Instant;
 
@@ -23,6 +24,7 @@ const PERIOD: usize = 65_521;
 fn main() -> Result<(), Error> {
     let there = Device::gpu_count();
     let with_tensor = std::env::args().any(|argument| argument == "tensor");
+    let panel = std::env::args().find_map(|argument| argument.strip_prefix("panel=")?.parse().ok());
     let given = std::env::args().skip(1);
     let given: Vec<usize> = given.filter_map(|extent| extent.parse().ok()).collect();
     let (extents, counts) = match there {
@@ -43,7 +45,12 @@ fn main() -> Result<(), Error> {
                 true if with_tensor => format!("product {extent} on tensor cores"),
                 true => continue,
             };
-            let program = |rank: &mut Rank| product(rank, extent, tensor);
+            let options = ShardedMatmulOptions {
+                tensor,
+                panel,
+                ..ShardedMatmulOptions::default()
+            };
+            let program = |rank: &mut Rank| product(rank, extent, &options);
             row(&work, (rate, "TFLOP/s"), &counts, program)?;
         }
         let rate = 2.0 * 4.0 * (extent as f64).powi(2) / 1e12;
@@ -80,7 +87,7 @@ fn row(
     Ok(())
 }
 
-/// The median of a step's seconds, from a barrier to the rank's end of it; the first is not counted.
+/// The median of a step's seconds, from a barrier to the rank's end of it, without the first.
 fn rounds(
     rank: &mut Rank,
     mut step: impl FnMut(&mut Rank) -> Result<(), Error>,
@@ -143,13 +150,9 @@ fn check(
 }
 
 /// The matrix times itself.
-fn product(rank: &mut Rank, extent: usize, tensor: bool) -> Result<f64, Error> {
+fn product(rank: &mut Rank, extent: usize, options: &ShardedMatmulOptions) -> Result<f64, Error> {
     let a = matrix(rank, extent)?;
-    let options = ShardedMatmulOptions {
-        tensor,
-        ..ShardedMatmulOptions::default()
-    };
-    let mut product = ShardedMatmul::new(rank, a.blocks(), a.blocks(), &options)?;
+    let mut product = ShardedMatmul::new(rank, a.blocks(), a.blocks(), options)?;
     let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
     c.fill_bytes(rank, 0xFF)?;
     let median = rounds(rank, |rank| product.enqueue(rank, &a, &a, &mut c))?;

@@ -30,10 +30,10 @@ impl Grid {
 
     /// The grid of all ranks in which a matrix product moves the fewest bytes.
     ///
-    /// Each row of ranks gathers its rows of A, each column its columns of B: together they receive
-    /// `rows·inner·(cols of the grid − 1) + inner·cols·(rows of the grid − 1)` elements. Among equals
-    /// the one with the fewest columns, which gathers less of A before it multiplies: row shards
-    /// for two ranks and a square product, 2 × 2 for four.
+    /// Each row of ranks gathers its rows of A, each column its columns of B. Together, r × c ranks
+    /// receive `rows·inner·(c − 1) + inner·cols·(r − 1)` elements. Among equals it is the grid with
+    /// the fewest columns, which gathers less of A before it multiplies: row shards for two ranks
+    /// and a square product, 2 × 2 for four.
     pub fn for_product(shape: MatmulShape, ranks: usize) -> Self {
         let moved = |grid: &Self| {
             let a = (shape.rows as f64) * (grid.cols as f64 - 1.0);

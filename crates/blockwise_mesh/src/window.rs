@@ -82,8 +82,8 @@ impl<T: Element> Window<T> {
     /// Allocates a part on every rank, with undefined contents.
     ///
     /// # Errors
-    /// [`Error::NoPeers`] for the processes of a job, a split over another number of ranks, no room,
-    /// and what goes wrong on the way.
+    /// [`Error::NoPeers`] for the processes of a job, a split over another number of ranks, no
+    /// room, and what goes wrong on the way.
     #[track_caller]
     pub fn new(rank: &mut Rank, split: Split) -> Result<Self> {
         rank.check_split(&split)?;

@@ -1,12 +1,12 @@
 //! The matrix product of matrices in blocks.
 //!
-//! Each rank gathers its rows of A from its row of the grid, and its columns of B from its column, as
-//! in SUMMA. B comes in panels of columns: while one is multiplied, the next one travels. With row
-//! shards, a grid of one column, A stays where it is.
+//! Each rank gathers its rows of A from its row of the grid, and its columns of B from its column,
+//! as in SUMMA. B comes in panels of columns: while one is multiplied, the next one travels. With
+//! row shards, a grid of one column, A stays where it is.
 //!
 //! A panel has the whole inner extent, so every element of C is summed in one launch: with the same
-//! kernel and one slice of the inner extent ([`MatmulOptions`]) it has a single device's bits. Without
-//! a kernel in the options each panel takes the fastest for its own shape.
+//! kernel and one slice of the inner extent ([`MatmulOptions`]) it has a single device's bits.
+//! Without a kernel in the options each panel takes the fastest for its own shape.
 
 mod plan;
 

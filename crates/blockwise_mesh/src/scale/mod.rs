@@ -3,8 +3,8 @@
 //! Bytes of each link come from the plans by which the operations run; [`Machine`] has the rates of
 //! kernels and links. A rank's time is that of what arrives before its kernels start, and then the
 //! longer of its kernels and what arrives meanwhile. A link takes its latency, an overhead for each
-//! message, and a time for each byte; messages from GPUs of the same host share one link, those from
-//! other hosts another one. The slowest rank counts.
+//! message, and a time for each byte; messages from GPUs of the same host share one link, those
+//! from other hosts another one. The slowest rank counts.
 
 mod machine;
 mod work;

@@ -1,5 +1,5 @@
-//! What an operation asks of each rank: bytes from the other ranks, memory and arithmetic. Bytes come
-//! from the plans by which the operations themselves run.
+//! What an operation asks of each rank: bytes from the other ranks, memory and arithmetic. Bytes
+//! come from the plans by which the operations themselves run.
 
 use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
 
@@ -197,8 +197,8 @@ impl Plan {
                 let held = bytes(layout.held(rank) as f64);
                 (held, moved, computing, layout.panels(rank).len().max(1))
             }
-            // In and out for the kernel, and of several ranks again where tiles are put next to each
-            // other: then there is a copy of the input and of the output.
+            // In and out for the kernel. Several ranks have copies of both, and move the output
+            // again where tiles are put next to each other.
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;

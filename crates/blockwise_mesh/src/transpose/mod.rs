@@ -30,7 +30,8 @@ impl Layout {
     }
 }
 
-/// The transpose of matrices of certain row shards, with the memory for two copies of a rank's part.
+/// The transpose of matrices of certain row shards, with the memory for copies of a rank's input
+/// and output.
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
     options: TransposeOptions,
