@@ -1,6 +1,5 @@
 //! Matrices that are divided over the ranks in blocks.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -62,13 +61,6 @@ impl Grid {
     /// The rank at a place.
     pub(crate) fn rank(self, row: usize, col: usize) -> usize {
         row * self.cols + col
-    }
-}
-
-/// `2 x 4`.
-impl fmt::Display for Grid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} x {}", self.rows, self.cols)
     }
 }
 

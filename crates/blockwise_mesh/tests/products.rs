@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use blockwise::Device;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix, Split, matmul,
@@ -11,6 +13,9 @@ use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, compare};
 use common::{MESHES, noise, splits};
 use ndarray::{Array2, ArrayView2};
+
+/// The device that results are compared with.
+static SINGLE: LazyLock<Device> = LazyLock::new(Device::emulator);
 
 /// Multiplies on the mesh in panels of some width; the whole of C.
 fn product<T: Precision>(
@@ -52,8 +57,7 @@ fn check<T: Precision>(
     ];
     let got = product(mesh, blocks, [&a, &b], options).unwrap();
     let what = format!("{rows} x {inner} x {cols}, {blocks:?}, {options:?}");
-    let single =
-        blockwise_ops::matmul(&Device::emulator(), a_view, b_view, &options.launch).unwrap();
+    let single = blockwise_ops::matmul(&SINGLE, a_view, b_view, &options.launch).unwrap();
     let bits = |values: &[T]| -> Vec<u64> {
         let bits = values.iter().map(|&value| value.into().to_bits());
         bits.collect()
