@@ -66,6 +66,15 @@ pub(crate) trait Backend: Send + Sync {
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }
 
+/// Where rows begin, in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    /// The first row's address.
+    pub(crate) address: u64,
+    /// From a row's begin to the next one's.
+    pub(crate) pitch: usize,
+}
+
 /// A point in time on a device's clock.
 pub(crate) trait Timestamp: Any + Send + Sync {
     /// Seconds from `start`, of the same kind of device, to this one; waits for both.
@@ -98,6 +107,12 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// # Safety
     /// Both runs of memory are allocated, have that many bytes and don't overlap.
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()>;
+
+    /// Starts copying rows within the device.
+    ///
+    /// # Safety
+    /// Both runs of memory are allocated and have these rows; rows do not overlap.
+    unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()>;
 
     /// Makes later work of this queue wait for all current work of `other`, a queue of the same
     /// device.

@@ -13,7 +13,7 @@ use ptx_emulator::{
     MemoryError, Module,
 };
 
-use crate::backend::{Backend, Callable, HostMemory, Program, Queue, Replay, Timestamp};
+use crate::backend::{Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Timestamp};
 use crate::device::Started;
 use crate::graph::{Node, NodeWork};
 use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Watch};
@@ -213,6 +213,16 @@ impl Queue for EmulatorQueue {
         copied.resize(bytes, 0);
         self.0.emulator.read(from, &mut copied)?;
         Ok(self.0.emulator.write(to, &copied)?)
+    }
+
+    unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
+        let mut row = vec![0; width];
+        for number in 0..rows as u64 {
+            let [from, to] = [from, to].map(|rows| rows.address + number * rows.pitch as u64);
+            self.0.emulator.read(from, &mut row)?;
+            self.0.emulator.write(to, &row)?;
+        }
+        Ok(())
     }
 
     fn wait_for(&self, _other: &dyn Queue) -> Result<()> {

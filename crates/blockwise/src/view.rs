@@ -9,6 +9,7 @@ use cuda_std::launch::{
     DevicePointer, Memory, Plain, Pointer, Read, ReadPointer, Write, WritePointer,
 };
 
+use crate::backend::Rows;
 use crate::buffer::bounds;
 use crate::memory::Allocation;
 use crate::{Error, Result};
@@ -262,6 +263,57 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         core.enqueue(&core.queue, uses.into_iter(), |queue| {
             // SAFETY: both spans lie in their memory; one of them is borrowed exclusively, so they don't overlap.
             unsafe { queue.copy(from.address, to.address, to.bytes()) }
+        })
+    }
+
+    /// Copies a matrix of the same device, in order with the launches: rows of `width` elements
+    /// that begin every `pitch` elements here and every `from_pitch` elements there. What lies
+    /// between the rows stays as it is.
+    ///
+    /// # Errors
+    /// When either side has no room for such rows, the devices differ, or the copy fails.
+    pub fn copy_rows(
+        &mut self,
+        pitch: usize,
+        from: View<'_, T>,
+        from_pitch: usize,
+        [rows, width]: [usize; 2],
+    ) -> Result<()> {
+        if rows == 0 || width == 0 {
+            return Ok(());
+        }
+        for (len, pitch) in [(self.len(), pitch), (from.len(), from_pitch)] {
+            let before = (rows - 1).checked_mul(pitch);
+            let given = before.map_or(usize::MAX, |before| before.saturating_add(width));
+            if given > len || (pitch < width && rows > 1) {
+                return Err(Error::LengthMismatch { buffer: len, given });
+            }
+        }
+        let (to, from) = (self.span, from.span);
+        let core = &to.memory.core;
+        if !core.is(&from.memory.core) {
+            return Err(Error::ForeignBuffer {
+                what: "a copy".to_owned(),
+            });
+        }
+        let rows_at = |address, pitch| Rows {
+            address,
+            pitch: pitch * size_of::<T>(),
+        };
+        let (there, here) = (
+            rows_at(from.address, from_pitch),
+            rows_at(to.address, pitch),
+        );
+        let uses = [(&**to.memory, true), (&**from.memory, false)];
+        core.enqueue(&core.queue, uses.into_iter(), |queue| {
+            // SAFETY: both spans hold their rows, by the check above; one of them is borrowed
+            // exclusively, so they don't overlap.
+            unsafe {
+                match rows == 1 || [pitch, from_pitch] == [width; 2] {
+                    true => queue.copy(from.address, to.address, rows * width * size_of::<T>()),
+                    false => queue.copy_rows(there, here, width * size_of::<T>(), rows),
+                }
+            }
         })
     }
 

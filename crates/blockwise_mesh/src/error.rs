@@ -1,11 +1,12 @@
 //! What can go wrong on a mesh. Each error names the rank that it is about.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use blockwise_ops::LaunchError;
 
-use crate::Call;
+use crate::{Access, Call};
 
 /// `Result` with an [`Error`] unless another error is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -133,6 +134,43 @@ pub enum Error {
         /// NCCL's words, or where it comes from.
         reason: String,
     },
+    /// Two ranks use the same elements of a [`Window`](crate::Window), one of them writes, and
+    /// nothing orders the two.
+    #[error("ranks {} and {} race for elements {}..{} of rank {of}'s window: {}; {}; no barrier or other collective orders the two", .accesses[0].rank, .accesses[1].rank, .elements.start, .elements.end, .accesses[0], .accesses[1])]
+    Race {
+        /// The rank whose memory it is.
+        of: usize,
+        /// The elements that both use.
+        elements: Range<usize>,
+        /// Both accesses, in the order in which they happened this time.
+        accesses: Box<[Access; 2]>,
+    },
+    /// A rank has sent what no rank has received.
+    #[error(
+        "rank {rank} has ended its program without receiving what rank {from} sent it in {call}"
+    )]
+    Unread {
+        /// The receiver.
+        rank: usize,
+        /// The sender.
+        from: usize,
+        /// What it was sent in.
+        call: Box<Call>,
+    },
+    /// Ranks of several processes do not reach each other's memory.
+    #[error("rank {rank}: a window needs all ranks in one process")]
+    NoPeers {
+        /// The rank.
+        rank: usize,
+    },
+    /// There is no such rank.
+    #[error("there is no rank {rank}: the mesh has {ranks}")]
+    NoRank {
+        /// What was asked for.
+        rank: usize,
+        /// The number of ranks.
+        ranks: usize,
+    },
     /// A mesh of no devices.
     #[error("a mesh needs at least one device")]
     NoRanks,
@@ -143,9 +181,11 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Device { source, .. } => source.hint(),
-            Self::Mismatch { .. } | Self::Ended { .. } | Self::Standstill { .. } => {
-                Some("every rank must make the same calls in the same order")
-            }
+            Self::Mismatch { .. }
+            | Self::Ended { .. }
+            | Self::Standstill { .. }
+            | Self::Unread { .. } => Some("every rank must make the same calls in the same order"),
+            Self::Race { .. } => Some("a barrier between them orders the two"),
             Self::Late { .. } => {
                 Some("is that rank running, and has it as much to do as the others?")
             }

@@ -11,9 +11,12 @@
 //! | `call` | what a rank announces with each call, for the others to compare | |
 //! | `shard` | splits, and arrays that are divided by them | operations |
 //! | `funnel` | pieces of any length from every rank to rank 0 | |
+//! | `window` | memory that all ranks of a process use, and the detection of races | operations |
 //! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
-//! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
+//! | `matrix` | grids of ranks, matrices that are divided in blocks by them | operations |
+//! | `reduce`, `conv1d`, `matmul`, `transpose` | operations, written once for all wires | wires, files, kernels' insides |
 //! | `traffic` | bytes of each link | |
+//! | `scale` | predicts times for any number of GPUs from the operations' plans | devices, wires |
 //!
 //! The crate knows neither files nor the command line, and `blockwise_ops` does not know it.
 //!
@@ -25,18 +28,24 @@
 
 #![deny(unsafe_code)]
 
+mod broadcast;
 mod call;
 mod conv1d;
 mod error;
 mod funnel;
 mod job;
+mod matmul;
+mod matrix;
 mod mesh;
 #[cfg(feature = "cuda")]
 mod nccl;
 mod rank;
 mod reduce;
+pub mod scale;
 mod shard;
 mod traffic;
+mod transpose;
+mod window;
 mod wire;
 
 pub use call::Call;
@@ -44,6 +53,8 @@ pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
 pub use funnel::Funnel;
 pub use job::{ADDRESS_VARIABLE, Job};
+pub use matmul::{ShardedMatmul, ShardedMatmulOptions, matmul};
+pub use matrix::{Blocks, Grid, ShardedMatrix};
 pub use mesh::{JoinOptions, MEETING_LIMIT, Mesh, TIME_LIMIT};
 #[cfg(feature = "cuda")]
 pub use nccl::LIBRARY_VARIABLE;
@@ -51,3 +62,5 @@ pub use rank::Rank;
 pub use reduce::{dot, reduce};
 pub use shard::{Sharded, Split};
 pub use traffic::Traffic;
+pub use transpose::{ShardedTranspose, transpose};
+pub use window::{Access, Window};

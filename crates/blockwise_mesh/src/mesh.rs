@@ -289,6 +289,9 @@ impl Mesh {
                 Err(_) => {}
             }
         }
+        if let Some(unread) = office.unread() {
+            return Err(unread.into());
+        }
         Ok(outcomes)
     }
 }

@@ -13,7 +13,7 @@ use blockwise_ops::{Element, LaunchError, Number, Reduction};
 use crate::call::Digest;
 #[cfg(feature = "cuda")]
 use crate::nccl::{self, Link, Span};
-use crate::wire::Wire;
+use crate::wire::{Office, Wire};
 use crate::{Call, Error, Result, Split, Traffic};
 
 /// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) hands it to the program.
@@ -52,6 +52,11 @@ impl Rank {
     #[cfg(feature = "cuda")]
     pub(crate) fn wire(&self) -> &dyn Wire {
         &*self.wire
+    }
+
+    /// What the ranks of this process share, if all are here.
+    pub(crate) fn office(&self) -> Option<Arc<Office>> {
+        self.wire.office()
     }
 
     /// How many collectives it has called.

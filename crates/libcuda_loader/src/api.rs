@@ -2,8 +2,8 @@
 //!
 //! Names and parameters are the driver API's, as in `cust_raw`; the compiler compares each with
 //! `cust_raw`'s declaration. The list has what `cust` 0.3.2 calls, plus what `blockwise` calls
-//! directly: `cuFuncSetAttribute`, `cuGetErrorName`, `cuDeviceGetP2PAttribute`
-//! and the launch of graphs.
+//! directly: `cuFuncSetAttribute`, `cuGetErrorName`, `cuDeviceGetP2PAttribute`,
+//! `cuMemcpy2DAsync` and the launch of graphs.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
@@ -126,6 +126,7 @@ forward! {
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     fn cuMemPrefetchAsync(dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, h_stream: CUstream);
     fn cuMemcpy2D_v2(p_copy: *const CUDA_MEMCPY2D);
+    fn cuMemcpy2DAsync_v2(p_copy: *const CUDA_MEMCPY2D, h_stream: CUstream);
     fn cuMemcpyAtoH_v2(dst_host: *mut c_void, src_array: CUarray, src_offset: usize, byte_count: usize);
     fn cuMemcpyDtoDAsync_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, h_stream: CUstream);
     fn cuMemcpyDtoD_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize);

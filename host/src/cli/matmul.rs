@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use blockwise::{Device, Plain as _};
+use blockwise_mesh::{Blocks, Grid, Mesh, Rank, ShardedMatmulOptions, ShardedMatrix};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions};
+use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions, MatmulShape};
 use clap::Args;
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::operand::{self, ArrayOutput, Holds, Reference};
+use super::mesh::{self, Gpus};
+use super::operand::{self, Holds, Reference};
 use super::report::Report;
 use super::{Global, names, progress};
 use crate::io::Data;
@@ -31,7 +33,18 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "kernel")]
     tensor: bool,
     #[command(flatten)]
+    gpus: Gpus,
+    #[command(flatten)]
     reference: Reference,
+}
+
+impl Arguments {
+    fn launch(&self) -> MatmulOptions {
+        MatmulOptions {
+            kernel: self.kernel,
+            ..MatmulOptions::default()
+        }
+    }
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
@@ -39,10 +52,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         operand::matrix_file(&arguments.a)?,
         operand::matrix_file(&arguments.b)?,
     );
-    let options = MatmulOptions {
-        kernel: arguments.kernel,
-        ..MatmulOptions::default()
-    };
+    let launch = arguments.launch();
     match (operand::floats(a), operand::floats(b)) {
         (Data::F32(a), Data::F32(b)) => multiply(
             global,
@@ -51,7 +61,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
             operand::matrix(b, &arguments.b)?,
             |device, a, b| match arguments.tensor {
                 true => blockwise_ops::matmul_tensor(device, a, b),
-                false => blockwise_ops::matmul(device, a, b, &options),
+                false => blockwise_ops::matmul(device, a, b, &launch),
             },
         ),
         (a, b) => multiply(
@@ -65,7 +75,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
                     supported: f32::NAME,
                     given: f64::NAME,
                 }),
-                false => blockwise_ops::matmul(device, a, b, &options),
+                false => blockwise_ops::matmul(device, a, b, &launch),
             },
         ),
     }
@@ -76,18 +86,24 @@ fn multiply<T: Precision>(
     arguments: &Arguments,
     a: Array2<T>,
     b: Array2<T>,
-    product: impl Fn(&Device, ArrayView2<'_, T>, ArrayView2<'_, T>) -> Result<Array2<T>, LaunchError>,
+    alone: impl FnOnce(&Device, ArrayView2<'_, T>, ArrayView2<'_, T>) -> Result<Array2<T>, LaunchError>,
 ) -> Result<Report, Failure>
 where
     Data: Holds<T>,
 {
-    blockwise_ops::matmul::MatmulShape::of(a.dim(), b.dim())?;
+    let shape = MatmulShape::of(a.dim(), b.dim())?;
     let reference = arguments.reference.read()?;
-    let output = ArrayOutput::prepare(&arguments.output)?;
-    let device = global.open()?;
+    let mesh = global.mesh(&arguments.gpus)?;
+    let output = mesh::output(&mesh, &arguments.output)?;
     let clock = progress::clock("multiplying");
-    let c = product(&device, a.view(), b.view())?;
+    let product = match mesh::alone(&mesh) {
+        Some(device) => Some(alone(device, a.view(), b.view())?),
+        None => divided(&mesh, arguments, shape, &a, &b)?,
+    };
     clock.finish_and_clear();
+    let (Some(c), Some(output)) = (product, output) else {
+        return Ok(Report::silent());
+    };
     let shape = c.shape().to_vec();
     let text = format!(
         "{}: {} x {} {}",
@@ -96,7 +112,7 @@ where
         shape[1],
         T::NAME
     );
-    let json = json!({ "command": "matmul", "output": arguments.output.display().to_string(), "shape": shape, "type": T::NAME, "device": device.properties().name });
+    let json = json!({ "command": "matmul", "output": arguments.output.display().to_string(), "shape": shape, "type": T::NAME, "device": mesh::names(&mesh) });
     let report = Report::new(text, json);
     let report = match reference {
         None => report,
@@ -110,4 +126,32 @@ where
     };
     output.write(&Data::wrap(c.into_dyn()))?;
     Ok(report)
+}
+
+/// The product of several devices, in the process of rank 0.
+fn divided<T: Precision>(
+    mesh: &Mesh,
+    arguments: &Arguments,
+    shape: MatmulShape,
+    a: &Array2<T>,
+    b: &Array2<T>,
+) -> Result<Option<Array2<T>>, Failure> {
+    let options = ShardedMatmulOptions {
+        launch: arguments.launch(),
+        tensor: arguments.tensor,
+        panel: None,
+    };
+    let grid = Grid::for_product(shape, mesh.ranks());
+    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
+    let part = |rank: &Rank, whole: &CowArray<'_, T, Ix2>| {
+        let (rows, cols) = whole.dim();
+        let values = whole.as_slice().unwrap_or_default();
+        ShardedMatrix::part_of(rank, values, Blocks::even([rows, cols], grid))
+    };
+    let wholes = mesh.run(|rank| {
+        let (a, b) = (part(rank, &a)?, part(rank, &b)?);
+        let c = blockwise_mesh::matmul(rank, &a, &b, &options)?;
+        Ok::<_, Failure>(c.collect(rank)?)
+    })?;
+    mesh::whole(wholes, shape.rows, shape.cols)
 }

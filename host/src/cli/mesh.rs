@@ -1,12 +1,16 @@
 //! Several devices at once: `--gpus`.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use blockwise::{Device, DeviceChoice};
 use blockwise_mesh::{Job, JoinOptions, Mesh};
+use blockwise_ops::LaunchError;
 use clap::Args;
+use ndarray::Array2;
 
 use super::failure::Failure;
+use super::operand::ArrayOutput;
 use super::{Global, report};
 
 /// Over how many devices the work is divided.
@@ -111,6 +115,29 @@ impl Global {
             .map(|device| self.with_kernels(device))
             .collect()
     }
+}
+
+/// The device, where there is but one.
+pub(super) fn alone(mesh: &Mesh) -> Option<&Device> {
+    mesh.devices().first().filter(|_| mesh.ranks() == 1)
+}
+
+/// Takes the place of an output, in the process of rank 0, which writes it.
+pub(super) fn output(mesh: &Mesh, path: &Path) -> Result<Option<ArrayOutput>, Failure> {
+    let first = mesh.first() == 0;
+    first.then(|| ArrayOutput::prepare(path)).transpose()
+}
+
+/// The matrix that rank 0 has collected, if it is of this process.
+pub(super) fn whole<T>(
+    collected: Vec<Option<Vec<T>>>,
+    rows: usize,
+    cols: usize,
+) -> Result<Option<Array2<T>>, Failure> {
+    let whole = collected.into_iter().flatten().next();
+    let matrix = whole.map(|values| Array2::from_shape_vec((rows, cols), values));
+    let overflow = |_| LaunchError::SizeOverflow { what: "the matrix" };
+    Ok(matrix.transpose().map_err(overflow)?)
 }
 
 /// What a report says of the devices.

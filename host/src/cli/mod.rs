@@ -24,6 +24,7 @@ mod profile;
 mod progress;
 mod reduce;
 mod report;
+mod scale;
 mod shell;
 mod trace;
 mod tune;
@@ -95,6 +96,8 @@ enum Command {
     Debug(debug::Arguments),
     /// Time the kernels on a GPU by its own clock, and check every timed result
     Bench(bench::Arguments),
+    /// Predict an operation's time on 1 to 1,024 GPUs, and say what binds it
+    Scale(scale::Arguments),
     /// Time other kernels, threads, blocks and tiles on a GPU, and say which would be faster there
     Tune(tune::Arguments),
     /// Make a project of one's own: one crate for host and device, with a kernel, its test and its bench
@@ -162,6 +165,7 @@ impl Cli {
             Command::Check(arguments) => check::run(global, &arguments),
             Command::Debug(arguments) => debug::run(global, &arguments),
             Command::Bench(arguments) => bench::run(global, &arguments),
+            Command::Scale(arguments) => scale::run(&arguments),
             Command::Tune(arguments) => tune::run(global, &arguments),
             Command::New(arguments) => new::run(&arguments),
             Command::Init(arguments) => new::init(&arguments),

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use blockwise::Device;
+use blockwise_mesh::{Blocks, Grid, Mesh, ShardedMatrix};
 use blockwise_ops::compare::Comparison;
 use blockwise_ops::{
     Element, LaunchError, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
 };
 use clap::Args;
-use ndarray::{Array, ArrayView, Dimension};
+use ndarray::{Array, Array2, ArrayView, Dimension};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::mesh::{self, Gpus};
 use super::operand::{self, ArrayOutput, Holds, Reference};
 use super::report::Report;
 use super::{Global, names};
@@ -27,6 +29,8 @@ pub(super) struct TransposeArguments {
     /// The kernel
     #[arg(long, default_value = "aligned", value_parser = names(TransposeKernel::ALL))]
     kernel: TransposeKernel,
+    #[command(flatten)]
+    gpus: Gpus,
     #[command(flatten)]
     reference: Reference,
 }
@@ -67,15 +71,47 @@ pub(super) fn transpose(
     let (input, output) = (&arguments.input, &arguments.output);
     for_each_type!(operand::matrix_file(input)?, |array| {
         let matrix = operand::matrix(array, input)?;
-        carry_out(
-            global,
-            "transpose",
-            output,
-            &arguments.reference,
-            |device| blockwise_ops::transpose(device, matrix.view(), &options),
-            |moved, data| arguments.reference.compare_exactly(moved, data),
-        )
+        let expected = arguments.reference.read()?;
+        let mesh = global.mesh(&arguments.gpus)?;
+        let place = mesh::output(&mesh, output)?;
+        let transposed = match mesh::alone(&mesh) {
+            Some(device) => Some(blockwise_ops::transpose(device, matrix.view(), &options)?),
+            None => divided(&mesh, &matrix, &options)?,
+        };
+        let (Some(transposed), Some(place)) = (transposed, place) else {
+            return Ok(Report::silent());
+        };
+        let report = made("transpose", output, &mesh::names(&mesh), transposed.view());
+        let report = match expected {
+            None => report,
+            Some((name, data)) => {
+                let comparison = arguments
+                    .reference
+                    .compare_exactly(transposed.view(), &data)?;
+                report.comparison(&name, &comparison)
+            }
+        };
+        place.write(&Data::wrap(transposed.into_dyn()))?;
+        Ok(report)
     })
+}
+
+/// The transpose by several devices, in the process of rank 0.
+fn divided<T: Element>(
+    mesh: &Mesh,
+    matrix: &Array2<T>,
+    options: &TransposeOptions,
+) -> Result<Option<Array2<T>>, Failure> {
+    let (rows, cols) = matrix.dim();
+    let matrix = matrix.as_standard_layout();
+    let values = matrix.as_slice().unwrap_or_default();
+    let wholes = mesh.run(|rank| {
+        let blocks = Blocks::even([rows, cols], Grid::column(rank.ranks()));
+        let part = ShardedMatrix::part_of(rank, values, blocks)?;
+        let output = blockwise_mesh::transpose(rank, &part, options)?;
+        Ok::<_, Failure>(output.collect(rank)?)
+    })?;
+    mesh::whole(wholes, cols, rows)
 }
 
 pub(super) fn reverse(global: &Global, arguments: &ReverseArguments) -> Result<Report, Failure> {
@@ -112,14 +148,24 @@ where
     let expected = reference.read()?;
     let place = ArrayOutput::prepare(output)?;
     let device = global.open()?;
-    let made = make(&device)?;
-    let text = format!("{}: {:?} {}", output.display(), made.shape(), T::NAME);
-    let json = json!({ "command": command, "output": output.display().to_string(), "shape": made.shape(), "type": T::NAME, "device": device.properties().name });
-    let report = Report::new(text, json);
+    let array = make(&device)?;
+    let report = made(command, output, &device.properties().name, array.view());
     let report = match expected {
         None => report,
-        Some((name, data)) => report.comparison(&name, &compare(made.view(), &data)?),
+        Some((name, data)) => report.comparison(&name, &compare(array.view(), &data)?),
     };
-    place.write(&Data::wrap(made.into_dyn()))?;
+    place.write(&Data::wrap(array.into_dyn()))?;
     Ok(report)
+}
+
+/// What is said of an array that was made.
+fn made<T: Element, D: Dimension>(
+    command: &str,
+    output: &Path,
+    device: &str,
+    array: ArrayView<'_, T, D>,
+) -> Report {
+    let text = format!("{}: {:?} {}", output.display(), array.shape(), T::NAME);
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": array.shape(), "type": T::NAME, "device": device });
+    Report::new(text, json)
 }

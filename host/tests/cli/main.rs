@@ -14,6 +14,7 @@ mod new;
 mod outputs;
 mod profile;
 mod references;
+mod scale;
 mod shell;
 mod textures;
 mod trace;

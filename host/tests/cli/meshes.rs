@@ -215,3 +215,64 @@ fn what_cannot_be_divided_is_refused_and_leaves_no_file() {
     );
     assert!(!folder.path().join("y.npy").exists());
 }
+
+/// A matrix of f32 or f64 with small whole numbers, so that every sum is exact.
+fn matrix(rows: usize, cols: usize, double: bool) -> Vec<u8> {
+    let values = (0..rows * cols).map(|i| (i * 7 % 13) as f32 - 6.0);
+    let bytes: Vec<u8> = match double {
+        true => values
+            .flat_map(|value| f64::from(value).to_le_bytes())
+            .collect(),
+        false => values.flat_map(f32::to_le_bytes).collect(),
+    };
+    let kind = if double { "'<f8'" } else { "'<f4'" };
+    npy(kind, "False", &format!("({rows}, {cols})"), &bytes)
+}
+
+#[test]
+fn products_and_transposes_are_one_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    for (double, [rows, inner, cols]) in [(false, [37, 20, 45]), (true, [5, 9, 3])] {
+        fs::write(folder.path().join("a.npy"), matrix(rows, inner, double)).unwrap();
+        fs::write(folder.path().join("b.npy"), matrix(inner, cols, double)).unwrap();
+        for command in ["matmul a.npy b.npy", "transpose a.npy"] {
+            Run::line(folder.path(), &format!("{command} -o one.npy")).ends(0);
+            for gpus in [2, 3, 4] {
+                let line = format!("{command} -o y.npy --gpus {gpus} --reference one.npy");
+                let run = Run::line(folder.path(), &line).ends(0);
+                assert!(run.stdout.contains("one.npy"), "{run:?}");
+                let [one, y] =
+                    ["one.npy", "y.npy"].map(|name| fs::read(folder.path().join(name)).unwrap());
+                assert!(one == y, "{line}");
+            }
+        }
+    }
+    Run::line(folder.path(), "matmul a.npy a.npy -o z.npy --gpus 2")
+        .refused("as many columns in A as rows in B");
+    Run::line(folder.path(), "matmul a.npy b.npy -o z.npy --gpus 2 --tensor")
+        .refused("works on f32 only");
+    assert_eq!(names(folder.path()), ["a.npy", "b.npy", "one.npy", "y.npy"]);
+}
+
+/// Of a job, rank 0 writes and speaks; unlike matrices are an error on both, and leave no file.
+#[test]
+fn a_jobs_ranks_multiply_and_transpose() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.npy"), matrix(30, 20, false)).unwrap();
+    fs::write(folder.path().join("b.npy"), matrix(20, 11, false)).unwrap();
+    for command in ["matmul a.npy b.npy", "transpose a.npy"] {
+        Run::line(folder.path(), &format!("{command} -o one.npy")).ends(0);
+        let line = format!("{command} -o y.npy --reference one.npy");
+        let [first, second] = job(folder.path(), [&line, &line]);
+        assert!(first.ends(0).stdout.contains("one.npy"));
+        assert_eq!(second.ends(0).stdout, "");
+        let [one, y] = ["one.npy", "y.npy"].map(|name| fs::read(folder.path().join(name)).unwrap());
+        assert!(one == y, "{command}");
+        fs::remove_file(folder.path().join("y.npy")).unwrap();
+    }
+    let lines = ["transpose a.npy -o y.npy", "transpose b.npy -o y.npy"];
+    let [first, second] = job(folder.path(), lines);
+    first.refused("ranks 0 and 1 do not call the same (other lengths)");
+    assert_eq!(second.code, Some(2));
+    assert_eq!(names(folder.path()), ["a.npy", "b.npy", "one.npy"]);
+}

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use cust::event::{Event, EventFlags};
 use cust::memory::AsyncCopyDestination;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
 
 use super::context::CudaContext;
 use super::waiting::sleep_until;
-use super::{bytes_at, driver_error};
-use crate::backend::{Queue, Timestamp};
+use super::{answer, bytes_at, driver_error};
+use crate::backend::{Queue, Rows, Timestamp};
 use crate::{Error, Result};
 
 /// Fields are dropped in this order: the stream before its context.
@@ -78,6 +79,31 @@ impl Queue for CudaQueue {
         // SAFETY: the memory is allocated and does not overlap.
         unsafe { bytes_at(to, bytes).async_copy_from(&bytes_at(from, bytes), &self.stream) }
             .map_err(driver_error(&self.context, "copying within the GPU"))
+    }
+
+    unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
+        self.context.enter()?;
+        let copy = CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: std::ptr::null(),
+            srcDevice: from.address,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: from.pitch,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: to.address,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: to.pitch,
+            WidthInBytes: width,
+            Height: rows,
+        };
+        // SAFETY: the rows are allocated and do not overlap; the driver reads `copy` during the call.
+        answer(unsafe { cust_raw::cuMemcpy2DAsync_v2(&copy, self.stream.as_inner()) })
+            .map_err(driver_error(&self.context, "copying rows within the GPU"))
     }
 
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {

@@ -124,6 +124,31 @@ fn views_are_the_parts_that_they_name() {
 }
 
 #[test]
+fn rows_are_copied_between_pitches() {
+    for device in devices() {
+        let from = device.upload(&[1_u16, 2, 3, 4, 5, 6]).expect("memory");
+        let mut to = device.upload(&[0_u16; 8]).expect("memory");
+        let mut copy = |pitch, from_pitch, shape| {
+            let copied = (to.view_mut(1..)).copy_rows(pitch, from.view(1..), from_pitch, shape);
+            copied.map(|()| to.to_vec().expect("a copy"))
+        };
+        assert_eq!(copy(4, 3, [2, 2]).unwrap(), [0, 2, 3, 0, 0, 5, 6, 0]);
+        assert_eq!(copy(0, 0, [1, 1]).unwrap(), [0, 2, 3, 0, 0, 5, 6, 0]);
+        assert_eq!(copy(2, 2, [2, 2]).unwrap(), [0, 2, 3, 4, 5, 5, 6, 0]);
+        assert_eq!(copy(1, 1, [0, 9]).unwrap(), [0, 2, 3, 4, 5, 5, 6, 0]);
+        for (pitch, from_pitch, shape) in [
+            (6, 2, [2, 2]),
+            (2, 4, [2, 2]),
+            (1, 2, [2, 2]),
+            (usize::MAX, 2, [3, 2]),
+        ] {
+            let error = copy(pitch, from_pitch, shape).expect_err("no room");
+            assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_range_outside_panics_as_a_slices_does() {
     let device = Device::emulator();
     let buffer = device.alloc::<u32>(3).expect("memory");

@@ -10,7 +10,8 @@ use std::ops::Range;
 use blockwise::{Buffer, View, ViewMut};
 use blockwise_ops::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float};
 
-use self::plan::{Edge, Layout, Share};
+pub(crate) use self::plan::Layout;
+use self::plan::{Edge, Share};
 use crate::call::Digest;
 use crate::{Error, Rank, Result, Sharded, Split};
 
@@ -52,13 +53,8 @@ impl<T: Float> ShardedConvolution<T> {
             ..*options
         };
         let convolution = Convolution::new(device, signal.len(), taps.len(), mode, &options);
-        let ConvOutputs { offset, len } = mode.outputs(signal.len(), taps.len()).map_err(failed)?;
-        let layout = Layout {
-            signal: signal.clone(),
-            taps: taps.len(),
-            offset,
-            outputs: Split::even(len, rank.ranks()),
-        };
+        let outputs = mode.outputs(signal.len(), taps.len()).map_err(failed)?;
+        let layout = Layout::new(signal.clone(), taps.len(), outputs);
         let Share { inner, edges } = layout.share(rank.number());
         let edges = edges.into_iter().map(|edge| {
             let window = device.alloc(edge.window.len());

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use blockwise_ops::ConvOutputs;
+
 use crate::Split;
 
 /// A convolution over ranks: `taps` elements with a signal that is split and no shorter.
@@ -9,7 +11,7 @@ use crate::Split;
 /// The outputs are evenly divided. Most of a rank's need its own samples only; those at its edges need up to `taps` − 1 samples of its
 /// neighbours, or of several ranks where parts are shorter than that.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub(super) signal: Split,
     pub(super) taps: usize,
     /// The full convolution's index of the first output.
@@ -38,6 +40,30 @@ pub(super) struct Edge {
 const ALIGNMENT: usize = 32;
 
 impl Layout {
+    pub(crate) fn new(signal: Split, taps: usize, outputs: ConvOutputs) -> Self {
+        let ConvOutputs { offset, len } = outputs;
+        Self {
+            outputs: Split::even(len, signal.ranks()),
+            signal,
+            taps,
+            offset,
+        }
+    }
+
+    /// Samples that a rank receives of each other one.
+    pub(crate) fn received(&self, rank: usize) -> Vec<(usize, usize)> {
+        let edges = self.share(rank).edges.into_iter();
+        let parts = edges.flat_map(|edge| self.signal.owners(edge.window).collect::<Vec<_>>());
+        let parts = parts.filter(|(owner, _)| *owner != rank);
+        parts.map(|(owner, part)| (owner, part.len())).collect()
+    }
+
+    /// A rank's samples and outputs, and the taps.
+    pub(crate) fn lengths(&self, rank: usize) -> [usize; 3] {
+        let samples = self.signal.range(rank).len();
+        [samples, self.outputs.range(rank).len(), self.taps]
+    }
+
     /// A rank's outputs, by their index in the full convolution.
     pub(super) fn outputs_of(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = self.outputs.range(rank);

@@ -33,12 +33,16 @@ impl Wire for Memory {
 
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
         self.office.check(self.rank)?;
-        self.office.deliver(self.rank, to, Arc::clone(call), bytes);
+        self.office.send(self.rank, to, Arc::clone(call), bytes);
         Ok(())
     }
 
     fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
         self.office.receive(self.rank, from, call)
+    }
+
+    fn office(&self) -> Option<Arc<Office>> {
+        Some(Arc::clone(&self.office))
     }
 
     fn end(&self, failure: Option<String>) {

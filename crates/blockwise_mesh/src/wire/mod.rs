@@ -30,6 +30,11 @@ pub(crate) trait Wire: Send + Sync {
     /// limit, and not at all for a rank that cannot send any more.
     fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>>;
 
+    /// What the ranks of this process share, if all are here.
+    fn office(&self) -> Option<Arc<Office>> {
+        None
+    }
+
     /// Tells the other ranks that this one's program has ended, and why if it went wrong.
     fn end(&self, failure: Option<String>);
 }

@@ -1,5 +1,6 @@
 //! Where messages wait for their receivers, and what is known of each rank.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,10 +18,25 @@ pub(crate) struct Office {
 
 struct State {
     /// Of each pair of ranks, by receiver and sender.
-    queues: Vec<VecDeque<(Arc<Call>, Vec<u8>)>>,
+    queues: Vec<VecDeque<Message>>,
+    /// What each rank of this process knows of all ranks' clocks. A rank's own clock counts the
+    /// messages that it has sent.
+    clocks: Vec<Vec<u64>>,
+    /// What each rank lets the others have.
+    published: Vec<Option<Published>>,
     progress: Vec<Progress>,
     /// The first rank that failed: the others' errors follow from it.
     first_failure: Option<usize>,
+}
+
+/// Memory that ranks of one process share.
+type Published = Arc<dyn Any + Send + Sync>;
+
+struct Message {
+    call: Arc<Call>,
+    bytes: Vec<u8>,
+    /// The sender's clock, of a rank of this process.
+    clock: Vec<u64>,
 }
 
 /// What a rank does, as far as this process knows.
@@ -44,6 +60,8 @@ impl Office {
             limit,
             state: Mutex::new(State {
                 queues: (0..ranks * ranks).map(|_| VecDeque::new()).collect(),
+                clocks: vec![vec![0; ranks]; ranks],
+                published: vec![None; ranks],
                 progress: (0..ranks).map(|_| Progress::Running).collect(),
                 first_failure: None,
             }),
@@ -65,9 +83,61 @@ impl Office {
         self.state().failure_of_another(me).map_or(Ok(()), Err)
     }
 
-    pub(crate) fn deliver(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
-        self.state().queues[to * self.ranks + from].push_back((call, bytes));
+    /// A message of a rank of this process.
+    pub(crate) fn send(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
+        let mut state = self.state();
+        state.clocks[from][from] += 1;
+        let message = Message {
+            call,
+            bytes,
+            clock: state.clocks[from].clone(),
+        };
+        state.queues[to * self.ranks + from].push_back(message);
         self.changed.notify_all();
+    }
+
+    /// A message of a rank of another process.
+    pub(crate) fn deliver(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
+        let message = Message {
+            call,
+            bytes,
+            clock: Vec::new(),
+        };
+        self.state().queues[to * self.ranks + from].push_back(message);
+        self.changed.notify_all();
+    }
+
+    /// What a rank of this process knows of all ranks' clocks. An access of another rank at its time
+    /// t is ordered before what follows when this is greater than t.
+    pub(crate) fn clock(&self, rank: usize) -> Vec<u64> {
+        self.state().clocks[rank].clone()
+    }
+
+    /// Lets the other ranks of this process have something of this one.
+    pub(crate) fn publish(&self, rank: usize, what: Published) {
+        self.state().published[rank] = Some(what);
+    }
+
+    /// Lets them have it no longer.
+    pub(crate) fn withdraw(&self, rank: usize) {
+        self.state().published[rank] = None;
+    }
+
+    /// What all ranks have published, in their order.
+    pub(crate) fn published(&self) -> Vec<Published> {
+        self.state().published.iter().flatten().cloned().collect()
+    }
+
+    /// A message that nobody has received.
+    pub(crate) fn unread(&self) -> Option<Error> {
+        let state = self.state();
+        let messages = state.queues.iter().enumerate();
+        let mut unread = messages.filter_map(|(pair, queue)| Some((pair, queue.front()?)));
+        unread.next().map(|(pair, message)| Error::Unread {
+            rank: pair / self.ranks,
+            from: pair % self.ranks,
+            call: Box::new(Call::clone(&message.call)),
+        })
     }
 
     /// Notes that a rank's program has ended.
@@ -121,9 +191,13 @@ impl State {
     /// The next message for a rank that waits, or why there will be none. `None` while there may be one.
     fn answer(&mut self, me: usize, from: usize, call: &Arc<Call>) -> Option<Result<Vec<u8>>> {
         let ranks = self.progress.len();
-        if let Some((theirs, bytes)) = self.queues[me * ranks + from].pop_front() {
+        if let Some(message) = self.queues[me * ranks + from].pop_front() {
+            for (own, theirs) in self.clocks[me].iter_mut().zip(message.clock) {
+                *own = theirs.max(*own);
+            }
+            let theirs = message.call;
             return Some(match call.difference(&theirs) {
-                None => Ok(bytes),
+                None => Ok(message.bytes),
                 Some(difference) => Err(mismatch(difference, (me, call), (from, &theirs))),
             });
         }

@@ -7,7 +7,6 @@ mod routines;
 
 use blockwise::{Device, Stream, View, ViewMut};
 use kernels::matmul::policy::Tiles;
-use kernels::matmul::slices::Slicing;
 use ndarray::{Array2, ArrayView2};
 
 use crate::launch::{On, Ready};
@@ -16,6 +15,7 @@ use crate::{
     upload,
 };
 
+pub use kernels::matmul::slices::{Cut, Slicing};
 pub use plan::plan;
 pub(crate) use plan::prepare;
 pub use product::Matmul;

@@ -1,0 +1,28 @@
+//! Values of one rank for all.
+
+use blockwise_ops::Element;
+
+use crate::call::Digest;
+use crate::{Error, Rank, Result};
+
+impl Rank {
+    /// The root's values, on every rank. What the others pass is not used.
+    ///
+    /// # Errors
+    /// [`Error::NoRank`], and what goes wrong on the way.
+    #[track_caller]
+    pub fn broadcast<T: Element>(&mut self, root: usize, values: &[T]) -> Result<Vec<T>> {
+        let (me, ranks) = (self.number(), self.ranks());
+        if root >= ranks {
+            return Err(Error::NoRank { rank: root, ranks });
+        }
+        let call = self.call::<T>(&format!("broadcast from {root}"), &[], Digest::new());
+        if me != root {
+            return self.receive(root, &call);
+        }
+        for to in (0..ranks).filter(|&to| to != me) {
+            self.send(to, &call, values)?;
+        }
+        Ok(values.to_vec())
+    }
+}

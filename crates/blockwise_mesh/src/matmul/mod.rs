@@ -1,0 +1,340 @@
+//! The matrix product of matrices in blocks.
+//!
+//! Each rank gathers its rows of A from its row of the grid, and its columns of B from its column,
+//! as in SUMMA. B comes in panels of columns: while one is multiplied, the next one travels. With
+//! row shards, a grid of one column, A stays where it is.
+//!
+//! A panel has the whole inner extent, so every element of C is summed in one launch: with the same
+//! kernel and one slice of the inner extent ([`MatmulOptions`]) it has a single device's bits.
+//! Without a kernel in the options each panel takes the fastest for its own shape.
+
+mod plan;
+
+use std::sync::Arc;
+
+use blockwise::{Buffer, Device, Plain as _, View, ViewMut};
+use blockwise_ops::{Float, LaunchError, Matmul, MatmulOptions, MatmulShape, TensorMatmul};
+
+pub(crate) use self::plan::Layout;
+use crate::call::Digest;
+use crate::matrix::{block_len, elements};
+use crate::{Blocks, Call, Error, Rank, Result, ShardedMatrix};
+
+/// How to multiply sharded matrices. All ranks must agree on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardedMatmulOptions {
+    /// How each panel is launched.
+    pub launch: MatmulOptions,
+    /// Multiply f32 on the tensor cores of compute capability 9.0, as accurately as without them;
+    /// `launch` is not used then.
+    pub tensor: bool,
+    /// Columns of B that travel at a time. `None` takes an eighth of a rank's columns.
+    pub panel: Option<usize>,
+}
+
+/// A product of sharded matrices of certain blocks, with the memory for what is gathered: a rank's
+/// rows of A where other ranks have parts of them, and two panels of B.
+pub struct ShardedMatmul<T: Float> {
+    layout: Layout,
+    /// The rank's rows of A, unless it has all of them.
+    rows: Option<Gathered<T>>,
+    panels: [Buffer<T>; 2],
+    /// Of a panel, where C has several.
+    product: Option<Buffer<T>>,
+    /// The products of a panel and of the last one, which may be narrower.
+    multiply: Vec<(usize, Product<T>)>,
+}
+
+/// The product of a rank's rows of A and a panel.
+enum Product<T: Float> {
+    Cores(Matmul<T>),
+    TensorCores(TensorMatmul),
+}
+
+impl<T: Float> Product<T> {
+    fn new(
+        device: &Device,
+        shape: MatmulShape,
+        options: &ShardedMatmulOptions,
+    ) -> Result<Self, LaunchError> {
+        match options.tensor {
+            true => TensorMatmul::new(device, shape).map(Self::TensorCores),
+            false => Matmul::new(device, shape, &options.launch).map(Self::Cores),
+        }
+    }
+
+    fn enqueue(
+        &mut self,
+        a: View<'_, T>,
+        b: View<'_, T>,
+        c: ViewMut<'_, T>,
+    ) -> Result<(), LaunchError> {
+        match self {
+            Self::Cores(product) => product.enqueue(None, a, b, c).map(drop),
+            Self::TensorCores(product) => product.enqueue(None, a.cast()?, b.cast()?, c.cast()?),
+        }
+    }
+}
+
+/// Blocks of other ranks, as they arrive and in their place.
+struct Gathered<T: Float> {
+    arrived: Buffer<T>,
+    whole: Buffer<T>,
+}
+
+impl<T: Float> ShardedMatmul<T> {
+    /// Chooses kernels, and allocates.
+    ///
+    /// # Errors
+    /// Shapes that do not fit, unlike grids, what [`Matmul::new`] refuses, and no room.
+    pub fn new(
+        rank: &Rank,
+        a: &Blocks,
+        b: &Blocks,
+        options: &ShardedMatmulOptions,
+    ) -> Result<Self> {
+        let failed = |e| rank.failed(e);
+        let of = |[rows, cols]: [usize; 2]| (rows, cols);
+        let shape = MatmulShape::of(of(a.shape()), of(b.shape())).map_err(failed)?;
+        block_len(rank, a)?;
+        if a.grid() != b.grid() {
+            let what = "B";
+            return Err(Error::OtherSplit {
+                rank: rank.number(),
+                what,
+            });
+        }
+        if options.tensor && T::NAME != f32::NAME {
+            return Err(failed(LaunchError::UnsupportedType {
+                kernel: "tensor",
+                supported: f32::NAME,
+                given: T::NAME,
+            }));
+        }
+        let layout = Layout::new(a.clone(), b.clone(), options.panel);
+        let (me, device) = (rank.number(), rank.device());
+        let [c_rows, c_cols] = layout.c().block(me).map(|range| range.len());
+        let panels = layout.panels(me);
+        let widest = panels.first().map_or(0, |panel| panel.len());
+        let mut multiply: Vec<(usize, Product<T>)> = Vec::new();
+        for panel in &panels {
+            if multiply.iter().all(|(width, _)| *width != panel.len()) {
+                let shape = MatmulShape {
+                    rows: c_rows,
+                    cols: panel.len(),
+                    ..shape
+                };
+                let product = Product::new(device, shape, options).map_err(failed)?;
+                multiply.push((panel.len(), product));
+            }
+        }
+        let room = |rows, cols| {
+            let len = elements(rank, rows, cols)?;
+            device.alloc(len).map_err(|e| rank.failed(e))
+        };
+        let gathers = layout.multiplies(me) && a.grid().cols > 1;
+        let gathered = || {
+            let [_, own] = a.block(me);
+            Ok(Gathered {
+                arrived: room(c_rows, shape.inner - own.len())?,
+                whole: room(c_rows, shape.inner)?,
+            })
+        };
+        let depth = match b.grid().rows {
+            1 => 0,
+            _ => layout.of_b(me).iter().map(|(_, rows)| rows.len()).sum(),
+        };
+        let second = if panels.len() > 1 { widest } else { 0 };
+        Ok(Self {
+            rows: gathers.then(gathered).transpose()?,
+            panels: [room(depth, widest)?, room(depth, second)?],
+            product: (widest < c_cols)
+                .then(|| room(c_rows, widest))
+                .transpose()?,
+            multiply,
+            layout,
+        })
+    }
+
+    /// How C is divided.
+    pub fn outputs(&self) -> Blocks {
+        self.layout.c()
+    }
+
+    /// Starts the product.
+    ///
+    /// # Errors
+    /// Matrices of other blocks, and what goes wrong on a device or on the way.
+    #[track_caller]
+    pub fn enqueue(
+        &mut self,
+        rank: &mut Rank,
+        a: &ShardedMatrix<T>,
+        b: &ShardedMatrix<T>,
+        c: &mut ShardedMatrix<T>,
+    ) -> Result<()> {
+        let layout = &self.layout;
+        a.check_blocks(rank, "A", &layout.a)?;
+        b.check_blocks(rank, "B", &layout.b)?;
+        c.check_blocks(rank, "C", &layout.c())?;
+        let [rows, inner] = a.shape();
+        let [_, cols] = b.shape();
+        let digest = layout.a.digest(Digest::new()).number(layout.panel);
+        let digest = layout.b.digest(digest);
+        let call = rank.call::<T>("matmul", &[rows, inner, cols], digest);
+
+        self.gather_a(rank, &call, a)?;
+        let panels = self.layout.panels(rank.number());
+        if !panels.is_empty() {
+            self.fetch(rank, &call, b, 0)?;
+        }
+        for panel in 0..panels.len() {
+            if panel + 1 < panels.len() {
+                self.fetch(rank, &call, b, panel + 1)?;
+            }
+            self.multiply(rank, a, b, c, panel)?;
+        }
+        Ok(())
+    }
+
+    /// Sends this rank's block of A along its row of the grid, and gathers the row's blocks.
+    fn gather_a(&mut self, rank: &mut Rank, call: &Arc<Call>, a: &ShardedMatrix<T>) -> Result<()> {
+        let (me, layout) = (rank.number(), &self.layout);
+        let takers = layout.takers_of_a(me).into_iter();
+        let takers = takers.filter(|_| !a.part().is_empty());
+        let sends = takers.map(|taker| (taker, a.part().as_view()));
+        let Some(Gathered { arrived, whole }) = &mut self.rows else {
+            return rank.exchange(call, sends, []);
+        };
+        let rows = layout.a.block(me)[0].len();
+        let [_, inner] = layout.a.shape();
+        let holders = layout.of_a(me);
+        let mut receives = Vec::new();
+        let mut rest = arrived.as_view_mut();
+        for (holder, cols) in holders.iter().filter(|(holder, _)| *holder != me) {
+            let (place, after) = rest.split_at_mut(rows * cols.len());
+            rest = after;
+            receives.push((*holder, place));
+        }
+        rank.exchange(call, sends, receives)?;
+        let mut start = 0;
+        for (holder, cols) in &holders {
+            let block = match *holder == me {
+                true => a.part().as_view(),
+                false => {
+                    let len = rows * cols.len();
+                    start += len;
+                    arrived.view(start - len..start)
+                }
+            };
+            let copied = whole.view_mut(cols.start..).copy_rows(
+                inner,
+                block,
+                cols.len(),
+                [rows, cols.len()],
+            );
+            copied.map_err(|e| rank.failed(e))?;
+        }
+        Ok(())
+    }
+
+    /// Sends this rank's rows of a panel of B along its column of the grid, and gathers the panel.
+    fn fetch(
+        &mut self,
+        rank: &mut Rank,
+        call: &Arc<Call>,
+        b: &ShardedMatrix<T>,
+        panel: usize,
+    ) -> Result<()> {
+        let (me, layout) = (rank.number(), &self.layout);
+        if layout.b.grid().rows == 1 {
+            return Ok(());
+        }
+        let [_, held] = layout.b.block(me);
+        let cols = layout.panels(me).swap_remove(panel);
+        let mut own = None;
+        let mut receives = Vec::new();
+        let mut rest = self.panels[panel % 2].as_view_mut();
+        for (holder, rows) in layout.of_b(me) {
+            let (mut place, after) = rest.split_at_mut(rows.len() * cols.len());
+            rest = after;
+            if holder != me {
+                receives.push((holder, place));
+                continue;
+            }
+            let from = b.part().view(cols.start..);
+            let copied = place.copy_rows(cols.len(), from, held.len(), [rows.len(), cols.len()]);
+            copied.map_err(|e| rank.failed(e))?;
+            own = Some(place);
+        }
+        let takers = layout.takers_of_b(me);
+        let sends = own
+            .iter()
+            .flat_map(|own| takers.iter().map(|&taker| (taker, own.as_view())));
+        rank.exchange(call, sends, receives)
+    }
+
+    /// Starts the product of a panel.
+    fn multiply(
+        &mut self,
+        rank: &Rank,
+        a: &ShardedMatrix<T>,
+        b: &ShardedMatrix<T>,
+        c: &mut ShardedMatrix<T>,
+        panel: usize,
+    ) -> Result<()> {
+        let (me, layout) = (rank.number(), &self.layout);
+        if !layout.multiplies(me) {
+            return Ok(());
+        }
+        let [rows, width] = layout.c().block(me).map(|range| range.len());
+        let cols = layout.panels(me).swap_remove(panel);
+        let [_, inner] = layout.a.shape();
+        let a = match &self.rows {
+            Some(gathered) => gathered.whole.as_view(),
+            None => a.part().as_view(),
+        };
+        let b = match layout.b.grid().rows {
+            1 => b.part().as_view(),
+            _ => self.panels[panel % 2].view(..inner * cols.len()),
+        };
+        let of_width = self
+            .multiply
+            .iter_mut()
+            .find(|(width, _)| *width == cols.len());
+        let Some((_, product)) = of_width else {
+            return Ok(());
+        };
+        let started = match &mut self.product {
+            None => product.enqueue(a, b, c.part_mut()),
+            Some(staged) => {
+                let len = rows * cols.len();
+                let multiplied = product.enqueue(a, b, staged.view_mut(..len));
+                multiplied.and_then(|()| {
+                    let mut to = c.part_mut().into_view_mut(cols.start..);
+                    let shape = [rows, cols.len()];
+                    Ok(to.copy_rows(width, staged.view(..len), cols.len(), shape)?)
+                })
+            }
+        };
+        started.map_err(|e| rank.failed(e))
+    }
+}
+
+/// The product A·B, and waits. C has A's rows and B's columns.
+///
+/// # Errors
+/// As for [`ShardedMatmul::new`], and what goes wrong on a device or on the way.
+#[track_caller]
+pub fn matmul<T: Float>(
+    rank: &mut Rank,
+    a: &ShardedMatrix<T>,
+    b: &ShardedMatrix<T>,
+    options: &ShardedMatmulOptions,
+) -> Result<ShardedMatrix<T>> {
+    let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), options)?;
+    let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+    product.enqueue(rank, a, b, &mut c)?;
+    rank.synchronize()?;
+    Ok(c)
+}

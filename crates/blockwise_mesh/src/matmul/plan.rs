@@ -1,0 +1,190 @@
+//! Which blocks of A and B travel to which rank, and in what panels.
+
+use std::ops::Range;
+
+use crate::Blocks;
+
+/// A product over a grid of ranks. Ranks of one row of the grid have blocks of the same rows of A;
+/// ranks of one column, blocks of the same columns of B. A rank's block of C needs all of both.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(super) a: Blocks,
+    pub(super) b: Blocks,
+    /// Columns of B that travel at a time.
+    pub(super) panel: usize,
+}
+
+/// Panels of B unless asked for otherwise: what precedes the first one is not overlapped with
+/// anything, and each of the others is still large enough to fill a device.
+const PANELS: usize = 8;
+
+/// Whole tiles of every kernel.
+const TILE: usize = 256;
+
+impl Layout {
+    /// A panel is `panel` columns wide, or an eighth of the widest block in whole tiles.
+    pub(crate) fn new(a: Blocks, b: Blocks, panel: Option<usize>) -> Self {
+        let widest = (0..b.grid().cols).map(|col| b.cols().range(col).len());
+        let eighth = widest.max().unwrap_or_default().div_ceil(PANELS);
+        Self {
+            panel: panel.unwrap_or(eighth.next_multiple_of(TILE)).max(1),
+            a,
+            b,
+        }
+    }
+
+    /// How C is divided.
+    pub(crate) fn c(&self) -> Blocks {
+        Blocks::new(self.a.rows().clone(), self.b.cols().clone())
+    }
+
+    /// The columns of a rank's panels, counted within its block. One panel where B need not travel.
+    pub(crate) fn panels(&self, rank: usize) -> Vec<Range<usize>> {
+        let [_, cols] = self.b.block(rank);
+        let width = match self.b.grid().rows {
+            1 => cols.len().max(1),
+            _ => self.panel,
+        };
+        let starts = (0..cols.len()).step_by(width);
+        starts
+            .map(|start| start..cols.len().min(start + width))
+            .collect()
+    }
+
+    /// The ranks whose blocks of A a rank gathers, its own among them, each with its columns, in
+    /// their order. A rank without elements of C gathers its own only.
+    pub(super) fn of_a(&self, rank: usize) -> Vec<(usize, Range<usize>)> {
+        let grid = self.a.grid();
+        let (row, _) = grid.place(rank);
+        let holders = (0..grid.cols).map(|col| (grid.rank(row, col), self.a.cols().range(col)));
+        self.gathered(rank, holders)
+    }
+
+    /// The same of B, each with its rows.
+    pub(super) fn of_b(&self, rank: usize) -> Vec<(usize, Range<usize>)> {
+        let grid = self.b.grid();
+        let (_, col) = grid.place(rank);
+        let holders = (0..grid.rows).map(|row| (grid.rank(row, col), self.b.rows().range(row)));
+        self.gathered(rank, holders)
+    }
+
+    fn gathered(
+        &self,
+        rank: usize,
+        holders: impl Iterator<Item = (usize, Range<usize>)>,
+    ) -> Vec<(usize, Range<usize>)> {
+        let all = self.multiplies(rank);
+        let holders = holders.filter(|(_, held)| !held.is_empty());
+        holders
+            .filter(|(holder, _)| all || *holder == rank)
+            .collect()
+    }
+
+    /// The others of its row of the grid that multiply: they need a rank's block of A.
+    pub(super) fn takers_of_a(&self, rank: usize) -> Vec<usize> {
+        let grid = self.a.grid();
+        let (row, _) = grid.place(rank);
+        self.others(rank, (0..grid.cols).map(|col| grid.rank(row, col)))
+    }
+
+    /// The others of its column of the grid that multiply: they need a rank's block of B.
+    pub(super) fn takers_of_b(&self, rank: usize) -> Vec<usize> {
+        let grid = self.b.grid();
+        let (_, col) = grid.place(rank);
+        self.others(rank, (0..grid.rows).map(|row| grid.rank(row, col)))
+    }
+
+    fn others(&self, rank: usize, ranks: impl Iterator<Item = usize>) -> Vec<usize> {
+        let takers = ranks.filter(|&taker| taker != rank);
+        takers.filter(|&taker| self.multiplies(taker)).collect()
+    }
+
+    /// Whether a rank has elements of C.
+    pub(super) fn multiplies(&self, rank: usize) -> bool {
+        let [rows, _] = self.a.block(rank);
+        let [_, cols] = self.b.block(rank);
+        !rows.is_empty() && !cols.is_empty()
+    }
+
+    /// A rank's rows, the inner extent, and its columns.
+    pub(crate) fn lengths(&self, rank: usize) -> [usize; 3] {
+        let [rows, cols] = self.c().block(rank).map(|range| range.len());
+        [rows, self.a.cols().len(), cols]
+    }
+
+    /// The part of a rank's columns that travels before it multiplies.
+    pub(crate) fn first_panel(&self, rank: usize) -> f64 {
+        let [_, _, cols] = self.lengths(rank);
+        let first = self.panels(rank).first().map_or(0, Range::len);
+        first as f64 / cols.max(1) as f64
+    }
+
+    /// Elements of its blocks, of what it gathers of A and of two panels of B.
+    pub(crate) fn held(&self, rank: usize) -> usize {
+        let [rows, inner, cols] = self.lengths(rank);
+        let [a, b] = [&self.a, &self.b].map(|blocks| {
+            let [rows, cols] = blocks.block(rank);
+            rows.len() * cols.len()
+        });
+        let grid = self.a.grid();
+        let gathered = if grid.cols > 1 {
+            2 * rows * inner - a
+        } else {
+            0
+        };
+        let panels = if grid.rows > 1 { 2 * inner + rows } else { 0 };
+        a + b + rows * cols + gathered + panels * self.panel.min(cols)
+    }
+
+    /// Elements that a rank receives of each other one: of A, all before it multiplies, and of B,
+    /// in panels.
+    pub(crate) fn received(&self, rank: usize) -> [Vec<(usize, usize)>; 2] {
+        let [rows, _] = self.a.block(rank);
+        let [_, cols] = self.b.block(rank);
+        let of = |holders: Vec<(usize, Range<usize>)>, other: usize| {
+            let others = holders.into_iter().filter(|(holder, _)| *holder != rank);
+            others
+                .map(|(holder, own)| (holder, own.len() * other))
+                .collect()
+        };
+        [
+            of(self.of_a(rank), rows.len()),
+            of(self.of_b(rank), cols.len()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Grid, Split};
+
+    fn layout(panel: Option<usize>) -> Layout {
+        let grid = Grid { rows: 2, cols: 2 };
+        Layout::new(
+            Blocks::new(Split::of(&[3, 0]), Split::of(&[4, 1])),
+            Blocks::even([5, 7], grid),
+            panel,
+        )
+    }
+
+    #[test]
+    fn panels_are_whole_tiles_and_end_with_the_block() {
+        let [few, many] = [Some(3), None].map(layout);
+        assert_eq!(few.panels(0), [0..3, 3..4]);
+        assert_eq!(few.panels(1), [Range { start: 0, end: 3 }]);
+        assert_eq!(many.panels(0), [Range { start: 0, end: 4 }]);
+        assert_eq!(many.panel, TILE);
+    }
+
+    /// Ranks without rows of C receive nothing, and still send.
+    #[test]
+    fn blocks_travel_to_those_that_multiply() {
+        let layout = layout(None);
+        assert_eq!(layout.received(0), [vec![(1, 3)], vec![(2, 2 * 4)]]);
+        assert_eq!(layout.received(1), [vec![(0, 3 * 4)], vec![(3, 2 * 3)]]);
+        assert_eq!(layout.received(2), [vec![], vec![]]);
+        assert_eq!(layout.takers_of_b(2), [0]);
+        assert_eq!(layout.takers_of_a(3), [0_usize; 0]);
+    }
+}

@@ -1,0 +1,95 @@
+//! What GPUs and links reach: the model's parameters, all of them.
+
+/// A link of one rank, in one direction: LogGP's latency, overhead and gap of a byte.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Seconds from a send to its arrival, for a message of no bytes.
+    pub latency: f64,
+    /// Seconds of the sender for each message.
+    pub overhead: f64,
+    /// Bytes a second of long messages.
+    pub bandwidth: f64,
+}
+
+impl Link {
+    /// NVLink 4 of an H200: NCCL's all-gather of 1 GiB reaches 284 GB/s on two GPUs and 337 on four
+    /// (PyTorch 2.11, design/mesh.md). Latency is half of a barrier of two ranks in one process,
+    /// 17 µs (docs/log/2026-11-23-mesh.md).
+    pub const NVLINK: Self = Self {
+        latency: 8e-6,
+        overhead: 1e-6,
+        bandwidth: 284e9,
+    };
+
+    /// PCIe 5.0 × 16 between GPUs: 64 GB/s nominal, less a tenth for headers. Not measured.
+    pub const PCIE: Self = Self {
+        latency: 10e-6,
+        overhead: 1e-6,
+        bandwidth: 57e9,
+    };
+
+    /// Copies through the host's memory, as without NCCL: two copies of pageable memory, one after
+    /// the other. Not measured.
+    pub const HOST: Self = Self {
+        latency: 20e-6,
+        overhead: 5e-6,
+        bandwidth: 5e9,
+    };
+
+    /// One 400 Gb/s port for each GPU: 50 GB/s nominal, less a tenth. Not measured.
+    pub const NETWORK: Self = Self {
+        latency: 15e-6,
+        overhead: 1e-6,
+        bandwidth: 45e9,
+    };
+}
+
+/// GPUs of one kind, in hosts of one kind. Ranks fill one host after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// GPUs of a host.
+    pub gpus_per_host: usize,
+    /// Between GPUs of one host.
+    pub within: Link,
+    /// Between hosts.
+    pub between: Link,
+    /// A GPU's memory in bytes.
+    pub memory: f64,
+    /// Bytes a second of kernels that mostly read: sums and dot products.
+    pub reading: f64,
+    /// Bytes a second, read and written, of kernels that write as much as they read.
+    pub copying: f64,
+    /// Multiplications and additions a second of products.
+    pub product_f32: f64,
+    /// The same of float64.
+    pub product_f64: f64,
+    /// The same of convolutions of f32; of f64 half as many.
+    pub convolution: f64,
+    /// Seconds that a convolution by transforms takes for an output.
+    pub transforms: f64,
+    /// Seconds that an operation takes on one GPU besides: launches, and the wait for its end.
+    pub fixed: f64,
+}
+
+impl Machine {
+    /// H200s, eight to a host.
+    ///
+    /// - Reading: `sum` of 2²⁹ f32, 4.56 TB/s; copying: `transpose` of 16384², 3.99 TB/s; products:
+    ///   52 TFLOP/s at 8192³; convolutions: 0.737 of 62.9 TFLOP/s with 63 taps, and 0.178 ms for
+    ///   2²⁶ outputs with 127 (docs/bench/h200.md, PERFORMANCE.md).
+    /// - Products of f64: 577 µs at 2048³ with PTX for sm_80 (docs/log/2026-11-23-products.md).
+    /// - Fixed: 7 µs of a reduction of 2²⁰ and a host that waits.
+    pub const H200: Self = Self {
+        gpus_per_host: 8,
+        within: Link::NVLINK,
+        between: Link::NETWORK,
+        memory: 141e9,
+        reading: 4.56e12,
+        copying: 3.99e12,
+        product_f32: 52e12,
+        product_f64: 29.8e12,
+        convolution: 46e12,
+        transforms: 0.178e-3 / 67_108_864.0,
+        fixed: 20e-6,
+    };
+}

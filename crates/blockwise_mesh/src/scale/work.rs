@@ -1,0 +1,228 @@
+//! What an operation asks of each rank: bytes from the other ranks, memory and arithmetic. Bytes
+//! come from the plans by which the operations themselves run.
+
+use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
+
+use super::Machine;
+use crate::{Blocks, Grid, Split, conv1d, matmul, transpose};
+
+/// An operation on arrays that are evenly divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Work {
+    /// Sum, minimum or maximum of one array, or the dot product of two.
+    Reduce {
+        /// Elements of each.
+        len: usize,
+        /// Arrays.
+        operands: usize,
+    },
+    /// Convolution.
+    Convolve {
+        /// Samples.
+        samples: usize,
+        /// Taps.
+        taps: usize,
+        /// Which outputs.
+        mode: ConvMode,
+    },
+    /// Matrix product, on the grid that moves least.
+    Matmul(MatmulShape),
+    /// Transpose of row shards.
+    Transpose {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
+}
+
+/// What one rank has to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Demand {
+    /// Bytes of its parts of the arrays and of what it gathers.
+    pub(super) memory: f64,
+    /// Seconds of its kernels by the memory that they move, and by their arithmetic.
+    pub(super) moving: f64,
+    pub(super) computing: f64,
+    /// Bytes that arrive before the kernels start, by sender.
+    pub(super) first: Vec<(usize, usize)>,
+    /// Bytes that arrive while they run, by sender.
+    pub(super) during: Vec<(usize, usize)>,
+    /// Messages of each of those senders.
+    pub(super) rounds: usize,
+}
+
+impl Work {
+    /// Bytes that ranks receive from each other, as (sender, receiver, bytes).
+    ///
+    /// # Errors
+    /// What the operation itself refuses.
+    pub fn links(
+        &self,
+        ranks: usize,
+        element_bytes: usize,
+    ) -> Result<Vec<(usize, usize, usize)>, LaunchError> {
+        let plan = Plan::new(*self, ranks)?;
+        let of_rank = |rank| {
+            let [first, during] = plan.received(rank);
+            let all = first.into_iter().chain(during);
+            all.map(move |(from, elements)| (from, rank, elements * element_bytes))
+        };
+        Ok((0..ranks).flat_map(of_rank).collect())
+    }
+
+    /// What each rank has to do, in their order.
+    pub(super) fn demands(
+        &self,
+        ranks: usize,
+        element_bytes: usize,
+        machine: &Machine,
+    ) -> Result<impl Iterator<Item = Demand>, LaunchError> {
+        let plan = Plan::new(*self, ranks)?;
+        Ok((0..ranks).map(move |rank| plan.demand(rank, element_bytes, machine)))
+    }
+}
+
+/// An operation's own plan.
+enum Plan {
+    Reduce {
+        split: Split,
+        operands: usize,
+    },
+    Convolve {
+        layout: conv1d::Layout,
+        /// The operand that every rank gathers, where there are more taps than samples.
+        gathered: Option<Split>,
+    },
+    Matmul(matmul::Layout),
+    Transpose(transpose::Layout),
+}
+
+impl Plan {
+    fn new(work: Work, ranks: usize) -> Result<Self, LaunchError> {
+        Ok(match work {
+            Work::Reduce { len, operands } => Self::Reduce {
+                split: Split::even(len, ranks),
+                operands,
+            },
+            Work::Convolve {
+                samples,
+                taps,
+                mode,
+            } => {
+                let outputs = mode.outputs(samples, taps)?;
+                let [long, short] = [samples.max(taps), samples.min(taps)];
+                Self::Convolve {
+                    layout: conv1d::Layout::new(Split::even(long, ranks), short, outputs),
+                    gathered: (taps > samples).then(|| Split::even(samples, ranks)),
+                }
+            }
+            Work::Matmul(shape) => {
+                let grid = Grid::for_product(shape, ranks);
+                let MatmulShape { rows, inner, cols } = shape;
+                let [a, b] = [[rows, inner], [inner, cols]].map(|shape| Blocks::even(shape, grid));
+                Self::Matmul(matmul::Layout::new(a, b, None))
+            }
+            Work::Transpose { rows, cols } => Self::Transpose(transpose::Layout {
+                rows: Split::even(rows, ranks),
+                cols: Split::even(cols, ranks),
+            }),
+        })
+    }
+
+    /// Elements that a rank receives before its kernels start, and while they run, by sender.
+    fn received(&self, rank: usize) -> [Vec<(usize, usize)>; 2] {
+        match self {
+            // Every rank's result, to be folded in order.
+            Self::Reduce { split, .. } => {
+                let with = others(split, rank).filter(|(_, len)| *len > 0);
+                [with.map(|(from, _)| (from, 1)).collect(), Vec::new()]
+            }
+            Self::Convolve { layout, gathered } => {
+                let whole = gathered.iter().flat_map(|split| others(split, rank));
+                [whole.chain(layout.received(rank)).collect(), Vec::new()]
+            }
+            Self::Transpose(layout) => [layout.received(rank), Vec::new()],
+            // The first panel of B is not overlapped.
+            Self::Matmul(layout) => {
+                let [mut first, panels] = layout.received(rank);
+                let share = layout.first_panel(rank);
+                let part = |len: usize| (len as f64 * share).round() as usize;
+                first.extend(panels.iter().map(|&(from, len)| (from, part(len))));
+                let rest = panels
+                    .into_iter()
+                    .map(|(from, len)| (from, len - part(len)));
+                [first, rest.filter(|(_, len)| *len > 0).collect()]
+            }
+        }
+    }
+
+    fn demand(&self, rank: usize, element_bytes: usize, machine: &Machine) -> Demand {
+        let bytes = |elements: f64| elements * element_bytes as f64;
+        let [first, during] = self.received(rank).map(|links| {
+            let links = links.into_iter();
+            links
+                .map(|(from, elements)| (from, elements * element_bytes))
+                .collect::<Vec<_>>()
+        });
+        let single = element_bytes == size_of::<f32>();
+        let (memory, moving, computing, rounds) = match self {
+            Self::Reduce { split, operands } => {
+                let read = bytes((split.range(rank).len() * operands) as f64);
+                (read, read / machine.reading, 0.0, 1)
+            }
+            Self::Convolve { layout, .. } => {
+                let [inputs, outputs, taps] = layout.lengths(rank).map(|len| len as f64);
+                let moved = bytes(inputs + outputs);
+                let rate = if single {
+                    machine.convolution
+                } else {
+                    machine.convolution / 2.0
+                };
+                let direct = 2.0 * taps * outputs / rate;
+                let computing = direct.min(machine.transforms * outputs);
+                (moved, moved / machine.copying, computing, 1)
+            }
+            Self::Matmul(layout) => {
+                let [rows, inner, cols] = layout.lengths(rank).map(|len| len as f64);
+                let rate = if single {
+                    machine.product_f32
+                } else {
+                    machine.product_f64
+                };
+                let operands = rows * inner + inner * cols + rows * cols;
+                let computing = 2.0 * rows * inner * cols / rate;
+                let moved = bytes(operands) / machine.copying;
+                let held = bytes(layout.held(rank) as f64);
+                (held, moved, computing, layout.panels(rank).len().max(1))
+            }
+            // In and out for the kernel. Several ranks have copies of both, and move the output
+            // again where tiles are put next to each other.
+            Self::Transpose(layout) => {
+                let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
+                let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;
+                let (copies, placed) = match layout.rows.ranks() {
+                    1 => (1.0, 0.0),
+                    _ => (2.0, 2.0 * output),
+                };
+                let moving = bytes(2.0 * input + placed) / machine.copying;
+                (bytes(copies * (input + output)), moving, 0.0, 1)
+            }
+        };
+        Demand {
+            memory,
+            moving,
+            computing,
+            first,
+            during,
+            rounds,
+        }
+    }
+}
+
+/// The other ranks with the lengths of their parts.
+fn others(split: &Split, rank: usize) -> impl Iterator<Item = (usize, usize)> {
+    let others = (0..split.ranks()).filter(move |&from| from != rank);
+    others.map(|from| (from, split.range(from).len()))
+}

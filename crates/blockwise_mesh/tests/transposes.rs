@@ -1,0 +1,98 @@
+//! Transposes on 1 to 8 emulated devices: exact, for any extents and row shards.
+
+mod common;
+
+use blockwise_mesh::{Blocks, Error, Grid, Mesh, ShardedMatrix, ShardedTranspose, transpose};
+use blockwise_ops::{Element, TransposeKernel, TransposeOptions};
+use common::{MESHES, splits};
+
+#[track_caller]
+fn check<T: Element + PartialEq>(
+    mesh: &Mesh,
+    blocks: &Blocks,
+    options: &TransposeOptions,
+    number: impl Fn(usize) -> T,
+) {
+    let [rows, cols] = blocks.shape();
+    let whole: Vec<T> = (0..rows * cols).map(number).collect();
+    let moved = mesh.run(|rank| {
+        let input = ShardedMatrix::part_of(rank, &whole, blocks.clone())?;
+        let output = transpose(rank, &input, options)?;
+        assert_eq!(output.shape(), [cols, rows]);
+        output.gather(rank)
+    });
+    let turned = (0..cols).flat_map(|col| (0..rows).map(move |row| row * cols + col));
+    let expected: Vec<T> = turned.map(|index| whole[index]).collect();
+    for moved in moved.unwrap() {
+        assert!(moved == expected, "{blocks:?}");
+    }
+}
+
+#[test]
+fn every_element_is_in_its_place() {
+    let options = TransposeOptions::default();
+    for ranks in MESHES {
+        let mesh = Mesh::emulated(ranks).unwrap();
+        for [rows, cols] in [[1, 1], [7, 5], [40, 3], [2, 67], [33, 64], [0, 4], [4, 0]] {
+            for split in splits(rows, ranks) {
+                let blocks = Blocks::by_rows(split, cols);
+                check(&mesh, &blocks, &options, |i| i as f32);
+            }
+            let blocks = Blocks::even([rows, cols], Grid::column(ranks));
+            check(&mesh, &blocks, &options, |i| i as f64);
+            check(&mesh, &blocks, &options, |i| i as i64);
+        }
+    }
+}
+
+#[test]
+fn with_every_kernel() {
+    let mesh = Mesh::checked(3).unwrap();
+    let blocks = Blocks::even([35, 45], Grid::column(3));
+    for &kernel in TransposeKernel::ALL {
+        let options = TransposeOptions {
+            kernel,
+            ..TransposeOptions::default()
+        };
+        check(&mesh, &blocks, &options, |i| i as f32);
+    }
+}
+
+/// Each pair of ranks exchanges one tile; a second run needs no new memory.
+#[test]
+fn a_transpose_can_be_run_again_and_moves_each_tile_once() {
+    let mesh = Mesh::emulated(3).unwrap();
+    let whole: Vec<f32> = (0..30 * 60).map(|i| i as f32).collect();
+    let run = mesh.run(|rank| {
+        let blocks = Blocks::even([30, 60], Grid::column(3));
+        let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
+        let options = TransposeOptions::default();
+        let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
+        let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+        transpose.enqueue(rank, &input, &mut output)?;
+        let first = output.part().to_vec().unwrap();
+        transpose.enqueue(rank, &input, &mut output)?;
+        Ok::<_, Error>((first, output.part().to_vec().unwrap()))
+    });
+    for (first, second) in run.unwrap() {
+        assert!(first == second);
+    }
+    for (from, to) in [(0, 1), (1, 0), (2, 1)] {
+        assert_eq!(mesh.traffic().bytes(from, to), 2 * 10 * 20 * 4);
+    }
+}
+
+#[test]
+fn blocks_are_refused() {
+    let mesh = Mesh::emulated(2).unwrap();
+    let blocks = Blocks::even([4, 4], Grid { rows: 1, cols: 2 });
+    let run = mesh.run(|rank| {
+        let options = TransposeOptions::default();
+        ShardedTranspose::<f32>::new(rank, &blocks, &options).map(drop)
+    });
+    let error = run.unwrap_err().to_string();
+    assert!(
+        error.contains("a matrix in blocks is split otherwise"),
+        "{error}"
+    );
+}

@@ -1,0 +1,157 @@
+//! `blockwise scale`.
+
+use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
+use blockwise_ops::{ConvMode, MatmulShape};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::failure::Failure;
+use super::names;
+use super::report::Report;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// The operation
+    operation: Operation,
+    /// Extents: elements of sum, min, max and dot; samples,taps of conv; rows,inner,columns of matmul; rows,columns of transpose
+    #[arg(long, value_name = "N", value_delimiter = ',', required = true, value_parser = size)]
+    sizes: Vec<usize>,
+    /// Numbers of GPUs
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,256,512,1024", value_parser = count)]
+    gpus: Vec<usize>,
+    /// The elements' type
+    #[arg(long, default_value = "f32")]
+    r#type: Element,
+    /// Which outputs of conv
+    #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
+    mode: ConvMode,
+    /// How GPUs of one host reach each other; between hosts it is the network
+    #[arg(long, default_value = "nvlink")]
+    link: Within,
+    /// GPUs of a host
+    #[arg(long, value_name = "N", default_value_t = Machine::H200.gpus_per_host, value_parser = count)]
+    gpus_per_host: usize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Operation {
+    Sum,
+    Min,
+    Max,
+    Dot,
+    Conv,
+    Matmul,
+    Transpose,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Element {
+    F32,
+    F64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Within {
+    /// NVLink 4 by NCCL
+    Nvlink,
+    /// PCIe 5.0 x16 by NCCL
+    Pcie,
+    /// Copies through the host's memory
+    Host,
+}
+
+/// A number of elements: `1000000`, or `2^30`.
+fn size(text: &str) -> Result<usize, String> {
+    let size = match text.split_once('^') {
+        None => text.parse().ok(),
+        Some((base, power)) => {
+            let (base, power) = (base.parse::<usize>().ok(), power.parse().ok());
+            base.zip(power)
+                .and_then(|(base, power)| base.checked_pow(power))
+        }
+    };
+    size.ok_or_else(|| "a whole number, such as 1000000 or 2^30".to_owned())
+}
+
+/// The most GPUs that a prediction takes less than a second for.
+const MOST: usize = 4096;
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if (1..=MOST).contains(&count) => Ok(count),
+        _ => Err(format!("a whole number from 1 to {MOST}")),
+    }
+}
+
+impl Arguments {
+    fn work(&self) -> Result<Work, Failure> {
+        let wanted = |what: &str| {
+            let given = self.sizes.len();
+            let failure = Failure::new(format!("--sizes has {given} extents, {what} are wanted"));
+            failure.hint("such as `blockwise scale matmul --sizes 16384,16384,16384`")
+        };
+        Ok(match (self.operation, &*self.sizes) {
+            (Operation::Sum | Operation::Min | Operation::Max, &[len]) => {
+                Work::Reduce { len, operands: 1 }
+            }
+            (Operation::Dot, &[len]) => Work::Reduce { len, operands: 2 },
+            (Operation::Conv, &[samples, taps]) => Work::Convolve {
+                samples,
+                taps,
+                mode: self.mode,
+            },
+            (Operation::Matmul, &[rows, inner, cols]) => {
+                Work::Matmul(MatmulShape { rows, inner, cols })
+            }
+            (Operation::Transpose, &[rows, cols]) => Work::Transpose { rows, cols },
+            (Operation::Conv, _) => return Err(wanted("samples,taps")),
+            (Operation::Matmul, _) => return Err(wanted("rows,inner,columns")),
+            (Operation::Transpose, _) => return Err(wanted("rows,columns")),
+            _ => return Err(wanted("the elements")),
+        })
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    let work = arguments.work()?;
+    let machine = Machine {
+        gpus_per_host: arguments.gpus_per_host,
+        within: match arguments.link {
+            Within::Nvlink => Link::NVLINK,
+            Within::Pcie => Link::PCIE,
+            Within::Host => Link::HOST,
+        },
+        ..Machine::H200
+    };
+    let element_bytes = match arguments.r#type {
+        Element::F32 => size_of::<f32>(),
+        Element::F64 => size_of::<f64>(),
+    };
+    let predict = |gpus| estimate(&work, element_bytes, gpus, &machine);
+    let one = predict(1)?;
+    let estimates = arguments.gpus.iter().map(|&gpus| predict(gpus));
+    let estimates: Vec<Estimate> = estimates.collect::<Result<_, _>>()?;
+    let mut lines = vec![format!(
+        "{:>5}  {:>12}  {:>9}  {:>16}  binds",
+        "GPUs", "time", "of perfect", "received by one"
+    )];
+    let mut rows = Vec::new();
+    for estimate in &estimates {
+        let Estimate {
+            gpus,
+            seconds,
+            bound,
+            received,
+            fits,
+        } = *estimate;
+        let efficiency = one.seconds / seconds / gpus as f64;
+        let room = if fits { "" } else { "; does not fit in memory" };
+        lines.push(format!(
+            "{gpus:>5}  {:>9.3} ms  {efficiency:>10.3}  {received:>14} B  {bound}{room}",
+            seconds * 1e3
+        ));
+        rows.push(json!({ "gpus": gpus, "seconds": seconds, "efficiency": efficiency, "received_bytes": received, "bound": bound.to_string(), "fits": fits }));
+    }
+    let json = json!({ "command": "scale", "sizes": arguments.sizes, "predictions": rows });
+    Ok(Report::new(lines.join("\n"), json))
+}
