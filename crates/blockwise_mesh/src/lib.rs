@@ -11,6 +11,7 @@
 //! | `call` | what a rank announces with each call, for the others to compare | |
 //! | `shard` | splits, and arrays that are divided by them | operations |
 //! | `funnel` | pieces of any length from every rank to rank 0 | |
+//! | `scratch` | a rank's memory that stays from call to call | ranks |
 //! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
 //! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
 //! | `traffic` | bytes of each link | |
@@ -35,6 +36,7 @@ mod mesh;
 mod nccl;
 mod rank;
 mod reduce;
+mod scratch;
 mod shard;
 mod traffic;
 mod wire;

@@ -25,6 +25,7 @@ mod progress;
 mod reduce;
 mod report;
 mod shell;
+mod times;
 mod trace;
 mod tune;
 

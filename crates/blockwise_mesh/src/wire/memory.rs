@@ -41,6 +41,16 @@ impl Wire for Memory {
         self.office.receive(self.rank, from, call)
     }
 
+    #[cfg(feature = "cuda")]
+    fn check(&self) -> Result<()> {
+        self.office.check(self.rank)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn limit(&self) -> std::time::Duration {
+        self.office.limit()
+    }
+
     fn end(&self, failure: Option<String>) {
         self.office.end(self.rank, failure);
     }
