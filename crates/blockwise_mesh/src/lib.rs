@@ -14,6 +14,7 @@
 //! | `scratch` | a rank's memory that stays from call to call | ranks |
 //! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
 //! | `reduce`, `conv1d` | operations, written once for all wires | wires, files, kernels' insides |
+//! | `wait` | waiting for a device | ranks |
 //! | `traffic` | bytes of each link | |
 //!
 //! The crate knows neither files nor the command line, and `blockwise_ops` does not know it.
@@ -39,6 +40,7 @@ mod reduce;
 mod scratch;
 mod shard;
 mod traffic;
+mod wait;
 mod wire;
 
 pub use call::Call;

@@ -11,7 +11,7 @@ use crate::call::Digest;
 use crate::nccl::{Link, Transfers};
 use crate::scratch::Scratch;
 use crate::wire::Wire;
-use crate::{Call, Error, Result, Split, Traffic};
+use crate::{Call, Error, Result, Split, Traffic, wait};
 
 /// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) hands it to the program.
 ///
@@ -87,7 +87,7 @@ impl Rank {
     /// # Errors
     /// What went wrong in it, or with a rank from which it has waited for data.
     pub fn synchronize(&self) -> Result<()> {
-        self.device.synchronize().map_err(|e| self.failed(e))?;
+        wait::attentively(&self.device).map_err(|e| self.failed(e))?;
         #[cfg(feature = "cuda")]
         if let Some(link) = &self.link {
             link.check()?;

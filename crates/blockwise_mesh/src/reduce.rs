@@ -8,7 +8,7 @@ use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
 use blockwise_ops::{Number, ReduceOptions, Reduction};
 
 use crate::call::Digest;
-use crate::{Rank, Result, Sharded};
+use crate::{Rank, Result, Sharded, wait};
 
 /// Sum, minimum or maximum of all elements, on every rank.
 ///
@@ -37,6 +37,7 @@ pub fn reduce<T: Number>(
             let plan = planned(rank, part.len())?;
             let reduced = rank.scratch().with(device, &plan, |partials| {
                 enqueue_reduce(device, None, part, partials, reduction, options)?;
+                wait::attentively(device)?;
                 partials.fold(reduction)
             });
             Some(reduced.map_err(|e| rank.failed(e))?)
@@ -71,6 +72,7 @@ pub fn dot<T: Number>(
             let plan = plan.map_err(|e| rank.failed(e))?;
             let reduced = rank.scratch().with(device, &plan, |partials| {
                 enqueue_dot(device, None, a, b, partials, options)?;
+                wait::attentively(device)?;
                 partials.fold(Reduction::Sum)
             });
             Some(reduced.map_err(|e| rank.failed(e))?)
