@@ -259,10 +259,10 @@ pub fn mesh_peers(
             script: script.to_owned(),
             source,
         })?;
-        let names = sizes.names().into_iter();
-        let work = names.filter(|name| name.starts_with(&answer.operation));
+        let mut names = sizes.names().into_iter();
+        let work = names.find(|name| name.starts_with(&answer.operation));
         Ok(MeshRow {
-            work: work.last().unwrap_or(answer.operation),
+            work: work.unwrap_or(answer.operation),
             implementation: "torch + NCCL".to_owned(),
             gpus,
             timing: answer.timing,
