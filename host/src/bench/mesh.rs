@@ -118,13 +118,19 @@ fn row(mesh: &Mesh, sizes: &MeshSizes, work: String, step: Step) -> MeshRow {
         let times = ranks.iter().map(|(times, _)| times[round]);
         times.fold(0.0, f64::max)
     });
-    let error = ranks.iter().map(|(_, error)| *error).fold(0.0, f64::max);
+    let error = worst(ranks.iter().map(|(_, error)| *error));
     MeshRow {
         timing: Some(Timing::of(slowest.collect())),
         check: format!("relative error {error:.1e}"),
         passed: error < TOLERANCE,
         ..row
     }
+}
+
+/// The largest error. NaN is the worst: that of outputs that nothing was written to.
+fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
+    let worst = errors.into_iter().max_by(f64::total_cmp);
+    worst.unwrap_or(f64::NAN)
 }
 
 /// Largest relative error of a result whose terms are all alike.
@@ -198,12 +204,7 @@ fn convolution(rank: &mut Rank, sizes: &MeshSizes) -> Result<(Vec<f64>, f64), Er
         Ok::<_, Error>(error(found, f64::from(VALUE)))
     };
     let (least, largest) = (error_of(Reduction::Min)?, error_of(Reduction::Max)?);
-    // NaN, the outputs that nothing was written to, is no number below the tolerance.
-    let worst = match least >= largest {
-        true => least,
-        false => largest,
-    };
-    Ok((times, worst))
+    Ok((times, worst([least, largest])))
 }
 
 /// A line of the peers' script.
