@@ -1,6 +1,7 @@
 //! The interface that GPU and emulator implement.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use cuda_std::launch::{Argument, Shape};
@@ -32,8 +33,9 @@ pub(crate) trait Backend: Send + Sync {
     /// As for [`write`](Self::write).
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// Creates a queue, which overlaps with others where the device can.
-    fn queue(&self) -> Result<Arc<dyn Queue>>;
+    /// Creates a queue, which overlaps with others where the device can. Blocks of an urgent queue's
+    /// kernels start before those of others that wait.
+    fn queue(&self, urgent: bool) -> Result<Arc<dyn Queue>>;
 
     /// Allocates host memory that a [`Queue`] can copy from and to asynchronously.
     fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>>;
@@ -79,6 +81,9 @@ pub(crate) struct Rows {
 pub(crate) trait Timestamp: Any + Send + Sync {
     /// Seconds from `start`, of the same kind of device, to this one; waits for both.
     fn seconds_since(&self, start: &dyn Timestamp) -> Result<f64>;
+
+    /// Whether the work before it has finished; does not wait.
+    fn has_passed(&self) -> Result<bool>;
 }
 
 /// Ordered work, concurrent with other queues. Keeps its device alive.
@@ -123,6 +128,9 @@ pub(crate) trait Queue: Any + Send + Sync {
 
     /// Waits for all work.
     fn synchronize(&self) -> Result<()>;
+
+    /// The driver's handle, with its context current in this thread; null on the emulator.
+    fn handle(&self) -> Result<*mut c_void>;
 }
 
 /// Page-locked memory of the host, aligned to 16 bytes.

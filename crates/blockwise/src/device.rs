@@ -182,7 +182,16 @@ impl Device {
     /// # Errors
     /// If the device cannot create more.
     pub fn stream(&self) -> Result<Stream> {
-        Stream::open(&self.0.core)
+        Stream::open(&self.0.core, false)
+    }
+
+    /// The same, but where blocks of several streams wait for room, this one's start first: for
+    /// short work, such as transfers, beside long kernels.
+    ///
+    /// # Errors
+    /// As for [`stream`](Self::stream).
+    pub fn urgent_stream(&self) -> Result<Stream> {
+        Stream::open(&self.0.core, true)
     }
 
     /// Records the launches and fills that `steps` makes on the given stream. Nothing runs; copies

@@ -1,6 +1,7 @@
 //! The emulator as a device.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -115,7 +116,7 @@ impl Backend for EmulatorDevice {
         Ok(self.0.emulator.read(address, bytes)?)
     }
 
-    fn queue(&self) -> Result<Arc<dyn Queue>> {
+    fn queue(&self, _urgent: bool) -> Result<Arc<dyn Queue>> {
         Ok(Arc::new(EmulatorQueue(Arc::clone(&self.0))))
     }
 
@@ -236,6 +237,10 @@ impl Queue for EmulatorQueue {
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
+
+    fn handle(&self) -> Result<*mut c_void> {
+        Ok(std::ptr::null_mut())
+    }
 }
 
 /// Ordinary memory with the alignment of page-locked memory.
@@ -258,6 +263,10 @@ impl Timestamp for Instant {
             Some(start) => Ok(self.duration_since(*start).as_secs_f64()),
             None => Err(Error::ForeignEvent),
         }
+    }
+
+    fn has_passed(&self) -> Result<bool> {
+        Ok(true)
     }
 }
 

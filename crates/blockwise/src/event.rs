@@ -31,6 +31,14 @@ impl Event {
     pub fn seconds_since(&self, start: &Event) -> Result<f64> {
         self.timestamp.seconds_since(&*start.timestamp)
     }
+
+    /// Whether the work before this event has finished. Does not wait.
+    ///
+    /// # Errors
+    /// Errors of that work.
+    pub fn has_passed(&self) -> Result<bool> {
+        self.timestamp.has_passed()
+    }
 }
 
 impl fmt::Debug for Event {

@@ -1,7 +1,11 @@
 //! Streams: queues of work that overlap.
 
+use std::any::Any;
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+
+use cuda_std::launch::Memory;
 
 use crate::backend::Queue;
 use crate::graph::{Node, record};
@@ -29,9 +33,9 @@ pub(crate) enum Work {
 }
 
 impl Stream {
-    pub(crate) fn open(core: &Arc<Core>) -> Result<Self> {
+    pub(crate) fn open(core: &Arc<Core>, urgent: bool) -> Result<Self> {
         Ok(Self {
-            work: Work::Run(core.backend.queue()?),
+            work: Work::Run(core.backend.queue(urgent)?),
             core: Arc::clone(core),
         })
     }
@@ -59,6 +63,43 @@ impl Stream {
     /// If the device fails, and on a stream that is being recorded.
     pub fn record(&self) -> Result<Event> {
         Event::record(self.queue("a timestamp")?, &self.core)
+    }
+
+    /// Enqueues work of another library, such as a transfer between GPUs. `start` gets the stream as
+    /// a `CUstream` whose context is current, or null on the emulator. The work is ordered after
+    /// other streams' uses of `memory`, and later uses after it.
+    ///
+    /// # Errors
+    /// That of `start`, memory of another device, and a stream that is being recorded.
+    ///
+    /// # Safety
+    /// The library enqueues its work in this stream during the call. It uses no memory of this
+    /// device but its own and what this call names, or an earlier one since which nothing else has
+    /// enqueued a conflicting use.
+    pub unsafe fn enqueue_foreign<E: From<Error>>(
+        &self,
+        memory: &[Memory<'_>],
+        start: impl FnOnce(*mut c_void) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let what = "another library's work";
+        let uses: Result<Vec<_>> = memory
+            .iter()
+            .map(|memory| {
+                let owner: &dyn Any = memory.owner;
+                let allocation = owner.downcast_ref::<Arc<Allocation>>();
+                let own = allocation.filter(|allocation| allocation.core.is(&self.core));
+                let own = own.ok_or_else(|| Error::ForeignBuffer {
+                    what: what.to_owned(),
+                })?;
+                Ok((&**own, memory.written))
+            })
+            .collect();
+        let mut started = Ok(());
+        (self.core).enqueue(self.queue(what)?, uses?.into_iter(), |queue| {
+            started = start(queue.handle()?);
+            Ok(())
+        })?;
+        started
     }
 
     /// The queue, unless the stream is being recorded.

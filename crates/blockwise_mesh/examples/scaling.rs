@@ -1,13 +1,14 @@
 //! Sums, dot products and convolutions on 1, 2, … GPUs of this machine: checks them, then prints medians and how far they are from
 //! perfect scaling. `cargo run --release -p blockwise_mesh --features cuda --example scaling`.
 //!
-//! `check` only checks, on emulated devices where there are no GPUs; `host` copies through the host instead of NCCL.
+//! `check` only checks, on emulated devices where there are no GPUs; `host` copies through the host instead of NCCL; `job` is a rank
+//! of a launcher's job, which works until it is killed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use blockwise::Device;
 use blockwise_mesh::{
-    Error, Mesh, Rank, Sharded, ShardedConvolution, Split, convolve, dot, reduce,
+    Error, JoinOptions, Mesh, Rank, Sharded, ShardedConvolution, Split, convolve, dot, reduce,
 };
 use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
 
@@ -20,6 +21,9 @@ const ROUNDS: usize = 25;
 
 fn main() -> Result<(), Error> {
     let given = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    if given("job") {
+        return job();
+    }
     let (only_check, by_host) = (given("check"), given("host"));
     let there = Device::gpu_count();
     let counts = match there {
@@ -37,7 +41,12 @@ fn main() -> Result<(), Error> {
     let row = |work, program| row(work, &counts, by_host, program);
     row("sum of 2^33 f32", sum)?;
     row("dot of 2^32 f32", product)?;
-    row("convolution of 2^30 f32, 31 taps", convolution)?;
+    row("convolution of 2^30 f32, 31 taps", |rank| {
+        convolution(rank, 1)
+    })?;
+    row("the same, ten in flight, each", |rank| {
+        convolution(rank, 10)
+    })?;
     row("barrier", |rank| rounds(rank, Rank::barrier))
 }
 
@@ -151,15 +160,46 @@ fn product(rank: &mut Rank) -> Result<f64, Error> {
     })
 }
 
-fn convolution(rank: &mut Rank) -> Result<f64, Error> {
+/// Seconds of a convolution, with this many between two waits for the device.
+fn convolution(rank: &mut Rank, in_flight: usize) -> Result<f64, Error> {
     let signal = filled(rank, SAMPLES, 0x3f)?;
     let taps = [1.0 / TAPS as f32; TAPS];
     let options = ConvOptions::default();
     let mode = ConvMode::Same;
     let mut convolution = ShardedConvolution::new(rank, signal.split(), &taps, mode, &options)?;
     let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
-    rounds(rank, |rank| {
-        convolution.enqueue(rank, &signal, &mut output)?;
+    let seconds = rounds(rank, |rank| {
+        for _ in 0..in_flight {
+            convolution.enqueue(rank, &signal, &mut output)?;
+        }
         rank.synchronize()
-    })
+    })?;
+    Ok(seconds / in_flight as f64)
+}
+
+/// Exchanges halos and sums without end, over NCCL: what a test of killed ranks runs.
+fn job() -> Result<(), Error> {
+    println!("started");
+    let options = JoinOptions {
+        time_limit: Duration::from_secs(20),
+        ..JoinOptions::of("scaling")
+    };
+    let mesh = Mesh::from_env(&options)?;
+    println!("met");
+    let mesh = mesh.with_nccl()?;
+    println!("linked");
+    mesh.run(|rank| {
+        let signal = filled(rank, 1 << 16, 0x3f)?;
+        let taps = [1.0 / TAPS as f32; TAPS];
+        for round in 0_u64.. {
+            let (mode, options) = (ConvMode::Same, ConvOptions::default());
+            let smooth = convolve(rank, &signal, &taps, mode, &options)?;
+            let sum = reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?;
+            if round.is_multiple_of(100) {
+                println!("round {round}: {sum}");
+            }
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(())
 }

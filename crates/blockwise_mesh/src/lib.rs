@@ -12,9 +12,11 @@
 //! | `shard` | splits, and arrays that are divided by them | operations |
 //! | `funnel` | pieces of any length from every rank to rank 0 | |
 //! | `window` | memory that all ranks of a process use, and the detection of races | operations |
+//! | `scratch` | a rank's memory that stays from call to call | ranks |
 //! | `nccl` | transfers between GPUs by NCCL; all of the crate's `unsafe` is in `nccl/library.rs` | operations |
 //! | `matrix` | grids of ranks, matrices that are divided in blocks by them | operations |
 //! | `reduce`, `conv1d`, `matmul`, `transpose` | operations, written once for all wires | wires, files, kernels' insides |
+//! | `wait` | waiting for a device | ranks |
 //! | `traffic` | bytes of each link | |
 //! | `scale` | predicts times for any number of GPUs from the operations' plans | devices, wires |
 //!
@@ -42,9 +44,11 @@ mod nccl;
 mod rank;
 mod reduce;
 pub mod scale;
+mod scratch;
 mod shard;
 mod traffic;
 mod transpose;
+mod wait;
 mod window;
 mod wire;
 

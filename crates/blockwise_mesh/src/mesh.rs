@@ -9,6 +9,7 @@ use blockwise::{Device, DeviceChoice};
 
 #[cfg(feature = "cuda")]
 use crate::nccl::Link;
+use crate::scratch::Scratch;
 use crate::wire::{Meeting, Memory, Office, Tcp, Wire};
 use crate::{Error, Job, Rank, Result, Traffic};
 
@@ -22,6 +23,8 @@ pub const MEETING_LIMIT: Duration = Duration::from_secs(60);
 pub struct Mesh {
     /// Of the ranks in this process.
     devices: Vec<Device>,
+    /// Of the same ranks.
+    scratch: Vec<Scratch>,
     traffic: Traffic,
     place: Place,
     /// Between GPUs; none or one for each device.
@@ -92,6 +95,7 @@ impl Mesh {
         }
         Ok(Self {
             traffic: Traffic::new(devices.len()),
+            scratch: devices.iter().map(|_| Scratch::default()).collect(),
             devices,
             place: Place::Threads(TIME_LIMIT),
             #[cfg(feature = "cuda")]
@@ -148,6 +152,7 @@ impl Mesh {
         let wire = wire.map_err(|e| failed(format!("rank {}: {e}", job.rank)))?;
         Ok(Self {
             devices: vec![device],
+            scratch: vec![Scratch::default()],
             traffic: Traffic::new(job.ranks),
             place: Place::Process {
                 wire: Arc::new(wire),
@@ -300,6 +305,7 @@ impl Mesh {
     /// A rank of this process, by its place in it.
     fn rank(&self, place: usize, wire: Arc<dyn Wire>, traffic: Traffic, calls: u64) -> Rank {
         let rank = Rank::new(self.devices[place].clone(), wire, traffic, calls);
+        let rank = rank.with_scratch(self.scratch[place].clone());
         #[cfg(feature = "cuda")]
         let rank = rank.linked(self.links.get(place).cloned());
         rank

@@ -1,20 +1,17 @@
 //! One rank: its device, and its calls to the others.
 
-#[cfg(feature = "cuda")]
-use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
-#[cfg(feature = "cuda")]
-use blockwise::DevicePointer;
 use blockwise::{Device, View, ViewMut};
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
 
 use crate::call::Digest;
 #[cfg(feature = "cuda")]
-use crate::nccl::{self, Link, Span};
+use crate::nccl::{Link, Transfers};
+use crate::scratch::Scratch;
 use crate::wire::{Office, Wire};
-use crate::{Call, Error, Result, Split, Traffic};
+use crate::{Call, Error, Result, Split, Traffic, wait};
 
 /// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) hands it to the program.
 ///
@@ -25,6 +22,7 @@ pub struct Rank {
     wire: Arc<dyn Wire>,
     traffic: Traffic,
     calls: u64,
+    scratch: Scratch,
     /// To the other GPUs, if there is one.
     #[cfg(feature = "cuda")]
     link: Option<Arc<Link>>,
@@ -38,9 +36,19 @@ impl Rank {
             wire,
             traffic,
             calls,
+            scratch: Scratch::default(),
             #[cfg(feature = "cuda")]
             link: None,
         }
+    }
+
+    /// The same with memory that an earlier program of the rank has left.
+    pub(crate) fn with_scratch(self, scratch: Scratch) -> Self {
+        Self { scratch, ..self }
+    }
+
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
     }
 
     /// The same with a way to the other GPUs.
@@ -50,8 +58,8 @@ impl Rank {
     }
 
     #[cfg(feature = "cuda")]
-    pub(crate) fn wire(&self) -> &dyn Wire {
-        &*self.wire
+    pub(crate) fn wire(&self) -> &Arc<dyn Wire> {
+        &self.wire
     }
 
     /// What the ranks of this process share, if all are here.
@@ -82,9 +90,14 @@ impl Rank {
     /// Waits for all work of its device.
     ///
     /// # Errors
-    /// What went wrong in it.
+    /// What went wrong in it, or with a rank from which it has waited for data.
     pub fn synchronize(&self) -> Result<()> {
-        self.device.synchronize().map_err(|e| self.failed(e))
+        wait::attentively(&self.device).map_err(|e| self.failed(e))?;
+        #[cfg(feature = "cuda")]
+        if let Some(link) = &self.link {
+            link.check()?;
+        }
+        Ok(())
     }
 
     /// Waits until every rank has come here.
@@ -154,57 +167,71 @@ impl Rank {
 
     /// Moves elements between devices: each rank names what it sends and what it receives. Of two ranks, what the one sends first
     /// the other receives first.
+    #[allow(dead_code, reason = "matrix product and transpose call it")]
     pub(crate) fn exchange<'v, T: Element>(
-        &mut self,
+        &self,
         call: &Arc<Call>,
         sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
         receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
     ) -> Result<()> {
+        let exchange = self.begin_exchange(call, sends, receives)?;
+        self.end_exchange(call, exchange)
+    }
+
+    /// The first half of an exchange, which waits for no other rank. What is launched between the
+    /// halves may read what is sent, and overlaps with the transfers.
+    pub(crate) fn begin_exchange<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
+        receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
+    ) -> Result<Exchange<'v, T>> {
+        let receives: Vec<_> = receives.into_iter().collect();
         #[cfg(feature = "cuda")]
         if let Some(link) = &self.link {
-            return self.exchange_by(link, call, sends, receives);
+            let transfers = Transfers::of(sends.into_iter().collect(), receives);
+            link.order(self.number(), transfers.memory())?;
+            for &partner in transfers.partners() {
+                self.wire.send(partner, call, Vec::new())?;
+            }
+            return Ok(Exchange::Link(transfers));
         }
         for (to, elements) in sends {
             let elements = elements.to_vec().map_err(|e| self.failed(e))?;
             self.send(to, call, &elements)?;
         }
-        for (from, mut elements) in receives {
-            let arrived = self.receive(from, call)?;
-            (elements.copy_from_slice(&arrived)).map_err(|e| self.failed(e))?;
-        }
-        Ok(())
+        Ok(Exchange::Hosts(receives))
     }
 
-    /// The same from memory to memory.
-    #[cfg(feature = "cuda")]
-    fn exchange_by<'v, T: Element>(
+    /// The second half: waits until the partners' calls are known to match. Later work of the device
+    /// finds what was received.
+    pub(crate) fn end_exchange<T: Element>(
         &self,
-        link: &Link,
         call: &Arc<Call>,
-        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
-        receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
+        exchange: Exchange<'_, T>,
     ) -> Result<()> {
-        let span = |address: DevicePointer<T>, len: usize| Span {
-            address: address.address,
-            bytes: len * size_of::<T>(),
-        };
-        let sends = sends
-            .into_iter()
-            .map(|(to, what)| (to, span(what.address(), what.len())));
-        let sends: Vec<_> = sends.collect();
-        let receives = receives.into_iter();
-        let receives = receives.map(|(from, what)| (from, span(what.address(), what.len())));
-        let receives: Vec<_> = receives.collect();
-        let partners: BTreeSet<usize> = sends
-            .iter()
-            .chain(&receives)
-            .map(|(rank, _)| *rank)
-            .collect();
-        nccl::agree(self, call, &partners)?;
-        for (to, span) in &sends {
-            self.traffic.count(self.number(), *to, span.bytes);
+        match exchange {
+            Exchange::Hosts(receives) => {
+                for (from, mut elements) in receives {
+                    let arrived = self.receive(from, call)?;
+                    (elements.copy_from_slice(&arrived)).map_err(|e| self.failed(e))?;
+                }
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            Exchange::Link(transfers) => {
+                for &partner in transfers.partners() {
+                    self.wire.receive(partner, call)?;
+                }
+                for (to, span) in transfers.sends() {
+                    self.traffic.count(self.number(), *to, span.bytes);
+                }
+                match &self.link {
+                    Some(link) => link.exchange(&self.wire, call, &transfers),
+                    None => Ok(()),
+                }
+            }
         }
-        link.exchange(self.number(), &sends, &receives)
     }
 
     pub(crate) fn send<T: Element>(
@@ -273,4 +300,13 @@ impl Rank {
     pub(crate) fn end(&self, failure: Option<String>) {
         self.wire.end(failure);
     }
+}
+
+/// An exchange that has begun: what is left of it.
+pub(crate) enum Exchange<'v, T: Element> {
+    /// By copies through the hosts: what is received.
+    Hosts(Vec<(usize, ViewMut<'v, T>)>),
+    /// From memory to memory.
+    #[cfg(feature = "cuda")]
+    Link(Transfers<'v>),
 }

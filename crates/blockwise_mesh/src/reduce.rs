@@ -4,11 +4,11 @@
 //! the same bits whatever arrives first: those of a single device that works on the same parts one after the other, as
 //! [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks. Integers, minima and maxima are the same however the array is split.
 
-use blockwise_ops::reduce::{dot_buffers, plan_dot, plan_reduce, reduce_buffer};
+use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
 use blockwise_ops::{Number, ReduceOptions, Reduction};
 
 use crate::call::Digest;
-use crate::{Rank, Result, Sharded};
+use crate::{Rank, Result, Sharded, wait};
 
 /// Sum, minimum or maximum of all elements, on every rank.
 ///
@@ -22,17 +22,25 @@ pub fn reduce<T: Number>(
     options: &ReduceOptions,
 ) -> Result<T> {
     input.check(rank, "the operand")?;
-    let properties = rank.device().properties();
+    let planned = |rank: &Rank, len| {
+        let properties = rank.device().properties();
+        plan_reduce::<T>(len, reduction, options, properties).map_err(|e| rank.failed(e))
+    };
     // Refused on every rank before any of them waits.
-    let plan = plan_reduce::<T>(input.len(), reduction, options, properties);
-    plan.map_err(|e| rank.failed(e))?;
+    planned(rank, input.len())?;
     let digest = input.split().digest(Digest::new());
     let call = rank.call::<T>(reduction.name(), &[input.len()], digest);
     let part = match input.part() {
         part if part.is_empty() => None,
         part => {
-            let reduced = reduce_buffer(rank.device(), part, reduction, options);
-            Some(reduced.map_err(|e| rank.failed(e))?.0)
+            let device = rank.device();
+            let plan = planned(rank, part.len())?;
+            let reduced = rank.scratch().with(device, &plan, |partials| {
+                enqueue_reduce(device, None, part, partials, reduction, options)?;
+                wait::attentively(device)?;
+                partials.fold(reduction)
+            });
+            Some(reduced.map_err(|e| rank.failed(e))?)
         }
     };
     Ok(rank.fold_in(&call, part, reduction)?.unwrap_or_default())
@@ -59,8 +67,15 @@ pub fn dot<T: Number>(
     let part = match (a.part(), b.part()) {
         (a, b) if a.is_empty() && b.is_empty() => None,
         (a, b) => {
-            let reduced = dot_buffers(rank.device(), a, b, options);
-            Some(reduced.map_err(|e| rank.failed(e))?.0)
+            let device = rank.device();
+            let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties());
+            let plan = plan.map_err(|e| rank.failed(e))?;
+            let reduced = rank.scratch().with(device, &plan, |partials| {
+                enqueue_dot(device, None, a, b, partials, options)?;
+                wait::attentively(device)?;
+                partials.fold(Reduction::Sum)
+            });
+            Some(reduced.map_err(|e| rank.failed(e))?)
         }
     };
     Ok(rank

@@ -93,7 +93,7 @@ impl Run {
     }
 
     /// Now, on this device.
-    pub(super) fn of(device: &Device, seed: u64) -> Self {
+    pub fn of(device: &Device, seed: u64) -> Self {
         let properties = device.properties();
         Run {
             device: properties.name.clone(),

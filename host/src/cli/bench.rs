@@ -5,10 +5,15 @@ use std::path::{Path, PathBuf};
 use blockwise::{Device, DeviceChoice};
 use clap::Args;
 
+use blockwise_mesh::Mesh;
+
 use super::Global;
 use super::failure::Failure;
+use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
-use crate::bench::{self, BenchError, Options, PeersError, Report, Size, Sizes};
+use crate::bench::{
+    self, BenchError, MeshReport, MeshSizes, Options, PeersError, Report, Run, Size, Sizes,
+};
 use crate::io::OutputFile;
 
 /// What is timed, by what inputs.
@@ -37,7 +42,9 @@ pub(super) struct Choice {
 pub(super) struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// Time others too, on the same device, by this script: bench/peers.py of the repository
+    #[command(flatten)]
+    gpus: Gpus,
+    /// Time others too, on the same device, by this script: bench/peers.py of the repository, with --gpus bench/mesh_peers.py
     #[arg(long, value_name = "SCRIPT")]
     peers: Option<PathBuf>,
     /// The interpreter for --peers
@@ -71,6 +78,9 @@ impl Choice {
 /// Times the kernels on the GPU.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Failure> {
     let device = gpu(global)?;
+    if let Some(gpus) = arguments.gpus.count()? {
+        return over(global, arguments, gpus);
+    }
     let options = arguments.choice.options();
     let folder = match (&arguments.output, &arguments.peers) {
         (Some(folder), _) => Some(folder.as_path()),
@@ -100,6 +110,35 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         let files = FILES.map(|name| folder.join(name).display().to_string());
         report::notice(&format!("{} written", files.join(", ")));
     }
+    let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Outcome::new(report.table(), json).passed(report.passed()))
+}
+
+/// Times operations over 1, 2, 4, … GPUs, up to a number of them, with NCCL between them.
+fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, Failure> {
+    let sizes = match arguments.choice.quick {
+        true => MeshSizes::QUICK,
+        false => MeshSizes::STANDARD,
+    };
+    let mut counts: Vec<usize> = (0..).map(|n| 1 << n).take_while(|&n| n < gpus).collect();
+    counts.push(gpus);
+    let (mut rows, mut run) = (Vec::new(), None);
+    for count in counts {
+        let devices = (0..count).map(|ordinal| global.with_kernels(Device::gpu(ordinal)?));
+        let mesh = Mesh::of(devices.collect::<Result<_, Failure>>()?)?;
+        let mesh = match count {
+            1 => mesh,
+            _ => mesh.with_nccl()?,
+        };
+        run.get_or_insert_with(|| Run::of(&mesh.devices()[0], 0));
+        rows.extend(bench::mesh_rows(&mesh, &sizes));
+        // The peers find the memory that ours had.
+        drop(mesh);
+        if let Some(script) = &arguments.peers {
+            rows.extend(bench::mesh_peers(&arguments.python, script, count, &sizes)?);
+        }
+    }
+    let report = MeshReport::new(run.unwrap_or_default(), rows);
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))
 }

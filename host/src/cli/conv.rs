@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
+use super::times::{Part, Times};
 use super::{Global, conv_part, names};
 use crate::io::{
     ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
@@ -86,7 +87,7 @@ fn convolve<T: Sample>(
         sink.as_mut().map_or(Ok(()), |sink| sink.take(samples))
     };
     let outputs = Split::even(whole.len, mesh.ranks());
-    mesh.run_with(
+    let times = mesh.run_with(
         |_| operands.again(),
         |rank, operands| {
             let lengths = [
@@ -97,22 +98,26 @@ fn convolve<T: Sample>(
             rank.agree(&format!("conv --mode {}", arguments.mode), &lengths)?;
             let part = outputs.range(rank.number());
             let pieces = Funnel::begin(rank);
+            let times = Times::default();
             if rank.number() > 0 {
-                let send = |samples: &[T]| Ok(pieces.send(rank, samples)?);
-                conv_part::compute(rank, arguments, operands, part, send)?;
-                return Ok(pieces.end(rank)?);
+                let send =
+                    |samples: &[T]| Ok(times.of(Part::Links, || pieces.send(rank, samples))?);
+                conv_part::compute(rank, arguments, operands, part, &times, send)?;
+                pieces.end(rank)?;
+                return Ok(times);
             }
-            conv_part::compute(rank, arguments, operands, part, take)?;
+            let take = |samples: &[T]| times.of(Part::Disk, || take(samples));
+            conv_part::compute(rank, arguments, operands, part, &times, take)?;
             for from in 1..rank.ranks() {
-                while let Some(samples) = pieces.receive(rank, from)? {
+                while let Some(samples) = times.of(Part::Links, || pieces.receive(rank, from))? {
                     take(&samples)?;
                 }
             }
-            Ok::<_, Failure>(())
+            Ok::<_, Failure>(times)
         },
     )?;
     match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(sink) => sink.finish(&mesh, &arguments.output),
+        Some(sink) => Ok(sink.finish(&mesh, &arguments.output)?.times(&mesh, &times)),
         None => Ok(Report::silent()),
     }
 }

@@ -9,6 +9,7 @@ use super::conv::Arguments;
 use super::conv_operands::{Operands, Sample};
 use super::failure::Failure;
 use super::progress;
+use super::times::{Part, Times};
 
 /// Computes some outputs from the samples that they need, and hands them out in order, channel after channel of each frame.
 pub(super) fn compute<T: Sample>(
@@ -16,6 +17,7 @@ pub(super) fn compute<T: Sample>(
     arguments: &Arguments,
     mut operands: Operands<T>,
     outputs: Range<usize>,
+    times: &Times,
     mut emit: impl FnMut(&[T]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let options = arguments.options();
@@ -44,7 +46,7 @@ pub(super) fn compute<T: Sample>(
     let Some(samples) = convolvers.first().map(Convolver::samples) else {
         return Err(Failure::new("a signal without channels"));
     };
-    operands.skip(samples.start)?;
+    times.of(Part::Disk, || operands.skip(samples.start))?;
     let bar = progress::of_rank(rank, "convolving", samples.len());
     let mut parts = vec![Vec::new(); channels];
     let mut frames = Vec::new();
@@ -54,20 +56,22 @@ pub(super) fn compute<T: Sample>(
         .filter(|&len| len > 0)
     {
         frames.resize(len * channels, T::default());
-        operands.read(&mut frames)?;
+        times.of(Part::Disk, || operands.read(&mut frames))?;
         for (channel, (convolver, part)) in convolvers.iter_mut().zip(&mut parts).enumerate() {
             part.clear();
-            convolver.push(
-                |window| {
-                    let of_channel = frames.iter().skip(channel).step_by(channels);
-                    (window.iter_mut().zip(of_channel)).for_each(|(to, &from)| *to = from);
-                    Ok::<_, Failure>(())
-                },
-                |chunk| {
-                    part.extend_from_slice(chunk);
-                    Ok(())
-                },
-            )?;
+            times.of(Part::Device, || {
+                convolver.push(
+                    |window| {
+                        let of_channel = frames.iter().skip(channel).step_by(channels);
+                        (window.iter_mut().zip(of_channel)).for_each(|(to, &from)| *to = from);
+                        Ok::<_, Failure>(())
+                    },
+                    |chunk| {
+                        part.extend_from_slice(chunk);
+                        Ok(())
+                    },
+                )
+            })?;
         }
         emit(&interleaved(&parts))?;
         bar.inc(len as u64);
@@ -75,9 +79,11 @@ pub(super) fn compute<T: Sample>(
     bar.finish_and_clear();
     for (convolver, part) in convolvers.into_iter().zip(&mut parts) {
         part.clear();
-        convolver.finish(|chunk| {
-            part.extend_from_slice(chunk);
-            Ok::<_, Failure>(())
+        times.of(Part::Device, || {
+            convolver.finish(|chunk| {
+                part.extend_from_slice(chunk);
+                Ok::<_, Failure>(())
+            })
         })?;
     }
     emit(&interleaved(&parts))

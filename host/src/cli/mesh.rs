@@ -39,6 +39,24 @@ impl FromStr for Count {
     }
 }
 
+impl Gpus {
+    /// The number of GPUs that is asked for, if one is.
+    pub(super) fn count(&self) -> Result<Option<usize>, Failure> {
+        let there = Device::gpu_count();
+        match self.gpus {
+            None => Ok(None),
+            Some(Count::All) => Ok(Some(there)),
+            Some(Count::Of(count)) if count <= there => Ok(Some(count)),
+            Some(Count::Of(count)) => Err(too_many(count, there)),
+        }
+    }
+}
+
+fn too_many(count: usize, there: usize) -> Failure {
+    let failure = Failure::new(format!("{count} GPUs are asked for, {there} are there"));
+    failure.hint("`blockwise devices` lists them")
+}
+
 impl Global {
     /// The chosen devices: one, unless `--gpus` says more, or a launcher has started this process as a rank of a job.
     pub(super) fn mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
@@ -98,9 +116,7 @@ impl Global {
                 return Err(failure.hint("say how many: `--gpus N`"));
             }
             (_, Count::Of(count)) if count > there => {
-                let failure =
-                    Failure::new(format!("{count} GPUs are asked for, {there} are there"));
-                return Err(failure.hint("`blockwise devices` lists them"));
+                return Err(too_many(count, there));
             }
             (_, count) => {
                 let count = match count {

@@ -26,6 +26,7 @@ mod reduce;
 mod report;
 mod scale;
 mod shell;
+mod times;
 mod trace;
 mod tune;
 

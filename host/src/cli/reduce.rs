@@ -17,6 +17,7 @@ use super::mesh::{self, Gpus};
 use super::movement::carry_out;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
+use super::times::{Part, Times};
 use super::{Global, names, progress};
 use crate::io::{self, Data, Kind, Reader};
 
@@ -190,6 +191,15 @@ struct Job<'a> {
     options: &'a Options,
 }
 
+/// What came of it.
+struct Reduced<T> {
+    value: T,
+    /// The most that an element went through.
+    roundings: usize,
+    /// Of each rank of this process.
+    times: Vec<Times>,
+}
+
 impl Job<'_> {
     /// A value that depends on rounding.
     fn rounded<T: Number + Precision + io::Number>(self, global: &Global) -> Result<Report, Failure>
@@ -198,11 +208,15 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let (value, roundings) = self.reduce::<T>(&mesh)?;
+        let Reduced {
+            value,
+            roundings,
+            times,
+        } = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let report = self.report(&mesh, value);
+        let report = self.report(&mesh, value).times(&mesh, &times);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -223,11 +237,11 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let (value, _) = self.reduce::<T>(&mesh)?;
+        let Reduced { value, times, .. } = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let report = self.report(&mesh, value);
+        let report = self.report(&mesh, value).times(&mesh, &times);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -235,8 +249,8 @@ impl Job<'_> {
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// The value, and the most roundings that an element went through. Each rank reads its own part of the files.
-    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize), Failure> {
+    /// Each rank reads its own part of the files.
+    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<Reduced<T>, Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
         let reduction = match self.operation {
             Operation::Dot => Reduction::Sum,
@@ -259,25 +273,35 @@ impl Job<'_> {
         let results = mesh.run_with(readers, |rank, mut readers| {
             rank.agree(name, &[split.len()])?;
             let part = split.range(rank.number()).len();
-            let device = rank.device();
+            let times = Times::default();
             if part == 0 {
                 let value = rank.fold(None, reduction)?;
-                return Ok::<_, Failure>((value, 0));
+                return Ok::<_, Failure>((value, 0, times));
             }
-            let mut reducer = Reducer::new(device, part, operation, &options, chunk)?;
+            let mut reducer = Reducer::new(rank.device(), part, operation, &options, chunk)?;
             let bar = progress::of_rank(rank, name, part);
             while reducer.next_len() > 0 {
                 bar.inc(reducer.next_len() as u64);
-                reducer.push(|number, values| Ok::<_, Failure>(readers[number].read(values)?))?;
+                times.of(Part::Device, || {
+                    reducer.push(|number, values| {
+                        times.of(Part::Disk, || readers[number].read(values))?;
+                        Ok::<_, Failure>(())
+                    })
+                })?;
             }
             bar.finish_and_clear();
             let roundings = reducer.roundings();
-            Ok((rank.fold(Some(reducer.finish()?), reduction)?, roundings))
+            let own = times.of(Part::Device, || reducer.finish())?;
+            let value = times.of(Part::Links, || rank.fold(Some(own), reduction))?;
+            Ok((value, roundings, times))
         })?;
-        let roundings = results.iter().map(|(_, roundings)| roundings).max();
-        let roundings = roundings.copied().unwrap_or_default() + mesh.ranks();
-        let value = results.into_iter().find_map(|(value, _)| value);
-        Ok((value.unwrap_or_default(), roundings))
+        let roundings = results.iter().map(|(_, roundings, _)| roundings).max();
+        let value = results.iter().find_map(|(value, ..)| *value);
+        Ok(Reduced {
+            value: value.unwrap_or_default(),
+            roundings: roundings.copied().unwrap_or_default() + mesh.ranks(),
+            times: results.into_iter().map(|(.., times)| times).collect(),
+        })
     }
 
     /// The value in float64, from the files read a second time.

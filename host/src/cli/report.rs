@@ -63,6 +63,12 @@ impl Report {
         self.passed(comparison.passed())
     }
 
+    /// Adds a value for machines.
+    pub(super) fn with(mut self, name: &str, value: Map<String, Value>) -> Self {
+        self.insert(name, value.into());
+        self
+    }
+
     fn insert(&mut self, name: &str, value: Value) {
         if let Some(json) = &mut self.json {
             json.insert(name.to_owned(), value);

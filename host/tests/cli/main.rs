@@ -9,6 +9,7 @@ mod command;
 mod debug;
 mod devices;
 mod files;
+mod mesh_times;
 mod meshes;
 mod new;
 mod outputs;

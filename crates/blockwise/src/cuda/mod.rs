@@ -36,7 +36,7 @@ pub(crate) fn connect(ordinal: usize) -> Result<Started> {
     waiting::usable(ordinal)?;
     let started = || -> Result<Started> {
         let context = Arc::new(CudaContext::open(ordinal)?);
-        let queue = CudaQueue::open(&context)?;
+        let queue = CudaQueue::open(&context, false)?;
         Ok((
             Arc::new(CudaDevice {
                 context,
@@ -172,8 +172,8 @@ impl Backend for CudaDevice {
             .map_err(driver_error(&self.context, "copying from the GPU"))
     }
 
-    fn queue(&self) -> Result<Arc<dyn Queue>> {
-        Ok(CudaQueue::open(&self.context)?)
+    fn queue(&self, urgent: bool) -> Result<Arc<dyn Queue>> {
+        Ok(CudaQueue::open(&self.context, urgent)?)
     }
 
     fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>> {

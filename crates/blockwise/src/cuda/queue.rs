@@ -1,9 +1,10 @@
 //! A stream of a GPU.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::sync::Arc;
 
-use cust::event::{Event, EventFlags};
+use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::AsyncCopyDestination;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
@@ -21,10 +22,12 @@ pub(super) struct CudaQueue {
 }
 
 impl CudaQueue {
-    pub(super) fn open(context: &Arc<CudaContext>) -> Result<Arc<Self>> {
+    pub(super) fn open(context: &Arc<CudaContext>, urgent: bool) -> Result<Arc<Self>> {
         context.enter()?;
+        // Lower numbers go first; the driver clamps them.
+        let priority = urgent.then_some(i32::MIN);
         // A blocking stream: copies of the legacy default stream wait for it, and it for them.
-        let stream = Stream::new(StreamFlags::DEFAULT, None)
+        let stream = Stream::new(StreamFlags::DEFAULT, priority)
             .map_err(driver_error(context, "making a stream"))?;
         let queue = Arc::new(Self {
             stream,
@@ -126,6 +129,11 @@ impl Queue for CudaQueue {
         self.context.enter()?;
         self.context.wait(&self.stream)
     }
+
+    fn handle(&self) -> Result<*mut c_void> {
+        self.context.enter()?;
+        Ok(self.stream.as_inner().cast())
+    }
 }
 
 impl Drop for CudaQueue {
@@ -151,5 +159,13 @@ impl Timestamp for Timed {
             .and_then(|()| end.elapsed_time_f32(start));
         let milliseconds = milliseconds.map_err(driver_error(context, "reading an event"))?;
         Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    fn has_passed(&self) -> Result<bool> {
+        let Timed(event, context) = self;
+        context.enter()?;
+        let status = event.query();
+        let status = status.map_err(driver_error(context, "reading an event"))?;
+        Ok(status == EventStatus::Ready)
     }
 }

@@ -2,5 +2,6 @@
 
 mod common;
 mod device;
+mod foreign;
 mod launches;
 mod light;

@@ -122,12 +122,14 @@ impl<T: Float> ShardedConvolution<T> {
                 }
             }
         }
-        rank.exchange(&call, sends, receives)?;
-
+        // The transfers are ordered before the inner kernel, which hides them and the wait for the
+        // neighbours' calls.
+        let exchange = rank.begin_exchange(&call, sends, receives)?;
         if !self.inner.is_empty() {
             let started = compute(signal.part().as_view(), own.start, &self.inner);
             started.map_err(|e| rank.failed(e))?;
         }
+        rank.end_exchange(&call, exchange)?;
         for (edge, window) in &self.edges {
             let started = compute(window.as_view(), edge.window.start, &edge.outputs);
             started.map_err(|e| rank.failed(e))?;

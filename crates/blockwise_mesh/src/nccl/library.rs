@@ -5,8 +5,11 @@
 #![allow(unsafe_code, reason = "NCCL is a C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
+use blockwise::{Memory, Stream};
 use libloading::Library as Shared;
 
 use super::Span;
@@ -19,6 +22,12 @@ const OLDEST: c_int = 21_800;
 
 /// `ncclUint8`.
 const BYTES: c_int = 1;
+
+/// `ncclInProgress`.
+const IN_PROGRESS: c_int = 7;
+
+/// How long an abort waits for a call of another thread to return.
+const ABORT_GRACE: Duration = Duration::from_secs(1);
 
 /// `ncclUniqueId`.
 #[repr(C)]
@@ -55,6 +64,8 @@ pub(super) struct Library {
     get_unique_id: unsafe extern "C" fn(*mut UniqueId) -> c_int,
     comm_init_rank: unsafe extern "C" fn(*mut Handle, c_int, UniqueId, c_int) -> c_int,
     comm_destroy: unsafe extern "C" fn(Handle) -> c_int,
+    comm_abort: unsafe extern "C" fn(Handle) -> c_int,
+    comm_get_async_error: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
     send: unsafe extern "C" fn(*const c_void, usize, c_int, c_int, Handle, *mut c_void) -> c_int,
     recv: unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> c_int,
     group_start: unsafe extern "C" fn() -> c_int,
@@ -107,6 +118,8 @@ impl Library {
             get_unique_id: function!(b"ncclGetUniqueId"),
             comm_init_rank: function!(b"ncclCommInitRank"),
             comm_destroy: function!(b"ncclCommDestroy"),
+            comm_abort: function!(b"ncclCommAbort"),
+            comm_get_async_error: function!(b"ncclCommGetAsyncError"),
             send: function!(b"ncclSend"),
             recv: function!(b"ncclRecv"),
             group_start: function!(b"ncclGroupStart"),
@@ -136,7 +149,9 @@ impl Library {
         self.answer("ncclCommInitRank", joined)?;
         Ok(Communicator {
             library: self,
-            handle: Mutex::new(Owned(handle)),
+            handle,
+            calling: Mutex::default(),
+            aborted: AtomicBool::new(false),
         })
     }
 
@@ -153,24 +168,59 @@ impl Library {
 /// A rank's communicator.
 pub(super) struct Communicator {
     library: &'static Library,
+    handle: Handle,
     /// One thread calls at a time.
-    handle: Mutex<Owned>,
+    calling: Mutex<()>,
+    /// The handle is not used any more.
+    aborted: AtomicBool,
 }
 
-struct Owned(Handle);
-
-// SAFETY: NCCL lets any thread use a communicator, one at a time, which the lock sees to.
-unsafe impl Send for Owned {}
+// SAFETY: NCCL lets any thread use a communicator, one at a time, which `calling` ensures; an abort
+// may come from another thread during a call.
+unsafe impl Send for Communicator {}
+// SAFETY: as above.
+unsafe impl Sync for Communicator {}
 
 impl Communicator {
-    /// Starts transfers in the driver's default stream, which waits for all of the device's streams, and they for it.
+    /// Orders a stream's later transfers after other streams' uses of memory, and later uses of it
+    /// after them.
+    pub(super) fn order(&self, stream: &Stream, memory: &[Memory<'_>]) -> Result<(), String> {
+        // SAFETY: nothing is enqueued.
+        unsafe { stream.enqueue_foreign(memory, |_| Ok::<_, blockwise::Error>(())) }
+            .map_err(|error| error.to_string())
+    }
+
+    /// Starts transfers in a stream for which their memory was [ordered](Self::order).
     pub(super) fn exchange(
         &self,
+        stream: &Stream,
         sends: &[(usize, Span)],
         receives: &[(usize, Span)],
     ) -> Result<(), String> {
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        let (library, stream) = (self.library, std::ptr::null_mut());
+        let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.aborted.load(Ordering::Acquire) {
+            return Err("NCCL's transfers were aborted".to_owned());
+        }
+        let mut started = Ok(());
+        // SAFETY: the group's transfers use the spans' memory alone, which the caller has ordered.
+        let enqueued = unsafe {
+            stream.enqueue_foreign(&[], |stream| {
+                started = self.group(stream, sends, receives);
+                Ok::<_, blockwise::Error>(())
+            })
+        };
+        enqueued.map_err(|error| error.to_string()).and(started)
+    }
+
+    fn group(
+        &self,
+        stream: *mut c_void,
+        sends: &[(usize, Span)],
+        receives: &[(usize, Span)],
+    ) -> Result<(), String> {
+        let Self {
+            library, handle, ..
+        } = self;
         // SAFETY: a group begins and ends in this function.
         library.answer("ncclGroupStart", unsafe { (library.group_start)() })?;
         let mut started = Ok(());
@@ -178,27 +228,63 @@ impl Communicator {
             let from = *address as *const c_void;
             // SAFETY: the span is allocated, and freeing waits for all work of the device.
             let sent =
-                unsafe { (library.send)(from, *bytes, BYTES, *to as c_int, handle.0, stream) };
+                unsafe { (library.send)(from, *bytes, BYTES, *to as c_int, *handle, stream) };
             started = started.and(library.answer("ncclSend", sent));
         }
         for (from, Span { address, bytes }) in receives {
             let into = *address as *mut c_void;
             // SAFETY: as above; the span was borrowed to be written.
             let received =
-                unsafe { (library.recv)(into, *bytes, BYTES, *from as c_int, handle.0, stream) };
+                unsafe { (library.recv)(into, *bytes, BYTES, *from as c_int, *handle, stream) };
             started = started.and(library.answer("ncclRecv", received));
         }
         // SAFETY: as above.
         let ended = library.answer("ncclGroupEnd", unsafe { (library.group_end)() });
         started.and(ended)
     }
+
+    /// What went wrong in transfers that have been started.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.aborted.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut code = 0;
+        // SAFETY: the handle is alive: only the thread that calls this aborts. The place for the
+        // answer is valid.
+        let asked = unsafe { (self.library.comm_get_async_error)(self.handle, &mut code) };
+        self.library.answer("ncclCommGetAsyncError", asked)?;
+        match code {
+            IN_PROGRESS => Ok(()),
+            code => self.library.answer("a transfer of NCCL", code),
+        }
+    }
+
+    /// Ends all transfers, whatever the other ranks do: whoever waits for them goes on.
+    pub(super) fn abort(&self) {
+        if self.aborted.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let begin = Instant::now();
+        // A call that never returns is one that waits for a dead rank: the abort ends it.
+        let _calling = loop {
+            match self.calling.try_lock() {
+                Ok(calling) => break Some(calling),
+                Err(TryLockError::Poisoned(poisoned)) => break Some(poisoned.into_inner()),
+                Err(_) if begin.elapsed() > ABORT_GRACE => break None,
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        // SAFETY: the handle is not used after this: calls look at `aborted` first.
+        let _ = unsafe { (self.library.comm_abort)(self.handle) };
+    }
 }
 
 impl Drop for Communicator {
     fn drop(&mut self) {
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the handle is this value's alone. A failure has nobody to be reported to.
-        let _ = unsafe { (self.library.comm_destroy)(handle.0) };
+        if !self.aborted.load(Ordering::Acquire) {
+            // SAFETY: the handle is this value's alone. A failure has nobody to be reported to.
+            let _ = unsafe { (self.library.comm_destroy)(self.handle) };
+        }
     }
 }
 

@@ -1,66 +1,219 @@
-//! GPUs that reach each other by NCCL: halos go from memory to memory.
+//! GPUs that reach each other by NCCL: data goes from memory to memory.
+//!
+//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself waits for ever for
+//! a rank that has died: [`Watch`] ends its transfers then, and [`Link::open`] its own wait.
 
 mod library;
+mod watch;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use blockwise::{Buffer, Device, Memory, Plain, Stream, View, ViewMut};
+use cuda_std::launch::{Read, Write};
+
+use crate::wire::Wire;
 use crate::{Call, Error, Rank, Result};
 
 use self::library::{Communicator, Library, UniqueId};
+use self::watch::Watch;
 
 pub use self::library::LIBRARY_VARIABLE;
 
-/// Elements of a device's memory, as NCCL takes them. The memory stays allocated while a transfer is in flight.
+/// How often a wait looks at the other ranks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A part of a device's memory, as NCCL takes it. It stays allocated while a transfer is in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    pub(crate) address: u64,
+    address: u64,
     pub(crate) bytes: usize,
+}
+
+/// What a rank sends and receives at once.
+pub(crate) struct Transfers<'v> {
+    sends: Vec<(usize, Span)>,
+    receives: Vec<(usize, Span)>,
+    partners: BTreeSet<usize>,
+    memory: Vec<Memory<'v>>,
+}
+
+impl<'v> Transfers<'v> {
+    pub(crate) fn of<T: Plain>(
+        sends: Vec<(usize, View<'v, T>)>,
+        receives: Vec<(usize, ViewMut<'v, T>)>,
+    ) -> Self {
+        let bytes = |len: usize| len * size_of::<T>();
+        let span = |address: u64, len| Span {
+            address,
+            bytes: bytes(len),
+        };
+        let (mut memory, mut partners) = (Vec::new(), BTreeSet::new());
+        let sends = sends.into_iter().map(|(to, view)| {
+            partners.insert(to);
+            memory.push(Read::pass(view));
+            (to, span(view.address().address, view.len()))
+        });
+        let sends = sends.collect();
+        let receives = receives.into_iter().map(|(from, view)| {
+            partners.insert(from);
+            let span = span(view.address().address, view.len());
+            memory.push(Write::pass(view));
+            (from, span)
+        });
+        Self {
+            sends,
+            receives: receives.collect(),
+            partners,
+            memory,
+        }
+    }
+
+    pub(crate) fn sends(&self) -> &[(usize, Span)] {
+        &self.sends
+    }
+
+    /// The other ranks.
+    pub(crate) fn partners(&self) -> &BTreeSet<usize> {
+        &self.partners
+    }
+
+    pub(crate) fn memory(&self) -> &[Memory<'v>] {
+        &self.memory
+    }
 }
 
 /// A rank's way to the other GPUs.
 pub(crate) struct Link {
-    communicator: Communicator,
+    // Dropped first: it uses the communicator.
+    watch: Watch,
+    communicator: Arc<Communicator>,
+    stream: Stream,
 }
 
 impl Link {
     /// Opens it on every rank: rank 0 makes an id, which all must know.
     #[track_caller]
     pub(crate) fn open(rank: &mut Rank) -> Result<Self> {
-        let me = rank.number();
-        let failed = |reason| Error::Nccl { rank: me, reason };
+        let (me, ranks) = (rank.number(), rank.ranks());
+        let failed = move |reason| Error::Nccl { rank: me, reason };
         let library = Library::get().map_err(|reason| failed(reason.to_string()))?;
-        // The device's context has to be this thread's.
-        rank.synchronize()?;
         let own = match me {
             0 => library.unique_id().map_err(failed)?.words(),
             _ => UniqueId::default().words(),
         };
         let ids = rank.gather(&own)?;
         let id = UniqueId::of(&ids[0]);
-        let communicator = library.join(&id, me, rank.ranks()).map_err(failed)?;
-        Ok(Self { communicator })
+        let (device, (done, opened)) = (rank.device().clone(), channel());
+        let joined = Arc::new(OnceLock::new());
+        let joining = Arc::clone(&joined);
+        // NCCL meets the other ranks in this thread, and never returns if one has died.
+        thread::spawn(move || done.send(meet(library, &id, me, ranks, &device, &joining)));
+        let outcome = wait(&opened, rank).inspect_err(|_| {
+            let joined: Option<&Arc<Communicator>> = joined.get();
+            if let Some(communicator) = joined {
+                communicator.abort();
+            }
+        });
+        let (communicator, stream) = outcome?.map_err(failed)?;
+        Ok(Self {
+            watch: Watch::over(Arc::clone(&communicator), me),
+            communicator,
+            stream,
+        })
     }
 
-    /// Starts sends and receives, in order with all other work of the device.
+    /// Orders transfers of this memory after its earlier uses, and later uses after them.
+    pub(crate) fn order(&self, rank: usize, memory: &[Memory<'_>]) -> Result<()> {
+        let ordered = self.communicator.order(&self.stream, memory);
+        ordered.map_err(|reason| Error::Nccl { rank, reason })
+    }
+
+    /// Starts transfers whose memory was ordered.
     pub(crate) fn exchange(
         &self,
-        rank: usize,
-        sends: &[(usize, Span)],
-        receives: &[(usize, Span)],
+        wire: &Arc<dyn Wire>,
+        call: &Arc<Call>,
+        transfers: &Transfers<'_>,
     ) -> Result<()> {
-        let started = self.communicator.exchange(sends, receives);
-        started.map_err(|reason| Error::Nccl { rank, reason })
+        let Some(partner) = transfers.partners.first() else {
+            return Ok(());
+        };
+        self.check()?;
+        let rank = wire.rank();
+        let Transfers {
+            sends, receives, ..
+        } = transfers;
+        let started = self.communicator.exchange(&self.stream, sends, receives);
+        started.map_err(|reason| Error::Nccl { rank, reason })?;
+        let end = self.stream.record().map_err(|error| Error::Device {
+            rank,
+            source: Box::new(error.into()),
+        })?;
+        self.watch.transfer(end, wire, call, *partner);
+        Ok(())
+    }
+
+    /// Why transfers were ended, if they were: what they should have written is undefined.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.watch.check()
     }
 }
 
-/// Compares calls with those whom a rank sends to or receives from, so that both come to the transfer or neither.
-pub(crate) fn agree(rank: &Rank, call: &Arc<Call>, partners: &BTreeSet<usize>) -> Result<()> {
-    for &partner in partners {
-        rank.wire().send(partner, call, Vec::new())?;
+type Met = Result<(Arc<Communicator>, Stream), String>;
+
+/// Waits for NCCL, but for no rank that has failed, nor beyond the time limit.
+fn wait(opened: &Receiver<Met>, rank: &Rank) -> Result<Met> {
+    let (begin, limit) = (Instant::now(), rank.wire().limit());
+    let failed = |reason| Error::Nccl {
+        rank: rank.number(),
+        reason,
+    };
+    while begin.elapsed() < limit {
+        match opened.recv_timeout(PAUSE) {
+            Ok(met) => return Ok(met),
+            Err(RecvTimeoutError::Timeout) => rank.wire().check()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failed("NCCL's start has panicked".to_owned()));
+            }
+        }
     }
-    for &partner in partners {
-        rank.wire().receive(partner, call)?;
-    }
-    Ok(())
+    let limit = limit.as_secs_f64();
+    Err(failed(format!(
+        "NCCL has not met all ranks within {limit} s"
+    )))
+}
+
+/// Joins the other ranks, and connects to each: what comes later waits for none to connect.
+fn meet(
+    library: &'static Library,
+    id: &UniqueId,
+    me: usize,
+    ranks: usize,
+    device: &Device,
+    joined: &OnceLock<Arc<Communicator>>,
+) -> Met {
+    // NCCL takes the device of the thread's context.
+    let begun = || -> blockwise::Result<(Stream, Buffer<u8>)> {
+        device.synchronize()?;
+        Ok((device.urgent_stream()?, device.filled(2 * ranks, 0)?))
+    };
+    let (stream, cells) = begun().map_err(|error| error.to_string())?;
+    device.synchronize().map_err(|error| error.to_string())?;
+    let communicator = Arc::new(library.join(id, me, ranks)?);
+    // Whoever gives up can abort it from here on.
+    let _ = joined.set(Arc::clone(&communicator));
+    let cell = |at: usize| Span {
+        address: cells.address().address + at as u64,
+        bytes: 1,
+    };
+    let others = || (0..ranks).filter(|&other| other != me);
+    let sends: Vec<_> = others().map(|to| (to, cell(to))).collect();
+    let receives: Vec<_> = others().map(|from| (from, cell(ranks + from))).collect();
+    communicator.exchange(&stream, &sends, &receives)?;
+    stream.synchronize().map_err(|error| error.to_string())?;
+    Ok((communicator, stream))
 }

@@ -45,6 +45,16 @@ impl Wire for Memory {
         Some(Arc::clone(&self.office))
     }
 
+    #[cfg(feature = "cuda")]
+    fn check(&self) -> Result<()> {
+        self.office.check(self.rank)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn limit(&self) -> std::time::Duration {
+        self.office.limit()
+    }
+
     fn end(&self, failure: Option<String>) {
         self.office.end(self.rank, failure);
     }

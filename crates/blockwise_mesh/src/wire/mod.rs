@@ -35,6 +35,14 @@ pub(crate) trait Wire: Send + Sync {
         None
     }
 
+    /// Fails when another rank has failed.
+    #[cfg(feature = "cuda")]
+    fn check(&self) -> Result<()>;
+
+    /// How long a rank waits for another one.
+    #[cfg(feature = "cuda")]
+    fn limit(&self) -> std::time::Duration;
+
     /// Tells the other ranks that this one's program has ended, and why if it went wrong.
     fn end(&self, failure: Option<String>);
 }

@@ -73,6 +73,12 @@ impl Office {
         self.ranks
     }
 
+    /// How long a rank waits for another one.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
     /// The first rank that failed.
     pub(crate) fn first_failure(&self) -> Option<usize> {
         self.state().first_failure

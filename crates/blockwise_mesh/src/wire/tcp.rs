@@ -99,6 +99,16 @@ impl Wire for Tcp {
         self.office.receive(self.rank, from, call)
     }
 
+    #[cfg(feature = "cuda")]
+    fn check(&self) -> Result<()> {
+        self.office.check(self.rank)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn limit(&self) -> std::time::Duration {
+        self.office.limit()
+    }
+
     fn end(&self, failure: Option<String>) {
         // Where another rank was first, it is the one to be named.
         let frame = match (self.office.check(self.rank), failure) {

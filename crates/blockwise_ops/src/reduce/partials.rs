@@ -31,6 +31,11 @@ impl<T: Number> Partials<T> {
         })
     }
 
+    /// The most blocks that a launch may have.
+    pub fn blocks(&self) -> usize {
+        self.values.len()
+    }
+
     /// Resets it. Necessary after a launch that failed halfway, whose blocks have incremented the
     /// ticket.
     ///
