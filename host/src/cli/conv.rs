@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
+use super::seconds::Seconds;
 use super::{Global, conv_part, names};
 use crate::io::{
     ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
@@ -86,8 +87,8 @@ fn convolve<T: Sample>(
         sink.as_mut().map_or(Ok(()), |sink| sink.take(samples))
     };
     let outputs = Split::even(whole.len, mesh.ranks());
-    mesh.run_with(
-        |_| operands.again(),
+    let seconds = mesh.run_with(
+        |_| Ok(operands.again()),
         |rank, operands| {
             let lengths = [
                 operands.long_len(),
@@ -99,20 +100,22 @@ fn convolve<T: Sample>(
             let pieces = Funnel::begin(rank);
             if rank.number() > 0 {
                 let send = |samples: &[T]| Ok(pieces.send(rank, samples)?);
-                conv_part::compute(rank, arguments, operands, part, send)?;
-                return Ok(pieces.end(rank)?);
+                let seconds = conv_part::compute(rank, arguments, operands, part, send)?;
+                pieces.end(rank)?;
+                return Ok(seconds);
             }
-            conv_part::compute(rank, arguments, operands, part, take)?;
+            let seconds = conv_part::compute(rank, arguments, operands, part, take)?;
             for from in 1..rank.ranks() {
                 while let Some(samples) = pieces.receive(rank, from)? {
                     take(&samples)?;
                 }
             }
-            Ok::<_, Failure>(())
+            Ok::<_, Failure>(seconds)
         },
     )?;
+    let seconds = Seconds::longest(seconds);
     match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(sink) => sink.finish(&mesh, &arguments.output),
+        Some(sink) => sink.finish(&mesh, &arguments.output, seconds),
         None => Ok(Report::silent()),
     }
 }
@@ -153,12 +156,13 @@ impl<'a, T: Sample> Sink<'a, T> {
     }
 
     /// Puts the output in place.
-    fn finish(self, mesh: &Mesh, output: &Path) -> Result<Report, Failure> {
+    fn finish(self, mesh: &Mesh, output: &Path, seconds: Seconds) -> Result<Report, Failure> {
         let finished = self.writer.finish()?;
         let report = match self.recording {
             Some(sound) => recorded(mesh, output, &self.shape, sound, finished),
             None => written(mesh, output, &self.shape, T::NAME),
         };
+        let report = report.with("seconds", json!(seconds));
         Ok(match self.check {
             Some(check) => check.report(report),
             None => report,

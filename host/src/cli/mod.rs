@@ -24,6 +24,7 @@ mod profile;
 mod progress;
 mod reduce;
 mod report;
+mod seconds;
 mod shell;
 mod trace;
 mod tune;

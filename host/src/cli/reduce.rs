@@ -17,6 +17,7 @@ use super::mesh::{self, Gpus};
 use super::movement::carry_out;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
+use super::seconds::{Seconds, timed};
 use super::{Global, names, progress};
 use crate::io::{self, Data, Kind, Reader};
 
@@ -198,11 +199,11 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let (value, roundings) = self.reduce::<T>(&mesh)?;
+        let (value, roundings, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let report = self.report(&mesh, value);
+        let report = self.report(&mesh, value, seconds);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -223,11 +224,11 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let (value, _) = self.reduce::<T>(&mesh)?;
+        let (value, _, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let report = self.report(&mesh, value);
+        let report = self.report(&mesh, value, seconds);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -235,8 +236,8 @@ impl Job<'_> {
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// The value, and the most roundings that an element went through. Each rank reads its own part of the files.
-    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize), Failure> {
+    /// The value, the most roundings that an element went through, and the time. Each rank reads its own part of the files.
+    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize, Seconds), Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
         let reduction = match self.operation {
             Operation::Dot => Reduction::Sum,
@@ -250,11 +251,11 @@ impl Job<'_> {
         let split = Split::even(self.len, mesh.ranks());
         let readers = |rank| {
             let readers = self.inputs.iter().map(|input| {
-                let mut reader = input.again()?;
-                reader.skip(split.range(rank).start)?;
-                Ok(reader)
+                let mut reader = input.again();
+                reader.skip(split.range(rank).start);
+                reader
             });
-            readers.collect::<Result<Vec<_>, Failure>>()
+            Ok::<_, Failure>(readers.collect::<Vec<_>>())
         };
         let results = mesh.run_with(readers, |rank, mut readers| {
             rank.agree(name, &[split.len()])?;
@@ -262,29 +263,35 @@ impl Job<'_> {
             let device = rank.device();
             if part == 0 {
                 let value = rank.fold(None, reduction)?;
-                return Ok::<_, Failure>((value, 0));
+                return Ok::<_, Failure>((value, 0, Seconds::default()));
             }
             let mut reducer = Reducer::new(device, part, operation, &options, chunk)?;
             let bar = progress::of_rank(rank, name, part);
+            let mut seconds = Seconds::default();
             while reducer.next_len() > 0 {
                 bar.inc(reducer.next_len() as u64);
-                reducer.push(|number, values| Ok::<_, Failure>(readers[number].read(values)?))?;
+                reducer.push(|number, values| {
+                    timed(&mut seconds.reading, || readers[number].read(values))?;
+                    Ok::<_, Failure>(())
+                })?;
             }
             bar.finish_and_clear();
             let roundings = reducer.roundings();
-            Ok((rank.fold(Some(reducer.finish()?), reduction)?, roundings))
+            let (value, times) = reducer.finish()?;
+            let value = rank.fold(Some(value), reduction)?;
+            Ok((value, roundings, seconds.on_device(times)))
         })?;
-        let roundings = results.iter().map(|(_, roundings)| roundings).max();
-        let roundings = roundings.copied().unwrap_or_default() + mesh.ranks();
-        let value = results.into_iter().find_map(|(value, _)| value);
-        Ok((value.unwrap_or_default(), roundings))
+        let roundings = results.iter().map(|&(_, roundings, _)| roundings).max();
+        let roundings = roundings.unwrap_or_default() + mesh.ranks();
+        let seconds = Seconds::longest(results.iter().map(|&(_, _, seconds)| seconds));
+        let value = results.into_iter().find_map(|(value, ..)| value);
+        Ok((value.unwrap_or_default(), roundings, seconds))
     }
 
     /// The value in float64, from the files read a second time.
     fn oracle<T: Precision + io::Number>(&self) -> Result<Sum, Failure> {
         const PIECE: usize = 1 << 16;
-        let readers = self.inputs.iter().map(Reader::again);
-        let mut readers: Vec<_> = readers.collect::<Result<_, _>>()?;
+        let mut readers: Vec<_> = self.inputs.iter().map(Reader::again).collect();
         let mut sum = Sum::default();
         // One operand is multiplied by ones.
         let [mut a, mut b] = [vec![T::nearest(1.0); PIECE], vec![T::nearest(1.0); PIECE]];
@@ -298,12 +305,12 @@ impl Job<'_> {
         Ok(sum)
     }
 
-    fn report<T: Number>(&self, mesh: &Mesh, value: T) -> Report
+    fn report<T: Number>(&self, mesh: &Mesh, value: T, seconds: Seconds) -> Report
     where
         serde_json::Value: From<T>,
     {
         // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": mesh::names(mesh) });
+        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": mesh::names(mesh), "seconds": seconds });
         Report::new(value.to_string(), json)
     }
 }

@@ -63,6 +63,12 @@ impl Report {
         self.passed(comparison.passed())
     }
 
+    /// Adds something that only machines read.
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        self.insert(name, value);
+        self
+    }
+
     fn insert(&mut self, name: &str, value: Value) {
         if let Some(json) = &mut self.json {
             json.insert(name.to_owned(), value);
