@@ -92,7 +92,7 @@ mod tests {
             bytes.read_exact_at(7, &mut three).unwrap();
             assert_eq!(&three, b"789");
             bytes.read_exact_at(99, &mut []).unwrap();
-            for beyond in [8, 10, u64::MAX >> 1] {
+            for beyond in [8, 10, 99] {
                 let error = bytes.read_exact_at(beyond, &mut three).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{beyond}");
             }
