@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 
-/// The most threads. One copies some 6 GB/s from the page cache, and a GPU takes 50.
+/// The most threads. One alone does not keep up with a GPU's copies.
 const THREADS: usize = 16;
 
 /// Lets `fill` write `values` in pieces; it gets the index of a piece's first value.
