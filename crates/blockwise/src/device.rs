@@ -1,6 +1,7 @@
 //! A GPU or the emulator.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -8,9 +9,10 @@ use cuda_std::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::Backend;
 use crate::memory::Core;
+use crate::split::Split;
 use crate::{
-    Buffer, DeviceChoice, DeviceProperties, Error, Event, Function, Graph, Module, PeerAccess,
-    PtxFile, Result, Stream,
+    Buffer, DeviceChoice, DeviceKind, DeviceProperties, Error, Event, Function, Graph, Module,
+    PeerAccess, PtxFile, Result, Stream,
 };
 
 #[cfg(feature = "emulator")]
@@ -22,8 +24,8 @@ use crate::{EmulatorLimits, Watch};
 /// [`synchronize`](Self::synchronize) waits for them. A device may be used from several threads.
 ///
 /// Kernels are launched through their handles, which refer to the PTX embedded when their crate was
-/// built. The PTX is loaded when the first kernel of a crate is used; each kernel is looked up, and
-/// its signature compared, once.
+/// built. A GPU's driver compiles each kernel when it is first used, or all of a crate's kernels if
+/// they have variables in global memory, which they may share; its signature is compared once.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
@@ -32,10 +34,17 @@ struct Inner {
     fallback: Option<String>,
     /// Kernels found so far, by the address of their entry.
     functions: RwLock<HashMap<usize, Function>>,
-    /// Loaded kernel crates, by the address of their embedded PTX.
-    modules: Mutex<HashMap<usize, Module>>,
+    /// Kernel crates in use, by the address of their embedded PTX.
+    packages: Mutex<HashMap<usize, Package>>,
     /// PTX that replaces a package's embedded PTX.
     replaced: Mutex<HashMap<String, PtxFile>>,
+}
+
+/// The PTX of a kernel crate.
+enum Package {
+    Loaded(Module),
+    /// Each kernel is loaded by itself.
+    Split(Split),
 }
 
 impl Device {
@@ -129,7 +138,7 @@ impl Device {
             }),
             fallback,
             functions: RwLock::default(),
-            modules: Mutex::default(),
+            packages: Mutex::default(),
             replaced: Mutex::default(),
         }))
     }
@@ -241,7 +250,7 @@ impl Device {
     /// As for [`load_ptx`](Self::load_ptx), for every kernel of the package.
     pub unsafe fn replace_kernels(&self, package: &str, file: PtxFile) {
         lock(&self.0.replaced).insert(package.to_owned(), file);
-        lock(&self.0.modules).clear();
+        lock(&self.0.packages).clear();
         let mut functions = self.0.functions.write();
         functions
             .as_mut()
@@ -312,18 +321,33 @@ impl Device {
         &*self.0.core.backend
     }
 
-    /// The loaded PTX of a kernel crate.
-    fn module(&self, kernels: &'static Kernels) -> Result<Module> {
+    /// A kernel's loaded PTX.
+    fn module(&self, kernels: &'static Kernels, kernel: &str) -> Result<Module> {
         // Held while loading: a second thread waits instead of loading the same PTX.
-        let mut modules = lock(&self.0.modules);
-        let key = std::ptr::from_ref(kernels).addr();
-        if let Some(module) = modules.get(&key) {
-            return Ok(module.clone());
+        let mut packages = lock(&self.0.packages);
+        let package = match packages.entry(std::ptr::from_ref(kernels).addr()) {
+            Occupied(package) => package.into_mut(),
+            Vacant(place) => place.insert(self.package(self.kernels_file(kernels)?)?),
+        };
+        match package {
+            Package::Loaded(module) => Ok(module.clone()),
+            Package::Split(split) => {
+                Module::load(&self.0.core, &split.only(kernel), &split.file.origin)
+            }
         }
-        let file = self.kernels_file(kernels)?;
+    }
+
+    /// The emulator compiles nothing, and so loads everything.
+    fn package(&self, file: PtxFile) -> Result<Package> {
+        let file = match self.properties().kind {
+            DeviceKind::Cuda => match Split::of(file) {
+                Ok(split) => return Ok(Package::Split(split)),
+                Err(file) => file,
+            },
+            DeviceKind::Emulator => file,
+        };
         let module = Module::load(&self.0.core, &file.text, &file.origin)?;
-        modules.insert(key, module.clone());
-        Ok(module)
+        Ok(Package::Loaded(module))
     }
 }
 
@@ -365,7 +389,7 @@ unsafe impl Target for Device {
         let kernels = entry.kernels.ok_or_else(|| Error::NoKernels {
             what: format!("kernel `{}`", entry.name),
         })?;
-        let function = self.module(kernels)?.find(entry)?;
+        let function = self.module(kernels, entry.name)?.find(entry)?;
         let functions = self.0.functions.write();
         (functions.unwrap_or_else(PoisonError::into_inner)).insert(key, function.clone());
         Ok(function)

@@ -22,6 +22,7 @@ mod properties;
 mod ptx;
 mod shape;
 mod signature;
+mod split;
 mod staged;
 mod stream;
 mod view;

@@ -167,8 +167,8 @@ fn chunks_are_within_the_bound() -> Result<(), LaunchError> {
     for device in &common::devices() {
         let options = with(ConvKernel::Fft2048, None);
         let mut outputs = Vec::new();
-        let mut emit = |part: &[f32]| -> Result<(), LaunchError> {
-            outputs.extend_from_slice(part);
+        let mut emit = |channels: &[&[f32]]| -> Result<(), LaunchError> {
+            outputs.extend_from_slice(channels[0]);
             Ok(())
         };
         let mut left = signal.as_slice().unwrap_or_default();
@@ -176,15 +176,15 @@ fn chunks_are_within_the_bound() -> Result<(), LaunchError> {
         let mut chunks = Convolver::new(
             device,
             signal.len(),
-            taps_of,
+            &[taps_of],
             ConvMode::Same,
             &options,
             7001,
         )?;
         while chunks.next_len() > 0 {
-            let fill = |samples: &mut [f32]| {
-                let (now, later) = left.split_at(samples.len());
-                samples.copy_from_slice(now);
+            let fill = |channels: &mut [&mut [f32]]| {
+                let (now, later) = left.split_at(channels[0].len());
+                channels[0].copy_from_slice(now);
                 left = later;
                 Ok(())
             };

@@ -3,7 +3,7 @@
 mod common;
 
 use blockwise::Device;
-use blockwise_ops::pipeline::{Convolver, Operation, Reducer};
+use blockwise_ops::pipeline::{Convolver, IN_FLIGHT, Operation, Reducer};
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, LaunchError, ReduceKernel, ReduceOptions, Reduction,
     convolve, dot, reduce,
@@ -36,17 +36,17 @@ fn convolutions_on(device: &Device) -> Result<(), LaunchError> {
             let whole = convolve(device, view, ArrayView1::from(&taps), mode, &options)?;
             for chunk in [1, 77, 250, 1000] {
                 let mut outputs = Vec::new();
-                let mut emit = |part: &[f64]| -> Result<(), LaunchError> {
-                    outputs.extend_from_slice(part);
+                let mut emit = |channels: &[&[f64]]| -> Result<(), LaunchError> {
+                    outputs.extend_from_slice(channels[0]);
                     Ok(())
                 };
                 let mut left = &signal[..];
                 let mut by_chunks =
-                    Convolver::new(device, signal.len(), &taps, mode, &options, chunk)?;
+                    Convolver::new(device, signal.len(), &[&taps], mode, &options, chunk)?;
                 while by_chunks.next_len() > 0 {
-                    let fill = |samples: &mut [f64]| {
-                        let (now, later) = left.split_at(samples.len());
-                        samples.copy_from_slice(now);
+                    let fill = |channels: &mut [&mut [f64]]| {
+                        let (now, later) = left.split_at(channels[0].len());
+                        channels[0].copy_from_slice(now);
                         left = later;
                         Ok(())
                     };
@@ -56,6 +56,73 @@ fn convolutions_on(device: &Device) -> Result<(), LaunchError> {
                 assert_eq!(outputs, whole.to_vec(), "{kernel}, {mode}, {chunk}");
             }
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn each_channel_has_its_own_taps() -> Result<(), LaunchError> {
+    common::devices().iter().try_for_each(channels_on)
+}
+
+fn channels_on(device: &Device) -> Result<(), LaunchError> {
+    let signals = [numbers(200, 7), numbers(200, 5)];
+    let taps = [[0.1, 0.2, 0.7], [1.0, -2.0, 0.5]];
+    let (mode, options) = (ConvMode::Same, ConvOptions::default());
+    // Halves of it hold one channel each.
+    for chunk in [1, 38, 398, 400] {
+        let taps_of: Vec<&[f64]> = taps.iter().map(|taps| &taps[..]).collect();
+        let mut convolver = Convolver::new(device, 200, &taps_of, mode, &options, chunk)?;
+        assert_eq!(convolver.next_len(), (chunk / 2).max(3));
+        let mut outputs = [Vec::new(), Vec::new()];
+        let mut emit = |channels: &[&[f64]]| -> Result<(), LaunchError> {
+            for (outputs, channel) in outputs.iter_mut().zip(channels) {
+                outputs.extend_from_slice(channel);
+            }
+            Ok(())
+        };
+        let mut at = 0;
+        while convolver.next_len() > 0 {
+            let len = convolver.next_len();
+            let fill = |channels: &mut [&mut [f64]]| {
+                for (channel, signal) in channels.iter_mut().zip(&signals) {
+                    channel.copy_from_slice(&signal[at..at + len]);
+                }
+                Ok(())
+            };
+            convolver.push(fill, &mut emit)?;
+            at += len;
+        }
+        convolver.finish(&mut emit)?;
+        for ((signal, taps), outputs) in signals.iter().zip(&taps).zip(&outputs) {
+            let (signal, taps) = (ArrayView1::from(signal), ArrayView1::from(taps));
+            let whole = convolve(device, signal, taps, mode, &options)?;
+            assert_eq!(*outputs, whole.to_vec(), "{chunk}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_error_is_that_of_the_older_chunk() -> Result<(), LaunchError> {
+    let refused = |what| LaunchError::EmptyInput { what };
+    for device in &common::devices() {
+        let (mode, options) = (ConvMode::Same, ConvOptions::default());
+        let mut convolver = Convolver::new(device, 9, &[&[1.0_f32]], mode, &options, 1)?;
+        for _ in 0..IN_FLIGHT {
+            convolver.push(|_| Ok(()), |_| Err(refused("too early")))?;
+        }
+        let both = convolver.push(|_| Err(refused("input")), |_| Err(refused("output")));
+        assert!(matches!(
+            both,
+            Err(LaunchError::EmptyInput { what: "output" })
+        ));
+        let mut convolver = Convolver::new(device, 9, &[&[1.0_f32]], mode, &options, 1)?;
+        let input = convolver.push(|_| Err(refused("input")), |_| Ok(()));
+        assert!(matches!(
+            input,
+            Err(LaunchError::EmptyInput { what: "input" })
+        ));
     }
     Ok(())
 }
@@ -92,7 +159,11 @@ fn reductions_on(device: &Device) -> Result<(), LaunchError> {
                     })?;
                     arrived += len;
                 }
-                assert_eq!(reducer.finish()?, whole, "{kernel}, {operation:?}, {chunk}");
+                assert_eq!(
+                    reducer.finish()?.0,
+                    whole,
+                    "{kernel}, {operation:?}, {chunk}"
+                );
             }
         }
     }

@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::operand::{self, ArrayOutput, Chunk, Reference};
 use super::report::{self, Report};
-use super::times::{Part, Times};
+use super::seconds::{Seconds, timed};
 use super::{Global, conv_part, names};
 use crate::io::{
     ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
@@ -87,8 +87,8 @@ fn convolve<T: Sample>(
         sink.as_mut().map_or(Ok(()), |sink| sink.take(samples))
     };
     let outputs = Split::even(whole.len, mesh.ranks());
-    let times = mesh.run_with(
-        |_| operands.again(),
+    let seconds = mesh.run_with(
+        |_| Ok(operands.again()),
         |rank, operands| {
             let lengths = [
                 operands.long_len(),
@@ -98,26 +98,32 @@ fn convolve<T: Sample>(
             rank.agree(&format!("conv --mode {}", arguments.mode), &lengths)?;
             let part = outputs.range(rank.number());
             let pieces = Funnel::begin(rank);
-            let times = Times::default();
             if rank.number() > 0 {
-                let send =
-                    |samples: &[T]| Ok(times.of(Part::Links, || pieces.send(rank, samples))?);
-                conv_part::compute(rank, arguments, operands, part, &times, send)?;
+                let send = |samples: &[T]| Ok(pieces.send(rank, samples)?);
+                let seconds = conv_part::compute(rank, arguments, operands, part, send)?;
                 pieces.end(rank)?;
-                return Ok(times);
+                // Its outputs go to rank 0.
+                return Ok(Seconds {
+                    links: seconds.writing,
+                    writing: None,
+                    ..seconds
+                });
             }
-            let take = |samples: &[T]| times.of(Part::Disk, || take(samples));
-            conv_part::compute(rank, arguments, operands, part, &times, take)?;
+            let mut seconds = conv_part::compute(rank, arguments, operands, part, take)?;
+            let (mut links, mut writing) = (0.0, seconds.writing.unwrap_or_default());
             for from in 1..rank.ranks() {
-                while let Some(samples) = times.of(Part::Links, || pieces.receive(rank, from))? {
-                    take(&samples)?;
+                while let Some(samples) = timed(&mut links, || pieces.receive(rank, from))? {
+                    timed(&mut writing, || take(&samples))?;
                 }
+                (seconds.links, seconds.writing) = (Some(links), Some(writing));
             }
-            Ok::<_, Failure>(times)
+            Ok::<_, Failure>(seconds)
         },
     )?;
+    let seconds = Seconds::longest(seconds);
+    seconds.notice();
     match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(sink) => Ok(sink.finish(&mesh, &arguments.output)?.times(&mesh, &times)),
+        Some(sink) => sink.finish(&mesh, &arguments.output, seconds),
         None => Ok(Report::silent()),
     }
 }
@@ -158,12 +164,13 @@ impl<'a, T: Sample> Sink<'a, T> {
     }
 
     /// Puts the output in place.
-    fn finish(self, mesh: &Mesh, output: &Path) -> Result<Report, Failure> {
+    fn finish(self, mesh: &Mesh, output: &Path, seconds: Seconds) -> Result<Report, Failure> {
         let finished = self.writer.finish()?;
         let report = match self.recording {
             Some(sound) => recorded(mesh, output, &self.shape, sound, finished),
             None => written(mesh, output, &self.shape, T::NAME),
         };
+        let report = report.with("seconds", json!(seconds));
         Ok(match self.check {
             Some(check) => check.report(report),
             None => report,

@@ -59,11 +59,11 @@ impl Frames {
     }
 
     /// The same from its beginning.
-    pub(super) fn again(&self) -> Result<Self, Failure> {
-        Ok(Self {
-            reader: self.reader.again()?,
+    pub(super) fn again(&self) -> Self {
+        Self {
+            reader: self.reader.again(),
             ..*self
-        })
+        }
     }
 
     pub(super) fn channels(&self) -> usize {
@@ -133,16 +133,16 @@ impl<T: Sample> Operands<T> {
     }
 
     /// The same from their beginning.
-    pub(super) fn again(&self) -> Result<Self, Failure> {
-        Ok(Self {
+    pub(super) fn again(&self) -> Self {
+        Self {
             channels: self.channels,
             sound: self.sound,
             long: match &self.long {
-                Long::Signal(frames) => Long::Signal(frames.again()?),
+                Long::Signal(frames) => Long::Signal(frames.again()),
                 Long::Taps(taps, _) => Long::Taps(taps.clone(), 0),
             },
             short: self.short.clone(),
-        })
+        }
     }
 
     pub(super) fn channels(&self) -> usize {
@@ -168,12 +168,11 @@ impl<T: Sample> Operands<T> {
     }
 
     /// Leaves out the longer operand's next frames.
-    pub(super) fn skip(&mut self, frames: usize) -> Result<(), Failure> {
+    pub(super) fn skip(&mut self, frames: usize) {
         match &mut self.long {
-            Long::Signal(signal) => signal.reader.skip(frames * self.channels)?,
+            Long::Signal(signal) => signal.reader.skip(frames * self.channels),
             Long::Taps(_, at) => *at += frames,
         }
-        Ok(())
     }
 
     /// The longer operand's next samples, channel after channel of each frame.

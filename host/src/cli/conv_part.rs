@@ -9,17 +9,17 @@ use super::conv::Arguments;
 use super::conv_operands::{Operands, Sample};
 use super::failure::Failure;
 use super::progress;
-use super::times::{Part, Times};
+use super::seconds::{Seconds, timed};
 
-/// Computes some outputs from the samples that they need, and hands them out in order, channel after channel of each frame.
+/// Computes some outputs from the samples that they need, and hands them out in order, channel after channel of each frame. While
+/// `emit` has one chunk, the next one is read.
 pub(super) fn compute<T: Sample>(
     rank: &Rank,
     arguments: &Arguments,
     mut operands: Operands<T>,
     outputs: Range<usize>,
-    times: &Times,
     mut emit: impl FnMut(&[T]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+) -> Result<Seconds, Failure> {
     let options = arguments.options();
     if let Some(kernel) = options.kernel.filter(|kernel| kernel.is_block_per_output())
         && rank.ranks() > 1
@@ -27,72 +27,73 @@ pub(super) fn compute<T: Sample>(
         let kernel = kernel.name();
         return Err(Error::Indivisible { kernel }.into());
     }
+    let (mut seconds, mut writing) = (Seconds::default(), 0.0);
     if outputs.is_empty() {
-        return Ok(());
+        return Ok(seconds);
     }
     let channels = operands.channels();
-    let convolvers = (0..channels).map(|channel| {
-        Convolver::part(
-            rank.device(),
-            operands.long_len(),
-            operands.short(channel),
-            arguments.mode,
-            outputs.clone(),
-            &options,
-            arguments.chunk.chunk,
-        )
-    });
-    let mut convolvers: Vec<_> = convolvers.collect::<Result<_, _>>()?;
-    let Some(samples) = convolvers.first().map(Convolver::samples) else {
-        return Err(Failure::new("a signal without channels"));
+    let taps: Vec<_> = (0..channels)
+        .map(|channel| operands.short(channel))
+        .collect();
+    let mut convolver = Convolver::part(
+        rank.device(),
+        operands.long_len(),
+        &taps,
+        arguments.mode,
+        outputs,
+        &options,
+        arguments.chunk.chunk,
+    )?;
+    operands.skip(convolver.samples().start);
+    let bar = progress::of_rank(rank, "convolving", convolver.samples().len());
+    let (mut frames, mut products) = (Vec::new(), Vec::new());
+    let mut emit = |channels: &[&[T]]| {
+        timed(&mut writing, || match channels {
+            [samples] => emit(samples),
+            channels => emit(interleave(channels, &mut products)),
+        })
     };
-    times.of(Part::Disk, || operands.skip(samples.start))?;
-    let bar = progress::of_rank(rank, "convolving", samples.len());
-    let mut parts = vec![Vec::new(); channels];
-    let mut frames = Vec::new();
-    while let Some(len) = convolvers
-        .first()
-        .map(Convolver::next_len)
-        .filter(|&len| len > 0)
-    {
-        frames.resize(len * channels, T::default());
-        times.of(Part::Disk, || operands.read(&mut frames))?;
-        for (channel, (convolver, part)) in convolvers.iter_mut().zip(&mut parts).enumerate() {
-            part.clear();
-            times.of(Part::Device, || {
-                convolver.push(
-                    |window| {
-                        let of_channel = frames.iter().skip(channel).step_by(channels);
-                        (window.iter_mut().zip(of_channel)).for_each(|(to, &from)| *to = from);
-                        Ok::<_, Failure>(())
-                    },
-                    |chunk| {
-                        part.extend_from_slice(chunk);
-                        Ok(())
-                    },
-                )
-            })?;
-        }
-        emit(&interleaved(&parts))?;
+    while convolver.next_len() > 0 {
+        let len = convolver.next_len();
+        let fill = |windows: &mut [&mut [T]]| {
+            timed(&mut seconds.reading, || match windows {
+                [samples] => operands.read(samples),
+                windows => {
+                    frames.resize(len * channels, T::default());
+                    operands.read(&mut frames)?;
+                    split(&frames, windows);
+                    Ok(())
+                }
+            })
+        };
+        convolver.push(fill, &mut emit)?;
         bar.inc(len as u64);
     }
     bar.finish_and_clear();
-    for (convolver, part) in convolvers.into_iter().zip(&mut parts) {
-        part.clear();
-        times.of(Part::Device, || {
-            convolver.finish(|chunk| {
-                part.extend_from_slice(chunk);
-                Ok::<_, Failure>(())
-            })
-        })?;
-    }
-    emit(&interleaved(&parts))
+    let seconds = seconds.on_device(convolver.finish(emit)?);
+    Ok(Seconds {
+        writing: Some(writing),
+        ..seconds
+    })
 }
 
-/// Sample after sample of each frame, from one vector for each channel.
-fn interleaved<T: Sample>(channels: &[Vec<T>]) -> Vec<T> {
-    let frames = channels.first().map_or(0, Vec::len);
-    (0..frames)
-        .flat_map(|frame| channels.iter().map(move |channel| channel[frame]))
-        .collect()
+/// Hands each channel its sample of each frame.
+fn split<T: Sample>(frames: &[T], channels: &mut [&mut [T]]) {
+    for (index, frame) in frames.chunks_exact(channels.len()).enumerate() {
+        for (channel, &sample) in channels.iter_mut().zip(frame) {
+            channel[index] = sample;
+        }
+    }
+}
+
+/// The channels' samples frame after frame.
+fn interleave<'a, T: Sample>(channels: &[&[T]], frames: &'a mut Vec<T>) -> &'a [T] {
+    let len = channels.first().map_or(0, |samples| samples.len());
+    frames.resize(len * channels.len(), T::default());
+    for (index, frame) in frames.chunks_exact_mut(channels.len()).enumerate() {
+        for (channel, sample) in channels.iter().zip(frame) {
+            *sample = channel[index];
+        }
+    }
+    frames
 }

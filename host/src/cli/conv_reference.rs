@@ -57,7 +57,7 @@ impl<'a, T: Sample> Check<'a, T> {
             }
             .into());
         }
-        let loudest = loudest(operands.again()?)?;
+        let loudest = loudest(operands.again())?;
         let fft_errors = loudest.iter().enumerate().map(|(channel, &loudest)| {
             oracle::fft_error(loudest, ArrayView1::from(operands.short(channel)))
         });
@@ -65,7 +65,7 @@ impl<'a, T: Sample> Check<'a, T> {
             options,
             name: path.display().to_string(),
             reference,
-            operands: operands.again()?,
+            operands: operands.again(),
             fft_errors: fft_errors.collect(),
             outputs: outputs.offset..outputs.offset + outputs.len,
             at: 0,

@@ -25,8 +25,8 @@ mod progress;
 mod reduce;
 mod report;
 mod scale;
+mod seconds;
 mod shell;
-mod times;
 mod trace;
 mod tune;
 

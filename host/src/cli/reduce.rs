@@ -17,7 +17,7 @@ use super::mesh::{self, Gpus};
 use super::movement::carry_out;
 use super::operand::{self, Chunk, Holds, Reference};
 use super::report::Report;
-use super::times::{Part, Times};
+use super::seconds::{Seconds, timed};
 use super::{Global, names, progress};
 use crate::io::{self, Data, Kind, Reader};
 
@@ -191,15 +191,6 @@ struct Job<'a> {
     options: &'a Options,
 }
 
-/// What came of it.
-struct Reduced<T> {
-    value: T,
-    /// The most that an element went through.
-    roundings: usize,
-    /// Of each rank of this process.
-    times: Vec<Times>,
-}
-
 impl Job<'_> {
     /// A value that depends on rounding.
     fn rounded<T: Number + Precision + io::Number>(self, global: &Global) -> Result<Report, Failure>
@@ -208,15 +199,11 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let Reduced {
-            value,
-            roundings,
-            times,
-        } = self.reduce::<T>(&mesh)?;
+        let (value, roundings, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let report = self.report(&mesh, value).times(&mesh, &times);
+        let report = self.report(&mesh, value, seconds);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -237,11 +224,11 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let Reduced { value, times, .. } = self.reduce::<T>(&mesh)?;
+        let (value, _, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let report = self.report(&mesh, value).times(&mesh, &times);
+        let report = self.report(&mesh, value, seconds);
         let Some((name, data)) = reference else {
             return Ok(report);
         };
@@ -249,8 +236,8 @@ impl Job<'_> {
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// Each rank reads its own part of the files.
-    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<Reduced<T>, Failure> {
+    /// The value, the most roundings that an element went through, and the time. Each rank reads its own part of the files.
+    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize, Seconds), Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
         let reduction = match self.operation {
             Operation::Dot => Reduction::Sum,
@@ -264,51 +251,49 @@ impl Job<'_> {
         let split = Split::even(self.len, mesh.ranks());
         let readers = |rank| {
             let readers = self.inputs.iter().map(|input| {
-                let mut reader = input.again()?;
-                reader.skip(split.range(rank).start)?;
-                Ok(reader)
+                let mut reader = input.again();
+                reader.skip(split.range(rank).start);
+                reader
             });
-            readers.collect::<Result<Vec<_>, Failure>>()
+            Ok::<_, Failure>(readers.collect::<Vec<_>>())
         };
         let results = mesh.run_with(readers, |rank, mut readers| {
             rank.agree(name, &[split.len()])?;
             let part = split.range(rank.number()).len();
-            let times = Times::default();
             if part == 0 {
                 let value = rank.fold(None, reduction)?;
-                return Ok::<_, Failure>((value, 0, times));
+                return Ok::<_, Failure>((value, 0, Seconds::default()));
             }
             let mut reducer = Reducer::new(rank.device(), part, operation, &options, chunk)?;
             let bar = progress::of_rank(rank, name, part);
+            let mut seconds = Seconds::default();
             while reducer.next_len() > 0 {
                 bar.inc(reducer.next_len() as u64);
-                times.of(Part::Device, || {
-                    reducer.push(|number, values| {
-                        times.of(Part::Disk, || readers[number].read(values))?;
-                        Ok::<_, Failure>(())
-                    })
+                reducer.push(|number, values| {
+                    timed(&mut seconds.reading, || readers[number].read(values))?;
+                    Ok::<_, Failure>(())
                 })?;
             }
             bar.finish_and_clear();
             let roundings = reducer.roundings();
-            let own = times.of(Part::Device, || reducer.finish())?;
-            let value = times.of(Part::Links, || rank.fold(Some(own), reduction))?;
-            Ok((value, roundings, times))
+            let (value, times) = reducer.finish()?;
+            let mut links = 0.0;
+            let value = timed(&mut links, || rank.fold(Some(value), reduction))?;
+            seconds.links = (rank.ranks() > 1).then_some(links);
+            Ok((value, roundings, seconds.on_device(times)))
         })?;
-        let roundings = results.iter().map(|(_, roundings, _)| roundings).max();
-        let value = results.iter().find_map(|(value, ..)| *value);
-        Ok(Reduced {
-            value: value.unwrap_or_default(),
-            roundings: roundings.copied().unwrap_or_default() + mesh.ranks(),
-            times: results.into_iter().map(|(.., times)| times).collect(),
-        })
+        let roundings = results.iter().map(|&(_, roundings, _)| roundings).max();
+        let roundings = roundings.unwrap_or_default() + mesh.ranks();
+        let seconds = Seconds::longest(results.iter().map(|&(_, _, seconds)| seconds));
+        seconds.notice();
+        let value = results.into_iter().find_map(|(value, ..)| value);
+        Ok((value.unwrap_or_default(), roundings, seconds))
     }
 
     /// The value in float64, from the files read a second time.
     fn oracle<T: Precision + io::Number>(&self) -> Result<Sum, Failure> {
         const PIECE: usize = 1 << 16;
-        let readers = self.inputs.iter().map(Reader::again);
-        let mut readers: Vec<_> = readers.collect::<Result<_, _>>()?;
+        let mut readers: Vec<_> = self.inputs.iter().map(Reader::again).collect();
         let mut sum = Sum::default();
         // One operand is multiplied by ones.
         let [mut a, mut b] = [vec![T::nearest(1.0); PIECE], vec![T::nearest(1.0); PIECE]];
@@ -322,12 +307,12 @@ impl Job<'_> {
         Ok(sum)
     }
 
-    fn report<T: Number>(&self, mesh: &Mesh, value: T) -> Report
+    fn report<T: Number>(&self, mesh: &Mesh, value: T, seconds: Seconds) -> Report
     where
         serde_json::Value: From<T>,
     {
         // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": mesh::names(mesh) });
+        let json = json!({ "command": self.name, "type": T::NAME, "value": serde_json::Value::from(value), "text": value.to_string(), "device": mesh::names(mesh), "seconds": seconds });
         Report::new(value.to_string(), json)
     }
 }

@@ -63,9 +63,9 @@ impl Report {
         self.passed(comparison.passed())
     }
 
-    /// Adds a value for machines.
-    pub(super) fn with(mut self, name: &str, value: Map<String, Value>) -> Self {
-        self.insert(name, value.into());
+    /// Adds something that only machines read.
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        self.insert(name, value);
         self
     }
 

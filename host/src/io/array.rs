@@ -4,9 +4,10 @@ use std::io::{BufWriter, Write};
 
 use ndarray::{ArrayD, IxDyn};
 
+use super::bytes::Bytes;
 use super::error::{Problem, Trouble};
 use super::output::Unfinished;
-use super::{Data, FileError, Format, OutputFile, Source, csv, npy, skip};
+use super::{Data, FileError, Format, OutputFile, csv, npy, pieces};
 
 /// A type that is computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The same type in files.
+    fn stored(self) -> Stored {
+        match self {
+            Kind::F32 => Stored::F32,
+            Kind::F64 => Stored::F64,
+            Kind::I64 => Stored::I64,
+        }
+    }
+
     /// Bytes of an element.
     pub(super) fn bytes(self) -> usize {
         match self {
@@ -98,7 +108,7 @@ impl Stored {
 }
 
 /// A type that elements of files are read into and written from: `f32`, `f64` or `i64`.
-pub trait Number: bytemuck::Pod + std::fmt::Debug {
+pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
     /// The type in files.
     const KIND: Kind;
 
@@ -141,25 +151,32 @@ numbers! {
     i64: I64, |value| i64::try_from(value).ok();
 }
 
+/// Elements that one thread reads at a time.
+const PIECE: usize = 1 << 18;
+
 /// An array whose elements are read in order, as many at a time as there is room for.
+#[derive(Clone)]
 pub struct ArrayReader {
     shape: Vec<usize>,
     /// Rows and columns of a vector that is written as a matrix of one row or one column.
     as_matrix: Option<[usize; 2]>,
     stored: Stored,
-    elements: Box<dyn Source>,
+    bytes: Bytes,
+    /// The place of the first element.
+    start: u64,
     /// Elements that were read.
     at: usize,
 }
 
 impl ArrayReader {
-    /// `elements` are those of the array in row-major order, little-endian.
-    pub(super) fn new(shape: Vec<usize>, stored: Stored, elements: Box<dyn Source>) -> Self {
+    /// From `start` on, `bytes` are the elements in row-major order, little-endian.
+    pub(super) fn new(shape: Vec<usize>, stored: Stored, bytes: Bytes, start: u64) -> Self {
         Self {
             shape,
             as_matrix: None,
             stored,
-            elements,
+            bytes,
+            start,
             at: 0,
         }
     }
@@ -192,15 +209,30 @@ impl ArrayReader {
 
     /// Reads the next elements as numbers of another type, or the same.
     pub(super) fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), Trouble> {
+        pieces::fill(values, PIECE, |first, values| {
+            self.read_piece(self.at + first, values)
+        })?;
+        self.at += values.len();
+        Ok(())
+    }
+
+    /// Reads the elements from the one with index `at` on.
+    fn read_piece<T: Number>(&self, at: usize, values: &mut [T]) -> Result<(), Trouble> {
         macro_rules! integers {
             ($t:ty) => {
-                self.convert(values, |bytes| {
-                    T::from_i64(<$t>::from_le_bytes(bytes).into())
+                self.convert(at, values, |_, bytes| {
+                    Ok(T::from_i64(<$t>::from_le_bytes(bytes).into()))
                 })
             };
         }
         match self.stored {
-            Stored::Bool => self.convert(values, |[byte]| T::from_i64((byte != 0).into())),
+            stored if cfg!(target_endian = "little") && stored == T::KIND.stored() => {
+                let bytes = bytemuck::cast_slice_mut(values);
+                Ok(self.bytes.read_exact_at(self.place(at), bytes)?)
+            }
+            Stored::Bool => {
+                self.convert(at, values, |_, [byte]| Ok(T::from_i64((byte != 0).into())))
+            }
             Stored::I8 => integers!(i8),
             Stored::I16 => integers!(i16),
             Stored::I32 => integers!(i32),
@@ -208,58 +240,54 @@ impl ArrayReader {
             Stored::U8 => integers!(u8),
             Stored::U16 => integers!(u16),
             Stored::U32 => integers!(u32),
-            Stored::U64 => self.read_u64(values),
-            Stored::F16 => self.convert(values, |bytes| {
-                T::from_f32(half::f16::from_le_bytes(bytes).to_f32())
+            Stored::U64 => self.convert(at, values, |at, bytes| {
+                let value = u64::from_le_bytes(bytes);
+                T::from_u64(value).ok_or_else(|| {
+                    Problem::new(format!(
+                        "element {at} is {value}, and integers are computed as int64"
+                    ))
+                    .hint("save array.astype('<f8')")
+                    .into()
+                })
             }),
-            Stored::F32 => self.convert(values, |bytes| T::from_f32(f32::from_le_bytes(bytes))),
-            Stored::F64 => self.convert(values, |bytes| T::from_f64(f64::from_le_bytes(bytes))),
+            Stored::F16 => self.convert(at, values, |_, bytes| {
+                Ok(T::from_f32(half::f16::from_le_bytes(bytes).to_f32()))
+            }),
+            Stored::F32 => self.convert(at, values, |_, bytes| {
+                Ok(T::from_f32(f32::from_le_bytes(bytes)))
+            }),
+            Stored::F64 => self.convert(at, values, |_, bytes| {
+                Ok(T::from_f64(f64::from_le_bytes(bytes)))
+            }),
         }
     }
 
-    fn read_u64<T: Number>(&mut self, values: &mut [T]) -> Result<(), Trouble> {
-        let (mut too_large, mut at) = (None, self.at);
-        self.convert(values, |bytes| {
-            let value = u64::from_le_bytes(bytes);
-            at += 1;
-            T::from_u64(value).unwrap_or_else(|| {
-                too_large.get_or_insert((at - 1, value));
-                T::zeroed()
-            })
-        })?;
-        match too_large {
-            None => Ok(()),
-            Some((at, value)) => Err(Problem::new(format!(
-                "element {at} is {value}, and integers are computed as int64"
-            ))
-            .hint("save array.astype('<f8')")
-            .into()),
-        }
-    }
-
+    /// Converts the elements from the one with index `at` on; `number` gets each one's index and bytes.
     fn convert<T, const N: usize>(
-        &mut self,
+        &self,
+        at: usize,
         values: &mut [T],
-        mut number: impl FnMut([u8; N]) -> T,
+        number: impl Fn(usize, [u8; N]) -> Result<T, Trouble>,
     ) -> Result<(), Trouble> {
-        const PIECE: usize = 1 << 16;
-        let mut bytes = vec![0; PIECE.min(values.len() * N)];
-        for piece in values.chunks_mut(PIECE / N) {
-            let bytes = &mut bytes[..piece.len() * N];
-            self.elements.read_exact(bytes)?;
-            for (value, &bytes) in piece.iter_mut().zip(bytes.as_chunks::<N>().0) {
-                *value = number(bytes);
-            }
-            self.at += piece.len();
-        }
-        Ok(())
+        super::convert(&self.bytes, self.place(at), at, values, number)
+    }
+
+    /// The place of an element in the bytes.
+    fn place(&self, element: usize) -> u64 {
+        self.start + element as u64 * self.stored.bytes() as u64
     }
 
     /// Leaves out the next elements.
-    pub(super) fn skip(&mut self, elements: usize) -> Result<(), Trouble> {
-        skip(&mut *self.elements, elements, self.stored.bytes())?;
+    pub(super) fn skip(&mut self, elements: usize) {
         self.at += elements;
-        Ok(())
+    }
+
+    /// The same from the first element on.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            at: 0,
+            ..self.clone()
+        }
     }
 
     /// All elements.
@@ -272,26 +300,32 @@ impl ArrayReader {
     }
 
     /// The bytes of all elements, little-endian, and their type.
-    pub(super) fn into_bytes(mut self) -> Result<(Stored, Vec<u8>), Trouble> {
-        let mut bytes = Vec::new();
-        self.elements.read_to_end(&mut bytes)?;
+    pub(super) fn into_bytes(self) -> Result<(Stored, Vec<u8>), Trouble> {
+        let mut bytes = zeros(self.shape.iter().product::<usize>() * self.stored.bytes())?;
+        pieces::fill(&mut bytes, PIECE, |first, bytes| {
+            self.bytes.read_exact_at(self.start + first as u64, bytes)
+        })?;
         Ok((self.stored, bytes))
     }
 
     fn array<T: Number>(&mut self) -> Result<ArrayD<T>, Trouble> {
-        // That the product fits was checked with the header.
-        let mut values = Vec::new();
-        let len = self.shape.iter().product();
-        values.try_reserve_exact(len).map_err(|_| {
-            Problem::new(format!(
-                "the host has no memory for the {len} elements of the file"
-            ))
-        })?;
-        values.resize(len, T::zeroed());
+        let mut values = zeros(self.shape.iter().product())?;
         self.read(&mut values)?;
         ArrayD::from_shape_vec(IxDyn(&self.shape), values)
             .map_err(|error| Problem::new(error.to_string()).into())
     }
+}
+
+/// Room for an array's numbers. That their count fits was checked with the header.
+fn zeros<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Problem> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| {
+        Problem::new(format!(
+            "the host has no memory for the {len} elements of the file"
+        ))
+    })?;
+    values.resize(len, T::zeroed());
+    Ok(values)
 }
 
 impl std::fmt::Debug for ArrayReader {
@@ -413,8 +447,7 @@ mod tests {
     #[test]
     fn elements_are_read_in_pieces_and_converted() {
         let bytes: Vec<u8> = (0..40_000_i64).flat_map(i64::to_le_bytes).collect();
-        let elements = Box::new(std::io::Cursor::new(bytes));
-        let mut reader = ArrayReader::new(vec![40_000], Stored::I64, elements);
+        let mut reader = ArrayReader::new(vec![40_000], Stored::I64, bytes.into(), 0);
         let mut values = vec![0.0_f64; 30_000];
         reader.read(&mut values[..1]).unwrap();
         assert_eq!(values[0], 0.0);
@@ -426,6 +459,74 @@ mod tests {
             reader.read(&mut values[..1]),
             Err(Trouble::Content(problem)) if problem.what.contains("shorter")
         ));
+    }
+
+    #[test]
+    fn several_threads_read_what_one_would() {
+        const LEN: usize = 2 * PIECE + 1;
+        let byte = |index: usize| (index * 7 + index / PIECE) as u8;
+        let bytes: Vec<u8> = (0..LEN + 2).map(byte).collect();
+        let mut reader = ArrayReader::new(vec![LEN], Stored::U8, bytes.into(), 2);
+        let mut values = vec![0_i64; LEN];
+        reader.read(&mut values).unwrap();
+        let expected = (2..).map(byte).map(i64::from);
+        assert!(expected.zip(&values).all(|(a, &b)| a == b));
+        // The same type is not converted.
+        let floats: Vec<f32> = (0..LEN).map(|index| index as f32).collect();
+        let bytes: Vec<u8> = floats
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let mut reader = ArrayReader::new(vec![LEN], Stored::F32, bytes.into(), 0);
+        reader.skip(1);
+        let mut values = vec![0.0_f32; LEN - 1];
+        reader.read(&mut values).unwrap();
+        assert!(values == floats[1..]);
+        let again = reader.again().read_all().unwrap();
+        assert_eq!(
+            again,
+            Data::F32(ArrayD::from_shape_vec(IxDyn(&[LEN]), floats).unwrap())
+        );
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_an_error_wherever_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.f64");
+        for left in [0, 1, PIECE, 2 * PIECE - 1] {
+            let file = std::fs::File::create_new(&path).unwrap();
+            file.set_len(16 * PIECE as u64).unwrap();
+            let bytes = Bytes::File(std::sync::Arc::new(std::fs::File::open(&path).unwrap()));
+            let mut reader = ArrayReader::new(vec![2 * PIECE], Stored::F64, bytes, 0);
+            file.set_len(8 * left as u64 + 4).unwrap();
+            let mut values = vec![1.0_f64; 2 * PIECE];
+            assert!(matches!(
+                reader.read(&mut values),
+                Err(Trouble::Content(problem)) if problem.what.contains("shorter")
+            ));
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_first_number_that_does_not_fit_is_named() {
+        let mut numbers = vec![1_u64; 2 * PIECE];
+        for at in [2 * PIECE - 1, PIECE, PIECE - 1] {
+            numbers[at] = u64::MAX;
+            let bytes: Vec<u8> = numbers
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect();
+            let mut reader = ArrayReader::new(vec![2 * PIECE], Stored::U64, bytes.into(), 0);
+            let Err(Trouble::Content(problem)) = reader.read(&mut vec![0_i64; 2 * PIECE]) else {
+                panic!("{at} is read");
+            };
+            assert!(
+                problem.what.starts_with(&format!("element {at} ")),
+                "{}",
+                problem.what
+            );
+        }
     }
 
     #[test]

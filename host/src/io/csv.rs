@@ -5,7 +5,7 @@
 //! or `inf`; all rows are of one length. Blank lines are skipped. Numbers are float64.
 
 use std::fmt::Debug;
-use std::io::{Cursor, Write};
+use std::io::Write;
 
 use super::array::{ArrayReader, Stored};
 use super::error::Problem;
@@ -19,8 +19,7 @@ pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
         vec![rows, columns]
     };
     let elements: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
-    let elements = Box::new(Cursor::new(elements));
-    Ok(ArrayReader::new(shape, Stored::F64, elements).with_matrix([rows, columns]))
+    Ok(ArrayReader::new(shape, Stored::F64, elements.into(), 0).with_matrix([rows, columns]))
 }
 
 /// Rows, columns, and the numbers in row-major order.

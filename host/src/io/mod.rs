@@ -4,19 +4,22 @@
 //! and appears whole or not at all.
 
 mod array;
+mod bytes;
 mod csv;
 mod error;
 mod npy;
 mod output;
+mod pieces;
 mod wav;
 
 use std::fs::{self, File};
-use std::io::{BufReader, Cursor, Read, Seek};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
+use bytes::Bytes;
 use error::Trouble;
 
 pub use array::{ArrayReader, ArrayWriter, Kind, Number, Stored};
@@ -124,23 +127,33 @@ fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Where the bytes of numbers come from.
-trait Source: Read + Seek + Send {}
-impl<S: Read + Seek + Send> Source for S {}
-
-/// Leaves out some elements.
-fn skip(source: &mut dyn Source, elements: usize, element_bytes: usize) -> std::io::Result<()> {
-    // A file's length fits in an i64.
-    source.seek_relative((elements * element_bytes) as i64)
+/// Reads numbers of `N` bytes from `place` on and converts them, the first one being number `at`.
+fn convert<T, const N: usize>(
+    bytes: &Bytes,
+    mut place: u64,
+    mut at: usize,
+    values: &mut [T],
+    number: impl Fn(usize, [u8; N]) -> Result<T, Trouble>,
+) -> Result<(), Trouble> {
+    // Few enough to stay in a core's cache.
+    const PIECE: usize = 1 << 16;
+    let mut buffer = vec![0; PIECE.min(values.len() * N)];
+    for values in values.chunks_mut(PIECE / N) {
+        let buffer = &mut buffer[..values.len() * N];
+        bytes.read_exact_at(place, buffer)?;
+        for (value, &bytes) in values.iter_mut().zip(buffer.as_chunks::<N>().0) {
+            *value = number(at, bytes)?;
+            at += 1;
+        }
+        place += buffer.len() as u64;
+    }
+    Ok(())
 }
 
 /// A file that is open to be read piece by piece.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
-    format: Format,
-    /// The file's bytes, when it cannot be read a second time.
-    kept: Option<Arc<[u8]>>,
     contents: Contents,
 }
 
@@ -168,7 +181,7 @@ impl Reader {
             let mut bytes = Vec::new();
             std::io::stdin().read_to_end(&mut bytes).map_err(system)?;
             let format = Format::by_contents(&bytes);
-            return Self::begin(path, format, Some(bytes.into()));
+            return Self::of_stream(path, format, bytes);
         }
         let metadata = fs::metadata(path).map_err(system)?;
         if metadata.is_dir() {
@@ -177,38 +190,43 @@ impl Reader {
             });
         }
         if metadata.is_file() {
-            return Self::begin(path, Format::of(path)?, None);
+            let format = Format::of(path)?;
+            let file = File::open(path).map_err(system)?;
+            let len = file.metadata().map_err(system)?.len();
+            return Self::begin(path, format, Bytes::File(Arc::new(file)), len);
         }
         let bytes = fs::read(path).map_err(system)?;
         let format = Format::by_name(path).unwrap_or_else(|| Format::by_contents(&bytes));
-        Self::begin(path, format, Some(bytes.into()))
+        Self::of_stream(path, format, bytes)
     }
 
     /// The same file from its beginning.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open).
-    pub fn again(&self) -> Result<Self, FileError> {
-        Self::begin(&self.path, self.format, self.kept.clone())
+    pub fn again(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            contents: match &self.contents {
+                Contents::Array(array) => Contents::Array(array.again()),
+                Contents::Recording(recording) => Contents::Recording(recording.again()),
+            },
+        }
     }
 
-    fn begin(path: &Path, format: Format, kept: Option<Arc<[u8]>>) -> Result<Self, FileError> {
+    /// What a stream held.
+    fn of_stream(path: &Path, format: Format, bytes: Vec<u8>) -> Result<Self, FileError> {
+        let len = bytes.len() as u64;
+        Self::begin(path, format, bytes.into(), len)
+    }
+
+    /// A file of `len` bytes.
+    fn begin(path: &Path, format: Format, bytes: Bytes, len: u64) -> Result<Self, FileError> {
         let open = || -> Result<Contents, Trouble> {
-            let (mut bytes, len): (Box<dyn Source>, u64) = match &kept {
-                Some(bytes) => (Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
-                None => {
-                    let file = File::open(path)?;
-                    let len = file.metadata()?.len();
-                    (Box::new(BufReader::with_capacity(1 << 16, file)), len)
-                }
-            };
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
                 // Text is read whole: nobody keeps what a machine's memory does not hold as text.
                 Format::Csv => {
                     let mut text = Vec::new();
-                    bytes.read_to_end(&mut text)?;
+                    bytes.reader().read_to_end(&mut text)?;
                     Contents::Array(csv::open(&text)?)
                 }
             })
@@ -216,8 +234,6 @@ impl Reader {
         match open() {
             Ok(contents) => Ok(Self {
                 path: path.to_owned(),
-                format,
-                kept,
                 contents,
             }),
             Err(trouble) => Err(trouble.reading(path)),
@@ -242,28 +258,17 @@ impl Reader {
     pub fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), FileError> {
         let read = match &mut self.contents {
             Contents::Array(array) => array.read(values),
-            Contents::Recording(recording) => {
-                let mut samples = vec![0.0; values.len()];
-                recording.read(&mut samples).map(|()| {
-                    for (value, sample) in values.iter_mut().zip(samples) {
-                        *value = T::from_f64(sample);
-                    }
-                })
-            }
+            Contents::Recording(recording) => recording.read(values),
         };
         read.map_err(|trouble| trouble.reading(&self.path))
     }
 
     /// Leaves out the next numbers.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn skip(&mut self, numbers: usize) -> Result<(), FileError> {
-        let skipped = match &mut self.contents {
+    pub fn skip(&mut self, numbers: usize) {
+        match &mut self.contents {
             Contents::Array(array) => array.skip(numbers),
             Contents::Recording(recording) => recording.skip(numbers),
-        };
-        skipped.map_err(|trouble| trouble.reading(&self.path))
+        }
     }
 
     /// Reads an array whole.

@@ -2,14 +2,14 @@
 //! and row-major.
 
 use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 
 use ndarray::IxDyn;
 use ndarray_npy::{WriteNpyError, write_zeroed_npy};
 use py_literal::Value;
 
-use super::Source;
 use super::array::{ArrayReader, Kind, Stored};
+use super::bytes::Bytes;
 use super::error::{Problem, Trouble};
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
@@ -20,13 +20,13 @@ const LONGEST_HEADER: u64 = 4096;
 const TOO_LONG: &str = "it is longer or deeper than any array of plain numbers needs";
 
 /// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
-pub(super) fn open(mut bytes: Box<dyn Source>, len: u64) -> Result<ArrayReader, Trouble> {
-    let header = Header::read(&mut bytes, len)?;
+pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Trouble> {
+    let header = Header::read(&mut bytes.reader(), len)?;
     let (stored, big_endian) = stored(&header.descr)?;
-    let expected = size_in_bytes(&header.shape, stored.bytes())? as u64;
+    let expected = size_in_bytes(&header.shape, stored.bytes())?;
     let present = len - header.bytes;
-    if present != expected {
-        let kind = if present < expected {
+    if present != expected as u64 {
+        let kind = if present < expected as u64 {
             "is truncated"
         } else {
             "has trailing bytes"
@@ -41,8 +41,8 @@ pub(super) fn open(mut bytes: Box<dyn Source>, len: u64) -> Result<ArrayReader, 
     let columns_first = header.fortran_order && header.shape.len() > 1;
     if columns_first || (big_endian && stored.bytes() > 1) {
         // Rare, and read whole.
-        let mut elements = Vec::new();
-        bytes.read_to_end(&mut elements)?;
+        let mut elements = vec![0; expected];
+        bytes.read_exact_at(header.bytes, &mut elements)?;
         if big_endian {
             elements
                 .chunks_exact_mut(stored.bytes())
@@ -51,9 +51,9 @@ pub(super) fn open(mut bytes: Box<dyn Source>, len: u64) -> Result<ArrayReader, 
         if columns_first {
             elements = rows_first(&elements, &header.shape, stored.bytes());
         }
-        bytes = Box::new(Cursor::new(elements));
+        return Ok(ArrayReader::new(header.shape, stored, elements.into(), 0));
     }
-    Ok(ArrayReader::new(header.shape, stored, bytes))
+    Ok(ArrayReader::new(header.shape, stored, bytes, header.bytes))
 }
 
 /// The elements of `item` bytes of an array in Fortran order, in row-major order.
@@ -280,10 +280,7 @@ mod tests {
     }
 
     fn decode(bytes: &[u8]) -> Result<ArrayReader, Trouble> {
-        open(
-            Box::new(std::io::Cursor::new(bytes.to_vec())),
-            bytes.len() as u64,
-        )
+        open(bytes.to_vec().into(), bytes.len() as u64)
     }
 
     #[track_caller]

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::command::{Run, blockwise, fixture, npy};
+use crate::command::{Run, blockwise, fixture, npy, vector};
 
 /// Runs a convolution of fixtures in chunks; the bytes of its output.
 #[track_caller]
@@ -97,6 +97,54 @@ fn reductions_in_chunks_agree_with_numpy() {
             command.args(["--chunk", chunk, "--reference"]);
             Run::of(command.arg(fixture(reference))).ends(0);
         }
+    }
+}
+
+#[test]
+fn chunks_of_any_size_take_every_element_of_every_format_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers = 1..=20_u8;
+    let text: Vec<String> = numbers.clone().map(|number| number.to_string()).collect();
+    let of = |bytes: fn(u8) -> Vec<u8>| numbers.clone().flat_map(bytes).collect::<Vec<u8>>();
+    let bytes = of(|number| vec![number]);
+    let shorts = of(|number| u16::from(number).to_be_bytes().to_vec());
+    let floats = of(|number| f32::from(number).to_le_bytes().to_vec());
+    let doubles = of(|number| f64::from(number).to_le_bytes().to_vec());
+    for (name, contents) in [
+        ("u8.npy", npy("'|u1'", "False", "(20,)", &bytes)),
+        ("u16.npy", npy("'>u2'", "False", "(20,)", &shorts)),
+        ("f32.npy", npy("'<f4'", "False", "(4, 5)", &floats)),
+        ("f64.npy", npy("'<f8'", "True", "(4, 5)", &doubles)),
+        ("text.csv", text.join("\n").into_bytes()),
+    ] {
+        fs::write(folder.path().join(name), contents).unwrap();
+        for chunk in [1, 19, 20, 21] {
+            let run = Run::line(folder.path(), &format!("sum {name} --chunk {chunk}")).ends(0);
+            assert_eq!(run.stdout.trim(), "210", "{name}, {chunk}");
+        }
+    }
+}
+
+#[test]
+fn json_says_where_the_time_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("x.npy"), vector(&[1.0, 2.0, 3.0])).unwrap();
+    for (line, parts) in [
+        ("--json sum x.npy", &["computing", "copying", "reading"][..]),
+        (
+            "--json conv x.npy x.npy -o y.npy --chunk 3",
+            &["computing", "copying", "reading", "writing"],
+        ),
+    ] {
+        let seconds = Run::line(at, line).ends(0).json()["seconds"].clone();
+        let names: Vec<_> = seconds.as_object().unwrap().keys().collect();
+        assert_eq!(names, parts, "{line}");
+        assert!(
+            parts
+                .iter()
+                .all(|&part| seconds[part].as_f64().unwrap() > 0.0)
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use crate::command::{Run, vector};
 
 #[test]
-fn disk_device_and_links_are_reported_of_several_devices() {
+fn the_time_of_files_device_and_links_is_reported_of_several_devices() {
     let folder = tempfile::tempdir().unwrap();
     let values: Vec<f64> = (0..5000).map(|i| f64::from(i * 7 % 31)).collect();
     fs::write(folder.path().join("x.npy"), vector(&values)).unwrap();
@@ -20,12 +20,17 @@ fn disk_device_and_links_are_reported_of_several_devices() {
             Run::line(folder.path(), &line).ends(0)
         };
         let several = run("--gpus 2");
-        assert!(several.stderr.contains("time: disk "), "{several:?}");
+        assert!(
+            several.stderr.contains("the longest of a rank: reading "),
+            "{several:?}"
+        );
         let seconds = several.json()["seconds"].clone();
         let time = |part: &str| seconds[part].as_f64().unwrap_or(-1.0);
-        assert!(time("disk") > 0.0 && time("device") > 0.0, "{seconds}");
+        assert!(time("reading") > 0.0 && time("copying") > 0.0, "{seconds}");
+        assert!(time("computing") > 0.0, "{seconds}");
         assert!(time("links") >= 0.0, "{seconds}");
         let one = run("");
-        assert!(one.json().get("seconds").is_none(), "{one:?}");
+        assert!(one.json()["seconds"].get("links").is_none(), "{one:?}");
+        assert!(!one.stderr.contains("the longest of a rank"), "{one:?}");
     }
 }

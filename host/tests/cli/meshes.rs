@@ -249,8 +249,11 @@ fn products_and_transposes_are_one_devices() {
     }
     Run::line(folder.path(), "matmul a.npy a.npy -o z.npy --gpus 2")
         .refused("as many columns in A as rows in B");
-    Run::line(folder.path(), "matmul a.npy b.npy -o z.npy --gpus 2 --tensor")
-        .refused("works on f32 only");
+    Run::line(
+        folder.path(),
+        "matmul a.npy b.npy -o z.npy --gpus 2 --tensor",
+    )
+    .refused("works on f32 only");
     assert_eq!(names(folder.path()), ["a.npy", "b.npy", "one.npy", "y.npy"]);
 }
 

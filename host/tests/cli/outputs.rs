@@ -197,3 +197,31 @@ fn a_signal_leaves_no_temporary_file() {
         assert!(run.stderr.contains(&left), "{run:?}");
     }
 }
+
+/// In a file of text the write fails that exceeds the limit; an array has its length from the beginning.
+#[cfg(unix)]
+#[test]
+fn a_file_beyond_the_users_limit_is_an_error_that_leaves_the_older_one() {
+    let folder = folder();
+    let at = folder.path();
+    let long: Vec<f64> = (0..40_000).map(|index| f64::from(index) * 0.1).collect();
+    fs::write(at.join("long.npy"), vector(&long)).unwrap();
+    for (output, chunk) in [("out.npy", 40_000), ("out.csv", 1000), ("out.csv", 40_000)] {
+        fs::write(at.join(output), "old").unwrap();
+        let line = format!("conv long.npy one.npy -o {output} --chunk {chunk}");
+        let program = blockwise(line.split_whitespace());
+        let mut limited = Command::new("sh");
+        limited
+            .current_dir(at)
+            .args(["-c", "ulimit -f 32 && exec \"$0\" \"$@\""])
+            .arg(program.get_program())
+            .args(program.get_args());
+        for (name, value) in program.get_envs() {
+            limited.env(name, value.unwrap_or_default());
+        }
+        Run::of(&mut limited).refused("cannot write");
+        assert_eq!(fs::read(at.join(output)).unwrap(), b"old");
+        fs::remove_file(at.join(output)).unwrap();
+        assert_eq!(names(at), ["long.npy", "one.npy", "x.npy"]);
+    }
+}

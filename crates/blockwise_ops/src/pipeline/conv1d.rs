@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use blockwise::{Buffer, Device, StagedBuffer, Stream};
+use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
 
-use super::{Ring, fit};
+use super::{DeviceTimes, Ring, fit};
 use crate::conv1d::plan;
 use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError};
 
-/// Convolves a signal that arrives in chunks. Outputs come in order and equal those of
-/// [`convolve`](crate::convolve), whatever the chunks.
+/// Convolves a signal of one or more channels that arrives in chunks. Outputs come in order and equal
+/// those of [`convolve`](crate::convolve), whatever the chunks.
 ///
 /// Each chunk is launched with the preceding samples that its outputs need, so a launch never pads
 /// inside the signal, and adds up the same terms as the launch of the whole: the bits are the same,
@@ -21,18 +21,18 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 /// use blockwise_ops::{ConvMode, ConvOptions, LaunchError};
 ///
 /// let device = Device::any()?;
-/// // 6 samples, 4 at a time.
+/// // 6 samples of one channel, 4 at a time.
 /// let (mode, options) = (ConvMode::Same, ConvOptions::default());
-/// let mut convolver = Convolver::new(&device, 6, &[0.5_f32, 0.5], mode, &options, 4)?;
+/// let mut convolver = Convolver::new(&device, 6, &[&[0.5_f32, 0.5]], mode, &options, 4)?;
 /// let mut samples = (1..=6).map(|i| i as f32);
 /// let mut smooth = Vec::new();
-/// let mut emit = |outputs: &[f32]| -> Result<(), LaunchError> {
-///     smooth.extend_from_slice(outputs);
+/// let mut emit = |channels: &[&[f32]]| -> Result<(), LaunchError> {
+///     smooth.extend_from_slice(channels[0]);
 ///     Ok(())
 /// };
 /// while convolver.next_len() > 0 {
-///     let fill = |chunk: &mut [f32]| {
-///         chunk.fill_with(|| samples.next().unwrap_or_default());
+///     let fill = |channels: &mut [&mut [f32]]| {
+///         channels[0].fill_with(|| samples.next().unwrap_or_default());
 ///         Ok(())
 ///     };
 ///     convolver.push(fill, &mut emit)?;
@@ -42,16 +42,19 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 /// # Ok::<(), LaunchError>(())
 /// ```
 pub struct Convolver<T: Float> {
-    taps: Buffer<T>,
+    /// Of each channel.
+    taps: Vec<Buffer<T>>,
     /// The samples that the outputs need, by their index in the signal.
     samples: Range<usize>,
     /// The outputs that are wanted, by their index in the full convolution.
     wanted: Range<usize>,
+    /// Samples of each channel.
     chunk: usize,
     /// The index of the next sample that arrives.
     arrived: usize,
-    /// The last of them, which the next chunk's first output needs.
-    halo: Vec<T>,
+    /// The last of them in each channel, which the next chunk's first output needs.
+    halos: Vec<Vec<T>>,
+    times: DeviceTimes,
     lanes: Ring<Lane<T>>,
 }
 
@@ -59,28 +62,33 @@ pub struct Convolver<T: Float> {
 struct Lane<T: Float> {
     stream: Stream,
     convolution: Convolution<T>,
-    window: Option<StagedBuffer<T>>,
-    output: Option<StagedBuffer<T>>,
+    /// Of each channel.
+    windows: Vec<Option<StagedBuffer<T>>>,
+    outputs: Vec<Option<StagedBuffer<T>>>,
+    events: Option<[Event; 4]>,
 }
 
 impl<T: Float> Convolver<T> {
-    /// Convolves `signal_len` samples, in chunks of at most `chunk` samples, but at least as many
-    /// as taps.
+    /// Convolves each channel of `signal_len` samples with its taps, in chunks of at most `chunk`
+    /// samples of all channels, but at least as many of each as taps.
     ///
     /// The kernels with a block per output cannot compute a part of the outputs: their only chunk
     /// is the whole signal.
     ///
     /// # Errors
     /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and no memory for the taps.
+    ///
+    /// # Panics
+    /// Without channels, and if they have different numbers of taps.
     pub fn new(
         device: &Device,
         signal_len: usize,
-        taps: &[T],
+        taps: &[&[T]],
         mode: ConvMode,
         options: &ConvOptions,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
-        let outputs = mode.outputs(signal_len, taps.len())?.len;
+        let outputs = mode.outputs(signal_len, taps[0].len())?.len;
         Self::part(device, signal_len, taps, mode, 0..outputs, options, chunk)
     }
 
@@ -90,24 +98,29 @@ impl<T: Float> Convolver<T> {
     /// As for [`new`](Self::new).
     ///
     /// # Panics
-    /// When there are no such outputs.
+    /// As [`new`](Self::new), and when there are no such outputs.
     pub fn part(
         device: &Device,
         signal_len: usize,
-        taps: &[T],
+        taps: &[&[T]],
         mode: ConvMode,
         outputs: Range<usize>,
         options: &ConvOptions,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
+        let (channels, taps_len) = (taps.len(), taps[0].len());
+        assert!(
+            taps.iter().all(|taps| taps.len() == taps_len),
+            "the channels have different numbers of taps"
+        );
         // Every limit is checked here, before any sample is read.
-        let whole = plan::<T>(signal_len, taps.len(), mode, options, device.properties())?;
+        let whole = plan::<T>(signal_len, taps_len, mode, options, device.properties())?;
         if whole.swapped {
             return Err(LaunchError::ShapeMismatch {
                 left_name: "the signal",
                 left: vec![signal_len],
                 right_name: "the taps",
-                right: vec![taps.len()],
+                right: vec![taps_len],
                 rule: "the longer operand is the one that arrives in chunks",
             });
         }
@@ -118,28 +131,31 @@ impl<T: Float> Convolver<T> {
         );
         let wanted = whole.offset + outputs.start..whole.offset + outputs.end;
         // With fewer samples than taps a launch would exchange the two, and add in another order.
-        let first = (wanted.start + 1).saturating_sub(taps.len());
-        let first = first.min(signal_len - taps.len());
-        let samples = first..wanted.end.max(first + taps.len()).min(signal_len);
+        let first = (wanted.start + 1).saturating_sub(taps_len);
+        let first = first.min(signal_len - taps_len);
+        let samples = first..wanted.end.max(first + taps_len).min(signal_len);
         let chunk = match options.kernel {
             Some(kernel) if kernel.is_block_per_output() => signal_len,
-            _ => chunk.clamp(taps.len(), signal_len),
+            _ => (chunk / channels).clamp(taps_len, signal_len),
         };
         let lane = |stream| {
             Ok(Lane {
                 stream,
-                convolution: Convolution::new(device, signal_len, taps.len(), mode, options)?,
-                window: None,
-                output: None,
+                convolution: Convolution::new(device, signal_len, taps_len, mode, options)?,
+                windows: taps.iter().map(|_| None).collect(),
+                outputs: taps.iter().map(|_| None).collect(),
+                events: None,
             })
         };
+        let uploaded = taps.iter().map(|taps| device.upload(taps));
         Ok(Self {
-            taps: device.upload(taps)?,
+            taps: uploaded.collect::<Result<_, _>>()?,
             arrived: samples.start,
             samples,
             wanted,
             chunk,
-            halo: Vec::new(),
+            halos: vec![Vec::new(); channels],
+            times: DeviceTimes::default(),
             lanes: Ring::new(device, lane)?,
         })
     }
@@ -159,64 +175,75 @@ impl<T: Float> Convolver<T> {
         self.chunk.min(self.samples.end - self.arrived)
     }
 
-    /// Lets `fill` write the next [`next_len`](Self::next_len) samples, and starts their chunk. If
-    /// all streams are busy, it first waits for the oldest chunk and passes its outputs to `emit`.
+    /// Lets `fill` write the next [`next_len`](Self::next_len) samples of each channel, and starts
+    /// their chunk. If all streams are busy, it waits for the oldest chunk and passes the outputs of
+    /// each channel to `emit`, while a second thread runs `fill`.
     ///
     /// # Errors
-    /// Those of the closures, and errors of the device. After an error the convolution cannot
-    /// continue.
-    pub fn push<E: From<LaunchError>>(
+    /// Those of the closures, `emit`'s first, and errors of the device. After an error the
+    /// convolution cannot continue.
+    pub fn push<E: From<LaunchError> + Send>(
         &mut self,
-        fill: impl FnOnce(&mut [T]) -> Result<(), E>,
-        emit: impl FnMut(&[T]) -> Result<(), E>,
+        fill: impl FnOnce(&mut [&mut [T]]) -> Result<(), E> + Send,
+        emit: impl FnOnce(&[&[T]]) -> Result<(), E>,
     ) -> Result<(), E> {
         let len = self.next_len();
         if len == 0 {
             return Ok(());
         }
         let outputs = self.outputs_of(len);
-        let lane = self.lanes.turn(|lane| lane.finish(emit))?;
-        let window_len = self.halo.len() + len;
-        let window = fit(&mut lane.window, &lane.stream, window_len)?;
-        let samples = window.host().map_err(LaunchError::from)?;
-        samples[..self.halo.len()].copy_from_slice(&self.halo);
-        fill(&mut samples[self.halo.len()..])?;
-
-        let first = self.arrived - self.halo.len();
-        self.arrived += len;
-        // The first output of the next chunk needs one sample fewer than there are taps before it.
-        self.halo.clear();
-        let kept = window_len.min(self.taps.len() - 1);
-        self.halo.extend_from_slice(&samples[window_len - kept..]);
-
-        let output = fit(&mut lane.output, &lane.stream, outputs.len())?;
-        if !outputs.is_empty() {
-            let part = ConvOutputs {
-                offset: outputs.start - first,
-                len: outputs.len(),
-            };
-            window.upload().map_err(LaunchError::from)?;
-            lane.convolution.enqueue_outputs(
-                Some(&lane.stream),
-                window.device().as_view(),
-                self.taps.as_view(),
-                output.device_mut(),
-                part,
-            )?;
-            output.download().map_err(LaunchError::from)?;
+        let (lane, busy) = self.lanes.turn();
+        let halo = self.halos[0].len();
+        let window_len = halo + len;
+        let mut windows = room(&mut lane.windows, &lane.stream, window_len)?;
+        for (window, halo) in windows.iter_mut().zip(&self.halos) {
+            window[..halo.len()].copy_from_slice(halo);
         }
-        Ok(())
+        let mut samples: Vec<_> = (windows.iter_mut())
+            .map(|window| &mut window[halo..])
+            .collect();
+        if busy {
+            let finished = finished(&mut lane.outputs, lane.events.take(), &mut self.times)?;
+            std::thread::scope(|scope| {
+                let filling = scope.spawn(|| fill(&mut samples));
+                let emitted = emit_some(&finished, emit);
+                let filled = filling.join();
+                emitted?;
+                filled.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })?;
+        } else {
+            fill(&mut samples)?;
+        }
+        // The first output of the next chunk needs one sample fewer than there are taps before it.
+        let kept = window_len.min(self.taps[0].len() - 1);
+        for (window, halo) in windows.iter().zip(&mut self.halos) {
+            halo.clear();
+            halo.extend_from_slice(&window[window_len - kept..]);
+        }
+        let first = self.arrived - halo;
+        self.arrived += len;
+        let part = ConvOutputs {
+            offset: outputs.start.saturating_sub(first),
+            len: outputs.len(),
+        };
+        Ok(lane.start(&self.taps, part)?)
     }
 
-    /// Waits for the chunks in flight and passes their outputs to `emit`.
+    /// Waits for the chunks in flight and passes their outputs to `emit`. Returns the device's time
+    /// for all chunks.
     ///
     /// # Errors
     /// Those of the closure, and what goes wrong on the device.
     pub fn finish<E: From<LaunchError>>(
         mut self,
-        mut emit: impl FnMut(&[T]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.lanes.drain(|lane| lane.finish(&mut emit))
+        mut emit: impl FnMut(&[&[T]]) -> Result<(), E>,
+    ) -> Result<DeviceTimes, E> {
+        let times = &mut self.times;
+        self.lanes.drain(|lane| {
+            let finished = finished(&mut lane.outputs, lane.events.take(), times)?;
+            emit_some(&finished, &mut emit)
+        })?;
+        Ok(self.times)
     }
 
     /// The outputs that the next `len` samples complete; the last chunk brings those after the signal too.
@@ -231,17 +258,71 @@ impl<T: Float> Convolver<T> {
 }
 
 impl<T: Float> Lane<T> {
-    /// Waits for the chunk and passes on its outputs.
-    fn finish<E: From<LaunchError>>(
-        &mut self,
-        mut emit: impl FnMut(&[T]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if let Some(output) = &mut self.output {
-            let outputs = output.host().map_err(LaunchError::from)?;
-            if !outputs.is_empty() {
-                emit(outputs)?;
-            }
+    /// Starts the convolution of the windows, which `push` has filled.
+    fn start(&mut self, taps: &[Buffer<T>], part: ConvOutputs) -> Result<(), LaunchError> {
+        let stream = &self.stream;
+        for output in &mut self.outputs {
+            fit(output, stream, part.len)?;
         }
+        if part.len == 0 {
+            return Ok(());
+        }
+        let start = stream.record()?;
+        for window in self.windows.iter_mut().flatten() {
+            window.upload()?;
+        }
+        let copied = stream.record()?;
+        let channels = self.windows.iter().flatten().zip(taps);
+        for ((window, taps), output) in channels.zip(self.outputs.iter_mut().flatten()) {
+            self.convolution.enqueue_outputs(
+                Some(stream),
+                window.device().as_view(),
+                taps.as_view(),
+                output.device_mut(),
+                part,
+            )?;
+        }
+        let computed = stream.record()?;
+        for output in self.outputs.iter_mut().flatten() {
+            output.download()?;
+        }
+        self.events = Some([start, copied, computed, stream.record()?]);
         Ok(())
+    }
+}
+
+/// Room for `len` samples of each channel.
+fn room<'a, T: Float>(
+    windows: &'a mut [Option<StagedBuffer<T>>],
+    stream: &Stream,
+    len: usize,
+) -> Result<Vec<&'a mut [T]>, LaunchError> {
+    let windows = windows.iter_mut();
+    windows
+        .map(|window| Ok(fit(window, stream, len)?.host()?))
+        .collect()
+}
+
+/// Waits for a chunk; the outputs of each channel.
+fn finished<'a, T: Float>(
+    outputs: &'a mut [Option<StagedBuffer<T>>],
+    events: Option<[Event; 4]>,
+    times: &mut DeviceTimes,
+) -> Result<Vec<&'a [T]>, LaunchError> {
+    let outputs = outputs.iter_mut().flatten();
+    let outputs: Vec<_> = outputs
+        .map(|output| Ok::<_, LaunchError>(&*output.host()?))
+        .collect::<Result<_, _>>()?;
+    if let Some(events) = events {
+        times.add(&events)?;
+    }
+    Ok(outputs)
+}
+
+/// Passes on the outputs, if there are any.
+fn emit_some<T, E>(outputs: &[&[T]], emit: impl FnOnce(&[&[T]]) -> Result<(), E>) -> Result<(), E> {
+    match outputs.first().is_some_and(|outputs| !outputs.is_empty()) {
+        true => emit(outputs),
+        false => Ok(()),
     }
 }

@@ -8,7 +8,7 @@
 mod conv1d;
 mod reduce;
 
-use blockwise::{Device, StagedBuffer, Stream};
+use blockwise::{Device, Event, StagedBuffer, Stream};
 
 use crate::{Element, LaunchError};
 
@@ -21,6 +21,26 @@ pub const IN_FLIGHT: usize = 3;
 /// Default number of elements per chunk: 64 MiB of `f32`. A GPU's copies reach full speed at about
 /// 1 MiB.
 pub const CHUNK: usize = 1 << 24;
+
+/// The device's time for chunks, in seconds. What overlaps counts more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceTimes {
+    /// Copies to and from the device.
+    pub copying: f64,
+    /// The kernels.
+    pub computing: f64,
+}
+
+impl DeviceTimes {
+    /// Adds a chunk that has finished: its events are before and after its copies to the device,
+    /// after its kernels, and after its copies back.
+    fn add(&mut self, chunk: &[Event; 4]) -> Result<(), LaunchError> {
+        let [start, copied, computed, end] = chunk;
+        self.copying += copied.seconds_since(start)? + end.seconds_since(computed)?;
+        self.computing += computed.seconds_since(copied)?;
+        Ok(())
+    }
+}
 
 /// The resources of chunks, used in turn. Each lane keeps its memory for the next chunk, because
 /// most chunks have the same length.
@@ -52,16 +72,11 @@ impl<L> Ring<L> {
         })
     }
 
-    /// Returns the next chunk's lane, after `finish` has handled the chunk that was in it, the
-    /// oldest one.
-    fn turn<E>(&mut self, finish: impl FnOnce(&mut L) -> Result<(), E>) -> Result<&mut L, E> {
+    /// The next chunk's lane, and whether the oldest chunk is still in it.
+    fn turn(&mut self) -> (&mut L, bool) {
         let slot = &mut self.lanes[self.next];
-        if slot.busy {
-            finish(&mut slot.lane)?;
-        }
-        slot.busy = true;
         self.next = (self.next + 1) % IN_FLIGHT;
-        Ok(&mut slot.lane)
+        (&mut slot.lane, std::mem::replace(&mut slot.busy, true))
     }
 
     /// Lets `finish` handle every chunk in flight, the oldest first.

@@ -1,8 +1,8 @@
 //! Reductions of operands of any length.
 
-use blockwise::{Buffer, Device, StagedBuffer, Stream};
+use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
 
-use super::{Ring, fit};
+use super::{DeviceTimes, Ring, fit};
 use crate::reduce::{
     Memory, enqueue_dot_to, enqueue_reduce_to, fold, plan_dot, plan_reduce, ticket,
 };
@@ -54,7 +54,8 @@ impl Operation {
 ///         Ok::<_, LaunchError>(())
 ///     })?;
 /// }
-/// assert_eq!(sum.finish()?, 55.0);
+/// let (value, _times) = sum.finish()?;
+/// assert_eq!(value, 55.0);
 /// # Ok::<(), LaunchError>(())
 /// ```
 pub struct Reducer<T: Number> {
@@ -66,6 +67,7 @@ pub struct Reducer<T: Number> {
     /// Number of elements of each operand that have arrived.
     arrived: usize,
     result: Option<T>,
+    times: DeviceTimes,
     lanes: Ring<Lane<T>>,
 }
 
@@ -77,6 +79,7 @@ struct Lane<T: Number> {
     ticket: Buffer<u32>,
     /// Number of partial results that the chunk's launch leaves for the host to fold.
     results: usize,
+    events: Option<[Event; 4]>,
 }
 
 impl<T: Number> Reducer<T> {
@@ -103,6 +106,7 @@ impl<T: Number> Reducer<T> {
                 partials: None,
                 ticket: ticket(device)?,
                 results: 0,
+                events: None,
             })
         };
         Ok(Self {
@@ -113,6 +117,7 @@ impl<T: Number> Reducer<T> {
             chunk,
             arrived: 0,
             result: None,
+            times: DeviceTimes::default(),
             lanes: Ring::new(device, lane)?,
         })
     }
@@ -145,32 +150,35 @@ impl<T: Number> Reducer<T> {
             return Ok(());
         }
         let (reduction, result) = (self.operation.reduction(), &mut self.result);
-        let lane = (self.lanes).turn(|lane| lane.finish(reduction, result))?;
+        let (lane, busy) = self.lanes.turn();
+        if busy {
+            lane.finish(reduction, result, &mut self.times)?;
+        }
         let operands = lane.operands.iter_mut().take(self.operation.operands());
         for (number, operand) in operands.enumerate() {
             let operand = fit(operand, &lane.stream, len)?;
             fill(number, operand.host().map_err(LaunchError::from)?)?;
-            operand.upload().map_err(LaunchError::from)?;
         }
         lane.start(&self.device, len, self.operation, &self.options)?;
         self.arrived += len;
         Ok(())
     }
 
-    /// Waits for the chunks in flight and returns the result.
+    /// Waits for the chunks in flight. Returns the result, and the device's time for all chunks.
     ///
     /// # Errors
     /// Errors of the device.
-    pub fn finish(mut self) -> Result<T, LaunchError> {
+    pub fn finish(mut self) -> Result<(T, DeviceTimes), LaunchError> {
         let (reduction, result) = (self.operation.reduction(), &mut self.result);
-        (self.lanes).drain(|lane| lane.finish(reduction, result))?;
+        let times = &mut self.times;
+        (self.lanes).drain(|lane| lane.finish(reduction, result, times))?;
         // Only a sum can be of nothing.
-        Ok(self.result.unwrap_or_default())
+        Ok((self.result.unwrap_or_default(), self.times))
     }
 }
 
 impl<T: Number> Lane<T> {
-    /// Starts the reduction of the operands, whose copies to the device are in flight.
+    /// Starts the reduction of the operands.
     fn start(
         &mut self,
         device: &Device,
@@ -180,6 +188,10 @@ impl<T: Number> Lane<T> {
     ) -> Result<(), LaunchError> {
         let plan = plan::<T>(device, len, operation, options)?;
         let partials = fit(&mut self.partials, &self.stream, plan.grid[0] as usize)?;
+        let begun = self.stream.record()?;
+        let operands = self.operands.iter_mut().take(operation.operands());
+        operands.flatten().try_for_each(StagedBuffer::upload)?;
+        let copied = self.stream.record()?;
         let memory = Memory {
             values: partials.device_mut(),
             ticket: self.ticket.as_view_mut(),
@@ -196,12 +208,20 @@ impl<T: Number> Lane<T> {
             }
             _ => return Ok(()), // `push` has filled all of them.
         }
+        let computed = self.stream.record()?;
         self.results = options.kernel.results(&plan);
-        Ok(partials.download()?)
+        partials.download()?;
+        self.events = Some([begun, copied, computed, self.stream.record()?]);
+        Ok(())
     }
 
     /// Waits for the chunk and folds its result into that of the preceding chunks.
-    fn finish(&mut self, reduction: Reduction, result: &mut Option<T>) -> Result<(), LaunchError> {
+    fn finish(
+        &mut self,
+        reduction: Reduction,
+        result: &mut Option<T>,
+        times: &mut DeviceTimes,
+    ) -> Result<(), LaunchError> {
         if let Some(partials) = &mut self.partials {
             let chunk = fold(&partials.host()?[..self.results], reduction);
             *result = Some(match *result {
@@ -209,7 +229,10 @@ impl<T: Number> Lane<T> {
                 Some(sofar) => sofar.fold(chunk, reduction),
             });
         }
-        Ok(())
+        match self.events.take() {
+            Some(events) => times.add(&events),
+            None => Ok(()),
+        }
     }
 }
 

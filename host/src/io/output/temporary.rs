@@ -115,11 +115,13 @@ fn alive() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 fn remove_on_signals() {
     #[cfg(unix)]
     {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
         use signal_hook::iterator::Signals;
 
         static STARTED: Once = Once::new();
         STARTED.call_once(|| {
+            // A file beyond the user's limit (`ulimit -f`) is an error of the write, as a full disk is.
+            let _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
             // `nohup` and shells' background jobs ignore some: those stay ignored.
             let caught = [SIGHUP, SIGINT, SIGTERM]
                 .into_iter()

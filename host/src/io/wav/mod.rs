@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn decode(bytes: &[u8]) -> Result<(Sound, Vec<f64>), Trouble> {
-        let mut reader = open(Box::new(Cursor::new(bytes.to_vec())), bytes.len() as u64)?;
+        let mut reader = open(bytes.to_vec().into(), bytes.len() as u64)?;
         let mut samples = vec![0.0; reader.frames() * usize::from(reader.sound().channels)];
         let one = samples.len().min(1);
         let (first, second) = samples.split_at_mut(one);

@@ -2,16 +2,23 @@
 
 use std::io::{self, Read};
 
+use super::super::bytes::Bytes;
 use super::super::error::{Problem, Trouble};
-use super::super::{Source, skip};
+use super::super::{Number, convert, pieces};
 use super::{Coding, Sound, UNKNOWN_LENGTH, tag};
 
 const FORMATS: &str = "integers of 8, 16, 24 and 32 bits and floats of 32 and 64 are supported";
 const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
 
+/// Samples that one thread reads at a time.
+const PIECE: usize = 1 << 18;
+
 /// A recording whose frames are read in order. A frame is one sample for each channel.
+#[derive(Clone)]
 pub struct RecordingReader {
-    samples: Box<dyn Source>,
+    bytes: Bytes,
+    /// The place of the first sample.
+    start: u64,
     sound: Sound,
     frames: usize,
     /// Samples that were read.
@@ -30,58 +37,66 @@ impl RecordingReader {
     }
 
     /// Reads the next samples, channel after channel of each frame.
-    pub(in super::super) fn read(&mut self, samples: &mut [f64]) -> Result<(), Trouble> {
+    pub(in super::super) fn read<T: Number>(&mut self, samples: &mut [T]) -> Result<(), Trouble> {
+        pieces::fill(samples, PIECE, |first, samples| {
+            self.read_piece(self.at + first, samples)
+        })?;
+        self.at += samples.len();
+        Ok(())
+    }
+
+    /// Reads the samples from the one with index `at` on.
+    fn read_piece<T: Number>(&self, at: usize, samples: &mut [T]) -> Result<(), Trouble> {
         match self.sound.coding {
-            Coding::Integer { bits, bytes: 1 } => self.convert(samples, move |[byte]: [u8; 1]| {
+            Coding::Integer { bits, bytes: 1 } => self.convert(at, samples, |[byte]: [u8; 1]| {
                 f64::from((i16::from(byte) - 128) >> (8 - bits))
             }),
             Coding::Integer { bits, bytes: 2 } => {
-                self.convert(samples, move |[a, b]: [u8; 2]| integer([0, 0, a, b], bits))
+                self.convert(at, samples, |[a, b]: [u8; 2]| integer([0, 0, a, b], bits))
             }
-            Coding::Integer { bits, bytes: 3 } => self
-                .convert(samples, move |[a, b, c]: [u8; 3]| {
+            Coding::Integer { bits, bytes: 3 } => {
+                self.convert(at, samples, |[a, b, c]: [u8; 3]| {
                     integer([0, a, b, c], bits)
-                }),
+                })
+            }
             Coding::Integer { bits, .. } => {
-                self.convert(samples, move |bytes: [u8; 4]| integer(bytes, bits))
+                self.convert(at, samples, |bytes: [u8; 4]| integer(bytes, bits))
             }
             Coding::Float { bytes: 4 } => {
-                self.convert(samples, |bytes| f64::from(f32::from_le_bytes(bytes)))
+                self.convert(at, samples, |bytes| f64::from(f32::from_le_bytes(bytes)))
             }
-            Coding::Float { .. } => self.convert(samples, f64::from_le_bytes),
+            Coding::Float { .. } => self.convert(at, samples, f64::from_le_bytes),
         }
+    }
+
+    fn convert<T: Number, const N: usize>(
+        &self,
+        at: usize,
+        samples: &mut [T],
+        number: impl Fn([u8; N]) -> f64,
+    ) -> Result<(), Trouble> {
+        let place = self.start + at as u64 * u64::from(self.sound.bytes());
+        convert(&self.bytes, place, at, samples, |at, bytes| {
+            let sample = number(bytes);
+            if sample.is_finite() {
+                return Ok(T::from_f64(sample));
+            }
+            let what = format!("sample {at} is {sample}, not a finite number");
+            Err(Problem::new(what).into())
+        })
     }
 
     /// Leaves out the next samples.
-    pub(in super::super) fn skip(&mut self, samples: usize) -> Result<(), Trouble> {
-        let bytes = match self.sound.coding {
-            Coding::Integer { bytes, .. } | Coding::Float { bytes } => usize::from(bytes),
-        };
-        skip(&mut *self.samples, samples, bytes)?;
+    pub(in super::super) fn skip(&mut self, samples: usize) {
         self.at += samples;
-        Ok(())
     }
 
-    fn convert<const N: usize>(
-        &mut self,
-        samples: &mut [f64],
-        number: impl Fn([u8; N]) -> f64,
-    ) -> Result<(), Trouble> {
-        const PIECE: usize = 1 << 16;
-        let mut bytes = vec![0; PIECE.min(samples.len() * N)];
-        for piece in samples.chunks_mut(PIECE / N) {
-            let bytes = &mut bytes[..piece.len() * N];
-            self.samples.read_exact(bytes)?;
-            for (sample, &bytes) in piece.iter_mut().zip(bytes.as_chunks::<N>().0) {
-                *sample = number(bytes);
-                if !sample.is_finite() {
-                    let what = format!("sample {} is {sample}, not a finite number", self.at);
-                    return Err(Problem::new(what).into());
-                }
-                self.at += 1;
-            }
+    /// The same from the first sample on.
+    pub(in super::super) fn again(&self) -> Self {
+        Self {
+            at: 0,
+            ..self.clone()
         }
-        Ok(())
     }
 }
 
@@ -97,11 +112,10 @@ impl std::fmt::Debug for RecordingReader {
 }
 
 /// Opens a recording of `len` bytes in all, and checks all of it but the samples themselves.
-pub(in super::super) fn open(
-    mut bytes: Box<dyn Source>,
-    len: u64,
-) -> Result<RecordingReader, Trouble> {
-    let (sound, data) = find_data(&mut bytes, len)?;
+pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, Trouble> {
+    let mut head = bytes.reader();
+    let (sound, data) = find_data(&mut head, len)?;
+    let start = head.position();
     let frame = sound.frame();
     if data % frame != 0 {
         return Err(Problem::new(format!(
@@ -116,7 +130,8 @@ pub(in super::super) fn open(
         ))
     })?;
     Ok(RecordingReader {
-        samples: Box::new(bytes.take(data)),
+        bytes,
+        start,
         sound,
         frames,
         at: 0,

@@ -1,0 +1,201 @@
+//! PTX kernel by kernel. A driver compiles all of a module when it is loaded, which takes seconds for
+//! some hundred kernels; a program mostly uses a few.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use cuda_std::launch::RECORD_SUFFIX;
+
+use crate::PtxFile;
+
+/// A text whose kernels share no variables, so that each can be a module of its own.
+pub(crate) struct Split {
+    pub(crate) file: PtxFile,
+    /// The kernels' places in the text, by their names.
+    kernels: HashMap<String, Range<usize>>,
+}
+
+impl Split {
+    /// Finds the kernels. Gives the file back if they may share a variable in global memory.
+    pub(crate) fn of(file: PtxFile) -> Result<Self, PtxFile> {
+        match kernels(&file.text) {
+            Some(kernels) => Ok(Self { file, kernels }),
+            None => Err(file),
+        }
+    }
+
+    /// The text without the other kernels. What remains is on the same lines.
+    pub(crate) fn only(&self, kernel: &str) -> String {
+        let text = &self.file.text;
+        let others = self.kernels.iter().filter(|(name, _)| *name != kernel);
+        let mut others: Vec<_> = others.map(|(_, range)| range.clone()).collect();
+        others.sort_by_key(|range| range.start);
+        let (mut only, mut end) = (String::new(), 0);
+        for range in others {
+            only.push_str(&text[end..range.start]);
+            only.extend(text[range.clone()].matches('\n'));
+            end = range.end;
+        }
+        only.push_str(&text[end..]);
+        only
+    }
+}
+
+/// The kernels' places. `None` if there is a variable in global memory, except for signatures.
+fn kernels(text: &str) -> Option<HashMap<String, Range<usize>>> {
+    let mut kernels = HashMap::new();
+    let mut tokens = Tokens { text, at: 0 };
+    // Braces and parentheses that are open.
+    let mut depth = 0_usize;
+    let mut before = 0..0;
+    while let Some(token) = tokens.next() {
+        match &text[token.clone()] {
+            "{" | "(" => depth += 1,
+            "}" | ")" => depth = depth.saturating_sub(1),
+            ".entry" if depth == 0 => {
+                let start = match &text[before.clone()] {
+                    ".visible" | ".weak" | ".extern" => before.start,
+                    _ => token.start,
+                };
+                let name = tokens.next()?;
+                let end = tokens.end_of_body()?;
+                kernels.insert(text[name].to_owned(), start..end);
+            }
+            ".global" if depth == 0 => {
+                // The name is the last word before the array's length, the value or the end.
+                let mut name = token.clone();
+                loop {
+                    let next = tokens.next()?;
+                    if matches!(&text[next.clone()], "[" | "=" | ";" | ",") {
+                        break;
+                    }
+                    name = next;
+                }
+                if !text[name].ends_with(RECORD_SUFFIX) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        before = token;
+    }
+    Some(kernels)
+}
+
+/// The words and marks of a text, without comments.
+struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Tokens<'_> {
+    /// The end of a kernel whose name was the last token.
+    fn end_of_body(&mut self) -> Option<usize> {
+        let mut depth = 0_usize;
+        loop {
+            let token = self.next()?;
+            match &self.text[token.clone()] {
+                "{" => depth += 1,
+                "}" if depth == 1 => return Some(token.end),
+                "}" => depth = depth.checked_sub(1)?,
+                // A declaration.
+                ";" if depth == 0 => return Some(token.end),
+                _ => {}
+            }
+        }
+    }
+
+    fn skip_comments(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let left = rest.trim_start();
+            self.at += rest.len() - left.len();
+            let comment = match left.get(..2) {
+                Some("//") => left.find('\n'),
+                Some("/*") => left.find("*/").map(|end| end + 2),
+                _ => return,
+            };
+            self.at += comment.unwrap_or(left.len());
+        }
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        self.skip_comments();
+        let rest = &self.text[self.at..];
+        let len = match rest.chars().next()? {
+            // A file's name may hold braces.
+            '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+            first if is_mark(first) => first.len_utf8(),
+            _ => {
+                let end = |c: char| c.is_whitespace() || c == '"' || c == '/' || is_mark(c);
+                rest.find(end).unwrap_or(rest.len())
+            }
+        };
+        let start = self.at;
+        self.at += len.max(1);
+        Some(start..self.at)
+    }
+}
+
+fn is_mark(c: char) -> bool {
+    "{}()[]=;,/".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = ".version 7.0\n.target sm_80 // an open {\n.address_size 64\n";
+    const FIRST: &str = ".visible .entry first(\n\t.param .u64 .ptr .global .align 1 first_param_0\n)\n\
+        .maxntid 256, 1, 1\n{\n\t{ .reg .b32 t;\n}\n\tret; /* } */\n}";
+    const SECOND: &str = ".entry second\n{\n\tcall help;\n\tld.global.u32 %r1, [%rd1];\n}";
+    const HELP: &str = "\n.visible .global .align 1 .b8 first__signature[2] = {97, 58};\n\
+        .shared .align 4 .b8 tile[64];\n.func help() { ret; }\n";
+    const END: &str = "\n.file 1 \"a}b/{c.rs\"\n";
+
+    fn text() -> String {
+        format!("{HEAD}{FIRST}{HELP}{SECOND}{END}")
+    }
+
+    fn split(text: &str) -> Option<Split> {
+        Split::of(PtxFile::from_text(text, "here").expect("PTX")).ok()
+    }
+
+    #[test]
+    fn the_other_kernels_leave_their_lines() {
+        let split = split(&text()).expect("two kernels that share nothing");
+        let lines = |text: &str| "\n".repeat(text.matches('\n').count());
+        let first = format!("{HEAD}{FIRST}{HELP}{}{END}", lines(SECOND));
+        assert_eq!(split.only("first"), first);
+        let second = format!("{HEAD}{}{HELP}{SECOND}{END}", lines(FIRST));
+        assert_eq!(split.only("second"), second);
+        let none = format!("{HEAD}{}{HELP}{}{END}", lines(FIRST), lines(SECOND));
+        assert_eq!(split.only("third"), none);
+    }
+
+    #[test]
+    fn kernels_that_share_variables_stay_together() {
+        for variable in [
+            ".global .align 4 .u32 COUNT;",
+            ".visible .global .align 4 .b8 heap[1024];",
+            ".global .u32 a = 1, b__signature;",
+        ] {
+            assert!(
+                split(&format!("{}{variable}\n", text())).is_none(),
+                "{variable}"
+            );
+        }
+        assert!(split(&format!("{}.const .u32 two = 2;\n", text())).is_some());
+    }
+
+    #[test]
+    fn a_text_that_ends_early_stays_whole() {
+        let text = text();
+        let end = text.find("call help").expect("it is there");
+        assert!(split(&text[..end]).is_none());
+    }
+}
