@@ -3,7 +3,7 @@
 use super::frame::{Frame, lanes};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
-use super::trouble::{Checked, trouble};
+use super::raise::{Checked, raise};
 use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync};
 use crate::fault::{Access, FaultKind, Space};
 use std::sync::atomic::{Ordering, fence};
@@ -41,7 +41,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
             // PTX has no atomics on local memory, not even through generic addresses.
             if matches!(part.region, Region::Local | Region::Param) {
                 let form = "atomic on local memory".to_owned();
-                return Err(trouble(lane, FaultKind::Unsupported { form }));
+                return Err(raise(lane, FaultKind::Unsupported { form }));
             }
             let operand = frame.get(op.b, lane);
             let other = op.c.map_or(0, |c| frame.get(c, lane));
@@ -156,7 +156,7 @@ pub(super) fn copy_async<O: Observer + ?Sized>(
                 "cp.async with a source of {wanted} bytes for a copy of {}",
                 op.size
             );
-            return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
+            return Err(raise(lane, FaultKind::InvalidOperand { problem }));
         }
         let target = memory.part((Space::Shared, Access::Write), &to, op.size, only, pc)?;
         observer.access(

@@ -3,9 +3,9 @@
 
 use super::launch::Launch;
 use super::observe::{Arrived, Complete, Observer};
+use super::raise::raise;
 use super::split::{Split, State, Waiting};
-use super::trouble::trouble;
-use super::warp::{Arrival, Located, Surroundings, Warp};
+use super::warp::{Arrival, RaisedAt, Warp, WarpContext};
 use crate::decode::op::{BarrierKind, Op};
 use crate::fault::{FaultKind, Place};
 
@@ -20,14 +20,14 @@ struct Waiter {
 }
 
 /// A fault with its warp.
-pub(super) type BlockFault = (usize, Located);
+pub(super) type BlockFault = (usize, RaisedAt);
 
 /// Releases threads whose barrier is complete; returns whether there were any.
 ///
 /// `stuck` means that no warp can run, so an incomplete barrier will never complete.
 pub(super) fn release<O: Observer + ?Sized>(
     warps: &mut [Warp],
-    around: &mut Surroundings<'_, '_, O>,
+    around: &mut WarpContext<'_, '_, O>,
     stuck: bool,
 ) -> Result<bool, BlockFault> {
     let launch = around.launch;
@@ -128,7 +128,7 @@ fn threads_text(count: u32) -> String {
 fn release_all<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
-    around: &mut Surroundings<'_, '_, O>,
+    around: &mut WarpContext<'_, '_, O>,
 ) -> Result<bool, BlockFault> {
     let launch = around.launch;
     let first = waiters[0];
@@ -196,7 +196,7 @@ fn release_counted<O: Observer + ?Sized>(
     warps: &mut [Warp],
     waiters: &[Waiter],
     id: u32,
-    around: &mut Surroundings<'_, '_, O>,
+    around: &mut WarpContext<'_, '_, O>,
 ) -> Result<bool, BlockFault> {
     let announced = around.arrivals.iter().filter(|arrival| arrival.id == id);
     let first = match (waiters.first(), announced.clone().next()) {
@@ -252,7 +252,7 @@ fn go<O: Observer + ?Sized>(
     waiters: &[Waiter],
     announced: &[Arrived],
     whole: bool,
-    around: &mut Surroundings<'_, '_, O>,
+    around: &mut WarpContext<'_, '_, O>,
 ) {
     let launch = around.launch;
     let waited: Vec<Arrived> = waiters
@@ -309,8 +309,8 @@ fn divergent(
     };
     (
         warp,
-        Located {
-            trouble: trouble(split.mask.trailing_zeros() as usize, kind),
+        RaisedAt {
+            raised: raise(split.mask.trailing_zeros() as usize, kind),
             pc: split.pc,
         },
     )
@@ -337,8 +337,8 @@ fn different_counts(id: u32) -> String {
 /// A fault of a warp's lanes at an instruction.
 fn invalid((warp, mask, pc): (usize, u32, u32), problem: String) -> BlockFault {
     let lane = (mask.trailing_zeros() & 31) as usize;
-    let trouble = trouble(lane, FaultKind::InvalidOperand { problem });
-    (warp, Located { trouble, pc })
+    let raised = raise(lane, FaultKind::InvalidOperand { problem });
+    (warp, RaisedAt { raised, pc })
 }
 
 /// Diagnoses a block in which nothing can run.
@@ -383,14 +383,14 @@ fn stuck_fault(warps: &[Warp], launch: &Launch<'_>) -> BlockFault {
     let pc = split.map_or(0, |split| split.pc);
     (
         index,
-        Located {
-            trouble: trouble(lane, FaultKind::Deadlock { waiting }),
+        RaisedAt {
+            raised: raise(lane, FaultKind::Deadlock { waiting }),
             pc,
         },
     )
 }
 
-fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> Located {
+fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> RaisedAt {
     if let Op::Barrier(_) = launch.program.code[split.pc as usize].op {
         let problem = "`bar.arrive` by a part of a warp".to_owned();
         return invalid((0, split.mask, split.pc), problem).1;
@@ -429,8 +429,8 @@ fn members_fault(warp: &Warp, split: &Split, launch: &Launch<'_>) -> Located {
         active: split.mask,
         problem,
     };
-    Located {
-        trouble: trouble(split.mask.trailing_zeros() as usize, kind),
+    RaisedAt {
+        raised: raise(split.mask.trailing_zeros() as usize, kind),
         pc: split.pc,
     }
 }

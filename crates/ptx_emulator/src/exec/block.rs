@@ -1,12 +1,12 @@
 use super::barrier;
+use super::deadlock::{Activity, Looks};
 use super::launch::Launch;
 use super::memory::SharedWords;
 use super::observe::Observer;
 use super::rounds::Rounds;
 use super::schedule::Schedule;
 use super::split::Split;
-use super::standstill::{Calm, Looks};
-use super::warp::{Arrival, Located, Surroundings, TurnEnd, Warp};
+use super::warp::{Arrival, RaisedAt, TurnEnd, Warp, WarpContext};
 use crate::emulator::Statistics;
 use crate::progress::{Progress, Running};
 
@@ -42,7 +42,7 @@ pub(super) struct Shared {
 struct Round {
     order: Vec<usize>,
     next: usize,
-    tired: bool,
+    quantum_ended: bool,
     /// Warp instructions of the block's slice before the launch paused.
     spent: u64,
 }
@@ -54,7 +54,7 @@ pub(super) struct Worker<'a, O: ?Sized> {
     pub(super) observer: &'a mut O,
     /// The order of threads, when it is not the emulator's own.
     pub(super) schedule: &'a mut Option<Schedule>,
-    pub(super) calm: &'a mut Calm,
+    pub(super) activity: &'a mut Activity,
     /// Instructions until the launch pauses.
     pub(super) budget: &'a mut u64,
 }
@@ -69,7 +69,7 @@ pub(super) enum Slice {
     /// The launch pauses in the middle of it.
     Paused,
     /// A fault, and the warp it happened in.
-    Fault(usize, Located),
+    Fault(usize, RaisedAt),
 }
 
 impl Block {
@@ -127,8 +127,8 @@ impl Block {
         launch: &'a Launch<'l>,
         worker: &'a mut Worker<'_, O>,
         peers: Vec<&'a mut SharedWords>,
-    ) -> (&'a mut [Warp], &'a mut Looks, Surroundings<'a, 'l, O>) {
-        let around = Surroundings {
+    ) -> (&'a mut [Warp], &'a mut Looks, WarpContext<'a, 'l, O>) {
+        let around = WarpContext {
             launch,
             observer: worker.observer,
             schedule: worker.schedule.as_mut(),
@@ -138,7 +138,7 @@ impl Block {
             peers,
             rank: self.rank,
             hints: worker.hints,
-            calm: worker.calm,
+            activity: worker.activity,
             arrivals: &mut self.arrivals,
             ticket: &mut self.ticket,
             clock: self.clock,
@@ -172,26 +172,26 @@ impl Block {
             }
             while let Some(&index) = round.order.get(round.next) {
                 match warps[index].run(&mut around) {
-                    Ok(TurnEnd::Tired) => round.tired = true,
+                    Ok(TurnEnd::QuantumEnd) => round.quantum_ended = true,
                     Ok(TurnEnd::Stopped) => {}
                     Ok(TurnEnd::Paused) => break 'slice Slice::Paused,
-                    Err(located) => break 'slice Slice::Fault(index, located),
+                    Err(raised_at) => break 'slice Slice::Fault(index, raised_at),
                 }
                 round.next += 1;
             }
-            let tired = round.tired;
-            match barrier::release(warps, &mut around, !tired) {
-                Ok(released) if released || tired => {}
+            let quantum_ended = round.quantum_ended;
+            match barrier::release(warps, &mut around, !quantum_ended) {
+                Ok(released) if released || quantum_ended => {}
                 Ok(_) if warps.iter().all(Warp::is_finished) => break Slice::Finished,
                 Ok(_) => break Slice::Waiting,
-                Err((warp, located)) => break Slice::Fault(warp, located),
+                Err((warp, raised_at)) => break Slice::Fault(warp, raised_at),
             }
             let steps = around.clock + around.warp_instructions;
-            if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.calm) {
+            if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.activity) {
                 tell(launch, around.block, warps);
             }
             // One that only waits leaves the time to others.
-            if round.spent + around.warp_instructions > share || looks.are_still(around.calm) {
+            if round.spent + around.warp_instructions > share || looks.are_still(around.activity) {
                 break Slice::Unfinished;
             }
         };
@@ -217,8 +217,8 @@ impl Block {
     }
 
     /// Whether nothing in it can change any more, provided that nothing in the other blocks can.
-    pub(super) fn is_still(&self, calm: &Calm) -> bool {
-        self.is_finished() || self.looks.are_still(calm)
+    pub(super) fn is_still(&self, activity: &Activity) -> bool {
+        self.is_finished() || self.looks.are_still(activity)
     }
 
     /// A looping warp and one of its lanes in the loop; if no warp loops, any warp that has not
@@ -261,7 +261,7 @@ impl Round {
         Self {
             order: (0..warps).collect(),
             next: warps,
-            tired: false,
+            quantum_ended: false,
             spent: 0,
         }
     }
@@ -270,7 +270,7 @@ impl Round {
         if let Some(schedule) = schedule {
             schedule.shuffle(&mut self.order);
         }
-        (self.next, self.tired) = (0, false);
+        (self.next, self.quantum_ended) = (0, false);
     }
 }
 

@@ -4,7 +4,7 @@ use super::atomics;
 use super::frame::{Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
-use super::trouble::{Checked, trouble};
+use super::raise::{Checked, raise};
 use crate::decode::op::{CopyBulk, Row};
 use crate::fault::{Access, FaultKind};
 use crate::memory::{BLOCK_BITS, SHARED_WINDOW};
@@ -27,7 +27,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
         if !size.is_multiple_of(PIECE) {
             let problem =
                 format!("cp.async.bulk of {size} bytes; it must be a multiple of {PIECE}");
-            return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
+            return Err(raise(lane, FaultKind::InvalidOperand { problem }));
         }
         if size == 0 {
             continue;

@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Row32, lanes};
 use super::observe::Stray;
-use super::trouble::{Checked, trouble};
+use super::raise::{Checked, raise};
 use crate::decode::op::{Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use crate::fault::FaultKind;
 use std::hint::black_box;
@@ -105,8 +105,8 @@ fn fault(
     active: u32,
     lane: usize,
     problem: String,
-) -> Box<super::trouble::Trouble> {
-    trouble(
+) -> Box<super::raise::Raised> {
+    raise(
         lane,
         FaultKind::WarpSync {
             form: form.to_owned(),

@@ -3,7 +3,7 @@
 use super::frame::{ALL, Frame, Row32, Row64};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
-use super::trouble::{Checked, trouble};
+use super::raise::{Checked, raise};
 use super::wgmma;
 use crate::decode::fragment::{Fragment, opaque_place};
 use crate::decode::matrix::{MatrixKind, MatrixOp, Multiply, Tile};
@@ -31,7 +31,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
             active: mask,
             problem: "it needs all 32 lanes of the warp".to_owned(),
         };
-        return Err(trouble(mask.trailing_zeros() as usize & 31, kind));
+        return Err(raise(mask.trailing_zeros() as usize & 31, kind));
     }
     match (&op.kind, op.memory) {
         (MatrixKind::Multiply(multiply), _) if multiply.a.bits < 8 => {
@@ -157,7 +157,7 @@ fn rows<O: Observer + ?Sized>(
     }
     if !matches!(part.region, Region::Shared) || part.lanes != lanes {
         let form = "a matrix's row in other than shared memory".to_owned();
-        return Err(trouble(0, FaultKind::Unsupported { form }));
+        return Err(raise(0, FaultKind::Unsupported { form }));
     }
     observer.access(
         pc,
@@ -231,7 +231,7 @@ fn slot_addresses(
     let strides = tile.stride.map_or([dense; 32], |row| *frame.r32(row));
     if bases.iter().any(|&base| base != bases[0]) || strides.iter().any(|&s| s != strides[0]) {
         let problem = "lanes give wmma different addresses or strides".to_owned();
-        return Err(trouble(0, FaultKind::InvalidOperand { problem }));
+        return Err(raise(0, FaultKind::InvalidOperand { problem }));
     }
     Ok(std::array::from_fn(|lane| {
         let (row, column) = opaque_place((tile.rows, tile.columns), slots, slot, lane);

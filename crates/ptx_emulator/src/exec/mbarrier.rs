@@ -9,7 +9,7 @@ use super::bulk::targets;
 use super::frame::{Frame, Row64, lanes};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
-use super::trouble::{Checked, trouble};
+use super::raise::{Checked, raise};
 use crate::decode::mbarrier::{COUNT_BITS, MbarrierKind, MbarrierOp};
 use crate::decode::op::{Reg, Row};
 use crate::fault::{Access, FaultKind};
@@ -125,7 +125,7 @@ fn operate<O: Observer + ?Sized>(
     let part = memory.part((op.space, Access::Atomic), addresses, 8, 1 << lane, pc)?;
     if !matches!(part.region, Region::Shared | Region::Peer(_)) {
         let form = "mbarrier in other than shared memory".to_owned();
-        return Err(trouble(lane, FaultKind::Unsupported { form }));
+        return Err(raise(lane, FaultKind::Unsupported { form }));
     }
     let seen = Seen::new(part, memory.offsets, 8, Access::Atomic);
     observer.access(pc, &seen, frame, memory);
@@ -133,7 +133,7 @@ fn operate<O: Observer + ?Sized>(
     let word = memory.update(part.region, offset, 8, |word| word);
     let changed = change(&op.kind, word, lane, frame).map_err(|problem| {
         let problem = format!("mbarrier at {offset:#x}: {problem}");
-        trouble(lane, FaultKind::InvalidOperand { problem })
+        raise(lane, FaultKind::InvalidOperand { problem })
     })?;
     memory.update(part.region, offset, 8, |_| changed);
     Ok(())

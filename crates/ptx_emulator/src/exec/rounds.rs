@@ -1,5 +1,5 @@
 //! Loop tracking: the backward branches that warps take, for reports and for
-//! [proofs](super::standstill).
+//! [proofs](super::deadlock).
 
 use super::split::Split;
 use crate::decode::Program;

@@ -7,7 +7,7 @@ use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow};
 use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Turn};
-use super::trouble::{Checked, Trouble, trouble};
+use super::raise::{Checked, Raised, raise};
 use super::{atomics, bulk, exchange, matrix, mbarrier, surface, tensor, texture};
 use crate::decode::Program;
 use crate::decode::op::{
@@ -24,7 +24,7 @@ pub(super) struct Cursor {
     /// Stop before an instruction at or after this one: another split waits there.
     pub(super) switch_at: u32,
     /// Remaining quantum: backward branches until the split must yield.
-    pub(super) patience: u32,
+    pub(super) quantum: u32,
     /// The same when the turn began.
     pub(super) granted: u32,
     /// Instructions until the launch pauses, when somebody watches it.
@@ -46,7 +46,7 @@ pub(super) enum Event {
     /// Another split is at this instruction, or before it.
     Switch,
     /// The quantum is used up; the cursor is at the branch target.
-    Tired,
+    QuantumEnd,
     /// The lanes diverge.
     Scatter(Vec<(u32, u32)>),
     /// A call by these lanes.
@@ -59,11 +59,11 @@ pub(super) enum Event {
     /// The same for these lanes only; the rest of the split can execute the instruction and is
     /// still at it.
     Part(u32),
-    Fault(Box<Trouble>),
+    Fault(Box<Raised>),
 }
 
 /// A split that runs, and its surroundings.
-pub(super) struct Stretch<'a, 'm, O: ?Sized> {
+pub(super) struct Running<'a, 'm, O: ?Sized> {
     pub(super) program: &'a Program,
     pub(super) turn: &'a Turn,
     pub(super) cursor: &'a mut Cursor,
@@ -74,8 +74,8 @@ pub(super) struct Stretch<'a, 'm, O: ?Sized> {
 
 /// Runs until an event.
 #[inline(always)]
-pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
-    let Stretch {
+pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
+    let Running {
         program,
         turn,
         cursor,
@@ -204,8 +204,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
         }
         macro_rules! checked {
             ($result:expr) => {
-                if let Err(trouble) = $result {
-                    break Event::Fault(trouble);
+                if let Err(raised) = $result {
+                    break Event::Fault(raised);
                 }
             };
         }
@@ -490,11 +490,11 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                 if target <= pc {
                     cursor.last_loop = Some((target, pc));
                     cursor.span = (cursor.span.0.min(target), cursor.span.1.max(pc));
-                    if cursor.patience == 0 && stay == 0 {
+                    if cursor.quantum == 0 && stay == 0 {
                         pc = target;
-                        break Event::Tired;
+                        break Event::QuantumEnd;
                     }
-                    cursor.patience = cursor.patience.saturating_sub(1);
+                    cursor.quantum = cursor.quantum.saturating_sub(1);
                 }
                 if stay != 0 && target != pc + 1 {
                     break Event::Scatter(vec![(target, mask), (pc + 1, stay)]);
@@ -504,7 +504,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             }
             Op::BranchIndex { index, ref targets } => {
                 match branch_targets(frame.r32(index), targets, mask) {
-                    Err(trouble) => break Event::Fault(trouble),
+                    Err(raised) => break Event::Fault(raised),
                     Ok(mut places) => {
                         if active & !mask != 0 {
                             places.push((pc + 1, active & !mask));
@@ -517,7 +517,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
                         {
                             cursor.last_loop = Some((target, pc));
                             cursor.span = (cursor.span.0.min(target), cursor.span.1.max(pc));
-                            cursor.patience = cursor.patience.saturating_sub(1);
+                            cursor.quantum = cursor.quantum.saturating_sub(1);
                         }
                         break Event::Scatter(places);
                     }
@@ -526,8 +526,8 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
             Op::Call(_) => break Event::Call(mask),
             Op::Return => break Event::Return(mask),
             Op::Exit => break Event::Exit(mask),
-            Op::Trap => break Event::Fault(trouble(first(mask), FaultKind::Trap)),
-            Op::Breakpoint => break Event::Fault(trouble(first(mask), FaultKind::Breakpoint)),
+            Op::Trap => break Event::Fault(raise(first(mask), FaultKind::Trap)),
+            Op::Breakpoint => break Event::Fault(raise(first(mask), FaultKind::Breakpoint)),
             Op::Barrier(_) | Op::ClusterBarrier { .. } => break Event::Barrier(mask),
             Op::WarpBarrier { members } => {
                 let row = frame.r32(members);
@@ -604,7 +604,7 @@ fn lane_op(op: &LaneOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
             .sources
             .map(|source| source.map_or(0, |source| frame.get(source, lane)));
         if op.divides && sources[1] == 0 {
-            return Err(trouble(lane, FaultKind::DivisionByZero));
+            return Err(raise(lane, FaultKind::DivisionByZero));
         }
         let (value, flag) = (op.eval)(sources, flags & (1 << lane) != 0);
         if let Some(d) = op.d {
@@ -625,7 +625,7 @@ fn branch_targets(indices: &Row32, targets: &[u32], mask: u32) -> Checked<Vec<(u
     for lane in lanes(mask) {
         let index = indices[lane];
         let Some(&target) = targets.get(index as usize) else {
-            return Err(trouble(
+            return Err(raise(
                 lane,
                 FaultKind::BranchIndex {
                     index,

@@ -1,12 +1,12 @@
 //! One worker: takes blocks until none is left. Its state can be copied between any two instructions.
 
 use super::block::{Block, LoopPlace, Worker};
+use super::deadlock::Activity;
 use super::launch::{Launch, RESIDENT};
 use super::observe::Observer;
+use super::raise::Raised;
 use super::schedule::Schedule;
-use super::standstill::Calm;
 use super::team::{Team, TeamSlice};
-use super::trouble::Trouble;
 use crate::emulator::Statistics;
 use crate::fault::{Fault, FaultKind, Place};
 use std::collections::{BTreeMap, VecDeque};
@@ -37,7 +37,7 @@ pub(super) struct Shift {
     paused: bool,
     hints: Vec<u32>,
     schedule: Option<Schedule>,
-    calm: Calm,
+    activity: Activity,
 }
 
 /// How a turn ended.
@@ -67,7 +67,7 @@ impl Shift {
             paused: false,
             hints: vec![0; launch.program.code.len()],
             schedule: launch.seed.map(|seed| Schedule::new(seed, progress.teams)),
-            calm: Calm::default(),
+            activity: Activity::default(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Shift {
             hints: &mut self.hints,
             observer: &mut *observer,
             schedule: &mut self.schedule,
-            calm: &mut self.calm,
+            activity: &mut self.activity,
             budget,
         };
         let mut share = launch.slice;
@@ -131,10 +131,10 @@ impl Shift {
                 self.paused = true;
                 return Turned::Paused;
             }
-            TeamSlice::Fault(rank, (warp, located)) => {
+            TeamSlice::Fault(rank, (warp, raised_at)) => {
                 observer.faults();
                 let block = &team.blocks[rank];
-                let fault = fault(launch, block, warp, located.pc, *located.trouble);
+                let fault = fault(launch, block, warp, raised_at.pc, *raised_at.raised);
                 progress.report(team.position, fault);
             }
             TeamSlice::Unfinished => {
@@ -145,7 +145,7 @@ impl Shift {
                 // Of another worker's blocks nothing is known.
                 if launch.alone
                     && all_begun
-                    && blocks.all(|block| block.is_still(&self.calm))
+                    && blocks.all(|block| block.is_still(&self.activity))
                     && let Some((position, fault)) = endless(launch, &self.resident)
                 {
                     progress.report(position, fault);
@@ -159,7 +159,7 @@ impl Shift {
             }
             TeamSlice::Finished => {
                 self.turns = 0;
-                self.calm.disturb();
+                self.activity.disturb();
                 // Blocks that are short one by one may be too many.
                 let is_last = progress.next.load(Relaxed) >= progress.teams;
                 if steps > launch.limits.warp_instructions && !is_last {
@@ -259,21 +259,21 @@ fn whereabouts(launch: &Launch<'_>, block: &Block) -> LoopPlace {
 
 fn at_loop(launch: &Launch<'_>, block: &Block, at: &LoopPlace, kind: FaultKind) -> Box<Fault> {
     let (lane, lanes) = (at.lane, 1 << at.lane);
-    fault(launch, block, at.warp, at.pc, Trouble { kind, lane, lanes })
+    fault(launch, block, at.warp, at.pc, Raised { kind, lane, lanes })
 }
 
-fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Box<Fault> {
+fn fault(launch: &Launch<'_>, block: &Block, warp: usize, pc: u32, raised: Raised) -> Box<Fault> {
     let program = launch.program;
     let Place { ptx_line, source } = program.place(pc);
     Box::new(Fault {
-        kind: trouble.kind,
+        kind: raised.kind,
         kernel: program.functions[launch.entry as usize].name.clone(),
         ptx_line,
         source,
         inlined: program.inlined(pc),
         block: block.index,
-        thread: launch.thread(warp, trouble.lane),
-        threads: trouble.lanes.count_ones(),
+        thread: launch.thread(warp, raised.lane),
+        threads: raised.lanes.count_ones(),
     })
 }
 

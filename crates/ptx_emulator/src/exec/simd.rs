@@ -4,14 +4,14 @@
 //! The only module with `unsafe`. Both versions are the same Rust code and give the same bits.
 
 use super::observe::Observer;
-use super::run::{self, Event, Stretch};
+use super::run::{self, Event, Running};
 
 /// Runs a split until an event.
 #[cfg(all(target_arch = "x86_64", not(test)))]
 #[allow(unsafe_code)]
-pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
     #[target_feature(enable = "avx2,fma,popcnt,lzcnt,bmi1,bmi2")]
-    fn with_avx2<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+    fn with_avx2<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
         run::run(stretch)
     }
     if has_avx2() {
@@ -33,13 +33,13 @@ fn has_avx2() -> bool {
 /// Runs a split until an event. Unit tests run no kernel, and one copy of the loop compiles faster
 /// than three.
 #[cfg(any(not(target_arch = "x86_64"), test))]
-pub(super) fn run<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
+pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
     portable(stretch)
 }
 
 /// The same loop for any processor; slower, so it calls its observer through a table.
-pub(super) fn portable<O: Observer + ?Sized>(stretch: Stretch<'_, '_, O>) -> Event {
-    run::run(Stretch {
+pub(super) fn portable<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
+    run::run(Running {
         program: stretch.program,
         turn: stretch.turn,
         cursor: stretch.cursor,

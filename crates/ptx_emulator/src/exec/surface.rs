@@ -4,8 +4,8 @@ use super::atomics;
 use super::frame::{Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
+use super::raise::{Checked, raise};
 use super::texture::{invalid, no_handle};
-use super::trouble::{Checked, trouble};
 use crate::decode::element::Element;
 use crate::decode::op::{NO_ROW, Reg, Transfer, Width};
 use crate::decode::surface::{Outside, SurfaceKind, SurfaceOp};
@@ -183,7 +183,7 @@ fn place(
                     in_bytes: unit == 1,
                     surface: image.to_string(),
                 };
-                return Err(trouble(lane, kind));
+                return Err(raise(lane, kind));
             }
         }
     }

@@ -21,7 +21,7 @@ pub(super) struct Team {
 #[derive(Clone)]
 struct Tour {
     rank: usize,
-    tired: bool,
+    quantum_ended: bool,
     /// Warp instructions, at most and so far.
     share: u64,
     spent: u64,
@@ -79,7 +79,7 @@ impl Team {
     ) -> TeamSlice {
         let mut tour = self.paused.take().unwrap_or(Tour {
             rank: 0,
-            tired: false,
+            quantum_ended: false,
             share,
             spent: 0,
         });
@@ -93,30 +93,30 @@ impl Team {
                 let peers = left.iter_mut().chain(right);
                 let peers = peers.map(|peer| &mut *peer.shared.words).collect();
                 match block.run(launch, worker, peers, statistics, tour.share) {
-                    Slice::Fault(warp, located) => {
-                        return TeamSlice::Fault(tour.rank, (warp, located));
+                    Slice::Fault(warp, raised_at) => {
+                        return TeamSlice::Fault(tour.rank, (warp, raised_at));
                     }
                     Slice::Paused => {
                         tour.spent += statistics.warp_instructions - before;
                         self.paused = Some(tour);
                         return TeamSlice::Paused;
                     }
-                    Slice::Unfinished => tour.tired = true,
+                    Slice::Unfinished => tour.quantum_ended = true,
                     Slice::Waiting | Slice::Finished => {}
                 }
                 tour.rank += 1;
             }
-            let tired = std::mem::take(&mut tour.tired);
+            let quantum_ended = std::mem::take(&mut tour.quantum_ended);
             tour.rank = 0;
             let released = self.release(worker);
-            if !released && !tired {
+            if !released && !quantum_ended {
                 return match self.blocks.iter().all(Block::is_finished) {
                     true => TeamSlice::Finished,
                     false => self.stuck(launch),
                 };
             }
             let spent = tour.spent + statistics.warp_instructions - before;
-            if tired || spent > tour.share {
+            if quantum_ended || spent > tour.share {
                 return TeamSlice::Unfinished;
             }
         }

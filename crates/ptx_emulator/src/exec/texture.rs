@@ -3,8 +3,8 @@
 use super::frame::{Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
+use super::raise::{Checked, Raised, raise};
 use super::sampling::{Aim, Taps, taps};
-use super::trouble::{Checked, Trouble, trouble};
 use crate::decode::element::Element;
 use crate::decode::op::Reg;
 use crate::decode::texture::{Query, QueryOp, TexelType, TextureOp};
@@ -267,7 +267,7 @@ fn channel_type(channel: Channel, as_float: bool) -> u32 {
 }
 
 #[cold]
-pub(super) fn no_handle(what: &str, handle: u64, lane: usize) -> Box<Trouble> {
+pub(super) fn no_handle(what: &str, handle: u64, lane: usize) -> Box<Raised> {
     let problem = match handle {
         0 => format!("nothing is bound to this {what} reference"),
         _ => format!("{handle:#x} is no handle of a {what}"),
@@ -276,6 +276,6 @@ pub(super) fn no_handle(what: &str, handle: u64, lane: usize) -> Box<Trouble> {
 }
 
 #[cold]
-pub(super) fn invalid(lane: usize, problem: String) -> Box<Trouble> {
-    trouble(lane, FaultKind::InvalidOperand { problem })
+pub(super) fn invalid(lane: usize, problem: String) -> Box<Raised> {
+    raise(lane, FaultKind::InvalidOperand { problem })
 }

@@ -4,7 +4,7 @@
 use super::frame::{ALL, Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
-use super::trouble::{Checked, trouble};
+use super::raise::{Checked, raise};
 use crate::decode::element::Element;
 use crate::decode::matrix::MatrixOp;
 use crate::decode::op::Reg;
@@ -86,10 +86,10 @@ impl<O: Observer + ?Sized> Reader<'_, '_, O> {
         let values = self.frame.get(descriptor, 0);
         if (1..32).any(|lane| self.frame.get(descriptor, lane) != values) {
             let problem = "lanes give wgmma different descriptors".to_owned();
-            return Err(trouble(0, FaultKind::InvalidOperand { problem }));
+            return Err(raise(0, FaultKind::InvalidOperand { problem }));
         }
         let layout =
-            Layout::read(values).map_err(|form| trouble(0, FaultKind::Unsupported { form }))?;
+            Layout::read(values).map_err(|form| raise(0, FaultKind::Unsupported { form }))?;
         let size = element.bytes();
         let depth = 32 / size;
         let per_chunk = CHUNK as usize / size;
@@ -181,7 +181,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     let adds = group.adds.lanes(frame.predicates);
     if adds != 0 && adds != ALL {
         let problem = "lanes give wgmma different predicates".to_owned();
-        return Err(trouble(0, FaultKind::InvalidOperand { problem }));
+        return Err(raise(0, FaultKind::InvalidOperand { problem }));
     }
     let per = group.d.per_register();
     for (number, &register) in op.targets.iter().enumerate() {

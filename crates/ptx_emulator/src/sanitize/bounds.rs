@@ -1,9 +1,9 @@
 //! memcheck within shared memory and within a function's local memory. To the interpreter each is
 //! one range; only this detector knows the gaps between variables.
 
+use super::context::address;
 use super::finding::{Finding, Rule, Severity, Target};
-use super::scene::address;
-use super::{Ledger, Scene, Variables};
+use super::{Context, Ledger, Variables};
 use crate::exec::{Region, Request, Row64, Seen, lanes};
 use crate::fault::Space;
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Bounds {
     #[inline(always)]
     pub(crate) fn access(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
@@ -55,11 +55,11 @@ impl Bounds {
                 }
                 self.search(pc, seen)
             }
-            Region::Local => local(scene, seen),
+            Region::Local => local(context, seen),
             _ => 0,
         };
         if outside != 0 {
-            report(scene, ledger, pc, seen, outside);
+            report(context, ledger, pc, seen, outside);
         }
         outside
     }
@@ -101,25 +101,25 @@ fn all_inside(place: &Range<u64>, offsets: &Row64, size: u32) -> bool {
 }
 
 /// The lanes that touch a gap of the running function, or of its callers, whose arrays it may use.
-fn local(scene: &Scene<'_>, seen: &Seen<'_>) -> u32 {
-    if !scene.frames.matter() {
+fn local(context: &Context<'_>, seen: &Seen<'_>) -> u32 {
+    if !context.frames.matter() {
         return 0;
     }
     let touches = |&lane: &usize| {
         let offset = seen.offsets[lane];
-        let base = scene.frames.holding(&scene.turn, lane, offset);
-        scene.is_outside(base, Space::Local, offset, seen.size)
+        let base = context.frames.holding(&context.turn, lane, offset);
+        context.is_outside(base, Space::Local, offset, seen.size)
     };
     let touching = lanes(seen.lanes).filter(touches);
     touching.fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
 #[cold]
-fn report(scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outside: u32) {
+fn report(context: &Context<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outside: u32) {
     for lane in lanes(outside) {
         let ((space, address), access, size) = (address(seen, lane), seen.access, seen.size);
         // Reported under the same key as a fault of that instruction.
-        let key = (Rule::OutOfBounds, 0, scene.program.place(pc).ptx_line);
+        let key = (Rule::OutOfBounds, 0, context.program.place(pc).ptx_line);
         ledger.report(key, || {
             let target = Target {
                 access,
@@ -128,14 +128,14 @@ fn report(scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>, outs
                 size,
                 value: None,
             };
-            let base = scene.frames.holding(&scene.turn, lane, address);
-            let message = scene.outside(base, (space, access), address, size);
+            let base = context.frames.holding(&context.turn, lane, address);
+            let message = context.outside(base, (space, access), address, size);
             let what = format!("{access} of {size} bytes");
             Finding {
                 rule: Rule::OutOfBounds,
                 severity: Severity::Error,
                 message: message.unwrap_or_default(),
-                site: scene.site(scene.actor(pc, lane), what, Some(target)),
+                site: context.site(context.actor(pc, lane), what, Some(target)),
                 others: Vec::new(),
                 hint: Some(super::fault::bounds_hint(space, address, size, None, &[])),
                 count: 1,

@@ -2,7 +2,7 @@
 //! the results.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
-use super::{Actor, CheckOptions, CheckReport, Ledger, Sanitizer, Scene, Written};
+use super::{Actor, CheckOptions, CheckReport, Context, Ledger, Sanitizer, Written};
 use crate::decode::Program;
 use crate::emulator::Statistics;
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
@@ -161,7 +161,7 @@ fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledg
 
 /// Records the last writer of a byte of global memory.
 struct Witness<'a> {
-    scene: Scene<'a>,
+    context: Context<'a>,
     address: u64,
     last: Option<Actor>,
     /// Steps that have begun, and up to that write.
@@ -172,7 +172,7 @@ struct Witness<'a> {
 impl<'a> Witness<'a> {
     fn new(request: &Request<'a>, address: u64) -> Self {
         Self {
-            scene: Scene::new(request),
+            context: Context::new(request),
             address,
             last: None,
             steps: 0,
@@ -186,7 +186,7 @@ impl<'a> Witness<'a> {
             Some(_) => format!("last write, which leaves {value:#x}"),
             None => format!("nobody writes it, which leaves {value:#x}"),
         };
-        let start = self.scene.program.functions.first();
+        let start = self.context.program.functions.first();
         let actor = self.last.unwrap_or(Actor {
             pc: start.and_then(|function| function.start).unwrap_or(0),
             block: 0,
@@ -200,7 +200,7 @@ impl<'a> Witness<'a> {
             size,
             value: Some(u64::from(value)),
         };
-        (self.scene.site(actor, order, Some(target)), actor.pc)
+        (self.context.site(actor, order, Some(target)), actor.pc)
     }
 }
 
@@ -210,11 +210,11 @@ impl Observer for Witness<'_> {
     }
 
     fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
-        self.scene.block(slot, number, index);
+        self.context.block(slot, number, index);
     }
 
     fn turn(&mut self, turn: &Turn) {
-        self.scene.turn = *turn;
+        self.context.turn = *turn;
     }
 
     fn step(&mut self, _: &Program, _: u32, _: u32, _: u32, _: &Frame<'_>) {
@@ -241,7 +241,7 @@ impl Observer for Witness<'_> {
             (start..start + u64::from(seen.size)).contains(&self.address)
         });
         if let Some(lane) = lane.last() {
-            self.last = Some(self.scene.actor(pc, lane));
+            self.last = Some(self.context.actor(pc, lane));
             self.wrote = self.steps;
         }
     }

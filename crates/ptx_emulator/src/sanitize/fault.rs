@@ -2,19 +2,19 @@
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::language::words;
-use super::{Ledger, Scene};
+use super::{Context, Ledger};
 use crate::fault::{Fault, FaultKind, Loop, Nearest, Place, Space};
 
 /// Adds the fault; `params` are the bytes of the kernel's parameters.
-pub(crate) fn report(fault: &Fault, params: &[u8], scene: &Scene<'_>, ledger: &mut Ledger) {
-    let also = also_wrong(&fault.kind, scene);
+pub(crate) fn report(fault: &Fault, params: &[u8], context: &Context<'_>, ledger: &mut Ledger) {
+    let also = also_wrong(&fault.kind, context);
     for kind in std::iter::once(&fault.kind).chain(&also) {
-        report_kind(fault, kind, params, scene, ledger);
+        report_kind(fault, kind, params, context, ledger);
     }
 }
 
 /// A second mistake of the same access.
-fn also_wrong(kind: &FaultKind, scene: &Scene<'_>) -> Option<FaultKind> {
+fn also_wrong(kind: &FaultKind, context: &Context<'_>) -> Option<FaultKind> {
     match *kind {
         FaultKind::OutOfBounds {
             space,
@@ -34,7 +34,7 @@ fn also_wrong(kind: &FaultKind, scene: &Scene<'_>) -> Option<FaultKind> {
             access,
             address,
             size,
-        } if scene.is_outside(scene.turn.base, space, address, size) => {
+        } if context.is_outside(context.turn.base, space, address, size) => {
             Some(FaultKind::OutOfBounds {
                 space,
                 access,
@@ -52,7 +52,7 @@ fn report_kind(
     fault: &Fault,
     kind: &FaultKind,
     params: &[u8],
-    scene: &Scene<'_>,
+    context: &Context<'_>,
     ledger: &mut Ledger,
 ) {
     let (rule, target) = class(kind);
@@ -64,7 +64,7 @@ fn report_kind(
     ledger.report_times(key, times, || Finding {
         rule,
         severity: Severity::Error,
-        message: message(kind, scene),
+        message: message(kind, context),
         hint: hint(kind, params, &place),
         site: Site {
             what: match target {
@@ -75,7 +75,7 @@ fn report_kind(
             inlined: fault.inlined.clone(),
             block: fault.block,
             thread: Some(fault.thread),
-            epoch: epoch(fault, scene),
+            epoch: epoch(fault, context),
             target,
         },
         others: others(fault),
@@ -86,7 +86,7 @@ fn report_kind(
 }
 
 /// The fault in one line, naming the variable.
-fn message(kind: &FaultKind, scene: &Scene<'_>) -> String {
+fn message(kind: &FaultKind, context: &Context<'_>) -> String {
     let text = kind.to_string();
     let FaultKind::OutOfBounds {
         space,
@@ -99,11 +99,11 @@ fn message(kind: &FaultKind, scene: &Scene<'_>) -> String {
     else {
         return text;
     };
-    if let Some(text) = scene.outside(scene.turn.base, (space, access), address, size) {
+    if let Some(text) = context.outside(context.turn.base, (space, access), address, size) {
         let too = if misaligned { "; misaligned too" } else { "" };
         return text + too;
     }
-    let name = nearest.and_then(|nearest| scene.variables.at(space, nearest.base));
+    let name = nearest.and_then(|nearest| context.variables.at(space, nearest.base));
     name.map_or(text.clone(), |name| format!("{text}, which is {name}"))
 }
 
@@ -157,9 +157,13 @@ fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
 }
 
 /// Number of barriers that the faulty block had completed.
-fn epoch(fault: &Fault, scene: &Scene<'_>) -> u32 {
+fn epoch(fault: &Fault, context: &Context<'_>) -> u32 {
     let block = |slot: &&super::Slot| slot.index == fault.block;
-    scene.slots.iter().find(block).map_or(0, |slot| slot.epoch)
+    context
+        .slots
+        .iter()
+        .find(block)
+        .map_or(0, |slot| slot.epoch)
 }
 
 /// Where other threads were.

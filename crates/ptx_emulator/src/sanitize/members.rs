@@ -6,24 +6,24 @@
 
 use super::finding::{Finding, Rule, Severity};
 use super::language::words;
-use super::{Ledger, Scene};
+use super::{Context, Ledger};
 use crate::decode::op::Op;
 use crate::exec::{Left, Stray};
 use crate::fault::FaultKind;
 
 /// Counts lanes that exit while others wait for them, in the current turn's warp.
-pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
+pub(super) fn report(left: &Left, context: &Context<'_>, ledger: &mut Ledger) {
     let key = (Rule::InvalidMembers, left.waiting_pc, left.pc);
     ledger.report(key, || {
         let site = |pc, mask: u32, what| {
             let lane = mask.trailing_zeros() & 31;
-            scene.site(scene.actor(pc, lane as usize), what, None)
+            context.site(context.actor(pc, lane as usize), what, None)
         };
-        let form = match &scene.program.code[left.waiting_pc as usize].op {
+        let form = match &context.program.code[left.waiting_pc as usize].op {
             Op::Warp(op) => &op.form,
             _ => "bar.warp.sync",
         };
-        let active = words(&scene.program.place(left.waiting_pc)).active_lanes;
+        let active = words(&context.program.place(left.waiting_pc)).active_lanes;
         Finding {
             rule: Rule::InvalidMembers,
             severity: Severity::Warning,
@@ -48,11 +48,11 @@ pub(super) fn report(left: &Left, scene: &Scene<'_>, ledger: &mut Ledger) {
 }
 
 /// Counts lanes that read from an absent lane, in the current turn's warp.
-pub(super) fn report_stray(pc: u32, stray: &Stray, scene: &Scene<'_>, ledger: &mut Ledger) {
+pub(super) fn report_stray(pc: u32, stray: &Stray, context: &Context<'_>, ledger: &mut Ledger) {
     let key = (Rule::InvalidMembers, pc, pc);
     ledger.report_times(key, stray.lanes.count_ones().into(), || {
         let lane = stray.lanes.trailing_zeros() & 31;
-        let form = match &scene.program.code[pc as usize].op {
+        let form = match &context.program.code[pc as usize].op {
             Op::Warp(op) => op.form.clone(),
             _ => String::new(),
         };
@@ -65,7 +65,7 @@ pub(super) fn report_stray(pc: u32, stray: &Stray, scene: &Scene<'_>, ledger: &m
                 stray.source
             ),
         };
-        let site = scene.site(scene.actor(pc, lane as usize), "here".to_owned(), None);
+        let site = context.site(context.actor(pc, lane as usize), "here".to_owned(), None);
         Finding {
             rule: Rule::InvalidMembers,
             severity: Severity::Error,

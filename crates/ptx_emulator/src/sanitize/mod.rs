@@ -1,8 +1,9 @@
 //! Detectors: observers of a launch that find what a GPU hides.
 //!
-//! [`Sanitizer`] is the observer. It maintains the [`Scene`], the context of the current turn, and
+//! [`Sanitizer`] is the observer. It maintains the [`Context`], the context of the current turn, and
 //! forwards events to the detectors that are enabled; their findings go into the [`Ledger`].
 mod bounds;
+mod context;
 mod explore;
 mod fault;
 mod finding;
@@ -12,13 +13,12 @@ mod language;
 mod ledger;
 mod members;
 mod race;
-mod scene;
 mod variables;
 
+pub(crate) use context::{Actor, Context, Slot};
 pub(crate) use explore::{check, check_order};
 pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
 pub(crate) use ledger::Ledger;
-pub(crate) use scene::{Actor, Scene, Slot};
 pub(crate) use variables::{Variables, distance};
 
 use crate::decode::Program;
@@ -32,7 +32,7 @@ use std::ops::Range;
 
 /// Observes one launch.
 pub(crate) struct Sanitizer<'a> {
-    scene: Scene<'a>,
+    context: Context<'a>,
     bounds: Bounds,
     race: Option<Race>,
     init: Option<Init>,
@@ -47,11 +47,11 @@ impl<'a> Sanitizer<'a> {
         options: &CheckOptions,
         ledger: &'a mut Ledger,
     ) -> Self {
-        let scene = Scene::new(request);
-        let bounds = Bounds::new(request, &scene.variables);
+        let context = Context::new(request);
+        let bounds = Bounds::new(request, &context.variables);
         ledger.steps = 0;
         Self {
-            scene,
+            context,
             race: options.race.then(|| Race::new(request, options)),
             init: options.init.then(|| Init::new(request, bounds.gaps())),
             bounds,
@@ -74,7 +74,7 @@ impl<'a> Sanitizer<'a> {
     /// Adds the fault that ended the launch.
     pub(crate) fn fault(&mut self, fault: &Fault, params: &[u8]) {
         self.ledger.steps = self.faulted.unwrap_or(self.ledger.steps);
-        fault::report(fault, params, &self.scene, self.ledger);
+        fault::report(fault, params, &self.context, self.ledger);
     }
 }
 
@@ -84,7 +84,7 @@ impl Observer for Sanitizer<'_> {
     }
 
     fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
-        self.scene.block(slot, number, index);
+        self.context.block(slot, number, index);
         if let Some(race) = &mut self.race {
             race.block(slot, number);
         }
@@ -94,9 +94,9 @@ impl Observer for Sanitizer<'_> {
     }
 
     fn enters(&mut self, turn: &Turn, mask: u32) {
-        self.scene.frames.enters(turn, mask);
+        self.context.frames.enters(turn, mask);
         if let Some(init) = &mut self.init {
-            init.enters(&self.scene, turn, mask);
+            init.enters(&self.context, turn, mask);
         }
     }
 
@@ -113,17 +113,17 @@ impl Observer for Sanitizer<'_> {
     }
 
     fn turn(&mut self, turn: &Turn) {
-        self.scene.turn = *turn;
+        self.context.turn = *turn;
     }
 
     #[inline(always)]
     fn step(&mut self, _program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
         self.ledger.steps += 1;
         if let Some(race) = &mut self.race {
-            race.step(&self.scene, pc, mask);
+            race.step(&self.context, pc, mask);
         }
         if let Some(init) = &mut self.init {
-            init.step(&self.scene, self.ledger, pc, (mask, active), frame);
+            init.step(&self.context, self.ledger, pc, (mask, active), frame);
         }
     }
 
@@ -138,14 +138,14 @@ impl Observer for Sanitizer<'_> {
     fn skip(&mut self, pc: u32, active: u32, frame: &Frame<'_>) {
         self.ledger.steps += 1;
         if let Some(init) = &mut self.init {
-            init.step(&self.scene, self.ledger, pc, (0, active), frame);
+            init.step(&self.context, self.ledger, pc, (0, active), frame);
         }
     }
 
     fn access(&mut self, pc: u32, seen: &Seen<'_>, frame: &Frame<'_>, memory: &Memory<'_>) {
-        let scene = &self.scene;
+        let context = &self.context;
         let ledger = &mut *self.ledger;
-        let outside = self.bounds.access(scene, ledger, pc, seen);
+        let outside = self.bounds.access(context, ledger, pc, seen);
         let inside = Seen {
             lanes: seen.lanes & !outside,
             ..*seen
@@ -157,10 +157,10 @@ impl Observer for Sanitizer<'_> {
             _ => &inside,
         };
         if let Some(race) = &mut self.race {
-            race.access(scene, ledger, pc, seen, frame, memory);
+            race.access(context, ledger, pc, seen, frame, memory);
         }
         if let Some(init) = &mut self.init {
-            init.access(scene, ledger, pc, seen);
+            init.access(context, ledger, pc, seen);
         }
     }
 
@@ -180,11 +180,11 @@ impl Observer for Sanitizer<'_> {
     }
 
     fn leaves(&mut self, left: &Left) {
-        members::report(left, &self.scene, self.ledger);
+        members::report(left, &self.context, self.ledger);
     }
 
     fn stray(&mut self, pc: u32, stray: &Stray) {
-        members::report_stray(pc, stray, &self.scene, self.ledger);
+        members::report_stray(pc, stray, &self.context, self.ledger);
     }
 
     fn arrives(&mut self, slot: usize, arrived: &Arrived) {
@@ -204,7 +204,7 @@ impl Observer for Sanitizer<'_> {
             race.barrier(slot, complete);
         }
         if complete.whole {
-            self.scene.slots[slot].epoch += 1;
+            self.context.slots[slot].epoch += 1;
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::wrong::misaligned_access;
 use super::{Memory, Part, Region};
 use crate::exec::frame::{ALL, Row64, lanes};
-use crate::exec::trouble::{Checked, trouble};
+use crate::exec::raise::{Checked, raise};
 use crate::fault::{Access, FaultKind, Space};
 use crate::memory::{
     BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE,
@@ -87,7 +87,7 @@ impl<'a> Memory<'a> {
             return Err(self.out_of_bounds((space, access), addresses, (size, size), mask, pc));
         };
         if access != Access::Read && base >= CONST_BASE && matches!(region, Region::Global(_)) {
-            return Err(trouble(
+            return Err(raise(
                 first,
                 FaultKind::ReadOnly {
                     space: Space::Const,
@@ -96,7 +96,7 @@ impl<'a> Memory<'a> {
             ));
         }
         if access != Access::Read && matches!(region, Region::Param) {
-            return Err(trouble(
+            return Err(raise(
                 first,
                 FaultKind::ReadOnly {
                     space: Space::Param,
@@ -179,7 +179,7 @@ impl<'a> Memory<'a> {
                     nearest,
                     misaligned: !address.is_multiple_of(size.into()),
                 };
-                return Err(trouble(lane, kind));
+                return Err(raise(lane, kind));
             }
         }
         Ok(())
@@ -215,7 +215,7 @@ impl<'a> Memory<'a> {
                 address,
                 size: alignment,
             };
-            return Err(trouble(lane, kind));
+            return Err(raise(lane, kind));
         }
         self.part(kind, addresses, 1, 1 << lane, pc)
     }

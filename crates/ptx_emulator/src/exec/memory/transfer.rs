@@ -4,7 +4,7 @@ use super::Memory;
 use crate::decode::op::{NO_ROW, Transfer, Width};
 use crate::exec::frame::{ALL, Frame, Row32};
 use crate::exec::observe::{Observer, Seen};
-use crate::exec::trouble::Checked;
+use crate::exec::raise::Checked;
 use crate::fault::Access;
 use std::sync::atomic::{self, Ordering};
 

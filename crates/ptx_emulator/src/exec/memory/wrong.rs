@@ -3,7 +3,7 @@
 use super::place::window;
 use super::{Memory, Region};
 use crate::exec::frame::{Row64, lanes};
-use crate::exec::trouble::Trouble;
+use crate::exec::raise::Raised;
 use crate::fault::{Access, FaultKind, Nearest, Space};
 use crate::memory::CONST_BASE;
 
@@ -17,7 +17,7 @@ impl Memory<'_> {
         (size, alignment): (u32, u32),
         mask: u32,
         pc: u32,
-    ) -> Box<Trouble> {
+    ) -> Box<Raised> {
         let outside = lanes(mask)
             .filter(|&lane| !self.fits(space, addresses[lane], size, pc))
             .fold(0, |lanes, lane| lanes | 1 << lane);
@@ -50,7 +50,7 @@ impl Memory<'_> {
             nearest,
             misaligned: !address.is_multiple_of(alignment.into()),
         };
-        Box::new(Trouble {
+        Box::new(Raised {
             kind,
             lane: lane as u32,
             lanes: outside,
@@ -77,7 +77,7 @@ pub(super) fn misaligned_access(
     offsets: &Row64,
     size: u32,
     lanes: u32,
-) -> Box<Trouble> {
+) -> Box<Raised> {
     let lane = lanes.trailing_zeros() & 31;
     let offset = offsets[lane as usize];
     let address = match region {
@@ -91,5 +91,5 @@ pub(super) fn misaligned_access(
         address,
         size,
     };
-    Box::new(Trouble { kind, lane, lanes })
+    Box::new(Raised { kind, lane, lanes })
 }

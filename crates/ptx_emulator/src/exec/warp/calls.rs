@@ -1,12 +1,12 @@
 //! Calls of the program's functions, in frames of the warp's stack, and of driver functions.
 
-use super::{MAX_STACK_ROWS, Surroundings, Warp};
+use super::{MAX_STACK_ROWS, Warp, WarpContext};
 use crate::decode::op::{Call, Callee, Op, Slot};
 use crate::exec::frame::lanes;
 use crate::exec::observe::Observer;
+use crate::exec::raise::{Checked, raise};
 use crate::exec::split::{Base, Split};
 use crate::exec::system;
-use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 use crate::memory::FUNCTION_BASE;
 
@@ -15,7 +15,7 @@ impl Warp {
     pub(super) fn call<O: Observer + ?Sized>(
         &mut self,
         split: Split,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Checked<()> {
         let launch = around.launch;
         let Op::Call(ref call) = launch.program.code[split.pc as usize].op else {
@@ -34,7 +34,7 @@ impl Warp {
             rest &= !mask;
             let index = row[first].wrapping_sub(FUNCTION_BASE) / 16;
             let bad = |reason| {
-                trouble(
+                raise(
                     first,
                     FaultKind::BadCall {
                         address: row[first],
@@ -74,7 +74,7 @@ impl Warp {
         mut split: Split,
         call: &Call,
         index: u32,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Checked<()> {
         let launch = around.launch;
         let caller = &launch.program.functions[split.base.function as usize];
@@ -84,8 +84,7 @@ impl Warp {
             return self.call_system(split, call, index, around);
         };
         let depth = split.stack.len() as u32 + 1;
-        let overflow =
-            |limit: String| Err(trouble(first, FaultKind::StackOverflow { depth, limit }));
+        let overflow = |limit: String| Err(raise(first, FaultKind::StackOverflow { depth, limit }));
         if depth > launch.limits.call_depth {
             return overflow(format!("{} calls", launch.limits.call_depth));
         }
@@ -125,7 +124,7 @@ impl Warp {
         mut split: Split,
         call: &Call,
         index: u32,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Checked<()> {
         let launch = around.launch;
         let name = &launch.program.functions[index as usize].name;
@@ -143,7 +142,7 @@ impl Warp {
                 pc: split.pc,
             };
             let result = caller.call(name, &arguments, &call.returns);
-            let result = result.map_err(|kind| trouble(lane, kind))?;
+            let result = result.map_err(|kind| raise(lane, kind))?;
             if name == "malloc" && result != 0 {
                 let heap = launch.table.heap_base();
                 around
@@ -171,7 +170,7 @@ impl Warp {
 
     pub(super) fn copy_returns<O: Observer + ?Sized>(
         &mut self,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
         callee: Base,
         caller: Base,
         pc: u32,
@@ -190,7 +189,7 @@ impl Warp {
     /// Copies parameters, which are aligned to 8 bytes, word by word.
     fn copy_local<O: Observer + ?Sized>(
         &mut self,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
         base: Base,
         [from, to]: [u32; 2],
         size: u32,

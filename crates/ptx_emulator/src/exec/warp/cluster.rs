@@ -1,9 +1,9 @@
 //! A warp at the cluster barrier: a thread arrives, and later waits for all others to arrive.
 
-use super::{Surroundings, Warp};
+use super::{Warp, WarpContext};
 use crate::exec::observe::{Arrived, Observer};
+use crate::exec::raise::{Checked, raise};
 use crate::exec::split::{Split, State};
-use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 
 /// Where the lanes of a warp are with the barrier of the cluster.
@@ -23,7 +23,7 @@ impl Warp {
         &mut self,
         mut split: Split,
         (waits, aligned): (bool, bool),
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Checked<()> {
         if aligned && split.mask != self.live {
             // Other lanes of the warp may still arrive.
@@ -46,7 +46,7 @@ impl Warp {
             };
             let problem = problem.to_owned();
             let lane = wrong.trailing_zeros() as usize;
-            return Err(trouble(lane, FaultKind::InvalidOperand { problem }));
+            return Err(raise(lane, FaultKind::InvalidOperand { problem }));
         }
         if !waits {
             *around.ticket += 1;

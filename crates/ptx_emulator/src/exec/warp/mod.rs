@@ -6,25 +6,25 @@ mod cluster;
 mod special;
 mod waits;
 
+use super::deadlock::Activity;
 use super::frame::{ALL, Frame, Row32, Row64, lanes};
 use super::launch::Launch;
 use super::memory::{Memory, SharedWords};
 use super::observe::{Arrived, Observer, Turn};
+use super::raise::{Checked, Raised};
 use super::rounds::{Loops, Rounds};
-use super::run::{Cursor, Event, Stretch};
+use super::run::{Cursor, Event, Running};
 use super::schedule::Schedule;
 use super::simd;
 use super::split::{Base, Split, State};
-use super::standstill::Calm;
-use super::trouble::{Checked, Trouble};
 use crate::fault::Place;
 pub(super) use cluster::ClusterPhase;
 use special::special_row;
 
 /// Quantum: backward branches of a warp before other splits, warps and blocks get a turn.
-const PATIENCE: u32 = 1024;
+const QUANTUM: u32 = 1024;
 /// Quantum in a loop that has used up a whole one before: probably a spin lock.
-const SPIN_PATIENCE: u32 = 32;
+const SPIN_QUANTUM: u32 = 32;
 /// Limit for the rows of each file in all active calls of a warp.
 const MAX_STACK_ROWS: u32 = 1 << 16;
 
@@ -44,7 +44,7 @@ pub(crate) struct Warp {
     pub(super) predicates: Vec<u32>,
     pub(super) local: Vec<Row32>,
     offsets: Row64,
-    patience: u32,
+    quantum: u32,
     /// A loop that has used up a whole quantum.
     spin: Option<(u32, u32)>,
     /// The next split is the one that waited longest instead of the one at the lowest address.
@@ -56,7 +56,7 @@ pub(crate) struct Warp {
 }
 
 /// The surroundings of a running warp.
-pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
+pub(super) struct WarpContext<'a, 'l, O: ?Sized> {
     pub(super) launch: &'a Launch<'l>,
     pub(super) observer: &'a mut O,
     pub(super) schedule: Option<&'a mut Schedule>,
@@ -69,7 +69,7 @@ pub(super) struct Surroundings<'a, 'l, O: ?Sized> {
     /// The block's rank in the cluster.
     pub(super) rank: u32,
     pub(super) hints: &'a mut [u32],
-    pub(super) calm: &'a mut Calm,
+    pub(super) activity: &'a mut Activity,
     /// `bar.arrive`: barrier, thread count, threads.
     pub(super) arrivals: &'a mut Vec<Arrival>,
     pub(super) ticket: &'a mut u64,
@@ -95,7 +95,7 @@ pub(super) struct Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnEnd {
     /// It can continue.
-    Tired,
+    QuantumEnd,
     /// All its lanes wait or have exited.
     Stopped,
     /// The launch pauses in the middle of it.
@@ -103,8 +103,8 @@ pub(super) enum TurnEnd {
 }
 
 /// A fault with its instruction.
-pub(super) struct Located {
-    pub(super) trouble: Box<Trouble>,
+pub(super) struct RaisedAt {
+    pub(super) raised: Box<Raised>,
     pub(super) pc: u32,
 }
 
@@ -122,7 +122,7 @@ impl Warp {
             predicates: Vec::new(),
             local: Vec::new(),
             offsets: [0; 32],
-            patience: PATIENCE,
+            quantum: QUANTUM,
             spin: None,
             fair: false,
             paused: None,
@@ -132,7 +132,7 @@ impl Warp {
     }
 
     /// Starts a warp of a new block at the kernel's first instruction.
-    pub(super) fn start<O: Observer + ?Sized>(&mut self, around: &mut Surroundings<'_, '_, O>) {
+    pub(super) fn start<O: Observer + ?Sized>(&mut self, around: &mut WarpContext<'_, '_, O>) {
         let launch = around.launch;
         let threads = launch.threads - 32 * self.index;
         self.exists = if threads >= 32 {
@@ -145,7 +145,7 @@ impl Warp {
         self.exits.clear();
         self.splits.clear();
         self.cluster = ClusterPhase::default();
-        (self.patience, self.spin, self.fair) = (PATIENCE, None, false);
+        (self.quantum, self.spin, self.fair) = (QUANTUM, None, false);
         self.loops = Loops::default();
         let base = Base {
             function: launch.entry,
@@ -169,7 +169,7 @@ impl Warp {
     /// lanes.
     fn enter<O: Observer + ?Sized>(
         &mut self,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
         base: Base,
         mask: u32,
     ) {
@@ -231,8 +231,8 @@ impl Warp {
     /// Runs until all lanes wait or the turn is over.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
-        around: &mut Surroundings<'_, '_, O>,
-    ) -> Result<TurnEnd, Located> {
+        around: &mut WarpContext<'_, '_, O>,
+    ) -> Result<TurnEnd, RaisedAt> {
         loop {
             let (mut split, mut cursor) = match self.paused.take() {
                 Some(paused) => paused,
@@ -253,18 +253,18 @@ impl Warp {
             }
             split.pc = cursor.pc;
             self.account(&split, &cursor);
-            let tired = matches!(event, Event::Tired);
+            let quantum_ended = matches!(event, Event::QuantumEnd);
             self.fair = false;
             let at = cursor.pc;
             self.handle(split, event, around)
-                .map_err(|trouble| Located { trouble, pc: at })?;
-            if tired || self.patience == 0 || around.schedule.is_some() {
-                self.patience = PATIENCE;
+                .map_err(|raised| RaisedAt { raised, pc: at })?;
+            if quantum_ended || self.quantum == 0 || around.schedule.is_some() {
+                self.quantum = QUANTUM;
                 self.spin = cursor.last_loop.or(self.spin);
                 self.fair = true;
                 // Lanes that wait for each other may have met while an unrelated lane spins.
                 self.release_members(around);
-                return Ok(TurnEnd::Tired);
+                return Ok(TurnEnd::QuantumEnd);
             }
         }
     }
@@ -272,7 +272,7 @@ impl Warp {
     /// Removes and returns the split to run next.
     fn choose<O: Observer + ?Sized>(
         &mut self,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Option<Split> {
         loop {
             let mut runnable = self
@@ -314,7 +314,7 @@ impl Warp {
     }
 
     /// The description of these lanes for observers.
-    fn turn<O: ?Sized>(&self, around: &Surroundings<'_, '_, O>, base: Base) -> Turn {
+    fn turn<O: ?Sized>(&self, around: &WarpContext<'_, '_, O>, base: Base) -> Turn {
         Turn {
             slot: around.slot,
             warp: self.index,
@@ -324,7 +324,7 @@ impl Warp {
     }
 
     /// How far the turn of a split goes.
-    fn begin<O: ?Sized>(&self, split: &Split, around: &mut Surroundings<'_, '_, O>) -> Cursor {
+    fn begin<O: ?Sized>(&self, split: &Split, around: &mut WarpContext<'_, '_, O>) -> Cursor {
         // Those of another call never meet this one: to stop for them would only let each make room for the other, for ever.
         let others = self.splits.iter().filter(|other| {
             !self.fair && other.state == State::Runnable && other.is_in_call_of(split)
@@ -334,9 +334,9 @@ impl Warp {
             .spin
             .is_some_and(|(head, tail)| (head..=tail).contains(&split.pc));
         let mut granted = if spins {
-            self.patience.min(SPIN_PATIENCE)
+            self.quantum.min(SPIN_QUANTUM)
         } else {
-            self.patience
+            self.quantum
         };
         if let Some(schedule) = &mut around.schedule {
             switch_at = split.pc.saturating_add(schedule.stretch());
@@ -346,7 +346,7 @@ impl Warp {
             pc: split.pc,
             mask: split.mask,
             switch_at,
-            patience: granted,
+            quantum: granted,
             granted,
             budget: 0,
             last_loop: None,
@@ -361,7 +361,7 @@ impl Warp {
         &mut self,
         split: &Split,
         cursor: &mut Cursor,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Event {
         let launch = around.launch;
         let turn = self.turn(around, split.base);
@@ -385,7 +385,7 @@ impl Warp {
         let mut memory = Memory {
             table: launch.table,
             hints: around.hints,
-            changed: &mut around.calm.changed,
+            changed: &mut around.activity.changed,
             alone: launch.alone,
             shared: around.shared,
             shared_bytes: launch.shared_bytes,
@@ -401,7 +401,7 @@ impl Warp {
         } else {
             simd::run::<O>
         };
-        let event = run(Stretch {
+        let event = run(Running {
             program: launch.program,
             turn: &turn,
             cursor,
@@ -415,14 +415,14 @@ impl Warp {
 
     /// Counts the backward branches of a turn that ended.
     fn account(&mut self, split: &Split, cursor: &Cursor) {
-        let rounds = cursor.granted - cursor.patience;
-        self.patience -= rounds;
+        let rounds = cursor.granted - cursor.quantum;
+        self.quantum -= rounds;
         if cursor.last_loop.is_some() {
             let (head, tail) = cursor.span;
             self.loops.add(Rounds {
                 body: head..=tail,
                 depth: split.stack.len(),
-                // Without patience one is taken all the same.
+                // Without quantum one is taken all the same.
                 count: u64::from(rounds).max(1),
             });
         }
@@ -432,10 +432,10 @@ impl Warp {
         &mut self,
         split: Split,
         event: Event,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Checked<()> {
         match event {
-            Event::Switch | Event::Tired => self.push(split),
+            Event::Switch | Event::QuantumEnd => self.push(split),
             Event::Scatter(places) => {
                 for (pc, mask) in places {
                     self.push(Split {
@@ -456,7 +456,7 @@ impl Warp {
             }
             Event::Call(mask) => {
                 let split = self.leave_others(split, mask);
-                self.patience = self.patience.saturating_sub(1);
+                self.quantum = self.quantum.saturating_sub(1);
                 self.call(split, around)?;
             }
             Event::Barrier(mask) => {
@@ -481,7 +481,7 @@ impl Warp {
                     ..split
                 });
             }
-            Event::Fault(trouble) => return Err(trouble),
+            Event::Fault(raised) => return Err(raised),
             // Its turn has not ended.
             Event::Pause => {}
         }
@@ -523,7 +523,7 @@ impl Warp {
         &mut self,
         split: Split,
         mask: u32,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) {
         if around.observer.watches() {
             self.tell_of_members(&split, mask, around);
@@ -539,14 +539,14 @@ impl Warp {
     /// The memory that lanes of this warp see.
     fn memory<'a, O: ?Sized>(
         &'a mut self,
-        around: &'a mut Surroundings<'_, '_, O>,
+        around: &'a mut WarpContext<'_, '_, O>,
         local_bytes: u64,
     ) -> Memory<'a> {
         let launch = around.launch;
         Memory {
             table: launch.table,
             hints: around.hints,
-            changed: &mut around.calm.changed,
+            changed: &mut around.activity.changed,
             alone: launch.alone,
             shared: around.shared,
             shared_bytes: launch.shared_bytes,

@@ -1,13 +1,13 @@
 //! How lanes of a warp arrive at barriers and warp-level instructions, wait there and are released.
 
-use super::{Arrival, Surroundings, Warp};
+use super::{Arrival, Warp, WarpContext};
 use crate::decode::op::{Barrier, BarrierKind, Op, Row};
 use crate::exec::exchange;
 use crate::exec::frame::{ALL, Frame, Row32, lanes};
 use crate::exec::launch::Launch;
 use crate::exec::observe::{Arrived, Left, Observer};
+use crate::exec::raise::{Checked, raise};
 use crate::exec::split::{Base, Split, State, Waiting};
-use crate::exec::trouble::{Checked, trouble};
 use crate::fault::FaultKind;
 
 impl Warp {
@@ -15,7 +15,7 @@ impl Warp {
     pub(super) fn arrive<O: Observer + ?Sized>(
         &mut self,
         mut split: Split,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> Checked<()> {
         let barrier = match around.launch.program.code[split.pc as usize].op {
             Op::Barrier(ref barrier) => barrier,
@@ -41,12 +41,12 @@ impl Warp {
                 Some(lane) => {
                     let problem =
                         format!("lanes {first} and {lane} give different {what} to one barrier");
-                    Err(trouble(lane, FaultKind::InvalidOperand { problem }))
+                    Err(raise(lane, FaultKind::InvalidOperand { problem }))
                 }
             }
         };
         let invalid = |problem| {
-            Err(trouble(
+            Err(raise(
                 split.mask.trailing_zeros() as usize,
                 FaultKind::InvalidOperand { problem },
             ))
@@ -92,7 +92,7 @@ impl Warp {
             // arrive.
             let all = around.arrivals.iter().filter(|arrival| arrival.id == id);
             if all.map(|arrival| arrival.threads).sum::<u32>() >= count {
-                self.patience = 0;
+                self.quantum = 0;
             }
             split.pc += 1;
             self.push(split);
@@ -112,7 +112,7 @@ impl Warp {
     /// whether there was one.
     pub(super) fn release_members<O: Observer + ?Sized>(
         &mut self,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) -> bool {
         let code = &around.launch.program.code;
         let barrier = |split: &Split| match code[split.pc as usize].op {
@@ -183,7 +183,7 @@ impl Warp {
         &self,
         leaving: &Split,
         mask: u32,
-        around: &mut Surroundings<'_, '_, O>,
+        around: &mut WarpContext<'_, '_, O>,
     ) {
         let waits = |split: &&Split| {
             let op = &around.launch.program.code[split.pc as usize].op;

@@ -8,11 +8,11 @@ use crate::decode::op::{Inst, Op, WarpKind};
 use crate::decode::surface::SurfaceKind;
 use crate::exec::{Base, Frame, incomplete, lanes};
 use crate::fault::Access;
-use crate::sanitize::{Ledger, Scene};
+use crate::sanitize::{Context, Ledger};
 
 /// One instruction of a warp.
 pub(super) struct Step<'a, 's> {
-    scene: &'a Scene<'s>,
+    context: &'a Context<'s>,
     ledger: &'a mut Ledger,
     pub(super) registers: &'a mut Registers,
     pc: u32,
@@ -21,17 +21,17 @@ pub(super) struct Step<'a, 's> {
 
 impl<'a, 's> Step<'a, 's> {
     pub(super) fn new(
-        scene: &'a Scene<'s>,
+        context: &'a Context<'s>,
         ledger: &'a mut Ledger,
         registers: &'a mut Registers,
         pc: u32,
     ) -> Self {
         Self {
-            scene,
+            context,
             ledger,
             registers,
             pc,
-            base: scene.turn.base,
+            base: context.turn.base,
         }
     }
 
@@ -40,8 +40,8 @@ impl<'a, 's> Step<'a, 's> {
     }
 
     fn report_times(&mut self, (lane, origin, times): (usize, Origin, u64), usage: Use) {
-        let user = self.scene.actor(self.pc, lane);
-        report(self.scene, self.ledger, (user, times), usage, origin);
+        let user = self.context.actor(self.pc, lane);
+        report(self.context, self.ledger, (user, times), usage, origin);
     }
 
     /// Lanes of `mask` use a register that must be defined. If it is not, that is reported, and the
@@ -82,7 +82,7 @@ impl<'a, 's> Step<'a, 's> {
     /// Reports operands that must be defined, and computes which results are undefined.
     #[inline(never)]
     pub(super) fn follow(mut self, mask: u32, active: u32, frame: &Frame<'_>) {
-        let inst = &self.scene.program.code[self.pc as usize];
+        let inst = &self.context.program.code[self.pc as usize];
         if waits(&inst.op, mask, frame) {
             return;
         }

@@ -27,7 +27,7 @@ mod spread;
 mod stored;
 mod transfer;
 
-use super::{Actor, Ledger, Scene};
+use super::{Actor, Context, Ledger};
 use crate::decode::Cell;
 use crate::exec::{Frame, Region, Request, Turn, lanes};
 use crate::memory::{Allocation, Defined};
@@ -129,8 +129,8 @@ impl Init {
         block.warps.clear();
     }
 
-    pub(crate) fn enters(&mut self, scene: &Scene<'_>, turn: &Turn, mask: u32) {
-        let (program, index) = (scene.program, turn.base.function);
+    pub(crate) fn enters(&mut self, context: &Context<'_>, turn: &Turn, mask: u32) {
+        let (program, index) = (context.program, turn.base.function);
         let function = &program.functions[index as usize];
         let entry = self.entries.entry(index);
         let unset = &*entry.or_insert_with(|| entry::read_first(program, function));
@@ -140,7 +140,7 @@ impl Init {
         }
         let warp = &mut warps[turn.warp as usize];
         warp.registers.leave(&turn.base, mask);
-        let slot = &scene.slots[turn.slot];
+        let slot = &context.slots[turn.slot];
         let entering = mask & turn.live;
         let actor = Actor {
             pc: function.start.unwrap_or(0),
@@ -207,17 +207,17 @@ impl Init {
     #[inline(always)]
     pub(crate) fn step(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         (mask, active): (u32, u32),
         frame: &Frame<'_>,
     ) {
-        let turn = &scene.turn;
+        let turn = &context.turn;
         let warp = &mut self.blocks[turn.slot].warps[turn.warp as usize];
         if warp.registers.any() {
             let registers = &mut warp.registers;
-            Step::new(scene, ledger, registers, pc).follow(mask, active, frame);
+            Step::new(context, ledger, registers, pc).follow(mask, active, frame);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::decode::Program;
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};
 use crate::sanitize::language::words;
-use crate::sanitize::{Actor, Ledger, Scene};
+use crate::sanitize::{Actor, Context, Ledger};
 
 /// How an undefined value is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Use {
 
 /// Counts the use of an undefined value by `times` lanes, the first of which is the actor.
 pub(super) fn report(
-    scene: &Scene<'_>,
+    context: &Context<'_>,
     ledger: &mut Ledger,
     (user, times): (Actor, u64),
     usage: Use,
@@ -61,7 +61,7 @@ pub(super) fn report(
         Source::Register { .. } => Rule::UninitialisedRegister,
     };
     ledger.report_times((rule, origin.actor.pc, user.pc), times, || {
-        let mut what = described(scene.program, origin.source);
+        let mut what = described(context.program, origin.source);
         if let Some(space) = origin.through {
             what += &format!(", which was stored to {space} memory and read from there");
         }
@@ -69,11 +69,11 @@ pub(super) fn report(
             Use::Stored(target) | Use::Modified(target) => Some(target),
             _ => None,
         };
-        let site = scene.site(user, format!("it {}", usage.text()), target);
+        let site = context.site(user, format!("it {}", usage.text()), target);
         let others = match usage {
             // The use is at the same site as the read.
             Use::Modified(_) if origin.actor == user => Vec::new(),
-            _ => vec![source_site(scene, origin)],
+            _ => vec![source_site(context, origin)],
         };
         Finding {
             rule,
@@ -81,7 +81,7 @@ pub(super) fn report(
             message: format!("a value that nobody wrote {}: {what}", usage.text()),
             site,
             others,
-            hint: Some(hint(scene, origin)),
+            hint: Some(hint(context, origin)),
             count: 1,
             seed: None,
             step: 0,
@@ -103,7 +103,7 @@ fn described(program: &Program, source: Source) -> String {
     }
 }
 
-fn source_site(scene: &Scene<'_>, Origin { actor, source, .. }: Origin) -> Site {
+fn source_site(context: &Context<'_>, Origin { actor, source, .. }: Origin) -> Site {
     match source {
         Source::Memory {
             space,
@@ -118,12 +118,12 @@ fn source_site(scene: &Scene<'_>, Origin { actor, source, .. }: Origin) -> Site 
                 size,
                 value: None,
             };
-            scene.site(actor, format!("read of {size} bytes"), Some(target))
+            context.site(actor, format!("read of {size} bytes"), Some(target))
         }
         Source::Register { function, .. } => {
-            let name = &scene.program.functions[function as usize].name;
-            let what = described(scene.program, source);
-            scene.site(
+            let name = &context.program.functions[function as usize].name;
+            let what = described(context.program, source);
+            context.site(
                 actor,
                 format!("{what} has no value when `{name}` begins"),
                 None,
@@ -132,7 +132,7 @@ fn source_site(scene: &Scene<'_>, Origin { actor, source, .. }: Origin) -> Site 
     }
 }
 
-fn hint(scene: &Scene<'_>, origin: Origin) -> String {
+fn hint(context: &Context<'_>, origin: Origin) -> String {
     match origin.source {
         Source::Memory {
             space,
@@ -140,7 +140,7 @@ fn hint(scene: &Scene<'_>, origin: Origin) -> String {
             untouched,
             ..
         } => {
-            let name = scene.variables.name(space, address);
+            let name = context.variables.name(space, address);
             let name = name.unwrap_or_else(|| format!("byte {address:#x}"));
             match space {
                 _ if !untouched => format!(
@@ -148,7 +148,7 @@ fn hint(scene: &Scene<'_>, origin: Origin) -> String {
                 ),
                 Space::Shared => format!(
                     "no thread of the block had stored to {name}, when it was read: a store is missing, or {} between the store and the read",
-                    words(&scene.program.place(origin.actor.pc)).block_barrier
+                    words(&context.program.place(origin.actor.pc)).block_barrier
                 ),
                 Space::Local => "give the local array a value before it is read".to_owned(),
                 _ => format!(
@@ -157,7 +157,7 @@ fn hint(scene: &Scene<'_>, origin: Origin) -> String {
             }
         }
         Source::Register { function, .. } => {
-            let name = &scene.program.functions[function as usize].name;
+            let name = &context.program.functions[function as usize].name;
             format!(
                 "give the variable a value on every path through `{name}` that leads to its use"
             )

@@ -11,27 +11,27 @@ use crate::decode::surface::SurfaceKind;
 use crate::decode::texture::TextureOp;
 use crate::exec::{Region, Seen, lanes};
 use crate::fault::Access;
+use crate::sanitize::context::address;
 use crate::sanitize::finding::Target;
-use crate::sanitize::scene::address;
-use crate::sanitize::{Ledger, Scene};
+use crate::sanitize::{Context, Ledger};
 
 impl Init {
     /// An instruction is about to access memory.
     #[inline(always)]
     pub(crate) fn access(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
     ) {
-        let slot = scene.turn.slot;
+        let slot = context.turn.slot;
         let peer = match seen.region {
             Region::Peer(rank) => slot - slot % self.cluster + rank as usize,
             _ => slot,
         };
         self.exchange(slot, peer);
-        self.follow_access(scene, ledger, pc, seen);
+        self.follow_access(context, ledger, pc, seen);
         self.exchange(slot, peer);
     }
 
@@ -47,9 +47,15 @@ impl Init {
     }
 
     #[inline(always)]
-    fn follow_access(&mut self, scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
+    fn follow_access(
+        &mut self,
+        context: &Context<'_>,
+        ledger: &mut Ledger,
+        pc: u32,
+        seen: &Seen<'_>,
+    ) {
         // Nothing is undefined in the memory or the warp: nothing can change.
-        let turn = &scene.turn;
+        let turn = &context.turn;
         let block = &self.blocks[turn.slot];
         let known = match seen.region {
             Region::Global(allocation) => {
@@ -60,19 +66,19 @@ impl Init {
             Region::Local => false,
         };
         let concerns = !known || block.warps[turn.warp as usize].registers.any();
-        if concerns && !(seen.access == Access::Read && self.has_values(scene, seen)) {
-            self.transfer(scene, ledger, pc, seen);
+        if concerns && !(seen.access == Access::Read && self.has_values(context, seen)) {
+            self.transfer(context, ledger, pc, seen);
         }
     }
 
     /// Whether everything that a load reads is initialised, so that nothing changes.
-    fn has_values(&self, scene: &Scene<'_>, seen: &Seen<'_>) -> bool {
+    fn has_values(&self, context: &Context<'_>, seen: &Seen<'_>) -> bool {
         let defined = match seen.region {
             Region::Global(allocation) => match self.global.get(&allocation.base) {
                 Some(defined) => defined,
                 None => return true,
             },
-            Region::Shared | Region::Peer(_) => &self.blocks[scene.turn.slot].shared,
+            Region::Shared | Region::Peer(_) => &self.blocks[context.turn.slot].shared,
             Region::Local => return false,
             Region::Param => return true,
         };
@@ -80,40 +86,42 @@ impl Init {
     }
 
     #[inline(never)]
-    fn transfer(&mut self, scene: &Scene<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
-        match scene.program.code[pc as usize].op {
-            Op::Load(ref transfer) => self.load(scene, pc, seen, transfer),
-            Op::Store(ref transfer) => self.store(scene, ledger, pc, seen, transfer),
-            Op::Atomic(ref op) => self.update(scene, ledger, pc, seen, op),
-            Op::CopyAsync(ref op) => self.copy(scene, pc, seen, op),
+    fn transfer(&mut self, context: &Context<'_>, ledger: &mut Ledger, pc: u32, seen: &Seen<'_>) {
+        match context.program.code[pc as usize].op {
+            Op::Load(ref transfer) => self.load(context, pc, seen, transfer),
+            Op::Store(ref transfer) => self.store(context, ledger, pc, seen, transfer),
+            Op::Atomic(ref op) => self.update(context, ledger, pc, seen, op),
+            Op::CopyAsync(ref op) => self.copy(context, pc, seen, op),
             Op::Matrix(ref op) => match op.kind {
                 MatrixKind::LoadMatrix { transposed } => {
-                    self.load_matrix(scene, pc, seen, op, transposed);
+                    self.load_matrix(context, pc, seen, op, transposed);
                 }
                 MatrixKind::Group(_) => {}
-                MatrixKind::Load(_) => self.load_tile(scene, pc, seen, op),
-                _ => self.store_matrix(scene, ledger, pc, seen, op),
+                MatrixKind::Load(_) => self.load_tile(context, pc, seen, op),
+                _ => self.store_matrix(context, ledger, pc, seen, op),
             },
             Op::CopyBulk(_) | Op::CopyTensor(_) if seen.access != Access::Read => {
-                lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0));
+                lanes(seen.lanes).for_each(|lane| self.define(context, seen, lane, 0));
             }
-            Op::Texture(ref op) => self.fetch(scene, pc, seen, op),
+            Op::Texture(ref op) => self.fetch(context, pc, seen, op),
             Op::Surface(ref op) => match op.kind {
-                SurfaceKind::Load(ref t) => self.load(scene, pc, seen, t),
-                SurfaceKind::Store(ref t) => self.store(scene, ledger, pc, seen, t),
+                SurfaceKind::Load(ref t) => self.load(context, pc, seen, t),
+                SurfaceKind::Store(ref t) => self.store(context, ledger, pc, seen, t),
                 SurfaceKind::StoreTexel(_) => {
-                    lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0));
+                    lanes(seen.lanes).for_each(|lane| self.define(context, seen, lane, 0));
                 }
-                SurfaceKind::Reduce { ref op, .. } => self.update(scene, ledger, pc, seen, op),
+                SurfaceKind::Reduce { ref op, .. } => self.update(context, ledger, pc, seen, op),
             },
             // Any operation but `init` on an uninitialised object is a fault.
-            Op::Mbarrier(_) => lanes(seen.lanes).for_each(|lane| self.define(scene, seen, lane, 0)),
+            Op::Mbarrier(_) => {
+                lanes(seen.lanes).for_each(|lane| self.define(context, seen, lane, 0))
+            }
             _ => {}
         }
     }
 
     /// The uninitialised bytes of a lane's access, as bits.
-    fn missing(&self, scene: &Scene<'_>, seen: &Seen<'_>, lane: usize) -> u32 {
+    fn missing(&self, context: &Context<'_>, seen: &Seen<'_>, lane: usize) -> u32 {
         let (offset, size) = (seen.offsets[lane], seen.size);
         match seen.region {
             Region::Global(allocation) => match self.global.get(&allocation.base) {
@@ -121,10 +129,10 @@ impl Init {
                 None => 0,
             },
             Region::Shared | Region::Peer(_) => {
-                self.blocks[scene.turn.slot].shared.missing(offset, size)
+                self.blocks[context.turn.slot].shared.missing(offset, size)
             }
             Region::Local => {
-                let warp = &self.blocks[scene.turn.slot].warps[scene.turn.warp as usize];
+                let warp = &self.blocks[context.turn.slot].warps[context.turn.warp as usize];
                 local_bits(warp, offset, size, lane)
             }
             Region::Param => 0,
@@ -132,9 +140,9 @@ impl Init {
     }
 
     /// A lane's access initialises bytes, except those in `undefined`.
-    fn define(&mut self, scene: &Scene<'_>, seen: &Seen<'_>, lane: usize, undefined: u32) {
+    fn define(&mut self, context: &Context<'_>, seen: &Seen<'_>, lane: usize, undefined: u32) {
         let (offset, size) = (seen.offsets[lane], seen.size);
-        let block = &mut self.blocks[scene.turn.slot];
+        let block = &mut self.blocks[context.turn.slot];
         match seen.region {
             Region::Global(allocation) => {
                 if let Some(defined) = self.global.get_mut(&allocation.base) {
@@ -143,7 +151,7 @@ impl Init {
             }
             Region::Shared | Region::Peer(_) => block.shared.store(offset, size, undefined),
             Region::Local => {
-                let local = &mut block.warps[scene.turn.warp as usize].local;
+                let local = &mut block.warps[context.turn.warp as usize].local;
                 for byte in 0..size {
                     if let Some(lanes) = local.get_mut((offset + u64::from(byte)) as usize) {
                         *lanes = *lanes & !(1 << lane) | (undefined >> byte & 1) << lane;
@@ -157,18 +165,18 @@ impl Init {
     /// Records the origin of undefined bytes of a lane's access, given as bits from `at`.
     fn keep(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         seen: &Seen<'_>,
         lane: usize,
         (at, bytes): (u32, u32),
         origin: Origin,
     ) {
         let offset = seen.offsets[lane] + u64::from(at);
-        let block = &mut self.blocks[scene.turn.slot];
+        let block = &mut self.blocks[context.turn.slot];
         let (stored, lane) = match seen.region {
             Region::Global(_) => (&mut self.heap_stored, 0),
             Region::Shared | Region::Peer(_) => (&mut block.stored, 0),
-            Region::Local => (&mut block.warps[scene.turn.warp as usize].stored, lane),
+            Region::Local => (&mut block.warps[context.turn.warp as usize].stored, lane),
             Region::Param => return,
         };
         stored.put((offset, lane), bytes, origin, &mut self.room);
@@ -177,21 +185,21 @@ impl Init {
     /// The origin of the undefined bytes `missing` that a lane reads.
     fn origin(
         &self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         pc: u32,
         seen: &Seen<'_>,
         lane: usize,
         missing: u32,
     ) -> Origin {
         let offset = seen.offsets[lane];
-        let block = &self.blocks[scene.turn.slot];
+        let block = &self.blocks[context.turn.slot];
         let stored = match seen.region {
             Region::Global(allocation) if allocation.base == self.heap => {
                 self.heap_stored.get((offset, 0), missing)
             }
             Region::Shared | Region::Peer(_) => block.stored.get((offset, 0), missing),
             Region::Local => {
-                let warp = &block.warps[scene.turn.warp as usize];
+                let warp = &block.warps[context.turn.warp as usize];
                 warp.stored.get((offset, lane), missing)
             }
             Region::Global(_) | Region::Param => None,
@@ -203,7 +211,7 @@ impl Init {
                 ..origin
             },
             None => Origin {
-                actor: scene.actor(pc, lane),
+                actor: context.actor(pc, lane),
                 source: Source::Memory {
                     space,
                     address,
@@ -215,30 +223,30 @@ impl Init {
         }
     }
 
-    fn load(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, transfer: &Transfer) {
-        if self.is_one_place(scene, seen) {
+    fn load(&mut self, context: &Context<'_>, pc: u32, seen: &Seen<'_>, transfer: &Transfer) {
+        if self.is_one_place(context, seen) {
             let lane = seen.lanes.trailing_zeros() as usize;
-            return self.load_lane(scene, pc, seen, transfer, (lane, seen.lanes));
+            return self.load_lane(context, pc, seen, transfer, (lane, seen.lanes));
         }
         for lane in lanes(seen.lanes) {
-            self.load_lane(scene, pc, seen, transfer, (lane, 1 << lane));
+            self.load_lane(context, pc, seen, transfer, (lane, 1 << lane));
         }
     }
 
     /// A lane's load, which is that of all lanes of `mask`.
     fn load_lane(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         pc: u32,
         seen: &Seen<'_>,
         transfer: &Transfer,
         (lane, mask): (usize, u32),
     ) {
-        let missing = self.missing(scene, seen, lane);
+        let missing = self.missing(context, seen, lane);
         if missing == 0 {
             return;
         }
-        let turn = &scene.turn;
+        let turn = &context.turn;
         let size = u32::from(transfer.size);
         for element in 0..usize::from(transfer.count) {
             let at = element as u32 * size;
@@ -246,7 +254,7 @@ impl Init {
             let Some(cell) = transfer.cell(element).filter(|_| bytes != 0) else {
                 continue;
             };
-            let origin = self.origin(scene, pc, seen, lane, bytes << at);
+            let origin = self.origin(context, pc, seen, lane, bytes << at);
             let mut bits = spread_bytes(bytes);
             if transfer.signed && bytes >> (size - 1) != 0 {
                 bits |= u64::MAX << (8 * size - 1);
@@ -262,15 +270,15 @@ impl Init {
 
     /// Whether all lanes read the same bytes, in local memory undefined in all of them or in none, and
     /// nothing undefined was stored to that memory.
-    fn is_one_place(&self, scene: &Scene<'_>, seen: &Seen<'_>) -> bool {
-        let block = &self.blocks[scene.turn.slot];
+    fn is_one_place(&self, context: &Context<'_>, seen: &Seen<'_>) -> bool {
+        let block = &self.blocks[context.turn.slot];
         let nothing_stored = match seen.region {
             Region::Global(allocation) => {
                 allocation.base != self.heap || self.heap_stored.is_empty()
             }
             Region::Shared | Region::Peer(_) => block.stored.is_empty(),
             Region::Local => {
-                let warp = &block.warps[scene.turn.warp as usize];
+                let warp = &block.warps[context.turn.warp as usize];
                 let first = seen.lanes.trailing_zeros() as usize;
                 let offset = seen.offsets.get(first).map_or(0, |&offset| offset as usize);
                 let bytes = warp.local.iter().skip(offset).take(seen.size as usize);
@@ -284,21 +292,21 @@ impl Init {
         nothing_stored && lanes(seen.lanes).all(|lane| seen.offsets.get(lane) == offset)
     }
 
-    fn set(&mut self, scene: &Scene<'_>, cell: Cell, lane: usize, bits: u64, origin: Origin) {
-        let turn = &scene.turn;
+    fn set(&mut self, context: &Context<'_>, cell: Cell, lane: usize, bits: u64, origin: Origin) {
+        let turn = &context.turn;
         let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
         registers.set(&turn.base, cell, lane, bits, origin);
     }
 
     fn store(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
         transfer: &Transfer,
     ) {
-        let turn = &scene.turn;
+        let turn = &context.turn;
         let private = self.is_private(seen.region);
         let size = u32::from(transfer.size);
         for lane in lanes(seen.lanes) {
@@ -314,54 +322,54 @@ impl Init {
                 let at = element as u32 * size;
                 if private {
                     undefined |= bytes << at;
-                    self.keep(scene, seen, lane, (at, bytes), origin);
+                    self.keep(context, seen, lane, (at, bytes), origin);
                 } else if bytes == low_bits(size) || spread_bytes(bytes) & !bits != 0 {
                     let target = target(seen, lane, at, size);
-                    let mut step = Step::new(scene, ledger, registers, pc);
+                    let mut step = Step::new(context, ledger, registers, pc);
                     step.report(lane, Use::Stored(target), origin);
                 }
             }
-            self.define(scene, seen, lane, undefined);
+            self.define(context, seen, lane, undefined);
         }
     }
 
     fn update(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
         op: &AtomicOp,
     ) {
-        let turn = &scene.turn;
+        let turn = &context.turn;
         for lane in lanes(seen.lanes) {
-            let missing = self.missing(scene, seen, lane);
+            let missing = self.missing(context, seen, lane);
             if missing != 0 {
-                let origin = self.origin(scene, pc, seen, lane, missing);
+                let origin = self.origin(context, pc, seen, lane, missing);
                 // An exchange only returns the old value.
                 if op.kind == AtomicKind::Exchange {
                     if let Some(d) = op.d {
-                        self.set(scene, d.into(), lane, spread_bytes(missing), origin);
+                        self.set(context, d.into(), lane, spread_bytes(missing), origin);
                     }
                 } else {
                     let usage = Use::Modified(target(seen, lane, 0, seen.size));
                     let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
-                    let mut step = Step::new(scene, ledger, registers, pc);
+                    let mut step = Step::new(context, ledger, registers, pc);
                     step.report(lane, usage, origin);
                 }
             }
-            self.define(scene, seen, lane, 0);
+            self.define(context, seen, lane, 0);
         }
     }
 
     /// An undefined texel makes every result computed from it undefined.
-    fn fetch(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &TextureOp) {
+    fn fetch(&mut self, context: &Context<'_>, pc: u32, seen: &Seen<'_>, op: &TextureOp) {
         for lane in lanes(seen.lanes) {
-            let missing = self.missing(scene, seen, lane);
+            let missing = self.missing(context, seen, lane);
             if missing != 0 {
-                let origin = self.origin(scene, pc, seen, lane, missing);
+                let origin = self.origin(context, pc, seen, lane, missing);
                 for &d in op.targets.iter().flatten() {
-                    self.set(scene, Cell::R32(d), lane, u64::MAX, origin);
+                    self.set(context, Cell::R32(d), lane, u64::MAX, origin);
                 }
             }
         }
@@ -369,18 +377,18 @@ impl Init {
 
     /// An asynchronous copy is observed as a write of the destination, followed by a read of the
     /// source unless all of it is zero-filled.
-    fn copy(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &CopyAsync) {
+    fn copy(&mut self, context: &Context<'_>, pc: u32, seen: &Seen<'_>, op: &CopyAsync) {
         for lane in lanes(seen.lanes) {
             if seen.access == Access::Write {
                 self.copy_to = seen.offsets[lane];
-                self.define(scene, seen, lane, 0);
+                self.define(context, seen, lane, 0);
             } else {
-                let missing = self.missing(scene, seen, lane);
-                let block = &mut self.blocks[scene.turn.slot];
+                let missing = self.missing(context, seen, lane);
+                let block = &mut self.blocks[context.turn.slot];
                 block.shared.store(self.copy_to, op.size, missing);
                 if missing != 0 {
-                    let origin = self.origin(scene, pc, seen, lane, missing);
-                    let stored = &mut self.blocks[scene.turn.slot].stored;
+                    let origin = self.origin(context, pc, seen, lane, missing);
+                    let stored = &mut self.blocks[context.turn.slot].stored;
                     stored.put((self.copy_to, 0), missing, origin, &mut self.room);
                 }
             }
@@ -390,7 +398,7 @@ impl Init {
     /// `ldmatrix`: the lanes of the access hold rows of 8 elements, lane `8m + r` row `r` of matrix `m`.
     fn load_matrix(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         pc: u32,
         seen: &Seen<'_>,
         op: &MatrixOp,
@@ -405,28 +413,28 @@ impl Init {
                     [(major, minor), (major, minor + 1)]
                 };
                 let missing = halves.map(|(row, column)| {
-                    self.missing(scene, seen, 8 * matrix + row) >> (2 * column) & 3
+                    self.missing(context, seen, 8 * matrix + row) >> (2 * column) & 3
                 });
                 let bytes = missing[0] | missing[1] << 2;
                 if bytes != 0 {
                     let half = usize::from(missing[0] == 0);
                     let (row, column) = halves[half];
                     let bytes_of_row = missing[half] << (2 * column);
-                    let origin = self.origin(scene, pc, seen, 8 * matrix + row, bytes_of_row);
-                    self.set(scene, register.into(), lane, spread_bytes(bytes), origin);
+                    let origin = self.origin(context, pc, seen, 8 * matrix + row, bytes_of_row);
+                    self.set(context, register.into(), lane, spread_bytes(bytes), origin);
                 }
             }
         }
     }
 
     /// `wmma.load`: the layout is unspecified, so an element may be in any of the lane's registers.
-    fn load_tile(&mut self, scene: &Scene<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
+    fn load_tile(&mut self, context: &Context<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
         for lane in lanes(seen.lanes) {
-            let missing = self.missing(scene, seen, lane);
+            let missing = self.missing(context, seen, lane);
             if missing != 0 {
-                let origin = self.origin(scene, pc, seen, lane, missing);
+                let origin = self.origin(context, pc, seen, lane, missing);
                 for &d in &op.targets {
-                    self.set(scene, d.into(), lane, u64::MAX, origin);
+                    self.set(context, d.into(), lane, u64::MAX, origin);
                 }
             }
         }
@@ -436,13 +444,13 @@ impl Init {
     /// undefined.
     fn store_matrix(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
         op: &MatrixOp,
     ) {
-        let turn = &scene.turn;
+        let turn = &context.turn;
         let private = self.is_private(seen.region);
         let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
         let lane_of = |lane| {
@@ -455,7 +463,7 @@ impl Init {
         let undefined = (0..32).find_map(lane_of);
         if let (Some((lane, origin)), false) = (undefined, private) {
             let target = target(seen, lane, 0, seen.size);
-            let mut step = Step::new(scene, ledger, registers, pc);
+            let mut step = Step::new(context, ledger, registers, pc);
             step.report(lane, Use::Stored(target), origin);
         }
         let bytes = match undefined {
@@ -463,9 +471,9 @@ impl Init {
             _ => 0,
         };
         for lane in lanes(seen.lanes) {
-            self.define(scene, seen, lane, bytes);
+            self.define(context, seen, lane, bytes);
             if let (Some((_, origin)), true) = (undefined, private) {
-                self.keep(scene, seen, lane, (0, bytes), origin);
+                self.keep(context, seen, lane, (0, bytes), origin);
             }
         }
     }

@@ -6,8 +6,8 @@
 //! acquire has one chain of its own, however many threads participate, which keeps vector clocks
 //! short.
 
-use super::knowledge::{CLASSES, Knowledge, Point, Shared, union};
 use super::shadow::Record;
+use super::vector_clock::{CLASSES, Point, Shared, VectorClock, union};
 use crate::exec::lanes;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -63,7 +63,7 @@ pub(super) struct Cover {
 pub(super) struct Past {
     knows: Shared,
     covers: Vec<Cover>,
-    told: OnceLock<Arc<Knowledge>>,
+    published: OnceLock<Arc<VectorClock>>,
 }
 
 impl Default for Chains {
@@ -95,21 +95,21 @@ impl Chains {
     }
 
     /// Appends an event to a chain whose last event `known` contains.
-    fn add(&mut self, known: &mut Knowledge, warp: u32) -> Point {
+    fn add(&mut self, known: &mut VectorClock, warp: u32) -> Point {
         let chain = match known {
-            Knowledge::Precise(points) => {
+            VectorClock::Precise(points) => {
                 let is_last =
                     |point: &&Point| self.tails[point.chain as usize] == (point.stamp, false);
                 let known = points.iter().find(is_last).map(|point| point.chain);
                 known.unwrap_or_else(|| self.begin(false))
             }
-            Knowledge::Coarse(_) => warp % CLASSES as u32,
+            VectorClock::Coarse(_) => warp % CLASSES as u32,
         };
         self.extend(chain, known)
     }
 
     /// The same for the chain of a location, if `known` contains its last event.
-    fn add_at(&mut self, known: &mut Knowledge, warp: u32, place: Place<'_>) -> Point {
+    fn add_at(&mut self, known: &mut VectorClock, warp: u32, place: Place<'_>) -> Point {
         let chain = match *place.chain {
             _ if known.is_coarse() => None,
             None => Some(self.begin(true)),
@@ -136,7 +136,7 @@ impl Chains {
         self.tails.len() as u32 - 1
     }
 
-    fn extend(&mut self, chain: u32, known: &mut Knowledge) -> Point {
+    fn extend(&mut self, chain: u32, known: &mut VectorClock) -> Point {
         self.stamp += 1;
         let stamp = self.stamp;
         self.tails[chain as usize].0 = stamp;
@@ -202,7 +202,7 @@ impl Chains {
     }
 
     /// A thread's vector clock has grown.
-    pub(super) fn hears(&mut self, knows: &Shared) {
+    pub(super) fn note_precision(&mut self, knows: &Shared) {
         self.is_coarse |= knows.as_ref().is_some_and(|knows| knows.is_coarse());
     }
 }
@@ -218,17 +218,17 @@ impl Past {
         Self {
             knows,
             covers,
-            told: OnceLock::new(),
+            published: OnceLock::new(),
         }
     }
 
     /// The vector clock of a thread that learns of this past.
-    pub(super) fn tell(&self, chains: &mut Chains) -> Arc<Knowledge> {
+    pub(super) fn publish(&self, chains: &mut Chains) -> Arc<VectorClock> {
         self.tell_by(chains, |chains, known, warp| chains.add(known, warp))
     }
 
     /// The same, learned through a location.
-    pub(super) fn tell_at(&self, chains: &mut Chains, place: Place<'_>) -> Arc<Knowledge> {
+    pub(super) fn publish_at(&self, chains: &mut Chains, place: Place<'_>) -> Arc<VectorClock> {
         self.tell_by(chains, |chains, known, warp| {
             chains.add_at(known, warp, place)
         })
@@ -237,9 +237,9 @@ impl Past {
     fn tell_by(
         &self,
         chains: &mut Chains,
-        add: impl FnOnce(&mut Chains, &mut Knowledge, u32) -> Point,
-    ) -> Arc<Knowledge> {
-        let told = self.told.get_or_init(|| {
+        add: impl FnOnce(&mut Chains, &mut VectorClock, u32) -> Point,
+    ) -> Arc<VectorClock> {
+        let published = self.published.get_or_init(|| {
             let mut known = self.knows.as_deref().cloned().unwrap_or_default();
             let warp = self.covers.first().map_or(0, |cover| cover.warp);
             let point = add(chains, &mut known, warp);
@@ -248,12 +248,12 @@ impl Past {
             }
             Arc::new(known)
         });
-        told.clone()
+        published.clone()
     }
 
     /// The vector clocks of the lanes whose past this is.
     pub(super) fn known(&self) -> Shared {
-        self.told.get().cloned().or_else(|| self.knows.clone())
+        self.published.get().cloned().or_else(|| self.knows.clone())
     }
 
     /// The union of several pasts.
@@ -267,8 +267,10 @@ impl Past {
             return distinct.first().map(|&past| past.clone());
         }
         let knows: Vec<Shared> = distinct.iter().map(|past| past.known()).collect();
-        let untold = distinct.iter().filter(|past| past.told.get().is_none());
-        let mut covers: Vec<Cover> = untold
+        let unpublished = distinct
+            .iter()
+            .filter(|past| past.published.get().is_none());
+        let mut covers: Vec<Cover> = unpublished
             .flat_map(|past| past.covers.iter().copied())
             .collect();
         // Only the latest time of each lane matters.
@@ -286,7 +288,7 @@ impl Past {
         if past.covers.is_empty() {
             // All have been published already, so no new event is needed.
             let known = past.knows.clone().unwrap_or_default();
-            past.told.get_or_init(|| known);
+            past.published.get_or_init(|| known);
         }
         Some(Arc::new(past))
     }

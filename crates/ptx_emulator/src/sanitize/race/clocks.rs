@@ -8,8 +8,8 @@
 //! most programs need none.
 
 use super::chains::{Chains, Cover, Past};
-use super::knowledge::{Shared, union};
 use super::shadow::Record;
+use super::vector_clock::{Shared, union};
 use crate::exec::lanes;
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) struct Lane {
     /// Its past at its last fence, which its strong writes publish.
     pub(super) fenced: [Option<Arc<Past>>; 2],
     /// What its strong reads have learned; takes effect at the next fence.
-    pub(super) heard: [Shared; 2],
+    pub(super) acquired: [Shared; 2],
     /// The same from atomics that also wrote.
     pub(super) claimed: Shared,
     /// Its last read: the location, whether it was an acquire, and the result. A spinning lane
@@ -58,7 +58,7 @@ pub(super) struct Lane {
 
 /// What some lanes contribute at a barrier.
 #[derive(Clone, Default)]
-pub(super) struct Gift {
+pub(super) struct Contribution {
     past: Option<Arc<Past>>,
     fenced: [Option<Arc<Past>>; 2],
 }
@@ -159,7 +159,7 @@ impl Block {
     pub(super) fn past(&self, chains: &mut Chains, warp: u32, mask: u32) -> Past {
         let clock = &self.warps[warp as usize];
         for met in [&self.met, &clock.met].into_iter().flatten() {
-            met.tell(chains);
+            met.publish(chains);
         }
         let lanes = self.lanes_of(warp, mask);
         let knows = Self::known(lanes, [&self.met, &clock.met]);
@@ -191,13 +191,13 @@ impl Block {
     }
 
     /// Lanes arrive at a barrier.
-    pub(super) fn arrive(&mut self, chains: &mut Chains, warp: u32, mask: u32) -> Gift {
-        let gift = Gift {
+    pub(super) fn arrive(&mut self, chains: &mut Chains, warp: u32, mask: u32) -> Contribution {
+        let contribution = Contribution {
             past: Some(Arc::new(self.past(chains, warp, mask))),
             fenced: self.fenced(warp, mask),
         };
         self.tick(warp);
-        gift
+        contribution
     }
 
     fn fenced(&self, warp: u32, mask: u32) -> [Option<Arc<Past>>; 2] {
@@ -205,9 +205,15 @@ impl Block {
     }
 
     /// Lanes leave a barrier with the contributions of all participants, including their own.
-    pub(super) fn leave(&mut self, chains: &mut Chains, gift: &Gift, warp: u32, mask: u32) {
-        let knows = gift.past.as_ref().map(|past| past.tell(chains));
-        self.give(&knows, &gift.fenced, warp, mask);
+    pub(super) fn leave(
+        &mut self,
+        chains: &mut Chains,
+        contribution: &Contribution,
+        warp: u32,
+        mask: u32,
+    ) {
+        let knows = contribution.past.as_ref().map(|past| past.publish(chains));
+        self.give(&knows, &contribution.fenced, warp, mask);
     }
 
     fn give(&mut self, knows: &Shared, fenced: &[Option<Arc<Past>>; 2], warp: u32, mask: u32) {
@@ -260,8 +266,8 @@ impl Block {
             if !self.is_exact() {
                 self.follow_lanes();
             }
-            let gift = self.arrive(chains, warp, mask);
-            self.leave(chains, &gift, warp, mask);
+            let contribution = self.arrive(chains, warp, mask);
+            self.leave(chains, &contribution, warp, mask);
             return;
         }
         if self.is_exact() {
@@ -278,11 +284,17 @@ impl Block {
     }
 }
 
-impl Gift {
-    pub(super) fn union(gifts: &[Gift]) -> Self {
+impl Contribution {
+    pub(super) fn union(contributions: &[Contribution]) -> Self {
         Self {
-            past: Past::union(gifts.iter().map(|gift| &gift.past)),
-            fenced: [0, 1].map(|at| Past::union(gifts.iter().map(|gift| &gift.fenced[at]))),
+            past: Past::union(contributions.iter().map(|contribution| &contribution.past)),
+            fenced: [0, 1].map(|at| {
+                Past::union(
+                    contributions
+                        .iter()
+                        .map(|contribution| &contribution.fenced[at]),
+                )
+            }),
         }
     }
 }

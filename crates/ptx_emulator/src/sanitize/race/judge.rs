@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// The current access of a lane.
-pub(super) struct Act<'a> {
+pub(super) struct LaneAccess<'a> {
     pub(super) program: &'a Program,
     pub(super) block: &'a Block,
     pub(super) chains: &'a Chains,
@@ -104,7 +104,7 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
     (order != Order::Weak).then_some(Strength { order, scope, size })
 }
 
-impl Act<'_> {
+impl LaneAccess<'_> {
     /// Analyses the access to the cell of the bytes at `place`, and records it.
     pub(super) fn visit(
         &self,

@@ -9,7 +9,7 @@
 
 use super::chains::{Chains, Past, Place};
 use super::clocks::{Block, Lane};
-use super::knowledge::{Shared, union};
+use super::vector_clock::{Shared, union};
 use crate::decode::op::{Order, Scope};
 use crate::exec::lanes;
 use std::collections::HashMap;
@@ -84,7 +84,7 @@ impl Messages {
             let acquired = acquires || same && *acquired;
             if !known || strong.writes {
                 lane.take(&parts, strong);
-                chains.hears(&lane.knows);
+                chains.note_precision(&lane.knows);
             }
             lane.latest = (address, acquired, parts);
         }
@@ -111,40 +111,40 @@ impl Messages {
         let before = before.filter(|(thread, _)| *thread == me);
         // A thread that acquires and then adds continues the location's chain.
         let continues = strong.reads && strong.order.acquires();
-        let mut tell = |past: &Past, chains: &mut Chains, knows: &Shared| match continues {
+        let mut publish = |past: &Past, chains: &mut Chains, knows: &Shared| match continues {
             true => {
                 let chain = &mut chain;
-                past.tell_at(chains, Place { chain, knows })
+                past.publish_at(chains, Place { chain, knows })
             }
-            false => past.tell(chains),
+            false => past.publish(chains),
         };
-        let (told, released) = if strong.order.releases() {
+        let (published, released) = if strong.order.releases() {
             let past = block.past(chains, warp, 1 << at);
             let Some(lane) = block.lane(warp, at) else {
                 return;
             };
-            let past = Some(tell(&past, chains, &lane.knows));
+            let past = Some(publish(&past, chains, &lane.knows));
             lane.knows.clone_from(&past);
-            let told = [past.clone(), past.filter(|_| wide)];
-            (told.clone(), Some((me, told)))
+            let published = [past.clone(), past.filter(|_| wide)];
+            (published.clone(), Some((me, published)))
         } else {
             let Some(lane) = block.lane(warp, at) else {
                 return;
             };
             let mut fenced = |at: usize| {
                 let past = lane.fenced[at].as_ref();
-                past.map(|past| tell(past, chains, &lane.knows))
+                past.map(|past| publish(past, chains, &lane.knows))
             };
             let fenced = [fenced(0), fenced(1)];
             match before {
                 None => (fenced, None),
-                Some((_, told)) => {
-                    let told = [0, 1].map(|part| union([&fenced[part], &told[part]]));
-                    (told, before.cloned())
+                Some((_, published)) => {
+                    let published = [0, 1].map(|part| union([&fenced[part], &published[part]]));
+                    (published, before.cloned())
                 }
             }
         };
-        let [narrow, told] = told;
+        let [narrow, published] = published;
         if !strong.adds {
             self.locations.remove(&address);
         }
@@ -155,8 +155,8 @@ impl Messages {
                 add(message.narrow.entry(first).or_default(), narrow);
             }
             if wide {
-                add(&mut message.wide, told);
-                chains.hears(&message.wide);
+                add(&mut message.wide, published);
+                chains.note_precision(&message.wide);
             }
             if released.is_some() {
                 message.released = released;
@@ -173,8 +173,8 @@ impl Lane {
         if strong.order.acquires() {
             self.knows = union([&self.knows, narrow, wide]);
         } else {
-            for (heard, part) in self.heard.iter_mut().zip(parts) {
-                *heard = union([&*heard, part]);
+            for (acquired, part) in self.acquired.iter_mut().zip(parts) {
+                *acquired = union([&*acquired, part]);
             }
         }
         if strong.writes && !strong.order.acquires() {
@@ -213,10 +213,10 @@ pub(super) fn fence(
         if order.acquires()
             && let Some(lane) = block.lane(warp, at)
         {
-            let [narrow, wide] = &lane.heard;
+            let [narrow, wide] = &lane.acquired;
             let wide = if is_wide(scope) { wide } else { &None };
             lane.knows = union([&lane.knows, narrow, wide]);
-            chains.hears(&lane.knows);
+            chains.note_precision(&lane.knows);
         }
         if order.releases() {
             let past = Some(Arc::new(block.past(chains, warp, 1 << at)));

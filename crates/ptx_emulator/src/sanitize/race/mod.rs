@@ -11,7 +11,6 @@ mod clocks;
 mod copy;
 mod ignored;
 mod judge;
-mod knowledge;
 mod messages;
 #[cfg(test)]
 mod model;
@@ -22,17 +21,18 @@ mod report;
 mod row;
 mod shadow;
 mod uses;
+mod vector_clock;
 
-use super::{CheckOptions, Ledger, Scene};
+use super::{CheckOptions, Context, Ledger};
 use crate::decode::mbarrier::MbarrierOp;
 use crate::decode::op::{AtomicKind, Op};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
 use chains::Chains;
-use clocks::{Block, Gift};
+use clocks::{Block, Contribution};
 use copy::Copies;
-use judge::{Act, Strength};
+use judge::{LaneAccess, Strength};
 use messages::{Messages, Strong};
 use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
@@ -77,7 +77,7 @@ struct Slot {
     /// Per thread.
     copies: Vec<Copies>,
     /// Contributions of the threads that have arrived at a barrier, by ticket.
-    gifts: HashMap<u64, Gift>,
+    contributions: HashMap<u64, Contribution>,
 }
 
 impl Race {
@@ -126,7 +126,7 @@ impl Race {
         slot.shared.clear();
         slot.messages = Messages::new(self.uses.narrow);
         slot.objects.clear();
-        slot.gifts.clear();
+        slot.contributions.clear();
         slot.copies.clear();
         if self.uses.copies {
             let threads = self.threads as usize;
@@ -136,17 +136,17 @@ impl Race {
 
     /// Handles fences and waits, which access no memory.
     #[inline(always)]
-    pub(crate) fn step(&mut self, scene: &Scene<'_>, pc: u32, mask: u32) {
+    pub(crate) fn step(&mut self, context: &Context<'_>, pc: u32, mask: u32) {
         if self.uses.messages || self.uses.copies {
-            self.quiet_step(scene, pc, mask);
+            self.quiet_step(context, pc, mask);
         }
     }
 
-    fn quiet_step(&mut self, scene: &Scene<'_>, pc: u32, mask: u32) {
-        let Turn { slot, warp, .. } = scene.turn;
+    fn quiet_step(&mut self, context: &Context<'_>, pc: u32, mask: u32) {
+        let Turn { slot, warp, .. } = context.turn;
         let slot = &mut self.slots[slot];
         let thread = |lane| 32 * warp as usize + lane;
-        match scene.program.code[pc as usize].op {
+        match context.program.code[pc as usize].op {
             Op::Fence { order, scope } => {
                 let chains = &mut self.chains;
                 messages::fence(chains, &mut slot.block, (warp, mask), order, scope);
@@ -156,7 +156,7 @@ impl Race {
             }
             Op::CopyWait { groups } if self.uses.copies => {
                 for lane in lanes(mask) {
-                    self.wait(scene, lane, groups);
+                    self.wait(context, lane, groups);
                 }
             }
             _ => {}
@@ -164,25 +164,25 @@ impl Race {
     }
 
     /// A lane waits for its copies.
-    fn wait(&mut self, scene: &Scene<'_>, lane: usize, groups: Option<u32>) {
-        let Turn { slot, warp, .. } = scene.turn;
+    fn wait(&mut self, context: &Context<'_>, lane: usize, groups: Option<u32>) {
+        let Turn { slot, warp, .. } = context.turn;
         let slot = &mut self.slots[slot];
         let now = slot.block.now(warp, 0);
         for copy in slot.copies[32 * warp as usize + lane].wait(groups) {
             let now = now.at(copy.pc);
-            self.complete(scene, Awaited { now, lane, copy });
+            self.complete(context, Awaited { now, lane, copy });
         }
     }
 
     /// A completed copy counts as an access of its thread, at the time of the wait.
-    fn complete(&mut self, scene: &Scene<'_>, Awaited { now, lane, copy }: Awaited) {
-        let slot = &mut self.slots[scene.turn.slot];
+    fn complete(&mut self, context: &Context<'_>, Awaited { now, lane, copy }: Awaited) {
+        let slot = &mut self.slots[context.turn.slot];
         let shadow = match copy.source {
             None => &mut slot.shared,
             Some(base) => shadow_of(&mut self.global, &mut self.recent, base),
         };
-        let act = Act {
-            program: scene.program,
+        let current = LaneAccess {
+            program: context.program,
             block: &slot.block,
             now,
             lane,
@@ -195,20 +195,20 @@ impl Race {
             polls: &self.polls,
         };
         shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
-            act.complete(cell, spilled);
+            current.complete(cell, spilled);
         });
     }
 
     /// A lane is about to execute an operation on a barrier object.
     fn operate(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         op: &MbarrierOp,
         seen: &Seen<'_>,
         frame: &Frame<'_>,
         memory: &Memory<'_>,
     ) {
-        let Turn { slot, warp, .. } = scene.turn;
+        let Turn { slot, warp, .. } = context.turn;
         for lane in lanes(seen.lanes) {
             let slot = &mut self.slots[slot];
             let offset = seen.offsets[lane];
@@ -219,14 +219,14 @@ impl Race {
             let clocks = (&mut slot.block, &mut self.chains);
             let complete = objects.operate(object, op, frame, clocks, (warp, lane), copies);
             for copy in complete {
-                self.complete(scene, copy);
+                self.complete(context, copy);
             }
         }
     }
 
     pub(crate) fn access(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
@@ -234,20 +234,20 @@ impl Race {
         memory: &Memory<'_>,
     ) {
         if let Region::Peer(rank) = seen.region {
-            let slot = scene.turn.slot;
+            let slot = context.turn.slot;
             let peer = slot - slot % self.cluster + rank as usize;
             self.visit_peer((slot, peer), |race| {
-                race.judge(scene, ledger, pc, seen, frame, memory);
+                race.judge(context, ledger, pc, seen, frame, memory);
             });
             return;
         }
-        self.judge(scene, ledger, pc, seen, frame, memory);
+        self.judge(context, ledger, pc, seen, frame, memory);
     }
 
-    /// Lets a block act on the shared memory of another one.
-    fn visit_peer(&mut self, (own, peer): (usize, usize), act: impl FnOnce(&mut Self)) {
+    /// Lets a block current on the shared memory of another one.
+    fn visit_peer(&mut self, (own, peer): (usize, usize), visit: impl FnOnce(&mut Self)) {
         self.exchange(own, peer);
-        act(self);
+        visit(self);
         self.exchange(own, peer);
     }
 
@@ -262,14 +262,14 @@ impl Race {
 
     fn judge(
         &mut self,
-        scene: &Scene<'_>,
+        context: &Context<'_>,
         ledger: &mut Ledger,
         pc: u32,
         seen: &Seen<'_>,
         frame: &Frame<'_>,
         memory: &Memory<'_>,
     ) {
-        let Turn { slot, warp, .. } = scene.turn;
+        let Turn { slot, warp, .. } = context.turn;
         let slot = &mut self.slots[slot];
         let mut unlimited = u64::MAX;
         let (shadow, room, source) = match seen.region {
@@ -283,14 +283,14 @@ impl Race {
             _ => return,
         };
         let now = slot.block.now(warp, pc);
-        let (strength, copies) = match &scene.program.code[pc as usize].op {
+        let (strength, copies) = match &context.program.code[pc as usize].op {
             Op::CopyAsync(_) => (None, true),
-            _ => (judge::strength(scene.program, pc), false),
+            _ => (judge::strength(context.program, pc), false),
         };
         let simple = strength.is_none() && !copies && seen.size >= 4;
         // A failed compare-and-swap only reads; otherwise every thread spinning on a lock would
         // count as a writer.
-        let missed = |lane| misses(scene, pc, lane, seen, frame, memory);
+        let missed = |lane| misses(context, pc, lane, seen, frame, memory);
         let shown = match seen.access {
             Access::Atomic if lanes(seen.lanes).all(missed) => Seen {
                 access: Access::Read,
@@ -313,8 +313,8 @@ impl Race {
             let (offset, size) = (seen.offsets[lane], seen.size);
             let thread = 32 * warp as usize + lane;
             let pending = copies && slot.copies[thread].begin(source, offset, size, pc);
-            let act = Act {
-                program: scene.program,
+            let current = LaneAccess {
+                program: context.program,
                 block: &slot.block,
                 now,
                 lane,
@@ -327,18 +327,18 @@ impl Race {
                 polls: &self.polls,
             };
             shadow.visit_all(offset, size.into(), |place, cell, spilled| {
-                act.visit(place, cell, spilled, &mut hazards);
+                current.visit(place, cell, spilled, &mut hazards);
             });
             for hazard in hazards.drain(..) {
                 Report {
-                    scene,
+                    context,
                     seen,
                     frame,
                     memory,
-                    act: &act,
+                    current: &current,
                     hazard,
                 }
-                .tell(ledger);
+                .report(ledger);
             }
         }
         // If this access changed nothing, an identical one will not either.
@@ -356,14 +356,14 @@ impl Race {
             };
             // An atomic without a result acquires nothing.
             let silent =
-                matches!(&scene.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
+                matches!(&context.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
             for lane in lanes(seen.lanes) {
                 let strong = Strong {
                     order,
                     scope,
                     reads: seen.access != Access::Write && !silent,
                     writes: seen.access != Access::Read
-                        && !misses(scene, pc, lane, seen, frame, memory),
+                        && !misses(context, pc, lane, seen, frame, memory),
                     adds: seen.access == Access::Atomic,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
@@ -376,10 +376,10 @@ impl Race {
                 slot.block.tick(warp);
             }
         }
-        if let Op::Mbarrier(op) = &scene.program.code[pc as usize].op
+        if let Op::Mbarrier(op) = &context.program.code[pc as usize].op
             && !self.ignored.contains(&pc)
         {
-            self.operate(scene, op, seen, frame, memory);
+            self.operate(context, op, seen, frame, memory);
         }
     }
 
@@ -397,8 +397,8 @@ impl Race {
         if self.uses.counts {
             let slot = &mut self.slots[slot];
             let chains = &mut self.chains;
-            let gift = slot.block.arrive(chains, arrived.warp, arrived.mask);
-            slot.gifts.insert(arrived.ticket, gift);
+            let contribution = slot.block.arrive(chains, arrived.warp, arrived.mask);
+            slot.contributions.insert(arrived.ticket, contribution);
         }
     }
 
@@ -406,25 +406,31 @@ impl Race {
     pub(crate) fn cluster_barrier(&mut self, arrivals: &[(usize, Arrived)]) {
         let given = arrivals
             .iter()
-            .filter_map(|(slot, who)| self.slots[*slot].gifts.remove(&who.ticket));
-        let gift = Gift::union(&given.collect::<Vec<_>>());
+            .filter_map(|(slot, who)| self.slots[*slot].contributions.remove(&who.ticket));
+        let contribution = Contribution::union(&given.collect::<Vec<_>>());
         for (slot, who) in arrivals {
             let block = &mut self.slots[*slot].block;
-            block.leave(&mut self.chains, &gift, who.warp, who.mask);
+            block.leave(&mut self.chains, &contribution, who.warp, who.mask);
         }
     }
 
     pub(crate) fn barrier(&mut self, slot: usize, complete: &Complete<'_>) {
-        let Slot { block, gifts, .. } = &mut self.slots[slot];
+        let Slot {
+            block,
+            contributions,
+            ..
+        } = &mut self.slots[slot];
         let all = complete.waited.iter().chain(complete.announced);
-        let given: Vec<Gift> = all.filter_map(|who| gifts.remove(&who.ticket)).collect();
+        let given: Vec<Contribution> = all
+            .filter_map(|who| contributions.remove(&who.ticket))
+            .collect();
         let waited = complete.waited.iter();
         if complete.whole || waited.map(|who| who.mask.count_ones()).sum::<u32>() == self.threads {
             block.meet();
         } else {
-            let gift = Gift::union(&given);
+            let contribution = Contribution::union(&given);
             for who in complete.waited {
-                block.leave(&mut self.chains, &gift, who.warp, who.mask);
+                block.leave(&mut self.chains, &contribution, who.warp, who.mask);
             }
         }
     }
@@ -432,14 +438,14 @@ impl Race {
 
 /// Whether it is a compare-and-swap that fails, and so writes nothing.
 fn misses(
-    scene: &Scene<'_>,
+    context: &Context<'_>,
     pc: u32,
     lane: usize,
     seen: &Seen<'_>,
     frame: &Frame<'_>,
     memory: &Memory<'_>,
 ) -> bool {
-    let Op::Atomic(op) = &scene.program.code[pc as usize].op else {
+    let Op::Atomic(op) = &context.program.code[pc as usize].op else {
         return false;
     };
     let found = memory.peek(seen.region, seen.offsets[lane], seen.size);

@@ -2,7 +2,7 @@
 //! ordered before its next one.
 
 use super::chains::Chains;
-use super::clocks::{Block, Gift};
+use super::clocks::{Block, Contribution};
 use super::messages::{self, Messages, Strong};
 use super::shadow::Record;
 use crate::decode::op::{Order, Scope};
@@ -33,7 +33,7 @@ struct Thread {
     knows: Set,
     /// For the last fence, and for the last one of device scope.
     fenced: [Set; 2],
-    heard: [Set; 2],
+    acquired: [Set; 2],
     claimed: Set,
 }
 
@@ -74,7 +74,7 @@ impl Model {
                 if strong.order.acquires() {
                     thread.knows.extend(part);
                 } else {
-                    thread.heard[at].extend(part);
+                    thread.acquired[at].extend(part);
                 }
                 if strong.writes {
                     thread.claimed.extend(part);
@@ -88,20 +88,25 @@ impl Model {
             if !strong.reads {
                 *location = Location::default();
             }
-            let mut told = thread.fenced;
+            let mut published = thread.fenced;
             if strong.order.releases() {
                 let all = thread.knows;
-                told = [all.clone(), if wide { all } else { Set::new() }];
-                location.released = Some((who, told.clone()));
+                published = [all.clone(), if wide { all } else { Set::new() }];
+                location.released = Some((who, published.clone()));
             } else if let Some((by, released)) = before {
-                told.iter_mut()
+                published
+                    .iter_mut()
                     .zip(&released)
-                    .for_each(|(told, more)| told.extend(more));
+                    .for_each(|(published, more)| published.extend(more));
                 location.released = Some((by, released));
             }
-            location.narrow.entry(who.0).or_default().extend(&told[0]);
+            location
+                .narrow
+                .entry(who.0)
+                .or_default()
+                .extend(&published[0]);
             if wide {
-                location.wide.extend(&told[1]);
+                location.wide.extend(&published[1]);
             }
         }
     }
@@ -109,10 +114,10 @@ impl Model {
     fn fence(&mut self, who: Who, scope: Scope) {
         let wide = scope > Scope::Cluster;
         let thread = self.thread(who);
-        let heard = thread.heard.clone();
-        thread.knows.extend(&heard[0]);
+        let acquired = thread.acquired.clone();
+        thread.knows.extend(&acquired[0]);
         if wide {
-            thread.knows.extend(&heard[1]);
+            thread.knows.extend(&acquired[1]);
         }
         thread.fenced[0] = thread.knows.clone();
         if wide {
@@ -183,11 +188,11 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
                 model.meet(&[(at, warp, 0), (at, warp, 1)], false);
             }
             3 => {
-                let gifts: Vec<Gift> = (0..WARPS)
+                let contributions: Vec<Contribution> = (0..WARPS)
                     .map(|warp| block.arrive(&mut chains, warp, 0b110))
                     .collect();
-                let gift = Gift::union(&gifts);
-                (0..WARPS).for_each(|warp| block.leave(&mut chains, &gift, warp, 0b110));
+                let contribution = Contribution::union(&contributions);
+                (0..WARPS).for_each(|warp| block.leave(&mut chains, &contribution, warp, 0b110));
                 let some = block_of(at).filter(|who| who.2 == 1 || who.2 == 2);
                 model.meet(&some.collect::<Vec<_>>(), false);
             }

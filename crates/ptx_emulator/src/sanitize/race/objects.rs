@@ -8,7 +8,7 @@
 use super::chains::Chains;
 use super::clocks::{Block, Now};
 use super::copy::Copy;
-use super::knowledge::{Shared, union};
+use super::vector_clock::{Shared, union};
 use crate::decode::mbarrier::{MbarrierKind, MbarrierOp};
 use crate::decode::op::Reg;
 use crate::exec::{Frame, phase_of};
@@ -23,7 +23,7 @@ struct Object {
     /// Parity of the last phase seen.
     parity: u64,
     /// What arrivals published, by the parity of their phase.
-    told: [Shared; 2],
+    published: [Shared; 2],
     copies: [Vec<Awaited>; 2],
 }
 
@@ -75,8 +75,8 @@ impl Objects {
                 if op.order.acquires()
                     && let Some(lane) = block.lane(warp, lane)
                 {
-                    lane.knows = union([&lane.knows, &object.told[asked as usize]]);
-                    chains.hears(&lane.knows);
+                    lane.knows = union([&lane.knows, &object.published[asked as usize]]);
+                    chains.note_precision(&lane.knows);
                 }
                 std::mem::take(&mut object.copies[asked as usize])
             }
@@ -93,9 +93,9 @@ impl Objects {
                     object.copies[parity as usize].extend(awaited);
                 }
                 if op.order.releases() {
-                    let past = Some(block.past(chains, warp, 1 << lane).tell(chains));
-                    let told = &mut object.told[parity as usize];
-                    *told = union([&*told, &past]);
+                    let past = Some(block.past(chains, warp, 1 << lane).publish(chains));
+                    let published = &mut object.published[parity as usize];
+                    *published = union([&*published, &past]);
                     if let Some(lane) = block.lane(warp, lane) {
                         lane.knows = past;
                     }
@@ -113,7 +113,7 @@ impl Object {
     fn enter(&mut self, parity: u64) {
         if self.parity != parity {
             let [now, before] = [parity, self.parity].map(|parity| parity as usize);
-            self.told[now] = self.told[before].clone();
+            self.published[now] = self.published[before].clone();
             let older = std::mem::take(&mut self.copies[now]);
             self.copies[before].extend(older);
             self.parity = parity;

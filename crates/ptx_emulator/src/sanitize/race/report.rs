@@ -1,34 +1,34 @@
 //! Race reports: both accesses, what they did to the bytes, and what would order them.
 
-use super::judge::{self, Act, Hazard};
+use super::judge::{self, Hazard, LaneAccess};
 use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
 use crate::exec::{Frame, Memory, Seen};
 use crate::fault::{Access, Place, Space};
+use crate::sanitize::context::address;
 use crate::sanitize::language::words;
-use crate::sanitize::scene::address;
-use crate::sanitize::{Actor, Finding, Ledger, Rule, Scene, Severity, Site, Target};
+use crate::sanitize::{Actor, Context, Finding, Ledger, Rule, Severity, Site, Target};
 
 /// Everything that a report needs, just before the access that completes the race.
 pub(super) struct Report<'a> {
-    pub(super) scene: &'a Scene<'a>,
+    pub(super) context: &'a Context<'a>,
     pub(super) seen: &'a Seen<'a>,
     pub(super) frame: &'a Frame<'a>,
     pub(super) memory: &'a Memory<'a>,
-    pub(super) act: &'a Act<'a>,
+    pub(super) current: &'a LaneAccess<'a>,
     pub(super) hazard: Hazard,
 }
 
 impl Report<'_> {
-    pub(super) fn tell(&self, ledger: &mut Ledger) {
+    pub(super) fn report(&self, ledger: &mut Ledger) {
         let earlier = self.hazard.earlier;
-        let rule = match (earlier.writes(), self.act.writes) {
+        let rule = match (earlier.writes(), self.current.writes) {
             _ if earlier.is_pending() => Rule::AsyncCopy,
             (true, true) => Rule::WriteAfterWrite,
             (true, false) => Rule::ReadAfterWrite,
             (false, _) => Rule::WriteAfterRead,
         };
         let severity = self.severity(rule);
-        let key = (rule, earlier.pc(), self.act.now.pc);
+        let key = (rule, earlier.pc(), self.current.now.pc);
         ledger.report_worst(key, severity, || self.finding(rule, severity));
     }
 
@@ -45,19 +45,19 @@ impl Report<'_> {
 
     /// Whether only `volatile` keeps the two from being a data race in PTX's model.
     fn is_volatile(&self) -> bool {
-        self.act.both_strong(&self.hazard.earlier)
+        self.current.both_strong(&self.hazard.earlier)
     }
 
     fn is_same_warp(&self) -> bool {
-        self.hazard.earlier.warp == self.act.now.warp
+        self.hazard.earlier.warp == self.current.now.warp
     }
 
     /// The earlier lane, if it makes its access in the same step.
     fn same_step(&self) -> Option<usize> {
         let (earlier, lane) = (self.hazard.earlier, self.hazard.lane);
-        let same = earlier.warp == self.act.now.warp
-            && earlier.pc() == self.act.now.pc
-            && lane < self.act.lane
+        let same = earlier.warp == self.current.now.warp
+            && earlier.pc() == self.current.now.pc
+            && lane < self.current.lane
             && self.seen.lanes & (1 << lane) != 0
             && self.seen.offsets[lane] <= self.hazard.at
             && self.hazard.at < self.seen.offsets[lane] + u64::from(self.seen.size);
@@ -73,7 +73,7 @@ impl Report<'_> {
                 Some(lane) => self.written_byte(lane, at),
                 None => Some(self.memory.peek(self.seen.region, at, 1)),
             };
-            old.is_some() && old == self.written_byte(self.act.lane, at)
+            old.is_some() && old == self.written_byte(self.current.lane, at)
         })
     }
 
@@ -86,7 +86,7 @@ impl Report<'_> {
     fn written(&self, lane: usize, at: u64) -> Option<(u64, u32, u64)> {
         let offset = self.seen.offsets[lane];
         let index = |size: u8| at.checked_sub(offset).map(|from| from / u64::from(size));
-        match &self.scene.program.code[self.act.now.pc as usize].op {
+        match &self.context.program.code[self.current.now.pc as usize].op {
             Op::Store(t) => {
                 let index = index(t.size)?;
                 let row = *t.rows[..t.count.into()].get(index as usize)?;
@@ -104,13 +104,13 @@ impl Report<'_> {
 
     #[cold]
     fn finding(&self, rule: Rule, severity: Severity) -> Finding {
-        let (space, _) = address(self.seen, self.act.lane);
-        let same_thread = self.is_same_warp() && self.hazard.lane == self.act.lane;
+        let (space, _) = address(self.seen, self.current.lane);
+        let same_thread = self.is_same_warp() && self.hazard.lane == self.current.lane;
         let whose = if same_thread {
             "of the same thread"
         } else if self.is_same_warp() {
             "of another lane of the same warp"
-        } else if self.act.now.shares_block(&self.hazard.earlier) {
+        } else if self.current.now.shares_block(&self.hazard.earlier) {
             "of another warp of the block"
         } else {
             "of another block"
@@ -156,26 +156,26 @@ impl Report<'_> {
     }
 
     fn here(&self, space: Space) -> Site {
-        let (scene, seen, pc) = (self.scene, self.seen, self.act.now.pc);
-        let (start, size) = element(scene, pc, self.hazard.at);
+        let (context, seen, pc) = (self.context, self.seen, self.current.now.pc);
+        let (start, size) = element(context, pc, self.hazard.at);
         let old = self.memory.peek(seen.region, start, size);
-        let (access, value, what) = match (seen.access, self.written(self.act.lane, self.hazard.at))
-        {
-            (Access::Write, Some((_, _, value))) => {
-                let what = format!("write of {value:#x} over {old:#x}, {size} bytes");
-                (Access::Write, Some(value), what)
-            }
-            (Access::Write, None) => (
-                Access::Write,
-                None,
-                format!("write of {size} bytes over {old:#x}"),
-            ),
-            (access, _) => (
-                access,
-                Some(old),
-                format!("{access} of {old:#x}, {size} bytes"),
-            ),
-        };
+        let (access, value, what) =
+            match (seen.access, self.written(self.current.lane, self.hazard.at)) {
+                (Access::Write, Some((_, _, value))) => {
+                    let what = format!("write of {value:#x} over {old:#x}, {size} bytes");
+                    (Access::Write, Some(value), what)
+                }
+                (Access::Write, None) => (
+                    Access::Write,
+                    None,
+                    format!("write of {size} bytes over {old:#x}"),
+                ),
+                (access, _) => (
+                    access,
+                    Some(old),
+                    format!("{access} of {old:#x}, {size} bytes"),
+                ),
+            };
         let target = Target {
             access,
             space,
@@ -183,14 +183,14 @@ impl Report<'_> {
             size,
             value,
         };
-        scene.site(scene.actor(pc, self.act.lane), what, Some(target))
+        context.site(context.actor(pc, self.current.lane), what, Some(target))
     }
 
     /// The earlier access. Memory still holds what it wrote or read.
     fn there(&self, space: Space) -> Site {
-        let (scene, earlier) = (self.scene, self.hazard.earlier);
+        let (context, earlier) = (self.context, self.hazard.earlier);
         let pc = earlier.pc();
-        let (start, size) = element(scene, pc, self.hazard.at);
+        let (start, size) = element(context, pc, self.hazard.at);
         let value = match self
             .same_step()
             .and_then(|lane| self.written(lane, self.hazard.at))
@@ -198,7 +198,7 @@ impl Report<'_> {
             Some((_, _, value)) => value,
             None => self.memory.peek(self.seen.region, start, size),
         };
-        let access = match scene.program.code[pc as usize].op {
+        let access = match context.program.code[pc as usize].op {
             Op::Atomic(_) => Access::Atomic,
             _ if earlier.writes() => Access::Write,
             _ => Access::Read,
@@ -210,20 +210,20 @@ impl Report<'_> {
             size,
             value: Some(value),
         };
-        let warps = scene.config.block.iter().product::<u32>().div_ceil(32);
+        let warps = context.config.block.iter().product::<u32>().div_ceil(32);
         let actor = Actor {
             pc,
             block: u64::from(earlier.warp / warps),
             thread: 32 * (earlier.warp % warps) + self.hazard.lane as u32,
-            epoch: scene.slot().epoch,
+            epoch: context.slot().epoch,
         };
-        let copy = matches!(scene.program.code[pc as usize].op, Op::CopyAsync(_));
+        let copy = matches!(context.program.code[pc as usize].op, Op::CopyAsync(_));
         let what = if copy {
             format!("earlier asynchronous copy, {access} of {size} bytes")
         } else {
             format!("earlier {access} of {value:#x}, {size} bytes")
         };
-        scene.site(actor, what, Some(target))
+        context.site(actor, what, Some(target))
     }
 
     /// What would order the two.
@@ -251,11 +251,11 @@ impl Report<'_> {
             }
             return format!("{} {between}", words.warp_barrier);
         }
-        if self.act.now.shares_block(&self.hazard.earlier) {
+        if self.current.now.shares_block(&self.hazard.earlier) {
             return format!("{} {between}", words.block_barrier);
         }
-        let strength = judge::strength(self.scene.program, self.hazard.earlier.pc());
-        if self.act.strength.is_some() && strength.is_some() && !self.is_volatile() {
+        let strength = judge::strength(self.context.program, self.hazard.earlier.pc());
+        if self.current.strength.is_some() && strength.is_some() && !self.is_volatile() {
             return format!(
                 "the scope of one of the two is only its own block ({}): with the device's ({}) they may meet",
                 words.block_scope, words.device_scope
@@ -270,8 +270,8 @@ impl Report<'_> {
 }
 
 /// The element of an instruction's access that contains a byte: offset and size.
-fn element(scene: &Scene<'_>, pc: u32, at: u64) -> (u64, u32) {
-    let size = match &scene.program.code[pc as usize].op {
+fn element(context: &Context<'_>, pc: u32, at: u64) -> (u64, u32) {
+    let size = match &context.program.code[pc as usize].op {
         Op::Load(Transfer { size, .. }) | Op::Store(Transfer { size, .. }) => u32::from(*size),
         Op::Atomic(atomic) => {
             let AtomicOp { size, .. } = **atomic;

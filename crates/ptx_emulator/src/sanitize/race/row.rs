@@ -309,7 +309,7 @@ fn write(cell: &mut Cell, now: &Now, bit: u32) -> bool {
 mod tests {
     use super::super::chains::Chains;
     use super::super::clocks::Block;
-    use super::super::judge::Act;
+    use super::super::judge::LaneAccess;
     use super::*;
     use crate::Module;
     use crate::exec::Region;
@@ -350,17 +350,17 @@ mod tests {
     /// The lanes that race, by one of the two analyses.
     fn racing(
         shadow: &mut Shadow,
-        act: &Act<'_>,
+        current: &LaneAccess<'_>,
         seen: &Seen<'_>,
         look: impl Fn(&mut Shadow, &Now) -> u32,
     ) -> u32 {
-        let hard = look(shadow, &act.now);
+        let hard = look(shadow, &current.now);
         let mut racing = 0;
         for lane in lanes(hard) {
-            let act = Act { lane, ..*act };
+            let current = LaneAccess { lane, ..*current };
             let mut hazards = Vec::new();
             shadow.visit_all(seen.offsets[lane], 4, |place, cell, spilled| {
-                act.visit(place, cell, spilled, &mut hazards);
+                current.visit(place, cell, spilled, &mut hazards);
             });
             racing |= u32::from(!hazards.is_empty()) << lane;
         }
@@ -402,7 +402,7 @@ mod tests {
                     access: if writes { Access::Write } else { Access::Read },
                     step: None,
                 };
-                let act = Act {
+                let current = LaneAccess {
                     program: &program,
                     block: &block,
                     now: block.now(warp, random.below(8) as u32),
@@ -415,10 +415,10 @@ mod tests {
                     wide: false,
                     polls: &Default::default(),
                 };
-                let all = racing(&mut together, &act, &seen, |shadow, now| {
+                let all = racing(&mut together, &current, &seen, |shadow, now| {
                     look(shadow, &mut 1_000, now, &seen, true)
                 });
-                let each = racing(&mut apart, &act, &seen, |shadow, now| {
+                let each = racing(&mut apart, &current, &seen, |shadow, now| {
                     look_at_each(shadow, &mut 1_000, now, &seen, (seen.lanes, true))
                 });
                 // Of two lanes that write the same word, the one analysed later races with the

@@ -1,7 +1,7 @@
 use crate::fault::FaultKind;
 
 /// A fault being propagated: callers that know the instruction and thread add them.
-pub(super) struct Trouble {
+pub(super) struct Raised {
     pub(super) kind: FaultKind,
     /// The first faulty lane.
     pub(super) lane: u32,
@@ -10,11 +10,11 @@ pub(super) struct Trouble {
 }
 
 /// Results inside the interpreter: errors are rare and boxed to keep results small.
-pub(super) type Checked<T> = Result<T, Box<Trouble>>;
+pub(super) type Checked<T> = Result<T, Box<Raised>>;
 
 #[cold]
-pub(super) fn trouble(lane: usize, kind: FaultKind) -> Box<Trouble> {
-    Box::new(Trouble {
+pub(super) fn raise(lane: usize, kind: FaultKind) -> Box<Raised> {
+    Box::new(Raised {
         kind,
         lane: lane as u32,
         lanes: 1 << lane,

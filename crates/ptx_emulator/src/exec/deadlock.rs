@@ -22,14 +22,14 @@ const TRIES: u32 = 64;
 
 /// What the blocks of a worker know of each other.
 #[derive(Clone, Default)]
-pub(super) struct Calm {
+pub(super) struct Activity {
     /// Counts events that may have changed memory.
     epoch: u64,
     /// An atomic operation has changed a value.
     pub(super) changed: bool,
 }
 
-impl Calm {
+impl Activity {
     /// Memory may have changed: earlier still inspections prove nothing.
     pub(super) fn disturb(&mut self) {
         self.epoch += 1;
@@ -77,15 +77,15 @@ impl Looks {
         steps: u64,
         warps: &mut [Warp],
         program: &Program,
-        calm: &mut Calm,
+        activity: &mut Activity,
     ) -> bool {
-        if std::mem::take(&mut calm.changed) {
-            calm.disturb();
+        if std::mem::take(&mut activity.changed) {
+            activity.disturb();
         }
         let known = self.warps.len() == warps.len();
         if known && (self.warps.iter().zip(&*warps)).all(|(was, warp)| was.is_like(warp, program)) {
-            if self.epoch != calm.epoch {
-                (self.epoch, self.still) = (calm.epoch, 0);
+            if self.epoch != activity.epoch {
+                (self.epoch, self.still) = (activity.epoch, 0);
             }
             self.still += 1;
         } else if known && self.tries < TRIES {
@@ -93,7 +93,7 @@ impl Looks {
             self.tries += 1;
             return false;
         } else {
-            calm.disturb();
+            activity.disturb();
             self.still = 0;
             // Over ever longer intervals, so that one of them covers a loop of any length.
             if steps >= 2 * self.since {
@@ -108,8 +108,8 @@ impl Looks {
     }
 
     /// Whether the block provably loops forever, provided that all others do.
-    pub(super) fn are_still(&self, calm: &Calm) -> bool {
-        self.still >= 2 && self.epoch == calm.epoch && !calm.changed
+    pub(super) fn are_still(&self, activity: &Activity) -> bool {
+        self.still >= 2 && self.epoch == activity.epoch && !activity.changed
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Point {
 
 /// A vector clock: all events that a thread knows.
 #[derive(Clone, Debug)]
-pub(super) enum Knowledge {
+pub(super) enum VectorClock {
     /// The last event of each chain, by chain.
     Precise(Vec<Point>),
     /// The last event of each class of chains. All events up to it count as known, which can hide
@@ -29,15 +29,15 @@ pub(super) enum Knowledge {
 }
 
 /// A vector clock shared by lanes, or none.
-pub(super) type Shared = Option<Arc<Knowledge>>;
+pub(super) type Shared = Option<Arc<VectorClock>>;
 
-impl Default for Knowledge {
+impl Default for VectorClock {
     fn default() -> Self {
         Self::Precise(Vec::new())
     }
 }
 
-impl Knowledge {
+impl VectorClock {
     pub(super) fn is_coarse(&self) -> bool {
         matches!(self, Self::Coarse(_))
     }
@@ -68,7 +68,7 @@ impl Knowledge {
         }
     }
 
-    pub(super) fn add_all(&mut self, other: &Knowledge) {
+    pub(super) fn add_all(&mut self, other: &VectorClock) {
         match (&mut *self, other) {
             // Inserting a few events is faster than copying a long list.
             (Self::Precise(_), Self::Precise(theirs)) if theirs.len() < 8 => {
@@ -105,7 +105,7 @@ impl Knowledge {
     }
 
     /// Whether it includes all of another one.
-    pub(super) fn holds(&self, other: &Knowledge) -> bool {
+    pub(super) fn holds(&self, other: &VectorClock) -> bool {
         match (self, other) {
             (Self::Precise(ours), Self::Precise(theirs)) if ours.len() < theirs.len() => false,
             (Self::Precise(ours), Self::Precise(theirs)) => {
@@ -165,7 +165,7 @@ fn merged(ours: &[Point], theirs: &[Point]) -> Vec<Point> {
 
 /// The union of several vector clocks.
 pub(super) fn union<'a>(parts: impl IntoIterator<Item = &'a Shared>) -> Shared {
-    let mut distinct: Vec<&Arc<Knowledge>> = parts.into_iter().flatten().collect();
+    let mut distinct: Vec<&Arc<VectorClock>> = parts.into_iter().flatten().collect();
     distinct.sort_unstable_by_key(|part| Arc::as_ptr(part));
     distinct.dedup_by_key(|part| Arc::as_ptr(part));
     let (&first, rest) = distinct.split_first()?;
@@ -190,11 +190,11 @@ mod tests {
 
     /// For each chain, the event numbered one more than the chain.
     fn of(chains: impl IntoIterator<Item = u32>) -> Shared {
-        let mut knowledge = Knowledge::default();
+        let mut clock = VectorClock::default();
         for chain in chains {
-            knowledge.add(point(chain, chain + 1));
+            clock.add(point(chain, chain + 1));
         }
-        Some(Arc::new(knowledge))
+        Some(Arc::new(clock))
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
                 assert!(both.holds(part));
             }
         }
-        let later = Some(Arc::new(Knowledge::Precise(vec![point(3, 9)])));
+        let later = Some(Arc::new(VectorClock::Precise(vec![point(3, 9)])));
         let later = union([&of(0..12), &later]).expect("it is not nothing");
         assert!(later.knows(point(3, 9)) && !later.knows(point(4, 6)));
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// The context of the current event: what every detector needs to know, and to name the place of a
 /// finding.
-pub(crate) struct Scene<'a> {
+pub(crate) struct Context<'a> {
     pub(crate) program: &'a Program,
     pub(crate) config: LaunchConfig,
     pub(crate) slots: Vec<Slot>,
@@ -39,7 +39,7 @@ pub(crate) struct Actor {
     pub(crate) epoch: u32,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Context<'a> {
     pub(crate) fn new(request: &Request<'a>) -> Self {
         let turn = Turn {
             slot: 0,
