@@ -12,6 +12,7 @@ mod items;
 mod manifest;
 mod name;
 mod new;
+mod workspace;
 
 use std::fs;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! Edits manifests, preserving everything else: comments, blank lines, order.
 
-use toml_edit::{DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
 
 use crate::checkout::Checkout;
 
@@ -86,6 +86,35 @@ pub(crate) fn add_to_root(
         ));
     }
     Ok(changes)
+}
+
+/// The template's manifest without what only the root manifest of a workspace can contain.
+pub(crate) fn of_member(text: &str) -> Result<String, Obstacle> {
+    let mut manifest: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    for table in ["workspace", "profile", "patch"] {
+        manifest.remove(table);
+    }
+    Ok(manifest.to_string())
+}
+
+/// Adds a member by its path from the root, unless a pattern names it already.
+pub(crate) fn add_member(root: &mut DocumentMut, path: &str) -> Result<(), Obstacle> {
+    let workspace = table(root, &["workspace"])?;
+    let members = workspace.entry("members").or_insert(value(Array::new()));
+    let members = members
+        .as_array_mut()
+        .ok_or("`workspace.members` is no array")?;
+    let (parent, _) = path.rsplit_once('/').unwrap_or(("", path));
+    let names = |pattern: &str| {
+        let folder = pattern
+            .strip_suffix('*')
+            .map(|folder| folder.trim_end_matches('/'));
+        pattern.trim_end_matches('/') == path || folder == Some(parent)
+    };
+    if !members.iter().filter_map(Value::as_str).any(names) {
+        members.push(path);
+    }
+    Ok(())
 }
 
 /// Makes all dependencies host-only, together with their comments. Returns their names.
@@ -204,6 +233,34 @@ mod tests {
             edited(&text.replace('…', "/checkout")).1,
             Vec::<String>::new()
         );
+    }
+
+    #[test]
+    fn a_member_is_named_once() {
+        for (before, after) in [
+            (
+                "[workspace]\n",
+                "[workspace]\nmembers = [\"tools/waves\"]\n",
+            ),
+            (
+                "[workspace]\nmembers = [\"a\"] # mine\n",
+                "[workspace]\nmembers = [\"a\", \"tools/waves\"] # mine\n",
+            ),
+        ] {
+            let mut root: DocumentMut = before.parse().unwrap();
+            for _ in 0..2 {
+                add_member(&mut root, "tools/waves").unwrap();
+                assert_eq!(root.to_string(), after);
+            }
+        }
+        let pattern = "[workspace]\nmembers = [\"tools/*\"]\n";
+        let mut root: DocumentMut = pattern.parse().unwrap();
+        add_member(&mut root, "tools/waves").unwrap();
+        assert_eq!(root.to_string(), pattern);
+        add_member(&mut root, "waves").unwrap();
+        assert!(root.to_string().contains("\"waves\""), "{root}");
+        let mut odd: DocumentMut = "[workspace]\nmembers = 3\n".parse().unwrap();
+        assert!(add_member(&mut odd, "a").is_err());
     }
 
     #[test]

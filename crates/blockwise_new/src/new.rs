@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::checkout::Checkout;
+use crate::workspace::Workspace;
 use crate::{
-    BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, exercises, filled, missing_tools, name,
+    BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, exercises, filled, manifest,
+    missing_tools, name,
 };
+
+const MANIFEST: &str = "Cargo.toml";
 
 /// Files of every project.
 const COMMON: &[(&str, &str)] = &[
-    ("Cargo.toml", include_str!("../template/Cargo.toml")),
+    (MANIFEST, include_str!("../template/Cargo.toml")),
     ("build.rs", BUILD_SCRIPT),
     (".gitignore", include_str!("../template/.gitignore")),
     (
@@ -65,6 +69,9 @@ pub struct New {
     /// Write the book's exercises in place of an example kernel
     #[arg(long)]
     pub exercises: bool,
+    /// Make it a member of the workspace that the folder is in: they share what is compiled, so that the second project builds in seconds
+    #[arg(long)]
+    pub member: bool,
     /// The Blockwise checkout that the project uses; the one that this program was built from, when it is not given
     #[arg(long, value_name = "CHECKOUT")]
     pub source: Option<PathBuf>,
@@ -89,21 +96,32 @@ impl New {
         })?;
         let checkout = Checkout::find(self.source.as_deref())?;
         refuse_contents(&folder)?;
+        let workspace = match self.member {
+            true => Some(Workspace::around(&folder, &checkout)?),
+            false => None,
+        };
         let mut files = Vec::new();
         for (file, template) in COMMON.iter().chain(self.own_files()) {
             let mut text = filled(template, &name, &checkout);
             if self.exercises {
                 text = text.replace(BENCH, "");
             }
+            if *file == MANIFEST && self.member {
+                text = manifest::of_member(&text).map_err(Error::new)?;
+            }
             files.push(folder.join(file));
             create(&folder.join(file), &text)?;
         }
-        for file in COPIED {
+        let copied = if self.member { &[][..] } else { &COPIED };
+        for file in copied {
             // A checkout may lack them; then cargo chooses.
             if let Ok(text) = fs::read_to_string(Path::new(checkout.path()).join(file)) {
                 files.push(folder.join(file));
                 create(&folder.join(file), &text)?;
             }
+        }
+        if let Some(workspace) = workspace {
+            files.push(workspace.write()?);
         }
         let shown = self.folder.display();
         let mut text = format!("{shown}: package `{name}`, with ");
@@ -156,7 +174,7 @@ fn refuse_contents(folder: &Path) -> Result<(), Error> {
     let shown = folder.display();
     match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) if folder.join("Cargo.toml").is_file() => {
+        Ok(false) if folder.join(MANIFEST).is_file() => {
             Err(Error::new(format!("{shown} is a project already"))
                 .with_hint(format!("`blockwise init {shown}` adds a kernel to it")))
         }

@@ -100,7 +100,7 @@ fn check(
             .arg(&copy)
             .arg("-o")
             .arg(&readable))?;
-        take(&[copy], &readable)
+        take(std::slice::from_ref(&copy), &readable)
     })
 }
 

@@ -7,10 +7,10 @@ use clap::Args;
 
 use blockwise_mesh::Mesh;
 
-use super::Global;
 use super::failure::Failure;
 use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
+use super::{Global, folder};
 use crate::bench::{
     self, BenchError, MeshReport, MeshSizes, Options, PeersError, Report, Run, Size, Sizes,
 };
@@ -82,12 +82,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         return over(global, arguments, gpus);
     }
     let options = arguments.choice.options();
-    let folder = match (&arguments.output, &arguments.peers) {
+    let place = match (&arguments.output, &arguments.peers) {
         (Some(folder), _) => Some(folder.as_path()),
         (None, Some(_)) => Some(Path::new("target/bench")),
         (None, None) => None,
     };
-    let write = |report: &Report| match folder {
+    place.map_or(Ok(()), folder::prepare)?;
+    let write = |report: &Report| match place {
         Some(folder) => write(report, folder),
         None => Ok(()),
     };
@@ -95,7 +96,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     let mut so_far = |report: &Report| {
         report::notice(&report.lines_from(told));
         told = report.rows.len();
-        // What is wrong with the folder is told when all is done.
+        // What goes wrong later is reported when all is done.
         let _ = write(report);
     };
     let mut report = bench::run(&device, &options, &mut so_far)?;
@@ -106,7 +107,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         bench::join(&mut report, &works, &arguments.python, script, so_far)?;
     }
     write(&report)?;
-    if let Some(folder) = folder {
+    if let Some(folder) = place {
         let files = FILES.map(|name| folder.join(name).display().to_string());
         report::notice(&format!("{} written", files.join(", ")));
     }
@@ -147,8 +148,6 @@ const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];
 
 /// Writes the results for machines, for a document, and as a picture.
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::new(format!("cannot create {}: {error}", folder.display())))?;
     let json =
         serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
     let picture = bench::svg(report).map_err(Failure::new)?;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::report::Report;
-use super::{Global, names};
+use super::{Global, folder, names};
 use crate::demo::{self, Demo, DemoError};
 
 #[derive(Args)]
@@ -27,6 +27,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
                 .hint("`blockwise demo conv --plot DIR` draws the two-tone filter"),
         );
     }
+    arguments.plot.as_deref().map_or(Ok(()), folder::prepare)?;
     let device = global.open()?;
     let outcome = demo::run(&device, arguments.demo, arguments.plot.as_deref())?;
     let failed = outcome.rows.iter().filter(|row| !row.pass).count();

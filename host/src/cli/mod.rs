@@ -13,6 +13,7 @@ mod demo;
 mod devices;
 mod failure;
 mod family;
+mod folder;
 mod kernel_args;
 mod kernels;
 mod matmul;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::Cli;
 use super::failure::Failure;
 use super::report::Report;
+use super::{Cli, folder};
 use crate::io::OutputFile;
 
 #[derive(Args)]
@@ -34,8 +34,7 @@ pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Report, Fa
 /// The manual, a page a command.
 pub(super) fn man(arguments: &ManArguments) -> Result<Report, Failure> {
     let folder = &arguments.output;
-    let refused = |error| Failure::new(format!("cannot write to {}: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(refused)?;
+    folder::prepare(folder)?;
     let mut command = Cli::command();
     command.build();
     let mut names = Vec::new();
@@ -44,7 +43,7 @@ pub(super) fn man(arguments: &ManArguments) -> Result<Report, Failure> {
         clap_mangen::Man::new(command)
             .title(&name)
             .render(&mut page)
-            .map_err(refused)?;
+            .map_err(|error| Failure::new(error.to_string()))?;
         OutputFile::prepare(&folder.join(format!("{name}.1")))?.write(&page)?;
         names.push(name);
     }

@@ -2,7 +2,7 @@
 //!
 //! One column or one row is a vector, and a matrix where one is wanted; anything else is a matrix. A first row of names (each cell begins
 //! with a letter or `_`, and is none of the words for a missing number) is a header and is left out. Every other cell is a number, `NaN`
-//! or `inf`; all rows are of one length. Blank lines are skipped. Numbers are float64.
+//! or `inf`; all rows are of one length. Blank lines are skipped. Numbers are float64, and an integer that is none is refused.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -97,8 +97,19 @@ fn number(cell: &str) -> Result<f64, String> {
             shown(cell)
         )),
         Err(_) => Err(format!("`{}` is no number", shown(cell))),
-        Ok(value) => Ok(value),
+        Ok(value) if is_kept(cell, value) => Ok(value),
+        Ok(value) => Err(format!(
+            "a float64 would keep `{}` as {value:.0}; integers of this size need .npy, and with a decimal point it is rounded",
+            shown(cell)
+        )),
     }
+}
+
+/// Whether an integer is the same as a float64; other numbers are rounded as everywhere.
+fn is_kept(cell: &str, value: f64) -> bool {
+    let digits = cell.trim_start_matches(['+', '-']);
+    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+    !is_integer || value.abs() < 1e15 || digits.parse() == Ok(value.abs() as u128)
 }
 
 /// The beginning of a cell, as a message shows it.

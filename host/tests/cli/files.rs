@@ -162,6 +162,25 @@ fn csv_that_is_not_numbers() {
     check_signal("t.csv", b"a,b\n1,two\n", "line 2, column 2: `two`");
     check_signal("r.csv", b"1,2\n3\n", "line 2 has 1 cells");
     check_signal("b.csv", b"1\n\xFF\n", "not UTF-8");
+    // 2^53 + 1 is no float64; its neighbours are, and so are greater powers of two.
+    let kept = "`9007199254740993` as 9007199254740992";
+    check_signal("l.csv", b"9007199254740992\n-9007199254740993\n", "line 2");
+    check_signal("l.csv", b"9007199254740993\n", kept);
+    check_signal(
+        "m.csv",
+        b"340282366920938463463374607431768211457\n",
+        "need .npy",
+    );
+}
+
+#[test]
+fn csv_of_great_integers_that_are_float64() {
+    let folder = folder();
+    let text = "9007199254740994\n-36028797018963968\n9007199254740993.0\n";
+    fs::write(folder.path().join("great.csv"), text).unwrap();
+    // The last one has a decimal point, so it is rounded to 9007199254740992.
+    let run = Run::line(folder.path(), "max great.csv").ends(0);
+    assert_eq!(run.stdout.trim(), "9007199254740994");
 }
 
 #[test]

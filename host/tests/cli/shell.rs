@@ -33,6 +33,21 @@ fn completions_and_manual_know_every_command() {
 }
 
 #[test]
+fn files_in_a_folder_need_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("a.txt"), "mine").unwrap();
+    for line in ["man -o", "demo conv --plot"] {
+        Run::line(at, &format!("{line} -")).refused("`-` is standard output");
+        Run::line(at, &format!("{line} a.txt")).refused("a.txt is not a folder");
+        #[cfg(unix)]
+        Run::line(at, &format!("{line} /dev/null")).refused("/dev/null is not a folder");
+    }
+    assert_eq!(names(at), ["a.txt"]);
+    assert_eq!(fs::read_to_string(at.join("a.txt")).unwrap(), "mine");
+}
+
+#[test]
 fn quiet_leaves_out_what_is_no_result_and_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

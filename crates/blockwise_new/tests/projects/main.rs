@@ -14,6 +14,7 @@ fn new(folder: &Path) -> New {
         folder: folder.to_owned(),
         name: None,
         exercises: false,
+        member: false,
         source: None,
     }
 }
@@ -114,6 +115,7 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
         folder: project.clone(),
         name: Some("waves".to_owned()),
         exercises: false,
+        member: false,
         source: source.map(PathBuf::from),
     };
     let error = named(Some("/no/such/checkout")).run().unwrap_err();
@@ -157,6 +159,38 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
         for (file, text) in files {
             assert_eq!(read(there.path().join(file)), *text, "{message}");
         }
+    }
+}
+
+#[test]
+fn a_second_project_is_a_member_of_the_first_ones_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("first");
+    let member = |folder: PathBuf| New {
+        member: true,
+        ..new(&folder)
+    };
+    let error = member(first.clone()).run().unwrap_err();
+    assert!(error.to_string().ends_with("is in no workspace"), "{error}");
+    assert!(!first.exists());
+
+    new(&first).run().unwrap();
+    let before = read(first.join("Cargo.toml"));
+    let second = first.join("more/second");
+    let outcome = member(second.clone()).run().unwrap();
+    assert!(outcome.files.contains(&first.join("Cargo.toml")));
+    let after = before.replace(
+        "[workspace]\n",
+        "[workspace]\nmembers = [\"more/second\"]\n",
+    );
+    assert_eq!(read(first.join("Cargo.toml")), after);
+    let manifest = read(second.join("Cargo.toml"));
+    for of_root in ["[workspace]", "[profile", "[patch"] {
+        assert!(!manifest.contains(of_root), "{manifest}");
+    }
+    assert!(manifest.contains("links = \"second_kernels\"") && manifest.contains("blockwise = "));
+    for of_root in ["Cargo.lock", "rust-toolchain.toml"] {
+        assert!(!second.join(of_root).exists(), "{of_root}");
     }
 }
 
@@ -228,6 +262,29 @@ fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
     );
     place.passes(&project, &["check", "--all-targets"]);
     place.passes(&project, &["doc", "--no-deps"]);
+
+    // A second one beside it has its own kernels and compiles nothing but itself.
+    let second = New {
+        member: true,
+        ..new(&project.join("second"))
+    };
+    second.run().unwrap();
+    let said = place.passes(
+        &project,
+        &["test", "--package", "second", "--test", "kernels"],
+    );
+    assert!(
+        said.contains("test smooth_is_right_and_clean ... ok"),
+        "{said}"
+    );
+    let compiled: Vec<_> = said
+        .lines()
+        .filter(|line| line.contains("Compiling "))
+        .collect();
+    assert!(
+        matches!(compiled[..], [one] if one.contains(" second v")),
+        "{compiled:#?}"
+    );
 
     let kernels = project.join("src/kernels.rs");
     let source = read(&kernels);

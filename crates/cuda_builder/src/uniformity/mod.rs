@@ -7,7 +7,6 @@
 //! functions are inlined and variables are values, but no control flow is merged, moved, duplicated
 //! or inverted. A kernel passes if no barrier depends on a branch at which threads of a block may
 //! diverge, and no warp operation on one at which lanes of a warp may diverge.
-//! part, and no operation of the warp on one on which lanes of a warp may part.
 //!
 //! # Values
 //!
@@ -182,19 +181,30 @@ impl Suspects {
         })
     }
 
-    /// Checks them. `optimise` runs LLVM's `opt` on a text with passes and settings; it is not
-    /// called if no kernel waits.
+    /// Checks them. `optimise` runs LLVM's `opt` on a text with passes and settings. It is not
+    /// called if no kernel waits, and twice only for findings: source positions cost more than the
+    /// analysis, and only the text of a finding needs them.
     ///
     /// # Errors
     /// Those of `optimise`, and IR of an unknown form.
     pub(crate) fn check(
         mut self,
-        optimise: impl FnOnce(&str, &str, &[&str]) -> Result<String, CudaBuilderError>,
+        mut optimise: impl FnMut(&str, &str, &[&str]) -> Result<String, CudaBuilderError>,
     ) -> Result<Reports, CudaBuilderError> {
-        if !self.kernels.is_empty() {
-            let names: Vec<_> = self.kernels.iter().map(|(name, _)| &**name).collect();
-            let readable = optimise(&self.copy, &copy::passes(&names), &copy::SETTINGS)?;
-            check_readable(&Module::parse(&readable)?, &self.kernels, &mut self.reports)?;
+        if self.kernels.is_empty() {
+            return Ok(self.reports);
+        }
+        let names: Vec<_> = self.kernels.iter().map(|(name, _)| &**name).collect();
+        let passes = copy::passes(&names);
+        let mut check = |settings: &[&str], reports: &mut Reports| {
+            let readable = optimise(&self.copy, &passes, settings)?;
+            check_readable(&Module::parse(&readable)?, &self.kernels, reports)
+        };
+        let without_positions = [&copy::SETTINGS[..], &["--strip-debug"]].concat();
+        let mut found = Reports::default();
+        check(&without_positions, &mut found)?;
+        if found != Reports::default() {
+            check(&copy::SETTINGS, &mut self.reports)?;
         }
         Ok(self.reports)
     }
@@ -274,7 +284,6 @@ fn problems<'m>(
 /// The highest level of branches that may control a wait; `None` for any. For masks other than that
 /// of all lanes it is unknown which lanes they name; in safe code they come from a library, for
 /// incomplete warps.
-/// warps that are not full.
 fn bound(wait: &Wait, arguments: &[body::Argument<'_>], rule: Rule) -> Option<Level> {
     match wait.scope {
         Scope::Block => Some(Level::Block),

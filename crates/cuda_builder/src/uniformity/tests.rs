@@ -45,8 +45,8 @@ entry:
 const BARRIER: &str = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
 const WARP: &str = "call void @llvm.nvvm.bar.warp.sync(i32 -1)";
 
-/// The pairs of lines reported for a kernel with this body, in a module with these functions.
-fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
+/// A module with these functions and a kernel with this body.
+fn module_text(body: &str, functions: &str) -> String {
     let body = body.replace("BARRIER", BARRIER).replace("WARP", WARP);
     let mut text = format!(
         "define ptx_kernel void @k(ptr %in, i32 %n, ptr %out) {{{ENTRY}{body}}}\n{functions}{DECLARATIONS}"
@@ -57,6 +57,12 @@ fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
             "!{line} = !DILocation(line: {line}, column: 5, scope: !2)"
         );
     }
+    text
+}
+
+/// The pairs of lines reported for a kernel with this body, in a module with these functions.
+fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
+    let text = module_text(body, functions);
     let module = Module::parse(&text).unwrap();
     let kernel = module
         .functions()
@@ -130,6 +136,40 @@ fn divergent(lines: &str) {
 fn a_barrier_in_a_branch_is_reported_with_both_lines() {
     divergent("  %c = icmp ult i32 %tid, %n");
     uniform("  %c = icmp ult i32 %block, %n");
+}
+
+#[test]
+fn positions_are_read_only_for_a_finding() {
+    let check = |condition: &str| {
+        let body = format!(
+            "  br i1 {condition}, label %then, label %end, !dbg !3\nthen:\n  BARRIER, !dbg !4\n  br label %end\nend:\n  ret void\n"
+        );
+        let text = module_text(&body, "");
+        let mut with_positions = Vec::new();
+        let suspects = Suspects::of(&Module::parse(&text).unwrap()).unwrap();
+        let reports = suspects.check(|copy, _, settings| {
+            let strips = settings.contains(&"--strip-debug");
+            with_positions.push(!strips);
+            // As `opt` does.
+            let without = |line: &str| line.split(", !dbg").next().unwrap_or("").to_owned() + "\n";
+            Ok(if strips {
+                copy.lines().map(without).collect()
+            } else {
+                copy.to_owned()
+            })
+        });
+        (with_positions, reports.unwrap().warnings)
+    };
+    assert_eq!(check("%all"), (vec![false], Vec::new()));
+    let (with_positions, warnings) = check("%some");
+    assert_eq!(with_positions, [false, true]);
+    let [warning] = warnings.as_slice() else {
+        panic!("{warnings:?}")
+    };
+    assert!(
+        warning.contains("src/k.rs:4:5") && warning.contains("src/k.rs:3:5"),
+        "{warning}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod options;
 mod packages;
 mod panics;
 mod registry;
+mod snippets;
 mod stack;
 mod uniformity;
 

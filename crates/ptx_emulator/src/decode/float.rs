@@ -1,4 +1,5 @@
 use super::builder::Builder;
+use super::extreme;
 use super::form::{Form, Ty};
 use super::fused;
 use super::half;
@@ -111,6 +112,9 @@ pub(super) fn arithmetic<'a>(
     if around.saturate && !matches!(base, "add" | "sub" | "mul" | "fma" | "mad") {
         return Err(form.unsupported());
     }
+    if ty == Ty::F32 && matches!(base, "min" | "max") && (special || form.operands.len() == 4) {
+        return extreme::decode(b, form, (keep_nan, xor_sign), around);
+    }
     let mode = mode.unwrap_or(NEAREST);
     let op = match base {
         "add" => FloatOp::Add,
@@ -127,19 +131,9 @@ pub(super) fn arithmetic<'a>(
     if ty == Ty::F32 {
         let (left, right) = (b.source32(&form, left, ty)?, b.source32(&form, right, ty)?);
         let d = b.target32(&form, d)?;
-        let eval: Option<LaneFn> = match (op, keep_nan, xor_sign, approximate) {
-            (FloatOp::Min, true, false, _) => Some(extreme::<false, true, false>),
-            (FloatOp::Min, false, true, _) => Some(extreme::<false, false, true>),
-            (FloatOp::Min, true, true, _) => Some(extreme::<false, true, true>),
-            (FloatOp::Max, true, false, _) => Some(extreme::<true, true, false>),
-            (FloatOp::Max, false, true, _) => Some(extreme::<true, false, true>),
-            (FloatOp::Max, true, true, _) => Some(extreme::<true, true, true>),
-            (.., Some("approx")) => Some(divide_approximately),
-            _ => None,
-        };
-        if let Some(eval) = eval {
+        if approximate == Some("approx") {
             return wrap32(b, around, d, &[left, right], |b, d, s| {
-                b.lane(Lane::to(Reg::R32(d)), eval, &r32(s))
+                b.lane(Lane::to(Reg::R32(d)), divide_approximately, &r32(s));
             });
         }
         wrap32(b, around, d, &[left, right], |b, d, s| {
@@ -377,34 +371,6 @@ fn mul64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
 fn div64<const MODE: u8>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let (value, tail) = rounding::quotient(f64::from_bits(a), f64::from_bits(b));
     double(value, tail, MODE)
-}
-
-/// Minimum or maximum: NaN if any operand is NaN, or of magnitudes with the product's sign.
-fn extreme<const MAX: bool, const KEEP_NAN: bool, const XOR_SIGN: bool>(
-    [a, b, ..]: [u64; 4],
-    _: bool,
-) -> (u64, bool) {
-    let [x, y] = [a, b].map(|bits| {
-        let value = f32::from_bits(bits as u32);
-        if XOR_SIGN { value.abs() } else { value }
-    });
-    let x_first = if MAX {
-        x > y || (x == y && x.is_sign_positive())
-    } else {
-        x < y || (x == y && x.is_sign_negative())
-    };
-    let result = match (x.is_nan(), y.is_nan()) {
-        (true, true) => f32::NAN,
-        (true, false) | (false, true) if KEEP_NAN => f32::NAN,
-        (true, false) => y,
-        (false, true) => x,
-        _ if x_first => x,
-        _ => y,
-    };
-    if XOR_SIGN && !result.is_nan() {
-        return (u64::from(result.to_bits()) | (a ^ b) & 0x8000_0000, false);
-    }
-    single(canonical(result))
 }
 
 /// `div.approx` returns zero for divisors of 2^126 and above, because their reciprocal flushes to

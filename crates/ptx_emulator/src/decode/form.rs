@@ -134,8 +134,14 @@ impl<'i, 'a> Form<'i, 'a> {
     /// `N`.
     pub(super) fn finish<const N: usize>(&self) -> Result<[&'i Operand<'a>; N], ParseError> {
         self.no_more_modifiers()?;
-        if self.operands.len() != N {
-            return Err(self.wrong(format!("takes {N} operands, not {}", self.operands.len())));
+        let count = self.operands.len();
+        // Newer PTX gives known instructions further operands.
+        if count > N {
+            let form = format!("{} with {count} operands", self.text);
+            return Err(ParseError::unsupported(self.line, form));
+        }
+        if count < N {
+            return Err(self.wrong(format!("takes {N} operands, not {count}")));
         }
         Ok(std::array::from_fn(|index| &self.operands[index]))
     }

@@ -12,6 +12,7 @@ mod convert;
 mod copy;
 mod effects;
 pub(crate) mod element;
+mod extreme;
 mod float;
 mod form;
 mod fp8;

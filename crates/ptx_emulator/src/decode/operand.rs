@@ -66,7 +66,8 @@ impl<'a> Builder<'a, '_> {
             }
             Operand::Offset(name, offset) => match self.lookup(name)? {
                 Symbol::Variable(index) => self.constant32(Value::Variable { index, offset }),
-                _ => Err(form.wrong(format!("needs a variable before the offset, not `{name}`"))),
+                // ptxas adds a constant to a register too.
+                _ => Err(form.unsupported()),
             },
             Operand::Int(value) => self.constant32(Value::Bits(narrow(form, value, 32)?)),
             Operand::F32(bits) => self.constant32(Value::Bits(u64::from(bits))),
@@ -117,6 +118,8 @@ impl<'a> Builder<'a, '_> {
     ) -> Result<Row, ParseError> {
         match self.lookup(name)? {
             Symbol::Register(Class::B64, row) if offset == 0 => Ok(row),
+            // ptxas adds a constant to a register too.
+            Symbol::Register(Class::B64, _) => Err(form.unsupported()),
             Symbol::Variable(index) => self.constant64(Value::Variable { index, offset }),
             Symbol::Function(index) if offset == 0 => self.constant64(Value::Function(index)),
             Symbol::KernelParam { offset: start, .. } => {

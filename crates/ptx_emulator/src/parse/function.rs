@@ -80,8 +80,7 @@ fn directive<'a>(
         ".reg" => Some(registers(lexer)?),
         ".loc" => Some(location(lexer)?),
         ".pragma" => {
-            lexer.next()?;
-            lexer.expect(';')?;
+            module::skip_statement(lexer)?;
             None
         }
         ".local" | ".shared" | ".param" | ".global" | ".const" => {
@@ -175,6 +174,9 @@ fn labelled<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<StatementKind<'a
 /// `a, b, c;`
 fn names<'a>(lexer: &mut Lexer<'a>) -> Result<Vec<&'a str>, ParseError> {
     let mut names = vec![lexer.word()?];
+    if lexer.peek()? == Token::Mark('<') {
+        return Err(ParseError::unsupported(lexer.line(), "names with a count"));
+    }
     while lexer.accept(',')? {
         names.push(lexer.word()?);
     }
@@ -196,7 +198,8 @@ fn instruction<'a>(
     opcode: &'a str,
 ) -> Result<Instruction<'a>, ParseError> {
     let line = lexer.line();
-    let operands = operand::list(lexer, ';', 0).and_then(|operands| {
+    let is_call = opcode == "call" || opcode.starts_with("call.");
+    let operands = operand::list(lexer, ';', 0, is_call).and_then(|operands| {
         lexer.expect(';')?;
         Ok(operands)
     });

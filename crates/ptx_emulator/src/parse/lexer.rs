@@ -200,7 +200,7 @@ impl<'a> Lexer<'a> {
             let end =
                 end.ok_or_else(|| ParseError::syntax(line, "a string without its closing quote"))?;
             (Token::Text(&rest[1..1 + end]), end + 2)
-        } else if first.is_ascii_digit() {
+        } else if first.is_ascii_digit() || is_fraction(rest) {
             let end = rest
                 .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
                 .unwrap_or(rest.len());
@@ -238,6 +238,11 @@ impl<'a> Lexer<'a> {
             }
         }
     }
+}
+
+/// `.5`
+fn is_fraction(text: &str) -> bool {
+    text.starts_with('.') && text[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn is_word(c: char) -> bool {

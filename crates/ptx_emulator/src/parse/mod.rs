@@ -1,5 +1,6 @@
 //! Parses PTX text into a syntax tree that borrows from it.
 mod ast;
+mod constant;
 mod function;
 mod lexer;
 mod location;

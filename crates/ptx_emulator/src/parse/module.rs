@@ -1,6 +1,6 @@
-use super::ast::{Function, Initial, Operand, ParamDecl, Tree, Variable};
+use super::ast::{Function, Initial, ParamDecl, Tree, Variable};
+use super::constant::{Constant, constant, offset};
 use super::lexer::{Lexer, Token};
-use super::operand::{number, offset};
 use super::{MAX_SOURCE_BYTES, function};
 use crate::error::ParseError;
 use crate::fault::Space;
@@ -108,7 +108,7 @@ fn skip_section(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     }
 }
 
-fn skip_statement(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
+pub(super) fn skip_statement(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     loop {
         match lexer.next()? {
             Token::Mark(';') => return Ok(()),
@@ -254,7 +254,14 @@ fn function<'a>(lexer: &mut Lexer<'a>, is_entry: bool) -> Result<Function<'a>, P
             Token::Word(".reqnctapercluster") => function.cluster = Some(extents(lexer)?),
             Token::Word(".maxntid") => function.max_threads = Some(extents(lexer)?),
             Token::Word(".reqntid") => function.required_threads = Some(extents(lexer)?),
-            Token::Word(".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank") => {
+            Token::Word(
+                ".minnctapersm"
+                | ".maxnctapersm"
+                | ".maxnreg"
+                | ".maxclusterrank"
+                | ".abi_preserve"
+                | ".abi_preserve_control",
+            ) => {
                 lexer.integer()?;
             }
             Token::Word(".pragma") => skip_statement(lexer)?,
@@ -475,14 +482,16 @@ pub(super) fn variables<'a>(
 /// `.attribute(.managed)`: host visibility makes no difference to the device.
 fn attribute(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     lexer.expect('(')?;
-    let name = lexer.word()?;
-    if name != ".managed" {
-        return Err(ParseError::unsupported(
-            lexer.line(),
-            format!(".attribute({name})"),
-        ));
+    loop {
+        let name = lexer.word()?;
+        if name != ".managed" {
+            let form = format!(".attribute({name})");
+            return Err(ParseError::unsupported(lexer.line(), form));
+        }
+        if !lexer.accept(',')? {
+            return lexer.expect(')');
+        }
     }
-    lexer.expect(')')
 }
 
 /// One value or `{…}`; returns the number of elements.
@@ -515,30 +524,28 @@ fn initializer<'a>(
 }
 
 fn initial_value<'a>(lexer: &mut Lexer<'a>) -> Result<Initial<'a>, ParseError> {
-    let negative = lexer.accept('-')?;
+    let begin = lexer.clone();
     match lexer.next()? {
-        Token::Number(digits) => {
-            // `0xFF00(symbol)`: the byte of an address that the mask selects.
-            if !negative && lexer.accept('(')? {
-                let selected = lexer.parse_integer(digits)?;
-                let name = lexer.word()?;
-                let mut value = initial_address(lexer, name)?;
-                lexer.expect(')')?;
-                if let Initial::Address { mask, .. } = &mut value {
-                    *mask = Some(selected);
-                }
-                return Ok(value);
+        Token::Word(name) if name != "WARP_SZ" => return initial_address(lexer, name),
+        // `0xFF00(symbol)`: the byte of an address that the mask selects.
+        Token::Number(digits) if lexer.accept('(')? => {
+            let selected = lexer.parse_integer(digits)?;
+            let name = lexer.word()?;
+            let mut value = initial_address(lexer, name)?;
+            lexer.expect(')')?;
+            if let Initial::Address { mask, .. } = &mut value {
+                *mask = Some(selected);
             }
-            Ok(Initial::Bits(match number(lexer, digits, negative)? {
-                Operand::Int(bits) => bits,
-                Operand::F32(bits) => return Ok(Initial::Single(bits)),
-                Operand::F64(bits) => return Ok(Initial::Double(f64::from_bits(bits))),
-                _ => return Err(ParseError::syntax(lexer.line(), "expected a number")),
-            }))
+            return Ok(value);
         }
-        Token::Word(name) if !negative => initial_address(lexer, name),
-        found => Err(lexer.unexpected(found, "an initial value")),
+        _ => *lexer = begin,
     }
+    Ok(match constant(lexer)? {
+        Constant::Signed(value) => Initial::Bits(value as u64),
+        Constant::Unsigned(value) => Initial::Bits(value),
+        Constant::Single(bits) => Initial::Single(bits),
+        Constant::Double(value) => Initial::Double(value),
+    })
 }
 
 /// `symbol+4`, `generic(symbol)+4`
@@ -576,6 +583,11 @@ pub(super) fn prototype<'a>(
     while lexer.peek()? != Token::Mark(';') {
         match lexer.next()? {
             Token::Word(".noreturn") => {}
+            // How many registers the callee leaves alone.
+            Token::Word(".abi_preserve" | ".abi_preserve_control") => {
+                lexer.integer()?;
+            }
+            Token::Word(directive) => return Err(ParseError::unsupported(lexer.line(), directive)),
             found => return Err(lexer.unexpected(found, "`;`")),
         }
     }

@@ -1,27 +1,34 @@
 use super::MAX_DEPTH;
 use super::ast::{Base, Operand};
+use super::constant::{Constant, constant, integer, offset};
 use super::lexer::{Lexer, Token};
 use crate::error::ParseError;
 
-/// `a, b, c` up to, but not including, the mark that ends the list.
+/// `a, b, c` up to, but not including, the mark that ends the list. With `groups`, `(a, b)` is a
+/// group as in a call; elsewhere parentheses are those of a constant expression.
 pub(super) fn list<'a>(
     lexer: &mut Lexer<'a>,
     end: char,
     depth: usize,
+    groups: bool,
 ) -> Result<Vec<Operand<'a>>, ParseError> {
     let mut operands = Vec::new();
     if lexer.peek()? == Token::Mark(end) {
         return Ok(operands);
     }
     loop {
-        operands.push(operand(lexer, depth)?);
+        operands.push(operand(lexer, depth, groups)?);
         if !lexer.accept(',')? {
             return Ok(operands);
         }
     }
 }
 
-fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, ParseError> {
+fn operand<'a>(
+    lexer: &mut Lexer<'a>,
+    depth: usize,
+    groups: bool,
+) -> Result<Operand<'a>, ParseError> {
     if depth > MAX_DEPTH {
         return Err(ParseError::limit(
             lexer.line(),
@@ -29,16 +36,19 @@ fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
         ));
     }
     lexer.grow(1)?;
+    match lexer.peek()? {
+        Token::Word("WARP_SZ") | Token::Number(_) | Token::Mark('-' | '+' | '~') => {
+            return Ok(value(constant(lexer)?));
+        }
+        // Only calls have groups, and they read them themselves.
+        Token::Mark('(') if !groups => return Ok(value(constant(lexer)?)),
+        Token::Mark('!') => return negated(lexer),
+        _ => {}
+    }
     match lexer.next()? {
         Token::Word(name) => named(lexer, name),
-        Token::Number(digits) => number(lexer, digits, false),
-        Token::Mark('-') => match lexer.next()? {
-            Token::Number(digits) => number(lexer, digits, true),
-            found => Err(lexer.unexpected(found, "a number")),
-        },
-        Token::Mark('!') => Ok(Operand::Not(lexer.word()?)),
         Token::Mark('{') => {
-            let parts = list(lexer, '}', depth + 1)?;
+            let parts = list(lexer, '}', depth + 1, false)?;
             lexer.expect('}')?;
             Ok(if lexer.accept('|')? {
                 Operand::Tagged(parts, lexer.word()?)
@@ -47,7 +57,7 @@ fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
             })
         }
         Token::Mark('(') => {
-            let parts = list(lexer, ')', depth + 1)?;
+            let parts = list(lexer, ')', depth + 1, false)?;
             lexer.expect(')')?;
             Ok(Operand::Group(parts))
         }
@@ -56,9 +66,38 @@ fn operand<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, Parse
     }
 }
 
+/// `!%p1`, or a constant such as `!0`.
+fn negated<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, ParseError> {
+    let begin = lexer.clone();
+    lexer.next()?;
+    match lexer.peek()? {
+        Token::Word(name) if name != "WARP_SZ" => {
+            lexer.next()?;
+            Ok(Operand::Not(name))
+        }
+        _ => {
+            *lexer = begin;
+            Ok(value(constant(lexer)?))
+        }
+    }
+}
+
+fn value<'a>(constant: Constant) -> Operand<'a> {
+    match constant {
+        Constant::Signed(value) => Operand::Int(value as u64),
+        Constant::Unsigned(value) => Operand::Int(value),
+        Constant::Single(bits) => Operand::F32(bits),
+        Constant::Double(value) => Operand::F64(value.to_bits()),
+    }
+}
+
 fn named<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<Operand<'a>, ParseError> {
     if lexer.accept('|')? {
         return Ok(Operand::Pair(name, lexer.word()?));
+    }
+    if lexer.peek()? == Token::Mark('[') {
+        let form = format!("an element of `{name}` as an operand");
+        return Err(ParseError::unsupported(lexer.line(), form));
     }
     Ok(match offset(lexer)? {
         Some(offset) => Operand::Offset(name, offset),
@@ -67,83 +106,21 @@ fn named<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<Operand<'a>, ParseE
 }
 
 fn address<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<Operand<'a>, ParseError> {
-    let base = match lexer.next()? {
-        Token::Word(name) => Base::Name(name),
-        Token::Number(digits) => Base::Absolute(lexer.parse_integer(digits)?),
-        found => return Err(lexer.unexpected(found, "an address")),
+    let (base, offset) = match lexer.peek()? {
+        Token::Word(name) => {
+            lexer.next()?;
+            (Base::Name(name), offset(lexer)?.unwrap_or(0))
+        }
+        _ => {
+            let address = constant(lexer)?;
+            (Base::Absolute(integer(lexer, address)?), 0)
+        }
     };
-    let offset = offset(lexer)?.unwrap_or(0);
     if lexer.accept(',')? {
-        let parts = list(lexer, ']', depth + 1)?;
+        let parts = list(lexer, ']', depth + 1, false)?;
         lexer.expect(']')?;
         return Ok(Operand::Indexed(base, offset, parts));
     }
     lexer.expect(']')?;
     Ok(Operand::Address(base, offset))
-}
-
-/// `+4`, `-4`, `+-4` or several of them, if present.
-pub(super) fn offset(lexer: &mut Lexer<'_>) -> Result<Option<i64>, ParseError> {
-    let mut sum = None;
-    loop {
-        let plus = lexer.accept('+')?;
-        let negative = lexer.accept('-')?;
-        if !plus && !negative {
-            return Ok(sum);
-        }
-        let value = lexer.integer()? as i64;
-        let value = if negative {
-            value.wrapping_neg()
-        } else {
-            value
-        };
-        sum = Some(sum.unwrap_or(0_i64).wrapping_add(value));
-    }
-}
-
-/// An integer (wrapped to 64 bits), or the bits of a float: `0f3F800000`, `0d3FF0000000000000`, `1.5`.
-pub(super) fn number<'a>(
-    lexer: &Lexer<'_>,
-    digits: &str,
-    negative: bool,
-) -> Result<Operand<'a>, ParseError> {
-    let bits = |hex: &str, length: usize| {
-        let valid = hex.len() == length;
-        u64::from_str_radix(hex, 16)
-            .ok()
-            .filter(|_| valid)
-            .ok_or_else(|| {
-                ParseError::syntax(
-                    lexer.line(),
-                    format!("`{digits}` needs exactly {length} hexadecimal digits"),
-                )
-            })
-    };
-    let rest = digits.get(2..).unwrap_or_default();
-    match digits.get(..2) {
-        Some("0f" | "0F") => Ok(Operand::F32(
-            bits(rest, 8)? as u32 ^ (u32::from(negative) << 31),
-        )),
-        Some("0d" | "0D") => Ok(Operand::F64(bits(rest, 16)? ^ (u64::from(negative) << 63))),
-        Some("0x" | "0X") => integer(lexer, digits, negative),
-        _ if digits.contains(['.', 'e', 'E']) => {
-            let parsed: Result<f64, _> = digits.parse();
-            let value = parsed.map_err(|_| {
-                ParseError::syntax(lexer.line(), format!("`{digits}` is not a number"))
-            })?;
-            Ok(Operand::F64(
-                if negative { -value } else { value }.to_bits(),
-            ))
-        }
-        _ => integer(lexer, digits, negative),
-    }
-}
-
-fn integer<'a>(lexer: &Lexer<'_>, digits: &str, negative: bool) -> Result<Operand<'a>, ParseError> {
-    let value = lexer.parse_integer(digits)?;
-    Ok(Operand::Int(if negative {
-        value.wrapping_neg()
-    } else {
-        value
-    }))
 }

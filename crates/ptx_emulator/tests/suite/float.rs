@@ -326,3 +326,22 @@ fn halves() {
     check("max.f16 %h, %ha, %hb;", "%h", [0x7e00, 0x3c00, 0], 0x3c00);
     check("setp.lt.f16 %p, %ha, %hb;", "%p", [0xbc00, 0x3c00, 0], 1);
 }
+
+#[test]
+fn extremes_of_three() {
+    let nan = u64::from(f32::NAN.to_bits());
+    let of = |op: &str| format!("{op} %d, %a, %b, %c;");
+    for (op, sources, expected) in [
+        ("max.f32", [f(1.0), f(3.0), f(2.0)], f(3.0)),
+        ("min.f32", [f(1.0), f(3.0), f(-2.0)], f(-2.0)),
+        ("max.f32", [nan, f(3.0), nan], f(3.0)),
+        ("min.f32", [nan, nan, nan], NAN32),
+        ("max.NaN.f32", [f(1.0), f(3.0), nan], NAN32),
+        ("max.abs.f32", [f(1.0), f(3.0), f(-4.0)], f(4.0)),
+        ("min.NaN.abs.f32", [f(-1.0), f(3.0), f(-4.0)], f(1.0)),
+        ("min.f32", [f(0.0), f(5.0), f(-0.0)], f(-0.0)),
+        ("max.ftz.f32", [f(-1.0), 1, f(-2.0)], 0),
+    ] {
+        check(&of(op), "%d", sources, expected);
+    }
+}

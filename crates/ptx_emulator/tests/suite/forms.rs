@@ -188,3 +188,34 @@ fn one_number_is_made_of_parts() {
         16
     );
 }
+
+#[test]
+fn constants_are_expressions() {
+    let body = ".const .align 4 .b32 table[4] = {2 + 3, ~0, -(1 + 2) * 3, 1 ? 8 : 9};
+        mov.u32 %r0, (1 + 2) * 3; ld.const.u32 %d, [table + 2 * (3 - 1)]; sub.u32 %d, %r0, %d;
+        ld.const.u32 %r0, [table+(4*2)]; add.u32 %d, %d, %r0; mad.lo.u32 %d, %d, WARP_SZ - 31, !0 << 4;";
+    // 9 + 1 - 9, and 16 more.
+    assert_eq!(one(body, "%d", [0; 3]), 17);
+    // A group of arguments that looks like one.
+    let text = ".func (.param .b32 d) same(.param .b32 a) { .reg .b32 %r; ld.param.b32 %r, [a]; st.param.b32 [d], %r; ret; }
+        .visible .entry k(.param .u64 p) { .reg .b64 %l; .reg .b32 %r; ld.param.u64 %l, [p]; { .param .b32 a; .param .b32 d;
+        st.param.b32 [a], 2 * (3 + 4); call (d), same, (a); ld.param.b32 %r, [d]; } st.global.u32 [%l+(2-2)], %r; ret; }";
+    assert_eq!(
+        launch(text, shape(1, 1, 0), &[], 1).expect("it runs").0,
+        [14]
+    );
+}
+
+#[test]
+fn an_initial_value_that_has_none_is_a_mistake() {
+    for (value, message) in [
+        ("1 / 0", "a constant is divided by zero"),
+        (
+            "1 + 2.5",
+            "a constant of an integer and a float, or of `0f\u{2026}`",
+        ),
+    ] {
+        let error = crate::common::parse(&format!(".global .u32 a = {value};")).err();
+        assert_eq!(error.expect("a mistake").message, message);
+    }
+}

@@ -1,7 +1,7 @@
 //! Uses of values that nobody wrote: each kind is reported with the right places, and what compilers do with undefined
 //! values without using them is not.
 
-use crate::common::{limits, module, shape};
+use crate::common::{limits, module, shape, thread};
 use ptx_emulator::{
     CheckOptions, CheckReport, Emulator, Finding, LaunchConfig, LoadedModule, Rule, Space,
 };
@@ -750,4 +750,75 @@ st.global.u32 [%out], %r4;";
         finding.others[0].target.expect("an access").address,
         24 * 16
     );
+}
+
+#[test]
+fn what_all_lanes_do_alike_is_told_of_the_lane_that_uses_it() {
+    // All lanes read one word and compute with it and with a register in a loop; only lane 5 uses the result.
+    let body = "mov.u32 %r0, 0;
+again: ld.shared.u32 %r1, [s];
+add.u32 %r2, %r2, %r1;
+add.u32 %r0, %r0, 1;
+setp.lt.u32 %p0, %r0, 9;
+@%p0 bra again;
+setp.eq.u32 %p1, %t, 5;
+@%p1 st.global.u32 [%out], USED;";
+    for used in ["%r1", "%r2"] {
+        let report = check(
+            ".shared .b32 s;",
+            &body.replace("USED", used),
+            shape(1, 64, 0),
+        );
+        let finding = only(report);
+        assert_eq!(finding.count, 1);
+        assert_eq!(thread(&finding.site), 5);
+        assert_eq!(thread(&finding.others[0]), 5, "{finding:#?}");
+    }
+}
+
+#[test]
+fn lanes_that_part_keep_their_own_undefined_bits() {
+    // Lanes 0 to 3 write their half of what all lanes had read, lane 2 all of it.
+    let body = |lane: u32| {
+        format!(
+            "ld.shared.u32 %r1, [s];
+setp.lt.u32 %p0, %t, 4;
+@%p0 and.b32 %r1, %r1, 0xffff;
+setp.eq.u32 %p1, %t, 2;
+@%p1 mov.u32 %r1, 7;
+setp.eq.u32 %p2, %t, {lane};
+shr.u32 %r2, %r1, SHIFT;
+@%p2 st.global.u32 [%out], %r2;"
+        )
+    };
+    for (lane, shift, is_undefined) in [
+        (0, 4, true),
+        (0, 16, false),
+        (2, 0, false),
+        (3, 16, false),
+        (4, 20, true),
+        (31, 31, true),
+    ] {
+        let body = body(lane).replace("SHIFT", &shift.to_string());
+        let report = check(".shared .b32 s;", &body, shape(1, 32, 0));
+        assert_eq!(!report.is_clean(), is_undefined, "{lane} {shift}");
+    }
+}
+
+#[test]
+fn lanes_read_one_place_of_their_own_local_memory() {
+    // Lane 9 has written its word.
+    let body = |lane: u32| {
+        format!(
+            ".local .b32 own; setp.eq.u32 %p0, %t, 9;
+@%p0 st.local.u32 [own], %t;
+ld.local.u32 %r1, [own];
+setp.eq.u32 %p1, %t, {lane};
+@%p1 st.global.u32 [%out], %r1;"
+        )
+    };
+    for lane in [0, 9, 10] {
+        let report = check("", &body(lane), shape(1, 32, 0));
+        assert_eq!(report.is_clean(), lane == 9, "{lane}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Propagates undefined values through the registers of a warp.
 
-use super::registers::{Origin, Registers};
+use super::registers::{Cells, Origin, Registers};
 use super::report::{Use, report};
 use super::spread::{self, Operand};
 use crate::decode::Cell;
@@ -50,6 +50,13 @@ impl<'a, 's> Step<'a, 's> {
         let undefined = self.registers.lanes(&self.base, cell) & mask;
         if undefined == 0 {
             return;
+        }
+        if self.registers.is_same(&self.base, cell) {
+            let first = undefined.trailing_zeros() as usize;
+            if let Some((_, origin)) = self.registers.get(&self.base, cell, first) {
+                self.report_times((first, origin, undefined.count_ones().into()), usage);
+            }
+            return self.registers.clear(&self.base, cell, mask);
         }
         // Lanes whose values have one origin share a report.
         let mut same: Option<(usize, Origin, u64)> = None;
@@ -111,7 +118,8 @@ impl<'a, 's> Step<'a, 's> {
         for &d in &cells.writes {
             self.registers.clear(&self.base, d, mask & !undefined);
         }
-        for lane in lanes(undefined) {
+        let together = undecided == 0 && self.compute_together(inst, &mut cells, undefined, frame);
+        for lane in lanes(if together { 0 } else { undefined }) {
             let Some(origin) = self.origin(inst, &cells.reads, lane) else {
                 continue;
             };
@@ -128,6 +136,41 @@ impl<'a, 's> Step<'a, 's> {
             }
         }
         self.registers.cells = cells;
+    }
+
+    /// Computes the results of all lanes at once, if they are alike; returns whether they are.
+    fn compute_together(
+        &mut self,
+        inst: &Inst,
+        cells: &mut Cells,
+        undefined: u32,
+        frame: &Frame<'_>,
+    ) -> bool {
+        let (registers, base) = (&*self.registers, &self.base);
+        let is_alike = |&cell: &Cell| {
+            let lanes = registers.lanes(base, cell) & undefined;
+            lanes == 0 || lanes == undefined && registers.is_same(base, cell)
+        };
+        if undefined == 0
+            || spread::depends_on_values(&inst.op)
+            || !cells.reads.iter().all(is_alike)
+        {
+            return false;
+        }
+        let first = undefined.trailing_zeros() as usize;
+        let Some(origin) = self.origin(inst, &cells.reads, first) else {
+            return false;
+        };
+        let get = |cell| self.operand(cell, first, frame);
+        let results = cells.writes.iter();
+        let results = results.map(|&d| spread::result(&inst.op, &cells.reads, d, get));
+        cells.bits.clear();
+        cells.bits.extend(results);
+        for (&d, &bits) in cells.writes.iter().zip(&cells.bits) {
+            self.registers
+                .set_all(&self.base, d, undefined, bits, origin);
+        }
+        true
     }
 
     /// Origin of a lane's first undefined operand.

@@ -141,24 +141,23 @@ impl Init {
         let warp = &mut warps[turn.warp as usize];
         warp.registers.leave(&turn.base, mask);
         let slot = &context.slots[turn.slot];
-        for lane in lanes(mask & turn.live) {
-            let actor = Actor {
-                pc: function.start.unwrap_or(0),
-                block: slot.number,
-                thread: 32 * turn.warp + lane as u32,
-                epoch: slot.epoch,
+        let entering = mask & turn.live;
+        let actor = Actor {
+            pc: function.start.unwrap_or(0),
+            block: slot.number,
+            thread: 32 * turn.warp,
+            epoch: slot.epoch,
+        };
+        for &cell in unset {
+            let function = index;
+            let source = Source::Register { function, cell };
+            let origin = Origin {
+                actor,
+                source,
+                through: None,
             };
-            for &cell in unset {
-                let function = index;
-                let source = Source::Register { function, cell };
-                let origin = Origin {
-                    actor,
-                    source,
-                    through: None,
-                };
-                let registers = &mut warp.registers;
-                registers.set(&turn.base, cell, lane, u64::MAX, origin);
-            }
+            let registers = &mut warp.registers;
+            registers.set_all(&turn.base, cell, entering, u64::MAX, origin);
         }
         let local = turn.base.local as usize..(turn.base.local + function.local_bytes) as usize;
         if warp.local.len() < local.end {

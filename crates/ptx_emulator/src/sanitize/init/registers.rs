@@ -2,12 +2,12 @@
 
 use crate::decode::Cell;
 use crate::decode::op::Op;
-use crate::exec::Base;
+use crate::exec::{Base, lanes};
 use crate::fault::Space;
 use crate::sanitize::Actor;
 
 /// Origin of an undefined value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) actor: Actor,
     pub(super) source: Source,
@@ -16,7 +16,7 @@ pub(super) struct Origin {
 }
 
 /// The uninitialised object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Memory {
         space: Space,
@@ -30,6 +30,12 @@ pub(super) enum Source {
 }
 
 impl Origin {
+    /// The origin of another lane, in which the same happened.
+    pub(super) fn in_lane(mut self, lane: usize) -> Self {
+        self.actor.thread = self.actor.thread / 32 * 32 + lane as u32;
+        self
+    }
+
     /// Whether two values have the same instruction and kind of origin.
     pub(super) fn is_at(&self, other: &Self) -> bool {
         let is_memory = |origin: &Self| matches!(origin.source, Source::Memory { .. });
@@ -69,8 +75,36 @@ pub(super) struct Registers {
 struct Register {
     /// Lanes with undefined bits.
     lanes: u32,
-    /// Allocated at the first undefined bit, then reused.
+    /// The undefined bits of all these lanes and their origin, if the same happened in each: usual
+    /// in a loop, and a thirtieth of the work.
+    same: Option<(u64, Origin)>,
+    /// Those of each lane otherwise. Allocated when first needed, then reused.
     values: Option<Box<[(u64, Origin); 32]>>,
+}
+
+impl Register {
+    fn get(&self, lane: usize) -> Option<(u64, Origin)> {
+        if self.lanes & (1 << lane) == 0 {
+            return None;
+        }
+        match self.same {
+            Some((bits, origin)) => Some((bits, origin.in_lane(lane))),
+            None => self.values.as_ref().map(|values| values[lane]),
+        }
+    }
+
+    fn set(&mut self, lane: usize, bits: u64, origin: Origin) {
+        let values = self
+            .values
+            .get_or_insert_with(|| Box::new([(0, origin); 32]));
+        if let Some((bits, origin)) = self.same.take() {
+            for lane in lanes(self.lanes) {
+                values[lane] = (bits, origin.in_lane(lane));
+            }
+        }
+        self.lanes |= 1 << lane;
+        values[lane] = (bits, origin);
+    }
 }
 
 impl Registers {
@@ -93,9 +127,13 @@ impl Registers {
 
     /// The undefined bits of a lane, and their origin.
     pub(super) fn get(&self, base: &Base, cell: Cell, lane: usize) -> Option<(u64, Origin)> {
-        let register = self.register(base, cell)?;
-        let values = register.values.as_ref()?;
-        (register.lanes & (1 << lane) != 0).then(|| values[lane])
+        self.register(base, cell)?.get(lane)
+    }
+
+    /// Whether the same happened in all lanes in which a register has undefined bits.
+    pub(super) fn is_same(&self, base: &Base, cell: Cell) -> bool {
+        self.register(base, cell)
+            .is_none_or(|register| register.lanes == 0 || register.same.is_some())
     }
 
     /// Sets the undefined bits of a lane; with none, the lane is defined.
@@ -103,6 +141,36 @@ impl Registers {
         if bits == 0 {
             return self.clear(base, cell, 1 << lane);
         }
+        let register = self.undefine(base, cell);
+        register.set(lane, bits, origin);
+    }
+
+    /// Sets the undefined bits of several lanes, in which the same happened; `origin` is that of
+    /// any of them.
+    pub(super) fn set_all(
+        &mut self,
+        base: &Base,
+        cell: Cell,
+        mask: u32,
+        bits: u64,
+        origin: Origin,
+    ) {
+        if bits == 0 || mask == 0 {
+            return self.clear(base, cell, mask);
+        }
+        let register = self.undefine(base, cell);
+        let is_known =
+            |(known, by): (u64, Origin)| known == bits && by.in_lane(0) == origin.in_lane(0);
+        if register.lanes & !mask == 0 {
+            register.same = Some((bits, origin));
+        } else if !register.same.is_some_and(is_known) {
+            return lanes(mask).for_each(|lane| register.set(lane, bits, origin.in_lane(lane)));
+        }
+        register.lanes |= mask;
+    }
+
+    /// A register that gets its first undefined bits, or further ones.
+    fn undefine(&mut self, base: &Base, cell: Cell) -> &mut Register {
         let (file, at) = place(base, cell);
         let file = &mut self.files[file];
         if file.len() <= at {
@@ -110,11 +178,7 @@ impl Registers {
         }
         let register = &mut file[at];
         self.held += u32::from(register.lanes == 0);
-        register.lanes |= 1 << lane;
-        let values = register
-            .values
-            .get_or_insert_with(|| Box::new([(0, origin); 32]));
-        values[lane] = (bits, origin);
+        register
     }
 
     /// Marks lanes as defined.

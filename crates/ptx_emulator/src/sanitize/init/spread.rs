@@ -81,6 +81,23 @@ pub(super) fn result(op: &Op, reads: &[Cell], d: Cell, get: impl Fn(Cell) -> Ope
     bits & all_bits(d)
 }
 
+/// Whether the undefined bits of a result depend on the operands' values, which differ by lane.
+pub(super) fn depends_on_values(op: &Op) -> bool {
+    match op {
+        Op::Int32 { op, .. } | Op::Int64 { op, .. } => matches!(
+            op,
+            IntOp::Mul
+                | IntOp::And
+                | IntOp::Or
+                | IntOp::Shl
+                | IntOp::ShrUnsigned
+                | IntOp::ShrSigned
+        ),
+        Op::Select32 { .. } | Op::Select64 { .. } | Op::Logic { .. } | Op::Lane(_) => true,
+        _ => false,
+    }
+}
+
 /// All bits of a register.
 pub(super) fn all_bits(cell: Cell) -> u64 {
     match cell {

@@ -28,6 +28,10 @@ impl Room {
 }
 
 impl Stored {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Records the origin of undefined bytes stored at `offset`, given as bits.
     pub(super) fn put(
         &mut self,

@@ -224,26 +224,72 @@ impl Init {
     }
 
     fn load(&mut self, context: &Context<'_>, pc: u32, seen: &Seen<'_>, transfer: &Transfer) {
+        if self.is_one_place(context, seen) {
+            let lane = seen.lanes.trailing_zeros() as usize;
+            return self.load_lane(context, pc, seen, transfer, (lane, seen.lanes));
+        }
         for lane in lanes(seen.lanes) {
-            let missing = self.missing(context, seen, lane);
-            if missing == 0 {
+            self.load_lane(context, pc, seen, transfer, (lane, 1 << lane));
+        }
+    }
+
+    /// A lane's load, which is that of all lanes of `mask`.
+    fn load_lane(
+        &mut self,
+        context: &Context<'_>,
+        pc: u32,
+        seen: &Seen<'_>,
+        transfer: &Transfer,
+        (lane, mask): (usize, u32),
+    ) {
+        let missing = self.missing(context, seen, lane);
+        if missing == 0 {
+            return;
+        }
+        let turn = &context.turn;
+        let size = u32::from(transfer.size);
+        for element in 0..usize::from(transfer.count) {
+            let at = element as u32 * size;
+            let bytes = missing >> at & low_bits(size);
+            let Some(cell) = transfer.cell(element).filter(|_| bytes != 0) else {
                 continue;
+            };
+            let origin = self.origin(context, pc, seen, lane, bytes << at);
+            let mut bits = spread_bytes(bytes);
+            if transfer.signed && bytes >> (size - 1) != 0 {
+                bits |= u64::MAX << (8 * size - 1);
             }
-            let size = u32::from(transfer.size);
-            for element in 0..usize::from(transfer.count) {
-                let at = element as u32 * size;
-                let bytes = missing >> at & low_bits(size);
-                let Some(cell) = transfer.cell(element).filter(|_| bytes != 0) else {
-                    continue;
-                };
-                let origin = self.origin(context, pc, seen, lane, bytes << at);
-                let mut bits = spread_bytes(bytes);
-                if transfer.signed && bytes >> (size - 1) != 0 {
-                    bits |= u64::MAX << (8 * size - 1);
-                }
-                self.set(context, cell, lane, bits, origin);
+            let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
+            if mask == 1 << lane {
+                registers.set(&turn.base, cell, lane, bits, origin);
+            } else {
+                registers.set_all(&turn.base, cell, mask, bits, origin);
             }
         }
+    }
+
+    /// Whether all lanes read the same bytes, in local memory undefined in all of them or in none, and
+    /// nothing undefined was stored to that memory.
+    fn is_one_place(&self, context: &Context<'_>, seen: &Seen<'_>) -> bool {
+        let block = &self.blocks[context.turn.slot];
+        let nothing_stored = match seen.region {
+            Region::Global(allocation) => {
+                allocation.base != self.heap || self.heap_stored.is_empty()
+            }
+            Region::Shared | Region::Peer(_) => block.stored.is_empty(),
+            Region::Local => {
+                let warp = &block.warps[context.turn.warp as usize];
+                let first = seen.lanes.trailing_zeros() as usize;
+                let offset = seen.offsets.get(first).map_or(0, |&offset| offset as usize);
+                let bytes = warp.local.iter().skip(offset).take(seen.size as usize);
+                let mut undefined = bytes.map(|undefined| undefined & seen.lanes);
+                warp.stored.is_empty() && undefined.all(|lanes| lanes == 0 || lanes == seen.lanes)
+            }
+            Region::Param => false,
+        };
+        let first = seen.lanes.trailing_zeros() as usize;
+        let offset = seen.offsets.get(first);
+        nothing_stored && lanes(seen.lanes).all(|lane| seen.offsets.get(lane) == offset)
     }
 
     fn set(&mut self, context: &Context<'_>, cell: Cell, lane: usize, bits: u64, origin: Origin) {
