@@ -8,6 +8,7 @@ use cuda_std::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::Backend;
 use crate::memory::Core;
+use crate::ptx::embedded;
 use crate::{
     Buffer, DeviceChoice, DeviceProperties, Error, Event, Function, Graph, Module, PeerAccess,
     PtxFile, Result, Stream,
@@ -32,7 +33,7 @@ struct Inner {
     fallback: Option<String>,
     /// Kernels found so far, by the address of their entry.
     functions: RwLock<HashMap<usize, Function>>,
-    /// Loaded kernel crates, by the address of their embedded PTX.
+    /// Loaded PTX of kernel crates, by the address of the crate's list or of its embedded file.
     modules: Mutex<HashMap<usize, Module>>,
     /// PTX that replaces a package's embedded PTX.
     replaced: Mutex<HashMap<String, PtxFile>>,
@@ -242,7 +243,7 @@ impl Device {
 
     /// The PTX from which kernels of an embedded crate are loaded on this device: its replacement,
     /// or the newest embedded one that the device can run; a GPU prefers one for exactly its
-    /// architecture (`sm_90a`).
+    /// architecture (`sm_90a`). Files with only some of the crate's kernels are not considered.
     ///
     /// # Errors
     /// [`Error::NoArchitecture`] if the device can run none of them, and [`Error::NoKernels`] if
@@ -303,19 +304,34 @@ impl Device {
         &*self.0.core.backend
     }
 
-    /// The loaded PTX of a kernel crate.
-    fn module(&self, kernels: &'static Kernels) -> Result<Module> {
+    /// The loaded PTX that has a kernel of the crate: the best for this device.
+    fn module(&self, kernels: &'static Kernels, kernel: &str) -> Result<Module> {
         // Held while loading: a second thread waits instead of loading the same PTX.
         let mut modules = lock(&self.0.modules);
-        let key = std::ptr::from_ref(kernels).addr();
-        if let Some(module) = modules.get(&key) {
-            return Ok(module.clone());
+        let load = |file: PtxFile| Module::load(&self.0.core, &file.text, &file.origin);
+        let replaced = lock(&self.0.replaced).get(kernels.package).cloned();
+        if let Some(file) = replaced {
+            let key = std::ptr::from_ref(kernels).addr();
+            return cached(&mut modules, key, || load(file));
         }
-        let file = self.kernels_file(kernels)?;
-        let module = Module::load(&self.0.core, &file.text, &file.origin)?;
-        modules.insert(key, module.clone());
-        Ok(module)
+        let file = embedded(kernels, |file| file.has(kernel), self.properties())?;
+        let key = std::ptr::from_ref(file).addr();
+        cached(&mut modules, key, || load(PtxFile::of_file(kernels, file)?))
     }
+}
+
+/// The module of a key, loaded at its first use.
+fn cached(
+    modules: &mut HashMap<usize, Module>,
+    key: usize,
+    load: impl FnOnce() -> Result<Module>,
+) -> Result<Module> {
+    if let Some(module) = modules.get(&key) {
+        return Ok(module.clone());
+    }
+    let module = load()?;
+    modules.insert(key, module.clone());
+    Ok(module)
 }
 
 /// A backend with its own queue.
@@ -356,7 +372,7 @@ unsafe impl Target for Device {
         let kernels = entry.kernels.ok_or_else(|| Error::NoKernels {
             what: format!("kernel `{}`", entry.name),
         })?;
-        let function = self.module(kernels)?.find(entry)?;
+        let function = self.module(kernels, entry.name)?.find(entry)?;
         let functions = self.0.functions.write();
         (functions.unwrap_or_else(PoisonError::into_inner)).insert(key, function.clone());
         Ok(function)

@@ -17,7 +17,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     workspace::step("outputs", || {
         build_ptx::broken_kernels()?;
-        outputs::write(&workspace::program(None)?)
+        outputs::write(&workspace::program()?)
     })?;
     workspace::step("pages", || pages::check(&folder()))?;
     let into = workspace::target()?.join("book");
