@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::bench::{Size, Sizes, reduce};
 
-    fn choice(work: &str, default: f64, wrong: &[&str]) -> Choice {
+    fn chosen(work: &str, default: f64, wrong: &[&str]) -> Choice {
         Choice {
             work: work.to_owned(),
             default,
@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn the_report_counts_choices_by_operation_and_lists_the_worst_first() {
         let choices = vec![
-            choice("sum/f32/5", 1.04, &[]),
-            choice("sum/f32/6", 1.5, &[]),
-            choice("dot/f32/7", 2.0, &[]),
+            chosen("sum/f32/5", 1.04, &[]),
+            chosen("sum/f32/6", 1.5, &[]),
+            chosen("dot/f32/7", 2.0, &[]),
         ];
         let run = Run::default();
         let text = Sweep { run, choices }.table();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_wrong_result_fails_the_sweep_and_is_named() {
-        let choices = vec![choice("sum/f32/5", 1.0, &["tree"])];
+        let choices = vec![chosen("sum/f32/5", 1.0, &["tree"])];
         let run = Run::default();
         let sweep = Sweep { run, choices };
         assert!(!sweep.passed());
