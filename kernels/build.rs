@@ -1,7 +1,17 @@
 //! Builds the crate for the device and embeds the PTX.
 
+use cuda_builder::NvvmArch;
+
+/// Kernels that instructions of compute capability 9.0 make faster, or possible.
+const HOPPER: &[&str] = &[
+    "matmul_mma_f64",
+    "matmul_mma_ragged_f64",
+    "matmul_tensor_f32",
+];
+
 fn main() {
     cuda_builder::embed()
+        .arch_for(NvvmArch::Compute90a, HOPPER)
         .options(|builder| builder.deny_divergence(true))
         .finish();
 }

@@ -7,12 +7,9 @@ use anyhow::Result;
 
 use crate::{setup, workspace};
 
-/// What is embedded: every GPU of ours runs the first, and the tensor cores' kernels are in the second alone.
-const ARCHITECTURES: &str = "sm_80,sm_90a";
-
 /// Runs this command of `blockwise` with the user's arguments. Its exit code is ours.
 pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
-    let mut command = Command::new(workspace::program(Some(ARCHITECTURES))?);
+    let mut command = Command::new(workspace::program()?);
     workspace::exit_code(command.arg(name).args(arguments))
 }

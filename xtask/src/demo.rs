@@ -10,7 +10,7 @@ use crate::{setup, workspace};
 /// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is ours.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
-    let mut command = Command::new(workspace::program(None)?);
+    let mut command = Command::new(workspace::program()?);
     command.arg("demo");
     if arguments
         .first()

@@ -48,16 +48,11 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds the command `blockwise` with optimisation; returns its path. `architectures`, such as `sm_80,sm_90a`, are those of the embedded
-/// kernels; without any, or where the user's environment names some, they are left alone.
-pub(crate) fn program(architectures: Option<&str>) -> Result<PathBuf> {
-    const VARIABLE: &str = "BLOCKWISE_ARCH";
+/// Builds the command `blockwise` with optimisation; returns its path.
+pub(crate) fn program() -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--release", "--locked"]);
     build.args(["--package", "blockwise_cli"]);
-    if let Some(architectures) = architectures.filter(|_| std::env::var_os(VARIABLE).is_none()) {
-        build.env(VARIABLE, architectures);
-    }
     check(&mut build)?;
     let name = format!("blockwise{}", std::env::consts::EXE_SUFFIX);
     Ok(target()?.join("release").join(name))

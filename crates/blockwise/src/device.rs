@@ -9,6 +9,7 @@ use cuda_std::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::Backend;
 use crate::memory::Core;
+use crate::ptx::embedded;
 use crate::split::Split;
 use crate::{
     Buffer, DeviceChoice, DeviceKind, DeviceProperties, Error, Event, Function, Graph, Module,
@@ -34,7 +35,7 @@ struct Inner {
     fallback: Option<String>,
     /// Kernels found so far, by the address of their entry.
     functions: RwLock<HashMap<usize, Function>>,
-    /// Kernel crates in use, by the address of their embedded PTX.
+    /// PTX of kernel crates in use, by the address of the crate's list or of its embedded file.
     packages: Mutex<HashMap<usize, Package>>,
     /// PTX that replaces a package's embedded PTX.
     replaced: Mutex<HashMap<String, PtxFile>>,
@@ -260,7 +261,7 @@ impl Device {
 
     /// The PTX from which kernels of an embedded crate are loaded on this device: its replacement,
     /// or the newest embedded one that the device can run; a GPU prefers one for exactly its
-    /// architecture (`sm_90a`).
+    /// architecture (`sm_90a`). Files with only some of the crate's kernels are not considered.
     ///
     /// # Errors
     /// [`Error::NoArchitecture`] if the device can run none of them, and [`Error::NoKernels`] if
@@ -321,13 +322,33 @@ impl Device {
         &*self.0.core.backend
     }
 
-    /// A kernel's loaded PTX.
+    /// The loaded PTX that has a kernel of the crate: the best for this device.
     fn module(&self, kernels: &'static Kernels, kernel: &str) -> Result<Module> {
         // Held while loading: a second thread waits instead of loading the same PTX.
         let mut packages = lock(&self.0.packages);
-        let package = match packages.entry(std::ptr::from_ref(kernels).addr()) {
+        let replaced = lock(&self.0.replaced).get(kernels.package).cloned();
+        if let Some(file) = replaced {
+            let key = std::ptr::from_ref(kernels).addr();
+            return self.loaded(&mut packages, key, kernel, || Ok(file));
+        }
+        let file = embedded(kernels, |file| file.has(kernel), self.properties())?;
+        let key = std::ptr::from_ref(file).addr();
+        self.loaded(&mut packages, key, kernel, || {
+            PtxFile::of_file(kernels, file)
+        })
+    }
+
+    /// A kernel's module from the file of this key, which is read at its first use.
+    fn loaded(
+        &self,
+        packages: &mut HashMap<usize, Package>,
+        key: usize,
+        kernel: &str,
+        read: impl FnOnce() -> Result<PtxFile>,
+    ) -> Result<Module> {
+        let package = match packages.entry(key) {
             Occupied(package) => package.into_mut(),
-            Vacant(place) => place.insert(self.package(self.kernels_file(kernels)?)?),
+            Vacant(place) => place.insert(self.package(read()?)?),
         };
         match package {
             Package::Loaded(module) => Ok(module.clone()),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_std::launch::Kernels;
+use cuda_std::launch::{Kernels, KernelsFile};
 
 use crate::{DeviceKind, DeviceProperties, Error, Result};
 
@@ -152,25 +152,18 @@ impl PtxFile {
         })
     }
 
-    /// The embedded PTX of a crate for a device.
-    pub(crate) fn of_embedded(kernels: &Kernels, device: &DeviceProperties) -> Result<Self> {
-        let package = kernels.package;
-        if kernels.files.is_empty() {
-            return Err(Error::NoKernels {
-                what: format!("crate `{package}`"),
-            });
-        }
-        let names: Vec<&str> = kernels.files.iter().map(|file| file.arch).collect();
-        let Some(chosen) = choose(&names, device) else {
-            return Err(Error::NoArchitecture {
-                package: package.to_owned(),
-                origin: "the program".to_owned(),
-                architectures: names.join(", "),
-                compute_capability: device.compute_capability,
-            });
-        };
-        let file = &kernels.files[chosen];
-        let origin = format!("the kernels of `{package}` for {}", file.arch);
+    /// The embedded PTX of a crate for a device, with all its kernels.
+    pub(crate) fn of_embedded(
+        kernels: &'static Kernels,
+        device: &DeviceProperties,
+    ) -> Result<Self> {
+        let file = embedded(kernels, |file| file.only.is_empty(), device)?;
+        Self::of_file(kernels, file)
+    }
+
+    /// A file embedded by a crate.
+    pub(crate) fn of_file(kernels: &Kernels, file: &KernelsFile) -> Result<Self> {
+        let origin = format!("the kernels of `{}` for {}", kernels.package, file.arch);
         Self::from_text(file.text, origin)
     }
 
@@ -190,6 +183,31 @@ impl PtxFile {
             });
         }
         Ok(self)
+    }
+}
+
+/// The best of those embedded files for a device.
+pub(crate) fn embedded(
+    kernels: &'static Kernels,
+    wanted: impl Fn(&KernelsFile) -> bool,
+    device: &DeviceProperties,
+) -> Result<&'static KernelsFile> {
+    let package = kernels.package;
+    if kernels.files.is_empty() {
+        return Err(Error::NoKernels {
+            what: format!("crate `{package}`"),
+        });
+    }
+    let files: Vec<_> = kernels.files.iter().filter(|file| wanted(file)).collect();
+    let names: Vec<&str> = files.iter().map(|file| file.arch).collect();
+    match choose(&names, device) {
+        Some(chosen) => Ok(files[chosen]),
+        None => Err(Error::NoArchitecture {
+            package: package.to_owned(),
+            origin: "the program".to_owned(),
+            architectures: names.join(", "),
+            compute_capability: device.compute_capability,
+        }),
     }
 }
 
@@ -249,6 +267,34 @@ mod tests {
         assert_eq!(chosen(&["sm_80", "sm_90"], DeviceKind::Cuda), Some(1));
         assert_eq!(chosen(&["sm_100", "sm_100a"], DeviceKind::Cuda), None);
         assert_eq!(chosen(&[], DeviceKind::Cuda), None);
+    }
+
+    #[test]
+    fn a_kernel_comes_from_the_best_file_that_has_it() {
+        static KERNELS: Kernels = Kernels {
+            package: "k",
+            files: &[
+                KernelsFile {
+                    arch: "sm_80",
+                    text: SM_80,
+                    only: &[],
+                },
+                KernelsFile {
+                    arch: "sm_90a",
+                    text: ".version 8.0\n.target sm_90a\n",
+                    only: &["fast"],
+                },
+            ],
+        };
+        let arch = |kernel, kind| {
+            let file = embedded(&KERNELS, |file| file.has(kernel), &device(kind));
+            file.map(|file| file.arch).expect("there is one")
+        };
+        assert_eq!(arch("fast", DeviceKind::Cuda), "sm_90a");
+        assert_eq!(arch("other", DeviceKind::Cuda), "sm_80");
+        assert_eq!(arch("fast", DeviceKind::Emulator), "sm_80");
+        let whole = PtxFile::of_embedded(&KERNELS, &device(DeviceKind::Cuda));
+        assert_eq!(whole.expect("there is one").target, 80);
     }
 
     fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -178,7 +178,7 @@ impl LaunchError {
                 Some("use fewer threads per block")
             }
             Self::TensorCores { .. } => Some(
-                "use the product without tensor cores (without `--tensor`); on such a GPU build with BLOCKWISE_ARCH=sm_80,sm_90a",
+                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a, which is embedded unless BLOCKWISE_ARCH says otherwise",
             ),
             Self::NeedsMemory { .. } => Some("make a `Convolution`, which holds the memory"),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),

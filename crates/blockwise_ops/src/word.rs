@@ -4,7 +4,7 @@ use blockwise::{View, ViewMut};
 use kernels::raw;
 use kernels::reverse::{direct, dynamic, fixed};
 use kernels::transpose::aligned::{self, Tile};
-use kernels::transpose::{naive, padded, tiled};
+use kernels::transpose::{naive, padded, thin, tiled};
 
 use crate::launch::{On, Routine, routine};
 use crate::{Element, ReverseKernel, TransposeKernel};
@@ -71,6 +71,7 @@ macro_rules! words {
                     (TransposeKernel::PaddedRaw, _) => {
                         transpose!(unsafe raw::transpose::transpose_padded_raw<$t>)
                     }
+                    (TransposeKernel::Thin, _) => transpose!(plain thin::transpose_thin<$t>),
                     (TransposeKernel::Aligned, Tile::Wide) => {
                         transpose!(plain aligned::transpose_aligned<$t>)
                     }

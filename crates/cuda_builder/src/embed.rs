@@ -53,7 +53,7 @@ pub fn embed() -> Embed {
 /// the device: then omit `links`.
 #[must_use = "nothing is built until `finish` is called"]
 pub struct Embed {
-    archs: Vec<NvvmArch>,
+    archs: Vec<Wanted>,
     configure: Box<dyn Fn(CudaBuilder) -> CudaBuilder + Sync>,
 }
 
@@ -61,13 +61,22 @@ impl Embed {
     /// Adds an architecture. The default is [`NvvmArch::Compute80`]. The environment variable
     /// `BLOCKWISE_ARCH` (`sm_80,sm_90a`) replaces them all.
     pub fn arch(mut self, arch: NvvmArch) -> Self {
-        self.archs.push(arch);
+        self.archs.push(Wanted::whole(arch));
         self
     }
 
     /// Adds several architectures, which are built in parallel.
     pub fn archs(mut self, archs: impl IntoIterator<Item = NvvmArch>) -> Self {
-        self.archs.extend(archs);
+        self.archs.extend(archs.into_iter().map(Wanted::whole));
+        self
+    }
+
+    /// Adds an architecture for these kernels alone, by their names in the PTX: those that its
+    /// instructions make faster. A device takes the others from the next best file, so there must be
+    /// one with all kernels, which is [`NvvmArch::Compute80`] by default.
+    pub fn arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
+        let only = kernels;
+        self.archs.push(Wanted { arch, only });
         self
     }
 
@@ -102,14 +111,14 @@ impl Embed {
             .unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// The architectures whose PTX is now in the output folder, or why there is none.
-    fn build(&self, script: &Script) -> Result<Vec<NvvmArch>, String> {
+    /// The PTX that is now in the output folder, or why there is none.
+    fn build(&self, script: &Script) -> Result<Vec<Wanted>, String> {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
         }
         let archs = self.chosen(std::env::var(ARCH).ok())?;
         let results: Vec<_> = std::thread::scope(|scope| {
-            let build = |&arch| scope.spawn(move || self.build_for(arch, script));
+            let build = |&wanted| scope.spawn(move || self.build_for(wanted, script));
             let builds: Vec<_> = archs.iter().map(build).collect();
             builds
                 .into_iter()
@@ -121,10 +130,10 @@ impl Embed {
                 .collect()
         });
         let mut failures = Vec::new();
-        for (arch, result) in archs.iter().zip(results) {
+        for (wanted, result) in archs.iter().zip(results) {
             let text = result
                 .err()
-                .map(|error| readable(&error, &script.package, *arch));
+                .map(|error| readable(&error, &script.package, wanted.arch));
             failures.extend(text);
         }
         if failures.is_empty() {
@@ -135,30 +144,49 @@ impl Embed {
         }
     }
 
-    fn build_for(&self, arch: NvvmArch, script: &Script) -> Result<PathBuf, CudaBuilderError> {
+    fn build_for(
+        &self,
+        Wanted { arch, only }: Wanted,
+        script: &Script,
+    ) -> Result<PathBuf, CudaBuilderError> {
         let builder = CudaBuilder::new(&script.folder).arch(arch);
         (self.configure)(builder)
+            .only(only)
             .build_args(&script.features())
             .copy_to(script.out.join(file_name(arch)))
             .build_compact()
     }
 
     /// Each architecture once, in the order given.
-    fn chosen(&self, variable: Option<String>) -> Result<Vec<NvvmArch>, String> {
+    fn chosen(&self, variable: Option<String>) -> Result<Vec<Wanted>, String> {
         let mut archs = self.archs.clone();
         if let Some(variable) = variable.filter(|variable| !variable.is_empty()) {
             archs = variable
                 .split(',')
-                .map(|name| name.trim().parse())
+                .map(|name| name.trim().parse().map(Wanted::whole))
                 .collect::<Result<_, _>>()
                 .map_err(|error| format!("{ARCH}={variable}: {error}"))?;
         }
-        if archs.is_empty() {
-            archs.push(NvvmArch::default());
+        if archs.iter().all(|wanted| !wanted.only.is_empty()) {
+            archs.insert(0, Wanted::whole(NvvmArch::default()));
         }
         let mut seen = Vec::new();
-        archs.retain(|arch| !seen.contains(arch) && (seen.push(*arch), true).1);
+        archs.retain(|wanted| !seen.contains(&wanted.arch) && (seen.push(wanted.arch), true).1);
         Ok(archs)
+    }
+}
+
+/// One file to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wanted {
+    arch: NvvmArch,
+    /// These kernels; all if empty.
+    only: &'static [&'static str],
+}
+
+impl Wanted {
+    fn whole(arch: NvvmArch) -> Self {
+        Wanted { arch, only: &[] }
     }
 }
 
@@ -226,16 +254,16 @@ impl Script {
 }
 
 /// The contents of `kernels.rs`: the list that `embedded_kernels!` puts into `KERNELS`.
-fn code(result: Result<Vec<NvvmArch>, String>) -> String {
+fn code(result: Result<Vec<Wanted>, String>) -> String {
     let archs = match result {
         Ok(archs) => archs,
         Err(error) => return format!("compile_error!({error:?})\n"),
     };
     let files: String = archs
         .iter()
-        .map(|arch| {
+        .map(|Wanted { arch, only }| {
             format!(
-                "    KernelsFile {{ arch: \"{arch}\", text: include_str!({:?}) }},\n",
+                "    KernelsFile {{ arch: \"{arch}\", text: include_str!({:?}), only: &{only:?} }},\n",
                 file_name(*arch)
             )
         })
@@ -283,14 +311,19 @@ mod tests {
 
     #[test]
     fn architectures_come_from_the_script_or_the_variable() {
-        let chosen =
-            |embed: Embed, variable: Option<&str>| embed.chosen(variable.map(str::to_owned));
+        let chosen = |embed: Embed, variable: Option<&str>| {
+            let chosen = embed.chosen(variable.map(str::to_owned));
+            chosen.map(|all| all.iter().map(|wanted| wanted.arch).collect::<Vec<_>>())
+        };
         assert_eq!(chosen(embed(), None), Ok(vec![Compute80]));
         let twice = || embed().arch(Compute90).archs([Compute80, Compute90]);
         assert_eq!(chosen(twice(), None), Ok(vec![Compute90, Compute80]));
         assert_eq!(chosen(twice(), Some("")), Ok(vec![Compute90, Compute80]));
         let variable = Some("sm_80, sm_90a");
         assert_eq!(chosen(embed(), variable), Ok(vec![Compute80, Compute90a]));
+        let partial = || embed().arch_for(Compute90a, &["k"]);
+        assert_eq!(chosen(partial(), None), Ok(vec![Compute80, Compute90a]));
+        assert_eq!(chosen(partial(), Some("sm_90")), Ok(vec![Compute90]));
         let error = chosen(embed(), Some("sm_12")).unwrap_err();
         assert!(
             error.starts_with("BLOCKWISE_ARCH=sm_12: unknown architecture"),
@@ -300,11 +333,15 @@ mod tests {
 
     #[test]
     fn the_code_lists_the_files_or_is_the_error() {
-        let text = code(Ok(vec![Compute80, Compute90a]));
+        let only = Wanted {
+            arch: Compute90a,
+            only: &["k"],
+        };
+        let text = code(Ok(vec![Wanted::whole(Compute80), only]));
         assert_eq!(
             text,
-            "&[\n    KernelsFile { arch: \"sm_80\", text: include_str!(\"kernels.sm_80.ptx\") },\n    \
-             KernelsFile { arch: \"sm_90a\", text: include_str!(\"kernels.sm_90a.ptx\") },\n]\n"
+            "&[\n    KernelsFile { arch: \"sm_80\", text: include_str!(\"kernels.sm_80.ptx\"), only: &[] },\n    \
+             KernelsFile { arch: \"sm_90a\", text: include_str!(\"kernels.sm_90a.ptx\"), only: &[\"k\"] },\n]\n"
         );
         assert_eq!(code(Ok(Vec::new())), "&[\n]\n");
         let text = code(Err("no \"tool\"".to_owned()));

@@ -61,6 +61,14 @@ pub enum CudaBuilderError {
         /// The crate.
         path: PathBuf,
     },
+    /// A kernel of [`CudaBuilder::only`](crate::CudaBuilder::only) that the crate does not have.
+    #[error("{} has no kernel `{kernel}`", path.display())]
+    NoSuchKernel {
+        /// The crate.
+        path: PathBuf,
+        /// The name.
+        kernel: String,
+    },
     /// An attribute of rust-cuda's compiler backend that would have had an effect.
     #[error(
         "{}:{line}: `{attribute}` is an attribute of rust-cuda's own compiler backend and means nothing to this compiler; use \

@@ -22,7 +22,7 @@ pub(crate) fn emit_ptx(
     bitcode: &Bitcode,
     folder: &Folder,
 ) -> Result<(), CudaBuilderError> {
-    let linked = link(toolchain, bitcode, folder)?;
+    let linked = link(builder, toolchain, bitcode, folder)?;
     let mut module = Module::parse(&linked)?;
     ir::rewrite(Stage::Crates, &mut module, builder)?;
     let whole = link_libdevice(toolchain, bitcode, folder, &module)?;
@@ -161,6 +161,7 @@ fn ptx_version(arch: NvvmArch) -> Option<&'static str> {
 /// One module from all archives, as text, with what kernels and public names reach. For a
 /// dependency such as glam that is almost nothing, and every later step has less to process.
 fn link(
+    builder: &CudaBuilder,
     toolchain: &Toolchain,
     bitcode: &Bitcode,
     folder: &Folder,
@@ -185,16 +186,26 @@ fn link(
         .arg(&linked))?;
     let text = read(&linked)?;
     let module = Module::outline(&text)?;
-    if calls::kernels(&module).next().is_none() {
+    let kernels: BTreeSet<_> = calls::kernels(&module).collect();
+    if kernels.is_empty() {
         return Err(CudaBuilderError::NoKernels {
             path: bitcode.crate_folder.clone(),
         });
     }
+    let only: BTreeSet<_> = builder.only.iter().map(String::as_str).collect();
+    if let Some(kernel) = only.difference(&kernels).next() {
+        return Err(CudaBuilderError::NoSuchKernel {
+            path: bitcode.crate_folder.clone(),
+            kernel: (*kernel).to_owned(),
+        });
+    }
+    let mut kept = public(&module);
+    kept.retain(|name| {
+        let name = name.as_str();
+        only.is_empty() || only.contains(name) || !kernels.contains(name)
+    });
     run(Command::new(&toolchain.opt)
-        .arg(format!(
-            "-passes={},globaldce",
-            internalize(&public(&module))
-        ))
+        .arg(format!("-passes={},globaldce", internalize(&kept)))
         .arg("-S")
         .arg(&linked)
         .arg("-o")

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::{Way, rungs};
+use super::work::{DEFAULT, Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
 
 /// The table: samples and taps.
@@ -47,7 +47,7 @@ fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Way<ConvOptions>> {
         ConvKernel::Blocked => true,
         _ => taps.min(len) < MANY_TAPS,
     });
-    let default = Way::new(ConvOptions::default(), "default", tune::CHOICE);
+    let default = Way::new(ConvOptions::default(), DEFAULT, tune::CHOICE);
     let ways = able.map(|&kernel| Way::new(of(kernel), kernel, ""));
     iter::once(default).chain(ways).collect()
 }

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::{Way, rungs};
+use super::work::{DEFAULT, Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
 /// The table: rows, inner extent, columns; of f32, then of f64.
@@ -63,11 +63,7 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
 fn ladder<T: Float>(size: [usize; 3]) -> Vec<Way<Product>> {
     let [rows, inner, cols] = size;
     let shape = MatmulShape { rows, inner, cols };
-    let default = Way::new(
-        Product::By(MatmulOptions::default()),
-        "default",
-        tune::CHOICE,
-    );
+    let default = Way::new(Product::By(MatmulOptions::default()), DEFAULT, tune::CHOICE);
     let kernels = MatmulKernel::ALL.iter();
     let kernels = kernels.filter(|kernel| kernel.takes::<T>(shape));
     let kernels = kernels.map(|&kernel| Way::new(Product::By(of(kernel)), kernel, ""));
@@ -92,7 +88,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
     let search = |size: [usize; 3]| {
         let [rows, inner, cols] = size;
         let shape = MatmulShape { rows, inner, cols };
-        let mut ways = vec![Way::new(MatmulOptions::default(), "default", tune::CHOICE)];
+        let mut ways = vec![Way::new(MatmulOptions::default(), DEFAULT, tune::CHOICE)];
         for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
             ways.push(Way::new(of(kernel), kernel, ""));
         }

@@ -100,6 +100,17 @@ pub(super) fn samples(
         // Its time says nothing: each result is wanted once.
         DeviceKind::Emulator => copies,
     };
+    timed(device, delay, copies, wanted, launch)
+}
+
+/// Times so many launches, each behind a delay that hides what the host takes to queue it.
+fn timed(
+    device: &Device,
+    delay: &mut Delay<'_>,
+    copies: usize,
+    wanted: usize,
+    mut launch: impl FnMut(usize) -> Result<(), BenchError>,
+) -> Result<Timing, BenchError> {
     let mut events = Vec::with_capacity(wanted);
     for sample in 0..wanted {
         delay.enqueue()?;
@@ -115,10 +126,33 @@ pub(super) fn samples(
     Ok(Timing::of(seconds?))
 }
 
+/// Launches timed where many ways are compared.
+const FEW: usize = 9;
+
+/// As [`samples`], with few launches.
+pub(super) fn few(
+    device: &Device,
+    delay: &mut Delay<'_>,
+    copies: usize,
+    mut launch: impl FnMut(usize) -> Result<(), BenchError>,
+) -> Result<Timing, BenchError> {
+    for copy in 0..copies.min(WARM_UP) {
+        launch(copy)?;
+    }
+    timed(device, delay, copies, FEW.max(copies), launch)
+}
+
 /// The copies of the inputs: together at least four times the L2 cache, so that a launch finds nothing of its own there.
 pub(super) fn copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 64;
     let cold = 4 * u64::from(device.properties().l2_bytes);
+    cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
+}
+
+/// As [`copies`], as few as leave nothing of a launch in the L2 cache for the next one.
+pub(super) fn few_copies(device: &Device, bytes: u64) -> usize {
+    const MOST: u64 = 8;
+    let cold = 2 * u64::from(device.properties().l2_bytes);
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
 }
 

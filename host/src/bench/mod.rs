@@ -10,10 +10,12 @@
 //! - What is timed is the public call, `enqueue` of [`blockwise_ops`], as every program makes it: after a warm-up at least 30 calls, each
 //!   between two events of its own. A short kernel runs before each, so that launch and events are in the queue before the device gets to
 //!   them: the host's part is not in the time.
+//! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers' choices at many of them.
 //! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing but fused multiply-adds.
 
 mod ceilings;
 mod conv1d;
+mod draw;
 mod inputs;
 mod matmul;
 mod measure;
@@ -24,6 +26,7 @@ mod picture;
 mod reduce;
 mod row;
 mod size;
+mod sweep;
 mod tune;
 mod work;
 
@@ -39,6 +42,7 @@ pub use peers::{PeersError, join};
 pub use picture::svg;
 pub use row::{OURS, Report, Row, Run, TWIN};
 pub use size::{BadSize, Size, Sizes};
+pub use sweep::{Sweep, sweep};
 pub use tune::{Candidate, Finding, Tuning, tune};
 pub use work::{Check, Loaded, Problem, Rung, Work};
 
@@ -77,18 +81,26 @@ pub enum BenchError {
     },
 }
 
+/// Sizes of each operation that every run draws at random, beside the fixed ones.
+const DRAWN: usize = 2;
+
 /// The works that the options choose, with those of their rungs.
 pub fn works(options: &Options) -> Vec<Work> {
-    let tables = [reduce::works, conv1d::works, movement::works, matmul::works];
-    let mut works: Vec<Work> = tables
-        .iter()
-        .flat_map(|table| table(&options.sizes))
-        .collect();
+    let mut works = tables(&options.sizes);
+    if options.sizes == Sizes::Standard {
+        works.extend(draw::works(options.seed, DRAWN));
+    }
     for work in &mut works {
         work.choose(&options.filter);
     }
     works.retain(|work| !work.rungs.is_empty());
     works
+}
+
+/// The families' works at these sizes.
+fn tables(sizes: &Sizes) -> Vec<Work> {
+    let tables = [reduce::works, conv1d::works, movement::works, matmul::works];
+    tables.iter().flat_map(|table| table(sizes)).collect()
 }
 
 /// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on. After each work `done` gets what there is so

@@ -1,5 +1,7 @@
 //! Transposes and reversals.
 
+use std::iter;
+
 use blockwise::{Buffer, Device, DeviceProperties};
 use blockwise_ops::{
     ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
@@ -8,15 +10,16 @@ use kernels::transpose::aligned::{self, Tile};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::{Way, rungs};
+use super::work::{DEFAULT, Way, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Window, Work};
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let vectors = sizes.pick(false, &[[1 << 24]], &[[1 << 28]]);
     let transposes = matrices(sizes).into_iter().map(|shape| {
+        let default = Way::new(TransposeOptions::default(), DEFAULT, tune::CHOICE);
         let way = |&kernel| Way::new(of(kernel), kernel, "");
-        let ways = TransposeKernel::ALL.iter().map(way);
+        let ways = iter::once(default).chain(TransposeKernel::ALL.iter().map(way));
         work("transpose", shape.to_vec(), ways.collect())
     });
     let reversals = vectors.into_iter().map(|[len]| {
@@ -33,13 +36,19 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
 }
 
 fn matrices(sizes: &Sizes) -> Vec<[usize; 2]> {
-    let standard = [[16_384, 16_384], [16_381, 16_411]];
+    let standard = [
+        [16_384, 16_384],
+        [16_381, 16_411],
+        [1000, 1000],
+        [100, 1_000_000],
+        [1_000_000, 100],
+    ];
     sizes.pick(true, &[[4096, 4096]], &standard)
 }
 
 fn of(kernel: TransposeKernel) -> TransposeOptions {
     TransposeOptions {
-        kernel,
+        kernel: Some(kernel),
         ..TransposeOptions::default()
     }
 }
@@ -49,7 +58,7 @@ fn of(kernel: TransposeKernel) -> TransposeOptions {
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let search = |shape: [usize; 2]| {
         let choice = TransposeOptions::default();
-        let mut ways = vec![Way::new(choice, choice.kernel, tune::CHOICE)];
+        let mut ways = vec![Way::new(choice, DEFAULT, tune::CHOICE)];
         for tile in Tile::ALL {
             let policy = format!(
                 "{} x {}, {} threads",
@@ -65,10 +74,15 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 };
                 let blocks =
                     cap.map_or_else(String::new, |cap| format!(", at most {cap} x {cap} blocks"));
-                ways.push(Way::new(options, options.kernel, policy.clone() + &blocks));
+                ways.push(Way::new(
+                    options,
+                    TransposeKernel::Aligned,
+                    policy.clone() + &blocks,
+                ));
             }
         }
         for kernel in [
+            TransposeKernel::Thin,
             TransposeKernel::Padded,
             TransposeKernel::Tiled,
             TransposeKernel::Naive,

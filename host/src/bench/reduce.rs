@@ -1,5 +1,7 @@
 //! Sums, minima, maxima and dot products.
 
+use std::iter;
+
 use blockwise::{Buffer, Device, DeviceProperties};
 use blockwise_ops::oracle;
 use blockwise_ops::reduce::{self, DEFAULT_GRID_CAP, Partials};
@@ -8,7 +10,7 @@ use kernels::reduce::policy::{self, InFlight, Policy};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::rungs;
+use super::work::{DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
 /// The table.
@@ -17,10 +19,22 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         kernel,
         ..ReduceOptions::default()
     };
-    table(
-        sizes,
-        &ReduceKernel::ALL.iter().map(way).collect::<Vec<_>>(),
-    )
+    let kernels = ReduceKernel::ALL.iter().map(way);
+    let ways: Vec<_> = iter::once(ReduceOptions::default())
+        .chain(kernels)
+        .collect();
+    let mut works = table(sizes, &ways);
+    // Of other types what a caller gets.
+    for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
+        let sum = Operation::Of(Reduction::Sum);
+        works.push(work::<i64>(sum, len, &ways[..1]));
+        works.push(work::<f64>(sum, len, &ways[..1]));
+        works.push(work::<f64>(Operation::Dot, len, &ways[..1]));
+    }
+    for work in &mut works {
+        DEFAULT.clone_into(&mut work.rungs[0].name);
+    }
+    works
 }
 
 fn table(sizes: &Sizes, ways: &[ReduceOptions]) -> Vec<Work> {
@@ -175,7 +189,7 @@ macro_rules! exact {
         }
     )*};
 }
-exact!(f32 i64);
+exact!(f32 f64 i64);
 
 struct Reduce<T> {
     operation: Operation,

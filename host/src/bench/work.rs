@@ -58,6 +58,9 @@ impl Work {
     }
 }
 
+/// The name of the rung that is the launcher's choice.
+pub(super) const DEFAULT: &str = "default";
+
 /// A way to do a work: what the launcher is told, and what people are.
 #[derive(Clone)]
 pub(super) struct Way<O> {

@@ -55,6 +55,9 @@ pub(super) struct Arguments {
         requires = "peers"
     )]
     python: PathBuf,
+    /// Compare the launchers' choices with every kernel instead, at so many sizes of each operation, drawn at random
+    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output"])]
+    sweep: Option<usize>,
     /// Where to write results.json, results.md and results.svg, after each work what there is so far; with --peers target/bench, unless
     /// said otherwise
     #[arg(long, value_name = "FOLDER")]
@@ -82,6 +85,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         return over(global, arguments, gpus);
     }
     let options = arguments.choice.options();
+    if let Some(count) = arguments.sweep {
+        let sweep = bench::sweep(&device, &options, count)?;
+        let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
+        return Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()));
+    }
     let place = match (&arguments.output, &arguments.peers) {
         (Some(folder), _) => Some(folder.as_path()),
         (None, Some(_)) => Some(Path::new("target/bench")),

@@ -26,9 +26,9 @@ pub(super) struct TransposeArguments {
     /// Where to write the transposed matrix
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The kernel
-    #[arg(long, default_value = "aligned", value_parser = names(TransposeKernel::ALL))]
-    kernel: TransposeKernel,
+    /// The kernel [default: the fastest for the shape]
+    #[arg(long, value_parser = names(TransposeKernel::ALL))]
+    kernel: Option<TransposeKernel>,
     #[command(flatten)]
     gpus: Gpus,
     #[command(flatten)]

@@ -79,7 +79,7 @@ fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let mut output = device.alloc::<f32>(rows * cols)?;
     for &kernel in TransposeKernel::ALL {
         let options = TransposeOptions {
-            kernel,
+            kernel: Some(kernel),
             ..TransposeOptions::default()
         };
         output.fill_bytes(UNWRITTEN)?;

@@ -242,7 +242,7 @@ fn transpose<T: Sample, L>(
         TransposeKernel::name,
         |kernel| {
             let options = TransposeOptions {
-                kernel,
+                kernel: Some(kernel),
                 ..TransposeOptions::default()
             };
             blockwise_ops::transpose(on.device, input.view(), &options).map(drop)

@@ -5,8 +5,9 @@
 //! `IN_FLIGHT` loads of the matrix in flight, of 16 bytes each where rows are whole packs.
 //!
 //! `matmul_rows`, A · b: sums\[s\]\[i\] = Σ A\[i, k\] · b\[k\] over k in slice s.
-//! - A warp owns a row. Lane l reads packs l, l + 32, … of it (coalesced); each lane of a pack has a sum
-//!   of its own, which the thread adds, then the warp by shuffles.
+//! - A warp owns a row, or several short ones: as few of its lanes a row, down to eight, as have all packs
+//!   of it in flight together. Of n lanes, lane l reads packs l, l + n, … (coalesced); each lane of a pack
+//!   has a sum of its own, which the thread adds, then the row's lanes by shuffles.
 //! - No barrier. Global reads per element of C: inner of A, inner of b, which the caches hold.
 //!
 //! `matmul_cols`, a · B: sums\[s\]\[j\] = Σ a\[k\] · B\[k, j\] over k in slice s.
@@ -18,6 +19,9 @@
 //!   the writes for the next columns.
 //! - Global reads per element of C: inner of B, and of a, which the caches hold.
 //!
+//! With [`WIDE_FROM`] columns there are enough of them for every thread to own a pack's, all rows of the
+//! slice, and no sums of others.
+//!
 //! What several slices give, [`fold_axis`](crate::reduce::axis) adds in a second launch.
 
 use cuda_std::prelude::*;
@@ -27,8 +31,6 @@ use cuda_std::unroll::unrolled;
 use super::slices::slice;
 use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
-use crate::reduce::Sum;
-use crate::reduce::warps::combine_warp;
 
 /// Threads of a block of `matmul_rows`, a warp for each row.
 pub const ROW_THREADS: u32 = 256;
@@ -39,18 +41,42 @@ const ACROSS: usize = 128;
 /// Loads of the matrix that a thread has in flight.
 const IN_FLIGHT: usize = 8;
 /// The same where fewer are left.
-const FEW: usize = 2;
+const FEW: usize = 4;
+/// Columns from which on `matmul_cols` has a thread for each pack of them.
+pub const WIDE_FROM: usize = 1 << 18;
 
 const WARP: usize = 32;
 const ROW_WARPS: usize = ROW_THREADS as usize / WARP;
 const COL_WARPS: usize = COL_THREADS as usize / WARP;
 
-/// Rows of C that a block of `matmul_rows` computes at once.
-pub const ROWS: u32 = ROW_THREADS / WARP as u32;
-
-/// Columns of C that a block of `matmul_cols` computes at once.
-pub const fn columns<T>() -> usize {
+/// Columns of C that a block of `matmul_cols` computes at once, of fewer than [`WIDE_FROM`].
+const fn columns<T>() -> usize {
     ACROSS / size_of::<T>()
+}
+
+/// Lanes of a warp that share a row of so many packs.
+#[inline(always)]
+const fn lanes_for(packs: usize) -> usize {
+    match packs.div_ceil(FEW) {
+        0..=8 => 8,
+        9..=16 => 16,
+        _ => WARP,
+    }
+}
+
+/// Blocks of `matmul_rows` that compute all rows at once.
+pub const fn row_blocks<T>(rows: usize, inner: usize) -> usize {
+    rows.div_ceil(ROW_WARPS * WARP / lanes_for(inner / lanes::<T>()))
+}
+
+/// Blocks of `matmul_cols` that compute all columns at once.
+pub const fn col_blocks<T>(cols: usize) -> usize {
+    let wide = COL_THREADS as usize * lanes::<T>();
+    cols.div_ceil(if cols < WIDE_FROM {
+        columns::<T>()
+    } else {
+        wide
+    })
 }
 
 /// A · b, with loads of 16 bytes.
@@ -194,47 +220,91 @@ unsafe fn dot_rows<T: Scalar, const LANES: usize>(
     [rows, inner]: [usize; 2],
     slices: usize,
 ) {
-    let t = thread::thread_idx_x();
-    // SAFETY: threads of a block of one dimension are lanes by their number.
-    let warp = unsafe { assume_warp_uniform(t / WARP as u32) } as usize;
-    let lane = t as usize % WARP;
     let mut number = thread::block_idx_z() as usize;
     while number < slices {
         let (first, len) = slice(inner, slices, number);
-        let packs = len / LANES;
-        let of_b = b.as_ptr().wrapping_add(first).cast::<[T; LANES]>();
-        let mut row = thread::block_idx_x() as usize * ROW_WARPS + warp;
-        while row < rows {
-            let of_a = a
-                .as_ptr()
-                .wrapping_add(row * inner + first)
-                .cast::<[T; LANES]>();
+        let of = Rows {
+            of_a: a.as_ptr().wrapping_add(first),
+            of_b: b.as_ptr().wrapping_add(first),
+            packs: len / LANES,
+            rows,
+            pitch: inner,
+            sums: sums.wrapping_add(number * rows),
+        };
+        // SAFETY: passed on to the caller; a layer of the grid has one slice.
+        unsafe {
+            of.each::<LANES>();
+        }
+        number += thread::grid_dim_z() as usize;
+    }
+}
+
+/// One slice of a product of rows.
+struct Rows<T> {
+    of_a: *const T,
+    of_b: *const T,
+    packs: usize,
+    rows: usize,
+    /// Elements from a row to the next.
+    pitch: usize,
+    sums: *mut T,
+}
+
+impl<T: Scalar> Rows<T> {
+    /// Each row by as many lanes of a warp as [`lanes_for`] says.
+    ///
+    /// # Safety
+    /// As for [`dot_rows`].
+    #[inline(always)]
+    unsafe fn each<const LANES: usize>(&self) {
+        let t = thread::thread_idx_x();
+        // A power of two: a division by it is a shift.
+        let lanes = lanes_for(self.packs);
+        let shift = lanes.trailing_zeros();
+        let at_once = WARP >> shift;
+        // SAFETY: threads of a block of one dimension are lanes by their number.
+        let warp = unsafe { assume_warp_uniform(t / WARP as u32) } as usize;
+        let (part, lane) = (t as usize % WARP >> shift, t as usize % lanes);
+        let mut first = (thread::block_idx_x() as usize * ROW_WARPS + warp) * at_once;
+        let of_b = self.of_b.cast::<[T; LANES]>().wrapping_add(lane);
+        while first < self.rows {
+            let row = first + part;
+            let of_a = self.of_a.wrapping_add(row * self.pitch);
+            let of_a = of_a.cast::<[T; LANES]>().wrapping_add(lane);
             let mut own = [T::ZERO; LANES];
             let pack = |i: usize| {
-                let pack = lane + i * WARP;
                 // SAFETY: a pack of the row's slice, and of b's.
                 unsafe {
                     (
-                        load::<T, LANES>(of_a.wrapping_add(pack)),
-                        load::<T, LANES>(of_b.wrapping_add(pack)),
+                        load::<T, LANES>(of_a.wrapping_add(i << shift)),
+                        load::<T, LANES>(of_b.wrapping_add(i << shift)),
                     )
                 }
             };
             let add = |(a, b): ([T; LANES], [T; LANES])| {
                 unrolled::<LANES>(|lane| own[lane] = a[lane].mul_add(b[lane], own[lane]));
             };
-            in_flight((packs + WARP - 1 - lane) / WARP, pack, add);
-            let sum = own.into_iter().fold(T::ZERO, T::add);
-            // SAFETY: a warp's lanes have one row; and one slice, which is the layer's.
-            unsafe {
-                let sum = combine_warp::<T, Sum>(sum);
-                if lane == 0 {
-                    sums.wrapping_add(number * rows + row).write(sum);
-                }
+            let packs = if row < self.rows {
+                (self.packs + lanes - 1 - lane) >> shift
+            } else {
+                0
+            };
+            in_flight(packs, pack, add);
+            let mut sum = own.into_iter().fold(T::ZERO, T::add);
+            let mut delta = lanes / 2;
+            while delta > 0 {
+                // SAFETY: all lanes are here.
+                let (other, _) =
+                    unsafe { warp::warp_shuffle_down(u32::MAX, sum, delta as u32, lanes as u32) };
+                sum = sum.add(other);
+                delta /= 2;
             }
-            row += thread::grid_dim_x() as usize * ROW_WARPS;
+            if lane == 0 && row < self.rows {
+                // SAFETY: the row is this lane's alone, and the slice this layer's.
+                unsafe { self.sums.wrapping_add(row).write(sum) };
+            }
+            first += thread::grid_dim_x() as usize * ROW_WARPS * at_once;
         }
-        number += thread::grid_dim_z() as usize;
     }
 }
 
@@ -261,6 +331,33 @@ unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
     let mut number = thread::block_idx_z() as usize;
     while number < slices {
         let (first, len) = slice(inner, slices, number);
+        if cols >= WIDE_FROM {
+            let threads = COL_THREADS as usize;
+            let mut col = (thread::block_idx_x() as usize * threads + t) * LANES;
+            while col < cols {
+                let of_a = a.as_ptr().wrapping_add(first);
+                let of_b = b.as_ptr().wrapping_add(first * cols + col);
+                let mut own = [T::ZERO; LANES];
+                let pack = |i: usize| {
+                    // SAFETY: a row of the slice and columns of B.
+                    unsafe {
+                        (
+                            of_a.wrapping_add(i).read(),
+                            load::<T, LANES>(of_b.wrapping_add(i * cols).cast()),
+                        )
+                    }
+                };
+                in_flight(len, pack, |(a, b): (T, [T; LANES])| {
+                    unrolled::<LANES>(|lane| own[lane] = a.mul_add(b[lane], own[lane]));
+                });
+                let to = sums.wrapping_add(number * cols + col);
+                // SAFETY: only this thread has these columns.
+                unrolled::<LANES>(|lane| unsafe { to.wrapping_add(lane).write(own[lane]) });
+                col += thread::grid_dim_x() as usize * threads * LANES;
+            }
+            number += thread::grid_dim_z() as usize;
+            continue;
+        }
         let mut left = thread::block_idx_x() as usize * COLS;
         while left < cols {
             let col = left + own_col;
@@ -330,14 +427,15 @@ fn in_flight<E: Copy>(count: usize, load: impl Fn(usize) -> E, mut add: impl FnM
         unrolled::<IN_FLIGHT>(|part| add(loaded[part]));
         i += IN_FLIGHT;
     }
-    while i + FEW <= count {
-        let loaded: [E; FEW] = core::array::from_fn(|part| load(i + part));
-        unrolled::<FEW>(|part| add(loaded[part]));
-        i += FEW;
-    }
     while i < count {
-        add(load(i));
-        i += 1;
+        // Beyond the last one it again, so that no load waits for a comparison.
+        let loaded: [E; FEW] = core::array::from_fn(|part| load((i + part).min(count - 1)));
+        unrolled::<FEW>(|part| {
+            if i + part < count {
+                add(loaded[part]);
+            }
+        });
+        i += FEW;
     }
 }
 

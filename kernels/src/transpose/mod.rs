@@ -6,9 +6,10 @@
 pub mod aligned;
 pub mod naive;
 pub mod padded;
+pub mod thin;
 pub mod tiled;
 
-/// Side of a tile, except in [`aligned`]. One row of a tile is one warp's access.
+/// Side of a tile, except in [`aligned`] and [`thin`]. One row of a tile is one warp's access.
 pub const TILE: u32 = 32;
 
 /// Rows of threads per block: each thread moves TILE / ROWS elements.

@@ -4,6 +4,7 @@ use kernels::conv1d::blocked::conv1d_blocked;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
 use kernels::peak::fma::peak_fma_f32;
 use kernels::transpose::aligned::{Tile, transpose_aligned, transpose_aligned_narrow};
+use kernels::transpose::thin::{self, transpose_thin};
 
 use super::{Device, Error, memory, refused, shape, starts};
 
@@ -74,12 +75,12 @@ fn tiles_of_windows_are_counted_in_32_bits() {
 #[test]
 fn transposes_have_matrices_of_one_size_and_their_block() {
     macro_rules! check {
-        ($handle:ty, $tile:expr) => {
+        ($handle:ty, $threads:expr) => {
             let start = |input, output, rows, cols, grid, block| {
                 let kernel = <$handle>::on(&Device::default())?.shape(shape(grid, block));
                 kernel.launch(&memory(input), &mut memory(output), rows, cols)
             };
-            let (grid, block) = ([3, 2, 1], [$tile.threads(), 1, 1]);
+            let (grid, block) = ([3, 2, 1], [$threads, 1, 1]);
             starts(start(6, 6, 2, 3, grid, block));
             refused(start(6, 6, 2, 4, grid, block), "rows.checked_mul(cols)");
             // Their product is 0 in 64 bits.
@@ -89,18 +90,14 @@ fn transposes_have_matrices_of_one_size_and_their_block() {
                 "output.len() == input.len()",
             );
             refused(start(6, 6, 2, 3, [1, 1, 2], block), "grid.z");
-            for block in [
-                [64, 1, 1],
-                [1024, 1, 1],
-                [$tile.threads(), 2, 1],
-                [$tile.threads(), 1, 2],
-            ] {
-                refused(start(6, 6, 2, 3, grid, block), "threads()");
+            for block in [[64, 1, 1], [1024, 1, 1], [$threads, 2, 1], [$threads, 1, 2]] {
+                refused(start(6, 6, 2, 3, grid, block), "block.x");
             }
         };
     }
-    check!(transpose_aligned<u32>, Tile::Wide);
-    check!(transpose_aligned_narrow<u64>, Tile::Narrow);
+    check!(transpose_aligned<u32>, Tile::Wide.threads());
+    check!(transpose_aligned_narrow<u64>, Tile::Narrow.threads());
+    check!(transpose_thin<u32>, thin::THREADS);
 }
 
 #[test]

@@ -53,6 +53,9 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((1, 0, 4), 2, None),
         ((4, 0, 1), 2, None),
         ((1, 70, 1), 1, None),
+        // Rows of which a warp has two, or four.
+        ((37, 200, 1), 1, Some(1)),
+        ((21, 29, 1), 1, None),
     ] {
         jobs.extend(in_slices(on, shape, slices, grid_cap));
     }

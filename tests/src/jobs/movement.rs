@@ -19,6 +19,13 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
     jobs.extend(aligned(on, (203, 141), None));
     jobs.extend(aligned(on, (144, 270), Some(1)));
+    for (shape, grid_cap) in [
+        ((37, 150), None),
+        ((150, 37), Some(1)),
+        ((131, 140), Some(1)),
+    ] {
+        jobs.extend(thin(on, shape, grid_cap));
+    }
     jobs.extend(instance(on, (137, 70), Some(1), Tile::Narrow));
     let whole = aligned(on, (128, 128), None);
     jobs.extend(whole.into_iter().map(|job| job.with_spare_blocks(2)));
@@ -53,6 +60,17 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
         jobs.extend(instance(on, shape, None, Tile::Narrow));
         jobs.extend(aligned(on, shape, Some(1)));
     }
+    for shape in [
+        (127, 300),
+        (300, 128),
+        (129, 200),
+        (200, 129),
+        (3, 1000),
+        (1000, 3),
+    ] {
+        jobs.extend(thin(on, shape, None));
+        jobs.extend(thin(on, shape, Some(1)));
+    }
     for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
         jobs.extend(reversals(
             on,
@@ -71,7 +89,7 @@ fn transposes(on: &DeviceProperties, cases: &[((usize, usize), Option<u32>)]) ->
     for &(shape, grid_cap) in cases {
         for &kernel in TransposeKernel::ALL {
             let options = TransposeOptions {
-                kernel,
+                kernel: Some(kernel),
                 grid_cap,
                 ..TransposeOptions::default()
             };
@@ -87,6 +105,20 @@ fn aligned(on: &DeviceProperties, shape: (usize, usize), grid_cap: Option<u32>) 
     instance(on, shape, grid_cap, Tile::Wide)
 }
 
+/// The kernel with tiles of the whole short side.
+fn thin(on: &DeviceProperties, shape: (usize, usize), grid_cap: Option<u32>) -> Vec<Job> {
+    let options = TransposeOptions {
+        kernel: Some(TransposeKernel::Thin),
+        grid_cap,
+        tile: None,
+    };
+    let jobs = [
+        transposed::<u32>(on, shape, options),
+        transposed::<u64>(on, shape, options),
+    ];
+    jobs.into_iter().flatten().collect()
+}
+
 /// One of its instances.
 fn instance(
     on: &DeviceProperties,
@@ -95,7 +127,7 @@ fn instance(
     tile: Tile,
 ) -> Vec<Job> {
     let options = TransposeOptions {
-        kernel: TransposeKernel::Aligned,
+        kernel: Some(TransposeKernel::Aligned),
         grid_cap,
         tile: Some(tile),
     };
@@ -120,8 +152,8 @@ fn transposed<T: Element + Draw + ToNumber>(
     let job = Job::new(case, plan, rows * cols, exact(expected));
     let input = input.as_slice().unwrap_or_default();
     Some(match options.kernel {
-        TransposeKernel::PaddedRaw => job.slice(input).output().value(rows).value(cols),
-        TransposeKernel::Aligned => {
+        Some(TransposeKernel::PaddedRaw) => job.slice(input).output().value(rows).value(cols),
+        Some(TransposeKernel::Aligned | TransposeKernel::Thin) => {
             let job = job.slice(input).out(rows * cols);
             job.value(rows).value(cols)
         }

@@ -17,7 +17,7 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         TransposeKernel::Padded,
     ] {
         let options = TransposeOptions {
-            kernel,
+            kernel: Some(kernel),
             ..TransposeOptions::default()
         };
         for (rows, cols) in [(256, 256), (100, 77)] {

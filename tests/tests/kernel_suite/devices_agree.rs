@@ -187,7 +187,7 @@ fn reductions<T: Number + Draw>(pair: (&Device, &Device), options: ReduceOptions
 fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
     for &kernel in TransposeKernel::ALL {
         let options = TransposeOptions {
-            kernel,
+            kernel: Some(kernel),
             grid_cap: Some(2),
             ..TransposeOptions::default()
         };

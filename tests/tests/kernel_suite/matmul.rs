@@ -9,6 +9,7 @@ use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
 use kernels::matmul::policy::{PITCHED_FROM, Tiles};
 use kernels::matmul::slices::{Cut, Slicing};
+use kernels::matmul::vector::WIDE_FROM;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -183,7 +184,14 @@ fn every_shape_in_slices() {
         let again = matmul(device, a.view(), b.view(), &options).expect("a launch");
         check::same_bits((T::NAME, shape, options), &result, &again);
     }
-    let more = [(260, 50, 131), (67, 100, 36), (3, 1100, 1), (1, 1100, 70)];
+    let more = [
+        (260, 50, 131),
+        (67, 100, 36),
+        (3, 1100, 1),
+        (75, 200, 1),
+        (70, 33, 1),
+        (1, 1100, 70),
+    ];
     for device in devices() {
         for shape in SHAPES.into_iter().chain(more) {
             for kernel in [
@@ -206,6 +214,27 @@ fn every_shape_in_slices() {
                     check::<f32>(device, shape, options);
                     check::<f64>(device, shape, options);
                 }
+            }
+        }
+    }
+}
+
+/// So many that every thread has columns of its own.
+#[test]
+fn a_row_times_a_matrix_of_many_columns() {
+    for cols in [WIDE_FROM, WIDE_FROM + 1] {
+        let (a, b) = (matrix::<f32>(1, 1, 13), matrix::<f32>(2, 13, cols));
+        let expected = oracle::matmul::<f32>(a.view(), b.view());
+        for device in devices() {
+            for slices in [1, 2] {
+                let cut = Cut::Small;
+                let options = MatmulOptions {
+                    kernel: Some(MatmulKernel::Vector),
+                    slicing: Some(Slicing { cut, slices }),
+                    ..MatmulOptions::default()
+                };
+                let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
+                check::close(device, (cols, slices), &result, &expected);
             }
         }
     }

@@ -66,7 +66,7 @@ fn transposes_of_every_shape() {
         for shape in shapes {
             for &kernel in TransposeKernel::ALL {
                 let options = TransposeOptions {
-                    kernel,
+                    kernel: Some(kernel),
                     ..TransposeOptions::default()
                 };
                 check_transpose::<f32>(device, shape, options);
@@ -85,7 +85,7 @@ fn transposes_with_a_grid_that_must_stride_in_both_directions() {
         for grid_cap in [1, 2] {
             for &kernel in TransposeKernel::ALL {
                 let options = TransposeOptions {
-                    kernel,
+                    kernel: Some(kernel),
                     grid_cap: Some(grid_cap),
                     ..TransposeOptions::default()
                 };
@@ -171,7 +171,7 @@ fn moved_values_keep_every_bit() {
         }
         for &kernel in TransposeKernel::ALL {
             let options = TransposeOptions {
-                kernel,
+                kernel: Some(kernel),
                 ..TransposeOptions::default()
             };
             let input = input
@@ -194,7 +194,7 @@ proptest! {
         grid_cap in proptest::option::of(1..3_u32),
         tile in proptest::sample::select(&Tile::ALL),
     ) {
-        let options = TransposeOptions { kernel: TransposeKernel::Aligned, grid_cap, tile: Some(tile) };
+        let options = TransposeOptions { kernel: Some(TransposeKernel::Aligned), grid_cap, tile: Some(tile) };
         for device in devices() {
             check_transpose::<f32>(device, (rows, cols), options);
         }
@@ -208,7 +208,7 @@ proptest! {
         grid_cap in proptest::option::of(1..4_u32),
     ) {
         let input = matrix::<f64>(44, rows, cols);
-        let options = TransposeOptions { kernel, grid_cap, ..TransposeOptions::default() };
+        let options = TransposeOptions { kernel: Some(kernel), grid_cap, ..TransposeOptions::default() };
         for device in devices() {
             check_transpose::<f64>(device, (rows, cols), options);
             let once = transpose(device, input.view(), &options).expect("a launch");

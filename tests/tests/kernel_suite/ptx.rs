@@ -7,6 +7,7 @@ use blockwise_tests::ptx::{Entry, entries, files};
 use kernels::conv1d::{blocked, window};
 use kernels::matmul::{self, register_tile, vector};
 use kernels::transpose::aligned::Tile;
+use kernels::transpose::thin;
 use kernels::{reverse, transpose};
 
 /// What an entry point is expected to be.
@@ -179,6 +180,9 @@ fn table() -> BTreeMap<String, Expected> {
                 Expected::new(6, 2).fixed(slots * bytes),
             );
         }
+        let slots = [thin::slots::<u32>(), thin::slots::<u64>()][bytes as usize / 8];
+        let name = format!("transpose_thin_{t}");
+        add(name, Expected::new(6, 2).fixed(slots * bytes));
         for (kernel, params, barriers) in [("static", 4, 3), ("static_raw", 3, 2)] {
             add(
                 format!("reverse_{kernel}_{t}"),

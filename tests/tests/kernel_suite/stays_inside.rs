@@ -227,6 +227,12 @@ fn movements<T: Element + Draw>(bench: &Bench) {
             let parameters = [input, Out(rows * cols), rows_of, cols_of];
             launch.check::<T>(bench, &parameters, rows * cols);
         }
+        for (rows, cols) in [(20, 700), (700, 20), (140, 150)] {
+            let launch = Launch::new::<T>("transpose_thin", grid, [256, 1]);
+            let [input, _, rows_of, cols_of] = plain(rows, cols);
+            let parameters = [input, Out(rows * cols), rows_of, cols_of];
+            launch.check::<T>(bench, &parameters, rows * cols);
+        }
     }
     for (kernel, threads, parameters) in [
         ("reverse_static", 256, &[Slice(1000), Out(1000)][..]),

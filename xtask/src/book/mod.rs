@@ -18,7 +18,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     let (program, _) = workspace::step("outputs", || {
         build_ptx::broken_kernels()?;
-        let program = workspace::program(None)?;
+        let program = workspace::program()?;
         outputs::write(&program)?;
         Ok(program)
     })?;

@@ -111,8 +111,8 @@ pub(super) fn slicing<T: Float>(
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
     if kernel == MatmulKernel::Vector {
         let (blocks, shortest) = match cols {
-            1 => (rows.div_ceil(vector::ROWS as usize), SHORTEST_ROW),
-            _ => (cols.div_ceil(vector::columns::<T>()), SHORTEST_COL),
+            1 => (vector::row_blocks::<T>(rows, inner), SHORTEST_ROW),
+            _ => (vector::col_blocks::<T>(cols), SHORTEST_COL),
         };
         let wanted = VECTOR_BLOCKS * multiprocessors / blocks.max(1);
         let slices = wanted.min(inner / shortest).clamp(1, most);

@@ -104,14 +104,12 @@ pub(crate) fn prepare<T: Float>(
                 rule: "the kernel `vector` multiplies a row by a matrix or a matrix by a column",
             });
         }
-        MatmulKernel::Vector if instance.by_rows => {
-            by_slices(rows.div_ceil(vector::ROWS as usize), vector::ROW_THREADS, 0)?
-        }
-        MatmulKernel::Vector => by_slices(
-            cols.div_ceil(vector::columns::<T>()),
-            vector::COL_THREADS,
+        MatmulKernel::Vector if instance.by_rows => by_slices(
+            vector::row_blocks::<T>(shape.rows, inner),
+            vector::ROW_THREADS,
             0,
         )?,
+        MatmulKernel::Vector => by_slices(vector::col_blocks::<T>(cols), vector::COL_THREADS, 0)?,
     };
     let outputs = matrix_len(rows, cols)?;
     let launch = routine.launch;

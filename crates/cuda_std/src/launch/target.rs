@@ -34,6 +34,15 @@ pub struct KernelsFile {
     pub arch: &'static str,
     /// The PTX.
     pub text: &'static str,
+    /// The kernels in it, by name; all of the crate if empty.
+    pub only: &'static [&'static str],
+}
+
+impl KernelsFile {
+    /// Whether it has this kernel of the crate.
+    pub fn has(&self, kernel: &str) -> bool {
+        self.only.is_empty() || self.only.contains(&kernel)
+    }
 }
 
 /// The kernels with which a crate was built: `embedded_kernels!` implements it for

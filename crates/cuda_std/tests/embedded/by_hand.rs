@@ -9,6 +9,7 @@ pub static KERNELS: Kernels = Kernels {
     files: &[KernelsFile {
         arch: "sm_80",
         text: ".version 7.0",
+        only: &[],
     }],
 };
 

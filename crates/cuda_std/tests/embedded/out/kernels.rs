@@ -1,3 +1,3 @@
 &[
-    KernelsFile { arch: "sm_80", text: include_str!("kernels.sm_80.ptx") },
+    KernelsFile { arch: "sm_80", text: include_str!("kernels.sm_80.ptx"), only: &[] },
 ]

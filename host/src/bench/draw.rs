@@ -1,0 +1,69 @@
+//! Sizes drawn at random: what a table of fixed ones cannot show.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::{Size, Sizes, Work, conv1d, matmul, movement, reduce};
+
+/// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
+const MOST_OPERATIONS: f64 = 1e10;
+/// Elements of an operand or a result, at most.
+const MOST_ELEMENTS: f64 = 3e7;
+
+/// `count` works of each operation, at sizes that follow from `seed`. Extents are drawn by their logarithms.
+pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut drawn = |most: &[f64], fits: fn(&[f64]) -> bool| {
+        let mut sizes = Vec::new();
+        while sizes.len() < count {
+            let extent = |&most: &f64| rng.random_range(0.0..most.ln()).exp().floor();
+            let extents: Vec<f64> = most.iter().map(extent).collect();
+            if fits(&extents) {
+                let extents = extents.iter().map(|&extent| extent as usize);
+                sizes.push(Size(extents.collect()));
+            }
+        }
+        Sizes::Given(sizes)
+    };
+    let lengths = drawn(&[1e8], |_| true);
+    let signals = drawn(&[3e7, 2e4], |size| {
+        size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
+    });
+    let matrices = drawn(&[3e6, 3e6], |size| size[0] * size[1] <= MOST_ELEMENTS);
+    let products = drawn(&[2e4, 2e4, 2e4], |size| {
+        let [rows, inner, cols] = [size[0], size[1], size[2]];
+        let largest = (rows * inner).max(inner * cols).max(rows * cols);
+        largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
+    });
+    let works = [
+        reduce::works(&lengths),
+        conv1d::works(&signals),
+        movement::works(&matrices),
+        matmul::works(&products),
+    ];
+    works.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_gets_as_many_sizes_and_a_seed_repeats_them() {
+        let names = |seed| works(seed, 3).iter().map(Work::name).collect::<Vec<_>>();
+        let drawn = names(5);
+        for operation in [
+            "sum/f32/",
+            "dot/f32/",
+            "conv-same/f32/",
+            "conv-full/f64/",
+            "transpose/f32/",
+            "matmul/f32/",
+            "matmul/f64/",
+        ] {
+            let of = drawn.iter().filter(|name| name.starts_with(operation));
+            assert_eq!(of.count(), 3, "{operation} in {drawn:?}");
+        }
+        assert_eq!(drawn, names(5));
+        assert_ne!(drawn, names(6));
+    }
+}

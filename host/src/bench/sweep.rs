@@ -1,0 +1,261 @@
+//! Compares the launcher's choice with every rung, at many sizes drawn at random.
+//!
+//! Each rung is timed by few launches. Where the launcher's choice seems slower than the fastest, both are timed again by turns, and the
+//! smallest difference counts: of many rungs that are alike the luckiest seems fast.
+
+use blockwise::Device;
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+
+use super::row::{lines_up, seconds};
+use super::work::DEFAULT;
+use super::{BenchError, Inputs, Options, Run, Work, draw, measure};
+
+/// How much slower than the fastest rung the launcher's choice may be.
+const MARGIN: f64 = 0.05;
+/// How many times the two are timed again.
+const TURNS: usize = 3;
+/// Works that the report lists, the worst first.
+const LISTED: usize = 10;
+
+/// The launcher's choice at one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The work: `sum/f32/2^29`.
+    pub work: String,
+    /// Seconds of the launcher's choice.
+    pub default: f64,
+    /// The fastest rung.
+    pub best: String,
+    /// Its seconds.
+    pub fastest: f64,
+    /// Rungs with a wrong result.
+    pub wrong: Vec<String>,
+}
+
+impl Choice {
+    /// How much longer the launcher's choice takes than the fastest rung, as a share.
+    pub fn excess(&self) -> f64 {
+        self.default / self.fastest - 1.0
+    }
+}
+
+/// All choices of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Where, when and with what sizes and inputs.
+    pub run: Run,
+    /// One for each work.
+    pub choices: Vec<Choice>,
+}
+
+/// Sweeps over `count` sizes of each operation that the filter leaves.
+///
+/// # Errors
+/// When the filter leaves nothing.
+pub fn sweep(device: &Device, options: &Options, count: usize) -> Result<Sweep, BenchError> {
+    let mut works = draw::works(options.seed, count);
+    let chosen = |work: &Work| {
+        let name = work.name();
+        let filter = &options.filter;
+        filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
+    };
+    works.retain(|work| chosen(work) && work.rungs.len() > 1);
+    if works.is_empty() {
+        return Err(BenchError::NothingChosen {
+            filter: options.filter.clone(),
+        });
+    }
+    let bar = ProgressBar::new(works.len() as u64).with_style(super::style());
+    let mut inputs = Inputs::new(options.seed);
+    let mut sweep = Sweep {
+        run: Run::of(device, options.seed),
+        choices: Vec::new(),
+    };
+    for work in &works {
+        bar.set_message(work.name());
+        // Work that no memory has room for is no choice.
+        if let Ok(Some(choice)) = choice(device, work, &mut inputs) {
+            sweep.choices.push(choice);
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(sweep)
+}
+
+fn choice(device: &Device, work: &Work, inputs: &mut Inputs) -> Result<Option<Choice>, BenchError> {
+    let copies = measure::few_copies(device, work.bytes);
+    let mut loaded = work.problem.load(device, copies, inputs)?;
+    let mut delay = measure::Delay::new(device)?;
+    let mut time = |rung: usize| -> Result<_, BenchError> {
+        loaded.select(rung)?;
+        loaded.clear()?;
+        let timing = measure::few(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;
+        Ok((timing.median, loaded.verify(0)?))
+    };
+    let mut wrong = Vec::new();
+    let (mut default, mut best) = (None, None::<(usize, f64)>);
+    for (place, rung) in work.rungs.iter().enumerate() {
+        // That a device has no such kernel, or the kernel no such sizes, is no mistake.
+        let Ok((seconds, check)) = time(rung.index) else {
+            continue;
+        };
+        if check.wrong > 0 {
+            wrong.push(rung.name.clone());
+            continue;
+        }
+        if rung.name == DEFAULT {
+            default = Some((place, seconds));
+        }
+        if best.is_none_or(|(_, fastest)| seconds < fastest) {
+            best = Some((place, seconds));
+        }
+    }
+    let (Some((now, mut default)), Some((place, mut fastest))) = (default, best) else {
+        return Ok(None);
+    };
+    for _ in 0..TURNS {
+        if default <= fastest * (1.0 + MARGIN) {
+            break;
+        }
+        let (of_default, of_best) = (
+            time(work.rungs[now].index)?.0,
+            time(work.rungs[place].index)?.0,
+        );
+        if of_default / of_best < default / fastest {
+            (default, fastest) = (of_default, of_best);
+        }
+    }
+    Ok(Some(Choice {
+        work: work.name(),
+        default,
+        best: work.rungs[place].name.clone(),
+        fastest,
+        wrong,
+    }))
+}
+
+impl Sweep {
+    /// Whether every result was right.
+    pub fn passed(&self) -> bool {
+        self.choices.iter().all(|choice| choice.wrong.is_empty())
+    }
+
+    /// A line for each operation, and the works where the choice is worst.
+    pub fn table(&self) -> String {
+        let operation = |choice: &Choice| {
+            let parts: Vec<_> = choice.work.split('/').take(2).collect();
+            parts.join("/")
+        };
+        let mut operations: Vec<String> = self.choices.iter().map(operation).collect();
+        operations.dedup();
+        operations.sort();
+        operations.dedup();
+        let heading = ["operation", "sizes", "within 5 %", "median excess", "worst"];
+        let mut lines = vec![heading.map(str::to_owned)];
+        for name in operations {
+            let of = self.choices.iter().filter(|it| operation(it) == name);
+            let mut excess: Vec<f64> = of.map(Choice::excess).collect();
+            excess.sort_by(f64::total_cmp);
+            let within = excess.iter().filter(|&&it| it <= MARGIN).count();
+            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+            lines.push([
+                name,
+                excess.len().to_string(),
+                percent(within as f64 / excess.len() as f64),
+                percent(excess[excess.len() / 2]),
+                percent(excess[excess.len() - 1]),
+            ]);
+        }
+        let mut worst: Vec<&Choice> = self.choices.iter().collect();
+        worst.sort_by(|a, b| b.excess().total_cmp(&a.excess()));
+        let heading = ["the worst", "default", "fastest", "by"];
+        let mut listed = vec![heading.map(str::to_owned)];
+        listed.extend(worst.iter().take(LISTED).map(|choice| {
+            [
+                choice.work.clone(),
+                seconds(choice.default),
+                seconds(choice.fastest),
+                choice.best.clone(),
+            ]
+        }));
+        let wrong = self.choices.iter().filter(|it| !it.wrong.is_empty());
+        let wrong: Vec<_> = wrong
+            .map(|it| format!("\nWRONG: {} by {}", it.work, it.wrong.join(", ")))
+            .collect();
+        format!(
+            "{}\n{}\n\n{}{}",
+            self.run.heading(),
+            lines_up(&lines, 1..5),
+            lines_up(&listed, 1..3),
+            wrong.concat()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Size, Sizes, reduce};
+
+    fn chosen(work: &str, default: f64, wrong: &[&str]) -> Choice {
+        Choice {
+            work: work.to_owned(),
+            default,
+            best: "tiled".to_owned(),
+            fastest: 1.0,
+            wrong: wrong.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn the_report_counts_choices_by_operation_and_lists_the_worst_first() {
+        let choices = vec![
+            chosen("sum/f32/5", 1.04, &[]),
+            chosen("sum/f32/6", 1.5, &[]),
+            chosen("dot/f32/7", 2.0, &[]),
+        ];
+        let run = Run::default();
+        let text = Sweep { run, choices }.table();
+        let line = |name: &str| text.lines().position(|line| line.starts_with(name));
+        let sums = text.lines().nth(line("sum/f32 ").expect("its line"));
+        let cells: Vec<_> = sums.unwrap_or_default().split_whitespace().collect();
+        assert_eq!(
+            cells,
+            ["sum/f32", "2", "50.0", "%", "50.0", "%", "50.0", "%"]
+        );
+        assert!(line("dot/f32/7") < line("sum/f32/6"), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_result_fails_the_sweep_and_is_named() {
+        let choices = vec![chosen("sum/f32/5", 1.0, &["tree"])];
+        let run = Run::default();
+        let sweep = Sweep { run, choices };
+        assert!(!sweep.passed());
+        assert!(sweep.table().contains("WRONG: sum/f32/5 by tree"));
+    }
+
+    #[test]
+    fn a_choice_is_made_from_every_rung_and_each_result_is_checked() {
+        let sizes = Sizes::Given(vec![Size(vec![1000])]);
+        let device = Device::emulator();
+        let mut inputs = Inputs::new(11);
+        for work in reduce::works(&sizes) {
+            let made = choice(&device, &work, &mut inputs).expect("a device");
+            let made = made.expect("rungs that work");
+            assert_eq!(made.work, work.name());
+            assert!(made.wrong.is_empty() && made.fastest <= made.default);
+        }
+    }
+
+    #[test]
+    fn a_filter_that_leaves_nothing_is_refused() {
+        let options = Options {
+            filter: vec!["nothing".to_owned()],
+            ..Options::default()
+        };
+        assert!(sweep(&Device::emulator(), &options, 1).is_err());
+    }
+}
