@@ -184,7 +184,8 @@ class Convolution(Problem):
         def of_torch():
             torch = module("torch")
             tensors = self.tensors("signal", "taps")
-            # cuDNN correlates: the taps are turned round beforehand, outside the time. Unequal padding is a copy of the signal.
+            # cuDNN correlates: the taps are turned round beforehand, outside the time. Unequal
+            # padding is a copy of the signal.
             turned = [(signal.view(1, 1, -1), taps.flip(0).view(1, 1, -1)) for signal, taps in tensors]
             functional = torch.nn.functional
 

@@ -1,5 +1,6 @@
-// Twins of kernels/src/conv1d, and the tutorials' convolutions: mode same from a tile and its halo in shared memory with one block for
-// each tile, and the full one in f64 with one block for each output.
+// Twins of kernels/src/conv1d, and the tutorials' convolutions: mode same from a tile and its halo
+// in shared memory with one block for each tile, and the full one in f64 with one block for each
+// output.
 //! {"works": "conv-same/f32", "by": "document", "rung": "document: shared memory", "when": "m < 1024", "kernel": "conv_document_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "4 * (256 + m - 1)", "arguments": "signal, taps, out, n, m, offset"}
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "tiled", "when": "m < 1024", "kernel": "conv_tiled_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "4 * (256 + m - 1)", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "direct", "when": "m < 1024", "kernel": "conv_direct_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}

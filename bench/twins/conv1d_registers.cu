@@ -1,5 +1,6 @@
-// Twins of kernels/src/conv1d/window.rs and blocked.rs, with what these share (span.rs, steps.rs): outputs and samples in registers, samples
-// and taps through shared memory by `cp.async`. The barriers are explained there.
+// Twins of kernels/src/conv1d/window.rs and blocked.rs, with what these share (span.rs, steps.rs):
+// outputs and samples in registers, samples and taps through shared memory by `cp.async`. The
+// barriers are explained there.
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "window", "when": "m <= 64", "kernel": "conv_window_f32", "grid": "max(ceil(10 * ceil(outputs, 640), 4 * (10 if m <= 10 else 18 if m <= 20 else 27 if m <= 32 else 40 if m <= 40 else 100)), min(ceil(outputs, 640 * 4), 660))", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "blocked", "kernel": "conv_blocked_f32", "grid": "ceil(outputs, 2560)", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-full/f64", "by": "nvcc", "rung": "window", "when": "m <= 64", "kernel": "conv_window_f64", "grid": "max(ceil(10 * ceil(outputs, 320), 4 * (10 if m <= 10 else 18 if m <= 20 else 27 if m <= 32 else 40 if m <= 40 else 100)), min(ceil(outputs, 320 * 4), 660))", "block": "128", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
@@ -20,7 +21,8 @@ template <class T> __device__ void copy(u32 slot, const T* from) {
 __device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 __device__ void wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// The tiles of `span` outputs that are whole, begin a pack, and have all samples that are read around them.
+// The tiles of `span` outputs that are whole, begin a pack, and have all samples that are read
+// around them.
 struct Range { i64 start, end; };
 template <class T> __device__ Range whole_tiles(i64 n, const T* out, i64 outputs, i64 offset, i64 span, i64 below, i64 above) {
     i64 missing = below > offset ? below - offset : 0, met = n > offset + above ? n - offset - above : 0;

@@ -1,4 +1,5 @@
-// Twins of kernels/src/matmul, and the tutorial's product of square matrices by 16 x 16 tiles in shared memory.
+// Twins of kernels/src/matmul, and the tutorial's product of square matrices by 16 x 16 tiles in
+// shared memory.
 //! {"works": "matmul/f32", "by": "document", "rung": "document: 16x16 tiles", "kernel": "matmul_tiled_f32", "grid": "ceil(cols, 16), ceil(rows, 16)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "tiled", "kernel": "matmul_tiled_f32", "grid": "ceil(cols, 16), ceil(rows, 16)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "naive", "kernel": "matmul_naive_f32", "grid": "ceil(cols, 16), ceil(rows, 16)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}

@@ -1,5 +1,5 @@
-// Twins of kernels/src/matmul/register_tile.rs and pipelined.rs (with stage.rs and policy.rs): elements of C in registers. The barriers are
-// explained there.
+// Twins of kernels/src/matmul/register_tile.rs and pipelined.rs (with stage.rs and policy.rs):
+// elements of C in registers. The barriers are explained there.
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "register-tile", "kernel": "matmul_register_tile_f32", "grid": "ceil(cols, 128), ceil(rows, 128)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}
 //! {"works": "matmul/f64", "by": "nvcc", "rung": "register-tile", "kernel": "matmul_register_tile_f64", "grid": "ceil(cols, 128), ceil(rows, 128)", "block": "16, 16", "shared": "0", "arguments": "a, b, out, rows, inner, cols"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_f32", "grid": "ceil(rows, 128) * ceil(cols, 256)", "block": "256", "shared": "49664", "arguments": "a, b, out, rows, inner, cols, 0"}

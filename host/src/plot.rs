@@ -1,4 +1,5 @@
-//! Pictures as PNG and SVG, and those of the two-tone filter: the signal before and after, and the spectra of both.
+//! Pictures as PNG and SVG, and those of the two-tone filter: the signal before and after, and the
+//! spectra of both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -15,8 +16,9 @@ use crate::io::{FileError, OutputFile};
 const SIZE: (u32, u32) = (1000, 600);
 /// Seconds of the signal that are drawn: more would be a solid band.
 const SHOWN: f64 = 0.04;
-/// Seconds that hold whole periods of both tones: one of 50 Hz, 140 of 7 kHz. Over whole periods a tone is one line of the spectrum, as
-/// high as its amplitude; over others it would leak into its neighbours.
+/// Seconds that hold whole periods of both tones: one of 50 Hz, 140 of 7 kHz. Over whole periods a
+/// tone is one line of the spectrum, as high as its amplitude; over others it would leak into its
+/// neighbours.
 const PERIODS: f64 = 0.02;
 
 /// Why a picture could not be made.
@@ -178,7 +180,8 @@ fn in_time(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The samples after the filter's start, as many as whole periods take; all of a signal too short for that.
+/// The samples after the filter's start, as many as whole periods take; all of a signal too short
+/// for that.
 fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
     let period = (PERIODS * sample_rate).round() as usize;
     let periods = (samples.len().checked_div(period).unwrap_or(0)).saturating_sub(1);
@@ -188,7 +191,8 @@ fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
     }
 }
 
-/// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of amplitude 1 gives a peak of 1.
+/// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of
+/// amplitude 1 gives a peak of 1.
 fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
     let mut values: Vec<Complex<f64>> = samples
         .iter()

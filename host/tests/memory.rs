@@ -1,4 +1,5 @@
-//! How much memory the command takes for programs of many basic blocks: this test binary counts what is allocated.
+//! How much memory the command takes for programs of many basic blocks: this test binary counts
+//! what is allocated.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
@@ -57,7 +58,8 @@ fn kernels(count: usize) -> String {
         .fold(header, |text, kernel| text + &kernel)
 }
 
-/// What the command allocates for a PTX text: the most bytes that it held, and all that it ever took.
+/// What the command allocates for a PTX text: the most bytes that it held, and all that it ever
+/// took.
 fn memory(ptx: &str, words: &[&str]) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("k.ptx");
@@ -83,7 +85,8 @@ fn memory(ptx: &str, words: &[&str]) -> (usize, usize) {
 fn memory_grows_with_the_text() {
     const INSIDE: &str = "BLOCKWISE_TEST_INSIDE";
     if std::env::var_os(INSIDE).is_none() {
-        // Again in a process of its own, whose reports nobody wants to see. Without ptxas the memory is the command's own.
+        // Again in a process of its own, whose reports nobody wants to see. Without ptxas the
+        // memory is the command's own.
         let again = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "memory_grows_with_the_text"])
             .env(INSIDE, "1")

@@ -1,6 +1,6 @@
-//! Turns the table of rust-cuda's public items (`docs/upstream.md`) into Rust that names each item that is said to be here, so
-//! that a row can't be wrong for long: a name or a signature that is not as the table says does not compile, neither for the
-//! host nor for the device.
+//! Turns the table of rust-cuda's public items (`docs/upstream.md`) into Rust that names each item
+//! that is said to be here, so that a row can't be wrong for long: a name or a signature that is
+//! not as the table says does not compile, neither for the host nor for the device.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -117,8 +117,9 @@ fn choices(pattern: &str) -> Result<Vec<Choice<'_>>, String> {
 }
 
 impl Choice<'_> {
-    /// Writes an item that compiles only if this one exists in the given form: a function's type, `field` with its type, or
-    /// anything else that can be imported. `$1` in the form is what was chosen in the first brace.
+    /// Writes an item that compiles only if this one exists in the given form: a function's type,
+    /// `field` with its type, or anything else that can be imported. `$1` in the form is what was
+    /// chosen in the first brace.
     fn check(&self, form: &str, code: &mut String) -> Result<(), Box<dyn Error>> {
         let mut form = form.to_owned();
         for (at, option) in self.chosen.iter().enumerate() {

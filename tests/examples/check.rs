@@ -1,5 +1,5 @@
-//! Runs the good kernels under all detectors over a matrix of sizes: a line for each kernel, and a report of whatever was found.
-//! `cargo xtask check`.
+//! Runs the good kernels under all detectors over a matrix of sizes: a line for each kernel, and a
+//! report of whatever was found. `cargo xtask check`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 /// Check the kernels of this workspace.
 ///
-/// Exit codes: 0 nothing was found, 1 something was or a result is wrong, 2 the check could not be made.
+/// Exit codes: 0 nothing was found, 1 something was or a result is wrong, 2 the check could not be
+/// made.
 #[derive(Parser)]
 #[command(name = "cargo xtask check")]
 struct Arguments {

@@ -1,4 +1,5 @@
-//! Makes the launches of `blockwise_tests::ncu` on a GPU, and turns what ncu counted into the fixtures of the test `ncu`:
+//! Makes the launches of `blockwise_tests::ncu` on a GPU, and turns what ncu counted into the
+//! fixtures of the test `ncu`:
 //!
 //! ```text
 //! ncu --csv --page raw --log-file raw.csv --metrics <those of METRICS> ncu run kernels > names.txt

@@ -1,4 +1,5 @@
-//! Runs the deliberately broken kernels one after the other and shows what the emulator's detectors say of each.
+//! Runs the deliberately broken kernels one after the other and shows what the emulator's detectors
+//! say of each.
 //!
 //! `cargo xtask pitfalls` builds their PTX and runs this.
 

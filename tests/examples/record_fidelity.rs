@@ -2,7 +2,8 @@
 //!
 //! `record_fidelity FILE DRIVER DATE`, such as
 //! `record_fidelity h200.golden "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader)" "$(date -u +%F)"`.
-//! It shows the programs on which the emulator disagrees, and those that the GPU refuses, which are not recorded.
+//! It shows the programs on which the emulator disagrees, and those that the GPU refuses, which are
+//! not recorded.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Records the programs around textures, surfaces and tensor maps on a GPU.
 //!
 //! 1. `record_objects write DIR` leaves them in a folder.
-//! 2. On the GPU's machine: `nvcc -o objects tests/fixtures/fidelity/objects.cu -lcuda && ./objects DIR`.
+//! 2. On the GPU's machine:
+//!    `nvcc -o objects tests/fixtures/fidelity/objects.cu -lcuda && ./objects DIR`.
 //! 3. `record_objects keep DIR DEVICE DRIVER DATE` makes the golden file of the outputs, and shows
 //!    the programs on which the emulator disagrees.
 

@@ -1,5 +1,5 @@
-//! Launches kernels on the GPU, for compute-sanitizer: `sanitized CRATE [KERNEL]` runs the jobs of one kernel, or all, of
-//! `kernels` or `broken_kernels`, and says whether the results are right.
+//! Launches kernels on the GPU, for compute-sanitizer: `sanitized CRATE [KERNEL]` runs the jobs of
+//! one kernel, or all, of `kernels` or `broken_kernels`, and says whether the results are right.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -35,8 +35,8 @@ fn run() -> Result<(), Box<dyn Error>> {
             .is_none_or(|kernel| *kernel == job.plan.kernel)
     };
     for job in jobs.iter().filter(wanted) {
-        // SAFETY: the parameters are those of the kernel. The broken ones leave their buffers: what the GPU and
-        // compute-sanitizer make of that is what this program is for.
+        // SAFETY: the parameters are those of the kernel. The broken ones leave their buffers: what
+        // the GPU and compute-sanitizer make of that is what this program is for.
         let verdict = unsafe { job.run(&device, &module)? };
         let result = if verdict.is_ok() { "right" } else { "wrong" };
         println!("{}, {}: {result}", job.plan.kernel, job.case);

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use crate::jobs::Job;
 
-/// Runs jobs of good kernels with all detectors, in the emulator's own order and in so many other schedules, and tells every
-/// report and every wrong result.
+/// Runs jobs of good kernels with all detectors, in the emulator's own order and in so many other
+/// schedules, and tells every report and every wrong result.
 ///
 /// # Panics
 /// When the text is no PTX.

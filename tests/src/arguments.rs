@@ -3,8 +3,8 @@
 use blockwise::{Buffer, Module};
 use cuda_std::launch::{Argument, Memory, Plain, Read, Shape, Write};
 
-/// The arguments of a launch, in the order of the kernel's parameters: for kernels that a test names by a string. It borrows the
-/// buffers.
+/// The arguments of a launch, in the order of the kernel's parameters: for kernels that a test
+/// names by a string. It borrows the buffers.
 #[derive(Default)]
 pub struct Arguments<'a> {
     /// The bytes of each.
@@ -47,7 +47,8 @@ impl<'a> Arguments<'a> {
         self.by_value(bytes)
     }
 
-    /// A parameter of any other type that is passed by value: the bytes of a `#[repr(C)]` struct, padding included.
+    /// A parameter of any other type that is passed by value: the bytes of a `#[repr(C)]` struct,
+    /// padding included.
     #[must_use]
     pub fn by_value(mut self, bytes: &[u8]) -> Self {
         self.values.push(bytes.to_owned());
@@ -74,7 +75,8 @@ impl<'a> Arguments<'a> {
     /// Those of [`Module::launch`].
     ///
     /// # Safety
-    /// They must be what the kernel's parameters ask for, in number, order and type, and the kernel must keep within the buffers.
+    /// They must be what the kernel's parameters ask for, in number, order and type, and the kernel
+    /// must keep within the buffers.
     pub unsafe fn launch(
         &self,
         module: &Module,

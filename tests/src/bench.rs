@@ -99,7 +99,8 @@ impl Bench {
         self.device.filled(len, POISON).unwrap()
     }
 
-    /// Launches `kernel` with `arguments` and returns what it wrote to a poisoned output of `len` elements, which follows them.
+    /// Launches `kernel` with `arguments` and returns what it wrote to a poisoned output of `len`
+    /// elements, which follows them.
     pub fn run<T: Plain>(
         &self,
         kernel: &str,

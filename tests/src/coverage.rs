@@ -2,10 +2,11 @@
 
 use blockwise_ops::{Element, LaunchPlan};
 
-/// What a launch left unwritten in an output that was poisoned before it, with the kernel's place in its source; `None` when the
-/// grid covered everything.
+/// What a launch left unwritten in an output that was poisoned before it, with the kernel's place
+/// in its source; `None` when the grid covered everything.
 ///
-/// `ptx` is the text that the kernel was loaded from. A value of all ones counts as unwritten, so the inputs must not lead to one.
+/// `ptx` is the text that the kernel was loaded from. A value of all ones counts as unwritten, so
+/// the inputs must not lead to one.
 pub fn unwritten<T: Element>(ptx: &str, plan: &LaunchPlan, output: &[T]) -> Option<String> {
     let poisoned = |value: &T| {
         bytemuck::bytes_of(value)

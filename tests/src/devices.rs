@@ -5,10 +5,12 @@ use std::sync::LazyLock;
 
 use blockwise::{Device, DeviceChoice};
 
-/// Environment variable that names one device for all tests, `gpu` or `emulator`. A GPU asked for like that must be there.
+/// Environment variable that names one device for all tests, `gpu` or `emulator`. A GPU asked for
+/// like that must be there.
 pub const DEVICE_VARIABLE: &str = "BLOCKWISE_DEVICE";
 
-/// The emulator and, where there is one, the GPU. A test goes through all of them with the same code.
+/// The emulator and, where there is one, the GPU. A test goes through all of them with the same
+/// code.
 ///
 /// That there is no GPU is said once, on stderr, also when the test harness captures output.
 pub fn devices() -> &'static [Device] {

@@ -1,4 +1,5 @@
-//! compute-sanitizer on a GPU beside our detectors: what it said is stored in `tests/fixtures/compute_sanitizer.txt`.
+//! compute-sanitizer on a GPU beside our detectors: what it said is stored in
+//! `tests/fixtures/compute_sanitizer.txt`.
 
 use std::collections::BTreeSet;
 
@@ -53,8 +54,8 @@ pub fn recording(text: &str) -> Vec<Recorded> {
     lines.map(read).collect()
 }
 
-/// The table of the documentation, and the cells where only one side found something, as "tool, kernel". `ours` says which of our
-/// detectors found something in a kernel.
+/// The table of the documentation, and the cells where only one side found something, as "tool,
+/// kernel". `ours` says which of our detectors found something in a kernel.
 pub fn table(
     recording: &[Recorded],
     ours: impl Fn(&str) -> BTreeSet<Tool>,

@@ -1,4 +1,5 @@
-//! Reads what tests ask about PTX text. It knows the lines that LLVM prints, not the language: the emulator parses that.
+//! Reads what tests ask about PTX text. It knows the lines that LLVM prints, not the language: the
+//! emulator parses that.
 
 mod files;
 
@@ -75,8 +76,8 @@ pub fn entries(text: &str) -> Vec<Entry> {
     entries
 }
 
-/// Name and bytes of `.shared .align 16 .b8 name[1024];` or `.shared .align 16 .u32 name;`. The dynamic array is `.extern` and has no
-/// size.
+/// Name and bytes of `.shared .align 16 .b8 name[1024];` or `.shared .align 16 .u32 name;`. The
+/// dynamic array is `.extern` and has no size.
 fn shared_array(line: &str) -> Option<(&str, u64)> {
     let (ty, name) = line.strip_prefix(".shared ")?.rsplit_once(' ')?;
     let name = name.strip_suffix(';')?;
@@ -92,7 +93,8 @@ fn shared_array(line: &str) -> Option<(&str, u64)> {
     }
 }
 
-/// The instruction of a line, its operands separated by single spaces, without its guard. `None` for labels and directives.
+/// The instruction of a line, its operands separated by single spaces, without its guard. `None`
+/// for labels and directives.
 fn instruction(line: &str) -> Option<String> {
     let line = match line.strip_prefix('@') {
         Some(guarded) => guarded.split_once(char::is_whitespace)?.1,

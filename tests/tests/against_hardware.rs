@@ -1,5 +1,5 @@
-//! Our detectors against compute-sanitizer on an H200: what it found, as recorded, is found here too, and the table in
-//! `docs/sanitizers.md` says the truth.
+//! Our detectors against compute-sanitizer on an H200: what it found, as recorded, is found here
+//! too, and the table in `docs/sanitizers.md` says the truth.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use rayon::prelude::*;
 const RECORDING: &str = include_str!("../fixtures/compute_sanitizer.txt");
 const DOCUMENT: &str = include_str!("../../docs/sanitizers.md");
 
-/// The detectors that find something in the jobs of a kernel, or of all sound kernels, in the emulator's own order of threads and
-/// in seven others.
+/// The detectors that find something in the jobs of a kernel, or of all sound kernels, in the
+/// emulator's own order of threads and in seven others.
 fn ours(kernel: &str) -> BTreeSet<Tool> {
     let (stem, jobs) = match kernel {
         "good" => ("kernels", jobs::telling()),

@@ -1,6 +1,6 @@
-//! No false alarm: the detectors report nothing about a good kernel. All sizes run in the emulator's
-//! own order and the telling ones in sixteen, with `cargo xtask test --all` in 64; `cargo xtask check
-//! --sizes all --schedules 63` runs all sizes in 64.
+//! No false alarm: the detectors report nothing about a good kernel. All sizes run in the
+//! emulator's own order and the telling ones in sixteen, with `cargo xtask test --all` in 64;
+//! `cargo xtask check --sizes all --schedules 63` runs all sizes in 64.
 
 use std::collections::BTreeSet;
 

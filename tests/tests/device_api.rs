@@ -1,5 +1,5 @@
-//! `cuda_std`, function by function: the kernels of `device_api` on every device that is there, against values computed here
-//! from the documentation of CUDA and the PTX ISA.
+//! `cuda_std`, function by function: the kernels of `device_api` on every device that is there,
+//! against values computed here from the documentation of CUDA and the PTX ISA.
 
 #![allow(
     clippy::undocumented_unsafe_blocks,
@@ -91,7 +91,8 @@ fn barriers_that_count() {
     }
 }
 
-/// The source lane of a shuffle and whether it is in range, from the PTX ISA's description of `shfl.sync`.
+/// The source lane of a shuffle and whether it is in range, from the PTX ISA's description of
+/// `shfl.sync`.
 fn source_lane(mode: usize, lane: u32, b: u32, width: u32) -> (u32, bool) {
     let segment = lane / width * width;
     let (b, last) = (b & 31, segment + width - 1);

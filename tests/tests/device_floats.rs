@@ -1,8 +1,8 @@
-//! `FloatExt` and what `accuracy` leaves of `GpuFloat`: the kernels of `device_api` on every device that is there, against libm in double
-//! precision and exact rules.
+//! `FloatExt` and what `accuracy` leaves of `GpuFloat`: the kernels of `device_api` on every device
+//! that is there, against libm in double precision and exact rules.
 //!
-//! The bounds are those of the CUDA C++ programming guide's tables "Mathematical Standard Library Functions with Maximum ULP Error", for
-//! `f64` with a few steps more for libm's own errors.
+//! The bounds are those of the CUDA C++ programming guide's tables "Mathematical Standard Library
+//! Functions with Maximum ULP Error", for `f64` with a few steps more for libm's own errors.
 
 use cuda_std::launch::Shape;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
@@ -204,7 +204,8 @@ fn all_kinds<T: Float>() -> Vec<T> {
     edges.into_iter().chain(signed).map(T::from_f64).collect()
 }
 
-/// Runs a kernel of slices `x` and `y`; each result is to be the reference's, bit for bit or both NaN.
+/// Runs a kernel of slices `x` and `y`; each result is to be the reference's, bit for bit or both
+/// NaN.
 fn check_exact<T: Float, U: Element>(name: &str, x: &[T], y: &[U], reference: fn(T, U) -> T) {
     let kernel = format!("{name}_{}", T::NAME);
     for bench in benches() {

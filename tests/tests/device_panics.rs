@@ -1,4 +1,5 @@
-//! Panics and failed assertions in kernels, on every device that is there: the host hears what it would hear of its own.
+//! Panics and failed assertions in kernels, on every device that is there: the host hears what it
+//! would hear of its own.
 
 use std::cell::RefCell;
 use std::panic::{catch_unwind, set_hook, take_hook};

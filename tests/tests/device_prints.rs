@@ -10,7 +10,8 @@ use device_prints::{Printed, conversions, long_line, several_lines};
 /// Names the job of a child process: device, what to print, length, threads.
 const CHILD: &str = "BLOCKWISE_TEST_PRINTS";
 
-/// What `prints` writes to standard output. A GPU writes to that of its process, so it is one of its own: this very test.
+/// What `prints` writes to standard output. A GPU writes to that of its process, so it is one of
+/// its own: this very test.
 fn printed(device: DeviceChoice, what: Printed, length: u64, count: u32) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "printed_text_is_that_of_the_host", "--nocapture"])

@@ -1,5 +1,6 @@
-//! `cuda_std` beyond threads and warps: scoped atomics, address spaces, registers, asynchronous copies, and Rust itself in a kernel.
-//! The kernels of `device_api` on every device that is there, against values computed here.
+//! `cuda_std` beyond threads and warps: scoped atomics, address spaces, registers, asynchronous
+//! copies, and Rust itself in a kernel. The kernels of `device_api` on every device that is there,
+//! against values computed here.
 
 use blockwise_ops::Element;
 use blockwise_tests::Arguments;
@@ -219,8 +220,8 @@ fn wide_integers_trait_objects_closures_iterators_and_cores_atomics() {
     }
 }
 
-/// Pairs of words for `wide_conversions`: integers at and beside every power of two and every tie, floats at every exponent and at the
-/// ends of the integers' ranges.
+/// Pairs of words for `wide_conversions`: integers at and beside every power of two and every tie,
+/// floats at every exponent and at the ends of the integers' ranges.
 fn wide_words() -> Vec<u64> {
     let powers = (0..128).map(|shift| 1_u128 << shift);
     let integers = powers.flat_map(|power| {

@@ -118,7 +118,8 @@ fn a_gpu_that_is_here_computes_what_the_emulator_does() {
     none(&wrong);
 }
 
-/// Opcodes of other compilers' kernels, whose results on an H200 are the fixtures of the emulator's own test `foreign`.
+/// Opcodes of other compilers' kernels, whose results on an H200 are the fixtures of the emulator's
+/// own test `foreign`.
 const FOREIGN: [&str; 17] = [
     "createpolicy",
     "griddepcontrol",
@@ -139,7 +140,8 @@ const FOREIGN: [&str; 17] = [
     "wmma",
 ];
 
-/// Opcodes that need a texture or a surface, which the corpus does not make: tests of the emulator itself.
+/// Opcodes that need a texture or a surface, which the corpus does not make: tests of the emulator
+/// itself.
 const OBJECTS: [&str; 8] = [
     "istypep", "suld", "suq", "sured", "sust", "tex", "tld4", "txq",
 ];
@@ -175,14 +177,15 @@ fn key(form: &str) -> (Vec<&str>, Vec<&str>) {
     (rest, types)
 }
 
-/// Opcodes whose modifiers are independent of each other (space, order, cache hint, operation, type; comparison, type, combination):
-/// the corpus has every value of each, not every product.
+/// Opcodes whose modifiers are independent of each other (space, order, cache hint, operation,
+/// type; comparison, type, combination): the corpus has every value of each, not every product.
 const PRODUCTS: [&str; 19] = [
     "ld", "st", "atom", "red", "mbarrier", "set", "setp", "vadd", "vsub", "vabsdiff", "vmin",
     "vmax", "vshl", "vshr", "vset", "vset2", "vset4", "vavrg2", "vavrg4",
 ];
 
-/// Each form of the corpus with one modifier left out, put in or exchanged is in the corpus too, or refused.
+/// Each form of the corpus with one modifier left out, put in or exchanged is in the corpus too, or
+/// refused.
 #[test]
 fn forms_next_to_the_corpus_are_refused() {
     let programs = corpus::programs();

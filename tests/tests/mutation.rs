@@ -21,7 +21,8 @@ fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {
     TRIALS.iter().filter(kind)
 }
 
-/// By a detector, not by a result that happens to be wrong; but for one that orders atomics, which cannot race.
+/// By a detector, not by a result that happens to be wrong; but for one that orders atomics, which
+/// cannot race.
 #[test]
 fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     let reported = |trial: &&Trial| {
@@ -56,7 +57,8 @@ fn every_survivor_is_explained_and_every_explanation_needed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Each operator makes mutants of these kernels: one that finds nothing to change would pass every test above.
+/// Each operator makes mutants of these kernels: one that finds nothing to change would pass every
+/// test above.
 #[test]
 fn every_operator_is_at_work() {
     for operator in Operator::ALL {

@@ -1,8 +1,9 @@
-//! The emulator's metrics against NVIDIA's ncu: the numbers that an H200 counted are in `fixtures/ncu`, each file with its origin.
+//! The emulator's metrics against NVIDIA's ncu: the numbers that an H200 counted are in
+//! `fixtures/ncu`, each file with its origin.
 //!
-//! Compared is what the program decides: accesses to memory, floating-point operations, occupancy. Instructions are not: ncu counts machine
-//! code, the emulator PTX. Nor are requests to shared memory, for ncu counts those too whose guard held for no lane; it counts no wavefront
-//! for them.
+//! Compared is what the program decides: accesses to memory, floating-point operations, occupancy.
+//! Instructions are not: ncu counts machine code, the emulator PTX. Nor are requests to shared
+//! memory, for ncu counts those too whose guard held for no lane; it counts no wavefront for them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,8 +20,9 @@ const GLOBAL_LOAD_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.su
 
 /// What differs, and why, as (launch, metric, the GPU's count, the emulator's).
 const EXPLAINED: &[(&str, &str, u64, u64)] = &[
-    // Machine code reads neighbouring elements by one instruction: of a row of A four f32 or two f64. A tile's 16 + 16 loads become
-    // 4 + 16 or 8 + 16, and the 4 take two wavefronts each, so that three quarters are left.
+    // Machine code reads neighbouring elements by one instruction: of a row of A four f32 or two
+    // f64. A tile's 16 + 16 loads become 4 + 16 or 8 + 16, and the 4 take two wavefronts each, so
+    // that three quarters are left.
     (
         "matmul tiled f32 128x128x128",
         SHARED_LOADS,
@@ -38,7 +40,8 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
     ),
 ];
 
-/// Launches whose kernels have changed since they were recorded: to be recorded again (an open point of CONTRIBUTING.md).
+/// Launches whose kernels have changed since they were recorded: to be recorded again (an open
+/// point of CONTRIBUTING.md).
 const OLDER: [&str; 4] = [
     "sum shuffle f32 100000",
     "dot shuffle i64 33792",

@@ -24,8 +24,9 @@ pub(crate) fn broken_kernels() -> Result<()> {
     build_all(&[Target::everywhere("broken_kernels")], &workspace::ptx()?)
 }
 
-/// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken kernels, those that exercise
-/// `cuda_std`, and the small crates of `tests/kernel_crates`, which make one PTX file a target.
+/// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken
+/// kernels, those that exercise `cuda_std`, and the small crates of `tests/kernel_crates`, which
+/// make one PTX file a target.
 pub(crate) fn for_tests() -> Result<()> {
     let mut targets = [
         "kernels",
@@ -62,8 +63,9 @@ impl Target {
     }
 }
 
-/// Builds side by side: cargo lets only one compile for an architecture at a time, but LLVM's work on one crate goes on while
-/// the next one compiles. The first error is returned when all have ended.
+/// Builds side by side: cargo lets only one compile for an architecture at a time, but LLVM's work
+/// on one crate goes on while the next one compiles. The first error is returned when all have
+/// ended.
 fn build_all(targets: &[Target], folder: &Path) -> Result<()> {
     std::thread::scope(|scope| {
         let builds: Vec<_> = targets

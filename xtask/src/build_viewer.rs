@@ -1,7 +1,8 @@
-//! `cargo xtask build-viewer`: the emulator as WebAssembly for the pages of `blockwise trace`, and its fingerprint.
+//! `cargo xtask build-viewer`: the emulator as WebAssembly for the pages of `blockwise trace`, and
+//! its fingerprint.
 //!
-//! The module is kept in the repository, so that a plain `cargo build` needs no linker for WebAssembly and no minutes of
-//! compiling. A test compares the fingerprint with the sources.
+//! The module is kept in the repository, so that a plain `cargo build` needs no linker for
+//! WebAssembly and no minutes of compiling. A test compares the fingerprint with the sources.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

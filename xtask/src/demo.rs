@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use crate::{setup, workspace};
 
-/// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is ours.
+/// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is
+/// ours.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
     let mut command = Command::new(workspace::program()?);

@@ -1,4 +1,5 @@
-//! Whether this machine has a GPU and its driver. Looks at files only: no driver code runs in this program.
+//! Whether this machine has a GPU and its driver. Looks at files only: no driver code runs in this
+//! program.
 
 use std::path::Path;
 

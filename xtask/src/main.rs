@@ -1,6 +1,7 @@
 //! Development commands of the workspace: `cargo xtask <command>`.
 //!
-//! This file only dispatches; each command is a file of its own. Commands that need a tool install it first (`setup`).
+//! This file only dispatches; each command is a file of its own. Commands that need a tool install
+//! it first (`setup`).
 
 /// `println!` without its panic when nobody reads any more (`cargo xtask doctor | head -1`).
 macro_rules! say {
@@ -44,7 +45,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compile the kernels to target/ptx/kernels.sm_XX.ptx, to be read or to be run by `blockwise --ptx`
+    /// Compile the kernels to target/ptx/kernels.sm_XX.ptx, to be read or to be run by
+    /// `blockwise --ptx`
     BuildPtx {
         /// GPU generations, separated by commas
         #[arg(
@@ -55,7 +57,8 @@ enum Command {
         )]
         arch: Vec<NvvmArch>,
     },
-    /// Build the emulator to WebAssembly for the pages of `blockwise trace`; after a change of the emulator
+    /// Build the emulator to WebAssembly for the pages of `blockwise trace`; after a change of the
+    /// emulator
     BuildViewer,
     /// Make a project of your own that uses this checkout
     New(blockwise_new::New),
@@ -105,7 +108,8 @@ enum Command {
     Pitfalls,
     /// Run the good kernels under all detectors and report what they find, at the Rust lines
     Check {
-        /// Kernels by the beginning of their names, --schedules N, --sizes few|all, --format text|json|sarif, --output FILE …
+        /// Kernels by the beginning of their names, --schedules N, --sizes few|all, --format
+        /// text|json|sarif, --output FILE …
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },

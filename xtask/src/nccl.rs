@@ -1,4 +1,5 @@
-//! NVIDIA's library that moves data between GPUs. Only programs on several GPUs need it, when they run.
+//! NVIDIA's library that moves data between GPUs. Only programs on several GPUs need it, when they
+//! run.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

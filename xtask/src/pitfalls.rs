@@ -1,4 +1,5 @@
-//! `cargo xtask pitfalls`: the documents' mistakes, each as a kernel, and what the emulator says of it.
+//! `cargo xtask pitfalls`: the documents' mistakes, each as a kernel, and what the emulator says of
+//! it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! `cargo xtask setup`: installs what is missing, and says which commands it runs. Does nothing when nothing is.
+//! `cargo xtask setup`: installs what is missing, and says which commands it runs. Does nothing
+//! when nothing is.
 //!
 //! A C linker is not looked for: without one this program could not have been built.
 
@@ -85,9 +86,9 @@ fn pip() -> Result<()> {
 /// Tries each way that this machine has until one leaves a complete toolchain.
 fn install_toolchain(machine: &Machine) -> Result<Toolchain> {
     let mut failures = String::new();
-    for way in machine.ways() {
-        match way
-            .and_then(|way| way.run())
+    for installation in machine.installations() {
+        match installation
+            .and_then(|installation| installation.run())
             .and_then(|()| Ok(Toolchain::find()?))
         {
             Ok(toolchain) => return Ok(toolchain),
@@ -121,8 +122,9 @@ impl Machine {
         }
     }
 
-    /// The ways to a toolchain, best first. Nobody is asked for a password while rustup, which needs none, is untried.
-    fn ways(&self) -> [Result<Way>; 2] {
+    /// The ways to a toolchain, best first. Nobody is asked for a password while rustup, which
+    /// needs none, is untried.
+    fn installations(&self) -> [Result<Installation>; 2] {
         let (apt, rustup) = (self.apt(&DEBIAN_PACKAGES), self.rustup());
         if self.root {
             [apt, rustup]
@@ -131,22 +133,23 @@ impl Machine {
         }
     }
 
-    fn rustup(&self) -> Result<Way> {
+    fn rustup(&self) -> Result<Installation> {
         if !self.rustup {
             bail!("rustup is not installed");
         }
         let words = ["rustup", "component", "add"]
             .into_iter()
             .chain(RUSTUP_COMPONENTS);
-        Ok(Way {
+        Ok(Installation {
             prepare: None,
             install: words.map(str::to_owned).collect(),
             hint: "rustup could not add the components",
         })
     }
 
-    /// Debian packages. They are added and nothing is removed for them, whatever they conflict with.
-    fn apt(&self, packages: &[&str]) -> Result<Way> {
+    /// Debian packages. They are added and nothing is removed for them, whatever they conflict
+    /// with.
+    fn apt(&self, packages: &[&str]) -> Result<Installation> {
         let by_hand = || {
             format!(
                 "apt-get update && apt-get install --no-install-recommends {}",
@@ -182,7 +185,7 @@ impl Machine {
             "-o",
             "Dpkg::Use-Pty=0",
         ];
-        Ok(Way {
+        Ok(Installation {
             prepare: Some(command(&["update"])),
             install: command(&[&install, packages].concat()),
             hint: "apt-get could not install the packages (Debian 12 and 13 have them in their main and security archives)",
@@ -192,14 +195,14 @@ impl Machine {
 
 /// Commands that install something.
 #[derive(Debug, PartialEq, Eq)]
-struct Way {
+struct Installation {
     /// May fail: the second command then tells whether that mattered.
     prepare: Option<Vec<String>>,
     install: Vec<String>,
     hint: &'static str,
 }
 
-impl Way {
+impl Installation {
     /// Shows and runs the commands.
     fn run(&self) -> Result<()> {
         if let Some(words) = &self.prepare
@@ -242,10 +245,12 @@ mod tests {
 
     /// The commands that a machine would run, or the reasons why it has none.
     fn plan(machine: &Machine) -> [String; 2] {
-        machine.ways().map(|way| match way {
-            Ok(way) => way.install.join(" "),
-            Err(error) => error.to_string(),
-        })
+        machine
+            .installations()
+            .map(|installation| match installation {
+                Ok(installation) => installation.install.join(" "),
+                Err(error) => error.to_string(),
+            })
     }
 
     const APT: &str = "env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends --no-remove \
@@ -310,14 +315,14 @@ mod tests {
     #[test]
     fn a_failed_update_does_not_stop_the_installation_but_a_failed_installation_does() {
         let words = |text: &str| vec![text.to_owned()];
-        let way = |prepare, install| Way {
+        let installation = |prepare, install| Installation {
             prepare: Some(words(prepare)),
             install: words(install),
             hint: "hint",
         };
-        way("false", "true").run().unwrap();
-        let error = format!("{:#}", way("true", "false").run().unwrap_err());
+        installation("false", "true").run().unwrap();
+        let error = format!("{:#}", installation("true", "false").run().unwrap_err());
         assert!(error.starts_with("hint: false failed"), "{error}");
-        assert!(way("true", "no-such-program-here").run().is_err());
+        assert!(installation("true", "no-such-program-here").run().is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask verify-ptx`: NVIDIA's assembler takes every PTX file, and says what each kernel uses.
+//! `cargo xtask verify-ptx`: NVIDIA's assembler takes every PTX file, and says what each kernel
+//! uses.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,8 +17,8 @@ pub(crate) fn run(files: &[PathBuf]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Assembles `files`, or all of target/ptx when there are none, and prints a table for each. Spills are shown but are no
-/// error: they cost time, not correctness.
+/// Assembles `files`, or all of target/ptx when there are none, and prints a table for each. Spills
+/// are shown but are no error: they cost time, not correctness.
 ///
 /// Every file is tried, also behind one that is refused.
 pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {

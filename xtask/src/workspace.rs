@@ -66,7 +66,8 @@ pub(crate) fn example(name: &str) -> Command {
     command
 }
 
-/// Runs a command and makes its exit code ours. A program ended by a signal has none and counts as failed.
+/// Runs a command and makes its exit code ours. A program ended by a signal has none and counts as
+/// failed.
 pub(crate) fn exit_code(command: &mut Command) -> Result<ExitCode> {
     let code = status(command)?.code();
     Ok(code

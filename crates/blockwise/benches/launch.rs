@@ -1,4 +1,5 @@
-//! What a launch costs the host, beside the driver's own call. `cargo bench -p blockwise --features cuda --bench launch`; needs a GPU.
+//! What a launch costs the host, beside the driver's own call.
+//! `cargo bench -p blockwise --features cuda --bench launch`; needs a GPU.
 
 use std::error::Error;
 use std::ffi::c_void;

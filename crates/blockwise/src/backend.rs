@@ -33,8 +33,8 @@ pub(crate) trait Backend: Send + Sync {
     /// As for [`write`](Self::write).
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// Creates a queue, which overlaps with others where the device can. Blocks of an urgent queue's
-    /// kernels start before those of others that wait.
+    /// Creates a queue, which overlaps with others where the device can. Blocks of an urgent
+    /// queue's kernels start before those of others that wait.
     fn queue(&self, urgent: bool) -> Result<Arc<dyn Queue>>;
 
     /// Allocates host memory that a [`Queue`] can copy from and to asynchronously.

@@ -94,7 +94,8 @@ impl Device {
         0
     }
 
-    /// How one GPU reaches another one's memory, by their ordinals; `None` when there are no such two.
+    /// How one GPU reaches another one's memory, by their ordinals; `None` when there are no such
+    /// two.
     pub fn gpu_peer(from: usize, to: usize) -> Option<PeerAccess> {
         #[cfg(feature = "cuda")]
         return crate::cuda::peer(from, to);
@@ -306,13 +307,15 @@ impl Device {
         self.backend().take_profiles()
     }
 
-    /// What the launches since the last call were given, in their order. Only a device that was made with [`Watch::Launches`] keeps it.
+    /// What the launches since the last call were given, in their order. Only a device that was
+    /// made with [`Watch::Launches`] keeps it.
     #[cfg(feature = "emulator")]
     pub fn take_launches(&self) -> Vec<crate::GivenLaunch> {
         self.backend().take_launches()
     }
 
-    /// Receives progress while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A GPU reports none.
+    /// Receives progress while launches run, as [`ptx_emulator::Emulator::set_progress`] says. A
+    /// GPU reports none.
     #[cfg(feature = "emulator")]
     pub fn set_progress(&self, listener: impl FnMut(ptx_emulator::Progress<'_>) + Send + 'static) {
         self.backend().set_progress(Box::new(listener));

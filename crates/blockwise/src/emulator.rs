@@ -307,8 +307,8 @@ impl Callable for EmulatorFunction {
         arguments: &[Argument<'_>],
     ) -> Result<()> {
         let bytes = |argument: &Argument<'_>| {
-            // SAFETY: an argument's pointer is valid for its bytes. Padding, which only structs of `unsafe` kernels have, is only
-            // copied.
+            // SAFETY: an argument's pointer is valid for its bytes. Padding, which only structs of
+            // `unsafe` kernels have, is only copied.
             let bytes: &[u8] =
                 unsafe { std::slice::from_raw_parts(argument.as_ptr(), argument.bytes()) };
             bytes.to_vec()
@@ -415,7 +415,8 @@ impl Replay for Recorded {
                         .iter()
                         .map(|bytes| Argument::of_bytes(bytes))
                         .collect();
-                    // SAFETY: the arguments are the recorded launch's; the caller keeps their memory.
+                    // SAFETY: the arguments are the recorded launch's; the caller keeps their
+                    // memory.
                     unsafe { function.launch(queue, *shape, &arguments)? };
                 }
                 NodeWork::Fill {

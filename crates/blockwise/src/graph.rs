@@ -51,7 +51,8 @@ impl Node {
     ) -> Self {
         let copied = arguments.iter().map(|argument| {
             let mut bytes = vec![0_u8; argument.bytes()].into_boxed_slice();
-            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied as it is and only ever copied on.
+            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied as
+            // it is and only ever copied on.
             unsafe {
                 argument
                     .as_ptr()

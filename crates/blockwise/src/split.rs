@@ -1,5 +1,5 @@
-//! PTX kernel by kernel. A driver compiles all of a module when it is loaded, which takes seconds for
-//! some hundred kernels; a program mostly uses a few.
+//! PTX kernel by kernel. A driver compiles all of a module when it is loaded, which takes seconds
+//! for some hundred kernels; a program mostly uses a few.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -65,8 +65,8 @@ impl Stream {
         Event::record(self.queue("a timestamp")?, &self.core)
     }
 
-    /// Enqueues work of another library, such as a transfer between GPUs. `start` gets the stream as
-    /// a `CUstream` whose context is current, or null on the emulator. The work is ordered after
+    /// Enqueues work of another library, such as a transfer between GPUs. `start` gets the stream
+    /// as a `CUstream` whose context is current, or null on the emulator. The work is ordered after
     /// other streams' uses of `memory`, and later uses after it.
     ///
     /// # Errors

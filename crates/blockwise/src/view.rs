@@ -261,7 +261,8 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         }
         let uses = [(&**to.memory, true), (&**from.memory, false)];
         core.enqueue(&core.queue, uses.into_iter(), |queue| {
-            // SAFETY: both spans lie in their memory; one of them is borrowed exclusively, so they don't overlap.
+            // SAFETY: both spans lie in their memory; one of them is borrowed exclusively, so they
+            // don't overlap.
             unsafe { queue.copy(from.address, to.address, to.bytes()) }
         })
     }

@@ -142,7 +142,8 @@ impl Debuggee {
         }
     }
 
-    /// Why the launch stops before a step, if it does; the replay stays there, and the lane at fault is looked at.
+    /// Why the launch stops before a step, if it does; the replay stays there, and the lane at
+    /// fault is looked at.
     fn reason(&mut self, step: u64, wanted: &HashSet<u64>) -> Option<Stop> {
         if wanted.contains(&step)
             && let Some(finding) = self.findings().iter().find(|finding| finding.step == step)

@@ -83,7 +83,8 @@ impl Debuggee {
         }
     }
 
-    /// Where a lane stands: its instruction, and those of the calls around, innermost first. Nothing once it has ended.
+    /// Where a lane stands: its instruction, and those of the calls around, innermost first.
+    /// Nothing once it has ended.
     pub(crate) fn stands(&self, at: LaneId) -> Option<(u32, Vec<u32>)> {
         let warps = self.replay.warps(at.block);
         let warp = warps.get(at.warp as usize)?;

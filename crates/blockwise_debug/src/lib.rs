@@ -1,10 +1,12 @@
 //! A debugger that steps back: the [Debug Adapter Protocol] over a [`Replay`].
 //!
-//! [`serve`] answers one client until it disconnects. What to debug comes from the client's `launch` request, which a
-//! [`Loader`] understands: it knows where PTX and arguments come from, the session does not.
+//! [`serve`] answers one client until it disconnects. What to debug comes from the client's
+//! `launch` request, which a [`Loader`] understands: it knows where PTX and arguments come from,
+//! the session does not.
 //!
-//! A DAP thread is a warp, or a lane of the warp that stands at the launch's next step. Time is the launch's own: a step
-//! of the client is a line of one lane, and every other warp goes on meanwhile as the order of threads has it.
+//! A DAP thread is a warp, or a lane of the warp that stands at the launch's next step. Time is the
+//! launch's own: a step of the client is a line of one lane, and every other warp goes on meanwhile
+//! as the order of threads has it.
 //!
 //! [Debug Adapter Protocol]: https://microsoft.github.io/debug-adapter-protocol/specification
 
@@ -42,7 +44,8 @@ pub trait Loader {
 pub struct Loaded {
     /// The launch, before its first step.
     pub replay: Replay,
-    /// Types of elements, by the names of arrays; the others are those of the kernel's signature, or `u32`.
+    /// Types of elements, by the names of arrays; the others are those of the kernel's signature,
+    /// or `u32`.
     pub types: HashMap<String, Element>,
     /// The PTX file: shown where the PTX has no lines of a source.
     pub ptx: String,

@@ -60,7 +60,8 @@ impl Lines {
         at.unwrap_or(0)
     }
 
-    /// The lines that an instruction stands at, from the kernel's inwards to the innermost that the user wrote.
+    /// The lines that an instruction stands at, from the kernel's inwards to the innermost that the
+    /// user wrote.
     pub(crate) fn chain(&self, pc: u32) -> Vec<(String, u32)> {
         let inner = self.library_frames(pc);
         let frames = self.frames(pc).into_iter().skip(inner);
@@ -69,7 +70,8 @@ impl Lines {
         chain
     }
 
-    /// Where a breakpoint of a line is: the line, or the next one with code, and the instructions that begin it.
+    /// Where a breakpoint of a line is: the line, or the next one with code, and the instructions
+    /// that begin it.
     pub(crate) fn resolve(&self, file: &str, line: u32) -> Option<(u32, HashSet<u32>)> {
         let is_ptx = same_file(file, &self.ptx);
         let lines_of = |pc: u32| -> Vec<u32> {
@@ -95,7 +97,8 @@ impl Lines {
     }
 }
 
-/// Whether a path of the client is one of the line table, which may be relative to a folder that nobody knows.
+/// Whether a path of the client is one of the line table, which may be relative to a folder that
+/// nobody knows.
 fn same_file(client: &str, table: &str) -> bool {
     let parts = |path: &str| -> Vec<String> {
         let path = path.replace('\\', "/");

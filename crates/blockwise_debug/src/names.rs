@@ -1,4 +1,5 @@
-//! What the debugger calls parameters and arrays: by the kernel's Rust signature, which its PTX carries.
+//! What the debugger calls parameters and arrays: by the kernel's Rust signature, which its PTX
+//! carries.
 
 use crate::element::Element;
 use ptx_emulator::Space;

@@ -24,7 +24,8 @@ pub(crate) type Read = Result<Request, (i64, String)>;
 /// The next message; nothing at the end of the input.
 ///
 /// # Errors
-/// When the input fails, or its headers are not the protocol's: then nobody knows where the next message begins.
+/// When the input fails, or its headers are not the protocol's: then nobody knows where the next
+/// message begins.
 pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Read>> {
     let mut length = None;
     loop {

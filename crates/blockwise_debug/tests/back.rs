@@ -1,4 +1,5 @@
-//! Stepping back over a barrier and an atomic gives the state before: word by word that of a session that stopped there.
+//! Stepping back over a barrier and an atomic gives the state before: word by word that of a
+//! session that stopped there.
 
 mod common;
 use common::Client;
@@ -6,7 +7,8 @@ use ptx_emulator::replay::Replay;
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Value, json};
 
-/// Each thread hands a value to the one on the other side of the block, and adds what it gets to a sum.
+/// Each thread hands a value to the one on the other side of the block, and adds what it gets to a
+/// sum.
 const PTX: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -53,7 +55,8 @@ fn launch(seed: Option<u64>) -> Replay {
     .expect("it is launched")
 }
 
-/// All that a client sees: the step, the threads with what they do next, and every variable of every scope, with its elements.
+/// All that a client sees: the step, the threads with what they do next, and every variable of
+/// every scope, with its elements.
 fn look(client: &mut Client, thread: &Value) -> Vec<String> {
     let mut seen = vec![format!("step {}", client.step())];
     let threads = client.ask("threads", json!({}));

@@ -1,8 +1,9 @@
-//! Sums, dot products and convolutions on 1, 2, … GPUs of this machine: checks them, then prints medians and how far they are from
-//! perfect scaling. `cargo run --release -p blockwise_mesh --features cuda --example scaling`.
+//! Sums, dot products and convolutions on 1, 2, … GPUs of this machine: checks them, then prints
+//! medians and how far they are from perfect scaling.
+//! `cargo run --release -p blockwise_mesh --features cuda --example scaling`.
 //!
-//! `check` only checks, on emulated devices where there are no GPUs; `host` copies through the host instead of NCCL; `job` is a rank
-//! of a launcher's job, which works until it is killed.
+//! `check` only checks, on emulated devices where there are no GPUs; `host` copies through the host
+//! instead of NCCL; `job` is a rank of a launcher's job, which works until it is killed.
 
 use std::time::{Duration, Instant};
 

@@ -8,8 +8,8 @@ use blockwise_ops::Element;
 use crate::call::Digest;
 use crate::{Call, Rank, Result};
 
-/// A collective of many messages: every rank but rank 0 sends pieces, and rank 0 takes each rank's in their order. What rank 0 has
-/// not taken yet lies in its memory.
+/// A collective of many messages: every rank but rank 0 sends pieces, and rank 0 takes each rank's
+/// in their order. What rank 0 has not taken yet lies in its memory.
 pub struct Funnel<T> {
     call: Arc<Call>,
     element: PhantomData<T>,

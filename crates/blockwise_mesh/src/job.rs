@@ -2,7 +2,8 @@
 
 use crate::{Error, Result};
 
-/// Where rank 0 listens, where the launcher's own variables do not say, or not rightly: `host:port`.
+/// Where rank 0 listens, where the launcher's own variables do not say, or not rightly:
+/// `host:port`.
 pub const ADDRESS_VARIABLE: &str = "BLOCKWISE_MESH_ADDRESS";
 
 /// The port where rank 0 listens unless somebody says otherwise.
@@ -34,10 +35,12 @@ impl Job {
     /// | Slurm (`srun`) | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`, `SLURM_LOCALID` | the first host of `SLURM_STEP_NODELIST`, a port by `SLURM_JOB_ID` |
     /// | Open MPI (`mpirun`) | `OMPI_COMM_WORLD_RANK`, `_SIZE`, `_LOCAL_RANK` | this host, if all ranks are on it |
     ///
-    /// [`ADDRESS_VARIABLE`] goes before all of these; `MASTER_ADDR` and `MASTER_PORT` are taken under every launcher.
+    /// [`ADDRESS_VARIABLE`] goes before all of these; `MASTER_ADDR` and `MASTER_PORT` are taken
+    /// under every launcher.
     ///
     /// # Errors
-    /// Variables that are no numbers or contradict each other, and a job whose rank 0 nobody can find.
+    /// Variables that are no numbers or contradict each other, and a job whose rank 0 nobody can
+    /// find.
     pub fn from_env() -> Result<Option<Self>> {
         Self::read(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }

@@ -6,7 +6,7 @@
 //! | --- | --- | --- |
 //! | `mesh` | the ranks of this process, and the threads that run them | what programs do |
 //! | `rank` | one rank: its device, its calls to the others | operations |
-//! | `wire` | messages between hosts: `Office` where they wait, in memory and over TCP | devices, elements |
+//! | `wire` | messages between hosts: `Mailbox` where they wait, in memory and over TCP | devices, elements |
 //! | `job` | which rank of a job this process is, by a launcher's variables | |
 //! | `call` | what a rank announces with each call, for the others to compare | |
 //! | `shard` | splits, and arrays that are divided by them | operations |
@@ -22,11 +22,12 @@
 //!
 //! The crate knows neither files nor the command line, and `blockwise_ops` does not know it.
 //!
-//! **A call is compared wherever its data goes.** Each message carries the call that it belongs to: operation, types, lengths, splits, the
-//! rank's count of calls, and the caller's line. A receiver whose own call differs reports both lines.
+//! **A call is compared wherever its data goes.** Each message carries the call that it belongs to:
+//! operation, types, lengths, splits, the rank's count of calls, and the caller's line. A receiver
+//! whose own call differs reports both lines.
 //!
-//! **No wait is for ever.** A rank that waits is woken by the message, by the end or the failure of another rank, by the proof that
-//! no rank can go on, and by the time limit.
+//! **No wait is for ever.** A rank that waits is woken by the message, by the end or the failure of
+//! another rank, by the proof that no rank can go on, and by the time limit.
 
 #![deny(unsafe_code)]
 

@@ -10,13 +10,15 @@ use blockwise::{Device, DeviceChoice};
 #[cfg(feature = "cuda")]
 use crate::nccl::Link;
 use crate::scratch::Scratch;
-use crate::wire::{Meeting, Memory, Office, Tcp, Wire};
+use crate::wire::{Mailbox, Meeting, Memory, Tcp, Wire};
 use crate::{Error, Job, Rank, Result, Traffic};
 
-/// How long a rank waits for another one that works, unless asked for otherwise. One that has died is noticed at once.
+/// How long a rank waits for another one that works, unless asked for otherwise. One that has died
+/// is noticed at once.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long a job's ranks wait for each other before the program begins, unless asked for otherwise.
+/// How long a job's ranks wait for each other before the program begins, unless asked for
+/// otherwise.
 pub const MEETING_LIMIT: Duration = Duration::from_secs(60);
 
 /// Devices that work together: all ranks as threads of this process, or one rank of a job.
@@ -51,7 +53,8 @@ pub struct JoinOptions {
     pub program: String,
     /// How long the ranks wait for each other before the program begins.
     pub meeting_limit: Duration,
-    /// How long a rank waits for another one that works. A process that dies is noticed at once, a machine that does by this limit.
+    /// How long a rank waits for another one that works. A process that dies is noticed at once, a
+    /// machine that does by this limit.
     pub time_limit: Duration,
 }
 
@@ -122,7 +125,8 @@ impl Mesh {
         }
     }
 
-    /// Lets NCCL move what goes from device to device, instead of copies through the hosts. Every rank of a job must do so.
+    /// Lets NCCL move what goes from device to device, instead of copies through the hosts. Every
+    /// rank of a job must do so.
     ///
     /// # Errors
     /// [`Error::Nccl`] where it is not there, or fails.
@@ -163,8 +167,9 @@ impl Mesh {
         })
     }
 
-    /// The rank that this process is of the job that a launcher has started, with the GPU of its number on its machine, or an emulated
-    /// device where there is none. See [`Job::from_env`] and [`join`](Self::join).
+    /// The rank that this process is of the job that a launcher has started, with the GPU of its
+    /// number on its machine, or an emulated device where there is none. See [`Job::from_env`] and
+    /// [`join`](Self::join).
     ///
     /// # Errors
     /// [`Error::NoJob`] without a launcher, and those of both.
@@ -181,7 +186,8 @@ impl Mesh {
         Self::join(&job, device, options)
     }
 
-    /// Lets a rank wait no longer than this for another one of this process: [`TIME_LIMIT`] by default.
+    /// Lets a rank wait no longer than this for another one of this process: [`TIME_LIMIT`] by
+    /// default.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         if let Place::Threads(of_threads) = &mut self.place {
             *of_threads = limit;
@@ -242,7 +248,8 @@ impl Mesh {
         self.run_with(|_| Ok(()), |rank, ()| program(rank))
     }
 
-    /// The same for programs that each get an input of their own, made on this thread by the rank's number.
+    /// The same for programs that each get an input of their own, made on this thread by the rank's
+    /// number.
     ///
     /// # Errors
     /// Those of `input`, before anything runs, and as for [`run`](Self::run).
@@ -266,8 +273,8 @@ impl Mesh {
             }
         };
         let inputs: Vec<I> = (0..self.ranks()).map(input).collect::<Result<_, E>>()?;
-        let office = Arc::new(Office::new(self.ranks(), limit));
-        let wires = Memory::of(&office);
+        let mailbox = Arc::new(Mailbox::new(self.ranks(), limit));
+        let wires = Memory::of(&mailbox);
         let program = &program;
         let results: Vec<_> = std::thread::scope(|scope| {
             let ranks = wires.into_iter().zip(inputs).enumerate();
@@ -283,7 +290,7 @@ impl Mesh {
             let ranks: Vec<_> = ranks.collect();
             ranks.into_iter().map(|rank| rank.join()).collect()
         });
-        let first = office.first_failure();
+        let first = mailbox.first_failure();
         let mut outcomes = Vec::new();
         for (rank, result) in results.into_iter().enumerate() {
             match result {
@@ -294,7 +301,7 @@ impl Mesh {
                 Err(_) => {}
             }
         }
-        if let Some(unread) = office.unread() {
+        if let Some(unread) = mailbox.unread() {
             return Err(unread.into());
         }
         Ok(outcomes)

@@ -10,13 +10,13 @@ use crate::call::Digest;
 #[cfg(feature = "cuda")]
 use crate::nccl::{Link, Transfers};
 use crate::scratch::Scratch;
-use crate::wire::{Office, Wire};
+use crate::wire::{Mailbox, Wire};
 use crate::{Call, Error, Result, Split, Traffic, wait};
 
 /// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) hands it to the program.
 ///
-/// Every rank makes the same collective calls in the same order. What two ranks do differently is an error that names both and
-/// their lines.
+/// Every rank makes the same collective calls in the same order. What two ranks do differently is
+/// an error that names both and their lines.
 pub struct Rank {
     device: Device,
     wire: Arc<dyn Wire>,
@@ -63,8 +63,8 @@ impl Rank {
     }
 
     /// What the ranks of this process share, if all are here.
-    pub(crate) fn office(&self) -> Option<Arc<Office>> {
-        self.wire.office()
+    pub(crate) fn mailbox(&self) -> Option<Arc<Mailbox>> {
+        self.wire.mailbox()
     }
 
     /// How many collectives it has called.
@@ -109,7 +109,8 @@ impl Rank {
         self.agree("barrier", &[])
     }
 
-    /// Compares an operation and lengths with every other rank's, for programs whose ranks read their own parts of files.
+    /// Compares an operation and lengths with every other rank's, for programs whose ranks read
+    /// their own parts of files.
     ///
     /// # Errors
     /// [`Error::Mismatch`], and what keeps another rank from coming.
@@ -165,8 +166,8 @@ impl Rank {
         values.collect()
     }
 
-    /// Moves elements between devices: each rank names what it sends and what it receives. Of two ranks, what the one sends first
-    /// the other receives first.
+    /// Moves elements between devices: each rank names what it sends and what it receives. Of two
+    /// ranks, what the one sends first the other receives first.
     #[allow(dead_code, reason = "matrix product and transpose call it")]
     pub(crate) fn exchange<'v, T: Element>(
         &self,
@@ -203,8 +204,8 @@ impl Rank {
         Ok(Exchange::Hosts(receives))
     }
 
-    /// The second half: waits until the partners' calls are known to match. Later work of the device
-    /// finds what was received.
+    /// The second half: waits until the partners' calls are known to match. Later work of the
+    /// device finds what was received.
     pub(crate) fn end_exchange<T: Element>(
         &self,
         call: &Arc<Call>,
@@ -250,7 +251,8 @@ impl Rank {
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
 
-    /// Begins a collective: its number, and the line of whoever called the function that is marked `#[track_caller]`.
+    /// Begins a collective: its number, and the line of whoever called the function that is marked
+    /// `#[track_caller]`.
     #[track_caller]
     pub(crate) fn call<T: Element>(
         &mut self,

@@ -1,8 +1,10 @@
 //! Dot product, sum, minimum and maximum of sharded arrays.
 //!
-//! Each rank reduces its part as a single device would, and every rank folds the results in the order of the ranks. So all ranks get
-//! the same bits whatever arrives first: those of a single device that works on the same parts one after the other, as
-//! [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks. Integers, minima and maxima are the same however the array is split.
+//! Each rank reduces its part as a single device would, and every rank folds the results in the
+//! order of the ranks. So all ranks get the same bits whatever arrives first: those of a single
+//! device that works on the same parts one after the other, as
+//! [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks. Integers, minima and maxima are
+//! the same however the array is split.
 
 use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
 use blockwise_ops::{Number, ReduceOptions, Reduction};

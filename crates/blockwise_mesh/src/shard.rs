@@ -9,7 +9,8 @@ use blockwise_ops::Element;
 use crate::call::Digest;
 use crate::{Error, Rank, Result};
 
-/// How an array is divided: each rank has a run of neighbours, in the order of the ranks; some may have none.
+/// How an array is divided: each rank has a run of neighbours, in the order of the ranks; some may
+/// have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Where each rank's run ends.
@@ -97,7 +98,8 @@ impl<T: Element> Sharded<T> {
     /// Copies this rank's part to its device.
     ///
     /// # Errors
-    /// A part of another length than the split's, a split over another number of ranks, and no room.
+    /// A part of another length than the split's, a split over another number of ranks, and no
+    /// room.
     pub fn upload(rank: &Rank, split: Split, part: &[T]) -> Result<Self> {
         rank.check_split(&split)?;
         let needed = split.range(rank.number()).len();

@@ -88,7 +88,7 @@ impl<T: Element> Window<T> {
     pub fn new(rank: &mut Rank, split: Split) -> Result<Self> {
         rank.check_split(&split)?;
         let call = rank.call::<T>("window", &[split.len()], split.digest(Digest::new()));
-        let Some(office) = rank.office() else {
+        let Some(mailbox) = rank.mailbox() else {
             return Err(Error::NoPeers {
                 rank: rank.number(),
             });
@@ -97,15 +97,15 @@ impl<T: Element> Window<T> {
         let memory = rank.device().alloc(len).map_err(|e| rank.failed(e))?;
         let uses = Vec::new();
         let part: Arc<dyn Any + Send + Sync> = Arc::new(Mutex::new(Part::<T> { memory, uses }));
-        office.publish(rank.number(), part);
+        mailbox.publish(rank.number(), part);
         rank.all::<u32>(&call, &[])?;
-        let parts = office.published().into_iter();
+        let parts = mailbox.published().into_iter();
         // All have published this type: their calls agree.
         let parts = parts.filter_map(|part| part.downcast::<Mutex<Part<T>>>().ok());
         let parts = parts.collect();
         // Nobody withdraws its part before all have it.
         rank.all::<u32>(&call, &[])?;
-        office.withdraw(rank.number());
+        mailbox.withdraw(rank.number());
         Ok(Self { split, parts })
     }
 
@@ -179,7 +179,7 @@ impl<T: Element> Window<T> {
                 given: range.end,
             });
         }
-        let clock = rank.office().map(|office| office.clock(rank.number()));
+        let clock = rank.mailbox().map(|mailbox| mailbox.clock(rank.number()));
         let clock = clock.unwrap_or_default();
         let access = Access {
             rank: rank.number(),

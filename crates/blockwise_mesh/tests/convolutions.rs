@@ -131,7 +131,8 @@ fn nothing_to_convolve_is_an_error_on_every_rank() {
     }
 }
 
-/// Neighbours exchange one sample less than there are taps; a second run needs no new memory and gives the same.
+/// Neighbours exchange one sample less than there are taps; a second run needs no new memory and
+/// gives the same.
 #[test]
 fn a_convolution_can_be_run_again_and_moves_halos_only() {
     let mesh = Mesh::checked(3).unwrap();

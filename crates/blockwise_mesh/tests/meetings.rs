@@ -1,4 +1,5 @@
-//! Ranks that meet over TCP, each with a mesh of its own, here as threads: what they compute, and every way in which they may not meet.
+//! Ranks that meet over TCP, each with a mesh of its own, here as threads: what they compute, and
+//! every way in which they may not meet.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

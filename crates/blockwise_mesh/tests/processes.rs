@@ -1,4 +1,5 @@
-//! Jobs of processes, as launchers start them: two and four ranks, and one that is killed at any moment.
+//! Jobs of processes, as launchers start them: two and four ranks, and one that is killed at any
+//! moment.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -133,7 +134,8 @@ fn every_launchers_ranks_find_each_other() {
     }
 }
 
-/// Kills a rank when it has printed a line that begins with `moment`; all others end with an error that names it.
+/// Kills a rank when it has printed a line that begins with `moment`; all others end with an error
+/// that names it.
 #[track_caller]
 fn kill(victim: usize, moment: &str) {
     let mut children = job("torchrun", "rounds", 3);
@@ -177,7 +179,8 @@ fn a_rank_killed_at_any_of_ten_moments_ends_the_others_with_its_name() {
     }
 }
 
-/// Rank 2 has died before it came: the others wait for the meeting's limit, which is two seconds here.
+/// Rank 2 has died before it came: the others wait for the meeting's limit, which is two seconds
+/// here.
 #[test]
 fn a_rank_that_died_before_the_meeting_is_named() {
     let port = free_port();

@@ -1,4 +1,5 @@
-//! Reductions on 1 to 8 emulated devices: right by the oracle, and bit by bit a single device's on the same parts.
+//! Reductions on 1 to 8 emulated devices: right by the oracle, and bit by bit a single device's on
+//! the same parts.
 
 mod common;
 

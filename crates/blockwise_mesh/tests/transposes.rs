@@ -51,7 +51,7 @@ fn with_every_kernel() {
     let blocks = Blocks::even([35, 45], Grid::column(3));
     for &kernel in TransposeKernel::ALL {
         let options = TransposeOptions {
-            kernel,
+            kernel: Some(kernel),
             ..TransposeOptions::default()
         };
         check(&mesh, &blocks, &options, |i| i as f32);

@@ -1,4 +1,5 @@
-//! The exercises of the book, as `blockwise new --exercises` writes them. Their solutions stay in the checkout.
+//! The exercises of the book, as `blockwise new --exercises` writes them. Their solutions stay in
+//! the checkout.
 
 /// Files of the folder `exercises`, each with its contents.
 macro_rules! files {

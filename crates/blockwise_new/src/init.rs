@@ -14,13 +14,15 @@ use crate::{
 
 /// Adds a kernel, its build and its test to a package that exists.
 ///
-/// What the package's library holds becomes the host's, and so do its dependencies; nothing else changes in its files.
+/// What the package's library holds becomes the host's, and so do its dependencies; nothing else
+/// changes in its files.
 #[derive(Args, Clone, Debug)]
 pub struct Init {
     /// The folder of the package, which must have a library
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The Blockwise checkout that the project uses; the one that this program was built from, when it is not given
+    /// The Blockwise checkout that the project uses; the one that this program was built from, when
+    /// it is not given
     #[arg(long, value_name = "CHECKOUT")]
     pub source: Option<PathBuf>,
 }

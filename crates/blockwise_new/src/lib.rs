@@ -1,8 +1,9 @@
 //! Creates projects: [`New`] a new one, [`Init`] adds a kernel to an existing one.
 //!
-//! Both are the arguments of a command line too: of `blockwise new`, `blockwise init` and `cargo xtask new`, which is the quick way
-//! from a fresh checkout. A project is one crate for host and device. Its files lie in `template/`, or with the book's exercises in
-//! `exercises/`, as they are written but for `my-project`, `my_project` and `CHECKOUT`.
+//! Both are the arguments of a command line too: of `blockwise new`, `blockwise init` and
+//! `cargo xtask new`, which is the quick way from a fresh checkout. A project is one crate for host
+//! and device. Its files lie in `template/`, or with the book's exercises in `exercises/`, as they
+//! are written but for `my-project`, `my_project` and `CHECKOUT`.
 
 mod checkout;
 mod error;

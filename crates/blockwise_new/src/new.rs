@@ -53,8 +53,8 @@ const EXAMPLE: &[(&str, &str)] = &[
 /// What the example's bench adds to the manifest.
 const BENCH: &str = "[[bench]]\nname = \"smooth\"\nharness = false\n\n";
 
-/// Files of the checkout that are the project's too: the compiler and the versions that Blockwise is tested with. Cargo takes out of
-/// the lock file what the project does not need.
+/// Files of the checkout that are the project's too: the compiler and the versions that Blockwise
+/// is tested with. Cargo takes out of the lock file what the project does not need.
 const COPIED: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
 
 /// Makes a project in a folder that is new or empty.
@@ -69,10 +69,12 @@ pub struct New {
     /// Write the book's exercises in place of an example kernel
     #[arg(long)]
     pub exercises: bool,
-    /// Make it a member of the workspace that the folder is in: they share what is compiled, so that the second project builds in seconds
+    /// Make it a member of the workspace that the folder is in: they share what is compiled, so
+    /// that the second project builds in seconds
     #[arg(long)]
     pub member: bool,
-    /// The Blockwise checkout that the project uses; the one that this program was built from, when it is not given
+    /// The Blockwise checkout that the project uses; the one that this program was built from, when
+    /// it is not given
     #[arg(long, value_name = "CHECKOUT")]
     pub source: Option<PathBuf>,
 }

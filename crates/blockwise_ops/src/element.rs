@@ -9,7 +9,8 @@ use crate::matmul::Multiplies;
 use crate::reduce::Number;
 use crate::word::Word;
 
-/// A number type that operations work on: `i32`, `u32`, `f32`, `i64`, `u64` or `f64`. Its name is [`Plain::NAME`].
+/// A number type that operations work on: `i32`, `u32`, `f32`, `i64`, `u64` or `f64`. Its name is
+/// [`Plain::NAME`].
 pub trait Element:
     sealed::Sealed + Plain + bytemuck::Pod + Default + PartialOrd + Debug + Display
 {
@@ -32,7 +33,8 @@ macro_rules! elements {
 }
 elements!(i32: u32 u32: u32 f32: u32 i64: u64 u64: u64 f64: u64);
 
-/// The floating-point types that convolution and the matrix product have kernels for: `f32` and `f64`.
+/// The floating-point types that convolution and the matrix product have kernels for: `f32` and
+/// `f64`.
 pub trait Float: Number + Convolves + Multiplies {}
 impl Float for f32 {}
 impl Float for f64 {}

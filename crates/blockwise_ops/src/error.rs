@@ -79,7 +79,8 @@ pub enum LaunchError {
         /// The kernel.
         kernel: &'static str,
     },
-    /// A kernel whose block is given by its static array or its taps, and another block was asked for.
+    /// A kernel whose block is given by its static array or its taps, and another block was asked
+    /// for.
     #[error("kernel `{kernel}` has blocks of {needed} threads, {given} asked for")]
     FixedBlock {
         /// The kernel.

@@ -9,8 +9,8 @@
 //! | `enqueue`, such as [`conv1d::enqueue`] | starts the launch and returns; on a [`Stream`](blockwise::Stream) where one is given, and recorded inside [`Device::graph`](blockwise::Device::graph) |
 //! | `plan`, such as [`conv1d::plan`] | kernel, grid, block and shared bytes as plain data; checks every limit, needs no device |
 //!
-//! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An output's contents
-//! before a launch do not matter: every element is written.
+//! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
+//! output's contents before a launch do not matter: every element is written.
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.

@@ -62,7 +62,8 @@ fn exceeds(extents: [u32; 3], limits: [u32; 3]) -> bool {
         .any(|(extent, limit)| extent > limit)
 }
 
-/// A plan with a one-dimensional block and grid, checked. `shared_bytes` may be more than any device has.
+/// A plan with a one-dimensional block and grid, checked. `shared_bytes` may be more than any
+/// device has.
 pub(crate) fn plan_1d(
     kernel: &'static str,
     blocks: u32,

@@ -1,8 +1,8 @@
 //! The matrix product C = A·B of f32 for extents whose rows begin at any address.
 //!
-//! Two launches, in order, without any wait of the host: A and B are copied to rows that begin at whole sectors of memory
-//! ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at a time. The result has the bits of
-//! [`kernels::matmul::pipelined`]'s.
+//! Two launches, in order, without any wait of the host: A and B are copied to rows that begin at
+//! whole sectors of memory ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes
+//! at a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
 
 use blockwise::{
     Buffer, Device, DeviceProperties, Instance as _, Plain as _, Stream, View, ViewMut,
@@ -51,7 +51,8 @@ impl<T: Float> PitchedMatmul<T> {
     /// Allocates the memory: that of A and B, up to seven elements more for each row.
     ///
     /// # Errors
-    /// When there are no such kernels for the type, when a size overflows, when a limit is broken, and when there is no room.
+    /// When there are no such kernels for the type, when a size overflows, when a limit is broken,
+    /// and when there is no room.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         let routines = T::pitched().ok_or(LaunchError::UnsupportedType {
             kernel: "pitched",
@@ -75,8 +76,9 @@ impl<T: Float> PitchedMatmul<T> {
         })
     }
 
-    /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to one stream. Returns the one that
-    /// multiplies; `None` when C has no elements, and so nothing was launched.
+    /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to
+    /// one stream. Returns the one that multiplies; `None` when C has no elements, and so nothing
+    /// was launched.
     ///
     /// # Errors
     /// An operand whose length is not its matrix's, and what goes wrong on the device.

@@ -99,7 +99,8 @@ fn prepare<T: Element>(
     Ok(Ready { plan, launch })
 }
 
-/// Starts the reversal of `input` into `output`, of the same length. `None` when there was nothing to launch.
+/// Starts the reversal of `input` into `output`, of the same length. `None` when there was nothing
+/// to launch.
 ///
 /// # Errors
 /// Those of [`plan`], an output of another length, and what goes wrong on the device.
@@ -124,7 +125,8 @@ pub fn enqueue<'a, T: Element>(
     Ok(Some(plan))
 }
 
-/// Reverses `input` into `output`, of the same length, and waits. `None` when there was nothing to launch.
+/// Reverses `input` into `output`, of the same length, and waits. `None` when there was nothing to
+/// launch.
 ///
 /// # Errors
 /// Those of [`enqueue`].

@@ -1,9 +1,10 @@
-//! The matrix product C = A·B of f32 on the tensor cores of compute capability 9.0, with an error no larger than that of FP32
-//! arithmetic.
+//! The matrix product C = A·B of f32 on the tensor cores of compute capability 9.0, with an error
+//! no larger than that of FP32 arithmetic.
 //!
-//! Three launches, in order, without any wait of the host: A and B are split into three BF16 terms each, and their ranges are noted
-//! ([`kernels::matmul::split`]); the product of the terms is computed where those ranges allow it ([`kernels::matmul::tensor`]); where
-//! they do not, for infinities, NaN and the very large or small, the same words let FP32 arithmetic compute it
+//! Three launches, in order, without any wait of the host: A and B are split into three BF16 terms
+//! each, and their ranges are noted ([`kernels::matmul::split`]); the product of the terms is
+//! computed where those ranges allow it ([`kernels::matmul::tensor`]); where they do not, for
+//! infinities, NaN and the very large or small, the same words let FP32 arithmetic compute it
 //! ([`kernels::matmul::pipelined`]).
 
 use blockwise::{
@@ -37,8 +38,8 @@ impl TensorMatmul {
     /// Allocates the memory: 6 bytes for each element of A and B, filled up to whole tiles.
     ///
     /// # Errors
-    /// [`LaunchError::TensorCores`] when the device has no such instructions or its PTX does not use them, when a size overflows, and when there
-    /// is no room.
+    /// [`LaunchError::TensorCores`] when the device has no such instructions or its PTX does not
+    /// use them, when a size overflows, and when there is no room.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         check(device)?;
         matrix_len(shape.rows, shape.cols)?;
@@ -56,7 +57,8 @@ impl TensorMatmul {
         })
     }
 
-    /// Starts a product of row-major matrices. All launches go to the device's own queue, or to one stream.
+    /// Starts a product of row-major matrices. All launches go to the device's own queue, or to one
+    /// stream.
     ///
     /// # Errors
     /// An operand whose length is not its matrix's, and what goes wrong on the device.

@@ -24,7 +24,8 @@ named_enum! {
         Padded = "padded",
         /// The same in rust-cuda's form.
         PaddedRaw = "padded-raw",
-        /// Larger tiles, of which each row of the output begins with a sector of memory, whatever the matrix's extents.
+        /// Larger tiles, of which each row of the output begins with a sector of memory, whatever
+        /// the matrix's extents.
         Aligned = "aligned",
         /// Tiles with the whole short side, so that one side of the transpose is one run of memory.
         Thin = "thin",
@@ -42,10 +43,12 @@ pub struct TransposeOptions {
     pub tile: Option<Tile>,
 }
 
-/// The longest short side of which [`thin`] is the fastest, unless the columns are one whole tile of [`aligned`].
+/// The longest short side of which [`thin`] is the fastest, unless the columns are one whole tile
+/// of [`aligned`].
 const THIN_TO: usize = thin::SHORT as usize;
-/// Tiles of [`aligned`] for each multiprocessor, below which [`padded`](kernels::transpose::padded) and its smaller tiles fill the device
-/// better: 1000² takes it 7.5 µs and `aligned` 15.4, 4000² 40.9 and 44.0, 8000² 152 and 137.
+/// Tiles of [`aligned`] for each multiprocessor, below which [`padded`](kernels::transpose::padded)
+/// and its smaller tiles fill the device better: 1000² takes it 7.5 µs and `aligned` 15.4, 4000²
+/// 40.9 and 44.0, 8000² 152 and 137.
 const ALIGNED_TILES: usize = 16;
 
 /// The kernel that is fastest for a matrix.
@@ -63,7 +66,8 @@ fn fastest<T: Element>(rows: usize, cols: usize, properties: &DeviceProperties) 
     }
 }
 
-/// Plans the transpose of a matrix of `rows` × `cols`. `None` when it is empty, and so nothing to launch.
+/// Plans the transpose of a matrix of `rows` × `cols`. `None` when it is empty, and so nothing to
+/// launch.
 ///
 /// # Errors
 /// When a size overflows or a limit is broken.
@@ -115,8 +119,8 @@ fn prepare<T: Element>(
     Ok(Ready { plan, launch })
 }
 
-/// Starts the transpose of `input`, `rows` × `cols` elements in row-major order, into `output`, `cols` × `rows`. `None` when there was
-/// nothing to launch.
+/// Starts the transpose of `input`, `rows` × `cols` elements in row-major order, into `output`,
+/// `cols` × `rows`. `None` when there was nothing to launch.
 ///
 /// # Errors
 /// Those of [`plan`], an operand of another length, and what goes wrong on the device.
@@ -147,8 +151,8 @@ pub fn enqueue<'a, T: Element>(
     Ok(Some(plan))
 }
 
-/// Transposes `input`, `rows` × `cols` elements in row-major order, into `output`, `cols` × `rows`, and waits. `None` when there was
-/// nothing to launch.
+/// Transposes `input`, `rows` × `cols` elements in row-major order, into `output`, `cols` × `rows`,
+/// and waits. `None` when there was nothing to launch.
 ///
 /// # Errors
 /// Those of [`enqueue`].

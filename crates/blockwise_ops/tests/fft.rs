@@ -1,4 +1,5 @@
-//! Convolutions by transforms: right at every length, within their bound, and exact where numbers are not finite.
+//! Convolutions by transforms: right at every length, within their bound, and exact where numbers
+//! are not finite.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! What only callers with operands on the device can do: record launches, work on parts of buffers, keep memory for the next launch.
+//! What only callers with operands on the device can do: record launches, work on parts of buffers,
+//! keep memory for the next launch.
 
 mod common;
 
@@ -343,7 +344,8 @@ fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
     let (mut a, b) = (device.upload(&numbers(15))?, device.upload(&numbers(21))?);
     let (mut c, mut plain) = (device.filled(35, 0xFF)?, device.alloc(35)?);
     let graph = device.graph(|stream| product.enqueue(Some(stream), &a, &b, &mut c))?;
-    // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay begins with new ranges.
+    // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay
+    // begins with new ranges.
     for first in [1.0, f32::INFINITY, 2.0] {
         let mut values = numbers(15);
         values[0] = first;

@@ -7,7 +7,8 @@ use ptx_emulator::replay::Accesses;
 const BANK_UNIT: u64 = 4;
 const SECTOR_UNIT: u64 = 32;
 
-/// Asks for each pattern of addresses once: the lanes of an instruction mostly keep their distances.
+/// Asks for each pattern of addresses once: the lanes of an instruction mostly keep their
+/// distances.
 #[derive(Default)]
 pub(crate) struct Costs {
     shared: Vec<Option<Box<Known<Wavefronts>>>>,

@@ -93,7 +93,8 @@ impl Detectors {
 }
 
 impl Document {
-    /// Empties the lines of kernels that no launch runs: numbers of lines stay, and a page opens faster.
+    /// Empties the lines of kernels that no launch runs: numbers of lines stay, and a page opens
+    /// faster.
     pub fn leave_out_other_kernels(&mut self) {
         for (number, ptx) in self.ptx.iter_mut().enumerate() {
             let launches = self.launches.iter().filter(|launch| launch.ptx == number);

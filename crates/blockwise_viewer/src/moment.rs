@@ -11,7 +11,8 @@ use std::fmt::Write;
 pub struct Moment {
     /// Its accesses to memory.
     pub accesses: Vec<Access>,
-    /// The registers of the first lane that executed it, after the step: names and hexadecimal values.
+    /// The registers of the first lane that executed it, after the step: names and hexadecimal
+    /// values.
     pub registers: Vec<(String, String)>,
     /// That lane.
     pub lane: u32,
@@ -28,9 +29,11 @@ pub struct Access {
     pub way: Way,
     /// Bytes of each lane.
     pub size: u32,
-    /// For each lane that takes part: its number, its address, and the bytes after the step in hexadecimal.
+    /// For each lane that takes part: its number, its address, and the bytes after the step in
+    /// hexadecimal.
     pub lanes: Vec<(u32, u64, String)>,
-    /// The passes of an access to shared memory: the bank, the word and the lanes that it is given to.
+    /// The passes of an access to shared memory: the bank, the word and the lanes that it is given
+    /// to.
     pub passes: Vec<Vec<(u32, u64, u32)>>,
     /// The sectors of an access to global memory: address, and a bit for each byte that is used.
     pub sectors: Vec<(u64, u32)>,

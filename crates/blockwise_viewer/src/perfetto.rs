@@ -1,11 +1,13 @@
 //! Launches in the Trace Event format, which Perfetto's UI and other viewers of traces open.
 //!
-//! A block is a process, a warp a thread of it, and an instruction of a warp a slice, whose arguments say where it comes from
-//! and what it cost. The slice of a barrier lasts until the warp goes on. Counters of each block add up the wavefronts and
-//! sectors that are needed, and those beyond. Findings are instants.
+//! A block is a process, a warp a thread of it, and an instruction of a warp a slice, whose
+//! arguments say where it comes from and what it cost. The slice of a barrier lasts until the warp
+//! goes on. Counters of each block add up the wavefronts and sectors that are needed, and those
+//! beyond. Findings are instants.
 //!
-//! The format knows no other time than microseconds: **one step is one microsecond**. The emulator makes one step at a time,
-//! so warps overlap only where they wait. The time is an order, not a measurement.
+//! The format knows no other time than microseconds: **one step is one microsecond**. The emulator
+//! makes one step at a time, so warps overlap only where they wait. The time is an order, not a
+//! measurement.
 
 use crate::session::Session;
 use crate::steps::Step;

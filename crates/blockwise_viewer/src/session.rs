@@ -41,7 +41,8 @@ pub struct Summary<'a> {
     pub notices: &'a [String],
     /// The whole launch in this order of threads.
     pub total: Spent,
-    /// The same as `blockwise profile` counts it, in the emulator's own order; none when the launch faults there.
+    /// The same as `blockwise profile` counts it, in the emulator's own order; none when the launch
+    /// faults there.
     pub profile: Option<Spent>,
     /// The fault that ended the launch.
     pub fault: Option<String>,
@@ -101,7 +102,8 @@ impl Session {
     /// Runs a launch under all detectors and makes it ready to be looked at.
     ///
     /// # Errors
-    /// When the PTX, the arguments or the launch are refused. What the program does wrong is in the findings.
+    /// When the PTX, the arguments or the launch are refused. What the program does wrong is in the
+    /// findings.
     pub fn open(launch: &Launch, ptx: &str, files: &StoredFiles) -> Result<Self, Problem> {
         let module = Module::parse(ptx).map_err(problem)?;
         let order = launch.seed.map_or(Order::Own, Order::Seed);
@@ -254,7 +256,8 @@ impl Session {
         bytes
     }
 
-    /// For each word of shared memory, the step of the block that wrote it last, and its lane. The largest number is nobody's.
+    /// For each word of shared memory, the step of the block that wrote it last, and its lane. The
+    /// largest number is nobody's.
     pub fn writers(&self, step: usize) -> (Vec<u32>, Vec<u8>) {
         let writers = self.timeline.writes.last(step as u32);
         (writers.steps, writers.lanes)

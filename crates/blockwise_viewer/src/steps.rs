@@ -24,7 +24,8 @@ pub(crate) struct Steps {
     copy: Option<Box<Copied>>,
 }
 
-/// The lanes of an asynchronous copy, which come one by one: to shared memory, and from global memory.
+/// The lanes of an asynchronous copy, which come one by one: to shared memory, and from global
+/// memory.
 #[derive(Default)]
 struct Copied {
     to: Lanes,

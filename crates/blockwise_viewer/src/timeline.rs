@@ -1,4 +1,5 @@
-//! What each step of a block did and cost, in the order in which it ran: arrays as the page draws them.
+//! What each step of a block did and cost, in the order in which it ran: arrays as the page draws
+//! them.
 
 use crate::code::Instruction;
 use crate::steps::{Step, Steps};
@@ -57,7 +58,8 @@ pub struct Timeline {
     pub left_out: u64,
     /// What each instruction did in the whole launch, by its number.
     pub spent: BTreeMap<u32, Spent>,
-    /// For each stretch of shared memory that starts there, how often lanes stood so many bytes apart.
+    /// For each stretch of shared memory that starts there, how often lanes stood so many bytes
+    /// apart.
     pub(crate) strides: HashMap<(u32, u32), u64>,
     pub(crate) writes: Writes,
 }

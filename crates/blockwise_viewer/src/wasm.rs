@@ -1,4 +1,5 @@
-//! What the page calls: requests and replies are JSON, long rows of numbers are read from memory as they are.
+//! What the page calls: requests and replies are JSON, long rows of numbers are read from memory as
+//! they are.
 
 use crate::document::{Launch, StoredFile, StoredFiles};
 use crate::session::Session;
@@ -57,7 +58,8 @@ pub extern "C" fn ask() -> usize {
     })
 }
 
-/// Puts a column of a session where the reply is; its length in bytes. `step` matters for the writers of memory.
+/// Puts a column of a session where the reply is; its length in bytes. `step` matters for the
+/// writers of memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn column(session: usize, column: u32, step: usize) -> usize {
     MACHINE.with_borrow_mut(|machine| {
@@ -109,7 +111,8 @@ impl Machine {
     }
 }
 
-/// A column, its numbers one after the other with the least significant byte first. `web/engine.js` has their names.
+/// A column, its numbers one after the other with the least significant byte first. `web/engine.js`
+/// has their names.
 fn bytes(session: &mut Session, column: u32, step: usize) -> Vec<u8> {
     fn wide(numbers: &[u32]) -> Vec<u8> {
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect()

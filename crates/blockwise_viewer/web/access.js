@@ -1,4 +1,5 @@
-// The access of the current step: banks and passes of shared memory, sectors of global memory, registers.
+// The access of the current step: banks and passes of shared memory, sectors of global memory,
+// registers.
 
 class AccessPanel {
   /** @param {View} view */

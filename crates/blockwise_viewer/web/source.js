@@ -1,4 +1,5 @@
-// Rust and PTX side by side, with what each line costs. A line leads to its accesses, and a step to its line.
+// Rust and PTX side by side, with what each line costs. A line leads to its accesses, and a step to
+// its line.
 
 /** What the heat column counts. @type {Record<string, [string, (spent: Spent) => number]>} */
 const HEAT = {

@@ -141,7 +141,8 @@ class View {
     this.show(this.blockOf(finding.site));
     const at = this.stepAt(finding.step);
     if (at === null) return;
-    // What a barrier waits for in vain is found when the others have ended: the page goes to where it was reached.
+    // What a barrier waits for in vain is found when the others have ended: the page goes to where
+    // it was reached.
     const step = this.executed(finding.site, at) ?? at;
     // Of a race, the other access: nothing orders the two.
     const other = finding.rule.startsWith("race") && finding.others.find((site) => this.blockOf(site) === this.summary.block.number && site.thread);

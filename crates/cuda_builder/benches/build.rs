@@ -1,4 +1,5 @@
-//! How long a build takes: of a kernel whose source has changed, and of one that is finished already.
+//! How long a build takes: of a kernel whose source has changed, and of one that is finished
+//! already.
 //!
 //! The first build, which compiles `core` too, is not timed. Needs what `cargo xtask doctor` lists.
 

@@ -78,7 +78,8 @@ impl Bitcode {
         })
     }
 
-    /// Prints a `rerun-if-changed` line for every manifest and source file of the crate and its local dependencies.
+    /// Prints a `rerun-if-changed` line for every manifest and source file of the crate and its
+    /// local dependencies.
     pub(crate) fn tell_cargo_what_to_watch(&self) {
         let own = self.crate_folder.join("Cargo.toml");
         let files = self.graph.manifests.iter().cloned().chain([own]);
@@ -172,7 +173,8 @@ fn debug(builder: &CudaBuilder) -> &'static str {
     }
 }
 
-/// `cargo rustc` for the device. Profile settings that would change the bitcode's form are overridden.
+/// `cargo rustc` for the device. Profile settings that would change the bitcode's form are
+/// overridden.
 pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[String]) -> Command {
     let ((profile, optimise), debug) = (profile(builder), debug(builder));
     let mut command = toolchain.command();

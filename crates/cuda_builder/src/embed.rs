@@ -72,8 +72,8 @@ impl Embed {
     }
 
     /// Adds an architecture for these kernels alone, by their names in the PTX: those that its
-    /// instructions make faster. A device takes the others from the next best file, so there must be
-    /// one with all kernels, which is [`NvvmArch::Compute80`] by default.
+    /// instructions make faster. A device takes the others from the next best file, so there must
+    /// be one with all kernels, which is [`NvvmArch::Compute80`] by default.
     pub fn arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
         let only = kernels;
         self.archs.push(Wanted { arch, only });

@@ -12,12 +12,12 @@ use core::ffi::c_void;
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    /// C's `vprintf`, supplied by the driver: a zero-terminated format and its arguments, each aligned to its size. Returns the
-    /// number of arguments, or a negative one.
+    /// C's `vprintf`, supplied by the driver: a zero-terminated format and its arguments, each
+    /// aligned to its size. Returns the number of arguments, or a negative one.
     pub fn vprintf(format: *const u8, valist: *const c_void) -> i32;
 
-    /// Ends the launch with `CUDA_ERROR_ASSERT` and prints the zero-terminated texts with block and thread. Supplied by the
-    /// driver.
+    /// Ends the launch with `CUDA_ERROR_ASSERT` and prints the zero-terminated texts with block and
+    /// thread. Supplied by the driver.
     pub fn __assertfail(
         message: *const u8,
         file: *const u8,

@@ -10,7 +10,8 @@ pub fn breakpoint() {
     unsafe { core::arch::asm!("brkpt;", options(nostack)) }
 }
 
-/// Triggers the performance monitor's event `counter` (0 to 7) once for the warp. Panics for other numbers.
+/// Triggers the performance monitor's event `counter` (0 to 7) once for the warp. Panics for other
+/// numbers.
 #[gpu_only]
 #[inline(always)]
 pub fn profiler_counter(counter: u32) {

@@ -1,7 +1,7 @@
 //! Address spaces of pointers.
 //!
-//! A Rust pointer is generic: it reaches global, shared, constant and local memory. PTX also has addresses within one space,
-//! which only assembly understands.
+//! A Rust pointer is generic: it reaches global, shared, constant and local memory. PTX also has
+//! addresses within one space, which only assembly understands.
 
 use crate::gpu_only;
 

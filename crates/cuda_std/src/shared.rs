@@ -7,7 +7,8 @@
 //!
 //! Safe kernels use [`Shared`](crate::block::Shared) instead, whose states ensure both.
 
-/// A new array of `N` elements of `T` in shared memory, as `*mut T` to the first: `shared_array![f32; 256]`.
+/// A new array of `N` elements of `T` in shared memory, as `*mut T` to the first:
+/// `shared_array![f32; 256]`.
 ///
 /// All threads of a block get the same address; each expansion is a different array. The contents
 /// are uninitialised.

@@ -1,9 +1,11 @@
 //! A thread's position in block and grid, and the barriers and fences of a block.
 //!
-//! A grid is made of blocks, a block of threads; both have up to three dimensions. Indices are `u32`, as the hardware
-//! counts them: widen to `usize` before multiplying by a size that may exceed 2³².
+//! A grid is made of blocks, a block of threads; both have up to three dimensions. Indices are
+//! `u32`, as the hardware counts them: widen to `usize` before multiplying by a size that may
+//! exceed 2³².
 //!
-//! The functions that return vectors (`thread_idx`, `index_2d`, …) need the feature `glam`, or `vek_indices` for vek's.
+//! The functions that return vectors (`thread_idx`, `index_2d`, …) need the feature `glam`, or
+//! `vek_indices` for vek's.
 
 #[cfg(all(feature = "glam", not(feature = "vek_indices")))]
 use crate::glam::{UVec2, UVec3};
@@ -115,7 +117,8 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
-/// The thread's number in the whole grid, all dimensions flattened, x fastest. Wraps in grids of more than 2³² threads.
+/// The thread's number in the whole grid, all dimensions flattened, x fastest. Wraps in grids of
+/// more than 2³² threads.
 #[inline(always)]
 pub fn index() -> u32 {
     let block = block_idx_x()
@@ -233,7 +236,8 @@ pub fn block_fence() {
     nvvm::membar_cta()
 }
 
-/// As [`block_fence`], as seen by all threads on the device (CUDA's `__threadfence`, PTX `membar.gl`).
+/// As [`block_fence`], as seen by all threads on the device (CUDA's `__threadfence`, PTX
+/// `membar.gl`).
 #[inline(always)]
 pub fn device_fence() {
     nvvm::membar_gl()
@@ -245,13 +249,15 @@ pub fn grid_fence() {
     device_fence()
 }
 
-/// As [`block_fence`], as seen by the device, its peers and the host (CUDA's `__threadfence_system`, PTX `membar.sys`).
+/// As [`block_fence`], as seen by the device, its peers and the host (CUDA's
+/// `__threadfence_system`, PTX `membar.sys`).
 #[inline(always)]
 pub fn system_fence() {
     nvvm::membar_sys()
 }
 
-/// Suspends the thread for about `nanos` nanoseconds (PTX `nanosleep`, at most one millisecond, sm_70 or newer).
+/// Suspends the thread for about `nanos` nanoseconds (PTX `nanosleep`, at most one millisecond,
+/// sm_70 or newer).
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {
     nvvm::nanosleep(nanos)

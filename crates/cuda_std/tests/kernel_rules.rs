@@ -1,4 +1,5 @@
-//! Each rule of `#[kernel]` and `#[address_space]`, broken once: the compiler's message is the `.stderr` beside the program.
+//! Each rule of `#[kernel]` and `#[address_space]`, broken once: the compiler's message is the
+//! `.stderr` beside the program.
 
 #[test]
 fn broken_rules_are_compile_errors() {

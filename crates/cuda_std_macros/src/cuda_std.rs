@@ -20,8 +20,8 @@ pub(crate) fn path() -> Option<TokenStream> {
     Some(quote! { ::#name })
 }
 
-/// Whether the package's build script embedded its PTX, and the crate root has it. An example of the documentation is a crate of
-/// its own, without.
+/// Whether the package's build script embedded its PTX, and the crate root has it. An example of
+/// the documentation is a crate of its own, without.
 pub(crate) fn has_embedded_kernels() -> bool {
     std::env::var_os("CUDA_STD_KERNELS").is_some()
         && std::env::var_os("UNSTABLE_RUSTDOC_TEST_PATH").is_none()
@@ -77,8 +77,9 @@ struct Dependency {
     inherited: bool,
 }
 
-/// The dependencies in tables whose last or next to last word is one of `tables`, as far as a manifest's usual forms go:
-/// `name = ".."`, `name = { .. }`, `name.key = ..` and `[dependencies.name]`.
+/// The dependencies in tables whose last or next to last word is one of `tables`, as far as a
+/// manifest's usual forms go: `name = ".."`, `name = { .. }`, `name.key = ..` and
+/// `[dependencies.name]`.
 fn dependencies(manifest: &str, tables: &[&str]) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut table: Vec<String> = Vec::new();
@@ -143,7 +144,8 @@ impl Dependency {
     }
 }
 
-/// The parts between separators that stand outside of strings and brackets; of a key, without quotes.
+/// The parts between separators that stand outside of strings and brackets; of a key, without
+/// quotes.
 fn words(text: &str, separator: char) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text;

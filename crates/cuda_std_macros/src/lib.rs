@@ -1,4 +1,5 @@
-//! Macros of `cuda_std`: [`kernel`], [`Plain`], [`address_space`], [`gpu_only`] and [`externally_visible`]. Use them through that crate.
+//! Macros of `cuda_std`: [`kernel`], [`Plain`], [`address_space`], [`gpu_only`] and
+//! [`externally_visible`]. Use them through that crate.
 
 mod address_space;
 mod cuda_std;
@@ -65,8 +66,8 @@ use proc_macro::TokenStream;
 /// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most
 ///   that many threads in a block, and the assembler leaves registers for that many blocks on a
 ///   multiprocessor. The driver refuses a larger block.
-/// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, of which
-///   the build warns otherwise.
+/// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, of
+///   which the build warns otherwise.
 /// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A
 ///   renamed dependency is found. Without either there is no launch, only the kernel.
 /// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
@@ -77,10 +78,12 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Places a static in an address space of the GPU: `#[address_space(shared)]` or `#[address_space(constant)]`.
+/// Places a static in an address space of the GPU: `#[address_space(shared)]` or
+/// `#[address_space(constant)]`.
 ///
-/// `shared`: one copy for each running block, never initialised whatever the initialiser says. So it is a `static mut`, or of
-/// `MaybeUninit`. `constant`: read-only for kernels; the host may set it between launches.
+/// `shared`: one copy for each running block, never initialised whatever the initialiser says. So
+/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only for kernels; the host may set
+/// it between launches.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(arguments.into(), item.into())
@@ -88,7 +91,8 @@ pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// A function that works in kernels only: on the host it keeps its signature and panics with a message that says so.
+/// A function that works in kernels only: on the host it keeps its signature and panics with a
+/// message that says so.
 #[proc_macro_attribute]
 pub fn gpu_only(arguments: TokenStream, item: TokenStream) -> TokenStream {
     gpu_only::expand(arguments.into(), item.into())
@@ -96,7 +100,8 @@ pub fn gpu_only(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Keeps a function or static in the PTX, under its own name, although no kernel uses it: for code that is linked to it later.
+/// Keeps a function or static in the PTX, under its own name, although no kernel uses it: for code
+/// that is linked to it later.
 #[proc_macro_attribute]
 pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(arguments.into(), item.into())
@@ -104,10 +109,11 @@ pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStr
         .into()
 }
 
-/// Makes a `#[repr(C)]` or `#[repr(transparent)]` struct of plain fields, without padding, an element and a value of kernels.
+/// Makes a `#[repr(C)]` or `#[repr(transparent)]` struct of plain fields, without padding, an
+/// element and a value of kernels.
 ///
-/// Its name in a kernel's signature is `Affine{gain:f32,bias:f32}`. Padding is a compile error. `#[plain(crate = path)]` says where
-/// cuda_std is when the crate has it through another one.
+/// Its name in a kernel's signature is `Affine{gain:f32,bias:f32}`. Padding is a compile error.
+/// `#[plain(crate = path)]` says where cuda_std is when the crate has it through another one.
 #[proc_macro_derive(Plain, attributes(plain))]
 pub fn plain(item: TokenStream) -> TokenStream {
     plain::expand(item.into())
@@ -115,7 +121,8 @@ pub fn plain(item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Makes one identifier of each `[<part part>]`: for cuda_std's own functions, whose names are operation, ordering, type and scope.
+/// Makes one identifier of each `[<part part>]`: for cuda_std's own functions, whose names are
+/// operation, ordering, type and scope.
 #[doc(hidden)]
 #[proc_macro]
 pub fn paste(tokens: TokenStream) -> TokenStream {

@@ -10,7 +10,8 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
             None => {
                 let inside = expand(group.stream());
                 let delimiter = match group.delimiter() {
-                    // A `macro_rules` fragment: the compiler would forget that its tokens belong together.
+                    // A `macro_rules` fragment: the compiler would forget that its tokens belong
+                    // together.
                     Delimiter::None if inside.clone().into_iter().nth(1).is_some() => {
                         Delimiter::Parenthesis
                     }

@@ -225,7 +225,8 @@ fn lifetime(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -> Option<Spa
     None
 }
 
-/// The same with other words: each lifetime and each identifier goes through `word`, which says what to write for it.
+/// The same with other words: each lifetime and each identifier goes through `word`, which says
+/// what to write for it.
 pub(crate) fn replace(
     tokens: TokenStream,
     word: &impl Fn(bool, &Ident) -> Option<TokenStream>,

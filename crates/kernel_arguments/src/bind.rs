@@ -48,8 +48,8 @@ struct Passed<'a> {
 }
 
 impl Arguments {
-    /// Reads what was written for the parameters of `kernel`, puts buffers into the emulator's memory, and binds references of
-    /// the module.
+    /// Reads what was written for the parameters of `kernel`, puts buffers into the emulator's
+    /// memory, and binds references of the module.
     ///
     /// # Errors
     /// What is wrong with an argument, or with their number.

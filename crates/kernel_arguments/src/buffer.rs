@@ -5,7 +5,8 @@ use ptx_emulator::{Emulator, MemoryError};
 use rand::{SeedableRng, rngs::StdRng};
 use std::path::{Path, PathBuf};
 
-/// Elements that are made at a time: a buffer may be larger than the host's memory until somebody writes it.
+/// Elements that are made at a time: a buffer may be larger than the host's memory until somebody
+/// writes it.
 const CHUNK: usize = 1 << 14;
 
 /// A buffer as the user describes it.
@@ -30,7 +31,8 @@ pub(crate) enum Fill {
 }
 
 impl Buffer {
-    /// Puts it into the emulator's memory: its address, its length in elements and a file's extents.
+    /// Puts it into the emulator's memory: its address, its length in elements and a file's
+    /// extents.
     pub(crate) fn place(
         &self,
         emulator: &Emulator,

@@ -1,5 +1,6 @@
-//! Textures and surfaces: `tex2d:f32=x.npy,linear,wrap,normalized`, `surf2d:u8x4[480,640]=zeros -> out.npy`, and in front of
-//! either `NAME=` for a `.texref` or `.surfref` of the module.
+//! Textures and surfaces: `tex2d:f32=x.npy,linear,wrap,normalized`,
+//! `surf2d:u8x4[480,640]=zeros -> out.npy`, and in front of either `NAME=` for a `.texref` or
+//! `.surfref` of the module.
 
 use crate::buffer::{Buffer, Fill};
 use crate::{Files, Number, Problem, syntax};

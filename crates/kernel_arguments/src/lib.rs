@@ -1,5 +1,5 @@
-//! Arguments for the parameters of any kernel, as people write them on the command line and in the viewer's page, and
-//! their place on the emulator.
+//! Arguments for the parameters of any kernel, as people write them on the command line and in the
+//! viewer's page, and their place on the emulator.
 //!
 //! | written | passed |
 //! | --- | --- |

@@ -112,7 +112,8 @@ impl Number {
         for_type!(self, T => indices.for_each(|index| to.extend((index as T).to_le_bytes())))
     }
 
-    /// Appends random numbers: floats between −1 and 1, integers of the whole range below 1000 in size.
+    /// Appends random numbers: floats between −1 and 1, integers of the whole range below 1000 in
+    /// size.
     pub(crate) fn random(self, count: usize, random: &mut StdRng, to: &mut Vec<u8>) {
         for_type!(self,
             T => {

@@ -27,7 +27,8 @@ macro_rules! forward {
             );
             match SYMBOL.get() {
                 Ok(function) => {
-                    // SAFETY: the driver's function of this name has these parameters, as `cust_raw` declares it.
+                    // SAFETY: the driver's function of this name has these parameters, as
+                    // `cust_raw` declares it.
                     let real = unsafe { std::mem::transmute::<AnyFunction, Real>(function) };
                     // SAFETY: the caller follows the driver's rules for this call, which is
                     // forwarded unchanged.
@@ -183,7 +184,8 @@ unsafe extern "C" fn cuGetErrorString(error: CUresult, p_str: *mut *const c_char
     if p_str.is_null() {
         return CUresult::CUDA_ERROR_INVALID_VALUE;
     }
-    // SAFETY: the caller passes the address of a string pointer, as the driver API asks; it is not null.
+    // SAFETY: the caller passes the address of a string pointer, as the driver API asks; it is not
+    // null.
     unsafe { *p_str = text.as_ptr() };
     CUresult::CUDA_SUCCESS
 }

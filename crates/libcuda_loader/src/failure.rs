@@ -74,15 +74,18 @@ pub(crate) fn text(code: u32) -> Option<&'static CStr> {
 fn ask(symbol: &Symbol, code: u32) -> Option<&'static CStr> {
     type Getter = unsafe extern "C" fn(c_uint, *mut *const c_char) -> c_uint;
     let function = symbol.get().ok()?;
-    // SAFETY: both functions that are asked have this type; the C enum of the codes is passed as an unsigned int.
+    // SAFETY: both functions that are asked have this type; the C enum of the codes is passed as an
+    // unsigned int.
     let getter = unsafe { std::mem::transmute::<AnyFunction, Getter>(function) };
     let mut answer = std::ptr::null();
-    // SAFETY: the driver accepts any number here and writes the address of a static string, or null.
+    // SAFETY: the driver accepts any number here and writes the address of a static string, or
+    // null.
     let result = unsafe { getter(code, &mut answer) };
     if result != CUresult::CUDA_SUCCESS as c_uint || answer.is_null() {
         return None;
     }
-    // SAFETY: on success `answer` is a static string of the driver, ended by a zero; the driver is never unloaded.
+    // SAFETY: on success `answer` is a static string of the driver, ended by a zero; the driver is
+    // never unloaded.
     Some(unsafe { CStr::from_ptr(answer) })
 }
 

@@ -125,8 +125,9 @@ impl Driver {
     }
 
     fn function(&self, symbol: &CStr) -> Result<AnyFunction, LoadError> {
-        // SAFETY: every exported `cu…` symbol of the driver is a function, and the pointer is only called after a cast
-        // to that function's own type. `Driver` is never dropped once it is in use, so the pointer stays valid.
+        // SAFETY: every exported `cu…` symbol of the driver is a function, and the pointer is only
+        // called after a cast to that function's own type. `Driver` is never dropped once it is in
+        // use, so the pointer stays valid.
         unsafe { self.library.get::<AnyFunction>(symbol) }
             .map(|function| *function)
             .map_err(|_| LoadError::MissingSymbol {

@@ -1,7 +1,8 @@
 //! Lane instructions a second: bare on one worker and on all, and with all detectors.
 //!
-//! `kernels.ptx` holds kernels as rustc and LLVM make them: a tiled product of matrices with two barriers a tile,
-//! reductions by a tree in shared memory and by shuffles, convolutions with and without shared memory.
+//! `kernels.ptx` holds kernels as rustc and LLVM make them: a tiled product of matrices with two
+//! barriers a tile, reductions by a tree in shared memory and by shuffles, convolutions with and
+//! without shared memory.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ptx_emulator::{CheckOptions, Emulator, LaunchConfig, Limits, LoadedModule, Module};

@@ -1,4 +1,5 @@
-//! Parses PTX files and lists their kernels: `cargo run -p ptx_emulator --example check_ptx -- FILE…`
+//! Parses PTX files and lists their kernels:
+//! `cargo run -p ptx_emulator --example check_ptx -- FILE…`
 
 use std::process::ExitCode;
 

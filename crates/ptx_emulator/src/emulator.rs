@@ -120,8 +120,8 @@ impl Emulator {
         self.table().read(address, bytes)
     }
 
-    /// What the allocation that begins at an address holds, and whether anybody has written to all of it; `None` for any other
-    /// address.
+    /// What the allocation that begins at an address holds, and whether anybody has written to all
+    /// of it; `None` for any other address.
     pub fn allocation(&self, address: u64) -> Option<(Vec<u8>, bool)> {
         let table = self.table();
         let mut allocations = table.allocations().iter();
@@ -251,7 +251,8 @@ impl Emulator {
         Ok(report)
     }
 
-    /// Like [`check`](Self::check), in one order of threads only: that of a seed, or the emulator's own.
+    /// Like [`check`](Self::check), in one order of threads only: that of a seed, or the emulator's
+    /// own.
     ///
     /// # Errors
     /// As `check`.

@@ -94,8 +94,9 @@ impl Swizzle {
 
 /// A tensor in global memory and the box that one copy moves; innermost dimension first.
 ///
-/// Elements outside of the tensor are read as zeros and not written, except those that share 16 bytes
-/// with the last one of a row: hardware writes whole pieces. Interleaved layouts and `.im2col` do not exist here.
+/// Elements outside of the tensor are read as zeros and not written, except those that share 16
+/// bytes with the last one of a row: hardware writes whole pieces. Interleaved layouts and
+/// `.im2col` do not exist here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// What an element is.

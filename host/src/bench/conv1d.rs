@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::{DEFAULT, Way, rungs};
+use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
 
 /// The table: samples and taps.
@@ -39,7 +39,7 @@ fn full(sizes: &Sizes) -> Vec<[usize; 2]> {
 const MANY_TAPS: usize = 1024;
 
 /// The launcher's choice, and the kernels that can do it on some device.
-fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Way<ConvOptions>> {
+fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Candidate<ConvOptions>> {
     let able = ConvKernel::ALL.iter().filter(|&&kernel| match kernel {
         kernel if kernel.is_block_per_output() => T::NAME == f64::NAME,
         kernel if kernel.is_fft() => conv1d::most_taps::<T>(kernel) >= Some(taps.min(len)),
@@ -47,9 +47,9 @@ fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Way<ConvOptions>> {
         ConvKernel::Blocked => true,
         _ => taps.min(len) < MANY_TAPS,
     });
-    let default = Way::new(ConvOptions::default(), DEFAULT, tune::CHOICE);
-    let ways = able.map(|&kernel| Way::new(of(kernel), kernel, ""));
-    iter::once(default).chain(ways).collect()
+    let default = Candidate::new(ConvOptions::default(), DEFAULT, tune::CHOICE);
+    let candidates = able.map(|&kernel| Candidate::new(of(kernel), kernel, ""));
+    iter::once(default).chain(candidates).collect()
 }
 
 fn of(kernel: ConvKernel) -> ConvOptions {
@@ -59,7 +59,8 @@ fn of(kernel: ConvKernel) -> ConvOptions {
     }
 }
 
-/// The launcher's choice and others: more and fewer tiles for each warp or block, other threads, and the kernels for few outputs.
+/// The launcher's choice and others: more and fewer tiles for each warp or block, other threads,
+/// and the kernels for few outputs.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let same = same(sizes).into_iter();
     let same = same.map(|shape| search::<f32>(shape, ConvMode::Same, properties));
@@ -76,14 +77,14 @@ fn search<T: Random + Precision>(
     let plan = |options: &ConvOptions| conv1d::plan::<T>(len, taps, mode, options, properties).ok();
     let choice = ConvOptions::default();
     let name = plan(&choice).map_or("none", |plan| plan.kernel.name());
-    let mut ways = vec![Way::new(choice, name, tune::CHOICE)];
+    let mut candidates = vec![Candidate::new(choice, name, tune::CHOICE)];
     for (kernel, whose) in [(ConvKernel::Window, "warp"), (ConvKernel::Blocked, "block")] {
         for each in [1, 2, 3, 4, 8] {
             let options = ConvOptions {
                 tiles_each: NonZeroU32::new(each),
                 ..of(kernel)
             };
-            ways.push(Way::new(
+            candidates.push(Candidate::new(
                 options,
                 kernel,
                 format!("tiles a {whose}: {each}"),
@@ -96,12 +97,18 @@ fn search<T: Random + Precision>(
                 threads: Some(threads),
                 ..of(kernel)
             };
-            ways.push(Way::new(options, kernel, format!("{threads} threads")));
+            candidates.push(Candidate::new(
+                options,
+                kernel,
+                format!("{threads} threads"),
+            ));
         }
     }
-    tune::distinct(&mut ways, |way| Some(plan(&way.options)?.launch));
+    tune::distinct(&mut candidates, |candidate| {
+        Some(plan(&candidate.options)?.launch)
+    });
     Search {
-        work: work::<T>([len, taps], mode, ways),
+        work: work::<T>([len, taps], mode, candidates),
         place: "kernels/src/conv1d/policy.rs",
     }
 }
@@ -109,7 +116,7 @@ fn search<T: Random + Precision>(
 fn work<T: Random + Precision>(
     [len, taps]: [usize; 2],
     mode: ConvMode,
-    ways: Vec<Way<ConvOptions>>,
+    candidates: Vec<Candidate<ConvOptions>>,
 ) -> Work {
     let outputs = match mode {
         ConvMode::Full => len + taps - 1,
@@ -126,13 +133,16 @@ fn work<T: Random + Precision>(
         size: Size(vec![len, taps]),
         bytes: ((len + taps + outputs) * size_of::<T>()) as u64,
         operations: 2 * (outputs * taps.min(len)) as u64,
-        rungs: rungs(&ways, Way::described),
+        rungs: rungs(&candidates, Candidate::described),
         problem: Box::new(Convolution {
             len,
             taps,
             outputs,
             mode,
-            ways: ways.iter().map(|way| way.options).collect(),
+            candidates: candidates
+                .iter()
+                .map(|candidate| candidate.options)
+                .collect(),
             element: std::marker::PhantomData::<T>,
         }),
     }
@@ -143,7 +153,7 @@ struct Convolution<T> {
     taps: usize,
     outputs: usize,
     mode: ConvMode,
-    ways: Vec<ConvOptions>,
+    candidates: Vec<ConvOptions>,
     element: std::marker::PhantomData<T>,
 }
 
@@ -201,7 +211,8 @@ struct Sample {
 impl Sample {
     /// Neighbouring outputs that are computed together.
     const RUN: usize = 4096;
-    /// Products that the oracle computes for a copy, at most, unless there are fewer than [`Self::FEWEST`] runs.
+    /// Products that the oracle computes for a copy, at most, unless there are fewer than
+    /// [`Self::FEWEST`] runs.
     const PRODUCTS: usize = 1 << 30;
     const FEWEST: usize = 16;
 
@@ -234,7 +245,7 @@ impl<T: Random + Precision> Loaded for OnDevice<'_, T> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         let problem = self.problem;
         let [len, taps] = [problem.len, problem.taps];
-        let options = &problem.ways[rung];
+        let options = &problem.candidates[rung];
         let selected =
             blockwise_ops::Convolution::new(self.device, len, taps, problem.mode, options)?;
         self.selected = Some(selected);
@@ -302,7 +313,7 @@ impl<T: Random + Precision> OnDevice<'_, T> {
         let by_transforms = self
             .selected
             .as_ref()
-            .is_some_and(|way| way.kernel().is_fft());
+            .is_some_and(|candidate| candidate.kernel().is_fft());
         let more = match by_transforms {
             true => oracle::fft_error(1.0, ArrayView1::from(&short[..])),
             false => 0.0,

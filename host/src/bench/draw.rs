@@ -9,7 +9,8 @@ const MOST_OPERATIONS: f64 = 1e10;
 /// Elements of an operand or a result, at most.
 const MOST_ELEMENTS: f64 = 3e7;
 
-/// `count` works of each operation, at sizes that follow from `seed`. Extents are drawn by their logarithms.
+/// `count` works of each operation, at sizes that follow from `seed`. Extents are drawn by their
+/// logarithms.
 pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut drawn = |most: &[f64], fits: fn(&[f64]) -> bool| {

@@ -12,9 +12,9 @@ use rayon::prelude::*;
 /// What the numbers are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Whole numbers from −8 to 8. Their sums, and the sums of their products, are exact in `f32` as long as every partial sum
-    /// stays below 2²⁴, which a random walk of 2²⁹ steps does: any order gives the same bits, and a single element that is left
-    /// out or taken twice shows.
+    /// Whole numbers from −8 to 8. Their sums, and the sums of their products, are exact in `f32`
+    /// as long as every partial sum stays below 2²⁴, which a random walk of 2²⁹ steps does: any
+    /// order gives the same bits, and a single element that is left out or taken twice shows.
     Whole,
     /// Floats from −1 to 1 with all bits of the significand in use; integers over the whole range.
     Uniform,

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::{DEFAULT, Way, rungs};
+use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
 /// The table: rows, inner extent, columns; of f32, then of f64.
@@ -44,14 +44,14 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         [4096, 4096, 1],
     ]);
     let singles = singles.into_iter().map(|size| {
-        let mut ways = ladder::<f32>(size);
+        let mut candidates = ladder::<f32>(size);
         if size.iter().all(|&extent| extent > 1) {
-            ways.push(Way::new(Product::Tensor, "tensor", "3 BF16 terms"));
+            candidates.push(Candidate::new(Product::Tensor, "tensor", "3 BF16 terms"));
         }
         if pitched(size) {
-            ways.push(Way::new(Product::Pitched, "pitched", ""));
+            candidates.push(Candidate::new(Product::Pitched, "pitched", ""));
         }
-        work::<f32>(size, &ways)
+        work::<f32>(size, &candidates)
     });
     let doubles = doubles
         .into_iter()
@@ -60,13 +60,13 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
 }
 
 /// The launcher's choice, and every kernel that computes such products.
-fn ladder<T: Float>(size: [usize; 3]) -> Vec<Way<Product>> {
+fn ladder<T: Float>(size: [usize; 3]) -> Vec<Candidate<Product>> {
     let [rows, inner, cols] = size;
     let shape = MatmulShape { rows, inner, cols };
-    let default = Way::new(Product::By(MatmulOptions::default()), DEFAULT, tune::CHOICE);
+    let default = Candidate::new(Product::By(MatmulOptions::default()), DEFAULT, tune::CHOICE);
     let kernels = MatmulKernel::ALL.iter();
     let kernels = kernels.filter(|kernel| kernel.takes::<T>(shape));
-    let kernels = kernels.map(|&kernel| Way::new(Product::By(of(kernel)), kernel, ""));
+    let kernels = kernels.map(|&kernel| Candidate::new(Product::By(of(kernel)), kernel, ""));
     iter::once(default).chain(kernels).collect()
 }
 
@@ -82,15 +82,20 @@ fn of(kernel: MatmulKernel) -> MatmulOptions {
     }
 }
 
-/// The launcher's choice and others: the kernels for small products, the instances of `pipelined`, with a block for each tile or with
-/// few blocks that stay, and those of `sliced` with several numbers of slices.
+/// The launcher's choice and others: the kernels for small products, the instances of `pipelined`,
+/// with a block for each tile or with few blocks that stay, and those of `sliced` with several
+/// numbers of slices.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let search = |size: [usize; 3]| {
         let [rows, inner, cols] = size;
         let shape = MatmulShape { rows, inner, cols };
-        let mut ways = vec![Way::new(MatmulOptions::default(), DEFAULT, tune::CHOICE)];
+        let mut candidates = vec![Candidate::new(
+            MatmulOptions::default(),
+            DEFAULT,
+            tune::CHOICE,
+        )];
         for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
-            ways.push(Way::new(of(kernel), kernel, ""));
+            candidates.push(Candidate::new(of(kernel), kernel, ""));
         }
         for tiles in Tiles::ALL {
             for each in [None, Some(2), Some(3), Some(4)] {
@@ -103,7 +108,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                     format!(", {each} blocks a multiprocessor")
                 });
                 let policy = format!("{tiles:?}: {}", described(&tiles.policy())) + &blocks;
-                ways.push(Way::new(options, MatmulKernel::Pipelined, policy));
+                candidates.push(Candidate::new(options, MatmulKernel::Pipelined, policy));
             }
         }
         for cut in Cut::ALL {
@@ -117,7 +122,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 };
                 let policy = described(&cut.policy(true));
                 let policy = format!("{cut:?}: {policy}, {slices} slices");
-                ways.push(Way::new(options, MatmulKernel::Sliced, policy));
+                candidates.push(Candidate::new(options, MatmulKernel::Sliced, policy));
             }
         }
         // Two that are planned alike are one; the launcher's choice may be more than one launch.
@@ -125,11 +130,17 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             let planned = matmul::plan::<f32>(shape, options, properties);
             planned.ok().flatten().filter(|_| options.kernel.is_some())
         };
-        tune::distinct(&mut ways, |way| plan(&way.options));
-        let by = |way: Way<MatmulOptions>| Way::new(Product::By(way.options), way.name, way.policy);
-        let ways: Vec<_> = ways.into_iter().map(by).collect();
+        tune::distinct(&mut candidates, |candidate| plan(&candidate.options));
+        let by = |candidate: Candidate<MatmulOptions>| {
+            Candidate::new(
+                Product::By(candidate.options),
+                candidate.name,
+                candidate.policy,
+            )
+        };
+        let candidates: Vec<_> = candidates.into_iter().map(by).collect();
         Search {
-            work: work::<f32>(size, &ways),
+            work: work::<f32>(size, &candidates),
             place: "crates/blockwise_ops/src/matmul/choice.rs or kernels/src/matmul/policy.rs",
         }
     };
@@ -152,17 +163,23 @@ fn described(policy: &Policy) -> String {
     format!("{rows} x {cols} x {inner}, {stages} stages")
 }
 
-fn work<T: Random + Precision>([rows, inner, cols]: [usize; 3], ways: &[Way<Product>]) -> Work {
+fn work<T: Random + Precision>(
+    [rows, inner, cols]: [usize; 3],
+    candidates: &[Candidate<Product>],
+) -> Work {
     Work {
         operation: "matmul",
         ty: T::NAME,
         size: Size(vec![rows, inner, cols]),
         bytes: ((rows * inner + inner * cols + rows * cols) * size_of::<T>()) as u64,
         operations: 2 * (rows * inner * cols) as u64,
-        rungs: rungs(ways, Way::described),
+        rungs: rungs(candidates, Candidate::described),
         problem: Box::new(Products::<T> {
             shape: MatmulShape { rows, inner, cols },
-            ways: ways.iter().map(|way| way.options).collect(),
+            candidates: candidates
+                .iter()
+                .map(|candidate| candidate.options)
+                .collect(),
             ty: PhantomData,
         }),
     }
@@ -180,7 +197,7 @@ enum Product {
 
 struct Products<T> {
     shape: MatmulShape,
-    ways: Vec<Product>,
+    candidates: Vec<Product>,
     ty: PhantomData<T>,
 }
 
@@ -196,7 +213,7 @@ struct Copy<T: Float> {
 struct OnDevice<'a, T: Float> {
     device: &'a Device,
     problem: &'a Products<T>,
-    way: Option<Selected<T>>,
+    candidate: Option<Selected<T>>,
     copies: Vec<Copy<T>>,
 }
 
@@ -240,7 +257,7 @@ impl<T: Random + Precision> Problem for Products<T> {
         Ok(Box::new(OnDevice {
             device,
             problem: self,
-            way: None,
+            candidate: None,
             copies: sets,
         }))
     }
@@ -279,7 +296,7 @@ fn col_of<T: Precision>(a: &[T], b: &[T], col: usize, shape: MatmulShape) -> Vec
 impl<T: Random + Precision> Loaded for OnDevice<'_, T> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         let (device, shape) = (self.device, self.problem.shape);
-        self.way = Some(match &self.problem.ways[rung] {
+        self.candidate = Some(match &self.problem.candidates[rung] {
             Product::By(options) => Selected::By(Matmul::new(device, shape, options)?),
             Product::Pitched => Selected::Pitched(PitchedMatmul::new(device, shape)?),
             Product::Tensor => Selected::Tensor(TensorMatmul::new(device, shape)?),
@@ -297,7 +314,7 @@ impl<T: Random + Precision> Loaded for OnDevice<'_, T> {
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
         let copy = &mut self.copies[copy];
         let (a, b, c) = (&copy.a, &copy.b, &mut copy.c);
-        match &mut self.way {
+        match &mut self.candidate {
             None => {}
             Some(Selected::By(product)) => {
                 product.enqueue(None, a, b, c)?;

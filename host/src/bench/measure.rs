@@ -51,8 +51,9 @@ const WARM_UP: usize = 3;
 /// Seconds that the warm-up takes, at least.
 const WARM_UP_SECONDS: f64 = 0.02;
 
-/// A kernel that keeps the device busy for some 250 µs, and its memory nearly untouched: several times what a host takes to queue a
-/// launch and its events. The length is a margin, not a measured need.
+/// A kernel that keeps the device busy for some 250 µs, and its memory nearly untouched: several
+/// times what a host takes to queue a launch and its events. The length is a margin, not a measured
+/// need.
 pub(super) struct Delay<'a> {
     device: &'a Device,
     output: Buffer<f32>,
@@ -142,7 +143,8 @@ pub(super) fn few(
     timed(device, delay, copies, FEW.max(copies), launch)
 }
 
-/// The copies of the inputs: together at least four times the L2 cache, so that a launch finds nothing of its own there.
+/// The copies of the inputs: together at least four times the L2 cache, so that a launch finds
+/// nothing of its own there.
 pub(super) fn copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 64;
     let cold = 4 * u64::from(device.properties().l2_bytes);
@@ -199,7 +201,8 @@ pub(super) fn one(
     copies: usize,
 ) -> Result<(Timing, Check), BenchError> {
     loaded.select(rung)?;
-    // Each launch of a rung does the same as the one before, so what the warm-up writes the timed launches write too.
+    // Each launch of a rung does the same as the one before, so what the warm-up writes the timed
+    // launches write too.
     loaded.clear()?;
     let mut delay = Delay::new(device)?;
     let timing = samples(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;

@@ -1,7 +1,7 @@
 //! Sums, dot products and convolutions over several GPUs, and how they scale.
 //!
-//! A step is timed on the host, from a barrier of all ranks to the slowest rank's end. Every result is
-//! checked: the elements are small powers of two, so the exact results are known and sums round
+//! A step is timed on the host, from a barrier of all ranks to the slowest rank's end. Every result
+//! is checked: the elements are small powers of two, so the exact results are known and sums round
 //! little.
 
 use std::path::Path;

@@ -1,17 +1,22 @@
 //! Times the kernels by the device's own clock and checks every timed result.
 //!
 //! # How
-//! - A [`Work`] is an operation at a size, such as the sum of 2²⁹ `f32`; its [`Rung`]s are the kernels and policies that can do it.
-//!   A family's file holds the table of its works. A new value of a launcher's kernel enum is a new rung by itself.
-//! - The inputs are random, new in every run (`--seed` repeats one), and lie several times in the device's memory: successive
-//!   launches take successive copies, together several times the size of the L2 cache, so that each launch finds it cold.
-//! - Outputs are filled with 0xFF bytes before the timed launches; afterwards the output of every copy is compared with its
-//!   oracle. Where the oracle computes only a sample, the row says so.
-//! - What is timed is the public call, `enqueue` of [`blockwise_ops`], as every program makes it: after a warm-up at least 30 calls, each
-//!   between two events of its own. A short kernel runs before each, so that launch and events are in the queue before the device gets to
-//!   them: the host's part is not in the time.
-//! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers' choices at many of them.
-//! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing but fused multiply-adds.
+//! - A [`Work`] is an operation at a size, such as the sum of 2²⁹ `f32`; its [`Rung`]s are the
+//!   kernels and policies that can do it. A family's file holds the table of its works. A new value
+//!   of a launcher's kernel enum is a new rung by itself.
+//! - The inputs are random, new in every run (`--seed` repeats one), and lie several times in the
+//!   device's memory: successive launches take successive copies, together several times the size
+//!   of the L2 cache, so that each launch finds it cold.
+//! - Outputs are filled with 0xFF bytes before the timed launches; afterwards the output of every
+//!   copy is compared with its oracle. Where the oracle computes only a sample, the row says so.
+//! - What is timed is the public call, `enqueue` of [`blockwise_ops`], as every program makes it:
+//!   after a warm-up at least 30 calls, each between two events of its own. A short kernel runs
+//!   before each, so that launch and events are in the queue before the device gets to them: the
+//!   host's part is not in the time.
+//! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers'
+//!   choices at many of them.
+//! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing
+//!   but fused multiply-adds.
 
 mod ceilings;
 mod conv1d;
@@ -103,8 +108,8 @@ fn tables(sizes: &Sizes) -> Vec<Work> {
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 
-/// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on. After each work `done` gets what there is so
-/// far, so that whoever ends the run early has that.
+/// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on.
+/// After each work `done` gets what there is so far, so that whoever ends the run early has that.
 ///
 /// # Errors
 /// When nothing is chosen, or the ceilings cannot be measured.

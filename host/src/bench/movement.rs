@@ -10,27 +10,27 @@ use kernels::transpose::aligned::{self, Tile};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
-use super::work::{DEFAULT, Way, rungs};
+use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Window, Work};
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let vectors = sizes.pick(false, &[[1 << 24]], &[[1 << 28]]);
     let transposes = matrices(sizes).into_iter().map(|shape| {
-        let default = Way::new(TransposeOptions::default(), DEFAULT, tune::CHOICE);
-        let way = |&kernel| Way::new(of(kernel), kernel, "");
-        let ways = iter::once(default).chain(TransposeKernel::ALL.iter().map(way));
-        work("transpose", shape.to_vec(), ways.collect())
+        let default = Candidate::new(TransposeOptions::default(), DEFAULT, tune::CHOICE);
+        let candidate = |&kernel| Candidate::new(of(kernel), kernel, "");
+        let candidates = iter::once(default).chain(TransposeKernel::ALL.iter().map(candidate));
+        work("transpose", shape.to_vec(), candidates.collect())
     });
     let reversals = vectors.into_iter().map(|[len]| {
-        let ways = ReverseKernel::ALL.iter().map(|&kernel| {
+        let candidates = ReverseKernel::ALL.iter().map(|&kernel| {
             let options = ReverseOptions {
                 kernel,
                 ..ReverseOptions::default()
             };
-            Way::new(options, kernel, "")
+            Candidate::new(options, kernel, "")
         });
-        work("reverse", vec![len], ways.collect())
+        work("reverse", vec![len], candidates.collect())
     });
     transposes.chain(reversals).collect()
 }
@@ -53,12 +53,12 @@ fn of(kernel: TransposeKernel) -> TransposeOptions {
     }
 }
 
-/// The launcher's choice and others: the other kernels, and the instances of `aligned`, with a block for each tile or with few blocks that
-/// stay.
+/// The launcher's choice and others: the other kernels, and the instances of `aligned`, with a
+/// block for each tile or with few blocks that stay.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let search = |shape: [usize; 2]| {
         let choice = TransposeOptions::default();
-        let mut ways = vec![Way::new(choice, DEFAULT, tune::CHOICE)];
+        let mut candidates = vec![Candidate::new(choice, DEFAULT, tune::CHOICE)];
         for tile in Tile::ALL {
             let policy = format!(
                 "{} x {}, {} threads",
@@ -74,7 +74,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 };
                 let blocks =
                     cap.map_or_else(String::new, |cap| format!(", at most {cap} x {cap} blocks"));
-                ways.push(Way::new(
+                candidates.push(Candidate::new(
                     options,
                     TransposeKernel::Aligned,
                     policy.clone() + &blocks,
@@ -87,14 +87,16 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             TransposeKernel::Tiled,
             TransposeKernel::Naive,
         ] {
-            ways.push(Way::new(of(kernel), kernel, ""));
+            candidates.push(Candidate::new(of(kernel), kernel, ""));
         }
         let [rows, cols] = shape;
         let plan =
             |options: &TransposeOptions| transpose::plan::<f32>(rows, cols, options, properties);
-        tune::distinct(&mut ways, |way| plan(&way.options).ok().flatten());
+        tune::distinct(&mut candidates, |candidate| {
+            plan(&candidate.options).ok().flatten()
+        });
         Search {
-            work: work("transpose", shape.to_vec(), ways),
+            work: work("transpose", shape.to_vec(), candidates),
             place: "crates/blockwise_ops/src/transpose.rs",
         }
     };
@@ -104,7 +106,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
 fn work<M: Moves + 'static>(
     operation: &'static str,
     extents: Vec<usize>,
-    ways: Vec<Way<M>>,
+    candidates: Vec<Candidate<M>>,
 ) -> Work {
     let len: usize = extents.iter().product();
     Work {
@@ -112,10 +114,13 @@ fn work<M: Moves + 'static>(
         ty: "f32",
         bytes: 2 * (len * size_of::<f32>()) as u64,
         operations: 0,
-        rungs: rungs(&ways, Way::described),
+        rungs: rungs(&candidates, Candidate::described),
         problem: Box::new(Movement {
             extents: extents.clone(),
-            ways: ways.into_iter().map(|way| way.options).collect(),
+            candidates: candidates
+                .into_iter()
+                .map(|candidate| candidate.options)
+                .collect(),
         }),
         size: Size(extents),
     }
@@ -172,7 +177,7 @@ impl Moves for ReverseOptions {
 
 struct Movement<W> {
     extents: Vec<usize>,
-    ways: Vec<W>,
+    candidates: Vec<W>,
 }
 
 struct Copy {
@@ -228,9 +233,12 @@ impl<W: Moves> Loaded for OnDevice<'_, W> {
     }
 
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
-        let Movement { extents, ways } = self.problem;
+        let Movement {
+            extents,
+            candidates,
+        } = self.problem;
         let Copy { from, to, .. } = &mut self.copies[copy];
-        ways[self.rung].enqueue(self.device, from, to, extents)
+        candidates[self.rung].enqueue(self.device, from, to, extents)
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {

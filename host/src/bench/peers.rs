@@ -75,7 +75,8 @@ struct Answered {
     passed: bool,
 }
 
-/// Times the peers of the works and adds their rows, each as soon as it is there; then `done` gets what there is so far.
+/// Times the peers of the works and adds their rows, each as soon as it is there; then `done` gets
+/// what there is so far.
 ///
 /// # Errors
 /// When the script cannot be run or fails. A peer that is missing is a row.
@@ -151,7 +152,8 @@ fn ask(
         .spawn()
         .map_err(start)?;
     let text = serde_json::to_vec(&question).map_err(|error| failed(error.to_string()))?;
-    // The script reads all before it writes anything. One that ends before it has read is told by its exit code.
+    // The script reads all before it writes anything. One that ends before it has read is told by
+    // its exit code.
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(&text);
     }
@@ -199,9 +201,9 @@ mod tests {
         for work in tables(&Sizes::Standard) {
             let works = format!("{}/{}", work.operation, work.ty);
             let has = |rung: &str| work.rungs.iter().any(|it| it.name == rung);
-            // What the launcher takes by itself is one of the other rungs; of a rung in two forms the
-            // safe one has the twin. Transforms and products by slices have none: their peers are
-            // the libraries.
+            // What the launcher takes by itself is one of the other rungs; of a rung in two forms
+            // the safe one has the twin. Transforms and products by slices have none: their peers
+            // are the libraries.
             let is_own = |name: &str| {
                 let of_libraries = ["sliced", "mma", "vector", "thin"].contains(&name);
                 name != "default"

@@ -12,7 +12,8 @@ const HEIGHT: u32 = 46;
 const LEFT: u32 = 260;
 const AROUND: u32 = 130;
 
-/// An SVG with two bars for each work: our fastest row, and the fastest of all peers. The twins of our own kernels are left out.
+/// An SVG with two bars for each work: our fastest row, and the fastest of all peers. The twins of
+/// our own kernels are left out.
 ///
 /// # Errors
 /// What the drawing library says.

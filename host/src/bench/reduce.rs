@@ -15,21 +15,21 @@ use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Size
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let way = |&kernel| ReduceOptions {
+    let candidate = |&kernel| ReduceOptions {
         kernel,
         ..ReduceOptions::default()
     };
-    let kernels = ReduceKernel::ALL.iter().map(way);
-    let ways: Vec<_> = iter::once(ReduceOptions::default())
+    let kernels = ReduceKernel::ALL.iter().map(candidate);
+    let candidates: Vec<_> = iter::once(ReduceOptions::default())
         .chain(kernels)
         .collect();
-    let mut works = table(sizes, &ways);
+    let mut works = table(sizes, &candidates);
     // Of other types what a caller gets.
     for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
         let sum = Operation::Of(Reduction::Sum);
-        works.push(work::<i64>(sum, len, &ways[..1]));
-        works.push(work::<f64>(sum, len, &ways[..1]));
-        works.push(work::<f64>(Operation::Dot, len, &ways[..1]));
+        works.push(work::<i64>(sum, len, &candidates[..1]));
+        works.push(work::<f64>(sum, len, &candidates[..1]));
+        works.push(work::<f64>(Operation::Dot, len, &candidates[..1]));
     }
     for work in &mut works {
         DEFAULT.clone_into(&mut work.rungs[0].name);
@@ -37,30 +37,31 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     works
 }
 
-fn table(sizes: &Sizes, ways: &[ReduceOptions]) -> Vec<Work> {
+fn table(sizes: &Sizes, candidates: &[ReduceOptions]) -> Vec<Work> {
     let mut works = Vec::new();
     for [len] in sizes.pick(false, &[[1 << 24]], &[[1 << 20], [1 << 29]]) {
         for &reduction in Reduction::ALL {
-            works.push(work::<f32>(Operation::Of(reduction), len, ways));
+            works.push(work::<f32>(Operation::Of(reduction), len, candidates));
         }
-        works.push(work::<f32>(Operation::Dot, len, ways));
+        works.push(work::<f32>(Operation::Dot, len, candidates));
     }
     for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
-        works.push(work::<i64>(Operation::Dot, len, ways));
+        works.push(work::<i64>(Operation::Dot, len, candidates));
     }
     works
 }
 
-/// The launcher's choice and others: a multiprocessor gets from half of an H200's 2048 threads to twice as many.
+/// The launcher's choice and others: a multiprocessor gets from half of an H200's 2048 threads to
+/// twice as many.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
-    let (mut ways, mut policies) = (vec![ReduceOptions::default()], Vec::new());
+    let (mut candidates, mut policies) = (vec![ReduceOptions::default()], Vec::new());
     for in_flight in InFlight::ALL {
         for (threads, resident) in [128, 256, 512, 1024]
             .into_iter()
             .flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)))
         {
             let blocks_each = resident / threads;
-            ways.push(ReduceOptions {
+            candidates.push(ReduceOptions {
                 threads: Some(threads),
                 grid_cap: Some(blocks_each * properties.multiprocessors_to_fill()),
                 in_flight: Some(in_flight),
@@ -79,17 +80,17 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         }
         // Few elements need few blocks: then several policies are one launch.
         let len = work.size.0[0];
-        let plan = |way: &ReduceOptions| match work.ty {
-            "i64" => reduce::plan_dot::<i64>(len, len, way, properties).ok(),
-            _ => reduce::plan_dot::<f32>(len, len, way, properties).ok(),
+        let plan = |candidate: &ReduceOptions| match work.ty {
+            "i64" => reduce::plan_dot::<i64>(len, len, candidate, properties).ok(),
+            _ => reduce::plan_dot::<f32>(len, len, candidate, properties).ok(),
         };
-        tune::distinct(&mut work.rungs, |rung| plan(&ways[rung.index]));
+        tune::distinct(&mut work.rungs, |rung| plan(&candidates[rung.index]));
         Search {
             work,
             place: "kernels/src/reduce/policy.rs",
         }
     };
-    table(sizes, &ways).into_iter().map(search).collect()
+    table(sizes, &candidates).into_iter().map(search).collect()
 }
 
 fn told(policy: &Policy) -> String {
@@ -140,7 +141,7 @@ impl Operation {
     }
 }
 
-fn work<T: Exact>(operation: Operation, len: usize, ways: &[ReduceOptions]) -> Work {
+fn work<T: Exact>(operation: Operation, len: usize, candidates: &[ReduceOptions]) -> Work {
     let describe = |options: &ReduceOptions| {
         let row = policy::row(len * size_of::<T>());
         let policy = match options.kernel {
@@ -159,11 +160,11 @@ fn work<T: Exact>(operation: Operation, len: usize, ways: &[ReduceOptions]) -> W
         size: Size(vec![len]),
         bytes: (operation.operands() * len * size_of::<T>()) as u64,
         operations: (operation.operands() * len) as u64,
-        rungs: rungs(ways, describe),
+        rungs: rungs(candidates, describe),
         problem: Box::new(Reduce {
             operation,
             len,
-            ways: ways.to_vec(),
+            candidates: candidates.to_vec(),
             element: std::marker::PhantomData::<T>,
         }),
     }
@@ -194,7 +195,7 @@ exact!(f32 f64 i64);
 struct Reduce<T> {
     operation: Operation,
     len: usize,
-    ways: Vec<ReduceOptions>,
+    candidates: Vec<ReduceOptions>,
     element: std::marker::PhantomData<T>,
 }
 
@@ -230,7 +231,7 @@ impl<T: Exact> Problem for Reduce<T> {
         copies: usize,
         inputs: &mut Inputs,
     ) -> Result<Box<dyn Loaded + 'a>, BenchError> {
-        let options = self.ways[0];
+        let options = self.candidates[0];
         let plan = self.plan(device, &options)?;
         let mut sets = Vec::new();
         for _ in 0..copies {
@@ -289,7 +290,7 @@ fn expected<T: Exact>(
 
 impl<T: Exact> Loaded for OnDevice<'_, T> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
-        self.options = self.problem.ways[rung];
+        self.options = self.problem.candidates[rung];
         let plan = self.problem.plan(self.device, &self.options)?;
         for copy in &mut self.copies {
             copy.partials = Partials::alloc(self.device, &plan)?;

@@ -12,7 +12,8 @@ use super::{Ceilings, Check, Rung, Timing, Work};
 /// The implementation that our own rows name.
 pub const OURS: &str = "blockwise";
 
-/// The implementation of rows of our kernels written again in CUDA C++: they tell compiler from algorithm, and are no peers.
+/// The implementation of rows of our kernels written again in CUDA C++: they tell compiler from
+/// algorithm, and are no peers.
 pub const TWIN: &str = "nvcc";
 
 /// All that was measured in one run.
@@ -161,7 +162,8 @@ impl Row {
 }
 
 impl Report {
-    /// Whether every result of ours was right. A peer that is missing or wrong is a row that says so.
+    /// Whether every result of ours was right. A peer that is missing or wrong is a row that says
+    /// so.
     pub fn passed(&self) -> bool {
         let ours = |row: &&Row| row.implementation == OURS;
         self.rows.iter().filter(ours).all(|row| row.passed)
@@ -288,8 +290,9 @@ fn today() -> String {
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// Year, month and day of a day after 1970-01-01, in the Gregorian calendar. Years are counted from March on, so that the leap day
-/// is the last (Hinnant, *chrono-compatible low-level date algorithms*).
+/// Year, month and day of a day after 1970-01-01, in the Gregorian calendar. Years are counted from
+/// March on, so that the leap day is the last (Hinnant, *chrono-compatible low-level date
+/// algorithms*).
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -62,12 +62,14 @@ pub enum Sizes {
     Standard,
     /// One of each operation, small enough for a look.
     Quick,
-    /// These, for every operation with as many extents. A single number is also a square matrix and a cube of a product.
+    /// These, for every operation with as many extents. A single number is also a square matrix and
+    /// a cube of a product.
     Given(Vec<Size>),
 }
 
 impl Sizes {
-    /// The sizes of an operation with `N` extents. `square` says that a single number means that number for each.
+    /// The sizes of an operation with `N` extents. `square` says that a single number means that
+    /// number for each.
     pub(super) fn pick<const N: usize>(
         &self,
         square: bool,
@@ -89,7 +91,8 @@ impl Sizes {
     }
 }
 
-/// Whether so many products can be counted, with their bytes: a long vector's length is no side of a cube.
+/// Whether so many products can be counted, with their bytes: a long vector's length is no side of
+/// a cube.
 fn fits(extents: &[usize]) -> bool {
     let product = extents
         .iter()

@@ -1,7 +1,8 @@
 //! Compares the launcher's choice with every rung, at many sizes drawn at random.
 //!
-//! Each rung is timed by few launches. Where the launcher's choice seems slower than the fastest, both are timed again by turns, and the
-//! smallest difference counts: of many rungs that are alike the luckiest seems fast.
+//! Each rung is timed by few launches. Where the launcher's choice seems slower than the fastest,
+//! both are timed again by turns, and the smallest difference counts: of many rungs that are alike
+//! the luckiest seems fast.
 
 use blockwise::Device;
 use indicatif::ProgressBar;

@@ -1,8 +1,10 @@
 //! Searches the launchers' policies on the device at hand.
 //!
-//! A family has a table of searches, as it has one of works: a search is a [`Work`] whose rungs are policies, the first of which is what
-//! the launcher takes by itself. So every candidate is timed and checked as any rung of a benchmark is. Of many candidates that are alike
-//! the luckiest seems fast: the fastest and the launcher's choice are timed again, by turns, and only what is faster every time counts.
+//! A family has a table of searches, as it has one of works: a search is a [`Work`] whose rungs are
+//! policies, the first of which is what the launcher takes by itself. So every candidate is timed
+//! and checked as any rung of a benchmark is. Of many candidates that are alike the luckiest seems
+//! fast: the fastest and the launcher's choice are timed again, by turns, and only what is faster
+//! every time counts.
 
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::LaunchPlan;
@@ -26,9 +28,9 @@ pub(super) struct Search {
 pub(super) const CHOICE: &str = "the launcher's choice";
 
 /// Leaves the ways that this device can launch, and of several that are one launch the first.
-pub(super) fn distinct<W>(ways: &mut Vec<W>, plan: impl Fn(&W) -> Option<LaunchPlan>) {
+pub(super) fn distinct<W>(candidates: &mut Vec<W>, plan: impl Fn(&W) -> Option<LaunchPlan>) {
     let mut plans = Vec::new();
-    ways.retain(|way| match plan(way) {
+    candidates.retain(|candidate| match plan(candidate) {
         Some(plan) if !plans.contains(&plan) => {
             plans.push(plan);
             true
@@ -46,7 +48,8 @@ pub struct Finding {
     pub place: String,
     /// The launcher's choice first, then the others in the order of the search.
     pub candidates: Vec<Candidate>,
-    /// The launcher's choice and the fastest one, timed again by turns; nothing where they are the same.
+    /// The launcher's choice and the fastest one, timed again by turns; nothing where they are the
+    /// same.
     pub again: Vec<[Timing; 2]>,
     /// Why nothing was searched, if so.
     pub skipped: Option<String>,
@@ -81,8 +84,8 @@ const LEAST_GAIN: f64 = 0.01;
 /// How many times the two are timed again.
 const TURNS: usize = 3;
 
-/// Searches the works whose name contains one of the filter's texts; all when there are none. After each work `done` gets what there is so
-/// far.
+/// Searches the works whose name contains one of the filter's texts; all when there are none. After
+/// each work `done` gets what there is so far.
 ///
 /// # Errors
 /// When filter and sizes leave nothing, or the device fails.
@@ -202,8 +205,8 @@ impl Finding {
         fastest.map(|(index, _)| index)
     }
 
-    /// What the fastest saves for certain, as a share of the launcher's choice: at its slowest beside the choice at its fastest. `None` when
-    /// they are the same.
+    /// What the fastest saves for certain, as a share of the launcher's choice: at its slowest
+    /// beside the choice at its fastest. `None` when they are the same.
     pub fn gain(&self) -> Option<f64> {
         let first = [self.now()?.timing?, self.best()?.timing?];
         let turns = self.again.iter().chain([&first]);
@@ -218,7 +221,8 @@ impl Finding {
         (self.gain()? > LEAST_GAIN).then(|| self.best())?
     }
 
-    /// Whether the launcher's choice gives the right result; a candidate that does not is just not taken.
+    /// Whether the launcher's choice gives the right result; a candidate that does not is just not
+    /// taken.
     fn passed(&self) -> bool {
         self.now().is_some_and(|now| now.passed)
     }

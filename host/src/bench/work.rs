@@ -61,9 +61,9 @@ impl Work {
 /// The name of the rung that is the launcher's choice.
 pub(super) const DEFAULT: &str = "default";
 
-/// A way to do a work: what the launcher is told, and what people are.
+/// A kernel or policy that does a work: its options, and its name in the table.
 #[derive(Clone)]
-pub(super) struct Way<O> {
+pub(super) struct Candidate<O> {
     /// For the launcher.
     pub options: O,
     /// The kernel's name in its family.
@@ -72,9 +72,9 @@ pub(super) struct Way<O> {
     pub policy: String,
 }
 
-impl<O> Way<O> {
+impl<O> Candidate<O> {
     pub(super) fn new(options: O, name: impl fmt::Display, policy: impl Into<String>) -> Self {
-        Way {
+        Candidate {
             options,
             name: name.to_string(),
             policy: policy.into(),
@@ -88,11 +88,12 @@ impl<O> Way<O> {
 }
 
 /// The numbered rungs of `ways`, each described by its name and policy.
-pub(super) fn rungs<W>(ways: &[W], describe: impl Fn(&W) -> (String, String)) -> Vec<Rung> {
-    ways.iter()
+pub(super) fn rungs<W>(candidates: &[W], describe: impl Fn(&W) -> (String, String)) -> Vec<Rung> {
+    candidates
+        .iter()
         .enumerate()
-        .map(|(index, way)| {
-            let (name, policy) = describe(way);
+        .map(|(index, candidate)| {
+            let (name, policy) = describe(candidate);
             Rung {
                 index,
                 name,
@@ -124,7 +125,8 @@ pub trait Loaded {
     /// When the rung cannot do this work, or the device fails.
     fn select(&mut self, rung: usize) -> Result<(), BenchError>;
 
-    /// Fills the outputs of every copy with 0xFF bytes, so that an element that no thread writes shows.
+    /// Fills the outputs of every copy with 0xFF bytes, so that an element that no thread writes
+    /// shows.
     ///
     /// # Errors
     /// When the device fails.
@@ -150,7 +152,8 @@ pub struct Check {
     pub how: String,
     /// Elements that differ by more than they may.
     pub wrong: u64,
-    /// The largest error as a share of the largest error that is allowed; 0 where results are exact.
+    /// The largest error as a share of the largest error that is allowed; 0 where results are
+    /// exact.
     pub worst: f64,
 }
 

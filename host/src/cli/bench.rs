@@ -19,10 +19,12 @@ use crate::io::OutputFile;
 /// What is timed, by what inputs.
 #[derive(Args)]
 pub(super) struct Choice {
-    /// Only benchmarks whose name (operation/type/kernel/size) contains one of these, separated by commas
+    /// Only benchmarks whose name (operation/type/kernel/size) contains one of these, separated by
+    /// commas
     #[arg(long, value_delimiter = ',', value_name = "TEXT")]
     filter: Vec<String>,
-    /// Sizes instead of the standard ones, separated by commas: 2^20, 4096 (also a square matrix), 2^26x31 (samples and taps)
+    /// Sizes instead of the standard ones, separated by commas: 2^20, 4096 (also a square matrix),
+    /// 2^26x31 (samples and taps)
     #[arg(
         long,
         value_delimiter = ',',
@@ -44,7 +46,8 @@ pub(super) struct Arguments {
     choice: Choice,
     #[command(flatten)]
     gpus: Gpus,
-    /// Time others too, on the same device, by this script: bench/peers.py of the repository, with --gpus bench/mesh_peers.py
+    /// Time others too, on the same device, by this script: bench/peers.py of the repository, with
+    /// --gpus bench/mesh_peers.py
     #[arg(long, value_name = "SCRIPT")]
     peers: Option<PathBuf>,
     /// The interpreter for --peers
@@ -55,11 +58,12 @@ pub(super) struct Arguments {
         requires = "peers"
     )]
     python: PathBuf,
-    /// Compare the launchers' choices with every kernel instead, at so many sizes of each operation, drawn at random
+    /// Compare the launchers' choices with every kernel instead, at so many sizes of each
+    /// operation, drawn at random
     #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output"])]
     sweep: Option<usize>,
-    /// Where to write results.json, results.md and results.svg, after each work what there is so far; with --peers target/bench, unless
-    /// said otherwise
+    /// Where to write results.json, results.md and results.svg, after each work what there is so
+    /// far; with --peers target/bench, unless said otherwise
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }

@@ -24,8 +24,8 @@ use crate::io::{
 pub(super) struct Arguments {
     /// The signal: a vector (.npy, .csv) or a recording (.wav, each channel by itself)
     signal: PathBuf,
-    /// The taps: a vector (.npy, .csv). Unlike types and integers are promoted to float64; a recording is float64, in the
-    /// file's own units
+    /// The taps: a vector (.npy, .csv). Unlike types and integers are promoted to float64; a
+    /// recording is float64, in the file's own units
     taps: PathBuf,
     /// Where to write the result (.npy, .csv; .wav keeps a recording's format and sample rate)
     #[arg(short, long, value_name = "FILE")]

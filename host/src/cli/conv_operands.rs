@@ -88,7 +88,8 @@ impl Frames {
     }
 }
 
-/// The two operands of a convolution of each channel. The longer one arrives frame by frame, the other is in memory.
+/// The two operands of a convolution of each channel. The longer one arrives frame by frame, the
+/// other is in memory.
 pub(super) struct Operands<T> {
     channels: usize,
     sound: Option<Sound>,

@@ -11,8 +11,8 @@ use super::failure::Failure;
 use super::progress;
 use super::seconds::{Seconds, timed};
 
-/// Computes some outputs from the samples that they need, and hands them out in order, channel after channel of each frame. While
-/// `emit` has one chunk, the next one is read.
+/// Computes some outputs from the samples that they need, and hands them out in order, channel
+/// after channel of each frame. While `emit` has one chunk, the next one is read.
 pub(super) fn compute<T: Sample>(
     rank: &Rank,
     arguments: &Arguments,

@@ -22,7 +22,8 @@ pub(super) struct Check<'a, T> {
     name: String,
     reference: Frames,
     operands: Operands<T>,
-    /// What SciPy's convolution by FFT, which it takes for long operands by itself, may add to each channel's error.
+    /// What SciPy's convolution by FFT, which it takes for long operands by itself, may add to each
+    /// channel's error.
     fft_errors: Vec<f64>,
     /// The outputs, by their index in the full convolution.
     outputs: Range<usize>,
@@ -102,7 +103,8 @@ impl<'a, T: Sample> Check<'a, T> {
             .as_ref()
             .and_then(Sound::integer_range)
         {
-            // Whoever wrote integers clipped, and rounded or cut off: up to one unit away, of which the comparison doubles the half.
+            // Whoever wrote integers clipped, and rounded or cut off: up to one unit away, of which
+            // the comparison doubles the half.
             tolerance.iter_mut().for_each(|tolerance| *tolerance += 0.5);
             for sample in &mut result {
                 *sample = T::nearest((*sample).into().clamp(lowest, highest));
@@ -129,7 +131,8 @@ impl<'a, T: Sample> Check<'a, T> {
         report.comparison(&self.name, &self.comparison)
     }
 
-    /// Reads the samples that the outputs before `end` need, and forgets those that none will need any more.
+    /// Reads the samples that the outputs before `end` need, and forgets those that none will need
+    /// any more.
     fn read_to(&mut self, end: usize) -> Result<(), Failure> {
         let channels = self.operands.channels();
         let needed_from =

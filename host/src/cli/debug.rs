@@ -33,7 +33,8 @@ In the debug console `goto N` goes to a step: that of a finding is in the report
 #[derive(Args)]
 #[command(after_help = LAUNCH_HELP)]
 pub(super) struct Arguments {
-    /// Wait for clients on this port of this machine, one after the other, not on standard input; 0 takes a free one
+    /// Wait for clients on this port of this machine, one after the other, not on standard input; 0
+    /// takes a free one
     #[arg(long)]
     port: Option<u16>,
 }

@@ -25,7 +25,8 @@ impl Global {
         if let Some(source) = self.replacement() {
             let file = source.select(KERNELS.package, device.properties())?;
             report::notice(&format!("kernels from {}", file.origin));
-            // SAFETY: whoever runs the program named this PTX, and so vouches that it is the kernels'. Signatures are compared.
+            // SAFETY: whoever runs the program named this PTX, and so vouches that it is the
+            // kernels'. Signatures are compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
             let mut listener = Listener::alone();
             device.set_progress(move |progress| listener.hear(progress));
@@ -33,7 +34,8 @@ impl Global {
         Ok(device)
     }
 
-    /// The kernels' PTX that a device of [`with_kernels`](Self::with_kernels) runs, for tools that read it.
+    /// The kernels' PTX that a device of [`with_kernels`](Self::with_kernels) runs, for tools that
+    /// read it.
     pub(super) fn ptx(&self, device: &Device) -> Result<PtxFile, Failure> {
         let file = device.kernels_file(&KERNELS)?;
         Ok(match self.replacement() {

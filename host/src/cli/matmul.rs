@@ -29,7 +29,8 @@ pub(super) struct Arguments {
     /// The kernel; without one, the fastest for the type and the shape
     #[arg(long, value_parser = names(MatmulKernel::ALL))]
     kernel: Option<MatmulKernel>,
-    /// Multiply float32 on the tensor cores of a GPU of compute capability 9.0, as accurately as without them
+    /// Multiply float32 on the tensor cores of a GPU of compute capability 9.0, as accurately as
+    /// without them
     #[arg(long, conflicts_with = "kernel")]
     tensor: bool,
     #[command(flatten)]

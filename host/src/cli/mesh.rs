@@ -16,7 +16,8 @@ use super::{Global, report};
 /// Over how many devices the work is divided.
 #[derive(Args)]
 pub(super) struct Gpus {
-    /// Divide the work over the first N GPUs, or over all of them; with `--device emulator`, over N emulated devices
+    /// Divide the work over the first N GPUs, or over all of them; with `--device emulator`, over N
+    /// emulated devices
     #[arg(long, value_name = "N|all")]
     gpus: Option<Count>,
 }
@@ -58,7 +59,8 @@ fn too_many(count: usize, there: usize) -> Failure {
 }
 
 impl Global {
-    /// The chosen devices: one, unless `--gpus` says more, or a launcher has started this process as a rank of a job.
+    /// The chosen devices: one, unless `--gpus` says more, or a launcher has started this process
+    /// as a rank of a job.
     pub(super) fn mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
         if let Some(job) = Job::from_env()?.filter(|job| job.ranks > 1) {
             return self.join(&job, gpus);

@@ -1,6 +1,7 @@
 //! The command line: one file a command; this one only parses and dispatches.
 //!
-//! Exit codes: 0 when all went well, 1 when a result differs from its reference or a check found something, 2 when the command could not be carried out.
+//! Exit codes: 0 when all went well, 1 when a result differs from its reference or a check found
+//! something, 2 when the command could not be carried out.
 
 mod bench;
 mod check;
@@ -42,7 +43,8 @@ use clap::{Args, Parser, Subcommand};
 use failure::Failure;
 use report::Report;
 
-/// Shared-memory GPU kernels in Rust, run on a GPU or on the PTX emulator and compared with references.
+/// Shared-memory GPU kernels in Rust, run on a GPU or on the PTX emulator and compared with
+/// references.
 #[derive(Parser)]
 #[command(name = "blockwise", version, max_term_width = 100)]
 struct Cli {
@@ -55,11 +57,12 @@ struct Cli {
 /// Options of every command.
 #[derive(Args)]
 struct Global {
-    /// Where to run: auto (the first GPU, else the emulator), gpu, gpu:N (as `devices` counts them) or emulator
+    /// Where to run: auto (the first GPU, else the emulator), gpu, gpu:N (as `devices` counts them)
+    /// or emulator
     #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
     device: DeviceChoice,
-    /// PTX of the kernels instead of the embedded one, also by BLOCKWISE_PTX_DIR: a file, or a folder with kernels.sm_XX.ptx. It must
-    /// be the kernels' own
+    /// PTX of the kernels instead of the embedded one, also by BLOCKWISE_PTX_DIR: a file, or a
+    /// folder with kernels.sm_XX.ptx. It must be the kernels' own
     #[arg(long, global = true, value_name = "PATH")]
     ptx: Option<PathBuf>,
     /// Print one JSON document on standard output
@@ -88,13 +91,17 @@ enum Command {
     Transpose(movement::TransposeArguments),
     /// Reverse a vector
     Reverse(movement::ReverseArguments),
-    /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts, sectors, occupancy
+    /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts,
+    /// sectors, occupancy
     Profile(profile::Arguments),
-    /// Write one HTML file in which kernels run on the emulator, step by step, forwards and backwards
+    /// Write one HTML file in which kernels run on the emulator, step by step, forwards and
+    /// backwards
     Trace(trace::Arguments),
-    /// Run a kernel of any PTX file on the emulator and look for races, bad accesses, uninitialised values and bad barriers
+    /// Run a kernel of any PTX file on the emulator and look for races, bad accesses, uninitialised
+    /// values and bad barriers
     Check(check::Arguments),
-    /// Debug a kernel forwards and backwards on the emulator, from an editor: a Debug Adapter Protocol server
+    /// Debug a kernel forwards and backwards on the emulator, from an editor: a Debug Adapter
+    /// Protocol server
     Debug(debug::Arguments),
     /// Time the kernels on a GPU by its own clock, and check every timed result
     Bench(bench::Arguments),
@@ -102,7 +109,8 @@ enum Command {
     Scale(scale::Arguments),
     /// Time other kernels, threads, blocks and tiles on a GPU, and say which would be faster there
     Tune(tune::Arguments),
-    /// Make a project of one's own: one crate for host and device, with a kernel, its test and its bench
+    /// Make a project of one's own: one crate for host and device, with a kernel, its test and its
+    /// bench
     New(blockwise_new::New),
     /// Add a kernel, its build and its test to a project that exists
     Init(blockwise_new::Init),
@@ -121,7 +129,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        // Help and version are printed on standard output, usage errors on standard error, as JSON if that was asked for.
+        // Help and version are printed on standard output, usage errors on standard error, as JSON
+        // if that was asked for.
         Err(error)
             if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") =>
         {

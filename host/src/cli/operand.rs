@@ -17,8 +17,8 @@ pub(super) struct Reference {
     /// Compare the result with this file; exit code 1 if it differs
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
-    /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows from the length of the sums and both
-    /// precisions
+    /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows
+    /// from the length of the sums and both precisions
     #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     rtol: Option<f64>,
     /// See --rtol
@@ -63,8 +63,8 @@ impl Reference {
         Ok(compare::with_oracle(result, &expected)?)
     }
 
-    /// The reference's values with their tolerances: what was asked for, else the oracle's. `coarser` says how many times the
-    /// reference's roundings are as large as the result's.
+    /// The reference's values with their tolerances: what was asked for, else the oracle's.
+    /// `coarser` says how many times the reference's roundings are as large as the result's.
     pub(super) fn expected<D: Dimension>(
         &self,
         values: Array<f64, D>,
@@ -72,7 +72,8 @@ impl Reference {
         coarser: f64,
     ) -> Expected<D> {
         let tolerance = match (self.rtol, self.atol) {
-            // The reference was rounded too, in its own precision and perhaps in another order of summation.
+            // The reference was rounded too, in its own precision and perhaps in another order of
+            // summation.
             (None, None) => oracle * (1.0 + coarser),
             (rtol, atol) => {
                 values.mapv(|value| atol.unwrap_or(0.0) + rtol.unwrap_or(0.0) * value.abs())
@@ -136,7 +137,8 @@ fn same_dimension<T, U: Clone, D: Dimension>(
         result: result.shape().to_vec(),
         reference: reference.shape().to_vec(),
     };
-    // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps a row and a vector alike.
+    // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps a
+    // row and a vector alike.
     let telling = |shape: &[usize]| {
         shape
             .iter()
@@ -203,8 +205,8 @@ pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
     }
 }
 
-/// A file to be read piece by piece, with its shape and the type of its elements. A recording has a row for each frame; one channel is a
-/// vector.
+/// A file to be read piece by piece, with its shape and the type of its elements. A recording has a
+/// row for each frame; one channel is a vector.
 pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
     let reader = Reader::open(path)?;
     let (shape, kind) = match reader.contents() {
@@ -233,8 +235,8 @@ fn sound(path: &Path) -> Failure {
 /// How many elements are worked on at a time.
 #[derive(Args)]
 pub(super) struct Chunk {
-    /// Elements of each operand that are on the device at a time; what is longer goes through in chunks, so that memory does not
-    /// limit a file's length
+    /// Elements of each operand that are on the device at a time; what is longer goes through in
+    /// chunks, so that memory does not limit a file's length
     #[arg(long, value_name = "ELEMENTS", default_value_t = pipeline::CHUNK, value_parser = at_least_one)]
     pub(super) chunk: usize,
 }

@@ -100,7 +100,8 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     describe(&subject, &kernels, &ptx, &left_out, (global, arguments))
 }
 
-/// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other can.
+/// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other
+/// can.
 fn reports(
     variants: Vec<Variant<Profile>>,
     ptx: &PtxFile,

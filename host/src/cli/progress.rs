@@ -1,5 +1,5 @@
-//! What a terminal shows while a command works. Standard error that is no terminal gets nothing but a line for a block that
-//! runs long; with `--quiet` nobody gets anything.
+//! What a terminal shows while a command works. Standard error that is no terminal gets nothing but
+//! a line for a block that runs long; with `--quiet` nobody gets anything.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
@@ -60,8 +60,8 @@ fn begin(bar: ProgressBar, what: &str, template: &str) -> ProgressBar {
     bar
 }
 
-/// Follows the emulator's launches: shows on a terminal which loop a block is in that runs long, and says it once where there is
-/// none.
+/// Follows the emulator's launches: shows on a terminal which loop a block is in that runs long,
+/// and says it once where there is none.
 pub(super) struct Listener {
     what: String,
     bar: Option<ProgressBar>,

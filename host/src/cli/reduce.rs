@@ -25,7 +25,8 @@ use crate::io::{self, Data, Kind, Reader};
 pub(super) struct Arguments {
     /// The array, of any shape (.npy, .csv; .wav: all samples of all channels)
     input: PathBuf,
-    /// Reduce over this axis only (.npy, .csv); from the back if negative. The result is an array without it
+    /// Reduce over this axis only (.npy, .csv); from the back if negative. The result is an array
+    /// without it
     #[arg(long, value_name = "K", allow_negative_numbers = true, requires = "output", conflicts_with_all = ["kernel", "chunk", "gpus"])]
     axis: Option<isize>,
     /// Where to write what --axis gives
@@ -236,7 +237,8 @@ impl Job<'_> {
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// The value, the most roundings that an element went through, and the time. Each rank reads its own part of the files.
+    /// The value, the most roundings that an element went through, and the time. Each rank reads
+    /// its own part of the files.
     fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize, Seconds), Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
         let reduction = match self.operation {

@@ -115,8 +115,8 @@ fn describe(name: &str, comparison: &Comparison) -> String {
     text
 }
 
-/// A line on standard output, on standard error where an output has that; false when it cannot be written. A reader that went away
-/// (`| head`) is no error.
+/// A line on standard output, on standard error where an output has that; false when it cannot be
+/// written. A reader that went away (`| head`) is no error.
 pub(super) fn line(text: &str) -> bool {
     if io::standard_output_is_taken() {
         note(text);

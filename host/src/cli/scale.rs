@@ -13,7 +13,8 @@ use super::report::Report;
 pub(super) struct Arguments {
     /// The operation
     operation: Operation,
-    /// Extents: elements of sum, min, max and dot; samples,taps of conv; rows,inner,columns of matmul; rows,columns of transpose
+    /// Extents: elements of sum, min, max and dot; samples,taps of conv; rows,inner,columns of
+    /// matmul; rows,columns of transpose
     #[arg(long, value_name = "N", value_delimiter = ',', required = true, value_parser = size)]
     sizes: Vec<usize>,
     /// Numbers of GPUs

@@ -1,4 +1,5 @@
-//! `blockwise completions` and `blockwise man`: what shells and `man` want to know, made from the command line's own description.
+//! `blockwise completions` and `blockwise man`: what shells and `man` want to know, made from the
+//! command line's own description.
 
 use std::path::PathBuf;
 

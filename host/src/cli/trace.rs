@@ -43,7 +43,8 @@ pub(super) struct Arguments {
 enum Format {
     /// A page that holds the emulator itself: any step, other inputs and other PTX in a browser
     Html,
-    /// Trace Event JSON for Perfetto's UI: warps as threads, one step of the emulator as one microsecond
+    /// Trace Event JSON for Perfetto's UI: warps as threads, one step of the emulator as one
+    /// microsecond
     Perfetto,
 }
 
@@ -132,8 +133,8 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
     Ok(document)
 }
 
-/// The document of a check: the launch with the same detectors, in the emulator's own order of threads and in those of its
-/// findings.
+/// The document of a check: the launch with the same detectors, in the emulator's own order of
+/// threads and in those of its findings.
 pub(super) fn of_findings(
     global: &Global,
     launch: &Launch,
@@ -183,7 +184,8 @@ fn new(title: &str, ptx: &PtxFile) -> Document {
     }
 }
 
-/// Writes the page, with the sources that the launches come from. They run once here, so that what is refused is an error.
+/// Writes the page, with the sources that the launches come from. They run once here, so that what
+/// is refused is an error.
 pub(super) fn write_page(mut document: Document, place: OutputFile) -> Result<(), Failure> {
     document.leave_out_other_kernels();
     let all = Sources::new();

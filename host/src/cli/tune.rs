@@ -15,7 +15,8 @@ use crate::io::OutputFile;
 pub(super) struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// Write every candidate with its times to this file, as JSON; after each work what there is so far
+    /// Write every candidate with its times to this file, as JSON; after each work what there is so
+    /// far
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -31,7 +31,8 @@ pub(super) fn run(
     random_signals(device, outcome)
 }
 
-/// A sum of two sines through a mean over ten samples, by each kernel; the gain of each tone, measured in the output.
+/// A sum of two sines through a mean over ten samples, by each kernel; the gain of each tone,
+/// measured in the output.
 fn two_tones(
     device: &Device,
     plots: Option<&Path>,
@@ -88,8 +89,9 @@ fn two_tones(
     Ok(())
 }
 
-/// The amplitude of a tone in the steady part of the output, by projection on sine and cosine over whole periods of both tones
-/// (320 samples hold one period of 50 Hz and 140 of 7 kHz, so the other tone cancels).
+/// The amplitude of a tone in the steady part of the output, by projection on sine and cosine over
+/// whole periods of both tones (320 samples hold one period of 50 Hz and 140 of 7 kHz, so the other
+/// tone cancels).
 fn amplitude(output: &Array1<f64>, frequency: f64) -> f64 {
     let (first, count) = (320, 9_600);
     let (mut cosine, mut sine) = (0.0, 0.0);

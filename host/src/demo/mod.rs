@@ -1,6 +1,7 @@
 //! The tutorials' experiments, with their figures, each checked against an oracle or a closed form.
 //!
-//! One file a demo. A demo computes rows for one table; a row that is not within its tolerance makes the whole demo fail.
+//! One file a demo. A demo computes rows for one table; a row that is not within its tolerance
+//! makes the whole demo fail.
 
 mod conv;
 mod reduce;
@@ -77,7 +78,8 @@ pub struct Outcome {
     pub remarks: Vec<String>,
 }
 
-/// Runs the experiments on a device. With `plots`, draws the MATLAB document's figures into that folder.
+/// Runs the experiments on a device. With `plots`, draws the MATLAB document's figures into that
+/// folder.
 ///
 /// # Errors
 /// [`DemoError`].

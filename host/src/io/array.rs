@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use ndarray::{ArrayD, IxDyn};
 
 use super::bytes::Bytes;
-use super::error::{Problem, Trouble};
+use super::error::{Defect, Problem};
 use super::output::Unfinished;
 use super::{Data, FileError, Format, OutputFile, csv, npy, pieces};
 
@@ -112,7 +112,8 @@ pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
     /// The type in files.
     const KIND: Kind;
 
-    /// The nearest number of this type. From `f32` to `f64` nothing is lost, from `i64` what is above 2⁵³.
+    /// The nearest number of this type. From `f32` to `f64` nothing is lost, from `i64` what is
+    /// above 2⁵³.
     fn from_f32(value: f32) -> Self;
     /// See [`from_f32`](Self::from_f32).
     fn from_f64(value: f64) -> Self;
@@ -208,7 +209,7 @@ impl ArrayReader {
     }
 
     /// Reads the next elements as numbers of another type, or the same.
-    pub(super) fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), Trouble> {
+    pub(super) fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), Defect> {
         pieces::fill(values, PIECE, |first, values| {
             self.read_piece(self.at + first, values)
         })?;
@@ -217,7 +218,7 @@ impl ArrayReader {
     }
 
     /// Reads the elements from the one with index `at` on.
-    fn read_piece<T: Number>(&self, at: usize, values: &mut [T]) -> Result<(), Trouble> {
+    fn read_piece<T: Number>(&self, at: usize, values: &mut [T]) -> Result<(), Defect> {
         macro_rules! integers {
             ($t:ty) => {
                 self.convert(at, values, |_, bytes| {
@@ -262,13 +263,14 @@ impl ArrayReader {
         }
     }
 
-    /// Converts the elements from the one with index `at` on; `number` gets each one's index and bytes.
+    /// Converts the elements from the one with index `at` on; `number` gets each one's index and
+    /// bytes.
     fn convert<T, const N: usize>(
         &self,
         at: usize,
         values: &mut [T],
-        number: impl Fn(usize, [u8; N]) -> Result<T, Trouble>,
-    ) -> Result<(), Trouble> {
+        number: impl Fn(usize, [u8; N]) -> Result<T, Defect>,
+    ) -> Result<(), Defect> {
         super::convert(&self.bytes, self.place(at), at, values, number)
     }
 
@@ -291,7 +293,7 @@ impl ArrayReader {
     }
 
     /// All elements.
-    pub(super) fn read_all(mut self) -> Result<Data, Trouble> {
+    pub(super) fn read_all(mut self) -> Result<Data, Defect> {
         Ok(match self.kind() {
             Kind::F32 => Data::F32(self.array()?),
             Kind::F64 => Data::F64(self.array()?),
@@ -300,7 +302,7 @@ impl ArrayReader {
     }
 
     /// The bytes of all elements, little-endian, and their type.
-    pub(super) fn into_bytes(self) -> Result<(Stored, Vec<u8>), Trouble> {
+    pub(super) fn into_bytes(self) -> Result<(Stored, Vec<u8>), Defect> {
         let mut bytes = zeros(self.shape.iter().product::<usize>() * self.stored.bytes())?;
         pieces::fill(&mut bytes, PIECE, |first, bytes| {
             self.bytes.read_exact_at(self.start + first as u64, bytes)
@@ -308,7 +310,7 @@ impl ArrayReader {
         Ok((self.stored, bytes))
     }
 
-    fn array<T: Number>(&mut self) -> Result<ArrayD<T>, Trouble> {
+    fn array<T: Number>(&mut self) -> Result<ArrayD<T>, Defect> {
         let mut values = zeros(self.shape.iter().product())?;
         self.read(&mut values)?;
         ArrayD::from_shape_vec(IxDyn(&self.shape), values)
@@ -355,11 +357,11 @@ impl ArrayWriter {
     ) -> Result<Self, FileError> {
         let mut file = place.create()?;
         let columns = match format {
-            Format::Npy => (file.file().map_err(Trouble::Io))
+            Format::Npy => (file.file().map_err(Defect::Io))
                 .and_then(|file| npy::write_header(file, shape, kind))
                 .map(|()| 1),
-            Format::Csv => csv::columns(shape).map_err(Trouble::Unwritable),
-            Format::Wav => Err(Trouble::Unwritable(
+            Format::Csv => csv::columns(shape).map_err(Defect::Unwritable),
+            Format::Wav => Err(Defect::Unwritable(
                 "an array has no sample rate: only a .wav signal gives a .wav output".to_owned(),
             )),
         };
@@ -369,7 +371,7 @@ impl ArrayWriter {
                 format,
                 columns,
             }),
-            Err(trouble) => Err(trouble.writing(file.path())),
+            Err(error) => Err(error.writing(file.path())),
         }
     }
 
@@ -457,7 +459,7 @@ mod tests {
         assert_eq!(values[9_998], 39_999.0);
         assert!(matches!(
             reader.read(&mut values[..1]),
-            Err(Trouble::Content(problem)) if problem.what.contains("shorter")
+            Err(Defect::Content(problem)) if problem.what.contains("shorter")
         ));
     }
 
@@ -502,7 +504,7 @@ mod tests {
             let mut values = vec![1.0_f64; 2 * PIECE];
             assert!(matches!(
                 reader.read(&mut values),
-                Err(Trouble::Content(problem)) if problem.what.contains("shorter")
+                Err(Defect::Content(problem)) if problem.what.contains("shorter")
             ));
             std::fs::remove_file(&path).unwrap();
         }
@@ -518,7 +520,7 @@ mod tests {
                 .flat_map(|value| value.to_le_bytes())
                 .collect();
             let mut reader = ArrayReader::new(vec![2 * PIECE], Stored::U64, bytes.into(), 0);
-            let Err(Trouble::Content(problem)) = reader.read(&mut vec![0_i64; 2 * PIECE]) else {
+            let Err(Defect::Content(problem)) = reader.read(&mut vec![0_i64; 2 * PIECE]) else {
                 panic!("{at} is read");
             };
             assert!(

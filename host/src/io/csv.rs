@@ -1,8 +1,10 @@
 //! Comma-separated numbers.
 //!
-//! One column or one row is a vector, and a matrix where one is wanted; anything else is a matrix. A first row of names (each cell begins
-//! with a letter or `_`, and is none of the words for a missing number) is a header and is left out. Every other cell is a number, `NaN`
-//! or `inf`; all rows are of one length. Blank lines are skipped. Numbers are float64, and an integer that is none is refused.
+//! One column or one row is a vector, and a matrix where one is wanted; anything else is a matrix.
+//! A first row of names (each cell begins with a letter or `_`, and is none of the words for a
+//! missing number) is a header and is left out. Every other cell is a number, `NaN` or `inf`; all
+//! rows are of one length. Blank lines are skipped. Numbers are float64, and an integer that is
+//! none is refused.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -75,7 +77,8 @@ fn is_name(cell: &str) -> bool {
         && !MISSING.contains(&cell.to_ascii_lowercase().as_str())
 }
 
-/// The line of a record, counted from one. The reader's own count stops at blank lines before the record.
+/// The line of a record, counted from one. The reader's own count stops at blank lines before the
+/// record.
 fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
     let before = position.map_or(0, |position| position.byte() as usize);
     let blank = text.as_bytes()[before..]

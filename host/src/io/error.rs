@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be read or written. [`hint`](Self::hint) says what to do, where that is not plain.
+/// Why a file could not be read or written. [`hint`](Self::hint) says what to do, where that is not
+/// plain.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The extension names no format.
@@ -79,7 +80,7 @@ impl Problem {
 
 /// What goes wrong inside a file whose name is known further out.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum Defect {
     /// The system refuses.
     Io(io::Error),
     /// The bytes are wrong.
@@ -88,7 +89,7 @@ pub(super) enum Trouble {
     Unwritable(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for Defect {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             // The length was checked before.
@@ -102,13 +103,13 @@ impl From<io::Error> for Trouble {
     }
 }
 
-impl From<Problem> for Trouble {
+impl From<Problem> for Defect {
     fn from(problem: Problem) -> Self {
         Self::Content(problem)
     }
 }
 
-impl Trouble {
+impl Defect {
     /// The error of a file that is read.
     pub(super) fn reading(self, path: &Path) -> FileError {
         let path = path.to_owned();

@@ -1,7 +1,7 @@
 //! Files with arrays: `.npy`, `.csv`, `.wav`.
 //!
-//! A file is checked when it is opened, but for its numbers, and is read piece by piece or whole; it is written piece by piece,
-//! and appears whole or not at all.
+//! A file is checked when it is opened, but for its numbers, and is read piece by piece or whole;
+//! it is written piece by piece, and appears whole or not at all.
 
 mod array;
 mod bytes;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use bytes::Bytes;
-use error::Trouble;
+use error::Defect;
 
 pub use array::{ArrayReader, ArrayWriter, Kind, Number, Stored};
 pub use error::FileError;
@@ -133,8 +133,8 @@ fn convert<T, const N: usize>(
     mut place: u64,
     mut at: usize,
     values: &mut [T],
-    number: impl Fn(usize, [u8; N]) -> Result<T, Trouble>,
-) -> Result<(), Trouble> {
+    number: impl Fn(usize, [u8; N]) -> Result<T, Defect>,
+) -> Result<(), Defect> {
     // Few enough to stay in a core's cache.
     const PIECE: usize = 1 << 16;
     let mut buffer = vec![0; PIECE.min(values.len() * N)];
@@ -167,8 +167,8 @@ pub enum Contents {
 }
 
 impl Reader {
-    /// Opens a file of any of the formats, and checks all of it but the numbers themselves. `-` is standard input; the format of a
-    /// stream whose name tells none is that of its first bytes.
+    /// Opens a file of any of the formats, and checks all of it but the numbers themselves. `-` is
+    /// standard input; the format of a stream whose name tells none is that of its first bytes.
     ///
     /// # Errors
     /// [`FileError`] with the path, what is wrong, and mostly what to do.
@@ -219,7 +219,7 @@ impl Reader {
 
     /// A file of `len` bytes.
     fn begin(path: &Path, format: Format, bytes: Bytes, len: u64) -> Result<Self, FileError> {
-        let open = || -> Result<Contents, Trouble> {
+        let open = || -> Result<Contents, Defect> {
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
@@ -236,7 +236,7 @@ impl Reader {
                 path: path.to_owned(),
                 contents,
             }),
-            Err(trouble) => Err(trouble.reading(path)),
+            Err(error) => Err(error.reading(path)),
         }
     }
 
@@ -250,8 +250,8 @@ impl Reader {
         &self.contents
     }
 
-    /// Reads the next numbers: elements of an array in row-major order, samples of a recording frame by frame. Numbers of
-    /// another type are converted.
+    /// Reads the next numbers: elements of an array in row-major order, samples of a recording
+    /// frame by frame. Numbers of another type are converted.
     ///
     /// # Errors
     /// The system's, samples that are not finite, and a file that became shorter.
@@ -260,7 +260,7 @@ impl Reader {
             Contents::Array(array) => array.read(values),
             Contents::Recording(recording) => recording.read(values),
         };
-        read.map_err(|trouble| trouble.reading(&self.path))
+        read.map_err(|error| error.reading(&self.path))
     }
 
     /// Leaves out the next numbers.
@@ -297,12 +297,12 @@ impl Reader {
 
     fn whole<T>(
         self,
-        read: impl FnOnce(ArrayReader) -> Result<T, Trouble>,
+        read: impl FnOnce(ArrayReader) -> Result<T, Defect>,
     ) -> Result<Option<T>, FileError> {
         match self.contents {
             Contents::Array(array) => match read(array) {
                 Ok(whole) => Ok(Some(whole)),
-                Err(trouble) => Err(trouble.reading(&self.path)),
+                Err(error) => Err(error.reading(&self.path)),
             },
             Contents::Recording(_) => Ok(None),
         }

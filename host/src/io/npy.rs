@@ -1,5 +1,5 @@
-//! NumPy's `.npy`: booleans, integers of 8 to 64 bits and floats of 16 to 64, in either order of bytes and of dimensions. Written little-endian
-//! and row-major.
+//! NumPy's `.npy`: booleans, integers of 8 to 64 bits and floats of 16 to 64, in either order of
+//! bytes and of dimensions. Written little-endian and row-major.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,7 +10,7 @@ use py_literal::Value;
 
 use super::array::{ArrayReader, Kind, Stored};
 use super::bytes::Bytes;
-use super::error::{Problem, Trouble};
+use super::error::{Defect, Problem};
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
 
@@ -20,7 +20,7 @@ const LONGEST_HEADER: u64 = 4096;
 const TOO_LONG: &str = "it is longer or deeper than any array of plain numbers needs";
 
 /// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
-pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Trouble> {
+pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
     let header = Header::read(&mut bytes.reader(), len)?;
     let (stored, big_endian) = stored(&header.descr)?;
     let expected = size_in_bytes(&header.shape, stored.bytes())?;
@@ -92,9 +92,9 @@ struct Header {
 }
 
 impl Header {
-    /// Reads the header of a file of `len` bytes. The format is: magic, version, length of the dictionary, dictionary (NumPy's
-    /// `format.py`).
-    fn read(bytes: &mut dyn Read, len: u64) -> Result<Self, Trouble> {
+    /// Reads the header of a file of `len` bytes. The format is: magic, version, length of the
+    /// dictionary, dictionary (NumPy's `format.py`).
+    fn read(bytes: &mut dyn Read, len: u64) -> Result<Self, Defect> {
         let short = || Problem::new("the file is too short to be .npy");
         let mut start = Vec::new();
         bytes.take(8).read_to_end(&mut start)?;
@@ -245,7 +245,7 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 }
 
 /// Writes the header of an array, and leaves the file at its end.
-pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<(), Trouble> {
+pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<(), Defect> {
     let bytes = size_in_bytes(shape, kind.bytes())? as u64;
     let shape = IxDyn(shape);
     match kind {
@@ -254,10 +254,11 @@ pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Resu
         Kind::I64 => write_zeroed_npy::<i64, _>(file, shape),
     }
     .map_err(|error| match error {
-        WriteNpyError::Io(error) => Trouble::Io(error),
+        WriteNpyError::Io(error) => Defect::Io(error),
         error => Problem::new(error.to_string()).into(),
     })?;
-    // The elements are written over the zeros, which take no room where the file system knows holes.
+    // The elements are written over the zeros, which take no room where the file system knows
+    // holes.
     let end = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(end - bytes))?;
     Ok(())
@@ -279,13 +280,13 @@ mod tests {
         format!("{{'descr': {ty}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n")
     }
 
-    fn decode(bytes: &[u8]) -> Result<ArrayReader, Trouble> {
+    fn decode(bytes: &[u8]) -> Result<ArrayReader, Defect> {
         open(bytes.to_vec().into(), bytes.len() as u64)
     }
 
     #[track_caller]
     fn check_refused(bytes: &[u8], expected: &str) {
-        let Err(Trouble::Content(problem)) = decode(bytes) else {
+        let Err(Defect::Content(problem)) = decode(bytes) else {
             panic!("not refused: {expected}")
         };
         let text = format!("{} {}", problem.what, problem.hint.unwrap_or(""));
@@ -371,7 +372,7 @@ mod tests {
             &[[1, 0, 0, 0, 0, 0, 0, 0], [0xFF; 8]].concat(),
         );
         let mut values = [0_i64; 2];
-        let Err(Trouble::Content(problem)) = decode(&file).unwrap().read(&mut values) else {
+        let Err(Defect::Content(problem)) = decode(&file).unwrap().read(&mut values) else {
             panic!("not refused")
         };
         assert!(

@@ -9,7 +9,8 @@ const THREADS: usize = 16;
 
 /// Lets `fill` write `values` in pieces; it gets the index of a piece's first value.
 ///
-/// The error is that of the first piece that fails: pieces are begun in order, and none after a failure.
+/// The error is that of the first piece that fails: pieces are begun in order, and none after a
+/// failure.
 pub(super) fn fill<T: Send, E: Send>(
     values: &mut [T],
     piece: usize,

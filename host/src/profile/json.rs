@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use super::KernelReport;
 use super::text::name_of;
 
-/// All kernels, their lines, and the device that occupancy and roofline are of; `subject` says of what.
+/// All kernels, their lines, and the device that occupancy and roofline are of; `subject` says of
+/// what.
 pub fn json(
     kernels: &[KernelReport],
     model: &DeviceModel,

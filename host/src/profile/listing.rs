@@ -11,8 +11,8 @@ use super::text::{COSTS, Row, aligned, costs, remarks, short};
 /// Lines without costs that are shown around those that have some.
 const CONTEXT: u32 = 2;
 
-/// A kernel's source, file by file: from the first to the last line that was executed. Instructions without a source line are shown in
-/// the PTX text, `ptx`.
+/// A kernel's source, file by file: from the first to the last line that was executed. Instructions
+/// without a source line are shown in the PTX text, `ptx`.
 pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
     let mut files: BTreeMap<Option<String>, BTreeMap<u32, Counters>> = BTreeMap::new();
     for line in kernel.profile.lines() {
@@ -42,7 +42,8 @@ pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
     files.iter().map(file).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A line table may name a file relative to the folder where the compiler ran; `.file` then has the whole path.
+/// A line table may name a file relative to the folder where the compiler ran; `.file` then has the
+/// whole path.
 fn whole_path<'a>(file: &'a str, ptx: &'a str) -> &'a str {
     let directive = |line: &'a str| line.trim_start().strip_prefix(".file")?.split('"').nth(1);
     let mut paths = ptx.lines().rev().filter_map(directive);

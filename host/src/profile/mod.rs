@@ -1,4 +1,5 @@
-//! What kernels cost: launches on the emulator that are counted, put beside the resources that machine code needs and a device's limits.
+//! What kernels cost: launches on the emulator that are counted, put beside the resources that
+//! machine code needs and a device's limits.
 
 mod json;
 mod listing;

@@ -1,4 +1,5 @@
-//! Pictures of a profile: the kernels under the device's roof, and what each line of a kernel costs.
+//! Pictures of a profile: the kernels under the device's roof, and what each line of a kernel
+//! costs.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,8 @@ const COLORS: [RGBColor; 6] = [
     RGBColor(90, 90, 90),
 ];
 
-/// Draws `roofline` and, for each kernel, `lines_NAME` into a folder, as PNG and SVG; returns the files.
+/// Draws `roofline` and, for each kernel, `lines_NAME` into a folder, as PNG and SVG; returns the
+/// files.
 ///
 /// # Errors
 /// [`PlotError`].
@@ -73,7 +75,8 @@ impl Roof<'_> {
         peaks
     }
 
-    /// A kernel's place: its intensities without caches and with perfect ones, and what the device gives at each.
+    /// A kernel's place: its intensities without caches and with perfect ones, and what the device
+    /// gives at each.
     fn place(&self, kernel: &KernelReport) -> Option<[(f64, f64); 2]> {
         let (low, high) = kernel.roofline.intensity()?;
         let peak = kernel.roofline.ridge? * self.bandwidth();

@@ -15,7 +15,8 @@ pub struct Assembler {
 impl Assembler {
     /// For this PTX. Without a `ptxas`, every answer is the reason.
     pub fn new(ptx: &str) -> Self {
-        // `cargo xtask` keeps the tools that it fetches in target/tools, and this program is target/release/blockwise.
+        // `cargo xtask` keeps the tools that it fetches in target/tools, and this program is
+        // target/release/blockwise.
         let program = std::env::current_exe().unwrap_or_default();
         let target = program.ancestors().nth(2).unwrap_or(Path::new(""));
         let ptxas = Ptxas::find(&target.join("tools")).map_err(|error| error.to_string());

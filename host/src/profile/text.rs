@@ -4,7 +4,8 @@ use ptx_emulator::metrics::{Counters, InstructionClass, LineProfile, Precision};
 
 use super::{KernelReport, Usage};
 
-/// How many lines of a kernel the table shows: those that cost more than they must, and then those with the most instructions.
+/// How many lines of a kernel the table shows: those that cost more than they must, and then those
+/// with the most instructions.
 const LINES: usize = 12;
 
 /// The figures of all kernels side by side, then the costliest lines of each.
@@ -148,7 +149,8 @@ pub(super) const COSTS: [&str; 5] = [
     "sectors/store",
 ];
 
-/// Instructions, lanes of one, wavefronts of a shared request, sectors of a global load and of a store or atomic.
+/// Instructions, lanes of one, wavefronts of a shared request, sectors of a global load and of a
+/// store or atomic.
 pub(super) fn costs(counters: &Counters) -> [String; 5] {
     let mut stores = counters.global_stores;
     stores += counters.global_atomics;
@@ -206,7 +208,8 @@ pub(super) fn short(file: &str) -> String {
         .to_string()
 }
 
-/// Columns as wide as they must be: names to the left, figures to the right, and what comes last as it is.
+/// Columns as wide as they must be: names to the left, figures to the right, and what comes last as
+/// it is.
 pub(super) fn aligned(rows: &[Row]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

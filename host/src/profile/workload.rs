@@ -144,11 +144,12 @@ macro_rules! with_float {
 }
 
 impl Workload {
-    /// Runs it with inputs that are the same each time. `take` takes from the device what its last launch left: a profile, or what it
-    /// was given.
+    /// Runs it with inputs that are the same each time. `take` takes from the device what its last
+    /// launch left: a profile, or what it was given.
     ///
     /// # Errors
-    /// When there is no kernel for elements of that type, or the inputs are too large to be emulated.
+    /// When there is no kernel for elements of that type, or the inputs are too large to be
+    /// emulated.
     pub fn run<L>(
         &self,
         device: &Device,

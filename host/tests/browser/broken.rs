@@ -75,7 +75,8 @@ fn a_check_of_every_broken_kernel_opens_at_its_finding() {
             "{kernel}"
         );
 
-        // The page stands at the first one: its line is the current one, in the source and in the PTX.
+        // The page stands at the first one: its line is the current one, in the source and in the
+        // PTX.
         let place = &expected[0]["site"]["place"];
         let (source, line) = (&place["source"], &place["ptx_line"]);
         let now = browser.run(

@@ -1,4 +1,5 @@
-//! A browser that the tests drive: the few requests of WebDriver that they need, over a plain connection to chromedriver.
+//! A browser that the tests drive: the few requests of WebDriver that they need, over a plain
+//! connection to chromedriver.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};

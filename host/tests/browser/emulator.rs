@@ -75,7 +75,8 @@ impl Run {
             .map_or(0, |(instruction, _)| instruction.warp)
     }
 
-    /// The accesses of the step: for each, wavefronts or sectors taken and needed, as the page says it.
+    /// The accesses of the step: for each, wavefronts or sectors taken and needed, as the page says
+    /// it.
     pub(crate) fn costs(&self) -> Vec<String> {
         let touches = self.replay.done().map_or(&[][..], |(_, touches)| touches);
         let cost = |touch: &Touch| {
@@ -122,7 +123,8 @@ impl Run {
         said.collect()
     }
 
-    /// A word of the block's shared memory, and who wrote it last: the warp and the step of the block.
+    /// A word of the block's shared memory, and who wrote it last: the warp and the step of the
+    /// block.
     pub(crate) fn word(&mut self, offset: u32) -> (u32, Option<(u32, usize)>) {
         let mut bytes = [0; 4];
         let there = self

@@ -1,4 +1,5 @@
-//! What a page shows of each step is what the emulator has, and its sums are those of `blockwise profile`.
+//! What a page shows of each step is what the emulator has, and its sums are those of
+//! `blockwise profile`.
 
 use crate::driver::Browser;
 use crate::emulator::{Run, document};
@@ -11,7 +12,8 @@ const PLACES: usize = 7;
 /// Words of each array of shared memory that are compared there.
 const WORDS: u32 = 5;
 
-/// The sums of every view of the open page are those of the profile of `words`; the bank conflicts of each view.
+/// The sums of every view of the open page are those of the profile of `words`; the bank conflicts
+/// of each view.
 pub(crate) fn totals(browser: &Browser, words: &[&str]) -> Vec<u64> {
     let profile = blockwise(&[&["profile", "--json"], words].concat());
     let profile: Value = serde_json::from_str(&profile).expect("JSON");
@@ -57,7 +59,8 @@ fn follow(browser: &Browser, view: usize, block: u64, step: usize) {
     }
 }
 
-/// What the page says of the current step: its text, and `[offset, text]` for some words of shared memory.
+/// What the page says of the current step: its text, and `[offset, text]` for some words of shared
+/// memory.
 fn shown(browser: &Browser, view: usize) -> (String, Vec<(u32, String)>) {
     let script = "
         const view = document.querySelectorAll('.view')[VIEW];

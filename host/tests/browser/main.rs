@@ -1,4 +1,5 @@
-//! Pages of `blockwise trace` in a real browser. Where there is none, the tests say that they were skipped.
+//! Pages of `blockwise trace` in a real browser. Where there is none, the tests say that they were
+//! skipped.
 //!
 //! Pictures of the pages are kept under `target/trace`.
 

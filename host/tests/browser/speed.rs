@@ -1,5 +1,6 @@
-//! How long a page of a million accesses takes to open and to step. The figures are printed and kept under `target/trace`; what
-//! is asserted is the work that is done, for a busy machine has no say in that.
+//! How long a page of a million accesses takes to open and to step. The figures are printed and
+//! kept under `target/trace`; what is asserted is the work that is done, for a busy machine has no
+//! say in that.
 
 use crate::driver::Browser;
 use crate::{blockwise, file};

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::command::{Run, names, npy, program, vector};
 
-/// `scale(x: &[f32], y: *mut f32, factor: f32)`, and one with a mistake that the first line's `PREDICATE` makes.
+/// `scale(x: &[f32], y: *mut f32, factor: f32)`, and one with a mistake that the first line's
+/// `PREDICATE` makes.
 const PTX: &str = "
 .version 8.0
 .target sm_80
@@ -48,7 +49,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Runs `blockwise check k.ptx` with the words of `line`; an argument with spaces is not among them.
+/// Runs `blockwise check k.ptx` with the words of `line`; an argument with spaces is not among
+/// them.
 fn check(folder: &tempfile::TempDir, line: &str) -> Run {
     Run::line(folder.path(), &format!("check k.ptx {line}"))
 }

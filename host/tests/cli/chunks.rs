@@ -159,7 +159,8 @@ fn of_nothing_there_is_a_sum_and_no_minimum() {
     assert_eq!(run("sum none.npy --chunk 0").code, Some(2));
 }
 
-/// A gigabyte through a quarter of it: the file has no bytes on the disk, and the process no room for all of them.
+/// A gigabyte through a quarter of it: the file has no bytes on the disk, and the process no room
+/// for all of them.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_limit_a_files_length() {

@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// The command, on the emulator: these tests are about files and messages, and are to say the same on every machine.
+/// The command, on the emulator: these tests are about files and messages, and are to say the same
+/// on every machine.
 pub(crate) fn blockwise<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = program();
     command.args(["--device", "emulator"]).args(arguments);

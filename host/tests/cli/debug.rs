@@ -1,4 +1,5 @@
-//! `blockwise debug`: a process and a client, over pipes and over a port. What a session can do is tested in its own crate.
+//! `blockwise debug`: a process and a client, over pipes and over a port. What a session can do is
+//! tested in its own crate.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -188,8 +189,8 @@ fn template(name: &str) -> Value {
     serde_json::from_str(&lines.collect::<Vec<_>>().join("\n")).unwrap()
 }
 
-/// The types and the attributes of a configuration are those that the project's extension declares, and VS Code underlines
-/// every other.
+/// The types and the attributes of a configuration are those that the project's extension declares,
+/// and VS Code underlines every other.
 #[test]
 fn the_template_is_a_configuration_of_its_extension() {
     let extension = template("extensions/blockwise/package.json");
@@ -229,7 +230,8 @@ fn the_template_is_a_configuration_of_its_extension() {
     }
 }
 
-/// The attributes that the extension declares are those that `--help` describes, and the launch request accepts them.
+/// The attributes that the extension declares are those that `--help` describes, and the launch
+/// request accepts them.
 #[test]
 fn the_extension_declares_what_a_launch_takes() {
     let extension = template("extensions/blockwise/package.json");

@@ -1,6 +1,7 @@
 //! The command `blockwise` as a process: exit codes, messages, files.
 //!
-//! These tests live beside the command, because only its own package's tests are sure to find it built.
+//! These tests live beside the command, because only its own package's tests are sure to find it
+//! built.
 
 mod book;
 mod check;

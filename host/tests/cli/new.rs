@@ -1,4 +1,5 @@
-//! Projects of one's own. That they build and pass is tested where they are made (`crates/blockwise_new`).
+//! Projects of one's own. That they build and pass is tested where they are made
+//! (`crates/blockwise_new`).
 
 use std::fs;
 

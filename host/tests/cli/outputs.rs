@@ -1,4 +1,5 @@
-//! Where outputs go: pipes, devices and links are written into, and nothing is left by a command that a signal ends.
+//! Where outputs go: pipes, devices and links are written into, and nothing is left by a command
+//! that a signal ends.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -130,7 +131,8 @@ fn devices_are_written_into_as_they_are() {
     assert_eq!(names(folder.path()), ["null", "one.npy", "x.npy"]);
 }
 
-/// A convolution that waits for its signal in a pipe has its output's temporary file already: it is made when the first samples arrive.
+/// A convolution that waits for its signal in a pipe has its output's temporary file already: it is
+/// made when the first samples arrive.
 #[cfg(unix)]
 #[test]
 fn a_signal_leaves_no_temporary_file() {
@@ -198,7 +200,8 @@ fn a_signal_leaves_no_temporary_file() {
     }
 }
 
-/// In a file of text the write fails that exceeds the limit; an array has its length from the beginning.
+/// In a file of text the write fails that exceeds the limit; an array has its length from the
+/// beginning.
 #[cfg(unix)]
 #[test]
 fn a_file_beyond_the_users_limit_is_an_error_that_leaves_the_older_one() {

@@ -56,7 +56,8 @@ fn the_transposes_differ_in_what_they_are_made_for() {
             wavefronts * 2048,
             "{name}"
         );
-        // The barrier after the loads of each of the 64 tiles, for 8 warps; a block's first tile needs none before them.
+        // The barrier after the loads of each of the 64 tiles, for 8 warps; a block's first tile
+        // needs none before them.
         assert_eq!(total(name)["barriers"], 64 * 8);
     }
     // Each word once: nothing is computed, so the memory is what bounds it.

@@ -1,5 +1,5 @@
-//! `blockwise trace --format perfetto`: the file holds to the Trace Event format, and its sums are those of the profile. Pages are
-//! looked at in a browser (`tests/browser`).
+//! `blockwise trace --format perfetto`: the file holds to the Trace Event format, and its sums are
+//! those of the profile. Pages are looked at in a browser (`tests/browser`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::command::Run;
 
-/// Two warps, each reading what the other writes, with no barrier between; two rounds, the second after a barrier.
+/// Two warps, each reading what the other writes, with no barrier between; two rounds, the second
+/// after a barrier.
 const PTX: &str = "
 .version 8.0
 .target sm_80
@@ -53,8 +54,8 @@ fn thread(event: &Value) -> (u64, u64) {
     (number("pid"), number("tid"))
 }
 
-/// What Perfetto's importer asks of the events: known phases, numbers in their places, slices that do not overlap in a thread, and
-/// a name for every thread.
+/// What Perfetto's importer asks of the events: known phases, numbers in their places, slices that
+/// do not overlap in a thread, and a name for every thread.
 fn is_well_formed(events: &[Value]) {
     let known = |event: &Value| ["X", "M", "C", "i"].contains(&event["ph"].as_str().unwrap_or(""));
     assert!(events.iter().all(known));
@@ -87,7 +88,8 @@ fn is_well_formed(events: &[Value]) {
     }
 }
 
-/// The last values of a counter, summed over the processes of a range: those that are needed, and all.
+/// The last values of a counter, summed over the processes of a range: those that are needed, and
+/// all.
 fn counted(events: &[Value], name: &str, processes: std::ops::Range<u64>) -> (u64, u64) {
     let mut last: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
     for event in of(events, "C").filter(|event| event["name"] == name) {
@@ -145,7 +147,8 @@ fn a_trace_for_perfetto_has_the_sums_of_the_profile() {
         let slices = of(&events, "X").filter(own).count() as u64;
         assert_eq!(kernel["total"]["warp_instructions"], slices);
         assert_eq!(conflicts.count() > 0, kernel["name"] == "tiled");
-        // Each of the eight warps of a block waits for the others at the barrier; the last one does not.
+        // Each of the eight warps of a block waits for the others at the barrier; the last one does
+        // not.
         let barriers: Vec<&Value> = of(&events, "X")
             .filter(own)
             .filter(|event| event["cat"] == "barrier")

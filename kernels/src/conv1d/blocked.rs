@@ -60,7 +60,8 @@ pub const fn shared_bytes<T>() -> usize {
 /// - `offset`: see [the module](super).
 ///
 /// # Launch
-/// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over the tiles.
+/// One-dimensional, blocks of [`THREADS`] threads; no dynamic shared memory. The grid strides over
+/// the tiles.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,

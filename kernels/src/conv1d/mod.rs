@@ -1,4 +1,5 @@
-//! One-dimensional convolution, y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with zeros outside the signal.
+//! One-dimensional convolution, y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with zeros
+//! outside the signal.
 //!
 //! The offset selects the mode, named as in `numpy.convolve`, for a signal of n samples and m ≤ n
 //! taps:

@@ -1,4 +1,5 @@
-//! Instructions of the tuned kernels that the compiler does not choose by itself, on addresses within shared memory.
+//! Instructions of the tuned kernels that the compiler does not choose by itself, on addresses
+//! within shared memory.
 //!
 //! None of the accesses is marked pure, so that they stay in order with the barriers.
 
@@ -54,8 +55,9 @@ pub(super) unsafe fn load_double(address: u32) -> f64 {
     x
 }
 
-/// C += A·B for 16 × 16 elements of A and 16 × 8 of B, which the lanes of a warp hold: lane 4g + t of A the elements
-/// (g + 8h, t + 4k) at 2k + h, of B (t + 4k, g) at k, of C (g + 8h, 2t + i) at 2h + i.
+/// C += A·B for 16 × 16 elements of A and 16 × 8 of B, which the lanes of a warp hold: lane 4g + t
+/// of A the elements (g + 8h, t + 4k) at 2k + h, of B (t + 4k, g) at k, of C (g + 8h, 2t + i) at 2h
+/// + i.
 ///
 /// # Safety
 /// All lanes of the warp call it.
@@ -131,11 +133,12 @@ macro_rules! copy {
     };
 }
 
-/// Starts to copy one element, or [`VECTOR`](super::policy::VECTOR) of them, to shared memory; zeros unless `inside`, and then `source` is not read.
+/// Starts to copy one element, or [`VECTOR`](super::policy::VECTOR) of them, to shared memory;
+/// zeros unless `inside`, and then `source` is not read.
 ///
 /// # Safety
-/// `slot` is as many words of shared memory and `source` as many elements of global memory, both aligned to their size, and they stay so until
-/// the copy was waited for.
+/// `slot` is as many words of shared memory and `source` as many elements of global memory, both
+/// aligned to their size, and they stay so until the copy was waited for.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside: bool) {
@@ -160,9 +163,11 @@ pub(super) unsafe fn copy_doubles<const COUNT: usize>(slot: u32, source: *const 
 
 /// The same element in a register that `ptxas` cannot take for the one that it came from.
 ///
-/// A store of 16 bytes wants its four registers side by side, and `ptxas` then gives such registers to the sums from the start: of the 1024 FMAs of a
-/// round of [`Tiles::Wide`](super::policy::Tiles::Wide), 565 would find operands in the same bank of registers where
-/// 150 do with this (counted in the machine code of ptxas 13.0; `pipelined` says what that costs).
+/// A store of 16 bytes wants its four registers side by side, and `ptxas` then gives such registers
+/// to the sums from the start: of the 1024 FMAs of a round of
+/// [`Tiles::Wide`](super::policy::Tiles::Wide), 565 would find operands in the same bank of
+/// registers where 150 do with this (counted in the machine code of ptxas 13.0; `pipelined` says
+/// what that costs).
 #[gpu_only]
 #[inline(always)]
 pub(super) fn moved(element: f32) -> f32 {

@@ -1,6 +1,8 @@
-//! Instructions of compute capability 9.0 that [`tensor`](super::tensor) is made of. Addresses are those within shared memory.
+//! Instructions of compute capability 9.0 that [`tensor`](super::tensor) is made of. Addresses are
+//! those within shared memory.
 //!
-//! None of the accesses is marked pure, so that they stay in order with each other and with the barriers.
+//! None of the accesses is marked pure, so that they stay in order with each other and with the
+//! barriers.
 
 use cuda_std::gpu_only;
 
@@ -65,7 +67,8 @@ pub(super) unsafe fn arrive_with_copies(barrier: u32, bytes: u32) {
     }
 }
 
-/// Waits for the end of the phase of this parity; before the first phase, that of parity 1 has ended.
+/// Waits for the end of the phase of this parity; before the first phase, that of parity 1 has
+/// ended.
 ///
 /// # Safety
 /// The barrier was made.
@@ -97,7 +100,8 @@ pub(super) unsafe fn wait(barrier: u32, parity: u32) {
 /// Starts a copy from global to shared memory whose end the barrier counts.
 ///
 /// # Safety
-/// Both sides are there for the whole copy, aligned to 16 bytes and of a length that 16 divides; the barrier was made.
+/// Both sides are there for the whole copy, aligned to 16 bytes and of a length that 16 divides;
+/// the barrier was made.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn copy_bulk(slot: u32, source: *const u32, bytes: u32, barrier: u32) {
@@ -138,19 +142,22 @@ pub(super) fn take_registers<const N: u32>() {
     }
 }
 
-/// What a `wgmma` is told of an operand in shared memory: where it starts, that 8 rows of 64 bytes follow each other without a gap, and
-/// how the pieces of a row are exchanged (code 2: as for rows of 64 bytes).
+/// What a `wgmma` is told of an operand in shared memory: where it starts, that 8 rows of 64 bytes
+/// follow each other without a gap, and how the pieces of a row are exchanged (code 2: as for rows
+/// of 64 bytes).
 #[inline(always)]
 pub(super) fn operand(address: u32) -> u64 {
     2 << 62 | (512 >> 4) << 32 | u64::from(address >> 4)
 }
 
-/// The product of 64 rows and 32 elements of A with 32 elements and 128 columns of B, made by a group of four warps, which waits for it.
-/// Lane l of warp w owns rows 16·w + l / 4 and 8 more, and of every 8 columns those from 2·(l mod 4) on: two of the first row, two of
-/// the second, then the next 8 columns.
+/// The product of 64 rows and 32 elements of A with 32 elements and 128 columns of B, made by a
+/// group of four warps, which waits for it. Lane l of warp w owns rows 16·w + l / 4 and 8 more, and
+/// of every 8 columns those from 2·(l mod 4) on: two of the first row, two of the second, then the
+/// next 8 columns.
 ///
 /// # Safety
-/// All four warps call it with the same operands, which are in shared memory: three terms each, 32 elements of the inner extent.
+/// All four warps call it with the same operands, which are in shared memory: three terms each, 32
+/// elements of the inner extent.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn multiply(a: u64, b: u64) -> [f32; 64] {
@@ -161,8 +168,9 @@ pub(super) unsafe fn multiply(a: u64, b: u64) -> [f32; 64] {
         };
     }
 
-    // One `wgmma`: with the predicate `add` sums +=, with `none` sums = term `$a` of A · term `$b` of B, for the first or the second 16 elements of the inner extent. Terms are 128 rows of
-    // 64 bytes apart, halves 32 bytes; addresses count in units of 16 bytes.
+    // One `wgmma`: with the predicate `add` sums +=, with `none` sums = term `$a` of A · term `$b`
+    // of B, for the first or the second 16 elements of the inner extent. Terms are 128 rows of 64
+    // bytes apart, halves 32 bytes; addresses count in units of 16 bytes.
     macro_rules! product {
         ($add:literal, $a:literal, $b:literal, $half:literal) => {
             concat!(

@@ -1,23 +1,25 @@
 //! Matrix product of doubles on tensor cores.
 //!
-//! Change from [`pipelined`](super::pipelined): the warp multiplies, not the thread. `mma.sync` takes 16 × 16
-//! elements of A and 16 × 8 of B, which its lanes hold, and does what 64 FMAs of each lane would, with
-//! a rounding for each of them as DGEMM has.
+//! Change from [`pipelined`](super::pipelined): the warp multiplies, not the thread. `mma.sync`
+//! takes 16 × 16 elements of A and 16 × 8 of B, which its lanes hold, and does what 64 FMAs of each
+//! lane would, with a rounding for each of them as DGEMM has.
 //!
-//! - Loads: `cp.async`, `AHEAD` stages ahead, a stage 16 elements of the inner extent: 128 rows of A and 64
-//!   columns of B as they lie in memory, `STRIDE_A` and `STRIDE_B` elements apart. Two elements a copy
-//!   where rows are whole pairs, else one. Rows and columns beyond the matrices, and the ragged step, which
-//!   is the first: as in `stage.rs`.
-//! - Four warps, each with 64 × 32 elements of C: lane 4g + t owns, of each 16 × 8 of them, columns 2t and
-//!   2t + 1 of rows g and g + 8. From shared memory it reads A\[g, t + 4j\] and B\[t + 4j, g\]: with these strides
-//!   a half-warp's 16 doubles lie in all 32 banks.
-//! - Global reads per element of C: inner/64 of A and inner/128 of B; shared reads inner/32 and inner/64.
-//! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all reads of
-//!   this stage before the copies that replace it.
+//! - Loads: `cp.async`, `AHEAD` stages ahead, a stage 16 elements of the inner extent: 128 rows of
+//!   A and 64 columns of B as they lie in memory, `STRIDE_A` and `STRIDE_B` elements apart. Two
+//!   elements a copy where rows are whole pairs, else one. Rows and columns beyond the matrices,
+//!   and the ragged step, which is the first: as in `stage.rs`.
+//! - Four warps, each with 64 × 32 elements of C: lane 4g + t owns, of each 16 × 8 of them, columns
+//!   2t and 2t + 1 of rows g and g + 8. From shared memory it reads A\[g, t + 4j\] and
+//!   B\[t + 4j, g\]: with these strides a half-warp's 16 doubles lie in all 32 banks.
+//! - Global reads per element of C: inner/64 of A and inner/128 of B; shared reads inner/32 and
+//!   inner/64.
+//! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all
+//!   reads of this stage before the copies that replace it.
 //! - Slices of the inner extent: as in [`sliced`](super::sliced).
 //!
-//! On an H200 (driver 580, 2026-11-23), before copies were started among the multiplications: 48 TFLOP/s at 2048³ and 4096³, 50 at 8192³,
-//! where cuBLAS DGEMM has 58, 60 and 56; 45 at 4093 × 4099 × 4111, where it has 42. With instructions of 8 × 8 × 4: 29.
+//! On an H200 (driver 580, 2026-11-23), before copies were started among the multiplications: 48
+//! TFLOP/s at 2048³ and 4096³, 50 at 8192³, where cuBLAS DGEMM has 58, 60 and 56; 45 at 4093 × 4099
+//! × 4111, where it has 42. With instructions of 8 × 8 × 4: 29.
 //!
 //! PTX for compute capability 9.0 has one instruction for these 16 × 8 × 16; in older PTX eight of
 //! 8 × 8 × 4 do the same.
@@ -33,8 +35,8 @@ use crate::pack::{Pack, lanes};
 
 /// How a block divides its work.
 ///
-/// Two blocks share a multiprocessor, by their registers. Tiles of 128 × 64 are whole waves of them: 128 tiles
-/// at 1024³ for 132 multiprocessors, 512 at 2048³ for 264 places.
+/// Two blocks share a multiprocessor, by their registers. Tiles of 128 × 64 are whole waves of
+/// them: 128 tiles at 1024³ for 132 multiprocessors, 512 at 2048³ for 264 places.
 pub const MMA: Policy = Policy {
     rows: 128,
     cols: 64,
@@ -73,11 +75,12 @@ const WIDE: usize = MMA.warp_cols / COLS;
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `sums`: `slices` matrices of
-///   `rows · cols` elements. `inner` and `cols` are even, and all three begin at multiples of 16 bytes.
+///   `rows · cols` elements. `inner` and `cols` are even, and all three begin at multiples of 16
+///   bytes.
 ///
 /// # Launch
-/// Blocks of as many threads as [`MMA`] says, with [`SHARED_BYTES`] of dynamic shared memory. The grid
-/// strides over the tiles of C along x and y, and over slices along z.
+/// Blocks of as many threads as [`MMA`] says, with [`SHARED_BYTES`] of dynamic shared memory. The
+/// grid strides over the tiles of C along x and y, and over slices along z.
 #[kernel(
     max_threads = 128,
     min_blocks = 2,
@@ -157,23 +160,26 @@ struct Operands<'a> {
 }
 
 /// # Safety
-/// The operands have their extents' sizes; `sums` is `slices` matrices like C, and nobody but this launch uses it. All threads of
-/// the launch call it; a block has [`MMA`]'s threads along x and [`SHARED_BYTES`]. Where VECTOR is [`PAIR`], inner extent and columns
-/// are even, and all three begin at multiples of 16 bytes.
+/// The operands have their extents' sizes; `sums` is `slices` matrices like C, and nobody but this
+/// launch uses it. All threads of the launch call it; a block has [`MMA`]'s threads along x and
+/// [`SHARED_BYTES`]. Where VECTOR is [`PAIR`], inner extent and columns are even, and all three
+/// begin at multiples of 16 bytes.
 #[inline(always)]
 unsafe fn multiply_slices<const VECTOR: usize>(of: Operands<'_>, sums: *mut f64, slices: usize) {
     let mut number = thread::block_idx_z() as usize;
     while number < slices {
         let part = slice(of.inner, slices, number);
         let c = sums.wrapping_add(number * of.rows * of.cols);
-        // SAFETY: passed on to the caller; the slice ends within the inner extent, and only this layer of the grid writes its sums.
+        // SAFETY: passed on to the caller; the slice ends within the inner extent, and only this
+        // layer of the grid writes its sums.
         unsafe { multiply::<VECTOR>(of, part, c) };
         number += thread::grid_dim_z() as usize;
     }
 }
 
 /// # Safety
-/// As for [`multiply_slices`], with one matrix like C, for the `len` elements of the inner extent from `first` on.
+/// As for [`multiply_slices`], with one matrix like C, for the `len` elements of the inner extent
+/// from `first` on.
 #[inline(always)]
 unsafe fn multiply<const VECTOR: usize>(
     of: Operands<'_>,
@@ -208,7 +214,8 @@ unsafe fn multiply<const VECTOR: usize>(
         let (mut filled, mut k) = (0, first);
         let mut fill = |stage: u32, len: usize| {
             if filled < steps {
-                // SAFETY: the extents are the caller's promise; the stage's readers are past a barrier.
+                // SAFETY: the extents are the caller's promise; the stage's readers are past a
+                // barrier.
                 unsafe { copies.start(stage, k, len) };
                 k += len;
                 filled += 1;
@@ -226,7 +233,8 @@ unsafe fn multiply<const VECTOR: usize>(
         let mut sums = [[[0.0; 4]; WIDE]; HIGH];
         let mut step = 0;
         while step < steps {
-            // Sixteen sources of single elements and a multiplication's operands are too many registers.
+            // Sixteen sources of single elements and a multiplication's operands are too many
+            // registers.
             if VECTOR != PAIR {
                 fill(write, MMA.inner);
                 write = next(write);
@@ -255,8 +263,8 @@ unsafe fn multiply<const VECTOR: usize>(
                 // SAFETY: whole warps are here.
                 unrolled::<WIDE>(|j| unsafe { asm::multiply_add(of_a, of_b[j], &mut sums[i][j]) });
             });
-            // The next step's copies of all threads come before its reads, and all reads of this step's stage, which are done,
-            // before the copies that replace it.
+            // The next step's copies of all threads come before its reads, and all reads of this
+            // step's stage, which are done, before the copies that replace it.
             cp_async_wait_group::<AHEAD>();
             thread::sync_threads();
             read = next(read);
@@ -273,7 +281,8 @@ unsafe fn multiply<const VECTOR: usize>(
                     let col = left + col + COLS * j + 2 * (lane % 4);
                     let [x, y] = [sums[i][j][2 * half], sums[i][j][2 * half + 1]];
                     let to = c.wrapping_add(row * of.cols + col);
-                    // SAFETY: inside C, only this thread has this row and these columns, and `to` is aligned where columns come in pairs.
+                    // SAFETY: inside C, only this thread has this row and these columns, and `to`
+                    // is aligned where columns come in pairs.
                     unsafe {
                         if VECTOR == PAIR {
                             if row < of.rows && col < of.cols {
@@ -327,7 +336,8 @@ struct Copies<'a, const VECTOR: usize> {
 }
 
 impl<'a, const VECTOR: usize> Copies<'a, VECTOR> {
-    /// The share of this thread, for the tile of C whose first element is (top, left). `shared` is the first stage.
+    /// The share of this thread, for the tile of C whose first element is (top, left). `shared` is
+    /// the first stage.
     #[inline(always)]
     fn new(of: Operands<'a>, shared: u32, [top, left]: [usize; 2]) -> Self {
         let t = thread::thread_idx_x() as usize;
@@ -352,11 +362,12 @@ impl<'a, const VECTOR: usize> Copies<'a, VECTOR> {
         }
     }
 
-    /// Starts the copies of the `len` elements of the inner extent from `k` on into the stage `stage` bytes after the first one, and
-    /// fills it up with zeros.
+    /// Starts the copies of the `len` elements of the inner extent from `k` on into the stage
+    /// `stage` bytes after the first one, and fills it up with zeros.
     ///
     /// # Safety
-    /// The operands have their extents' sizes and alignment, the elements exist, and nobody reads this stage.
+    /// The operands have their extents' sizes and alignment, the elements exist, and nobody reads
+    /// this stage.
     #[inline(always)]
     unsafe fn start(&self, stage: u32, k: usize, len: usize) {
         let of = self.of;

@@ -1,4 +1,5 @@
-//! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows × cols.
+//! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows
+//! × cols.
 
 mod asm;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]

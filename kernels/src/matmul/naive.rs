@@ -1,7 +1,7 @@
 //! Matrix product without shared memory: the version to compare with.
 //!
-//! C\[row, col\] = Σₖ A\[row, k\] · B\[k, col\], one thread for each element of C, summed in the order
-//! of k.
+//! C\[row, col\] = Σₖ A\[row, k\] · B\[k, col\], one thread for each element of C, summed in the
+//! order of k.
 //!
 //! In a warp, lanes with neighbouring columns read neighbouring elements of B (coalesced) and the
 //! same element of A. Each element of A is read by `cols` threads and each of B by `rows`: 2·inner

@@ -1,21 +1,25 @@
 //! Matrix product whose copies run ahead of the arithmetic.
 //!
-//! Change from [`register_tile`](super::register_tile): global memory is copied to shared memory by `cp.async`, some stages
-//! ahead, so that no thread waits for it; fragments come from shared memory 16 bytes at a time, one step of k ahead; one barrier
-//! a stage instead of two.
+//! Change from [`register_tile`](super::register_tile): global memory is copied to shared memory by
+//! `cp.async`, some stages ahead, so that no thread waits for it; fragments come from shared memory
+//! 16 bytes at a time, one step of k ahead; one barrier a stage instead of two.
 //!
-//! - Loads: see `stage.rs`, and [`Tiles`] for what the instances copy at once. Blocks take the tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
-//! - A warp has 8 × 4 lanes, each with 8 rows and, in the instance [`Tiles::Wide`], 16 columns: 64 × 64 elements. Neighbouring lanes share
-//!   rows, those two apart share columns: the hardware then reads 16 lanes at once, without bank conflicts.
-//! - A thread walks through its columns, and in them up and down through the rows, so that neighbouring FMAs share an operand. Sums run
-//!   in the order of k.
-//! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all reads of this stage before the
-//!   copies that replace it.
+//! - Loads: see `stage.rs`, and [`Tiles`] for what the instances copy at once. Blocks take the
+//!   tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
+//! - A warp has 8 × 4 lanes, each with 8 rows and, in the instance [`Tiles::Wide`], 16 columns: 64
+//!   × 64 elements. Neighbouring lanes share rows, those two apart share columns: the hardware then
+//!   reads 16 lanes at once, without bank conflicts.
+//! - A thread walks through its columns, and in them up and down through the rows, so that
+//!   neighbouring FMAs share an operand. Sums run in the order of k.
+//! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all
+//!   reads of this stage before the copies that replace it.
 //!
-//! Where no thread waits for memory, the issue of FMAs sets the pace. On an H200 one seems to take a second cycle when the operands that it must
-//! read come from one bank of registers, the even or the odd ones, or when all three must be read. The walk above, with registers as `ptxas` 13.0
-//! gives them out, leaves 150 of those among the 1024 FMAs of a round of [`Tiles::Wide`]. With A's tile as it lies in memory, so that vectors come
-//! in along the inner extent, there were 767 among 2048 instead of 166, and 0.84 to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. What the
+//! Where no thread waits for memory, the issue of FMAs sets the pace. On an H200 one seems to take
+//! a second cycle when the operands that it must read come from one bank of registers, the even or
+//! the odd ones, or when all three must be read. The walk above, with registers as `ptxas` 13.0
+//! gives them out, leaves 150 of those among the 1024 FMAs of a round of [`Tiles::Wide`]. With A's
+//! tile as it lies in memory, so that vectors come in along the inner extent, there were 767 among
+//! 2048 instead of 166, and 0.84 to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. What the
 //! instances reach is at [`Tiles`].
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
@@ -66,8 +70,8 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
 ///   C is computed or left as it is.
 ///
 /// # Launch
-/// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`] says; the grid strides over the tiles
-/// of C.
+/// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`]
+/// says; the grid strides over the tiles of C.
 #[kernel(
     max_threads = 256,
     min_blocks = 1,
@@ -241,7 +245,8 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let (mut filled, mut k) = (0, 0);
         let mut fill = |stage: u32, len: Option<usize>| {
             if filled < steps {
-                // SAFETY: the extents are the caller's promise; the stage's readers are past a barrier.
+                // SAFETY: the extents are the caller's promise; the stage's readers are past a
+                // barrier.
                 unsafe { copies.start(stage, k, len) };
                 k += len.unwrap_or(policy.inner);
                 filled += 1;
@@ -302,8 +307,8 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
                     multiply!(k);
                 }
             });
-            // The next step's copies of all threads come before its reads, and all reads of this step's stage, which are done,
-            // before the copies that replace it.
+            // The next step's copies of all threads come before its reads, and all reads of this
+            // step's stage, which are done, before the copies that replace it.
             cp_async_wait_group::<AHEAD>();
             thread::sync_threads();
             read = next(read);
@@ -324,7 +329,8 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
                 if policy.vector == VECTOR && !policy.pitched {
                     if row < of.rows && col < of.cols {
-                        // SAFETY: inside C, only this thread has this row and these columns, and `to` is aligned where columns come in vectors.
+                        // SAFETY: inside C, only this thread has this row and these columns, and
+                        // `to` is aligned where columns come in vectors.
                         unsafe {
                             to.cast::<Pack<f32, VECTOR>>()
                                 .write(Pack(sums.map(asm::moved)))

@@ -1,12 +1,15 @@
-//! Matrix product of copies of A and B whose rows all begin at whole sectors of memory, for extents that are no multiples of a vector.
+//! Matrix product of copies of A and B whose rows all begin at whole sectors of memory, for extents
+//! that are no multiples of a vector.
 //!
-//! Rows of 4099 elements begin anywhere: no copy of theirs can move 16 bytes at a time, and runs of them touch a sector more than they have. A
-//! copy of both operands costs memory traffic in the order of rows · inner, the product arithmetic in the order of rows · inner · cols; the
-//! product of the copies, [`pipelined`](super::pipelined) otherwise, moves vectors.
+//! Rows of 4099 elements begin anywhere: no copy of theirs can move 16 bytes at a time, and runs of
+//! them touch a sector more than they have. A copy of both operands costs memory traffic in the
+//! order of rows · inner, the product arithmetic in the order of rows · inner · cols; the product
+//! of the copies, [`pipelined`](super::pipelined) otherwise, moves vectors.
 //!
 //! The kernel that copies:
 //!
-//! - Loads: threads of a block load neighbours of one row (coalesced), each [`ITEMS`] of them a block's width apart, all under way together.
+//! - Loads: threads of a block load neighbours of one row (coalesced), each [`ITEMS`] of them a
+//!   block's width apart, all under way together.
 //! - Stores: likewise; a row is filled up with zeros.
 
 use cuda_std::prelude::*;
@@ -28,8 +31,8 @@ pub const ITEMS: usize = 4;
 /// - `of_a`: `rows · pitch(inner)` elements. `of_b`: `inner · pitch(cols)` elements.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads; x runs over runs of `THREADS` · [`ITEMS`] elements of a row, y over rows, z over A and B. The grid strides
-/// over x and y.
+/// Blocks of [`THREADS`] threads; x runs over runs of `THREADS` · [`ITEMS`] elements of a row, y
+/// over rows, z over A and B. The grid strides over x and y.
 #[kernel(require(
     rows.checked_mul(inner) == Some(a.len()),
     inner.checked_mul(cols) == Some(b.len()),
@@ -64,7 +67,8 @@ pub fn matmul_pitch_f32(
 ///   a multiple of 16 bytes. `c`: C, `rows · cols` elements.
 ///
 /// # Launch
-/// Blocks of as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid strides over the tiles of C.
+/// Blocks of as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid
+/// strides over the tiles of C.
 #[kernel(
     max_threads = 128,
     min_blocks = 3,
@@ -130,7 +134,8 @@ unsafe fn copy(from: &[f32], to: *mut f32, rows: usize, cols: usize) {
             unrolled::<ITEMS>(|i| {
                 let col = first + i * threads;
                 if col < pitch {
-                    // SAFETY: inside the row of the copy, and only this thread has this row and column.
+                    // SAFETY: inside the row of the copy, and only this thread has this row and
+                    // column.
                     unsafe { to.wrapping_add(row * pitch + col).write(elements[i]) };
                 }
             });

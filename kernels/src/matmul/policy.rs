@@ -1,12 +1,15 @@
-//! What the tuned kernels leave open: tile shapes and stages, as plain data for kernels, launcher and tests.
+//! What the tuned kernels leave open: tile shapes and stages, as plain data for kernels, launcher
+//! and tests.
 
 /// Elements of 16 bytes, the most that a thread moves at once.
 pub const VECTOR: usize = 4;
 
-/// Percent of the multiprocessors that [`Wide`](Tiles::Wide) tiles, of which each has one at a time, must keep busy on the average: with fewer
-/// [`Tall`](Tiles::Tall) and [`sliced`](super::sliced) are faster.
+/// Percent of the multiprocessors that [`Wide`](Tiles::Wide) tiles, of which each has one at a
+/// time, must keep busy on the average: with fewer [`Tall`](Tiles::Tall) and
+/// [`sliced`](super::sliced) are faster.
 ///
-/// Measured on an H200 (driver 580, 2026-11-21), medians of 60, cuBLAS SGEMM's time over the kernel's:
+/// Measured on an H200 (driver 580, 2026-11-21), medians of 60, cuBLAS SGEMM's time over the
+/// kernel's:
 ///
 /// | product | busy | Wide | Tall |
 /// | --- | --- | --- | --- |
@@ -19,9 +22,11 @@ pub const VECTOR: usize = 4;
 /// | 8192³ | 97 % | 1.01 | 1.00 |
 pub const WIDE_BUSY: usize = 90;
 
-/// The smallest extent from which on copies of the operands pay ([`pitched`](super::pitched)), if the columns are no multiple of [`VECTOR`].
+/// The smallest extent from which on copies of the operands pay ([`pitched`](super::pitched)), if
+/// the columns are no multiple of [`VECTOR`].
 ///
-/// Measured on an H200 (driver 580, 2026-11-22), medians of 24, cuBLAS SGEMM's time over the kernel's, the copies included:
+/// Measured on an H200 (driver 580, 2026-11-22), medians of 24, cuBLAS SGEMM's time over the
+/// kernel's, the copies included:
 ///
 /// | product | [`Ragged`](Tiles::Ragged) | [`PITCHED`] |
 /// | --- | --- | --- |
@@ -35,8 +40,8 @@ pub const WIDE_BUSY: usize = 90;
 /// | 4099 × 64 × 4099 | 0.62 | 0.52 |
 pub const PITCHED_FROM: usize = 512;
 
-/// Elements between the starts of neighbouring rows of `extent` elements when [`pitched`](super::pitched) has copied them: whole sectors
-/// of memory.
+/// Elements between the starts of neighbouring rows of `extent` elements when
+/// [`pitched`](super::pitched) has copied them: whole sectors of memory.
 pub const fn pitch(extent: usize) -> usize {
     extent.saturating_add(SECTOR - 1) / SECTOR * SECTOR
 }
@@ -58,18 +63,22 @@ pub struct Policy {
     pub warp_rows: usize,
     /// Columns of C that a warp computes.
     pub warp_cols: usize,
-    /// Elements that a copy from B moves: 1 or [`VECTOR`], of which the columns must be a multiple, or B's rows lie [`pitch`] elements apart.
+    /// Elements that a copy from B moves: 1 or [`VECTOR`], of which the columns must be a multiple,
+    /// or B's rows lie [`pitch`] elements apart.
     pub vector: usize,
-    /// Whether the rows of A and B lie [`pitch`] elements apart. Those of C never do: elements are stored one by one then.
+    /// Whether the rows of A and B lie [`pitch`] elements apart. Those of C never do: elements are
+    /// stored one by one then.
     pub pitched: bool,
-    /// Rows of tiles that neighbouring blocks walk through column by column, so that the blocks of a moment share operands in
-    /// the L2 cache.
+    /// Rows of tiles that neighbouring blocks walk through column by column, so that the blocks of
+    /// a moment share operands in the L2 cache.
     pub group: usize,
 }
 
-/// Tiles of [`pipelined`](super::pipelined), which has an instance for each. `blockwise tune` compares them on the device at hand.
+/// Tiles of [`pipelined`](super::pipelined), which has an instance for each. `blockwise tune`
+/// compares them on the device at hand.
 ///
-/// cuBLAS SGEMM's time over theirs on an H200 (driver 580, 2026-11-21), medians of 10 to 60 in one run:
+/// cuBLAS SGEMM's time over theirs on an H200 (driver 580, 2026-11-21), medians of 10 to 60 in one
+/// run:
 ///
 /// | | 2048³ | 4096³ | 8192³ | 4093 × 4099 × 4111 |
 /// | --- | --- | --- | --- | --- |
@@ -81,9 +90,11 @@ pub struct Policy {
 /// | 128 × 128 with single elements, 128 threads | 0.89 | 0.91 | 0.93 | 0.74 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiles {
-    /// 128 × 256, a block on a multiprocessor: the fewest reads of shared memory. The columns are a multiple of [`VECTOR`].
+    /// 128 × 256, a block on a multiprocessor: the fewest reads of shared memory. The columns are a
+    /// multiple of [`VECTOR`].
     Wide,
-    /// 128 × 64, three blocks on a multiprocessor: more tiles, which fill the device better. The columns are a multiple of [`VECTOR`].
+    /// 128 × 64, three blocks on a multiprocessor: more tiles, which fill the device better. The
+    /// columns are a multiple of [`VECTOR`].
     Tall,
     /// As [`Tall`](Self::Tall), for any columns.
     Ragged,
@@ -131,8 +142,9 @@ impl Tiles {
     }
 }
 
-/// The instance of [`pipelined`](super::pipelined) for operands that [`pitched`](super::pitched) has copied. At 4093 × 4099 × 4111 tiles of 128 × 128 are
-/// as fast, those of 128 × 256 take 1.2 times as long: there are 544 of them for 132 multiprocessors.
+/// The instance of [`pipelined`](super::pipelined) for operands that [`pitched`](super::pitched)
+/// has copied. At 4093 × 4099 × 4111 tiles of 128 × 128 are as fast, those of 128 × 256 take 1.2
+/// times as long: there are 544 of them for 132 multiprocessors.
 pub const PITCHED: Policy = Policy {
     pitched: true,
     ..Tiles::Tall.policy()
@@ -144,8 +156,9 @@ impl Policy {
         32 * (self.rows / self.warp_rows) * (self.cols / self.warp_cols)
     }
 
-    /// Words from one element of the inner extent to the next in A's tile, which is stored transposed: four more than it has rows, so
-    /// that neighbouring elements, which neighbouring threads store, begin in different banks.
+    /// Words from one element of the inner extent to the next in A's tile, which is stored
+    /// transposed: four more than it has rows, so that neighbouring elements, which neighbouring
+    /// threads store, begin in different banks.
     pub const fn stride_a(&self) -> usize {
         self.rows + VECTOR
     }
@@ -171,7 +184,8 @@ impl Policy {
             .saturating_mul(cols.div_ceil(self.cols))
     }
 
-    /// The first row and column of tile number `tile` of a rows × cols matrix; `None` behind the last.
+    /// The first row and column of tile number `tile` of a rows × cols matrix; `None` behind the
+    /// last.
     #[inline(always)]
     pub fn tile(&self, tile: usize, rows: usize, cols: usize) -> Option<(usize, usize)> {
         let (high, wide) = (rows.div_ceil(self.rows), cols.div_ceil(self.cols));

@@ -1,18 +1,18 @@
 //! Matrix product with a tile of C in each thread's registers.
 //!
-//! Change from [`tiled`](super::tiled): a thread owns [`OWNED`] × [`OWNED`] elements of C instead of
-//! one, so that an element read from shared memory is used [`OWNED`] times, not once. A block still
-//! has TILE × TILE threads and computes [`SIDE`] × [`SIDE`] elements.
+//! Change from [`tiled`](super::tiled): a thread owns [`OWNED`] × [`OWNED`] elements of C instead
+//! of one, so that an element read from shared memory is used [`OWNED`] times, not once. A block
+//! still has TILE × TILE threads and computes [`SIDE`] × [`SIDE`] elements.
 //!
 //! - Loads: in steps of [`DEPTH`] along the inner dimension, neighbouring threads load neighbouring
 //!   elements of a row; zero outside the matrices. A's tile is stored transposed ([`ColMajor`]
 //!   numbers it as A lies), and padded by one word a row, so that neighbours store into different
 //!   banks.
-//! - Thread (x, y) owns C\[top + y + TILE·i, left + x + TILE·j\] for i, j < OWNED, and sums in the order
-//!   of k: the values of the naive kernel.
-//! - Reads per element of C: 2·inner/SIDE from global memory, 2·inner/OWNED from shared memory. In a
-//!   warp `tile_a` is read at two addresses and `tile_b` at 16 neighbouring ones: no bank conflict in
-//!   f32.
+//! - Thread (x, y) owns C\[top + y + TILE·i, left + x + TILE·j\] for i, j < OWNED, and sums in the
+//!   order of k: the values of the naive kernel.
+//! - Reads per element of C: 2·inner/SIDE from global memory, 2·inner/OWNED from shared memory. In
+//!   a warp `tile_a` is read at two addresses and `tile_b` at 16 neighbouring ones: no bank
+//!   conflict in f32.
 //! - Two barriers for each step. A thread outside C takes part in both.
 //!
 //! Measured on an H200 (driver 580, 2026-11-21) at 4096³: 28.8 TFLOP/s where `tiled` has 8.1; 28.2
@@ -45,8 +45,8 @@ const PITCH: usize = EDGE + 1;
 /// C = A·B.
 ///
 /// # Launch
-/// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE), each for [`SIDE`] × [`SIDE`] elements; x
-/// runs over columns, y over rows. The grid strides over both.
+/// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE), each for [`SIDE`] × [`SIDE`] elements;
+/// x runs over columns, y over rows. The grid strides over both.
 #[kernel(
     instances(f32, f64),
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())

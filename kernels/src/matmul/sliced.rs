@@ -1,14 +1,14 @@
 //! Matrix product in smaller tiles, whose inner extent may be cut into slices.
 //!
-//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32, and a
-//! layer of the grid for each [slice](super::slices) of the inner extent. A 128 × 128 product of an inner
-//! extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
+//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32,
+//! and a layer of the grid for each [slice](super::slices) of the inner extent. A 128 × 128 product
+//! of an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
 //!
-//! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With more,
-//!   [`fold_axis`](crate::reduce::axis) adds them in a second launch.
+//! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
+//!   more, [`fold_axis`](crate::reduce::axis) adds them in a second launch.
 //! - Loads, owners and barriers: those of `pipelined`, for A's columns and B's rows of the slice.
-//! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, and `slices` sums that are
-//!   written and read again.
+//! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, and `slices` sums that
+//!   are written and read again.
 
 use cuda_std::prelude::*;
 
@@ -56,8 +56,9 @@ pub fn matmul_sliced<S: Instance>(
     let mut number = thread::block_idx_z() as usize;
     while number < slices {
         let (first, len) = slice(inner, slices, number);
-        // SAFETY: `require` states the operands' sizes and alignment, the block and its shared memory;
-        // the slice ends within the inner extent, and only this layer of the grid writes its sums.
+        // SAFETY: `require` states the operands' sizes and alignment, the block and its shared
+        // memory; the slice ends within the inner extent, and only this layer of the grid writes
+        // its sums.
         unsafe {
             let of = Operands {
                 a: a.get(first..).unwrap_or_default(),

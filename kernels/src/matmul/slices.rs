@@ -9,8 +9,8 @@ use super::policy::{Policy, Tiles, VECTOR};
 /// The most slices: the most blocks of a grid along z are 65,535.
 pub const MOST_SLICES: usize = 1024;
 
-/// Slices begin at multiples of this many elements of the inner extent: whole steps of every kernel,
-/// and whole vectors.
+/// Slices begin at multiples of this many elements of the inner extent: whole steps of every
+/// kernel, and whole vectors.
 const STEP: usize = 16;
 
 /// Elements of the inner extent in each slice. The last slices may have fewer, or none.

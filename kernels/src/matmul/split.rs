@@ -1,15 +1,21 @@
-//! Splits a matrix into three of lower precision, whose sum it is, in the order in which [`tensor`](super::tensor) multiplies them.
+//! Splits a matrix into three of lower precision, whose sum it is, in the order in which
+//! [`tensor`](super::tensor) multiplies them.
 //!
-//! x = x₀ + x₁ + x₂, each term the BF16 number nearest to what the terms before it leave. A BF16 number has 8 significant bits and
-//! FP32's exponents, so that three of them hold the 24 bits of any x but the very largest and smallest.
+//! x = x₀ + x₁ + x₂, each term the BF16 number nearest to what the terms before it leave. A BF16
+//! number has 8 significant bits and FP32's exponents, so that three of them hold the 24 bits of
+//! any x but the very largest and smallest.
 //!
-//! - A block makes one tile: [`SIDE`] rows of A, or columns of B, times [`DEPTH`] elements of the inner dimension, all three terms. Tiles lie
-//!   one behind the other along the inner dimension, and are filled up with zeros.
-//! - Four neighbouring threads share a row of the tile, each with 8 elements: the 64 bytes of a row are written as a whole, and from both
-//!   row-major operands each 32 bytes of global memory are read by one warp.
-//! - In a tile the four 16-byte pieces of a row are exchanged as the tensor cores ask for ("64-byte swizzle"): piece p of row r lies at
-//!   p ⊕ (r / 2 mod 4), so that eight rows of one piece lie in different banks. The tile can then be copied to shared memory as it is.
-//! - A thread that meets a very small or large element notes it: that decides whether the product may use the terms.
+//! - A block makes one tile: [`SIDE`] rows of A, or columns of B, times [`DEPTH`] elements of the
+//!   inner dimension, all three terms. Tiles lie one behind the other along the inner dimension,
+//!   and are filled up with zeros.
+//! - Four neighbouring threads share a row of the tile, each with 8 elements: the 64 bytes of a row
+//!   are written as a whole, and from both row-major operands each 32 bytes of global memory are
+//!   read by one warp.
+//! - In a tile the four 16-byte pieces of a row are exchanged as the tensor cores ask for ("64-byte
+//!   swizzle"): piece p of row r lies at p ⊕ (r / 2 mod 4), so that eight rows of one piece lie in
+//!   different banks. The tile can then be copied to shared memory as it is.
+//! - A thread that meets a very small or large element notes it: that decides whether the product
+//!   may use the terms.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -33,27 +39,31 @@ const PIECE: usize = 8;
 /// Pieces of a row.
 const PIECES: usize = DEPTH / PIECE;
 
-/// Words of a range: what an operand has outside `SMALL` to `LARGE`. They start with all bits set and only ever fall: the bits of
-/// the smallest magnitude but 0, and the inverted bits of the largest. Most operands write neither.
+/// Words of a range: what an operand has outside `SMALL` to `LARGE`. They start with all bits set
+/// and only ever fall: the bits of the smallest magnitude but 0, and the inverted bits of the
+/// largest. Most operands write neither.
 pub const RANGE_WORDS: usize = 2;
 
 /// The bits of 2⁻⁴⁸, and of 2⁴⁸: products of such numbers need no closer look.
 const SMALL: u32 = (127 - 48) << 23;
 const LARGE: u32 = (127 + 48) << 23;
 
-/// Whether terms are as good as the elements that they come from, for operands with these ranges: no term, product or sum of
-/// the product can overflow, and none that matters is subnormal. False for infinities and NaN.
+/// Whether terms are as good as the elements that they come from, for operands with these ranges:
+/// no term, product or sum of the product can overflow, and none that matters is subnormal. False
+/// for infinities and NaN.
 #[inline(always)]
 pub fn fits(ranges: [[u32; RANGE_WORDS]; 2], inner: usize) -> bool {
     let [a, b] = ranges.map(|[smallest, largest]| {
         [smallest.min(SMALL) >> 23, (!largest).max(LARGE) >> 23].map(|exponent| exponent as usize)
     });
-    // Exponents are biased by 127. A product of two elements is below 2 to the sum of theirs plus 2, and so is each of its nine parts; a sum
-    // of `inner` such products is below that times `inner`. As the other operand counts with LARGE at least, no element is so large
-    // that a term of it overflows.
+    // Exponents are biased by 127. A product of two elements is below 2 to the sum of theirs plus
+    // 2, and so is each of its nine parts; a sum of `inner` such products is below that times
+    // `inner`. As the other operand counts with LARGE at least, no element is so large that a term
+    // of it overflows.
     let of_inner = (usize::BITS - inner.leading_zeros()) as usize;
     a[1] + b[1] + of_inner + 3 < 2 * 127 + 127
-        // What a sum cuts off is a normal number. As the other operand counts with SMALL at most, so are all terms.
+        // What a sum cuts off is a normal number. As the other operand counts with SMALL at most,
+        // so are all terms.
         && a[0] + b[0] > 127 + 27
 }
 
@@ -66,14 +76,16 @@ fn terms(x: f32) -> [u32; TERMS] {
     [first, second, nearest(rest - f32::from_bits(second))]
 }
 
-/// The BF16 number nearest to `x`, with the even one of two that are equally near; of the largest ones an infinity.
+/// The BF16 number nearest to `x`, with the even one of two that are equally near; of the largest
+/// ones an infinity.
 #[inline(always)]
 fn nearest(x: f32) -> u32 {
     let bits = x.to_bits();
     bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) & 0xFFFF_0000
 }
 
-/// Words of the tiles of an operand with so many rows of A, or columns of B; `None` when they are too many to count.
+/// Words of the tiles of an operand with so many rows of A, or columns of B; `None` when they are
+/// too many to count.
 pub fn words(side: usize, inner: usize) -> Option<usize> {
     let tiles = side.div_ceil(SIDE).checked_mul(inner.div_ceil(DEPTH))?;
     tiles.checked_mul(TILE_WORDS)
@@ -88,8 +100,8 @@ pub fn words(side: usize, inner: usize) -> Option<usize> {
 ///   tell of elements that are not there.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads; x runs over tiles along the inner dimension, y over those along the other one, z over A and B. The grid
-/// strides over x and y.
+/// Blocks of [`THREADS`] threads; x runs over tiles along the inner dimension, y over those along
+/// the other one, z over A and B. The grid strides over x and y.
 #[kernel(require(
     rows.checked_mul(inner) == Some(a.len()),
     inner.checked_mul(cols) == Some(b.len()),
@@ -127,7 +139,8 @@ pub fn matmul_split_f32(
     }
 }
 
-/// Splits a matrix of which A's rows, or B's columns, count as rows; element (r, k) is number `steps[0] · r + steps[1] · k`.
+/// Splits a matrix of which A's rows, or B's columns, count as rows; element (r, k) is number
+/// `steps[0] · r + steps[1] · k`.
 ///
 /// # Safety
 /// The matrix has those elements; `tiles` has [`words`] for it, aligned to 16 bytes, and `range`
@@ -162,8 +175,8 @@ unsafe fn split(
                     } else {
                         0
                     };
-                    // Read in any case: LLVM keeps a guard as a branch, and then a thread has fewer loads under way.
-                    // SAFETY: inside the matrix, which has a first element.
+                    // Read in any case: LLVM keeps a guard as a branch, and then a thread has fewer
+                    // loads under way. SAFETY: inside the matrix, which has a first element.
                     let x = unsafe { *matrix.get_unchecked(at) };
                     elements[i] = if inside { x } else { 0.0 };
                 });

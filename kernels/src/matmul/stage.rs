@@ -1,11 +1,13 @@
-//! A stage of the tuned kernel: tiles of A and B that arrive in shared memory while the block computes with earlier ones.
+//! A stage of the tuned kernel: tiles of A and B that arrive in shared memory while the block
+//! computes with earlier ones.
 //!
-//! A's tile is stored transposed, for a thread reads several rows of one column at once, and a copy from A moves one element; B's lies as in
-//! memory, and a copy from B moves as many elements as the policy says: one, so that rows of any length will do, or a vector.
+//! A's tile is stored transposed, for a thread reads several rows of one column at once, and a copy
+//! from A moves one element; B's lies as in memory, and a copy from B moves as many elements as the
+//! policy says: one, so that rows of any length will do, or a vector.
 //!
-//! The tiles along the inner extent start with the ragged one, whose end is filled with zeros: all others are whole, and their
-//! copies need no guard. Rows of A and columns of B beyond the matrices are replaced by the last ones, whose products nobody
-//! stores, so that no copy reads outside.
+//! The tiles along the inner extent start with the ragged one, whose end is filled with zeros: all
+//! others are whole, and their copies need no guard. Rows of A and columns of B beyond the matrices
+//! are replaced by the last ones, whose products nobody stores, so that no copy reads outside.
 
 use cuda_std::prelude::*;
 
@@ -62,7 +64,8 @@ pub(super) struct Copies<'a> {
 }
 
 impl<'a> Copies<'a> {
-    /// The share of this thread, for the tile of C whose first element is (top, left). `shared` is the first stage.
+    /// The share of this thread, for the tile of C whose first element is (top, left). `shared` is
+    /// the first stage.
     #[inline(always)]
     pub(super) fn new(
         policy: Policy,
@@ -92,11 +95,12 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Starts the copies of the tile at `k` into the stage `stage` bytes behind the first one. With `len` only so
-    /// many elements of the inner extent exist in it, else all.
+    /// Starts the copies of the tile at `k` into the stage `stage` bytes behind the first one. With
+    /// `len` only so many elements of the inner extent exist in it, else all.
     ///
     /// # Safety
-    /// The operands have their extents' sizes, the tile ends within the inner extent, and nobody reads this stage.
+    /// The operands have their extents' sizes, the tile ends within the inner extent, and nobody
+    /// reads this stage.
     #[inline(always)]
     pub(super) unsafe fn start(&self, stage: u32, k: usize, len: Option<usize>) {
         let Self { policy, of, .. } = *self;

@@ -1,23 +1,28 @@
-//! Matrix product with FP32's accuracy on the tensor cores of compute capability 9.0, from operands that [`split`](super::split) has split.
+//! Matrix product with FP32's accuracy on the tensor cores of compute capability 9.0, from operands
+//! that [`split`](super::split) has split.
 //!
-//! Change from [`pipelined`](super::pipelined): the multiplications are `wgmma` of BF16 numbers, whose products tensor cores make and
-//! add sixteen at a time. With a = a₀ + a₁ + a₂ and b likewise, a·b is the sum of nine products; the three smallest together are
-//! below 2⁻²⁶ of it and are left out. Six products at sixteen times the rate of FP32 arithmetic are 2.7 times as fast.
+//! Change from [`pipelined`](super::pipelined): the multiplications are `wgmma` of BF16 numbers,
+//! whose products tensor cores make and add sixteen at a time. With a = a₀ + a₁ + a₂ and b
+//! likewise, a·b is the sum of nine products; the three smallest together are below 2⁻²⁶ of it and
+//! are left out. Six products at sixteen times the rate of FP32 arithmetic are 2.7 times as fast.
 //!
-//! - Loads: the engine for bulk copies brings a tile of A and a tile of B, three terms each, as they lie in memory. One thread, in a group of
-//!   warps of its own, starts the copies for a stage as soon as it is free, across the end of a tile of C too. Two `mbarrier`s a stage:
-//!   `full` counts the copies' bytes, `empty` the warps that have read the stage.
-//! - Each of two groups of four warps owns 64 × 128 elements of C, 64 a thread. While one group adds, the other one multiplies.
-//! - Tensor cores cut off what does not fit when they add, always towards zero, so their sums stay short: [`DEPTH`] elements of the inner
-//!   extent, the smallest products first. Ordinary additions, which round to nearest, join these: runs of `RUN` into `recent`, and
-//!   these into `total` with what the addition lost carried over into the next run. An error then grows neither with the inner
-//!   extent nor with the order of the elements.
-//! - Before anything else a block looks at the operands' ranges: where the terms would not do, it leaves the product to
-//!   [`pipelined`](super::pipelined), which looks at the same words.
+//! - Loads: the engine for bulk copies brings a tile of A and a tile of B, three terms each, as
+//!   they lie in memory. One thread, in a group of warps of its own, starts the copies for a stage
+//!   as soon as it is free, across the end of a tile of C too. Two `mbarrier`s a stage: `full`
+//!   counts the copies' bytes, `empty` the warps that have read the stage.
+//! - Each of two groups of four warps owns 64 × 128 elements of C, 64 a thread. While one group
+//!   adds, the other one multiplies.
+//! - Tensor cores cut off what does not fit when they add, always towards zero, so their sums stay
+//!   short: [`DEPTH`] elements of the inner extent, the smallest products first. Ordinary
+//!   additions, which round to nearest, join these: runs of `RUN` into `recent`, and these into
+//!   `total` with what the addition lost carried over into the next run. An error then grows
+//!   neither with the inner extent nor with the order of the elements.
+//! - Before anything else a block looks at the operands' ranges: where the terms would not do, it
+//!   leaves the product to [`pipelined`](super::pipelined), which looks at the same words.
 //!
-//! Measured on an H200 (driver 580, 2026-11-21), medians of 30 beside cuBLAS SGEMM in the same run: milliseconds with the split, but without the
-//! launch that then finds nothing to do; ‖error‖ / ‖C‖ for normally distributed elements, the same for badly scaled rows, columns
-//! and inner positions:
+//! Measured on an H200 (driver 580, 2026-11-21), medians of 30 beside cuBLAS SGEMM in the same run:
+//! milliseconds with the split, but without the launch that then finds nothing to do; ‖error‖ / ‖C‖
+//! for normally distributed elements, the same for badly scaled rows, columns and inner positions:
 //!
 //! | size | this | of that the split | cuBLAS | times | error | cuBLAS's error |
 //! | --- | --- | --- | --- | --- | --- | --- |
@@ -26,9 +31,10 @@
 //! | 8192³ | 8.66 | 0.44 | 23.5 | 2.71 | | |
 //! | 4093 × 4099 × 4111 | 1.172 | 0.118 | 2.964 | 2.53 | | |
 //!
-//! At 4096³, multiplication only: 1.03 ms; 1.13 when a thread of those that multiply starts the copies; 1.56 when every sum of tensor
-//! cores is added with what was lost carried over (error 6e-8). Sums twice as long triple the error, so they stay at [`DEPTH`].
-//! An inner extent of only a few elements is the exception: the error is then 6e-8, and SGEMM's may be 3e-8.
+//! At 4096³, multiplication only: 1.03 ms; 1.13 when a thread of those that multiply starts the
+//! copies; 1.56 when every sum of tensor cores is added with what was lost carried over (error
+//! 6e-8). Sums twice as long triple the error, so they stay at [`DEPTH`]. An inner extent of only a
+//! few elements is the exception: the error is then 6e-8, and SGEMM's may be 3e-8.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -53,7 +59,8 @@ pub const TENSOR: Policy = Policy {
 
 /// Threads of a block: those that multiply, and a group of four warps of which one thread copies.
 pub const THREADS: u32 = TENSOR.threads() as u32 + 128;
-/// Bytes of dynamic shared memory: the stages, their barriers, and what may be missing to `ALIGNMENT` at the front.
+/// Bytes of dynamic shared memory: the stages, their barriers, and what may be missing to
+/// `ALIGNMENT` at the front.
 pub const SHARED_BYTES: usize =
     ALIGNMENT as usize + TENSOR.stages * (2 * 4 * TILE_WORDS + 2 * size_of::<u64>());
 
@@ -82,7 +89,8 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
 /// - `c`: C, `rows · cols` elements.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads with [`SHARED_BYTES`] of dynamic shared memory; the grid strides over the tiles of C.
+/// Blocks of [`THREADS`] threads with [`SHARED_BYTES`] of dynamic shared memory; the grid strides
+/// over the tiles of C.
 #[kernel(
     max_threads = 384,
     min_blocks = 1,
@@ -233,7 +241,8 @@ impl Block {
                     let slot = self.slot(place.stage);
                     let of_a = hopper::operand(slot + rows_of_group as u32 * ROW_BYTES);
                     let of_b = hopper::operand(slot + OPERAND_BYTES);
-                    // SAFETY: the copies have arrived, and the stage stays as it is until all warps have read it.
+                    // SAFETY: the copies have arrived, and the stage stays as it is until all warps
+                    // have read it.
                     let sums = unsafe {
                         hopper::wait(self.full(place.stage), place.parity);
                         hopper::multiply(of_a, of_b)

@@ -1,12 +1,12 @@
 //! Matrix product with tiles of A and B in shared memory.
 //!
-//! Change from [`naive`](super::naive): a block computes a TILE × TILE tile of C. It walks along the
-//! inner dimension in steps of TILE; at each step it loads one tile of A and one of B, and each
+//! Change from [`naive`](super::naive): a block computes a TILE × TILE tile of C. It walks along
+//! the inner dimension in steps of TILE; at each step it loads one tile of A and one of B, and each
 //! loaded element is used TILE times.
 //!
-//! - Loads: thread (x, y) loads A\[row, step + x\] into slot (y, x) of `tile_a` and B\[step + y, col\]
-//!   into slot (y, x) of `tile_b`; zero outside the matrices, so that edges need no case in the
-//!   inner loop. Both loads are coalesced.
+//! - Loads: thread (x, y) loads A\[row, step + x\] into slot (y, x) of `tile_a` and
+//!   B\[step + y, col\] into slot (y, x) of `tile_b`; zero outside the matrices, so that edges need
+//!   no case in the inner loop. Both loads are coalesced.
 //! - Thread (x, y) owns C\[row, col\] and sums in the order of k: the same values as the naive
 //!   kernel's (a zero pad adds nothing).
 //! - Reads per element of C: 2·inner/TILE from global memory, 2·inner from shared memory. In a warp

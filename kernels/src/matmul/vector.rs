@@ -1,26 +1,29 @@
-//! Products of a matrix and a vector: each element of the matrix is used once, so all that counts is
-//! how fast it is read.
+//! Products of a matrix and a vector: each element of the matrix is used once, so all that counts
+//! is how fast it is read.
 //!
-//! Change from [`sliced`](super::sliced): no shared tiles, no copies that run ahead; every thread has
-//! `IN_FLIGHT` loads of the matrix in flight, of 16 bytes each where rows are whole packs.
+//! Change from [`sliced`](super::sliced): no shared tiles, no copies that run ahead; every thread
+//! has `IN_FLIGHT` loads of the matrix in flight, of 16 bytes each where rows are whole packs.
 //!
 //! `matmul_rows`, A · b: sums\[s\]\[i\] = Σ A\[i, k\] · b\[k\] over k in slice s.
-//! - A warp owns a row, or several short ones: as few of its lanes a row, down to eight, as have all packs
-//!   of it in flight together. Of n lanes, lane l reads packs l, l + n, … (coalesced); each lane of a pack
-//!   has a sum of its own, which the thread adds, then the row's lanes by shuffles.
+//! - A warp owns a row, or several short ones: as few of its lanes a row, down to eight, as have
+//!   all packs of it in flight together. Of n lanes, lane l reads packs l, l + n, … (coalesced);
+//!   each lane of a pack has a sum of its own, which the thread adds, then the row's lanes by
+//!   shuffles.
 //! - No barrier. Global reads per element of C: inner of A, inner of b, which the caches hold.
 //!
 //! `matmul_cols`, a · B: sums\[s\]\[j\] = Σ a\[k\] · B\[k, j\] over k in slice s.
-//! - A block owns [`columns`] columns, 128 bytes of each row. Neighbouring threads read neighbouring
-//!   packs, the next ones the next row, the block a run of rows at once, strided by that run.
-//! - Lanes with the same columns add theirs by shuffles. The first of them writes a warp's sum to slot
-//!   (warp, column) of shared memory, and thread j of the block adds column j's in the order of warps.
-//! - The barrier after the writes puts them before those reads, the one after the reads puts them before
-//!   the writes for the next columns.
+//! - A block owns [`columns`] columns, 128 bytes of each row. Neighbouring threads read
+//!   neighbouring packs, the next ones the next row, the block a run of rows at once, strided by
+//!   that run.
+//! - Lanes with the same columns add theirs by shuffles. The first of them writes a warp's sum to
+//!   slot (warp, column) of shared memory, and thread j of the block adds column j's in the order
+//!   of warps.
+//! - The barrier after the writes puts them before those reads, the one after the reads puts them
+//!   before the writes for the next columns.
 //! - Global reads per element of C: inner of B, and of a, which the caches hold.
 //!
-//! With [`WIDE_FROM`] columns there are enough of them for every thread to own a pack's, all rows of the
-//! slice, and no sums of others.
+//! With [`WIDE_FROM`] columns there are enough of them for every thread to own a pack's, all rows
+//! of the slice, and no sums of others.
 //!
 //! What several slices give, [`fold_axis`](crate::reduce::axis) adds in a second launch.
 
@@ -86,8 +89,8 @@ pub const fn col_blocks<T>(cols: usize) -> usize {
 ///   Both begin at multiples of 16 bytes. `sums`: `slices` times `rows` elements. `cols`: 1.
 ///
 /// # Launch
-/// Blocks of [`ROW_THREADS`] threads along x, which run over the rows; y has one, z runs over slices.
-/// The grid strides over both.
+/// Blocks of [`ROW_THREADS`] threads along x, which run over the rows; y has one, z runs over
+/// slices. The grid strides over both.
 #[kernel(
     instances(f32, f64),
     require(
@@ -115,7 +118,8 @@ pub fn matmul_rows<T: Scalar>(
     unsafe { dot_rows::<T, { lanes::<T>() }>(a, b, sums.as_mut_ptr(), [rows, inner], slices) }
 }
 
-/// As [`matmul_rows`](struct@matmul_rows) with loads of single elements, for rows of any length at any address.
+/// As [`matmul_rows`](struct@matmul_rows) with loads of single elements, for rows of any length at
+/// any address.
 #[kernel(
     instances(f32, f64),
     require(
@@ -143,12 +147,12 @@ pub fn matmul_rows_ragged<T: Scalar>(
 /// a · B, with loads of 16 bytes.
 ///
 /// # Parameters
-/// - `a`: `inner` elements. `b`: B, `inner · cols` elements, a whole number of packs in each row, from a
-///   multiple of 16 bytes on. `sums`: `slices` times `cols` elements. `rows`: 1.
+/// - `a`: `inner` elements. `b`: B, `inner · cols` elements, a whole number of packs in each row,
+///   from a multiple of 16 bytes on. `sums`: `slices` times `cols` elements. `rows`: 1.
 ///
 /// # Launch
-/// Blocks of [`COL_THREADS`] threads along x, which run over the columns; y has one, z runs over slices.
-/// The grid strides over both.
+/// Blocks of [`COL_THREADS`] threads along x, which run over the columns; y has one, z runs over
+/// slices. The grid strides over both.
 #[kernel(
     instances(f32, f64),
     require(
@@ -183,7 +187,8 @@ pub fn matmul_cols<T: Scalar>(
     }
 }
 
-/// As [`matmul_cols`](struct@matmul_cols) with loads of single elements, for rows of any length at any address.
+/// As [`matmul_cols`](struct@matmul_cols) with loads of single elements, for rows of any length at
+/// any address.
 #[kernel(
     instances(f32, f64),
     require(
@@ -209,9 +214,9 @@ pub fn matmul_cols_ragged<T: Scalar>(
 }
 
 /// # Safety
-/// A has `rows · inner` elements, `b` `inner`, and both begin at whole packs of LANES, of which a row
-/// is a whole number; `sums` has `slices · rows`, and only this launch uses it. All threads of the launch
-/// call it: blocks of [`ROW_THREADS`] along x, a grid without y.
+/// A has `rows · inner` elements, `b` `inner`, and both begin at whole packs of LANES, of which a
+/// row is a whole number; `sums` has `slices · rows`, and only this launch uses it. All threads of
+/// the launch call it: blocks of [`ROW_THREADS`] along x, a grid without y.
 #[inline(always)]
 unsafe fn dot_rows<T: Scalar, const LANES: usize>(
     a: &[T],
@@ -309,9 +314,9 @@ impl<T: Scalar> Rows<T> {
 }
 
 /// # Safety
-/// `a` has `inner` elements, B `inner · cols`, and B begins at a whole pack of LANES, of which a row is a
-/// whole number; `sums` has `slices · cols`, and only this launch uses it. All threads of the launch call
-/// it: blocks of [`COL_THREADS`] along x, a grid without y. COLS is [`columns`].
+/// `a` has `inner` elements, B `inner · cols`, and B begins at a whole pack of LANES, of which a
+/// row is a whole number; `sums` has `slices · cols`, and only this launch uses it. All threads of
+/// the launch call it: blocks of [`COL_THREADS`] along x, a grid without y. COLS is [`columns`].
 #[inline(always)]
 unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
     a: &[T],
@@ -394,8 +399,8 @@ unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
                 });
                 delta /= 2;
             }
-            // SAFETY: each column of each warp has one of these lanes, and one slot; after the barrier each
-            // column has one thread.
+            // SAFETY: each column of each warp has one of these lanes, and one slot; after the
+            // barrier each column has one thread.
             unsafe {
                 if lane < wide {
                     unrolled::<LANES>(|part| {
@@ -418,7 +423,8 @@ unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
     }
 }
 
-/// Calls `add` with `load(i)` for each i below `count`, in order; [`IN_FLIGHT`] loads are started before the first is waited for.
+/// Calls `add` with `load(i)` for each i below `count`, in order; [`IN_FLIGHT`] loads are started
+/// before the first is waited for.
 #[inline(always)]
 fn in_flight<E: Copy>(count: usize, load: impl Fn(usize) -> E, mut add: impl FnMut(E)) {
     let mut i = 0;

@@ -110,7 +110,8 @@ pub unsafe fn conv1d_block_per_output_raw_f64(signal: &[f64], taps: &[f64], outp
     while i < output_len {
         // Negative indices wrap to huge numbers, which are outside the signal too.
         let at = i.wrapping_sub(k);
-        // SAFETY: there are as many threads and slots as taps; the sample's index is compared first.
+        // SAFETY: there are as many threads and slots as taps; the sample's index is compared
+        // first.
         unsafe {
             let product = if at < signal.len() {
                 *taps.get_unchecked(k) * *signal.get_unchecked(at)

@@ -15,7 +15,8 @@ const AREA: usize = SIDE * SIDE;
 /// A\[row, step + x\] and B\[step + y, col\] into slots (y, x), or zero outside the matrices, and
 /// owns C\[row, col\]. A thread outside C arrives at both barriers of every step.
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols` elements.
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
+///   elements.
 ///
 /// # Launch
 /// Blocks of [`TILE`] × [`TILE`]; x runs over columns, y over rows. The grid strides over both.

@@ -22,8 +22,8 @@ const EACH: usize = (TILE / ROWS) as usize;
 /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
 ///
 /// # Launch
-/// Blocks of [`TILE`] × [`ROWS`]; x runs over columns, y over rows of `input`. The grid strides over
-/// both.
+/// Blocks of [`TILE`] × [`ROWS`]; x runs over columns, y over rows of `input`. The grid strides
+/// over both.
 ///
 /// # Safety
 /// The crate's rules; the matrices have those sizes; the block is as stated.

@@ -15,7 +15,8 @@
 //!   and output rows are written by blocks that run concurrently.
 //! - Tiles at an edge are handled the same way, with a guard per element.
 //!
-//! Share of the copy's bandwidth (4.19 to 4.26 TB/s) on an H200, driver 580.159, 2026-11-21, medians of 20:
+//! Share of the copy's bandwidth (4.19 to 4.26 TB/s) on an H200, driver 580.159, 2026-11-21,
+//! medians of 20:
 //!
 //! | tile, multiple, threads | 16384² `u32` | 16381 × 16411 |
 //! | --- | --- | --- |

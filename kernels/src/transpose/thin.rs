@@ -1,16 +1,18 @@
 //! Transpose through tiles that hold the whole short side of a matrix.
 //!
-//! Change from [`aligned`](super::aligned): on one side of the transpose a tile is one contiguous run of
-//! memory. 100 rows are 1.6 tiles of 64 rows, and their columns runs of 400 bytes; as one run, 80 such
-//! columns are 32 KB. Short sides of more than [`SHORT`] are cut into pieces of that length.
+//! Change from [`aligned`](super::aligned): on one side of the transpose a tile is one contiguous
+//! run of memory. 100 rows are 1.6 tiles of 64 rows, and their columns runs of 400 bytes; as one
+//! run, 80 such columns are 32 KB. Short sides of more than [`SHORT`] are cut into pieces of that
+//! length.
 //!
-//! - Slot (s, l) of the tile holds the element with index s along the short side and l along the long
-//!   one. Its rows are an odd number of slots apart, so that both directions are without bank conflicts.
-//! - With fewer rows than columns, neighbouring threads load neighbours of a row (coalesced, [`width`] of
-//!   them), and store neighbours of the run. Otherwise they load neighbours of the run, and store
-//!   neighbours of a row of the output. Of both, `IN_FLIGHT` elements at a time.
-//! - The first barrier orders every thread's loads of a tile before any thread's reads of it, the second
-//!   these reads before the next tile's loads.
+//! - Slot (s, l) of the tile holds the element with index s along the short side and l along the
+//!   long one. Its rows are an odd number of slots apart, so that both directions are without bank
+//!   conflicts.
+//! - With fewer rows than columns, neighbouring threads load neighbours of a row (coalesced,
+//!   [`width`] of them), and store neighbours of the run. Otherwise they load neighbours of the
+//!   run, and store neighbours of a row of the output. Of both, `IN_FLIGHT` elements at a time.
+//! - The first barrier orders every thread's loads of a tile before any thread's reads of it, the
+//!   second these reads before the next tile's loads.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -44,8 +46,8 @@ pub const fn width<T>(high: u32) -> u32 {
 /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
 ///
 /// # Launch
-/// One-dimensional blocks of [`THREADS`]; x runs over the long side in tiles of [`width`], y over the
-/// short one in tiles of [`SHORT`]. The grid strides over both.
+/// One-dimensional blocks of [`THREADS`]; x runs over the long side in tiles of [`width`], y over
+/// the short one in tiles of [`SHORT`]. The grid strides over both.
 #[kernel(
     instances(u32, u64),
     max_threads = 256,
@@ -82,8 +84,8 @@ pub fn transpose_thin<T: Word>(input: &[T], mut output: Out<T>, rows: usize, col
                 pitch: short,
                 slots: [pitch, 1],
             };
-            // SAFETY: `require` states the matrices' sizes. A walk's places are inside them and its slots
-            // inside the tile; each has one thread on each side of the barrier.
+            // SAFETY: `require` states the matrices' sizes. A walk's places are inside them and its
+            // slots inside the tile; each has one thread on each side of the barrier.
             let load = |place: usize, _| unsafe { from.add(place).read() };
             let fill = |_, slot: u32, element| unsafe { tile.add(slot as usize).write(element) };
             let read = |_, slot: u32| unsafe { tile.add(slot as usize).read() };
@@ -117,8 +119,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Moves this thread's elements, a group at a time. Both closures get an element's place in the matrix
-    /// and its slot.
+    /// Moves this thread's elements, a group at a time. Both closures get an element's place in the
+    /// matrix and its slot.
     #[inline(always)]
     fn each<T: Word>(self, load: impl Fn(usize, u32) -> T, store: impl Fn(usize, u32, T)) {
         let [len, rows] = self.extents;

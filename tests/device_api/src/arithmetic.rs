@@ -7,8 +7,8 @@ use crate::put;
 
 macro_rules! float_functions {
     ($name:ident, $t:ty) => {
-        /// One thread for each `x[i]`, `y[i]`; 13 columns: floor, ceil, round, round_ties_even, trunc, fract, abs, copysign, mul_add, sqrt,
-        /// recip, min, max.
+        /// One thread for each `x[i]`, `y[i]`; 13 columns: floor, ceil, round, round_ties_even,
+        /// trunc, fract, abs, copysign, mul_add, sqrt, recip, min, max.
         #[kernel]
         pub unsafe fn $name(x: &[$t], y: &[$t], out: *mut $t) {
             let row = thread::index_1d();

@@ -4,7 +4,8 @@ use cuda_std::prelude::*;
 
 use crate::put;
 
-/// One block; 6 columns: count, and, or of `flags[thread]`, then of constants: count of 1, and of 1, or of 0.
+/// One block; 6 columns: count, and, or of `flags[thread]`, then of constants: count of 1, and of
+/// 1, or of 0.
 #[kernel]
 pub unsafe fn block_votes(flags: &[u32], out: *mut u32) {
     let thread = thread::thread_idx_x();
@@ -23,7 +24,8 @@ pub unsafe fn block_votes(flags: &[u32], out: *mut u32) {
     }
 }
 
-/// One thread writes three flags, each behind a fence of another scope; read in the PTX, not in the results.
+/// One thread writes three flags, each behind a fence of another scope; read in the PTX, not in the
+/// results.
 #[kernel]
 pub unsafe fn fences(out: *mut u32) {
     // SAFETY: the crate's rule.

@@ -4,8 +4,9 @@ use cuda_std::prelude::*;
 
 use crate::put;
 
-/// Any three-dimensional launch; 21 columns, in rows of [`thread::index`]: index x y z of the thread and the block, dimension
-/// x y z of block and grid, `index`, `index_1d`, `index_2d`, `index_3d`, `lane_id`, `first`.
+/// Any three-dimensional launch; 21 columns, in rows of [`thread::index`]: index x y z of the
+/// thread and the block, dimension x y z of block and grid, `index`, `index_1d`, `index_2d`,
+/// `index_3d`, `lane_id`, `first`.
 #[kernel]
 pub unsafe fn positions(out: *mut u32) {
     let row = thread::index();

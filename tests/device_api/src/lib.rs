@@ -1,11 +1,11 @@
 //! One kernel for each part of `cuda_std`; `tests/tests/device_api.rs` launches them.
 //!
-//! Every kernel writes one row of results for each thread. The host computes the same from the documentation of CUDA and of
-//! the PTX ISA, not from `cuda_std`.
+//! Every kernel writes one row of results for each thread. The host computes the same from the
+//! documentation of CUDA and of the PTX ISA, not from `cuda_std`.
 //!
 //! # Safety
-//! All kernels: `out` holds (threads in the grid) × (columns the kernel names) elements, and the launch has the shape that the
-//! kernel names.
+//! All kernels: `out` holds (threads in the grid) × (columns the kernel names) elements, and the
+//! launch has the shape that the kernel names.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![allow(

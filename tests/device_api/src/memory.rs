@@ -18,13 +18,15 @@ static mut LINE: [MaybeUninit<u32>; SPACES_THREADS as usize] =
 #[address_space(constant)]
 static PRIMES: [u32; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
 
-/// Blocks of [`SPACES_THREADS`], with as many `u64` of dynamic shared memory; 3 columns: the value that the mirrored thread put into
-/// a shared static, into a `shared_array!`, and into the dynamic array (from its low half).
+/// Blocks of [`SPACES_THREADS`], with as many `u64` of dynamic shared memory; 3 columns: the value
+/// that the mirrored thread put into a shared static, into a `shared_array!`, and into the dynamic
+/// array (from its low half).
 #[kernel]
 pub unsafe fn spaces(out: *mut u32) {
     let (thread, row) = (thread::thread_idx_x() as usize, thread::index_1d());
     let mirrored = SPACES_THREADS as usize - 1 - thread;
-    // SAFETY: each thread writes its own slots; the barrier stands before any other thread reads them.
+    // SAFETY: each thread writes its own slots; the barrier stands before any other thread reads
+    // them.
     unsafe {
         let line = (&raw mut LINE).cast::<u32>();
         let own = shared_array![u32; SPACES_THREADS as usize];
@@ -41,8 +43,8 @@ pub unsafe fn spaces(out: *mut u32) {
     }
 }
 
-/// Any one-dimensional launch. Every thread adds `values[thread]` to `sums[0]` and 1 to `counter`, and takes part in `sums[1]` (min) and
-/// `sums[2]` (max); `sums_f64` likewise.
+/// Any one-dimensional launch. Every thread adds `values[thread]` to `sums[0]` and 1 to `counter`,
+/// and takes part in `sums[1]` (min) and `sums[2]` (max); `sums_f64` likewise.
 #[kernel]
 pub unsafe fn atomics(values: &[f32], sums: *mut f32, sums_f64: *mut f64, counter: *mut u32) {
     let thread = thread::index_1d() as usize;

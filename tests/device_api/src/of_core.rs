@@ -1,4 +1,5 @@
-//! What core gives: wide integers, trait objects, closures, generics, iterators, its atomics; and shuffles of the other types.
+//! What core gives: wide integers, trait objects, closures, generics, iterators, its atomics; and
+//! shuffles of the other types.
 
 use core::ops::Add;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -34,9 +35,10 @@ fn folded<T: Copy + Add<Output = T>>(values: &[T], start: T, f: impl Fn(T) -> T)
     values.iter().fold(start, |sum, &value| sum + f(value))
 }
 
-/// Any one-dimensional launch; 4 columns per thread `t`: the area of a square (even `t`) or rectangle (odd) of side `t + 1` through a
-/// trait object; a sum of squares of `values[..t]` by a generic function and a closure; `t!` as `i128` folded to 32 bits; how many of
-/// `values` are above `t`.
+/// Any one-dimensional launch; 4 columns per thread `t`: the area of a square (even `t`) or
+/// rectangle (odd) of side `t + 1` through a trait object; a sum of squares of `values[..t]` by a
+/// generic function and a closure; `t!` as `i128` folded to 32 bits; how many of `values` are above
+/// `t`.
 #[kernel]
 pub unsafe fn language(values: &[u32], total: *mut u64, out: *mut u32) {
     let t = thread::index_1d();
@@ -62,8 +64,8 @@ pub unsafe fn language(values: &[u32], total: *mut u64, out: *mut u32) {
     unsafe { AtomicU64::from_ptr(total) }.fetch_add(u64::from(t), Ordering::Relaxed);
 }
 
-/// One warp; 7 columns: what the lane below holds, as 8, 16 and 128 bits (low and high half), `f16` and `bf16` (their bits), and whether
-/// there is one.
+/// One warp; 7 columns: what the lane below holds, as 8, 16 and 128 bits (low and high half), `f16`
+/// and `bf16` (their bits), and whether there is one.
 #[kernel]
 pub unsafe fn shuffles_of_other_widths(out: *mut u64) {
     let lane = thread::thread_idx_x();
@@ -95,8 +97,9 @@ pub unsafe fn shuffles_of_other_widths(out: *mut u64) {
     }
 }
 
-/// For each pair of words as a 128-bit integer, low word first, 4 columns: that integer, unsigned and signed, as `f64` and as `f32`,
-/// in bits. Then 8 more: the first word as `f64` and the low half of the second one as `f32`, as `u128` and `i128`, in two words each.
+/// For each pair of words as a 128-bit integer, low word first, 4 columns: that integer, unsigned
+/// and signed, as `f64` and as `f32`, in bits. Then 8 more: the first word as `f64` and the low
+/// half of the second one as `f32`, as `u128` and `i128`, in two words each.
 #[kernel]
 pub unsafe fn wide_conversions(words: &[u64], out: *mut u64) {
     let row = thread::index_1d();

@@ -5,8 +5,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use cuda_std::atomic::{BlockAtomicF32, SystemAtomicF64, intrinsics, mid};
 use cuda_std::prelude::*;
 
-/// Kernels `old[0..] = fetch_op(places[0..], value)` with the 15 combinations of ordering and scope, each on a place of its own,
-/// then the 15 of `mid` with its orderings. One thread; 30 places.
+/// Kernels `old[0..] = fetch_op(places[0..], value)` with the 15 combinations of ordering and
+/// scope, each on a place of its own, then the 15 of `mid` with its orderings. One thread; 30
+/// places.
 macro_rules! all_orderings {
     ($($t:ident $kernel:ident: $($op:ident)*;)*) => { pastey::paste! { $($(
         #[doc = concat!("`", stringify!($op), "` on `", stringify!($t), "`.")]
@@ -41,8 +42,9 @@ all_orderings! {
     f64 all_f64: and or xor add sub exch;
 }
 
-/// One thread; `places` holds 8 values: 0 to 2 lose 1, 3 and 4 are compared and swapped to 7 if they are 5, 5 is read into `old[5]`, 6
-/// is overwritten by 9, 7 is read after a fence. `old` gets what each held before.
+/// One thread; `places` holds 8 values: 0 to 2 lose 1, 3 and 4 are compared and swapped to 7 if
+/// they are 5, 5 is read into `old[5]`, 6 is overwritten by 9, 7 is read after a fence. `old` gets
+/// what each held before.
 #[kernel]
 pub unsafe fn atomic_others(places: *mut u32, old: *mut u32) {
     // SAFETY: the crate's rule.
@@ -79,8 +81,8 @@ pub unsafe fn atomic_others(places: *mut u32, old: *mut u32) {
     }
 }
 
-/// Any one-dimensional launch: every thread adds its `values[thread]` to `sums[block]` in its block's scope and to `total` in the
-/// system's.
+/// Any one-dimensional launch: every thread adds its `values[thread]` to `sums[block]` in its
+/// block's scope and to `total` in the system's.
 #[kernel]
 pub unsafe fn scoped_sums(values: &[f32], sums: *mut f32, total: *mut f64) {
     let value = values[thread::index_1d() as usize];

@@ -14,7 +14,8 @@ pub struct Vec3 {
     pub z: f32,
 }
 
-/// An element of a slice: a struct in a struct, and fields of 2, 4 and 8 bytes without padding between them.
+/// An element of a slice: a struct in a struct, and fields of 2, 4 and 8 bytes without padding
+/// between them.
 #[derive(Clone, Copy, Debug, PartialEq, Plain)]
 #[repr(C)]
 pub struct Particle {

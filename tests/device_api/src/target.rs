@@ -14,7 +14,8 @@ use crate::put;
 #[address_space(constant)]
 static SEVEN: [u32; 2] = [7, 8];
 
-/// One thread; 16 columns: whether a pointer to global, shared, constant and local memory is in each space.
+/// One thread; 16 columns: whether a pointer to global, shared, constant and local memory is in
+/// each space.
 #[kernel]
 pub unsafe fn address_spaces(out: *mut u32) {
     use AddressSpace::{Constant, Global, Local, Shared};
@@ -42,7 +43,8 @@ pub unsafe fn address_spaces(out: *mut u32) {
     }
 }
 
-/// One thread: reads `input[0]` through its global address made generic again, and the second of a constant likewise.
+/// One thread: reads `input[0]` through its global address made generic again, and the second of a
+/// constant likewise.
 #[kernel]
 pub unsafe fn converted_pointers(input: *const u32, out: *mut u32) {
     use AddressSpace::{Constant, Global};
@@ -57,8 +59,9 @@ pub unsafe fn converted_pointers(input: *const u32, out: *mut u32) {
     }
 }
 
-/// One thread; 5 columns: bytes of dynamic and of total shared memory, whether the clock went on, the compute capability in tens (by
-/// comparison), and what the cfgs say (80 or newer, 200 or newer).
+/// One thread; 5 columns: bytes of dynamic and of total shared memory, whether the clock went on,
+/// the compute capability in tens (by comparison), and what the cfgs say (80 or newer, 200 or
+/// newer).
 #[kernel]
 #[allow(unexpected_cfgs, reason = "cuda_builder sets them")]
 pub unsafe fn machine(out: *mut u32) {
@@ -85,14 +88,16 @@ pub unsafe fn machine(out: *mut u32) {
     }
 }
 
-/// A block of 32: each thread copies 16 bytes past the caches and twice 4 through them, and writes what its neighbour copied.
+/// A block of 32: each thread copies 16 bytes past the caches and twice 4 through them, and writes
+/// what its neighbour copied.
 #[kernel]
 pub unsafe fn copied_beside(input: *const [u32; 4], out: *mut u32) {
     let wide = shared_array![[u32; 4]; 32];
     let narrow = shared_array![u32; 32];
     let by_address = shared_array![u32; 32];
     let thread = thread::thread_idx_x() as usize;
-    // SAFETY: the crate's rule; the arrays are of 32, and a barrier stands between writing and reading.
+    // SAFETY: the crate's rule; the arrays are of 32, and a barrier stands between writing and
+    // reading.
     unsafe {
         async_copy::cp_async_cg(wide.add(thread), input.add(thread));
         async_copy::cp_async_commit_group();

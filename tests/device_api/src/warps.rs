@@ -10,8 +10,8 @@ const ALL: u32 = u32::MAX;
 
 macro_rules! shuffles {
     ($name:ident, $t:ty) => {
-        /// One warp; 8 columns of `(value, in range)`: down, up, idx, xor by `b` in segments of `width`, each as a pair in `out` and
-        /// `in_range`.
+        /// One warp; 8 columns of `(value, in range)`: down, up, idx, xor by `b` in segments of
+        /// `width`, each as a pair in `out` and `in_range`.
         #[kernel]
         pub unsafe fn $name(values: &[$t], b: u32, width: u32, out: *mut $t, in_range: *mut u32) {
             let lane = thread::thread_idx_x();
@@ -37,8 +37,9 @@ shuffles!(shuffles_f32, f32);
 shuffles!(shuffles_i64, i64);
 shuffles!(shuffles_f64, f64);
 
-/// One warp; 5 columns of `values[lane]`: all non-zero, any non-zero, ballot of non-zero, lanes with the same value, and that mask
-/// again if all are the same (else 0). Lanes outside `mask` stay out and write nothing.
+/// One warp; 5 columns of `values[lane]`: all non-zero, any non-zero, ballot of non-zero, lanes
+/// with the same value, and that mask again if all are the same (else 0). Lanes outside `mask` stay
+/// out and write nothing.
 #[kernel]
 pub unsafe fn warp_votes(values: &[u32], mask: u32, out: *mut u32) {
     let lane = thread::thread_idx_x();
@@ -78,7 +79,8 @@ pub unsafe fn match_u64(values: &[u64], out: *mut u32) {
     }
 }
 
-/// One warp; 9 columns: sum, min, max, and, or, xor of `values` as `u32`, then sum, min, max as `i32` (its bits).
+/// One warp; 9 columns: sum, min, max, and, or, xor of `values` as `u32`, then sum, min, max as
+/// `i32` (its bits).
 #[kernel]
 pub unsafe fn warp_reductions(values: &[u32], out: *mut u32) {
     use WarpReductionOp::{Add, And, Max, Min, Or, Xor};
@@ -101,7 +103,8 @@ pub unsafe fn warp_reductions(values: &[u32], out: *mut u32) {
     }
 }
 
-/// One warp: each lane gets its right neighbour's value through shared memory, ordered by [`warp::sync_warp`] alone.
+/// One warp: each lane gets its right neighbour's value through shared memory, ordered by
+/// [`warp::sync_warp`] alone.
 #[kernel]
 pub unsafe fn neighbour_by_sync_warp(values: &[u32], out: *mut u32) {
     let line = shared_array![u32; 32];

@@ -56,7 +56,8 @@ pub fn fail(case: u32, n: usize) {
     }
 }
 
-/// Thread `at` of the grid fails with `case`, or every thread if `at` is `u32::MAX`; the others add up to `out[0]`.
+/// Thread `at` of the grid fails with `case`, or every thread if `at` is `u32::MAX`; the others add
+/// up to `out[0]`.
 #[kernel]
 pub unsafe fn fails(case: u32, at: u32, n: usize, out: *mut u32) {
     let t = thread::index_1d();

@@ -83,8 +83,8 @@ pub unsafe fn reuse(len: usize, rounds: u32, out: *mut u32) {
     unsafe { out.add(t as usize).write(sum) }
 }
 
-/// 1 column: 0, or the first alignment for which the allocator's memory was not as promised: aligned, zeroed if asked, the same
-/// after it moved, nobody else's.
+/// 1 column: 0, or the first alignment for which the allocator's memory was not as promised:
+/// aligned, zeroed if asked, the same after it moved, nobody else's.
 #[kernel]
 pub unsafe fn alignments(out: *mut u32) {
     let t = thread::index_1d();

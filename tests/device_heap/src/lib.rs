@@ -1,9 +1,12 @@
-//! Kernels that allocate and panic; `tests/tests/device_heap.rs` and `device_panics.rs` launch them.
+//! Kernels that allocate and panic; `tests/tests/device_heap.rs` and `device_panics.rs` launch
+//! them.
 //!
-//! What a kernel does lies in ordinary functions, which the host calls too: its `format!` and its panics are the oracle.
+//! What a kernel does lies in ordinary functions, which the host calls too: its `format!` and its
+//! panics are the oracle.
 //!
 //! # Safety
-//! All kernels: `out` holds (threads in the grid) × (columns the kernel names) elements, and the grid is one-dimensional.
+//! All kernels: `out` holds (threads in the grid) × (columns the kernel names) elements, and the
+//! grid is one-dimensional.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![allow(

@@ -1,5 +1,5 @@
-//! A kernel that prints; `tests/tests/device_prints.rs` launches it. What is printed is made by ordinary functions, which the host
-//! calls too: its `format!` is the oracle.
+//! A kernel that prints; `tests/tests/device_prints.rs` launches it. What is printed is made by
+//! ordinary functions, which the host calls too: its `format!` is the oracle.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![allow(clippy::missing_safety_doc, reason = "the kernel has no conditions")]
@@ -194,7 +194,8 @@ pub enum Printed {
     Edges,
 }
 
-/// Prints `what`, a [`Printed`]. One kernel, because each one that formats takes the driver seconds to compile.
+/// Prints `what`, a [`Printed`]. One kernel, because each one that formats takes the driver seconds
+/// to compile.
 #[kernel]
 pub unsafe fn prints(what: u32, length: usize) {
     let t = thread::index_1d();

@@ -1,6 +1,8 @@
-//! Random safe kernels for as long as it is told: `cargo run -p safe_fuzz --example fuzz -- SECONDS [FIRST_SEED]`.
+//! Random safe kernels for as long as it is told:
+//! `cargo run -p safe_fuzz --example fuzz -- SECONDS [FIRST_SEED]`.
 //!
-//! Ends with an error when a kernel that was built is not clean, and shows it with as few statements as its seed needs for that.
+//! Ends with an error when a kernel that was built is not clean, and shows it with as few
+//! statements as its seed needs for that.
 
 use safe_fuzz::{Style, Tally, Workshop, round, shrink};
 use std::process::ExitCode;

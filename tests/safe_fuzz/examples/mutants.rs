@@ -1,7 +1,8 @@
-//! How soon the fuzzer finds a missing barrier: `cargo run -p safe_fuzz --example mutants -- KERNELS [FIRST_SEED]`.
+//! How soon the fuzzer finds a missing barrier:
+//! `cargo run -p safe_fuzz --example mutants -- KERNELS [FIRST_SEED]`.
 //!
-//! For each place of the library: the kernels written until one of them showed that its barrier is missing, how many wait there,
-//! and in how many of those it shows.
+//! For each place of the library: the kernels written until one of them showed that its barrier is
+//! missing, how many wait there, and in how many of those it shows.
 
 use safe_fuzz::{Kernel, Style, Workshop, check, mutants, places};
 use std::collections::BTreeMap;

@@ -121,7 +121,8 @@ fn source(kernels: &[Kernel], style: Style) -> (String, Vec<Range<usize>>) {
     (text, lines)
 }
 
-/// What a failure says of a kernel: of the builder's lines those that name it, of the compiler's paragraphs those about its lines.
+/// What a failure says of a kernel: of the builder's lines those that name it, of the compiler's
+/// paragraphs those about its lines.
 fn about(failure: &Failure, kernel: &Kernel, lines: &Range<usize>) -> String {
     let said: Vec<_> = match failure {
         Failure::Refused(report) => {

@@ -50,7 +50,8 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
         match run(&emulator, &loaded, &kernel, launch, schedules) {
             Ok(found) => {
                 diverged |= found.iter().any(|(rule, _)| is_divergence(*rule));
-                // Loops in loops may take longer than anybody waits; that a kernel ends is not claimed.
+                // Loops in loops may take longer than anybody waits; that a kernel ends is not
+                // claimed.
                 unfinished |= found.iter().any(|(rule, _)| *rule == Rule::StepLimit);
                 let told = found
                     .into_iter()

@@ -1,10 +1,13 @@
-//! Random safe kernels: whatever the compiler and the builder's checks let through must be clean under every detector.
+//! Random safe kernels: whatever the compiler and the builder's checks let through must be clean
+//! under every detector.
 //!
-//! - [`Kernel`] is a kernel of a seed: states of shared arrays, loops, branches on which threads part or do not, helper functions,
-//!   elements of all sizes, blocks of one to three dimensions, and outputs of every map.
+//! - [`Kernel`] is a kernel of a seed: states of shared arrays, loops, branches on which threads
+//!   part or do not, helper functions, elements of all sizes, blocks of one to three dimensions,
+//!   and outputs of every map.
 //! - [`Workshop`] builds many as one crate and sorts out what does not compile or is refused.
 //! - [`check()`] runs them.
-//! - [`round`] does all three; what was refused it builds again without the check, to count how much of it really diverges.
+//! - [`round`] does all three; what was refused it builds again without the check, to count how
+//!   much of it really diverges.
 //!
 //! - [`mutants`] takes the library's barriers out of what was built, to see that each is missed.
 //!
@@ -91,7 +94,8 @@ pub fn judge(workshop: &Workshop, kernels: Vec<Kernel>, schedules: u32) -> Tally
     tally
 }
 
-/// The smallest kernel of the same seed that is not clean either, as far as fewer statements show one.
+/// The smallest kernel of the same seed that is not clean either, as far as fewer statements show
+/// one.
 pub fn shrink(workshop: &Workshop, kernel: &Kernel, schedules: u32) -> Verdict {
     let smaller: Vec<_> = (1..=kernel.statements)
         .map(|statements| Kernel::new(kernel.seed, statements))

@@ -1,7 +1,8 @@
-//! Does the fuzzer see what it is there for? Barriers are taken out of the PTX of good kernels, each place of the library in turn.
+//! Does the fuzzer see what it is there for? Barriers are taken out of the PTX of good kernels,
+//! each place of the library in turn.
 //!
-//! A place is a line of source that waits: `ring.rs:72`. LLVM writes the chain of inlined calls beside each instruction, so the
-//! kernels are built once and not once for each mistake.
+//! A place is a line of source that waits: `ring.rs:72`. LLVM writes the chain of inlined calls
+//! beside each instruction, so the kernels are built once and not once for each mistake.
 
 use crate::batch::Built;
 use crate::generate::Kernel;
@@ -88,7 +89,8 @@ pub fn mutants(built: &Built) -> Vec<Mutant> {
     barriers.into_iter().map(mutant).collect()
 }
 
-/// The line that called `Block::sync_threads`, from the comment of a `.loc`: `thread.rs:200:14 @[ threads.rs:132:9 @[ ring.rs:72:15 …`.
+/// The line that called `Block::sync_threads`, from the comment of a `.loc`:
+/// `thread.rs:200:14 @[ threads.rs:132:9 @[ ring.rs:72:15 …`.
 fn waiting(loc: &str) -> Option<String> {
     let (_, chain) = loc.split_once("// ")?;
     let mut frames = chain.split(" @[ ");

@@ -131,7 +131,8 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Operands that are constants: negative, hexadecimal, binary, octal, floats in hexadecimal, `WARP_SZ`.
+/// Operands that are constants: negative, hexadecimal, binary, octal, floats in hexadecimal,
+/// `WARP_SZ`.
 const CONSTANTS: &[(&str, &str)] = &[
     ("add.negative", "add.s32 %d0, %a0, -7;"),
     ("and.hexadecimal", "and.b32 %d0, %a0, 0xff00ff00;"),

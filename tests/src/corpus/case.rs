@@ -10,9 +10,9 @@ const THREADS: u32 = 384;
 
 /// A program in the making.
 ///
-/// Its body finds the operands in `%a0`, `%a1`, … and leaves results in `%d0`, `%d1`, …, registers as wide as their types.
-/// For itself it has `%r<16>`, `%l<16>` (64 bits), `%h<16>` (16) and `%p<16>`, `%thread`, and `%in` and `%out`, the addresses
-/// of its own operands and results.
+/// Its body finds the operands in `%a0`, `%a1`, … and leaves results in `%d0`, `%d1`, …, registers
+/// as wide as their types. For itself it has `%r<16>`, `%l<16>` (64 bits), `%h<16>` (16) and
+/// `%p<16>`, `%thread`, and `%in` and `%out`, the addresses of its own operands and results.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     name: String,

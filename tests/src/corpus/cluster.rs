@@ -1,11 +1,13 @@
-//! Clusters (9.7.13.4, 9.7.9.24), shared memory of other blocks, and copies of many bytes (9.7.9.26).
+//! Clusters (9.7.13.4, 9.7.9.24), shared memory of other blocks, and copies of many bytes
+//! (9.7.9.26).
 
 use super::case::Case;
 use super::rule::Rule;
 
 /// Two blocks of 32 threads.
 const THREADS: u32 = 64;
-/// 16 bytes for each thread of a block at `%r2`, the same of the other block at `%r5` (`.shared::cluster`) and `%l2` (generic).
+/// 16 bytes for each thread of a block at `%r2`, the same of the other block at `%r5`
+/// (`.shared::cluster`) and `%l2` (generic).
 const SLOTS: &str = ".shared .align 16 .b8 slots[512]; mov.u32 %r1, slots; mov.u32 %r8, %tid.x; \
                      mad.lo.u32 %r2, %r8, 16, %r1; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1; \
                      mapa.shared::cluster.u32 %r5, %r2, %r4; cvt.u64.u32 %l1, %r2; cvta.shared.u64 %l1, %l1; \
@@ -22,7 +24,8 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Values and bytes that add up in the shared memory of the other block, or in global memory, and the object there that is told.
+/// Values and bytes that add up in the shared memory of the other block, or in global memory, and
+/// the object there that is told.
 fn told() -> Vec<Case> {
     let object = "mbarrier::complete_tx::bytes";
     let before = "mov.b64 %l3, 0; st.shared.v2.b64 [%r2], {%a0, %a1}; .shared .align 8 .b64 object; mov.u32 %r6, object; \

@@ -5,9 +5,11 @@ use super::values::{Source, Ty, Values};
 
 const ROUNDINGS: [&str; 4] = [".rn", ".rz", ".rm", ".rp"];
 
-/// Around the smallest normal number: what is flushed depends on whether the result is rounded before.
+/// Around the smallest normal number: what is flushed depends on whether the result is rounded
+/// before.
 fn tiny() -> Vec<Case> {
-    // Products of these are 2^-126 less a part that rounding fills up, or a half, a quarter of a last place more or less.
+    // Products of these are 2^-126 less a part that rounding fills up, or a half, a quarter of a
+    // last place more or less.
     let left = [
         0x00ff_fffe,
         0x0080_0001,

@@ -1,4 +1,5 @@
-//! What a GPU made of the corpus, in one file: a few lines of text that say which GPU and when, then all outputs, compressed.
+//! What a GPU made of the corpus, in one file: a few lines of text that say which GPU and when,
+//! then all outputs, compressed.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -62,7 +63,8 @@ impl Golden {
     /// The recorded output of a program.
     ///
     /// # Errors
-    /// A sentence on what to do when there is none, or the program is not the one that was recorded.
+    /// A sentence on what to do when there is none, or the program is not the one that was
+    /// recorded.
     pub fn output(&self, name: &str, hash: u64) -> Result<&[u8], String> {
         match self.outputs.get(name) {
             None => Err(format!(

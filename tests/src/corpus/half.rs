@@ -18,7 +18,8 @@ pub(super) fn cases() -> Vec<Case> {
         }
         cases.extend(shared(ty, &["", ".ftz"]));
     }
-    // Around the smallest normal number: what is flushed depends on whether the result is rounded before.
+    // Around the smallest normal number: what is flushed depends on whether the result is rounded
+    // before.
     let left = Values::List(vec![0x07fe, 0x0401, 0x07ff, 0x0400, 0x87fe, 0x0800, 0x07fd]);
     let right = Values::List(vec![0x3801, 0x3bff, 0x3800, 0x3c00, 0xb801]);
     let tiny: [Source; 2] = [("f16", left).into(), ("f16", right).into()];

@@ -64,8 +64,9 @@ fn products() -> Vec<Case> {
             2 => f32::NAN,
             _ => (bits % 5) as f32 - 2.0,
         }),
-        // Ten bits of fraction: operands fit tf32. The order of the sum and its rounding are left open (9.7.14.5): eight products of
-        // at most 16 may lose 2 units of the last place of 128 each.
+        // Ten bits of fraction: operands fit tf32. The order of the sum and its rounding are left
+        // open (9.7.14.5): eight products of at most 16 may lose 2 units of the last place of 128
+        // each.
         new("fractions", |bits| (bits % 4096) as f32 / 512.0 - 4.0).rule(Rule::Near {
             ty: "f32",
             error: Error::Absolute(-12.0),

@@ -8,7 +8,8 @@ const TYPES: [Ty; 14] = [
     "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64",
 ];
 
-/// 16 bytes of shared memory for each thread, their address in `%r1`, and its generic address in `%l1`.
+/// 16 bytes of shared memory for each thread, their address in `%r1`, and its generic address in
+/// `%l1`.
 const SHARED: &str = ".shared .align 16 .b8 slots[6144];
 	mov.u32 %r1, slots;
 	mad.lo.u32 %r1, %thread, 16, %r1;

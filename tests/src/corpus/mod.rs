@@ -1,8 +1,9 @@
-//! Small PTX programs that cover every opcode form of the emulator, to be compared with a GPU bit by bit.
+//! Small PTX programs that cover every opcode form of the emulator, to be compared with a GPU bit
+//! by bit.
 //!
-//! A program is one kernel around one form (a few where they belong together): each thread loads its operands, executes, and
-//! stores what came out. Programs and operands are the same in every build, so that a [golden file](golden) needs to hold only what
-//! a GPU answered.
+//! A program is one kernel around one form (a few where they belong together): each thread loads
+//! its operands, executes, and stores what came out. Programs and operands are the same in every
+//! build, so that a [golden file](golden) needs to hold only what a GPU answered.
 //!
 //! Sections of the PTX ISA are those of version 9.1.
 
@@ -37,7 +38,8 @@ pub use rule::Rule;
 /// One kernel with its operands.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The kernel's name, unique in the corpus: the opcode with underscores, and what makes it a case of its own.
+    /// The kernel's name, unique in the corpus: the opcode with underscores, and what makes it a
+    /// case of its own.
     pub name: String,
     /// The instructions that it is about, in PTX.
     pub body: String,

@@ -32,8 +32,8 @@ pub enum Error {
 impl Rule {
     /// Whether a result of an emulator and one of a GPU, both in the low bytes, are the same.
     ///
-    /// The emulator's results are exact but for their rounding, so that the GPU's may be as far from them as PTX allows and half
-    /// a unit of the last place more.
+    /// The emulator's results are exact but for their rounding, so that the GPU's may be as far
+    /// from them as PTX allows and half a unit of the last place more.
     pub fn allows(self, emulator: u64, gpu: u64) -> bool {
         match self {
             _ if emulator == gpu => true,

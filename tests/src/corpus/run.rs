@@ -21,10 +21,12 @@ pub fn run(device: &Device, program: &Program) -> blockwise::Result<Vec<u8>> {
     };
     let input = device.upload(&words(&program.input))?;
     let mut output = device.filled::<u32>(program.output.div_ceil(4), POISON)?;
-    // SAFETY: nothing is launched through a typed handle, which would believe the text's signatures.
+    // SAFETY: nothing is launched through a typed handle, which would believe the text's
+    // signatures.
     let module = unsafe { device.load_ptx(&program.ptx, &program.name) }?;
     let arguments = Arguments::new().address(&input).pointer(&mut output);
-    // SAFETY: the kernel takes two addresses; its threads read and write only their own parts of what lies there.
+    // SAFETY: the kernel takes two addresses; its threads read and write only their own parts of
+    // what lies there.
     unsafe {
         arguments.launch(
             &module,
@@ -38,7 +40,8 @@ pub fn run(device: &Device, program: &Program) -> blockwise::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The first difference that the program's rule does not allow, with its thread and operands, and how many there are.
+/// The first difference that the program's rule does not allow, with its thread and operands, and
+/// how many there are.
 pub fn difference(program: &Program, emulator: &[u8], gpu: &[u8]) -> Option<String> {
     let value = |bytes: &[u8]| {
         let mut word = [0; 8];

@@ -52,7 +52,8 @@ impl From<(Ty, Values)> for Source {
     }
 }
 
-/// For each thread one value for each operand: a grid of the first edges, then edges mixed with random values.
+/// For each thread one value for each operand: a grid of the first edges, then edges mixed with
+/// random values.
 pub(super) fn tuples(sources: &[Source], count: usize, seed: u64) -> Vec<Vec<u64>> {
     let mut random = random_bits(seed);
     let edges: Vec<Vec<u64>> = sources.iter().map(edges).collect();
@@ -249,7 +250,8 @@ fn integer_edges(bits: u32) -> Vec<u64> {
     edges
 }
 
-/// Zeros, NaN, infinities, subnormals, ends of the range, ones with their neighbours, ties, powers of two.
+/// Zeros, NaN, infinities, subnormals, ends of the range, ones with their neighbours, ties, powers
+/// of two.
 fn float_edges(exponent: u32, mantissa: u32) -> Vec<u64> {
     let sign = 1 << (exponent + mantissa);
     let bias = (1 << (exponent - 1)) - 1;

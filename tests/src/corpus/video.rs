@@ -1,4 +1,5 @@
-//! Parts of registers: the video instructions (9.7.17), and logic functions that tell whether anything is left (9.7.8.6).
+//! Parts of registers: the video instructions (9.7.17), and logic functions that tell whether
+//! anything is left (9.7.8.6).
 
 use super::case::Case;
 

@@ -69,7 +69,8 @@ fn shuffles() -> Vec<Case> {
     cases
 }
 
-/// For each thread: in the first warp all, in the second none, in the third one, in the fourth some.
+/// For each thread: in the first warp all, in the second none, in the third one, in the fourth
+/// some.
 fn predicates() -> Source {
     let bit = |thread: u64| match thread / 32 {
         0 => 1,

@@ -1,5 +1,5 @@
-//! Products by a warp group (9.7.15). Its matrices lie anywhere in 16 KiB of small integers: wherever an element is looked
-//! for, the sum is exact and tells.
+//! Products by a warp group (9.7.15). Its matrices lie anywhere in 16 KiB of small integers:
+//! wherever an element is looked for, the sum is exact and tells.
 
 use super::case::Case;
 use super::product::eighths;
@@ -91,7 +91,8 @@ impl Product {
         let (a, left) = match self.left {
             Some(place) => ("%l1".to_owned(), place.descriptor("%l1")),
             None => {
-                // ptxas 13.0 moves the low half of a register of 64 bits to both when it is unpacked for this.
+                // ptxas 13.0 moves the low half of a register of 64 bits to both when it is
+                // unpacked for this.
                 let load = "ld.global.b32 %r4, [%in]; ld.global.b32 %r5, [%in+4]; ld.global.b32 %r6, [%in+8]; \
                             ld.global.b32 %r7, [%in+12];";
                 ("{%r4, %r5, %r6, %r7}".to_owned(), load.to_owned())

@@ -80,7 +80,8 @@ fn convolution(kernel: &'static str) -> Job {
         .value(offset)
 }
 
-/// 40 rows and 50 columns: neither is a multiple of the tile. `blocks` says how many are launched for so many elements.
+/// 40 rows and 50 columns: neither is a multiple of the tile. `blocks` says how many are launched
+/// for so many elements.
 fn matmul(kernel: &'static str, blocks: impl Fn(u32) -> u32) -> Job {
     let (rows, inner, cols) = (40, 36, 50);
     let (a, b) = (numbers(rows * inner, 7), numbers(inner * cols, 5));

@@ -58,7 +58,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs
 }
 
-/// Tiles of the kernels in registers: 20 outputs of `f32` and 10 of `f64` for each thread of a warp, or of four.
+/// Tiles of the kernels in registers: 20 outputs of `f32` and 10 of `f64` for each thread of a
+/// warp, or of four.
 fn in_registers(on: &DeviceProperties) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (kernel, span, tiles) in [
@@ -66,8 +67,8 @@ fn in_registers(on: &DeviceProperties) -> Vec<Job> {
         (ConvKernel::Blocked, 2560, 4),
     ] {
         let options = with(kernel, None, Some(1));
-        // One whole tile, with an end or two. `window` has the taps of one pack before its steps; it moves the taps to a place in that pack that
-        // mode valid varies and mode full does not.
+        // One whole tile, with an end or two. `window` has the taps of one pack before its steps;
+        // it moves the taps to a place in that pack that mode valid varies and mode full does not.
         let window = kernel == ConvKernel::Window;
         let shape = |span: usize, lanes: usize, before: usize, taps: usize| {
             if window {
@@ -76,7 +77,8 @@ fn in_registers(on: &DeviceProperties) -> Vec<Job> {
                 ((span + before + taps + 2, before + taps), ConvMode::Valid)
             }
         };
-        // Every number of taps that can be left for the last step, behind none, one and two whole ones.
+        // Every number of taps that can be left for the last step, behind none, one and two whole
+        // ones.
         for whole in 0..=2 {
             for taps in 1..=20 {
                 let (lengths, mode) = shape(span, 4, 20 * whole, taps);

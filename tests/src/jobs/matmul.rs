@@ -35,7 +35,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.extend(pipelined(on, shape, grid_cap));
     }
     for (shape, slices, grid_cap) in [
-        // Slices that are ragged, whole and empty; tiles that are cut, and a grid that strides over both.
+        // Slices that are ragged, whole and empty; tiles that are cut, and a grid that strides over
+        // both.
         ((67, 50, 36), 2, Some(1)),
         ((5, 40, 8), 7, None),
         ((130, 35, 66), 2, Some(1)),
@@ -45,7 +46,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.extend(in_slices(on, shape, slices, grid_cap));
     }
     for (shape, slices, grid_cap) in [
-        // Groups of loads of every size, rows of any length, and a grid that strides over rows and slices.
+        // Groups of loads of every size, rows of any length, and a grid that strides over rows and
+        // slices.
         ((19, 2000, 1), 2, Some(1)),
         ((9, 1047, 1), 3, None),
         ((1, 1350, 40), 2, Some(1)),

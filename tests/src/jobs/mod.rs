@@ -1,5 +1,5 @@
-//! Launches as plain data: a kernel's real plan, its inputs, and a judge of its output. One job runs under the emulator's
-//! detectors with whatever PTX it is given, and on a device.
+//! Launches as plain data: a kernel's real plan, its inputs, and a judge of its output. One job
+//! runs under the emulator's detectors with whatever PTX it is given, and on a device.
 
 mod broken;
 mod conv1d;
@@ -33,7 +33,8 @@ pub struct Job {
     pub inputs: Vec<Vec<u8>>,
     /// Bytes of the output buffer.
     pub output_bytes: usize,
-    /// What the output is filled with before the launch; nothing is written to it with `None`. The launchers' own is 0xFF.
+    /// What the output is filled with before the launch; nothing is written to it with `None`. The
+    /// launchers' own is 0xFF.
     pub fill: Option<u8>,
     /// The kernel's parameters, in order.
     pub parameters: Vec<Parameter>,
@@ -93,7 +94,8 @@ impl Job {
         self.slice_from(values, 0)
     }
 
-    /// Adds a parameter `&[T]` of what is behind the first `skipped` values, so that it begins at another address.
+    /// Adds a parameter `&[T]` of what is behind the first `skipped` values, so that it begins at
+    /// another address.
     #[must_use]
     pub fn slice_from<T: Pod>(mut self, values: &[T], skipped: usize) -> Self {
         let bytes = skipped * size_of::<T>();
@@ -165,7 +167,8 @@ impl Job {
         self
     }
 
-    /// The same with one block more in each dimension that has blocks to cover: a kernel must be right for any grid.
+    /// The same with one block more in each dimension that has blocks to cover: a kernel must be
+    /// right for any grid.
     #[must_use]
     pub fn with_spare_blocks(mut self, dimensions: usize) -> Self {
         self.case += ", a grid too large";
@@ -263,14 +266,15 @@ impl Job {
     }
 }
 
-/// Whether a kernel has no jobs yet (an open point of CONTRIBUTING.md): convolutions by transforms need the taps' spectrum as an input.
-/// Their tests run under all detectors in `crates/blockwise_ops/tests/fft.rs`.
+/// Whether a kernel has no jobs yet (an open point of CONTRIBUTING.md): convolutions by transforms
+/// need the taps' spectrum as an input. Their tests run under all detectors in
+/// `crates/blockwise_ops/tests/fft.rs`.
 pub fn is_without(kernel: &str) -> bool {
     kernel.contains("_fft")
 }
 
-/// Few and small jobs for every kernel that together miss little: several blocks, partial and whole tiles, a grid that strides and
-/// one that is too large, special values where they matter.
+/// Few and small jobs for every kernel that together miss little: several blocks, partial and whole
+/// tiles, a grid that strides and one that is too large, special values where they matter.
 pub fn telling() -> Vec<Job> {
     let on = &properties();
     let families = [
@@ -284,7 +288,8 @@ pub fn telling() -> Vec<Job> {
     families.iter().flat_map(|family| family(on)).collect()
 }
 
-/// Every kernel over lengths of 0, 1, a tile − 1, a tile, a tile + 1 and primes, shapes that are not square, and capped grids.
+/// Every kernel over lengths of 0, 1, a tile − 1, a tile, a tile + 1 and primes, shapes that are
+/// not square, and capped grids.
 pub fn size_matrix() -> Vec<Job> {
     let on = &properties();
     let families = [

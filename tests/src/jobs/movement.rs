@@ -164,7 +164,8 @@ fn transposed<T: Element + Draw + ToNumber>(
 /// The kernels whose block is fixed.
 const FIXED_BLOCK: [ReverseKernel; 2] = [ReverseKernel::Static, ReverseKernel::StaticRaw];
 
-/// Length, threads and blocks. The kernels with a fixed block take their own number of threads only.
+/// Length, threads and blocks. The kernels with a fixed block take their own number of threads
+/// only.
 fn reversals(on: &DeviceProperties, cases: &[(usize, Option<u32>, Option<u32>)]) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &(len, threads, grid_cap) in cases {

@@ -1,4 +1,5 @@
-//! Dot products, sums, minima and maxima. A job's output is the blocks' partial results, folded as the host folds them.
+//! Dot products, sums, minima and maxima. A job's output is the blocks' partial results, folded as
+//! the host folds them.
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
@@ -12,7 +13,8 @@ use crate::data::{Draw, vector};
 
 /// A type and its oracle of sums.
 trait Summed: Number + Draw + ToNumber {
-    /// The largest value, and "not a number" where there is one: what must survive all rounds from wherever it stands.
+    /// The largest value, and "not a number" where there is one: what must survive all rounds from
+    /// wherever it stands.
     const HIGHEST: Self;
     const LOWEST: Self;
     const NOT_A_NUMBER: Option<Self>;
@@ -66,8 +68,9 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             let options = with(kernel, threads, cap);
             every_type(jobs, on, len, options, special);
         };
-        // Threads with eight elements and with seven. The special value is a thread's first one, the last of eight, or the last of seven:
-        // it meets the others as left and as right operand.
+        // Threads with eight elements and with seven. The special value is a thread's first one,
+        // the last of eight, or the last of seven: it meets the others as left and as right
+        // operand.
         for special in [None, Some(0), Some(63), Some(447), Some(469)] {
             all(&mut jobs, 470, 64, Some(1), special);
         }
@@ -79,8 +82,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         all(&mut jobs, 40, 64, None, None);
     }
     for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
-        // Whole tiles and part of one, for two blocks by turns and for a block each; elements in front of the first pack and behind
-        // the last; nothing but those.
+        // Whole tiles and part of one, for two blocks by turns and for a block each; elements in
+        // front of the first pack and behind the last; nothing but those.
         for (len, cap, at) in [(7000, Some(2), 6999), (2701, None, 0), (3, None, 2)] {
             let options = with(kernel, 64, cap);
             every_type(&mut jobs, on, len, options, Some(at));
@@ -88,8 +91,9 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             behind::<f32>(&mut jobs, on, len, options, Some(at), [1, 1]);
             behind::<f64>(&mut jobs, on, len, options, Some(at), [1, 1]);
         }
-        // Every lane of every warp has a pack of its own, and the last one the special value; the same for the partial results of twice
-        // or four times as many blocks as a warp has lanes, and of so many that only some lanes fold another four of them.
+        // Every lane of every warp has a pack of its own, and the last one the special value; the
+        // same for the partial results of twice or four times as many blocks as a warp has lanes,
+        // and of so many that only some lanes fold another four of them.
         every_type(&mut jobs, on, 4096, with(kernel, 1024, None), Some(4095));
         let last = [64, 115].map(|blocks| blocks * 32 * 16 - 1);
         for (len, at) in [
@@ -123,8 +127,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         every_type(&mut jobs, on, 233, with(kernel, 50, Some(2)), None);
         every_type(&mut jobs, on, 3, with(kernel, 1, Some(2)), None);
     }
-    // The special value in each of the warps whose slots are read in another place of the loop over warps; as many warps as leave
-    // some of a group of eight; one warp.
+    // The special value in each of the warps whose slots are read in another place of the loop over
+    // warps; as many warps as leave some of a group of eight; one warp.
     for warp in [1, 2, 3, 4, 5, 6, 7, 8, 29, 30] {
         let options = with(ReduceKernel::Shuffle, 1024, None);
         every_type(&mut jobs, on, 1024, options, Some(32 * warp + 5));
@@ -200,7 +204,8 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     jobs
 }
 
-/// Every operation over the middle axis of an array. The last element is the extreme that is looked for, and in another job NaN.
+/// Every operation over the middle axis of an array. The last element is the extreme that is looked
+/// for, and in another job NaN.
 fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, cap: Option<u32>) {
     let Axis {
         outer,
@@ -289,8 +294,8 @@ fn every_type(
     behind::<f64>(jobs, on, len, options, special, [0, 0]);
 }
 
-/// Every operation on `len` elements that lie behind so many others. With a special value at an index: the extreme that is looked for,
-/// and in another job NaN.
+/// Every operation on `len` elements that lie behind so many others. With a special value at an
+/// index: the extreme that is looked for, and in another job NaN.
 fn behind<T: Summed>(
     jobs: &mut Vec<Job>,
     on: &DeviceProperties,
@@ -332,7 +337,8 @@ fn behind<T: Summed>(
     }
 }
 
-/// Every operation on elements that are all alike: zeros for sums, and for minimum and maximum what any other number would replace.
+/// Every operation on elements that are all alike: zeros for sums, and for minimum and maximum what
+/// any other number would replace.
 fn of_constants<T: Summed>(
     jobs: &mut Vec<Job>,
     on: &DeviceProperties,

@@ -1,11 +1,13 @@
-//! Launches that a kernel's contract refuses. A safe kernel must be sound in them, too: guards that no other launch needs are there for them.
+//! Launches that a kernel's contract refuses. A safe kernel must be sound in them, too: guards that
+//! no other launch needs are there for them.
 
 use std::sync::Arc;
 
 use super::{Job, Parameter};
 
 impl Job {
-    /// The same launch with one extent of an argument, and the memory that it stands for, halved or doubled. Any output is right.
+    /// The same launch with one extent of an argument, and the memory that it stands for, halved or
+    /// doubled. Any output is right.
     pub fn refused(&self) -> Vec<Job> {
         let extents = self.parameters.iter().enumerate();
         let changed = extents.filter_map(|(index, parameter)| match parameter {

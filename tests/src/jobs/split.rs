@@ -85,7 +85,8 @@ fn job(
         .value(cols)
 }
 
-/// Each element's terms must add up to it and fall fast, and lie where the tensor cores look for them; all else must be zero.
+/// Each element's terms must add up to it and fall fast, and lie where the tensor cores look for
+/// them; all else must be zero.
 fn tiles(
     words: &[u32],
     rows: usize,

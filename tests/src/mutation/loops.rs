@@ -1,4 +1,5 @@
-//! Loops that make one round more: the comparison that ends a loop lets the bound itself pass, or one step more.
+//! Loops that make one round more: the comparison that ends a loop lets the bound itself pass, or
+//! one step more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +26,8 @@ pub(super) fn changes(source: &Source) -> Changes {
     changes
 }
 
-/// The comparison that holds once more; `stays` says what its outcome is as long as the loop goes on.
+/// The comparison that holds once more; `stays` says what its outcome is as long as the loop goes
+/// on.
 fn widen(source: &Source, comparison: &str, stays: bool) -> Option<String> {
     let loosened = [
         (".lt.", true, ".le."),
@@ -69,7 +71,8 @@ struct Graph<'a> {
 #[derive(Default)]
 struct Block<'a> {
     label: Option<&'a str>,
-    /// The conditional branch at its end: predicate without `!`, whether it branches when true, target.
+    /// The conditional branch at its end: predicate without `!`, whether it branches when true,
+    /// target.
     branch: Option<(&'a str, bool, &'a str)>,
     /// Where it goes on otherwise: a label, or the next block.
     then: Then<'a>,
@@ -197,7 +200,8 @@ impl<'a> Graph<'a> {
         edges
     }
 
-    /// The blocks of the loop with this back edge: those that reach its tail without passing its head.
+    /// The blocks of the loop with this back edge: those that reach its tail without passing its
+    /// head.
     fn body(&self, tail: usize, head: usize) -> HashSet<usize> {
         let mut body = HashSet::from([head, tail]);
         loop {

@@ -1,7 +1,8 @@
-//! Mutation: small mistakes made on purpose in a good kernel's PTX, to see that a detector or the oracle finds each.
+//! Mutation: small mistakes made on purpose in a good kernel's PTX, to see that a detector or the
+//! oracle finds each.
 //!
-//! PTX as LLVM prints it has one instruction a line. A mutant replaces one line and keeps the number of lines, so that a
-//! report's places are those of the good kernel.
+//! PTX as LLVM prints it has one instruction a line. A mutant replaces one line and keeps the
+//! number of lines, so that a report's places are those of the good kernel.
 
 mod barrier;
 mod loops;
@@ -25,7 +26,8 @@ use source::instruction;
 pub enum Operator {
     /// A barrier of the block or the warp is missing.
     DeleteBarrier,
-    /// A shuffle goes the other way, among fewer lanes, or with a member mask that leaves a lane out.
+    /// A shuffle goes the other way, among fewer lanes, or with a member mask that leaves a lane
+    /// out.
     ChangeShuffle,
     /// An access to shared memory goes to the element before or behind.
     ShiftShared,

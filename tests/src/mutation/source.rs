@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-/// The PTX of one kernel: the module with the lines of all other kernels, and of the functions that it does not call, made empty.
+/// The PTX of one kernel: the module with the lines of all other kernels, and of the functions that
+/// it does not call, made empty.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The kernel's name.
@@ -48,7 +49,8 @@ impl Source {
         self.lines.iter().map(String::as_str)
     }
 
-    /// The instructions: the index of each line, and its text without comment and white space around.
+    /// The instructions: the index of each line, and its text without comment and white space
+    /// around.
     pub(super) fn instructions(&self) -> impl Iterator<Item = (usize, &str)> {
         self.lines().map(instruction).enumerate()
     }
@@ -107,7 +109,8 @@ fn head(line: &str) -> Option<(bool, &str)> {
     Some((kernel, name))
 }
 
-/// The bodies that a kernel does not need: those that it names neither itself nor by way of another one.
+/// The bodies that a kernel does not need: those that it names neither itself nor by way of another
+/// one.
 fn unused<'a, 'b>(
     kernel: &'a Body<'b>,
     bodies: &'a [Body<'b>],
@@ -135,8 +138,8 @@ pub(super) fn instruction(line: &str) -> &str {
     line.split("//").next().unwrap_or_default().trim()
 }
 
-/// The operands of an instruction without a guard: what stands between its opcode and the semicolon, at the commas outside
-/// of brackets.
+/// The operands of an instruction without a guard: what stands between its opcode and the
+/// semicolon, at the commas outside of brackets.
 pub(super) fn operands(instruction: &str) -> Vec<&str> {
     let Some((_, list)) = instruction.split_once(char::is_whitespace) else {
         return Vec::new();

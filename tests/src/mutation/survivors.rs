@@ -10,14 +10,15 @@ type Kernels = &'static [&'static str];
 /// Mutants that survive because they do the same as the good kernel.
 #[derive(Clone, Debug)]
 pub struct Survivor {
-    /// Each is what a kernel's name contains: its begin, or the family's name between two underscores. Kernels in rust-cuda's form are meant
-    /// only where `_raw` stands here too.
+    /// Each is what a kernel's name contains: its begin, or the family's name between two
+    /// underscores. Kernels in rust-cuda's form are meant only where `_raw` stands here too.
     pub kernels: Kernels,
     /// The operator.
     pub operator: Operator,
     /// The instruction before and after, registers without their numbers.
     pub change: [&'static str; 2],
-    /// How many such mutants each of these kernels has; what LLVM makes of a kernel differs a little from type to type.
+    /// How many such mutants each of these kernels has; what LLVM makes of a kernel differs a
+    /// little from type to type.
     pub count: RangeInclusive<usize>,
     /// Why nothing changes.
     pub reason: &'static str,
@@ -549,7 +550,8 @@ impl Survivor {
     }
 }
 
-/// The survivors that no entry explains, and what is wrong with the entries: each must explain exactly as many as it says.
+/// The survivors that no entry explains, and what is wrong with the entries: each must explain
+/// exactly as many as it says.
 pub fn unexplained(trials: &[Trial]) -> Vec<String> {
     let survived = || {
         trials
@@ -577,8 +579,8 @@ pub fn unexplained(trials: &[Trial]) -> Vec<String> {
     wrong
 }
 
-/// `%rd12` and `%rd7` as `%rd`, so that an entry holds when the compiler numbers registers otherwise. White space as one
-/// space.
+/// `%rd12` and `%rd7` as `%rd`, so that an entry holds when the compiler numbers registers
+/// otherwise. White space as one space.
 pub(super) fn without_numbers(text: &str) -> String {
     let mut plain = String::new();
     let mut register = false;

@@ -41,7 +41,8 @@ impl Display for Verdict {
     }
 }
 
-/// Kernels that differ from others by the numbers in their loops: mutants of the others stand for theirs.
+/// Kernels that differ from others by the numbers in their loops: mutants of the others stand for
+/// theirs.
 const INSTANCES: [&str; 3] = ["_single8_", "_pipelined_tall_", "_aligned_narrow_"];
 
 /// Kernels whose survivors have no reasons yet (an open point of CONTRIBUTING.md).
@@ -145,8 +146,9 @@ fn steps(source: &Source, jobs: &[&Job]) -> Vec<u64> {
 /// The shortest jobs stand for all in launches that are refused.
 const SHORTEST: usize = 4;
 
-/// Launches that the contract refuses and in which the good kernel is clean, with its warp instructions: a safe kernel's guards are
-/// for them. One that is `unsafe` inside may rely on its contract.
+/// Launches that the contract refuses and in which the good kernel is clean, with its warp
+/// instructions: a safe kernel's guards are for them. One that is `unsafe` inside may rely on its
+/// contract.
 fn refused(source: &Source, jobs: &[&Job], steps: &[u64]) -> Vec<(Job, u64)> {
     let Ok(module) = Module::parse(&source.text()) else {
         return Vec::new();
@@ -202,8 +204,8 @@ pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Ve
     verdict
 }
 
-/// A deleted barrier must be reported as what it is: that the emulator's order of threads leads to a value that nobody wrote,
-/// or to a wrong result, is luck.
+/// A deleted barrier must be reported as what it is: that the emulator's order of threads leads to
+/// a value that nobody wrote, or to a wrong result, is luck.
 fn settles(operator: Operator, tool: Tool) -> bool {
     operator != Operator::DeleteBarrier || matches!(tool, Tool::Racecheck | Tool::Synccheck)
 }

@@ -1,4 +1,5 @@
-//! The project's kernels, at sizes that are tiles and at sizes that are not: those that were recorded.
+//! The project's kernels, at sizes that are tiles and at sizes that are not: those that were
+//! recorded.
 
 use blockwise::Device;
 use blockwise_ops::{

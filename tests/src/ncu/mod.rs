@@ -1,7 +1,7 @@
 //! Launches that are counted twice: by NVIDIA's ncu on a GPU, and by the emulator's profiler.
 //!
-//! `examples/ncu.rs` makes the launches on a GPU, below ncu, and turns what ncu writes into `fixtures/ncu/*.csv`. The test `ncu.rs` makes
-//! the same launches on the emulator and compares.
+//! `examples/ncu.rs` makes the launches on a GPU, below ncu, and turns what ncu writes into
+//! `fixtures/ncu/*.csv`. The test `ncu.rs` makes the same launches on the emulator and compares.
 
 mod kernels;
 mod probes;
@@ -60,7 +60,8 @@ impl Set {
         }
     }
 
-    /// Makes every launch of the set, each with its name, always in the same order; `launched` is called after each.
+    /// Makes every launch of the set, each with its name, always in the same order; `launched` is
+    /// called after each.
     ///
     /// # Panics
     /// When a launch fails.

@@ -9,7 +9,8 @@ use crate::data::vector;
 /// Elements of the memory that a probe accesses; the largest has 16 bytes.
 const ELEMENTS: u32 = 1024;
 
-/// What one lane accesses: its name, its type in PTX, how many registers, their type, and its bytes.
+/// What one lane accesses: its name, its type in PTX, how many registers, their type, and its
+/// bytes.
 const FORMS: [(&str, &str, usize, &str, u32); 4] = [
     ("2", "u16", 1, "b16", 2),
     ("4", "u32", 1, "b32", 4),
@@ -28,7 +29,8 @@ struct Pattern {
 }
 
 pub(super) fn run(device: &Device, space: &str, mut launched: impl FnMut(&str)) {
-    // SAFETY: nothing is launched through a typed handle, which would believe the text's signatures.
+    // SAFETY: nothing is launched through a typed handle, which would believe the text's
+    // signatures.
     let module = unsafe { device.load_ptx(&text(space), "the probes") }.expect("good PTX");
     let mut buffer = device
         .upload(&vec![1_u32; 4 * ELEMENTS as usize])
@@ -47,7 +49,8 @@ pub(super) fn run(device: &Device, space: &str, mut launched: impl FnMut(&str)) 
                 .value(pattern.lanes)
                 .pointer(&mut buffer)
                 .pointer(&mut out);
-            // SAFETY: these are the parameters of the probes; every offset is below the buffer's size.
+            // SAFETY: these are the parameters of the probes; every offset is below the buffer's
+            // size.
             unsafe { arguments.launch(&module, &kernel, threads(32)) }.expect("a good launch");
             device.synchronize().expect("a good launch");
             launched(&format!("{operation} {form} {}", pattern.name));
@@ -180,7 +183,8 @@ fn text(space: &str) -> String {
     text
 }
 
-/// Shared memory that nobody reads needs no stores: one word is read behind a barrier, by all lanes.
+/// Shared memory that nobody reads needs no stores: one word is read behind a barrier, by all
+/// lanes.
 const READ_BACK: [&str; 2] = ["", "bar.sync 0; ld.shared.u32 %result, [tile];"];
 
 /// A kernel of one instruction that the lanes of a mask execute, each at its offset.

@@ -132,7 +132,8 @@ fn strides(programs: &mut Vec<Program>) {
     }
 }
 
-/// The elements of `count` pieces of 16 bytes. A box begins at a piece of its row, or an H200 faults.
+/// The elements of `count` pieces of 16 bytes. A box begins at a piece of its row, or an H200
+/// faults.
 fn pieces(element: TensorElement, count: u32) -> i32 {
     (count * 16 / element.bytes()) as i32
 }

@@ -1,4 +1,5 @@
-//! The PTX that the tests run: of the crate `kernels` what its build embedded, of the others the files in `target/ptx`.
+//! The PTX that the tests run: of the crate `kernels` what its build embedded, of the others the
+//! files in `target/ptx`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,8 @@ pub fn load(file: &PtxFile, device: &Device) -> blockwise::Result<Module> {
     unsafe { device.load_ptx(&file.text, &file.origin) }
 }
 
-/// Every PTX file of a crate, oldest architecture first, but for those whose instructions no other one has, such as `sm_90a`.
+/// Every PTX file of a crate, oldest architecture first, but for those whose instructions no other
+/// one has, such as `sm_90a`.
 ///
 /// # Panics
 /// When there is none.
@@ -78,7 +80,8 @@ fn files_in(stem: &str, folder: &Path) -> Vec<PtxFile> {
     entries.filter_map(read).collect()
 }
 
-/// `device_api.sm_80.ptx` is one of `device_api`. A name like `sm_90a` is for one architecture only: not wanted.
+/// `device_api.sm_80.ptx` is one of `device_api`. A name like `sm_90a` is for one architecture
+/// only: not wanted.
 fn is_of(stem: &str, name: &str) -> bool {
     let target = name
         .strip_prefix(stem)
@@ -86,8 +89,9 @@ fn is_of(stem: &str, name: &str) -> bool {
     target.is_some_and(|target| target.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// The folder that the environment names and no other; or else `ptx` near the running program (`target/ptx` for a test in
-/// `target/debug/deps`), and then `target/ptx` in the working directory or one above it.
+/// The folder that the environment names and no other; or else `ptx` near the running program
+/// (`target/ptx` for a test in `target/debug/deps`), and then `target/ptx` in the working directory
+/// or one above it.
 fn folders() -> Vec<PathBuf> {
     match std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
         Some(folder) => vec![folder.into()],

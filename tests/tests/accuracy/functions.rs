@@ -15,9 +15,10 @@ pub(crate) struct Function {
     /// The kernel is `<name>_f32` or `<name>_f64`.
     pub(crate) name: &'static str,
     pub(crate) oracle: Oracle,
-    /// The greatest distance from the correctly rounded result, in steps of `f32` and of `f64`: the CUDA C++ Programming Guide, appendix
-    /// "Mathematical Functions", tables "Single-Precision" and "Double-Precision Mathematical Standard Library Functions with Maximum
-    /// ULP Error". Its editions differ in some functions; the smallest figure stands here.
+    /// The greatest distance from the correctly rounded result, in steps of `f32` and of `f64`: the
+    /// CUDA C++ Programming Guide, appendix "Mathematical Functions", tables "Single-Precision" and
+    /// "Double-Precision Mathematical Standard Library Functions with Maximum ULP Error". Its
+    /// editions differ in some functions; the smallest figure stands here.
     pub(crate) bounds: [u64; 2],
     /// Where half of the arguments come from; the other half is any bit pattern.
     pub(crate) interval: (f64, f64),

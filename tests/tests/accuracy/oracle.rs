@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
 
-/// Bits of a `BigFloat` here. Enough that a second rounding, to `f64`, is never the one that counts.
+/// Bits of a `BigFloat` here. Enough that a second rounding, to `f64`, is never the one that
+/// counts.
 const BITS: usize = 192;
 const MODE: RoundingMode = RoundingMode::ToEven;
 

@@ -1,10 +1,12 @@
-//! Floating-point functions. The arguments are moderate: edges and bounds are the test `accuracy`'s subject.
+//! Floating-point functions. The arguments are moderate: edges and bounds are the test `accuracy`'s
+//! subject.
 
 use super::*;
 use blockwise_tests::bench::blocks;
 use half::{bf16, f16};
 
-/// Runs a kernel of `N` columns for each `x`; each within `steps` steps of the type of its reference.
+/// Runs a kernel of `N` columns for each `x`; each within `steps` steps of the type of its
+/// reference.
 #[track_caller]
 fn check_columns<T: Element + Into<f64>, const N: usize>(
     kernel: &str,

@@ -99,7 +99,8 @@ fn closures() {
     for bench in kernel_crates() {
         let got: Vec<f64> = bench.run("integrals", threads(32), Arguments::new(), 64);
         for (t, row) in (0..32).zip(got.chunks(2)) {
-            // The midpoints of a square miss 1/12 of the step's square, times the second derivative's half.
+            // The midpoints of a square miss 1/12 of the step's square, times the second
+            // derivative's half.
             let a = f64::from(t);
             let exact = a * a / 3.0 + a + 1.0 - a * a / 12.0 / 4096.0;
             assert_close(row, &[exact, 64.0], |_| 1e-13 * exact);

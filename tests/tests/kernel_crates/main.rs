@@ -1,5 +1,5 @@
-//! The crates in `tests/kernel_crates/crates`, built for sm_80 and sm_90, on every device that is there: each kernel's results against
-//! what is computed here. A test has the name of its crate.
+//! The crates in `tests/kernel_crates/crates`, built for sm_80 and sm_90, on every device that is
+//! there: each kernel's results against what is computed here. A test has the name of its crate.
 
 mod algorithms;
 mod arguments;
@@ -62,7 +62,8 @@ fn check<T: Element, U: Element>(kernel: &str, shape: Shape, inputs: &[&[T]], ex
     }
 }
 
-/// Runs a kernel that changes `data`, its only parameter, on every device; it is to leave exactly `expected`.
+/// Runs a kernel that changes `data`, its only parameter, on every device; it is to leave exactly
+/// `expected`.
 #[track_caller]
 fn check_changed<T: Element>(kernel: &str, shape: Shape, data: &[T], expected: &[T]) {
     for bench in kernel_crates() {

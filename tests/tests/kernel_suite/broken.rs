@@ -1,4 +1,5 @@
-//! The broken twins without detectors, on the emulator only: on a GPU they write where they must not.
+//! The broken twins without detectors, on the emulator only: on a GPU they write where they must
+//! not.
 
 use blockwise::{Buffer, Device, Error, Module};
 use blockwise_ops::LaunchPlan;
@@ -37,7 +38,8 @@ fn convolve(kernel: &str, samples: usize, taps: usize) -> blockwise::Result<()> 
     bench.launch(kernel, shape.shared(shared as u32), &arguments)
 }
 
-/// The fault in an error; its text names the kernel and the line of `source` that contains `statement`.
+/// The fault in an error; its text names the kernel and the line of `source` that contains
+/// `statement`.
 #[track_caller]
 fn fault(error: Error, kernel: &str, source: &str, statement: &str) -> Fault {
     let text = error.to_string();
@@ -190,7 +192,8 @@ fn the_racy_twins_lack_a_barrier_that_the_sound_ones_have() {
     }
 }
 
-/// Nothing but their order is wrong: no access is out of bounds, so a launch without detectors lets them run.
+/// Nothing but their order is wrong: no access is out of bounds, so a launch without detectors lets
+/// them run.
 #[test]
 fn the_racy_twins_run_without_a_fault() {
     let bench = fresh();

@@ -1,5 +1,5 @@
-//! Where the order of operations is fixed, and it is in every sound kernel, so is every bit of the result: on the emulator with
-//! one worker, on the emulator with all, and on a GPU.
+//! Where the order of operations is fixed, and it is in every sound kernel, so is every bit of the
+//! result: on the emulator with one worker, on the emulator with all, and on a GPU.
 
 use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
 use blockwise_ops::{
@@ -97,8 +97,9 @@ fn check_all(left: &Device, right: &Device) {
     not_numbers::<f64>(pair, f64::from_bits(0xFFF8_1234_5678_9ABC));
 }
 
-/// NaN with a sign and a payload, infinities, subnormals: what comes out of them is fixed too. Except which NaN of `f64` comes out
-/// of arithmetic: PTX leaves that open, so there any NaN is as good as another. (For `f32` it is 0x7fffffff.)
+/// NaN with a sign and a payload, infinities, subnormals: what comes out of them is fixed too.
+/// Except which NaN of `f64` comes out of arithmetic: PTX leaves that open, so there any NaN is as
+/// good as another. (For `f32` it is 0x7fffffff.)
 fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
     pair: (&Device, &Device),
     nan: T,

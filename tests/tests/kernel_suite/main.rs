@@ -1,7 +1,8 @@
-//! The kernels against oracles, on the emulator and, where there is one, on the GPU; their PTX; and their broken twins.
+//! The kernels against oracles, on the emulator and, where there is one, on the GPU; their PTX; and
+//! their broken twins.
 //!
-//! `BLOCKWISE_DEVICE=gpu` runs the tests on the GPU alone. For compute-sanitizer the example `sanitized` makes a short run of
-//! every sound kernel.
+//! `BLOCKWISE_DEVICE=gpu` runs the tests on the GPU alone. For compute-sanitizer the example
+//! `sanitized` makes a short run of every sound kernel.
 
 mod broken;
 mod contents;

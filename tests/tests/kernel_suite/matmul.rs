@@ -13,7 +13,8 @@ use kernels::matmul::vector::WIDE_FROM;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
-/// Rows, inner, cols: around the tiles of 16 and of 128, in vectors of 4 and not, primes, long and flat, and without rows, inner extent or columns.
+/// Rows, inner, cols: around the tiles of 16 and of 128, in vectors of 4 and not, primes, long and
+/// flat, and without rows, inner extent or columns.
 const SHAPES: [(usize, usize, usize); 25] = [
     (1, 1, 1),
     (1, 16, 1),

@@ -55,7 +55,8 @@ fn transposes_of_every_shape() {
         (32, 33),
         (67, 129),
         (129, 67),
-        // Tiles inside, of which each row of the output begins at another multiple, or all at the same one.
+        // Tiles inside, of which each row of the output begins at another multiple, or all at the
+        // same one.
         (64, 128),
         (71, 128),
         (65, 129),

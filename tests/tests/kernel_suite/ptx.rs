@@ -1,5 +1,6 @@
-//! What the kernels' PTX must look like, whatever the compiler does: entry points and parameters as the host launches them, shared
-//! memory accessed as such, and each barrier of the source exactly once.
+//! What the kernels' PTX must look like, whatever the compiler does: entry points and parameters as
+//! the host launches them, shared memory accessed as such, and each barrier of the source exactly
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -237,8 +238,8 @@ fn parameters_are_64_bits_each_and_slices_are_two() {
     });
 }
 
-/// Where a tile is filled again and again, its first time is peeled off the loop: it has no barrier before it, and the barrier after it
-/// is there twice.
+/// Where a tile is filled again and again, its first time is peeled off the loop: it has no barrier
+/// before it, and the barrier after it is there twice.
 #[test]
 fn no_barrier_of_the_source_is_lost() {
     let table = table();
@@ -269,8 +270,8 @@ fn shared_arrays_have_their_size_and_are_accessed_as_shared_memory() {
     });
 }
 
-/// A generic access works, but slower, and only if a chain of compiler passes kept it right. `cuda_std`'s atomics with a scope, of which
-/// a block makes few, are generic.
+/// A generic access works, but slower, and only if a chain of compiler passes kept it right.
+/// `cuda_std`'s atomics with a scope, of which a block makes few, are generic.
 #[test]
 fn every_access_names_its_memory() {
     for_each_entry(|place, entry| {
@@ -305,7 +306,8 @@ fn no_kernel_has_a_stack_calls_a_function_or_panics() {
     });
 }
 
-/// One rounding for each product and sum, as the source asks: the emulator and every GPU then agree.
+/// One rounding for each product and sum, as the source asks: the emulator and every GPU then
+/// agree.
 #[test]
 fn products_are_added_by_fma() {
     for_each_entry(|place, entry| {
@@ -313,7 +315,8 @@ fn products_are_added_by_fma() {
         let fused = ["conv1d", "matmul", "dot"]
             .iter()
             .any(|family| name.starts_with(family) && !name.contains("block_per_output"));
-        // Transforms multiply by constants, and where a product is then added LLVM names its rounding.
+        // Transforms multiply by constants, and where a product is then added LLVM names its
+        // rounding.
         let fused = fused && !name.contains("_fft");
         let float = ["f32", "f64"].into_iter().find(|t| name.ends_with(t));
         let computes =

@@ -1,4 +1,5 @@
-//! Launches that must not happen: each is an error that says what is wrong, and the device works on.
+//! Launches that must not happen: each is an error that says what is wrong, and the device works
+//! on.
 
 use blockwise::Device;
 use blockwise_ops::conv1d::convolve_buffers;

@@ -4,7 +4,8 @@ use blockwise_tests::jobs;
 use blockwise_tests::ptx::files;
 use ptx_emulator::{CheckOptions, Finding, Limits, Module, Rule, Site};
 
-/// A broken kernel, the rule that it breaks, and a piece of the line where it shows; for a race also one of the other line.
+/// A broken kernel, the rule that it breaks, and a piece of the line where it shows; for a race
+/// also one of the other line.
 const REPORTED: [(&str, Rule, &str, Option<&str>); 16] = [
     (
         "conv1d_early_return",

@@ -69,7 +69,8 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
     );
 }
 
-/// Memory that was never written is known across launches: the output of one is the input of the next.
+/// Memory that was never written is known across launches: the output of one is the input of the
+/// next.
 #[test]
 fn good_launches_pass_and_a_forgotten_upload_does_not() {
     let device = Device::checked();

@@ -1,5 +1,6 @@
-//! Launches by kernels' handles, on every device that is there: signatures are compared, buffers on several streams stay in order,
-//! graphs replay, views keep to themselves, and what cannot be right is refused.
+//! Launches by kernels' handles, on every device that is there: signatures are compared, buffers on
+//! several streams stay in order, graphs replay, views keep to themselves, and what cannot be right
+//! is refused.
 
 mod checked;
 mod foreign;

@@ -1,4 +1,5 @@
-//! PTX of another build is an error at the first `on`, never a launch that reads past its arguments.
+//! PTX of another build is an error at the first `on`, never a launch that reads past its
+//! arguments.
 
 use blockwise::{Device, DeviceKind, Error, PtxFile};
 use blockwise_ops::{LaunchError, ReverseKernel, ReverseOptions, reverse};
@@ -155,7 +156,8 @@ fn a_stale_file_is_refused_by_the_operations_that_use_it() {
             target: 80,
             text: text.to_owned(),
         };
-        // SAFETY: the kernel is that of this program; one of the two files says otherwise and is to be refused.
+        // SAFETY: the kernel is that of this program; one of the two files says otherwise and is to
+        // be refused.
         unsafe { device.replace_kernels("kernels", file(&stale)) };
         let error = run().unwrap_err();
         let LaunchError::Device(Error::Signature { origin, .. }) = &error else {

@@ -5,7 +5,8 @@ use device_api::{axpy, count_other_than, stamped};
 
 use super::{benches, rounds};
 
-/// Blocks so few that launches of several streams run on a GPU side by side, unless they are kept in order.
+/// Blocks so few that launches of several streams run on a GPU side by side, unless they are kept
+/// in order.
 fn few() -> Shape {
     Shape::new(4, 256)
 }
@@ -62,7 +63,8 @@ fn two_readers_and_a_writer_by_turns() {
     }
 }
 
-/// Between the device's own queue and a stream, and with copies, which wait for neither by themselves.
+/// Between the device's own queue and a stream, and with copies, which wait for neither by
+/// themselves.
 #[test]
 fn the_devices_own_queue_and_copies_are_in_order_too() {
     for (device, module) in benches() {

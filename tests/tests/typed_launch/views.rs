@@ -8,7 +8,8 @@ use device_api::{axpy, count_other_than, stamped};
 
 use super::benches;
 
-/// Parts of 100 elements: whole, empty, single, and those whose begin has no alignment but the element's.
+/// Parts of 100 elements: whole, empty, single, and those whose begin has no alignment but the
+/// element's.
 const PARTS: [Range<usize>; 7] = [0..100, 0..0, 99..100, 1..2, 3..50, 17..99, 100..100];
 
 /// A launch on each part, by a kernel that writes all that it is given; the rest keeps what it was.

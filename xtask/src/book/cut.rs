@@ -1,4 +1,5 @@
-//! What the book shows of a command's output. Nothing but text: the tests of the command cut its outputs in the same way.
+//! What the book shows of a command's output. Nothing but text: the tests of the command cut its
+//! outputs in the same way.
 
 use anyhow::{Context, Result, bail};
 
@@ -52,7 +53,8 @@ fn typed(words: &[&str]) -> String {
     text
 }
 
-/// These columns and rows of the first table, the rows in their order. A row below another one is named with its indent.
+/// These columns and rows of the first table, the rows in their order. A row below another one is
+/// named with its indent.
 fn table(said: &str, kernels: &[&str], rows: &[&str]) -> Result<String> {
     let cells = |line: &str| -> Vec<String> {
         let parts = line.split("  ").map(str::trim);
@@ -109,8 +111,8 @@ fn table(said: &str, kernels: &[&str], rows: &[&str]) -> Result<String> {
     Ok(lines.collect())
 }
 
-/// What is found first, why it is wrong, what to do, and the lines. Frames, addresses and PTX lines are left out: they change
-/// with the compiler.
+/// What is found first, why it is wrong, what to do, and the lines. Frames, addresses and PTX lines
+/// are left out: they change with the compiler.
 fn first_finding(said: &str) -> String {
     let mut lines = said
         .lines()

@@ -1,4 +1,5 @@
-//! `cargo xtask book`: the book, from the sources that the tests compile and from what the commands say of them.
+//! `cargo xtask book`: the book, from the sources that the tests compile and from what the commands
+//! say of them.
 
 mod cut;
 mod list;

@@ -1,6 +1,7 @@
-//! What the commands say of the book's kernels: `docs/book/src/output`, a file for each, and the traces that its pages embed.
-//! Nobody writes them by hand. The files of outputs are kept, so that a reader of the sources sees them; a test of the command
-//! compares them. Traces are made with the book: they are large, and hold the emulator.
+//! What the commands say of the book's kernels: `docs/book/src/output`, a file for each, and the
+//! traces that its pages embed. Nobody writes them by hand. The files of outputs are kept, so that
+//! a reader of the sources sees them; a test of the command compares them. Traces are made with the
+//! book: they are large, and hold the emulator.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +35,8 @@ pub(super) fn names() -> impl Iterator<Item = String> {
     OUTPUTS.iter().map(|output| format!("{}.txt", output.name))
 }
 
-/// The traces that pages may embed and link, as `traces/NAME.html`: those of the list, and one of each finding.
+/// The traces that pages may embed and link, as `traces/NAME.html`: those of the list, and one of
+/// each finding.
 pub(super) fn traces() -> impl Iterator<Item = &'static str> {
     let findings = OUTPUTS.iter().filter(|output| output.is_finding());
     let listed = TRACES.iter().map(|trace| trace.name);

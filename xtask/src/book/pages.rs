@@ -1,4 +1,5 @@
-//! Whether the pages hold together: the summary, what they include, and their links. Needs no mdBook.
+//! Whether the pages hold together: the summary, what they include, and their links. Needs no
+//! mdBook.
 
 use std::collections::BTreeSet;
 use std::fs;

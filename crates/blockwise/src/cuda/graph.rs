@@ -26,7 +26,8 @@ pub(super) struct CudaGraph {
     context: Arc<CudaContext>,
 }
 
-// SAFETY: the driver's graphs may be used from any thread, one at a time: `Core::enqueue` holds a lock around each replay.
+// SAFETY: the driver's graphs may be used from any thread, one at a time: `Core::enqueue` holds a
+// lock around each replay.
 unsafe impl Send for CudaGraph {}
 // SAFETY: as above.
 unsafe impl Sync for CudaGraph {}
@@ -115,8 +116,8 @@ impl Draft {
     fn launch(&mut self, parameters: &CUDA_KERNEL_NODE_PARAMS) -> CudaResult<()> {
         let mut node = std::ptr::null_mut();
         let after = self.last.as_slice();
-        // SAFETY: graph and earlier node are alive; the parameters' pointers are valid for what the kernel takes, which the driver
-        // copies during the call.
+        // SAFETY: graph and earlier node are alive; the parameters' pointers are valid for what the
+        // kernel takes, which the driver copies during the call.
         answer(unsafe {
             cust_raw::cuGraphAddKernelNode(
                 &mut node,
@@ -174,7 +175,8 @@ impl Replay for CudaGraph {
         for (listener, name) in &self.listeners {
             listener.starts(stream, name);
         }
-        // SAFETY: graph and stream are alive and of the current context; the caller keeps the memory.
+        // SAFETY: graph and stream are alive and of the current context; the caller keeps the
+        // memory.
         answer(unsafe { cust_raw::cuGraphLaunch(self.executable, stream.as_inner()) })
             .map_err(driver_error(&self.context, "launching a graph"))
     }

@@ -264,8 +264,8 @@ fn compiler_log(text: &CString) -> String {
     ];
     let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
     let mut module = std::ptr::null_mut();
-    // SAFETY: the text ends with a zero; the log's address and size are passed as the driver asks, and `log` outlives
-    // the call.
+    // SAFETY: the text ends with a zero; the log's address and size are passed as the driver asks,
+    // and `log` outlives the call.
     let result = unsafe {
         cust_raw::cuModuleLoadDataEx(
             &mut module,

@@ -104,7 +104,8 @@ impl Queue for CudaQueue {
             WidthInBytes: width,
             Height: rows,
         };
-        // SAFETY: the rows are allocated and do not overlap; the driver reads `copy` during the call.
+        // SAFETY: the rows are allocated and do not overlap; the driver reads `copy` during the
+        // call.
         answer(unsafe { cust_raw::cuMemcpy2DAsync_v2(&copy, self.stream.as_inner()) })
             .map_err(driver_error(&self.context, "copying rows within the GPU"))
     }

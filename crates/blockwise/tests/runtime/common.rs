@@ -3,7 +3,8 @@
 use blockwise::{Argument, Buffer, Device, Module, Result, Shape};
 use cuda_std::launch::Write;
 
-/// Thread 0 of each block stores `value` at byte `offset` of the dynamic shared array and copies it from there to `out[block]`.
+/// Thread 0 of each block stores `value` at byte `offset` of the dynamic shared array and copies it
+/// from there to `out[block]`.
 pub(crate) const THROUGH_SHARED: &str = "
 .version 7.0
 .target sm_80
@@ -96,6 +97,7 @@ pub(crate) fn through_shared(
         Argument::new(&offset),
         Argument::new(&value),
     ];
-    // SAFETY: these are the kernel's parameters; it writes one element per block, and only inside the shared array.
+    // SAFETY: these are the kernel's parameters; it writes one element per block, and only inside
+    // the shared array.
     unsafe { module.launch(None, kernel, shape, &arguments, &[memory]) }
 }

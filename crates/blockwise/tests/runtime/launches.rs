@@ -201,7 +201,8 @@ fn two_streams_on_one_buffer_come_one_after_the_other() {
         let mut data = device.upload(&[1_u32; 2000]).expect("memory");
         let mut expected = 1;
         for round in 0..rounds {
-            // A long one, then a short one on another stream: unordered, the short one would overtake it.
+            // A long one, then a short one on another stream: unordered, the short one would
+            // overtake it.
             let of = round as usize % 2;
             step(&module, Some(&streams[of]), &mut data, 200).expect("a launch");
             step(&module, Some(&streams[1 - of]), &mut data, 1).expect("a launch");

@@ -1,7 +1,7 @@
 //! Convolution of sharded signals, with halos from the neighbours.
 //!
-//! The outputs are those of a single device bit by bit with the same kernel, but for kernels by transforms, whose windows lie elsewhere in
-//! a part.
+//! The outputs are those of a single device bit by bit with the same kernel, but for kernels by
+//! transforms, whose windows lie elsewhere in a part.
 
 mod plan;
 
@@ -25,11 +25,12 @@ pub struct ShardedConvolution<T: Float> {
 }
 
 impl<T: Float> ShardedConvolution<T> {
-    /// Chooses the kernel as for a single device, and allocates what a rank needs: its halos, and at most 1 MiB.
+    /// Chooses the kernel as for a single device, and allocates what a rank needs: its halos, and
+    /// at most 1 MiB.
     ///
     /// # Errors
-    /// No samples or no taps, more taps than samples (see [`convolve`]), a kernel that computes all outputs at once, a broken limit,
-    /// and no room.
+    /// No samples or no taps, more taps than samples (see [`convolve`]), a kernel that computes all
+    /// outputs at once, a broken limit, and no room.
     pub fn new(
         rank: &Rank,
         signal: &Split,
@@ -159,10 +160,12 @@ fn local(part: &Range<usize>, own: &Range<usize>) -> Range<usize> {
     part.start - own.start..part.end - own.start
 }
 
-/// Convolves a sharded signal with taps that all ranks have, as `numpy.convolve` does, and waits. The outputs are evenly divided.
+/// Convolves a sharded signal with taps that all ranks have, as `numpy.convolve` does, and waits.
+/// The outputs are evenly divided.
 ///
 /// # Errors
-/// No samples or no taps, as for [`ShardedConvolution::new`], and what goes wrong on a device or on the way.
+/// No samples or no taps, as for [`ShardedConvolution::new`], and what goes wrong on a device or on
+/// the way.
 #[track_caller]
 pub fn convolve<T: Float>(
     rank: &mut Rank,

@@ -8,8 +8,9 @@ use crate::Split;
 
 /// A convolution over ranks: `taps` elements with a signal that is split and no shorter.
 ///
-/// The outputs are evenly divided. Most of a rank's need its own samples only; those at its edges need up to `taps` − 1 samples of its
-/// neighbours, or of several ranks where parts are shorter than that.
+/// The outputs are evenly divided. Most of a rank's need its own samples only; those at its edges
+/// need up to `taps` − 1 samples of its neighbours, or of several ranks where parts are shorter
+/// than that.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(super) signal: Split,

@@ -1,7 +1,8 @@
 //! NCCL's functions, found when first needed. All of the crate's `unsafe` is here.
 //!
-//! A binary names no libnccl. The library is the system's `libnccl.so.2`, or what [`LIBRARY_VARIABLE`] names, such as the one in
-//! PyPI's wheel `nvidia-nccl-cu13`. Declarations are those of NVIDIA's header `nccl.h`, which are the same from 2.7 on.
+//! A binary names no libnccl. The library is the system's `libnccl.so.2`, or what
+//! [`LIBRARY_VARIABLE`] names, such as the one in PyPI's wheel `nvidia-nccl-cu13`. Declarations are
+//! those of NVIDIA's header `nccl.h`, which are the same from 2.7 on.
 #![allow(unsafe_code, reason = "NCCL is a C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -86,8 +87,9 @@ impl Library {
     }
 
     fn open(name: &str) -> Result<Self, String> {
-        // SAFETY: loading runs the library's initialisers. The user asked for NCCL, by its system-wide name or by a path of their own,
-        // and trusts it as every program that links to it does.
+        // SAFETY: loading runs the library's initialisers. The user asked for NCCL, by its
+        // system-wide name or by a path of their own, and trusts it as every program that links to
+        // it does.
         let shared = unsafe { Shared::new(name) }.map_err(|error| {
             format!(
                 "NCCL cannot be loaded from {name} ({error}); install NVIDIA's package libnccl2, or `pip install nvidia-nccl-cu13` and set {LIBRARY_VARIABLE} to its libnccl.so.2 (`cargo xtask setup --nccl` does both)"
@@ -97,7 +99,8 @@ impl Library {
         let shared: &'static Shared = Box::leak(Box::new(shared));
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: the field that this goes to has the type that `nccl.h` declares for the name.
+                // SAFETY: the field that this goes to has the type that `nccl.h` declares for the
+                // name.
                 *unsafe { shared.get($name) }
                     .map_err(|_| format!("{name} has no {}", $name.escape_ascii()))?
             };

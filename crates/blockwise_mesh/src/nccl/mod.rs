@@ -1,7 +1,7 @@
 //! GPUs that reach each other by NCCL: data goes from memory to memory.
 //!
-//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself waits for ever for
-//! a rank that has died: [`Watch`] ends its transfers then, and [`Link::open`] its own wait.
+//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself waits for ever
+//! for a rank that has died: [`Watch`] ends its transfers then, and [`Link::open`] its own wait.
 
 mod library;
 mod watch;

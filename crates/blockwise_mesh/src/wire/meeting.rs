@@ -1,4 +1,5 @@
-//! How the ranks of a job find each other: rank 0 listens at an address that all know, and tells everyone where the others listen.
+//! How the ranks of a job find each other: rank 0 listens at an address that all know, and tells
+//! everyone where the others listen.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -248,7 +249,8 @@ impl Meeting {
         }
     }
 
-    /// Greets rank 0 and waits for its word: the session, and where the other ranks listen, from rank 1 on.
+    /// Greets rank 0 and waits for its word: the session, and where the other ranks listen, from
+    /// rank 1 on.
     fn told(
         &self,
         host: &mut TcpStream,

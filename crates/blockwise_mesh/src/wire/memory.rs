@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use super::{Office, Wire};
+use super::{Mailbox, Wire};
 use crate::{Call, Result};
 
 /// One rank's way to the others of its process.
 pub(crate) struct Memory {
     rank: usize,
-    office: Arc<Office>,
+    mailbox: Arc<Mailbox>,
 }
 
 impl Memory {
-    /// All ranks of an office.
-    pub(crate) fn of(office: &Arc<Office>) -> Vec<Self> {
+    /// All ranks of an mailbox.
+    pub(crate) fn of(mailbox: &Arc<Mailbox>) -> Vec<Self> {
         let rank = |rank| Self {
             rank,
-            office: Arc::clone(office),
+            mailbox: Arc::clone(mailbox),
         };
-        (0..office.ranks()).map(rank).collect()
+        (0..mailbox.ranks()).map(rank).collect()
     }
 }
 
@@ -28,34 +28,34 @@ impl Wire for Memory {
     }
 
     fn ranks(&self) -> usize {
-        self.office.ranks()
+        self.mailbox.ranks()
     }
 
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
-        self.office.check(self.rank)?;
-        self.office.send(self.rank, to, Arc::clone(call), bytes);
+        self.mailbox.check(self.rank)?;
+        self.mailbox.send(self.rank, to, Arc::clone(call), bytes);
         Ok(())
     }
 
     fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
-        self.office.receive(self.rank, from, call)
+        self.mailbox.receive(self.rank, from, call)
     }
 
-    fn office(&self) -> Option<Arc<Office>> {
-        Some(Arc::clone(&self.office))
+    fn mailbox(&self) -> Option<Arc<Mailbox>> {
+        Some(Arc::clone(&self.mailbox))
     }
 
     #[cfg(feature = "cuda")]
     fn check(&self) -> Result<()> {
-        self.office.check(self.rank)
+        self.mailbox.check(self.rank)
     }
 
     #[cfg(feature = "cuda")]
     fn limit(&self) -> std::time::Duration {
-        self.office.limit()
+        self.mailbox.limit()
     }
 
     fn end(&self, failure: Option<String>) {
-        self.office.end(self.rank, failure);
+        self.mailbox.end(self.rank, failure);
     }
 }

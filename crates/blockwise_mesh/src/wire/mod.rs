@@ -1,21 +1,22 @@
 //! How ranks reach each other: messages between hosts, in memory or over TCP.
 
 mod frame;
+mod mailbox;
 mod meeting;
 mod memory;
-mod office;
 mod tcp;
 
 use std::sync::Arc;
 
 use crate::{Call, Result};
 
+pub(crate) use mailbox::Mailbox;
 pub(crate) use meeting::Meeting;
 pub(crate) use memory::Memory;
-pub(crate) use office::Office;
 pub(crate) use tcp::Tcp;
 
-/// A way to the other ranks. Messages of one rank to another arrive in their order; sending never waits for the receiver.
+/// A way to the other ranks. Messages of one rank to another arrive in their order; sending never
+/// waits for the receiver.
 pub(crate) trait Wire: Send + Sync {
     /// This rank's number.
     fn rank(&self) -> usize;
@@ -26,12 +27,12 @@ pub(crate) trait Wire: Send + Sync {
     /// Sends what belongs to a call.
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()>;
 
-    /// Waits for the next message of another rank, and compares its call with this one. It waits no longer than the mesh's time
-    /// limit, and not at all for a rank that cannot send any more.
+    /// Waits for the next message of another rank, and compares its call with this one. It waits no
+    /// longer than the mesh's time limit, and not at all for a rank that cannot send any more.
     fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>>;
 
     /// What the ranks of this process share, if all are here.
-    fn office(&self) -> Option<Arc<Office>> {
+    fn mailbox(&self) -> Option<Arc<Mailbox>> {
         None
     }
 

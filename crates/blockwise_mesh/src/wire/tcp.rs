@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::frame::Frame;
-use super::{Office, Wire};
+use super::{Mailbox, Wire};
 use crate::{Call, Error, Result};
 
-/// One rank's connections to all others. A thread for each reads what arrives, so that no sender waits for this rank's program.
+/// One rank's connections to all others. A thread for each reads what arrives, so that no sender
+/// waits for this rank's program.
 pub(crate) struct Tcp {
     rank: usize,
-    office: Arc<Office>,
+    mailbox: Arc<Mailbox>,
     /// By rank; none to itself.
     peers: Vec<Option<Mutex<TcpStream>>>,
 }
@@ -24,18 +25,18 @@ impl Tcp {
         streams: Vec<Option<TcpStream>>,
         limit: Duration,
     ) -> io::Result<Self> {
-        let office = Arc::new(Office::new(streams.len(), limit));
+        let mailbox = Arc::new(Mailbox::new(streams.len(), limit));
         let mut peers = Vec::new();
         for (from, stream) in streams.into_iter().enumerate() {
             if let Some(stream) = &stream {
-                let (mut reading, office) = (stream.try_clone()?, Arc::clone(&office));
-                std::thread::spawn(move || read_all(&mut reading, from, rank, &office));
+                let (mut reading, mailbox) = (stream.try_clone()?, Arc::clone(&mailbox));
+                std::thread::spawn(move || read_all(&mut reading, from, rank, &mailbox));
             }
             peers.push(stream.map(Mutex::new));
         }
         Ok(Self {
             rank,
-            office,
+            mailbox,
             peers,
         })
     }
@@ -50,24 +51,24 @@ impl Tcp {
 }
 
 /// Hands on what a rank sends, until its program has ended or its connection breaks.
-fn read_all(stream: &mut TcpStream, from: usize, me: usize, office: &Office) {
+fn read_all(stream: &mut TcpStream, from: usize, me: usize, mailbox: &Mailbox) {
     loop {
         match Frame::read(stream) {
-            Ok(Frame::Data(call, bytes)) => office.deliver(from, me, Arc::new(call), bytes),
-            Ok(Frame::Ended) => return office.end(from, None),
-            Ok(Frame::Failed(rank, reason)) if rank < office.ranks() => {
-                return office.end(rank, Some(reason));
+            Ok(Frame::Data(call, bytes)) => mailbox.deliver(from, me, Arc::new(call), bytes),
+            Ok(Frame::Ended) => return mailbox.end(from, None),
+            Ok(Frame::Failed(rank, reason)) if rank < mailbox.ranks() => {
+                return mailbox.end(rank, Some(reason));
             }
-            Ok(Frame::Lost(rank, reason)) if rank < office.ranks() => {
-                return office.lose(rank, reason);
+            Ok(Frame::Lost(rank, reason)) if rank < mailbox.ranks() => {
+                return mailbox.lose(rank, reason);
             }
-            Ok(_) => return office.lose(from, "it speaks of a rank that there is not".to_owned()),
+            Ok(_) => return mailbox.lose(from, "it speaks of a rank that there is not".to_owned()),
             Err(error) => {
                 let reason = match error.kind() {
                     io::ErrorKind::UnexpectedEof => "its connection was closed".to_owned(),
                     _ => error.to_string(),
                 };
-                return office.lose(from, reason);
+                return mailbox.lose(from, reason);
             }
         }
     }
@@ -83,11 +84,11 @@ impl Wire for Tcp {
     }
 
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
-        self.office.check(self.rank)?;
+        self.mailbox.check(self.rank)?;
         let frame = Frame::Data(Call::clone(call), bytes);
         self.write(to, &frame).map_err(|error| {
             // What that rank or another one said before tells more.
-            let known = self.office.check(self.rank).err();
+            let known = self.mailbox.check(self.rank).err();
             known.unwrap_or_else(|| Error::Lost {
                 rank: to,
                 reason: error.to_string(),
@@ -96,22 +97,22 @@ impl Wire for Tcp {
     }
 
     fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
-        self.office.receive(self.rank, from, call)
+        self.mailbox.receive(self.rank, from, call)
     }
 
     #[cfg(feature = "cuda")]
     fn check(&self) -> Result<()> {
-        self.office.check(self.rank)
+        self.mailbox.check(self.rank)
     }
 
     #[cfg(feature = "cuda")]
     fn limit(&self) -> std::time::Duration {
-        self.office.limit()
+        self.mailbox.limit()
     }
 
     fn end(&self, failure: Option<String>) {
         // Where another rank was first, it is the one to be named.
-        let frame = match (self.office.check(self.rank), failure) {
+        let frame = match (self.mailbox.check(self.rank), failure) {
             (_, None) => Frame::Ended,
             (Err(Error::Failed { rank, reason }), _) => Frame::Failed(rank, reason),
             (Err(Error::Lost { rank, reason }), _) => Frame::Lost(rank, reason),

@@ -7,8 +7,8 @@ use cuda_std::prelude::*;
 /// Threads of a block.
 pub const THREADS: usize = 128;
 
-/// Running sums within each group of 32 elements: y\[i\] = the sum from the group's first element to
-/// x\[i\].
+/// Running sums within each group of 32 elements: y\[i\] = the sum from the group's first element
+/// to x\[i\].
 #[kernel(require(x.len() == y.len()))]
 pub fn running_sums(block: &mut Block<THREADS>, x: &[u32], mut y: Out<u32>) {
     for place in block.tiles(x.len()) {

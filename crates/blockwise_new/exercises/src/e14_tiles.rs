@@ -17,8 +17,9 @@ pub fn product(
 ) {
     for top in block.tiles_y::<TILE>(c.rows()) {
         for left in block.tiles_x::<TILE>(c.cols()) {
-            // TODO: each element of A and B is loaded TILE times by the block. Walk along k in steps
-            // of TILE, load a tile of A and one of B into shared memory, and add up from there.
+            // TODO: each element of A and B is loaded TILE times by the block. Walk along k in
+            // steps of TILE, load a tile of A and one of B into shared memory, and add up from
+            // there.
             c.store(block, top, left, |own| {
                 let mut sum = 0;
                 for k in 0..a.rows() {

@@ -9,7 +9,8 @@ use blockwise_new::New;
 use crate::place::{Place, text};
 use crate::{new, read, repository};
 
-/// Names of the files in a folder that are an exercise's, in order: `e01_threads` for `e01_threads.rs`.
+/// Names of the files in a folder that are an exercise's, in order: `e01_threads` for
+/// `e01_threads.rs`.
 fn exercises(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().path());
@@ -26,7 +27,8 @@ fn outcomes(place: &Place, project: &Path) -> BTreeMap<String, (usize, usize)> {
     let output = place.cargo(project, &["test", "--no-fail-fast", "--tests"]);
     let said = text(&output);
     let mut outcomes = BTreeMap::new();
-    // The order of the two streams is lost, and cargo runs test programs in the order of their names.
+    // The order of the two streams is lost, and cargo runs test programs in the order of their
+    // names.
     let results = said.lines().filter_map(|line| {
         let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
         let mut counts = counts.split("; ").map(|count| {

@@ -1,4 +1,5 @@
-//! Projects as a user gets them: their files, and that their own tests pass. Needs what `cargo xtask doctor` lists.
+//! Projects as a user gets them: their files, and that their own tests pass. Needs what
+//! `cargo xtask doctor` lists.
 
 mod exercises;
 mod place;

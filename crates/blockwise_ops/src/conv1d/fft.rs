@@ -108,8 +108,8 @@ impl<T: Float> Convolution<T> {
         self.enqueue_outputs(stream, signal, taps, output, self.outputs)
     }
 
-    /// Starts some outputs of the full convolution, of a signal of any length: a part of the one that this was made for, with all
-    /// samples that those outputs need.
+    /// Starts some outputs of the full convolution, of a signal of any length: a part of the one
+    /// that this was made for, with all samples that those outputs need.
     ///
     /// # Errors
     /// An output of another length, and what goes wrong on the device.

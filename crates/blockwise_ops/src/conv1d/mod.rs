@@ -32,7 +32,8 @@ named_enum! {
 named_enum! {
     /// The kernels that convolve.
     pub enum ConvKernel("convolution kernel") {
-        /// One block per output and one thread per tap, of `f64` in mode full: the MATLAB document's.
+        /// One block per output and one thread per tap, of `f64` in mode full: the MATLAB
+        /// document's.
         BlockPerOutput = "block-per-output",
         /// The same in rust-cuda's form.
         BlockPerOutputRaw = "block-per-output-raw",
@@ -42,11 +43,13 @@ named_enum! {
         TiledRaw = "tiled-raw",
         /// No shared memory: each thread reads what it needs.
         Direct = "direct",
-        /// Outputs and samples in registers, for few taps; each warp copies its next tile while it computes one.
+        /// Outputs and samples in registers, for few taps; each warp copies its next tile while it
+        /// computes one.
         Window = "window",
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
-        /// By transforms of 2048 points in shared memory, for hundreds of taps, of `f32`. See [`Convolution`] for its error.
+        /// By transforms of 2048 points in shared memory, for hundreds of taps, of `f32`. See
+        /// [`Convolution`] for its error.
         Fft2048 = "fft2048",
         /// The same with 4096 points, also of `f64`.
         Fft4096 = "fft4096",
@@ -65,7 +68,8 @@ impl ConvKernel {
         matches!(self, Self::BlockPerOutput | Self::BlockPerOutputRaw)
     }
 
-    /// Whether it is one of those by transforms, which need the memory of a [`Convolution`] and have an error of their own.
+    /// Whether it is one of those by transforms, which need the memory of a [`Convolution`] and
+    /// have an error of their own.
     pub const fn is_fft(self) -> bool {
         matches!(
             self,
@@ -107,16 +111,17 @@ impl ConvMode {
 /// How to launch a convolution. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
-    /// The kernel. `None` takes `window` or `blocked`, by the number of taps, for many outputs; for few ones, or when `threads` are given,
-    /// `tiled` if its shared memory fits, else `direct`. A [`Convolution`] takes one by transforms where that is faster.
+    /// The kernel. `None` takes `window` or `blocked`, by the number of taps, for many outputs; for
+    /// few ones, or when `threads` are given, `tiled` if its shared memory fits, else `direct`. A
+    /// [`Convolution`] takes one by transforms where that is faster.
     pub kernel: Option<ConvKernel>,
-    /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each tap in any case, and `window` and
-    /// `blocked` have blocks of one size.
+    /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each
+    /// tap in any case, and `window` and `blocked` have blocks of one size.
     pub threads: Option<u32>,
     /// Blocks, at most.
     pub grid_cap: Option<u32>,
-    /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None` takes those of
-    /// [the policy](kernels::conv1d::policy); other kernels have none.
+    /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None`
+    /// takes those of [the policy](kernels::conv1d::policy); other kernels have none.
     pub tiles_each: Option<NonZeroU32>,
 }
 
@@ -127,7 +132,8 @@ fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
         })
 }
 
-/// Starts a convolution of n and m elements. `output` has [`ConvMode::outputs`] elements: n + m − 1 in mode full.
+/// Starts a convolution of n and m elements. `output` has [`ConvMode::outputs`] elements: n + m − 1
+/// in mode full.
 ///
 /// ```
 /// use blockwise::Device;
@@ -219,7 +225,8 @@ pub fn convolve_buffers<'a, T: Float>(
     Execution::of(device, || convolution.enqueue(None, signal, taps, output))
 }
 
-/// Convolves `signal` with `taps`: y\[i\] = Σ taps\[k\] · signal\[i − k\], as `numpy.convolve` does.
+/// Convolves `signal` with `taps`: y\[i\] = Σ taps\[k\] · signal\[i − k\], as `numpy.convolve`
+/// does.
 ///
 /// ```
 /// use blockwise::Device;

@@ -21,14 +21,16 @@ pub struct ConvPlan {
     pub output_len: usize,
     /// The full convolution's index of the first output.
     pub offset: usize,
-    /// True when the second operand is the longer one. Convolution commutes, and the shorter one plays the taps.
+    /// True when the second operand is the longer one. Convolution commutes, and the shorter one
+    /// plays the taps.
     pub swapped: bool,
 }
 
 /// Plans the convolution of `signal_len` with `taps_len` elements of type `T`.
 ///
 /// # Errors
-/// When an operand is empty, a size overflows, the kernel does not have the type or the mode, or a limit is broken.
+/// When an operand is empty, a size overflows, the kernel does not have the type or the mode, or a
+/// limit is broken.
 pub fn plan<T: Float>(
     signal_len: usize,
     taps_len: usize,
@@ -47,8 +49,8 @@ pub(super) enum Chosen<T: Float> {
     Fft(FftRoutines<T>),
 }
 
-/// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a part of them. With the kernel that
-/// computes them.
+/// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a
+/// part of them. With the kernel that computes them.
 pub(super) fn prepare<T: Float>(
     signal_len: usize,
     taps_len: usize,
@@ -82,7 +84,8 @@ pub(super) fn prepare<T: Float>(
     };
     let tiled = |kernel| striding(kernel, span_bytes::<T>(threads, short)?);
     let direct = || striding(ConvKernel::Direct, 0);
-    // Blocks for tiles of `outputs` outputs, by the number of tiles in the options; else by the policy.
+    // Blocks for tiles of `outputs` outputs, by the number of tiles in the options; else by the
+    // policy.
     let blocks = |outputs: usize, by_policy| match options.tiles_each {
         Some(each) => output_len.div_ceil(outputs).div_ceil(each.get() as usize),
         None => by_policy,

@@ -1,9 +1,10 @@
 //! Which kernel computes a product, and in how many slices.
 //!
-//! A model of a launch's time chooses tiles and slices: the busiest multiprocessor's blocks, each with its part of the inner extent, and
-//! what the second launch costs that adds the slices. Its figures are those of a sweep of 35 shapes of f32 and 9 of f64 on an H200 (driver
-//! 580, 2026-11-23), whose fastest tiles and slices it misses by 3 % on the average, by 14 % at worst; `blockwise tune` compares the choices
-//! on the device at hand.
+//! A model of a launch's time chooses tiles and slices: the busiest multiprocessor's blocks, each
+//! with its part of the inner extent, and what the second launch costs that adds the slices. Its
+//! figures are those of a sweep of 35 shapes of f32 and 9 of f64 on an H200 (driver 580,
+//! 2026-11-23), whose fastest tiles and slices it misses by 3 % on the average, by 14 % at worst;
+//! `blockwise tune` compares the choices on the device at hand.
 
 use blockwise::DeviceProperties;
 use kernels::matmul::mma::MMA;
@@ -16,8 +17,8 @@ use crate::Float;
 
 /// What a kernel's tiles cost.
 struct Rate {
-    /// Nanoseconds that an element of the inner extent takes a block on a multiprocessor that is full: with copies of 16 bytes, and of
-    /// single elements.
+    /// Nanoseconds that an element of the inner extent takes a block on a multiprocessor that is
+    /// full: with copies of 16 bytes, and of single elements.
     nanoseconds: [f64; 2],
     /// Blocks that together have a warp for each of the four schedulers: fewer take as long.
     together: usize,
@@ -25,8 +26,9 @@ struct Rate {
     resident: usize,
 }
 
-/// At 256 × 65536 × 256 two to six blocks of 64 × 64 take 24 to 26 ns each for an element of the inner extent, one takes 47, and three
-/// take as long as four; 600 × 4099 × 601 gives the figures for single elements.
+/// At 256 × 65536 × 256 two to six blocks of 64 × 64 take 24 to 26 ns each for an element of the
+/// inner extent, one takes 47, and three take as long as four; 600 × 4099 × 601 gives the figures
+/// for single elements.
 const fn rate(cut: Cut) -> Rate {
     let (nanoseconds, together, resident) = match cut {
         Cut::Tall => ([48.5, 60.0], 1, 3),
@@ -47,23 +49,27 @@ const MMA_RATE: Rate = Rate {
     resident: 2,
 };
 
-/// Nanoseconds of a launch that computes nothing, of a second one after it, and of blocks that start when others end.
+/// Nanoseconds of a launch that computes nothing, of a second one after it, and of blocks that
+/// start when others end.
 const LAUNCH: f64 = 4000.0;
 const FOLD: f64 = 5000.0;
 const WAVE: f64 = 4000.0;
-/// Bytes a nanosecond at which the sums of slices are written and read again: most of them stay in the L2 cache.
+/// Bytes a nanosecond at which the sums of slices are written and read again: most of them stay in
+/// the L2 cache.
 const SUMS: f64 = 8000.0;
 
-/// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages of 16.
+/// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
+/// of 16.
 const SHORTEST: usize = 48;
 
-/// Multiply-adds up to which, and inner extents up to which, [`tiled`](kernels::matmul::tiled) is faster: 256³ takes it 6.7 µs, and
-/// [`sliced`](kernels::matmul::sliced) 10.
+/// Multiply-adds up to which, and inner extents up to which, [`tiled`](kernels::matmul::tiled) is
+/// faster: 256³ takes it 6.7 µs, and [`sliced`](kernels::matmul::sliced) 10.
 const TILED_TO: usize = 1 << 24;
 const TILED_INNER: usize = 256;
 
-/// Blocks a multiprocessor that keep memory busy with a vector's product, and elements of the inner extent of their slices, at least: 64 ×
-/// 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 × 1024 × 1 in one slice, 1 × 1024 × 1024 in four slices of 32 blocks.
+/// Blocks a multiprocessor that keep memory busy with a vector's product, and elements of the inner
+/// extent of their slices, at least: 64 × 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 ×
+/// 1024 × 1 in one slice, 1 × 1024 × 1024 in four slices of 32 blocks.
 const VECTOR_BLOCKS: usize = 2;
 const SHORTEST_ROW: usize = 2048;
 const SHORTEST_COL: usize = 256;
@@ -93,8 +99,8 @@ pub(super) fn wide_fills(shape: MatmulShape, properties: &DeviceProperties) -> b
     wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
 }
 
-/// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take 2.8 times as long as slices, at 1500 ×
-/// 1501 × 1502 as long.
+/// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take
+/// 2.8 times as long as slices, at 1500 × 1501 × 1502 as long.
 pub(super) fn fills_without_slices(shape: MatmulShape, properties: &DeviceProperties) -> bool {
     let tiles = Tiles::Ragged.policy().tiles(shape.rows, shape.cols);
     tiles >= 2 * properties.multiprocessors_to_fill() as usize

@@ -66,11 +66,11 @@ pub struct MatmulOptions {
     pub kernel: Option<MatmulKernel>,
     /// Blocks along each of x and y, at most.
     pub grid_cap: Option<u32>,
-    /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or the operands' alignment, takes the
-    /// fastest that does.
+    /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or
+    /// the operands' alignment, takes the fastest that does.
     pub tiles: Option<Tiles>,
-    /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`], which has no memory for more, takes one slice
-    /// only: [`Matmul`] takes any.
+    /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`], which
+    /// has no memory for more, takes one slice only: [`Matmul`] takes any.
     pub slicing: Option<Slicing>,
 }
 
@@ -108,11 +108,13 @@ impl MatmulShape {
     }
 }
 
-/// Starts C = A·B of row-major matrices: A has `shape.rows · shape.inner` elements, B `shape.inner · shape.cols`, C
-/// `shape.rows · shape.cols`. `None` when C has no elements, and so nothing was launched.
+/// Starts C = A·B of row-major matrices: A has `shape.rows · shape.inner` elements, B
+/// `shape.inner · shape.cols`, C `shape.rows · shape.cols`. `None` when C has no elements, and so
+/// nothing was launched.
 ///
 /// # Errors
-/// Those of [`plan`], an operand whose length is not its matrix's, and what goes wrong on the device.
+/// Those of [`plan`], an operand whose length is not its matrix's, and what goes wrong on the
+/// device.
 pub fn enqueue<'a, T: Float>(
     device: &Device,
     stream: Option<&Stream>,
@@ -146,7 +148,8 @@ pub(crate) fn check_operands<T: Float>(
     check_len("output", c.len(), matrix_len(rows, cols)?)
 }
 
-/// Whether A, B and C begin where 16 bytes can be moved at a time. Whole buffers do, parts of them need not.
+/// Whether A, B and C begin where 16 bytes can be moved at a time. Whole buffers do, parts of them
+/// need not.
 pub(crate) fn in_vectors<T: Float>(
     a: View<'_, T>,
     b: View<'_, T>,

@@ -13,8 +13,9 @@ use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d, plan_2d};
 use crate::{Float, LaunchError, LaunchPlan, matrix_len};
 
-/// Plans a product of matrices that begin at multiples of 16 bytes, as buffers do. `None` when there is no output, and so nothing to
-/// launch. With several slices it is the launch that computes their products.
+/// Plans a product of matrices that begin at multiples of 16 bytes, as buffers do. `None` when
+/// there is no output, and so nothing to launch. With several slices it is the launch that computes
+/// their products.
 ///
 /// # Errors
 /// When a size overflows or a limit is broken, and when the kernel does not compute such products.

@@ -10,18 +10,18 @@ use crate::launch::{On, Ready};
 use crate::reduce::{Axis, enqueue_axis};
 use crate::{Float, LaunchError, LaunchPlan, PitchedMatmul, Reduction};
 
-/// The matrix product C = A·B of matrices of one shape, with the memory that the fastest way to it needs: for the products of slices of
-/// the inner extent, which are then added in their order, or for copies of the operands ([`PitchedMatmul`]). Without room for it, a way
-/// that needs none.
+/// The matrix product C = A·B of matrices of one shape, with the memory that the fastest way to it
+/// needs: for the products of slices of the inner extent, which are then added in their order, or
+/// for copies of the operands ([`PitchedMatmul`]). Without room for it, a way that needs none.
 ///
 /// The result has the same bits in every run.
 pub struct Matmul<T: Float> {
     device: Device,
     shape: MatmulShape,
-    way: Way<T>,
+    method: Method<T>,
 }
 
-enum Way<T: Float> {
+enum Method<T: Float> {
     Whole(MatmulOptions),
     Sliced {
         options: MatmulOptions,
@@ -43,15 +43,19 @@ impl<T: Float> Matmul<T> {
     ) -> Result<Self, LaunchError> {
         let properties = device.properties();
         super::plan::<T>(shape, options, properties)?;
-        let of = |way| {
+        let of = |method| {
             let device = device.clone();
-            Ok(Self { device, shape, way })
+            Ok(Self {
+                device,
+                shape,
+                method,
+            })
         };
         if *options == MatmulOptions::default()
             && choice::fills_without_slices(shape, properties)
             && let Some(product) = PitchedMatmul::where_it_pays(device, shape)?
         {
-            return of(Way::Pitched(product));
+            return of(Method::Pitched(product));
         }
         let kernel = options
             .kernel
@@ -69,27 +73,28 @@ impl<T: Float> Matmul<T> {
             ..slicing
         };
         if slicing == whole || !kernel.has_slices() {
-            return of(Way::Whole(with(whole)));
+            return of(Method::Whole(with(whole)));
         }
         let slices = slicing.slices;
         let len = sums(shape.rows, shape.cols, slices).ok_or(LaunchError::SizeOverflow {
             what: "the products of the slices",
         })?;
         match device.alloc(len) {
-            Ok(sums) => of(Way::Sliced {
+            Ok(sums) => of(Method::Sliced {
                 options: with(slicing),
                 slices,
                 sums,
             }),
             Err(blockwise::Error::OutOfMemory { .. }) if options.slicing.is_none() => {
-                of(Way::Whole(with(whole)))
+                of(Method::Whole(with(whole)))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Starts a product of row-major matrices: a launch, or two in order, in the device's own queue or in one stream. Returns the launch
-    /// that multiplies; `None` when C has no elements, and so nothing was launched.
+    /// Starts a product of row-major matrices: a launch, or two in order, in the device's own queue
+    /// or in one stream. Returns the launch that multiplies; `None` when C has no elements, and so
+    /// nothing was launched.
     ///
     /// # Errors
     /// An operand whose length is not its matrix's, and what goes wrong on the device.
@@ -102,10 +107,10 @@ impl<T: Float> Matmul<T> {
     ) -> Result<Option<LaunchPlan>, LaunchError> {
         let (a, b, c, shape) = (a.into(), b.into(), c.into(), self.shape);
         let device = &self.device;
-        let (options, slices, sums) = match &mut self.way {
-            Way::Whole(options) => return enqueue(device, stream, a, b, c, shape, options),
-            Way::Pitched(product) => return product.enqueue(stream, a, b, c),
-            Way::Sliced {
+        let (options, slices, sums) = match &mut self.method {
+            Method::Whole(options) => return enqueue(device, stream, a, b, c, shape, options),
+            Method::Pitched(product) => return product.enqueue(stream, a, b, c),
+            Method::Sliced {
                 options,
                 slices,
                 sums,

@@ -8,8 +8,8 @@ use super::{DeviceTimes, Ring, fit};
 use crate::conv1d::plan;
 use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError};
 
-/// Convolves a signal of one or more channels that arrives in chunks. Outputs come in order and equal
-/// those of [`convolve`](crate::convolve), whatever the chunks.
+/// Convolves a signal of one or more channels that arrives in chunks. Outputs come in order and
+/// equal those of [`convolve`](crate::convolve), whatever the chunks.
 ///
 /// Each chunk is launched with the preceding samples that its outputs need, so a launch never pads
 /// inside the signal, and adds up the same terms as the launch of the whole: the bits are the same,
@@ -92,7 +92,8 @@ impl<T: Float> Convolver<T> {
         Self::part(device, signal_len, taps, mode, 0..outputs, options, chunk)
     }
 
-    /// The same for some of the outputs, by their index in those of the mode. Only the [samples](Self::samples) that they need arrive.
+    /// The same for some of the outputs, by their index in those of the mode. Only the
+    /// [samples](Self::samples) that they need arrive.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -176,8 +177,8 @@ impl<T: Float> Convolver<T> {
     }
 
     /// Lets `fill` write the next [`next_len`](Self::next_len) samples of each channel, and starts
-    /// their chunk. If all streams are busy, it waits for the oldest chunk and passes the outputs of
-    /// each channel to `emit`, while a second thread runs `fill`.
+    /// their chunk. If all streams are busy, it waits for the oldest chunk and passes the outputs
+    /// of each channel to `emit`, while a second thread runs `fill`.
     ///
     /// # Errors
     /// Those of the closures, `emit`'s first, and errors of the device. After an error the
@@ -246,7 +247,8 @@ impl<T: Float> Convolver<T> {
         Ok(self.times)
     }
 
-    /// The outputs that the next `len` samples complete; the last chunk brings those after the signal too.
+    /// The outputs that the next `len` samples complete; the last chunk brings those after the
+    /// signal too.
     fn outputs_of(&self, len: usize) -> Range<usize> {
         let end = match self.arrived + len {
             end if end == self.samples.end => self.wanted.end,

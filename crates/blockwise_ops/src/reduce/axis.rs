@@ -21,7 +21,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of an array of this shape, counted from the front, or by negative numbers from the back.
+    /// An axis of an array of this shape, counted from the front, or by negative numbers from the
+    /// back.
     ///
     /// # Errors
     /// When the array has no such axis.
@@ -85,7 +86,8 @@ macro_rules! reduces_axis {
 }
 reduces_axis!(i64 f32 f64);
 
-/// Plans a reduction over an axis. `None` when the result has no elements, and so nothing is launched.
+/// Plans a reduction over an axis. `None` when the result has no elements, and so nothing is
+/// launched.
 ///
 /// # Errors
 /// A minimum or maximum over an axis of no elements, which has none, and a broken limit.
@@ -138,7 +140,8 @@ pub(crate) fn enqueue_axis<'a, T: Number>(
     Ok(())
 }
 
-/// Sum, minimum or maximum over one axis: the array's shape without it. The sum over no elements is 0.
+/// Sum, minimum or maximum over one axis: the array's shape without it. The sum over no elements is
+/// 0.
 ///
 /// # Errors
 /// When there is no such axis, as for [`plan_axis`], and what goes wrong on the device.

@@ -41,7 +41,8 @@ named_enum! {
 named_enum! {
     /// The kernels that reduce.
     pub enum ReduceKernel("reduction kernel") {
-        /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number of threads.
+        /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number
+        /// of threads.
         Interleaved = "interleaved",
         /// A halving tree in shared memory, for any number of threads.
         Tree = "tree",

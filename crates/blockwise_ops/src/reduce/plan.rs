@@ -13,7 +13,8 @@ use crate::{LaunchError, LaunchPlan};
 /// Plans the dot product of two operands of these lengths; one partial result for each block.
 ///
 /// # Errors
-/// When the lengths differ, a limit is broken, or the kernel needs whole warps and the threads are none.
+/// When the lengths differ, a limit is broken, or the kernel needs whole warps and the threads are
+/// none.
 pub fn plan_dot<T: Number>(
     a_len: usize,
     b_len: usize,
@@ -41,8 +42,8 @@ pub(super) fn prepare_dot<T: Number>(
 /// Plans the reduction of `len` elements; one partial result for each block.
 ///
 /// # Errors
-/// For minimum and maximum of nothing, when a limit is broken, or the kernel needs whole warps and the threads are
-/// none.
+/// For minimum and maximum of nothing, when a limit is broken, or the kernel needs whole warps and
+/// the threads are none.
 pub fn plan_reduce<T: Number>(
     len: usize,
     reduction: Reduction,
@@ -113,13 +114,15 @@ fn plan<T: Number>(
 }
 
 impl ReduceOptions {
-    /// The most roundings that any one of `len` elements goes through on its way into the result: one product, the thread's own
-    /// share, the levels of its block, and the host's fold over the blocks. The error bound of a sum follows from it.
+    /// The most roundings that any one of `len` elements goes through on its way into the result:
+    /// one product, the thread's own share, the levels of its block, and the host's fold over the
+    /// blocks. The error bound of a sum follows from it.
     pub fn roundings(&self, len: usize, properties: &DeviceProperties) -> usize {
         // Elements of four bytes make the fewest blocks, those of eight the most.
         let [(threads, few), (_, many)] = [4, 8].map(|size| self.shape(len, size, properties));
         let share = len.div_ceil(threads.max(1) as usize * few.max(1) as usize);
-        // A thread may have a whole part of a tile more than another; elements of four bytes are the most.
+        // A thread may have a whole part of a tile more than another; elements of four bytes are
+        // the most.
         let uneven = match self.kernel {
             ReduceKernel::Wide | ReduceKernel::Single => 4 * self.in_flight(len, 4).packs(),
             _ => 0,
@@ -133,7 +136,8 @@ impl ReduceOptions {
         1 + share + uneven + levels + many.max(1) as usize
     }
 
-    /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the device.
+    /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the
+    /// device.
     fn shape(&self, len: usize, size: usize, properties: &DeviceProperties) -> (u32, u32) {
         let (threads, cap, each) = match self.kernel {
             ReduceKernel::Wide | ReduceKernel::Single => {

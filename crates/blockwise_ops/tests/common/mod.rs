@@ -2,7 +2,8 @@
 
 use blockwise::Device;
 
-/// The emulator, which checks every launch, and the first GPU where there is one and the feature `cuda`.
+/// The emulator, which checks every launch, and the first GPU where there is one and the feature
+/// `cuda`.
 pub(crate) fn devices() -> Vec<Device> {
     let mut devices = vec![Device::checked()];
     match Device::gpu(0) {

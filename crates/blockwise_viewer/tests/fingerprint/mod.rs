@@ -1,4 +1,5 @@
-//! What the recorded module was made of, as a number: `cargo xtask build-viewer` writes it, a test compares.
+//! What the recorded module was made of, as a number: `cargo xtask build-viewer` writes it, a test
+//! compares.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@
 //! `opt` and `llc`. Three locations are tried, in this order:
 //!
 //! 1. **The environment**: [`BLOCKWISE_RUSTC`](variables::RUSTC),
-//!    [`BLOCKWISE_CARGO`](variables::CARGO), [`BLOCKWISE_LLVM_BIN`](variables::LLVM_BIN). A variable
-//!    that is set but unusable is an error.
+//!    [`BLOCKWISE_CARGO`](variables::CARGO), [`BLOCKWISE_LLVM_BIN`](variables::LLVM_BIN). A
+//!    variable that is set but unusable is an error.
 //! 2. **rustup**: the active toolchain, if it has the components rust-src and llvm-tools.
 //! 3. **The system's packages** in `/usr/bin`: Debian's `rustc-web cargo-web rust-web-src llvm-22`.
 //!

@@ -13,8 +13,8 @@ static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
     folder.prefix("kernels of mine ").tempdir().unwrap()
 });
 
-/// The workspace of this name; new ones are made. Each test has its own, so that tests run side by side: cargo reads every manifest
-/// of a workspace, also one that another test is writing.
+/// The workspace of this name; new ones are made. Each test has its own, so that tests run side by
+/// side: cargo reads every manifest of a workspace, also one that another test is writing.
 pub(crate) fn workspace(name: &str) -> PathBuf {
     let folder = FOLDER.path().join(name);
     if !folder.exists() {
@@ -25,7 +25,8 @@ pub(crate) fn workspace(name: &str) -> PathBuf {
     folder
 }
 
-/// Every folder in `members` is a member. The workspace uses the repository's tools, which need fetching once.
+/// Every folder in `members` is a member. The workspace uses the repository's tools, which need
+/// fetching once.
 pub(crate) fn start_workspace(folder: &Path) {
     fs::create_dir_all(folder.join("target")).unwrap();
     fs::write(
@@ -87,7 +88,8 @@ pub(crate) fn write_package(folder: &Path, name: &str, manifest: &str, source: &
     fs::write(folder.join("src/lib.rs"), source).unwrap();
 }
 
-/// Writes a member with the prelude in front and builds it without line information, so that no path gets into the PTX.
+/// Writes a member with the prelude in front and builds it without line information, so that no
+/// path gets into the PTX.
 pub(crate) fn build(name: &str, source: &str) -> Result<PathBuf, CudaBuilderError> {
     let source = format!("use cuda_std::prelude::*;\n{source}");
     let folder = member(name, "", &source);
@@ -103,8 +105,9 @@ pub(crate) fn child_folder() -> Option<PathBuf> {
     std::env::var_os("CUDA_BUILDER_TEST").map(PathBuf::from)
 }
 
-/// Runs one test of this program in another process, where it finds `folder` and the variables. As in a build script, `OUT_DIR` is
-/// set: to the repository's target folder, so that what is built there is used.
+/// Runs one test of this program in another process, where it finds `folder` and the variables. As
+/// in a build script, `OUT_DIR` is set: to the repository's target folder, so that what is built
+/// there is used.
 pub(crate) fn in_child(test: &str, folder: &Path, variables: &[(&str, &str)]) -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])

@@ -1,4 +1,5 @@
-//! One crate for host and device: its build script embeds its own kernels. Builds projects as a user has them, outside the workspace.
+//! One crate for host and device: its build script embeds its own kernels. Builds projects as a
+//! user has them, outside the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,8 @@ fn main() {
 }
 ";
 
-/// A project of its own, in a folder that the next run finds again: then all but the project itself is compiled already.
+/// A project of its own, in a folder that the next run finds again: then all but the project itself
+/// is compiled already.
 struct Project {
     folder: PathBuf,
 }
@@ -207,7 +209,8 @@ fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
         "{messages}"
     );
 
-    // A tool that is missing is an error that says what to do; once it is there, the next build needs no other change.
+    // A tool that is missing is an error that says what to do; once it is there, the next build
+    // needs no other change.
     project.write("src/lib.rs", LIBRARY);
     let missing = [("BLOCKWISE_LLVM_BIN", "/no/such/folder")];
     let messages = project.failing_check(&missing);
@@ -226,7 +229,8 @@ fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
     assert!(printed.contains("fast mirror"), "{printed}");
 }
 
-/// Without `links` the device build runs the build script, which then does nothing; with one that generates code, that is needed.
+/// Without `links` the device build runs the build script, which then does nothing; with one that
+/// generates code, that is needed.
 #[test]
 fn a_build_script_may_have_more_to_do() {
     let project = Project::new("embeds_and_generates", "");

@@ -1,4 +1,5 @@
-//! Code that was written for rust-cuda: what its older compilers had, and what only OptiX or its own backend can mean.
+//! Code that was written for rust-cuda: what its older compilers had, and what only OptiX or its
+//! own backend can mean.
 
 use std::fs;
 
@@ -7,7 +8,8 @@ use ptx_emulator::testing::Launch;
 
 use crate::common::{member, text};
 
-/// The attributes that every kernel crate for the published versions begins with, and a feature that has gone since.
+/// The attributes that every kernel crate for the published versions begins with, and a feature
+/// that has gone since.
 const OLD: &str = "#![cfg_attr(
     target_os = \"cuda\",
     no_std,

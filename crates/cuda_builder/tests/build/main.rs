@@ -80,7 +80,8 @@ fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
     assert_ne!(fs::metadata(other).unwrap().modified().unwrap(), first);
 }
 
-/// As rust-cuda takes it: functions that are never to be inlined are, when they are given shared memory, hold or return it.
+/// As rust-cuda takes it: functions that are never to be inlined are, when they are given shared
+/// memory, hold or return it.
 #[test]
 fn shared_memory_stays_shared_in_every_function_that_is_given_it() {
     let ptx = text(

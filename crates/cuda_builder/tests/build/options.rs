@@ -85,7 +85,8 @@ fn options_reach_the_code() {
         ),
     );
     assert!(!build(CudaBuilder::new(&checked)).contains("cuda_std_panic"));
-    // With debug information as in `full_debug_information_is_dwarf_that_ptxas_takes`: core is compiled once for both.
+    // With debug information as in `full_debug_information_is_dwarf_that_ptxas_takes`: core is
+    // compiled once for both.
     let unoptimised = CudaBuilder::new(&checked)
         .release(false)
         .debug(DebugInfo::Full);
@@ -304,7 +305,8 @@ fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
     );
 }
 
-/// A kernel without mathematical functions builds where there is no libdevice; one with some says what is missing.
+/// A kernel without mathematical functions builds where there is no libdevice; one with some says
+/// what is missing.
 #[test]
 fn only_mathematical_functions_need_libdevice() {
     if let Some(folder) = child_folder() {

@@ -37,7 +37,8 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
     );
 }
 
-/// As with rust-cuda: a crate may gather the kernels of others, and have cuda_std through them, without a dependency line.
+/// As with rust-cuda: a crate may gather the kernels of others, and have cuda_std through them,
+/// without a dependency line.
 #[test]
 fn kernels_and_cuda_std_may_come_through_a_dependency() {
     let below = "pub use cuda_std;

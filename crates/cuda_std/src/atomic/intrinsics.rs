@@ -1,4 +1,5 @@
-//! One PTX instruction each: `atom`, `ld`, `st`, `fence` and `membar` of every ordering, type and scope.
+//! One PTX instruction each: `atom`, `ld`, `st`, `fence` and `membar` of every ordering, type and
+//! scope.
 //!
 //! A name consists of operation, ordering, type and scope: `atomic_fetch_add_acqrel_u32_device`. A
 //! scope is the set of threads that the operation is ordered with: `block`, `device`, or `system`
@@ -63,7 +64,8 @@ macro_rules! scope {
 macro_rules! instruction {
     ($name:expr, $($asm:tt)*) => {{
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the registers are what the instruction takes; the rest is passed on to the caller.
+        // SAFETY: the registers are what the instruction takes; the rest is passed on to the
+        // caller.
         unsafe {
             core::arch::asm!($($asm)*, options(nostack, preserves_flags))
         }
@@ -136,7 +138,8 @@ const fn id<T: Copy>(val: T) -> T {
     val
 }
 
-/// `old = op([ptr], val)` for every ordering and scope. `$argument` makes the register's contents from `val`.
+/// `old = op([ptr], val)` for every ordering and scope. `$argument` makes the register's contents
+/// from `val`.
 macro_rules! fetch {
     ($($op:ident = $instruction:literal: $($t:ident $class:ident $type:literal $argument:expr),*;)*) => {
         $($( fetch!(@orderings $op $instruction $t $class $type $argument); )*)*

@@ -1,4 +1,5 @@
-//! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`, whose scope is the whole system.
+//! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`, whose scope is
+//! the whole system.
 //!
 //! A scope is the set of threads among which an operation is atomic and ordered: `Block…` the
 //! block, `Atomic…` the device, `System…` the device, its peers and the host. On the host they
@@ -87,13 +88,15 @@ macro_rules! atomic_float {
                 xor "Replaces the value's bits by their exclusive disjunction with those of `value`; returns the old value." |old, value| $t::from_bits(old.to_bits() ^ value.to_bits());
             }
 
-            /// Replaces the value by the smaller of it and `value` (the other one if one is NaN); returns the old one.
+            /// Replaces the value by the smaller of it and `value` (the other one if one is NaN);
+            /// returns the old one.
             #[inline(always)]
             pub $($unsafe)? fn fetch_min(&self, value: $t, order: Ordering) -> $t {
                 self.update(order, |old| old.min(value))
             }
 
-            /// Replaces the value by the larger of it and `value` (the other one if one is NaN); returns the old one.
+            /// Replaces the value by the larger of it and `value` (the other one if one is NaN);
+            /// returns the old one.
             #[inline(always)]
             pub $($unsafe)? fn fetch_max(&self, value: $t, order: Ordering) -> $t {
                 self.update(order, |old| old.max(value))

@@ -51,7 +51,8 @@ pub trait FloatExt: Sized + Sealed {
     fn scale_by_n(self, exp: i32) -> Self;
     /// Sine and cosine of π · `self` at once.
     fn sincospi(self) -> (Self, Self);
-    /// A fraction of magnitude in [0.5, 1) and the exponent of 2 that goes with it; zero, infinities and NaN with exponent 0.
+    /// A fraction of magnitude in [0.5, 1) and the exponent of 2 that goes with it; zero,
+    /// infinities and NaN with exponent 0.
     fn frexp(self) -> (Self, i32);
     /// The exponent of 2, as an integer: `i32::MIN` for zero (and NaN), `i32::MAX` for infinities.
     fn unbiased_exp(self) -> i32;

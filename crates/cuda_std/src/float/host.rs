@@ -1,4 +1,5 @@
-//! [`FloatExt`](super::FloatExt) on the host: libm's functions, and formulas from them where it has none.
+//! [`FloatExt`](super::FloatExt) on the host: libm's functions, and formulas from them where it has
+//! none.
 
 use core::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
@@ -67,7 +68,8 @@ pub(super) mod special_f64 {
         if x < 10.0 {
             return (x * x).exp() * libm::erfc(x);
         }
-        // The continued fraction of erfc (Abramowitz and Stegun 7.1.14), from its end; 16 terms are exact from 10 on.
+        // The continued fraction of erfc (Abramowitz and Stegun 7.1.14), from its end; 16 terms are
+        // exact from 10 on.
         let tail = (1..=16)
             .rev()
             .fold(x, |below, n| x + f64::from(n) / 2.0 / below);
@@ -82,7 +84,8 @@ pub(super) mod special_f64 {
             _ if y > 1.0 => return -inv_complementary_error_function(2.0 - y),
             _ => {}
         }
-        // A start on the right side of the root, from the tail's leading term; then Halley's steps, which triple the digits.
+        // A start on the right side of the root, from the tail's leading term; then Halley's steps,
+        // which triple the digits.
         let mut x = if y > 0.5 {
             (1.0 - y) * PI.sqrt() / 2.0
         } else {
@@ -148,7 +151,8 @@ mod tests {
         );
     }
 
-    /// Values from the NIST Digital Library of Mathematical Functions' definitions, computed with 60 digits.
+    /// Values from the NIST Digital Library of Mathematical Functions' definitions, computed with
+    /// 60 digits.
     #[test]
     fn what_libm_lacks() {
         check(

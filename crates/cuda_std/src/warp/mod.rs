@@ -31,7 +31,8 @@ pub fn activemask() -> u32 {
     unsafe { nvvm::activemask() }
 }
 
-/// Waits for the lanes in `mask` and orders their memory accesses before the call against those after it.
+/// Waits for the lanes in `mask` and orders their memory accesses before the call against those
+/// after it.
 ///
 /// # Safety
 /// The module's rule on masks.
@@ -91,7 +92,8 @@ pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u
     unsafe { T::match_all(mask, value) }
 }
 
-/// What [`warp_match_any`] and [`warp_match_all`] compare: integers and floats of 32 and 64 bits, by their bits.
+/// What [`warp_match_any`] and [`warp_match_all`] compare: integers and floats of 32 and 64 bits,
+/// by their bits.
 pub trait WarpMatchValue: Sized + Copy {
     /// See [`warp_match_any`].
     ///
@@ -111,7 +113,8 @@ pub trait WarpMatchValue: Sized + Copy {
     }
 }
 
-/// Combines the `value`s of the lanes in `mask` by `op`; every lane gets the result. Needs sm_80 or newer.
+/// Combines the `value`s of the lanes in `mask` by `op`; every lane gets the result. Needs sm_80 or
+/// newer.
 ///
 /// # Safety
 /// The module's rule on masks.

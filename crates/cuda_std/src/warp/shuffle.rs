@@ -83,8 +83,8 @@ impl_shuffle! {
     i128 as u64: |value| (value as u64, (value >> 64) as u64), |low, high| (u128::from(low) | u128::from(high) << 64) as i128;
 }
 
-/// `shfl.sync` with its predicate result. LLVM's intrinsic returns a pair, which no Rust declaration can name, so this is
-/// assembly; cuda_builder marks it convergent like every call.
+/// `shfl.sync` with its predicate result. LLVM's intrinsic returns a pair, which no Rust
+/// declaration can name, so this is assembly; cuda_builder marks it convergent like every call.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 unsafe fn shuffle_32(
@@ -101,7 +101,8 @@ unsafe fn shuffle_32(
     let segments = 32u32.wrapping_sub(width) << 8;
     macro_rules! shuffle {
         ($mode:literal, $c:expr) => {
-            // SAFETY: the registers are what the instruction takes; the mask is the caller's promise.
+            // SAFETY: the registers are what the instruction takes; the mask is the caller's
+            // promise.
             unsafe {
                 core::arch::asm!(
                     "{{",

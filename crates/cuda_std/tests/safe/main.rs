@@ -1,9 +1,11 @@
-//! What safe kernels with shared memory may not do: one wrong idea a program in `compile_fail`, and the compiler's answer beside it.
+//! What safe kernels with shared memory may not do: one wrong idea a program in `compile_fail`, and
+//! the compiler's answer beside it.
 
 #[test]
 fn wrong_ideas_are_compile_errors() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/safe/compile_fail/*.rs");
-    // A program that is right makes trybuild generate code, without which constants of generic types are not checked.
+    // A program that is right makes trybuild generate code, without which constants of generic
+    // types are not checked.
     cases.pass("tests/safe/compile_pass/*.rs");
 }

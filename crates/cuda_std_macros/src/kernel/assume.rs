@@ -3,8 +3,8 @@
 //! A rule that says that two lengths are equal spares the kernel the second one's bounds checks. A
 //! fact that does not hold is undefined behaviour, so only what means the same on the host and on
 //! the device becomes one: comparisons of lengths, extents, numbers and literals, rebuilt from the
-//! entry point's own parameters. A call, a constant or a type of the user's could have another value
-//! there (`#[cfg]`, a shadowed name); such a rule is checked and not assumed.
+//! entry point's own parameters. A call, a constant or a type of the user's could have another
+//! value there (`#[cfg]`, a shadowed name); such a rule is checked and not assumed.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};

@@ -30,7 +30,8 @@ pub(super) fn signature(sig: &Signature) -> Result<()> {
     if let Some(asyncness) = &sig.asyncness {
         return refuse(asyncness, "a kernel cannot be `async`");
     }
-    // rust-cuda's kernels may say it, although the attribute gives them a convention of their own, there and here.
+    // rust-cuda's kernels may say it, although the attribute gives them a convention of their own,
+    // there and here.
     if let Some(abi) = &sig.abi
         && abi.name.as_ref().is_some_and(|name| name.value() != "C")
     {
@@ -186,7 +187,8 @@ pub(super) const SAFE_DIVERGENCE: &str =
     "a safe kernel's barriers are for all threads of the block: an exception needs `unsafe fn`";
 const COMPUTED: &str = "the launch computes `shared_bytes` from `shared(..)`: leave the rule out";
 
-/// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here could launch it.
+/// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here
+/// could launch it.
 pub(super) fn program_of_optix(name: &Ident) -> Option<TokenStream> {
     const PROGRAMS: [&str; 8] = [
         "raygen",

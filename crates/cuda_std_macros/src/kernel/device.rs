@@ -29,8 +29,8 @@ impl Kernel<'_> {
         let conditions = self.conditions();
         let record = self.record(instance);
         let vis = (!self.is_generic()).then_some(vis);
-        // The body stays a function of its own, with the signature as written: slices are slices in it, and what it may
-        // not do (return a value, say) the compiler checks.
+        // The body stays a function of its own, with the signature as written: slices are slices in
+        // it, and what it may not do (return a value, say) the compiler checks.
         let function = quote! {
             #(#attrs)*
             #[cfg(target_arch = "nvptx64")]
@@ -186,7 +186,8 @@ fn launch_scope() -> Ident {
     Ident::new("launch", Span::mixed_site())
 }
 
-/// Fails to compile for the device where an alias hides a slice: the host passes two parameters for one, and the entry would take one.
+/// Fails to compile for the device where an alias hides a slice: the host passes two parameters for
+/// one, and the entry would take one.
 ///
 /// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
 fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {

@@ -126,7 +126,8 @@ impl Kernel<'_> {
                     #stream
                 }
 
-                /// A grid of at least `threads` threads along x, in blocks of a size that suits the device unless a block was set.
+                /// A grid of at least `threads` threads along x, in blocks of a size that suits the
+                /// device unless a block was set.
                 ///
                 /// # Errors
                 /// When the device cannot suggest a block, or the grid would have too many.
@@ -166,8 +167,8 @@ impl Kernel<'_> {
         lifetimes.chain(others).collect()
     }
 
-    /// All words of the signature, the rules and the sizes. A type parameter of the handle with the name of a type there would stand
-    /// in its place.
+    /// All words of the signature, the rules and the sizes. A type parameter of the handle with the
+    /// name of a type there would stand in its place.
     fn mentioned_words(&self) -> Vec<String> {
         let rules = self.options.require.iter().map(|rule| &rule.condition);
         let sizes = self.options.shared.iter().map(|size| &size.length);

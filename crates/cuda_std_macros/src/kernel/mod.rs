@@ -1,4 +1,5 @@
-//! `#[kernel]`: checks the rules of a kernel, and writes its entry points, their records and the handle that launches them.
+//! `#[kernel]`: checks the rules of a kernel, and writes its entry points, their records and the
+//! handle that launches them.
 
 mod assume;
 mod check;
@@ -40,7 +41,8 @@ struct Kernel<'a> {
     options: Options,
     parameters: Vec<Parameter<'a>>,
     instances: Vec<Instance>,
-    /// How the crate names cuda_std. `None` where it has it through another crate and did not say so.
+    /// How the crate names cuda_std. `None` where it has it through another crate and did not say
+    /// so.
     cuda_std: Option<TokenStream>,
 }
 
@@ -152,7 +154,8 @@ impl<'a> Kernel<'a> {
         })
     }
 
-    /// On the host: the function itself; of a generic kernel's instance a copy that is only checked. And the entry's description.
+    /// On the host: the function itself; of a generic kernel's instance a copy that is only
+    /// checked. And the entry's description.
     fn on_host(&self, instance: &Instance) -> TokenStream {
         let ItemFn {
             attrs,
@@ -167,7 +170,8 @@ impl<'a> Kernel<'a> {
         let checks = self.checks();
         let entry = self.entry(instance);
         if !self.is_generic() {
-            // In the documentation the handle stands for both: links to the kernel would be ambiguous, its examples run twice.
+            // In the documentation the handle stands for both: links to the kernel would be
+            // ambiguous, its examples run twice.
             let documented = self.cuda_std.is_none().then(|| quote! { doc, });
             return quote! {
                 #(#attrs)*

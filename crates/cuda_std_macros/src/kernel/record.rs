@@ -32,7 +32,8 @@ impl Kernel<'_> {
         let entry = &instance.entry;
         let (own, kernels) = if crate::cuda_std::has_embedded_kernels() {
             (
-                // Another crate's type is an error here: its PTX has other kernels of the same names.
+                // Another crate's type is an error here: its PTX has other kernels of the same
+                // names.
                 quote! { impl crate::EmbeddedKernels {} },
                 quote! { ::core::option::Option::Some(<crate::EmbeddedKernels as #path::launch::Embedded>::KERNELS) },
             )

@@ -8,7 +8,8 @@ use ptx_emulator::{CheckOptions, Emulator, Entry, LaunchConfig, Limits, LoadedMo
 /// Bytes of the buffer that every parameter points to.
 const BUFFER: u64 = 4096;
 
-/// Launches every kernel of a module: plain, without vector code and checked. The two plain launches must agree.
+/// Launches every kernel of a module: plain, without vector code and checked. The two plain
+/// launches must agree.
 pub fn run(module: &Module, grid: [u32; 3], threads: u32) {
     let config = LaunchConfig {
         grid,
@@ -39,8 +40,9 @@ pub fn run(module: &Module, grid: [u32; 3], threads: u32) {
     }
 }
 
-/// What a launch returns and what it leaves in the buffer, in an emulator of its own with tight limits: a module's variables would
-/// keep what an earlier launch wrote. `None` when the module does not fit.
+/// What a launch returns and what it leaves in the buffer, in an emulator of its own with tight
+/// limits: a module's variables would keep what an earlier launch wrote. `None` when the module
+/// does not fit.
 fn afresh<R>(
     module: &Module,
     entry: &Entry,

@@ -22,8 +22,9 @@ const LENGTH: usize = 64;
 /// Labels of a body; they stand before every fourth statement.
 const LABELS: usize = LENGTH / 4;
 
-/// Instructions with placeholders: `r`, `q`, `h`, `p` are registers of 32, 64 and 16 bits and predicates, `i` is an
-/// integer, `f` a float's bits, `l` a label, `m` an address, `s` an address in shared memory.
+/// Instructions with placeholders: `r`, `q`, `h`, `p` are registers of 32, 64 and 16 bits and
+/// predicates, `i` is an integer, `f` a float's bits, `l` a label, `m` an address, `s` an address
+/// in shared memory.
 const FORMS: &[&str] = &[
     "mov.b32 {r}, {i};",
     "mov.b64 {q}, {i};",

@@ -1,4 +1,5 @@
-//! Any bytes: they parse or are refused, without a panic, and what parses can be loaded and launched within its limits.
+//! Any bytes: they parse or are refused, without a panic, and what parses can be loaded and
+//! launched within its limits.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! ptoxide's own matrix product, as ptoxide's package ships it, on ptoxide and on ptx_emulator (one worker).
+//! ptoxide's own matrix product, as ptoxide's package ships it, on ptoxide and on ptx_emulator (one
+//! worker).
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};

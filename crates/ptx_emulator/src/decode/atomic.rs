@@ -130,7 +130,8 @@ pub(super) fn fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
     Ok(())
 }
 
-/// `fence.proxy.tensormap::generic.release.gpu` and `fence.proxy.tensormap::generic.acquire.gpu [map], 128`
+/// `fence.proxy.tensormap::generic.release.gpu` and
+/// `fence.proxy.tensormap::generic.acquire.gpu [map], 128`
 fn tensor_fence<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     form.take("tensormap::generic");
     let acquires = match form.take_one_of(&["acquire", "release"]) {

@@ -27,7 +27,8 @@ pub(super) enum Symbol {
     Register(Class, Row),
     /// `%r<4>`: %r0 to %r3.
     Family(Class, u32),
-    /// In the frame's local memory: `.local` variables, and parameters of functions that are not kernels.
+    /// In the frame's local memory: `.local` variables, and parameters of functions that are not
+    /// kernels.
     Local {
         offset: u32,
         size: u32,

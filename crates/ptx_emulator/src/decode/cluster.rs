@@ -47,7 +47,8 @@ pub(super) fn decode<'a>(
     Ok(())
 }
 
-/// `barrier.cluster.arrive[.release|.relaxed][.aligned]` and `barrier.cluster.wait[.acquire][.aligned]`
+/// `barrier.cluster.arrive[.release|.relaxed][.aligned]` and
+/// `barrier.cluster.wait[.acquire][.aligned]`
 pub(super) fn barrier<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,

@@ -83,8 +83,8 @@ fn relu(value: f64, code: u64) -> f64 {
     }
 }
 
-/// `cvt.rn.satfinite.e4m3x2.f32 d, a, b` (a to the upper half), `cvt.rn.satfinite.e4m3x2.f16x2 d, a` and
-/// `cvt.rn.f16x2.e4m3x2 d, a`
+/// `cvt.rn.satfinite.e4m3x2.f32 d, a, b` (a to the upper half),
+/// `cvt.rn.satfinite.e4m3x2.f16x2 d, a` and `cvt.rn.f16x2.e4m3x2 d, a`
 pub(super) fn convert<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,

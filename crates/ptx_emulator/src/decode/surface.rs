@@ -32,7 +32,8 @@ pub(crate) enum SurfaceKind {
     /// Bytes; x is in bytes.
     Load(Transfer),
     Store(Transfer),
-    /// The channels of a texel, converted to what the surface holds; x counts texels. `NO_ROW`: none.
+    /// The channels of a texel, converted to what the surface holds; x counts texels. `NO_ROW`:
+    /// none.
     StoreTexel([Row; 4]),
     Reduce {
         op: AtomicOp,

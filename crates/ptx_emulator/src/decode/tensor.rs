@@ -59,8 +59,8 @@ impl CopyTensor {
     }
 }
 
-/// `cp.async.bulk.tensor.2d.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {x, y}], [object]` and
-/// `cp.async.bulk.tensor.2d.global.shared::cta[.tile].bulk_group [map, {x, y}], [from]`
+/// `cp.async.bulk.tensor.2d.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {x, y}], [object]`
+/// and `cp.async.bulk.tensor.2d.global.shared::cta[.tile].bulk_group [map, {x, y}], [from]`
 pub(super) fn copy<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<(), ParseError> {
     transfer(b, form, None)
 }

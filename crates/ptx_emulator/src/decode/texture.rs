@@ -145,7 +145,8 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// `tex[.base|.level|.grad].2d.v4.f32.f32 {d}, [t, {x, y}][, level | , {dx}, {dy}]` and `tld4.r.2d.v4.f32.f32 {d}, [t, {x, y}]`
+/// `tex[.base|.level|.grad].2d.v4.f32.f32 {d}, [t, {x, y}][, level | , {dx}, {dy}]` and
+/// `tld4.r.2d.v4.f32.f32 {d}, [t, {x, y}]`
 pub(super) fn fetch<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let gathers = match form.base {
         "tld4" => match form.take_one_of(&["r", "g", "b", "a"]) {

@@ -9,7 +9,8 @@ use super::op::{Op, Pred, Reg};
 use crate::error::ParseError;
 use crate::parse::Operand;
 
-/// `d = a * b + d` with 64 rows of a. The sources are a (four registers, or a descriptor), b (a descriptor) and d.
+/// `d = a * b + d` with 64 rows of a. The sources are a (four registers, or a descriptor), b (a
+/// descriptor) and d.
 pub(crate) struct GroupMultiply {
     /// Columns of b and d.
     pub(crate) columns: usize,

@@ -11,9 +11,11 @@ use crate::progress::Sink;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Blocks that one worker keeps unfinished at the same time, at most, unless they may wait for one that has not begun.
+/// Blocks that one worker keeps unfinished at the same time, at most, unless they may wait for one
+/// that has not begun.
 pub(super) const RESIDENT: usize = 16;
-/// The same when they may: as many as an H200 holds, if their registers and memory take no more than so many bytes.
+/// The same when they may: as many as an H200 holds, if their registers and memory take no more
+/// than so many bytes.
 const MOST_RESIDENT: usize = 132 * 32;
 const RESIDENT_BYTES: u64 = 128 << 20;
 /// Warp instructions of a block before its worker switches to another block.

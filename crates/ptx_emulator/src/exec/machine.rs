@@ -1,4 +1,5 @@
-//! A launch that stops before any instruction, can be copied there and goes on as if it had not stopped.
+//! A launch that stops before any instruction, can be copied there and goes on as if it had not
+//! stopped.
 
 use super::block::Block;
 use super::launch::{Launch, Request};
@@ -28,7 +29,8 @@ impl Machine {
         }
     }
 
-    /// Runs `budget` instructions more, then up to the next one; how many were left when the launch ended before.
+    /// Runs `budget` instructions more, then up to the next one; how many were left when the launch
+    /// ended before.
     ///
     /// Lanes that come to a warp-level instruction and wait there count as one instruction.
     pub(crate) fn run(

@@ -47,7 +47,8 @@ pub(crate) trait Observer: Send {
     fn step(&mut self, _program: &Program, _pc: u32, _mask: u32, _active: u32, _frame: &Frame<'_>) {
     }
 
-    /// Lanes come to a warp-level instruction and wait there for its other members: it is executed later.
+    /// Lanes come to a warp-level instruction and wait there for its other members: it is executed
+    /// later.
     fn waits(&mut self, _pc: u32, _mask: u32) {}
 
     /// An instruction whose guard holds for no lane of the split.
@@ -61,7 +62,8 @@ pub(crate) trait Observer: Send {
     /// and offsets in it.
     fn takes(&mut self, _heap: u64, _chunk: Range<u64>) {}
 
-    /// An instruction ends the launch with a fault. A later one, of a block that began before, takes its place.
+    /// An instruction ends the launch with a fault. A later one, of a block that began before,
+    /// takes its place.
     fn faults(&mut self) {}
 
     /// Lanes met at a `bar.warp.sync`.

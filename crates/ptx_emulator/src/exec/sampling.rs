@@ -50,9 +50,9 @@ impl Axis {
 
 /// The weights of the eight texels around a point as `[z][y][x]`, 1 for the second, in steps.
 ///
-/// In two dimensions these are an H200's: the product for the texel that is second along both axes is
-/// rounded to whole steps, half a step up, and its neighbours have the rest. In three dimensions an
-/// H200 rounds in another order, which differs by a step or two.
+/// In two dimensions these are an H200's: the product for the texel that is second along both axes
+/// is rounded to whole steps, half a step up, and its neighbours have the rest. In three dimensions
+/// an H200 rounds in another order, which differs by a step or two.
 fn weights([x, y, z]: [u32; 3]) -> [[[u32; 2]; 2]; 2] {
     let split = |weight: u32, by: u32, is_second: bool| {
         let half = STEPS / 2 - u32::from(!is_second);

@@ -1,4 +1,5 @@
-//! One worker: takes blocks until none is left. Its state can be copied between any two instructions.
+//! One worker: takes blocks until none is left. Its state can be copied between any two
+//! instructions.
 
 use super::block::{Block, LoopPlace, Worker};
 use super::deadlock::Activity;
@@ -196,7 +197,8 @@ impl Progress {
         fault.map(|(_, fault)| fault)
     }
 
-    /// Keeps the fault of the lowest team, so that the answer does not depend on the order of the workers.
+    /// Keeps the fault of the lowest team, so that the answer does not depend on the order of the
+    /// workers.
     fn report(&self, team: u64, fault: Box<Fault>) {
         self.faulty.fetch_min(team, Relaxed);
         let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +221,8 @@ fn step_limit(launch: &Launch<'_>, team: &Team) -> Box<Fault> {
     at_loop(launch, block, &place, kind)
 }
 
-/// What is wrong when no block of these will ever end, and the position of the one that shows it; nothing when all have.
+/// What is wrong when no block of these will ever end, and the position of the one that shows it;
+/// nothing when all have.
 fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<Fault>)> {
     let blocks = || {
         let teams = resident.iter();

@@ -68,8 +68,8 @@ impl Team {
         }
     }
 
-    /// Runs the blocks in turn until all end, or they have had their share of warp instructions. A slice that the launch
-    /// paused in goes on with the share that it had.
+    /// Runs the blocks in turn until all end, or they have had their share of warp instructions. A
+    /// slice that the launch paused in goes on with the share that it had.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,

@@ -144,7 +144,8 @@ impl<O: Observer + ?Sized> Mover<'_, '_, O> {
                         first + i64::from(stride) * i64::from(step)
                     });
                     let mut at = at.collect::<Vec<_>>();
-                    // An H200 writes whole pieces: the one that holds a row's last element goes past it.
+                    // An H200 writes whole pieces: the one that holds a row's last element goes
+                    // past it.
                     let last = self.map.extents[0] as i64 - 1;
                     let is_of_last_piece =
                         at[0] / i64::from(per_piece) == last / i64::from(per_piece);

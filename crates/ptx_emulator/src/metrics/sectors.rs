@@ -59,7 +59,8 @@ mod tests {
     const ALL: u32 = u32::MAX;
     const BASE: u64 = 1 << 40;
 
-    /// Lane `l` accesses `bytes` bytes at `BASE + offset(l)`; the answer is (touched, needed, bytes).
+    /// Lane `l` accesses `bytes` bytes at `BASE + offset(l)`; the answer is (touched, needed,
+    /// bytes).
     #[track_caller]
     fn check(offset: impl Fn(u64) -> u64, active: u32, size: u32, expected: (u32, u32, u32)) {
         let addresses = std::array::from_fn(|lane| BASE + offset(lane as u64));

@@ -18,7 +18,8 @@ pub struct Array {
 }
 
 impl Replay {
-    /// The arrays of shared memory, of the module, and of the kernel's parameters, by space and address.
+    /// The arrays of shared memory, of the module, and of the kernel's parameters, by space and
+    /// address.
     ///
     /// PTX of rustc declares bytes and their alignment; the type of the elements is not known.
     pub fn arrays(&self) -> Vec<Array> {

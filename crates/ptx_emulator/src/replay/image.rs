@@ -1,4 +1,5 @@
-//! Device memory at one moment. Pages that did not change since an earlier image are shared with it.
+//! Device memory at one moment. Pages that did not change since an earlier image are shared with
+//! it.
 
 use crate::memory::{Chunks, Heap, Table};
 use std::sync::Arc;

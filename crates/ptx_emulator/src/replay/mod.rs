@@ -1,9 +1,10 @@
 //! A launch that can be run forwards and backwards.
 //!
-//! A [`Replay`] stands between two steps of a launch. A step is one instruction of one warp, in the order in which the
-//! emulator runs them: its own order, or that of a seed, as [`Emulator::check`] has it. So [`Finding::step`] and
-//! [`Finding::seed`](crate::Finding::seed) name a moment that a replay can go to. Nothing is recorded: an earlier moment is
-//! computed again from the nearest [checkpoint](Replay::set_budget).
+//! A [`Replay`] stands between two steps of a launch. A step is one instruction of one warp, in the
+//! order in which the emulator runs them: its own order, or that of a seed, as [`Emulator::check`]
+//! has it. So [`Finding::step`] and [`Finding::seed`](crate::Finding::seed) name a moment that a
+//! replay can go to. Nothing is recorded: an earlier moment is computed again from the nearest
+//! [checkpoint](Replay::set_budget).
 //!
 //! ```
 //! # use ptx_emulator::{Emulator, LaunchConfig, Limits, Module, replay::Replay};
@@ -31,9 +32,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Differences from a plain launch: one worker, shared arrays with gaps between them as under `check`, and text of `printf`
-//! is kept ([`Replay::printed`]). A PTX instruction that the emulator runs as several is several steps, and lanes that come
-//! to a warp-level instruction before its other members make a step of their own.
+//! Differences from a plain launch: one worker, shared arrays with gaps between them as under
+//! `check`, and text of `printf` is kept ([`Replay::printed`]). A PTX instruction that the emulator
+//! runs as several is several steps, and lanes that come to a warp-level instruction before its
+//! other members make a step of their own.
 //!
 //! There are no threads, no files and no clock in here: it works on `wasm32-unknown-unknown`.
 //!
@@ -81,8 +83,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A launch before its first step. It takes the emulator with all its memory; `args` are those of
-    /// [`Emulator::launch`].
+    /// A launch before its first step. It takes the emulator with all its memory; `args` are those
+    /// of [`Emulator::launch`].
     ///
     /// # Errors
     /// As a launch is refused.
@@ -111,7 +113,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Memory for checkpoints, in bytes; 256 MiB at first. With less of it, going back computes more again.
+    /// Memory for checkpoints, in bytes; 256 MiB at first. With less of it, going back computes
+    /// more again.
     pub fn set_budget(&mut self, bytes: u64) {
         self.checkpoints.set_budget(bytes);
     }

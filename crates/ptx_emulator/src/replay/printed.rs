@@ -1,4 +1,5 @@
-//! The text that a launch prints, kept with the moment of each piece: a step that is made again prints it again.
+//! The text that a launch prints, kept with the moment of each piece: a step that is made again
+//! prints it again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -53,17 +53,19 @@ impl Word {
 }
 
 impl Replay {
-    /// Makes these steps and shows all that happens in them, each with its step. Leaves the replay at the end of them.
+    /// Makes these steps and shows all that happens in them, each with its step. Leaves the replay
+    /// at the end of them.
     pub fn scan(&mut self, steps: Range<u64>, visit: &mut (dyn FnMut(u64, &Event<'_>) + Send)) {
         self.go(steps.start);
         self.scan_on(steps.end, visit);
     }
 
-    /// Goes to the nearest moment before a step in which `matches` holds for an event: the next step is that one. Without
-    /// such a step it goes to the end or the beginning, and there is no answer.
+    /// Goes to the nearest moment before a step in which `matches` holds for an event: the next
+    /// step is that one. Without such a step it goes to the end or the beginning, and there is no
+    /// answer.
     ///
-    /// Backwards the nearest is the last step before this moment; forwards it is the first after the next one, so that two
-    /// searches find two steps.
+    /// Backwards the nearest is the last step before this moment; forwards it is the first after
+    /// the next one, so that two searches find two steps.
     pub fn find(
         &mut self,
         direction: Direction,
@@ -103,7 +105,8 @@ impl Replay {
         found
     }
 
-    /// The last step before this moment that wrote one of these bytes. The replay stays at this moment.
+    /// The last step before this moment that wrote one of these bytes. The replay stays at this
+    /// moment.
     pub fn last_write(&mut self, word: Word) -> Option<u64> {
         let at = self.at;
         let writes = &mut |_, event: &Event<'_>| match event {
@@ -115,8 +118,8 @@ impl Replay {
         found
     }
 
-    /// What a check finds in this order of threads. Each finding's [`step`](crate::Finding::step) is one of this replay, which
-    /// stays at this moment.
+    /// What a check finds in this order of threads. Each finding's [`step`](crate::Finding::step)
+    /// is one of this replay, which stays at this moment.
     pub fn check(&mut self, options: &CheckOptions) -> CheckReport {
         let at = self.at;
         let silent: Output = Mutex::new(Box::new(|_| {}));

@@ -1,4 +1,5 @@
-//! Reports of checks: as text for people, as JSON for programs, as SARIF for code-scanning services.
+//! Reports of checks: as text for people, as JSON for programs, as SARIF for code-scanning
+//! services.
 //!
 //! ```
 //! # use ptx_emulator::{CheckReport, Statistics};

@@ -1,7 +1,7 @@
 //! Detectors: observers of a launch that find what a GPU hides.
 //!
-//! [`Sanitizer`] is the observer. It maintains the [`Context`], the context of the current turn, and
-//! forwards events to the detectors that are enabled; their findings go into the [`Ledger`].
+//! [`Sanitizer`] is the observer. It maintains the [`Context`], the context of the current turn,
+//! and forwards events to the detectors that are enabled; their findings go into the [`Ledger`].
 mod bounds;
 mod context;
 mod explore;

@@ -52,7 +52,8 @@ fn branches_part_and_meet() {
 
 #[test]
 fn two_calls_of_one_function_wait_for_nobody_in_the_other() {
-    // One half is tired of the loop before the other half comes to it: neither may stop for the other there.
+    // One half is tired of the loop before the other half comes to it: neither may stop for the
+    // other there.
     let text = kernel(
         ".func (.param .b32 sum) f(.param .b32 n) {
     .reg .b32 %s, %i, %n; .reg .pred %p;
@@ -74,8 +75,8 @@ fn two_calls_of_one_function_wait_for_nobody_in_the_other() {
 
 #[test]
 fn a_call_by_some_lanes_leaves_the_predicates_of_others_alone() {
-    // The frames of `h` and of what `f` calls share rows; the lanes that do not branch are the first to run, so `h` has written its
-    // predicates when the others come.
+    // The frames of `h` and of what `f` calls share rows; the lanes that do not branch are the
+    // first to run, so `h` has written its predicates when the others come.
     let text = kernel(
         ".func leaf() { ret; }
 .func (.param .b32 result) h() {
@@ -178,7 +179,8 @@ fn calls_pass_structures() {
     );
 }
 
-/// Each lane calls itself to its own depth, with local memory and registers of each call kept apart.
+/// Each lane calls itself to its own depth, with local memory and registers of each call kept
+/// apart.
 #[test]
 fn recursion_keeps_frames_apart() {
     let text = kernel(
@@ -254,7 +256,8 @@ fn special_registers() {
     }
 }
 
-/// A lock that every thread of two warps takes in turn: lanes that wait must not keep the holder from going on.
+/// A lock that every thread of two warps takes in turn: lanes that wait must not keep the holder
+/// from going on.
 #[test]
 fn spin_locks_make_progress() {
     let text = kernel(
@@ -269,7 +272,8 @@ fn spin_locks_make_progress() {
     assert_eq!(taken, (1..=64).collect::<Vec<u64>>());
 }
 
-/// Every block waits until all have come, as many as run together on an H200: they must run by turns even on one worker.
+/// Every block waits until all have come, as many as run together on an H200: they must run by
+/// turns even on one worker.
 #[test]
 fn blocks_may_wait_for_each_other() {
     let text = ".global .align 4 .b32 arrived;

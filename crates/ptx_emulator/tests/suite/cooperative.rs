@@ -1,9 +1,11 @@
-//! `grid.sync` of CUDA's cooperative groups, whose workspace two registers of the environment point to.
+//! `grid.sync` of CUDA's cooperative groups, whose workspace two registers of the environment point
+//! to.
 
 use crate::common::{launch, limits, module, shape};
 use ptx_emulator::{CheckOptions, Emulator, InvalidLaunch, LaunchError};
 
-/// Each block stores its number, waits for all others as CUDA does, and adds that of the last but its own.
+/// Each block stores its number, waits for all others as CUDA does, and adds that of the last but
+/// its own.
 const SUM: &str = ".visible .entry k(.param .u64 p) {
     .reg .b32 %r<9>; .reg .b64 %p, %w, %o, %m; .reg .pred %t, %wait;
     ld.param.u64 %p, [p];

@@ -1,4 +1,5 @@
-//! The same program gives the same bits: on any number of workers, with and without vector extensions.
+//! The same program gives the same bits: on any number of workers, with and without vector
+//! extensions.
 
 use crate::common::{module, shape};
 use ptx_emulator::{Emulator, Limits};

@@ -1,5 +1,5 @@
-//! Loops without an end: those that can be shown to have none end the launch at once, the others at the step limit, and
-//! both name the loop's lines. Meanwhile the listener hears of them.
+//! Loops without an end: those that can be shown to have none end the launch at once, the others at
+//! the step limit, and both name the loop's lines. Meanwhile the listener hears of them.
 
 use crate::common::{limits, module, shape};
 use ptx_emulator::{

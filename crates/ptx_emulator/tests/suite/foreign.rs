@@ -1,6 +1,8 @@
-//! PTX of nvcc, NVRTC, numba and Triton: what it computes here is what it computed on an H200, or it is refused.
+//! PTX of nvcc, NVRTC, numba and Triton: what it computes here is what it computed on an H200, or
+//! it is refused.
 //!
-//! `tests/fixtures/foreign/make.py` made the cases; a case's buffers are compared bit by bit unless it names a tolerance.
+//! `tests/fixtures/foreign/make.py` made the cases; a case's buffers are compared bit by bit unless
+//! it names a tolerance.
 
 use ptx_emulator::{Channel, Emulator, Image, LaunchConfig, Limits, Module, Sampling, Shape};
 use std::fmt::Write as _;
@@ -275,7 +277,8 @@ fn cuda_kernels_compute_what_the_gpu_does() {
     check(|case| !case.name.starts_with("triton_") && !case.name.starts_with("numba_"));
 }
 
-/// Runs a case that has no recording on words that count from 0; its last parameter is the output, of 64 words.
+/// Runs a case that has no recording on words that count from 0; its last parameter is the output,
+/// of 64 words.
 fn unrecorded(name: &str, kernel: &str, (grid, block): (u32, u32), inputs: usize) -> Vec<u32> {
     let ptx = std::fs::read_to_string(folder().join(format!("{name}.ptx"))).expect("the PTX");
     let module = Module::parse(&ptx).expect("PTX");

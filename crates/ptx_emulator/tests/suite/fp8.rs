@@ -56,7 +56,8 @@ fn inputs(format: Format) -> Vec<f32> {
     inputs.iter().flat_map(|&value| [value, -value]).collect()
 }
 
-/// What an instruction makes of each pair of words; `%a` and `%b` are 32-bit, `%h` 16-bit and `%d` the result.
+/// What an instruction makes of each pair of words; `%a` and `%b` are 32-bit, `%h` 16-bit and `%d`
+/// the result.
 fn each(instruction: &str, inputs: &[u64]) -> Vec<u64> {
     let text = format!(
         ".visible .entry k(.param .u64 p) {{ .reg .b32 %a, %b, %d, %i; .reg .b16 %h; .reg .b64 %q, %o, %w;

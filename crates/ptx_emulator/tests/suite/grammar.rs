@@ -1,5 +1,5 @@
-//! Every form that ptxas 13.5 takes: the module loads, and if the emulator does not know the form, only the kernels that
-//! contain it are refused.
+//! Every form that ptxas 13.5 takes: the module loads, and if the emulator does not know the form,
+//! only the kernels that contain it are refused.
 
 use crate::common::parse;
 

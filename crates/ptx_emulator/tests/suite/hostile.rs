@@ -1,4 +1,5 @@
-//! Texts and programs that were not meant well: an error each time, never a panic, never without end.
+//! Texts and programs that were not meant well: an error each time, never a panic, never without
+//! end.
 
 use crate::common::{module, shape, unsupported_or_wrong, with_header};
 use ptx_emulator::{Emulator, LaunchError, Limits, Module, ParseErrorKind};

@@ -1,5 +1,5 @@
-//! Uses of values that nobody wrote: each kind is reported with the right places, and what compilers do with undefined
-//! values without using them is not.
+//! Uses of values that nobody wrote: each kind is reported with the right places, and what
+//! compilers do with undefined values without using them is not.
 
 use crate::common::{limits, module, shape, thread};
 use ptx_emulator::{
@@ -55,7 +55,8 @@ mad.wide.u32 %in, %t, 4, %in; mad.wide.u32 %out, %t, 4, %out;";
 /// The line of the first instruction of a body that follows the head.
 const BODY: u32 = 9;
 
-/// A kernel with buffers `in` and `out`, and the lane's place in them in %in and %out; one instruction a line.
+/// A kernel with buffers `in` and `out`, and the lane's place in them in %in and %out; one
+/// instruction a line.
 fn kernel(before: &str, body: &str) -> String {
     assert!(!before.contains('\n'), "the body's lines are counted");
     format!("{before}{HEAD}\n{body}\nret;\n}}")
@@ -83,7 +84,8 @@ fn only(report: CheckReport) -> Finding {
     finding
 }
 
-/// A finding about memory: where the value was read and where it is used, as lines of the body from 0.
+/// A finding about memory: where the value was read and where it is used, as lines of the body from
+/// 0.
 #[track_caller]
 fn memory(report: CheckReport, space: Space, read: u32, used: u32, words: &[&str]) -> Finding {
     let finding = only(report);
@@ -127,7 +129,8 @@ $skip:";
     assert_eq!(finding.others[0].target.expect("an access").address, 16);
 }
 
-/// A finding whose value came from global memory by line 0 of the body and went through another memory.
+/// A finding whose value came from global memory by line 0 of the body and went through another
+/// memory.
 #[track_caller]
 fn passed_on(before: &str, body: &str, used: u32, through: &str) {
     let report = check(before, body, shape(1, 32, 0));
@@ -754,7 +757,8 @@ st.global.u32 [%out], %r4;";
 
 #[test]
 fn what_all_lanes_do_alike_is_told_of_the_lane_that_uses_it() {
-    // All lanes read one word and compute with it and with a register in a loop; only lane 5 uses the result.
+    // All lanes read one word and compute with it and with a register in a loop; only lane 5 uses
+    // the result.
     let body = "mov.u32 %r0, 0;
 again: ld.shared.u32 %r1, [s];
 add.u32 %r2, %r2, %r1;

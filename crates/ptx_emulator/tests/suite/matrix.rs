@@ -1,4 +1,5 @@
-//! Products of narrow elements, against sums that the test makes itself from the fragments that PTX pictures.
+//! Products of narrow elements, against sums that the test makes itself from the fragments that PTX
+//! pictures.
 
 use crate::common::{launch, shape};
 
@@ -24,7 +25,8 @@ fn line(case: &Case<'_>, at: usize, seed: usize, clean: fn(u32) -> u32) -> Vec<u
         .collect()
 }
 
-/// The product by the instruction: 32 lanes' fragments are made from whole matrices, and its sums are put together again.
+/// The product by the instruction: 32 lanes' fragments are made from whole matrices, and its sums
+/// are put together again.
 fn product(case: &Case<'_>, clean: fn(u32) -> u32) -> Vec<Vec<u32>> {
     let a: Vec<Vec<u32>> = (0..case.rows)
         .map(|row| line(case, row, 1, clean))

@@ -1,9 +1,11 @@
-//! Accesses outside of memory: every space, through every kind of instruction, with the nearest allocation and a hint.
+//! Accesses outside of memory: every space, through every kind of instruction, with the nearest
+//! allocation and a hint.
 
 use crate::common::{limits, module, shape, thread};
 use ptx_emulator::{Access, CheckOptions, CheckReport, Emulator, Finding, Rule, Space};
 
-/// A kernel with a buffer of 64 bytes, its number of u32 and whatever is said before it. Its body is line 9.
+/// A kernel with a buffer of 64 bytes, its number of u32 and whatever is said before it. Its body
+/// is line 9.
 fn kernel(before: &str, body: &str) -> String {
     assert!(!before.contains('\n'), "the body's line is counted");
     format!(

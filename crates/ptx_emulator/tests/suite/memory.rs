@@ -3,7 +3,8 @@
 use crate::common::{launch, module, one, parse, shape};
 use ptx_emulator::{Emulator, Limits};
 
-/// A kernel `k` with the buffer's address in `%at` and the thread's index in `%t`; eight bytes for each thread.
+/// A kernel `k` with the buffer's address in `%at` and the thread's index in `%t`; eight bytes for
+/// each thread.
 fn kernel(module_scope: &str, body: &str) -> String {
     format!(
         "{module_scope}

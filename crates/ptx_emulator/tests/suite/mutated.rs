@@ -1,5 +1,5 @@
-//! PTX of several compilers with tokens deleted, repeated, exchanged and replaced: an error or a result each time, never a
-//! panic.
+//! PTX of several compilers with tokens deleted, repeated, exchanged and replaced: an error or a
+//! result each time, never a panic.
 
 use ptx_emulator::{CheckOptions, Emulator, LaunchConfig, Limits, Module};
 use std::panic::catch_unwind;

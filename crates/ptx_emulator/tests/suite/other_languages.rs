@@ -1,5 +1,6 @@
-//! Reports on what compilers of other languages make: CUDA C++, Triton, Numba. The user's line stands first, with every frame
-//! that was inlined there, and hints speak the language of the source.
+//! Reports on what compilers of other languages make: CUDA C++, Triton, Numba. The user's line
+//! stands first, with every frame that was inlined there, and hints speak the language of the
+//! source.
 
 use crate::common::{module, races, shape, with_header};
 use ptx_emulator::report::{self, Sources, Style};
@@ -74,7 +75,8 @@ fn nvcc_names_the_call_in_the_users_file() {
 
 #[test]
 fn triton_names_the_call_in_the_users_file() {
-    // With folders, as Triton writes them, and without, as in what was made to be the same on every machine.
+    // With folders, as Triton writes them, and without, as in what was made to be the same on every
+    // machine.
     for folder in ["/venv/lib/python3.12/site-packages/triton/language/", ""] {
         let user = if folder.is_empty() { "" } else { "/home/me/" };
         let files = format!(".file 1 \"{user}sums.py\"\n.file 2 \"{folder}standard.py\"");
@@ -132,7 +134,8 @@ fn hints_speak_the_language_of_the_source() {
     assert!(hint.contains("bar.sync"), "{hint}");
 }
 
-/// No rule's hint has words of Rust or of this crate's interface for a program in CUDA C++ or Python.
+/// No rule's hint has words of Rust or of this crate's interface for a program in CUDA C++ or
+/// Python.
 #[test]
 fn no_hint_speaks_rust_to_authors_of_other_languages() {
     let bodies = [

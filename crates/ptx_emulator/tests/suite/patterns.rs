@@ -1,4 +1,5 @@
-//! Accesses whose lanes lie in patterns, which the emulator makes by rows: each lane gets and leaves what it alone would.
+//! Accesses whose lanes lie in patterns, which the emulator makes by rows: each lane gets and
+//! leaves what it alone would.
 
 use crate::common::{launch, shape};
 
@@ -8,7 +9,8 @@ const AREA: usize = 4096;
 /// How far away the stray lane is.
 const ASTRAY: usize = 1024;
 
-/// Lane `l` accesses `size` bytes at `step * (l % 16) + half * (l / 16) + shift`, but for a stray one.
+/// Lane `l` accesses `size` bytes at `step * (l % 16) + half * (l / 16) + shift`, but for a stray
+/// one.
 #[derive(Clone, Copy, Debug)]
 struct Pattern {
     size: usize,
@@ -74,7 +76,8 @@ bar.warp.sync -1;"
     )
 }
 
-/// Loads from the source and stores to the target: in global memory, or in shared memory with a copy before and after.
+/// Loads from the source and stores to the target: in global memory, or in shared memory with a
+/// copy before and after.
 fn kernel(pattern: Pattern, shared: bool, address: &str) -> String {
     let Pattern {
         size,

@@ -4,7 +4,8 @@ use crate::common::{limits, module, shape};
 use ptx_emulator::metrics::{Counters, GlobalTraffic, InstructionClass, Profile, SharedTraffic};
 use ptx_emulator::{Emulator, LaunchConfig, Limits};
 
-/// Runs `body`, which finds a buffer of 64 KiB in `%buffer`, the thread's number in `%t` and `%T`, and 16 KiB of shared memory in `tile`.
+/// Runs `body`, which finds a buffer of 64 KiB in `%buffer`, the thread's number in `%t` and `%T`,
+/// and 16 KiB of shared memory in `tile`.
 #[track_caller]
 fn profile_with(limits: Limits, config: LaunchConfig, body: &str) -> Profile {
     let text = format!(
@@ -153,7 +154,8 @@ fn divergence() {
     let counters = total(32, body);
     assert_eq!((counters.branches, counters.divergent_branches), (2, 1));
     assert_eq!(counters.of_class(InstructionClass::Integer), 3);
-    // Three instructions of the prologue, setp, bra and ret have all 32 lanes; two adds and a branch 24; one sub 8.
+    // Three instructions of the prologue, setp, bra and ret have all 32 lanes; two adds and a
+    // branch 24; one sub 8.
     assert_eq!(counters.lane_instructions, 6 * 32 + 3 * 24 + 8);
     // A branch that all lanes take, and one that none takes, are uniform; both are executed.
     let uniform = total(
@@ -234,7 +236,8 @@ fn lines_are_those_of_the_source_or_of_the_text() {
             )
         })
         .collect();
-    // The three instructions of the prologue stand on lines 9 to 11 of the text and have no source line.
+    // The three instructions of the prologue stand on lines 9 to 11 of the text and have no source
+    // line.
     assert_eq!(
         lines,
         [
@@ -270,11 +273,13 @@ fn an_instruction_that_waits_for_its_members_counts_once() {
         LATER: add.u32 %b, %t, 1; bra.uni MEET;";
     let counters = total(32, body);
     assert_eq!(counters.of_class(InstructionClass::Exchange), 1);
-    // The prologue's three, the comparison, the branch, the addition, the branch, the shuffle and the return.
+    // The prologue's three, the comparison, the branch, the addition, the branch, the shuffle and
+    // the return.
     assert_eq!(counters.warp_instructions, 9);
 }
 
-/// LLVM sometimes puts the last block of a loop before its body. Lanes that skip a part of a round meet there again.
+/// LLVM sometimes puts the last block of a loop before its body. Lanes that skip a part of a round
+/// meet there again.
 #[test]
 fn lanes_meet_in_a_loop_whose_last_block_stands_first() {
     let body = "mov.u32 %a, 0; bra.uni BODY;

@@ -3,8 +3,8 @@
 use crate::common::{limits, module, races as check, shape, thread};
 use ptx_emulator::{CheckOptions, Emulator, Finding, Rule, Severity, Site, report};
 
-/// A kernel with a shared array `tile`. The body has its thread in `%t`, that thread's word in `%mine`, the lane in
-/// `%lane`, and its first line is line 11 of the PTX.
+/// A kernel with a shared array `tile`. The body has its thread in `%t`, that thread's word in
+/// `%mine`, the lane in `%lane`, and its first line is line 11 of the PTX.
 fn kernel(body: &str) -> String {
     format!(
         ".shared .align 16 .b8 tile[4096];
@@ -408,7 +408,8 @@ fn a_counter_must_be_cleared_before_others_count() {
         shape(1, 64, 0),
     );
     assert!(ordered.is_clean(), "{:#?}", ordered.findings);
-    // The thread that clears it counts first: its own atomic does not hide the store from the others.
+    // The thread that clears it counts first: its own atomic does not hide the store from the
+    // others.
     let broken = check(&kernel(&counter.replace("BARRIER", "")), shape(1, 64, 0));
     let [finding] = broken.findings.as_slice() else {
         panic!("{:#?}", broken.findings);

@@ -3,8 +3,9 @@
 use crate::common::{races, shape};
 use ptx_emulator::{CheckReport, Rule, Severity};
 
-/// Each thread copies 16 bytes into its part of `tile`, whose address is in `%mine`; a neighbour's in the next warp is in
-/// `%their`, the source in `%from`. The copy is line 9 of the PTX, the body begins with line 10.
+/// Each thread copies 16 bytes into its part of `tile`, whose address is in `%mine`; a neighbour's
+/// in the next warp is in `%their`, the source in `%from`. The copy is line 9 of the PTX, the body
+/// begins with line 10.
 fn report(body: &str, threads: u32) -> CheckReport {
     let text = format!(
         ".shared .align 16 .b8 tile[4096];

@@ -1,5 +1,6 @@
-//! Release and acquire by many threads: what they order is followed to the end of the launch, races beside it are found, and
-//! where chains of releases are too many to be told apart a notice says so.
+//! Release and acquire by many threads: what they order is followed to the end of the launch, races
+//! beside it are found, and where chains of releases are too many to be told apart a notice says
+//! so.
 
 use crate::common::{races, shape};
 use ptx_emulator::{CheckReport, Rule};

@@ -36,9 +36,11 @@ add.u32 %round, %round, 1; setp.lt.u32 %p, %round, 2; @%p bra CONSUME;
 ret;
 }";
 
-/// The races on shared memory between the store and the load, and how many findings there are beside.
+/// The races on shared memory between the store and the load, and how many findings there are
+/// beside.
 fn found(text: &str) -> (Vec<Rule>, CheckReport) {
-    // In the emulator's own order a barrier may happen to be complete for a thread that does not wait.
+    // In the emulator's own order a barrier may happen to be complete for a thread that does not
+    // wait.
     found_in(text, 64, 12)
 }
 
@@ -172,7 +174,8 @@ fn a_phase_that_is_not_complete_orders_nothing() {
     assert_eq!(rules, [Rule::ReadAfterWrite], "{:#?}", report.findings);
 }
 
-/// Warp 0 stores and completes the first phase, halves of warps 1 and 2 the second; all wait for both, and load.
+/// Warp 0 stores and completes the first phase, halves of warps 1 and 2 the second; all wait for
+/// both, and load.
 const TWO_PHASES: &str = ".shared .align 4 .b8 tile[128];
 .shared .align 8 .b8 object[8];
 .visible .entry k(.param .u64 buffer) {

@@ -1,10 +1,11 @@
-//! What orders accesses beside barriers of the block: barriers of some threads, fences, atomics and their scopes.
+//! What orders accesses beside barriers of the block: barriers of some threads, fences, atomics and
+//! their scopes.
 
 use crate::common::{races, shape};
 use ptx_emulator::{CheckReport, Rule, Severity};
 
-/// A kernel with a shared array `tile` and the buffer in `%at`. The body has its thread in `%t`, its block in `%b`, the
-/// lane in `%lane`; its first line is line 11 of the PTX.
+/// A kernel with a shared array `tile` and the buffer in `%at`. The body has its thread in `%t`,
+/// its block in `%b`, the lane in `%lane`; its first line is line 11 of the PTX.
 fn kernel(body: &str) -> String {
     format!(
         ".shared .align 16 .b8 tile[4096];
@@ -108,7 +109,8 @@ fn atomics_do_not_race_with_each_other() {
         2,
         32,
     );
-    // What a barrier orders before the atomics of its own block is not ordered before those of another one.
+    // What a barrier orders before the atomics of its own block is not ordered before those of
+    // another one.
     let body = "setp.eq.u32 %p0, %b, 0; setp.eq.u32 %p1, %t, 0; and.pred %p0, %p0, %p1; @%p0 st.global.u32 [%at], 7;
     bar.sync 0;
     red.global.add.u32 [%at], 1;";
@@ -465,7 +467,8 @@ fn barriers_of_some_warps() {
 
 #[test]
 fn producers_announce_and_consumers_wait() {
-    // Warp 0 fills the tile and only announces it; warp 1 waits. And the other way round for the next round.
+    // Warp 0 fills the tile and only announces it; warp 1 waits. And the other way round for the
+    // next round.
     let body = "mov.u32 %r0, 0; mad.lo.u32 %r1, %lane, 4, %tile; setp.ge.u32 %p0, %t, 32;
     @%p0 bra consumer;
 producer: st.shared.u32 [%r1], %r0;

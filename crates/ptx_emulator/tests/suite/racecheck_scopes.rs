@@ -1,5 +1,5 @@
-//! The mistakes of scoped synchronisation: each is found without options, and its twin, which differs in one word or one
-//! fence, is clean.
+//! The mistakes of scoped synchronisation: each is found without options, and its twin, which
+//! differs in one word or one fence, is clean.
 
 use crate::common::{races, shape};
 use ptx_emulator::{CheckReport, Severity};
@@ -14,7 +14,8 @@ struct Case {
     right: &'static str,
 }
 
-/// The buffer is in `%at`, the thread in `%t`, the block in `%b`; the thread's own word is at `%mine`.
+/// The buffer is in `%at`, the thread in `%t`, the block in `%b`; the thread's own word is at
+/// `%mine`.
 fn check(case: &Case, here: &str) -> CheckReport {
     let text = format!(
         ".visible .entry k(.param .u64 out) {{

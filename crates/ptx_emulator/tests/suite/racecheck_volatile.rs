@@ -1,5 +1,6 @@
-//! `volatile` orders nothing. Flags that a thread waits for may be `volatile`; data behind a lock or a flag, and counters that
-//! others change with atomics, are found whether they are `volatile` or not.
+//! `volatile` orders nothing. Flags that a thread waits for may be `volatile`; data behind a lock
+//! or a flag, and counters that others change with atomics, are found whether they are `volatile`
+//! or not.
 
 use crate::common::{races, shape};
 use ptx_emulator::{CheckReport, Rule, Severity};
@@ -26,7 +27,8 @@ fn clean(body: &str, grid: u32, threads: u32) {
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
 }
 
-/// Only warnings, which say that `volatile` does not order: on the machines of today the values are whole.
+/// Only warnings, which say that `volatile` does not order: on the machines of today the values are
+/// whole.
 #[track_caller]
 fn unordered(body: &str, grid: u32, threads: u32) -> CheckReport {
     let report = check(body, grid, threads);
@@ -39,7 +41,8 @@ fn unordered(body: &str, grid: u32, threads: u32) -> CheckReport {
     report
 }
 
-/// Each thread adds one to a counter behind a lock; `.volatile` or nothing stands in the place of `HOW`.
+/// Each thread adds one to a counter behind a lock; `.volatile` or nothing stands in the place of
+/// `HOW`.
 fn lock(take: &str, acquire: &str, release: &str) -> String {
     format!(
         "setp.ne.u32 %p1, %t, 0; @%p1 bra done;
@@ -194,7 +197,8 @@ done:";
 
 #[test]
 fn a_grid_that_waits_for_all_its_blocks() {
-    // One thread of each block adds to a counter and waits; what was `volatile` before is ordered behind it.
+    // One thread of each block adds to a counter and waits; what was `volatile` before is ordered
+    // behind it.
     let body = "mad.wide.u32 %w0, %b, 4, %at; setp.ne.u32 %p0, %t, 0;
     @!%p0 st.volatile.global.u32 [%w0+64], %b;
     bar.sync 0;

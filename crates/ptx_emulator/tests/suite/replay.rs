@@ -4,7 +4,8 @@ use crate::common::{limits, module, shape};
 use ptx_emulator::replay::{Direction, Event, Replay, Status, Word};
 use ptx_emulator::{CheckOptions, Emulator, LaunchConfig, Rule, Space};
 
-/// Two warps exchange through shared memory across a barrier, a shuffle, a branch and an atomic; two rounds.
+/// Two warps exchange through shared memory across a barrier, a shuffle, a branch and an atomic;
+/// two rounds.
 const MIXED: &str = ".shared .align 4 .b8 tile[256];
 .visible .entry k(.param .u64 buffer) {
     .reg .b64 %at, %rd<8>; .reg .b32 %r<16>; .reg .pred %p<4>;
@@ -282,7 +283,8 @@ fn few_checkpoints_only_cost_time() {
     assert_eq!(look(&replay, buffer), middle);
 }
 
-/// A read of what others write with no barrier between, and a store past the buffer in the last block.
+/// A read of what others write with no barrier between, and a store past the buffer in the last
+/// block.
 const WRONG: &str = ".shared .align 4 .b8 tile[512];
 .visible .entry k(.param .u64 buffer) {
     .reg .b64 %at, %rd<8>; .reg .b32 %r<16>;

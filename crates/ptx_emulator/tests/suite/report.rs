@@ -1,4 +1,5 @@
-//! Reports as text, JSON and SARIF. The texts stand in `tests/reports`; with BLESS=1 they are written instead of compared.
+//! Reports as text, JSON and SARIF. The texts stand in `tests/reports`; with BLESS=1 they are
+//! written instead of compared.
 
 use crate::common::{limits, parse, shape, with_header};
 use ptx_emulator::report::{self, Document, Sources, Style};
@@ -230,7 +231,8 @@ fn sources_that_cannot_be_shown_are_replaced_by_the_ptx() {
     let shown = |file: &str, line, column| text_of_place(place(10, file, line, column), folder);
 
     assert!(shown(kernels, 12, 5).contains("--> tests/reports/kernels.rs:12:5"));
-    // The file was changed: its line is not there or empty. A column past the line's end leaves the line.
+    // The file was changed: its line is not there or empty. A column past the line's end leaves the
+    // line.
     for (line, column) in [(1000, 1), (0, 0), (u32::MAX, u32::MAX), (2, 1)] {
         assert!(
             shown(kernels, line, column).contains(ptx_line),

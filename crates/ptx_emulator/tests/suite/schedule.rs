@@ -1,12 +1,13 @@
-//! Seeded orders of threads: programs whose result depends on the order are found without a race detector, correct ones
-//! give one result in every order.
+//! Seeded orders of threads: programs whose result depends on the order are found without a race
+//! detector, correct ones give one result in every order.
 
 use crate::common::{limits, module, shape};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, LaunchConfig, Rule, Severity};
 
 const SCHEDULES: u32 = 64;
 
-/// Runs `k`, whose parameter is a zeroed buffer of u32, with nothing but schedules; the report and the buffer.
+/// Runs `k`, whose parameter is a zeroed buffer of u32, with nothing but schedules; the report and
+/// the buffer.
 fn explore(text: &str, config: LaunchConfig, schedules: u32, seed: u64) -> (CheckReport, Vec<u32>) {
     let emulator = Emulator::new(limits());
     let loaded = emulator.load(&module(text)).expect("it loads");
@@ -37,7 +38,8 @@ fn clean(text: &str, config: LaunchConfig) -> Vec<u32> {
     words
 }
 
-/// The block writes its indices to shared memory and reads them back reversed; `BARRIER` stands between.
+/// The block writes its indices to shared memory and reads them back reversed; `BARRIER` stands
+/// between.
 const REVERSE: &str = ".shared .align 4 .b8 tile[1024];
 .visible .entry k(.param .u64 out) {
     .reg .b64 %at; .reg .b32 %r<8>;
@@ -100,7 +102,8 @@ fn memory_is_left_as_the_own_order_leaves_it() {
     assert_eq!(alone, explored);
 }
 
-/// Lane 0 of a warp hands a value to the others through shared memory, without and with a warp barrier.
+/// Lane 0 of a warp hands a value to the others through shared memory, without and with a warp
+/// barrier.
 #[test]
 fn lockstep_is_not_assumed() {
     let text = |barrier: &str| {
@@ -136,7 +139,8 @@ one: st.global.u32 [%at], 5; ret;
 
 #[test]
 fn atomics_and_shuffles_give_one_result() {
-    // Each warp sums its indices by shuffles after lanes have parted and met; the blocks add up atomically.
+    // Each warp sums its indices by shuffles after lanes have parted and met; the blocks add up
+    // atomically.
     let text = ".visible .entry k(.param .u64 out) {
     .reg .b64 %at; .reg .b32 %r<8>; .reg .pred %p, %q;
     mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 1; setp.eq.u32 %p, %r1, 0; @%p bra even; add.u32 %r0, %r0, 1000;
@@ -152,7 +156,8 @@ done: ret;
 
 #[test]
 fn lanes_that_announce_themselves_may_come_one_by_one() {
-    // `bar.arrive` is for the whole warp, but nothing says that its lanes are together when they come.
+    // `bar.arrive` is for the whole warp, but nothing says that its lanes are together when they
+    // come.
     let text = ".shared .align 4 .b8 tile[128];
 .visible .entry k(.param .u64 out) {
     .reg .b64 %at; .reg .b32 %r<8>; .reg .pred %p;

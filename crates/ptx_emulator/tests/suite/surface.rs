@@ -1,4 +1,5 @@
-//! Surfaces: what kernels write there and read back, past their edges too, and the races on their texels.
+//! Surfaces: what kernels write there and read back, past their edges too, and the races on their
+//! texels.
 
 use crate::common::{limits, module, shape};
 use ptx_emulator::{

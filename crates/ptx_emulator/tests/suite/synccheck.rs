@@ -1,4 +1,5 @@
-//! Barriers and warp-level instructions that not all come to, or not as they say: the rule, the places and a hint.
+//! Barriers and warp-level instructions that not all come to, or not as they say: the rule, the
+//! places and a hint.
 
 use crate::common::{limits, module, shape, thread};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, Finding, Limits, Rule, Severity};
@@ -40,8 +41,8 @@ ret;
         .expect("it is launched")
 }
 
-/// The only finding: its rule, its line and those of the other places, as lines of the body from 0, and words of its
-/// message, the others or the hint.
+/// The only finding: its rule, its line and those of the other places, as lines of the body from 0,
+/// and words of its message, the others or the hint.
 #[track_caller]
 fn wrong(
     body: &str,
@@ -416,7 +417,8 @@ fn a_loop_that_waits_for_ever_is_named() {
 
 #[test]
 fn what_is_allowed() {
-    // Lanes part and meet again before the barrier; both sides may use warp-level instructions of their own.
+    // Lanes part and meet again before the barrier; both sides may use warp-level instructions of
+    // their own.
     clean(
         "@%p0 bra $low;\nvote.sync.ballot.b32 %r0, %p0, 0xffff0000;\nbra $join;\n$low:\nvote.sync.ballot.b32 %r0, %p0, 0x0000ffff;\n$join:\nbar.sync 0;",
         32,

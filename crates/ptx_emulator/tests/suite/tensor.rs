@@ -1,5 +1,5 @@
-//! `cp.async.bulk.tensor` and what else tells an object of the cluster: boxes of tensors, to one block or to several, added up,
-//! and single values of other blocks.
+//! `cp.async.bulk.tensor` and what else tells an object of the cluster: boxes of tensors, to one
+//! block or to several, added up, and single values of other blocks.
 
 use crate::common::{launch, limits, module, races, shape};
 use ptx_emulator::{
@@ -93,7 +93,8 @@ fn a_swizzle_exchanges_the_pieces_of_a_row() {
     };
     let body = load(0, 0).replace("[%r2], 64", "[%r2], 128");
     let found = run((&emulator, &map), &kernel("", &body), shape(1, 32, 0)).expect("it runs");
-    // Rows of 32 bytes: from 128 bytes on, which these do not reach, the two pieces would change places.
+    // Rows of 32 bytes: from 128 bytes on, which these do not reach, the two pieces would change
+    // places.
     let rows = |y: u32| (0..8).map(move |x| 100 * y + x);
     assert_eq!(found[..32], (0..4).flat_map(rows).collect::<Vec<_>>());
     let body = body

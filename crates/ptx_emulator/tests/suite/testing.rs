@@ -4,7 +4,8 @@ use crate::common::with_header;
 use ptx_emulator::testing::{Launch, Refused};
 use ptx_emulator::{InvalidLaunch, Limits, Rule};
 
-/// `fn add(a: &[u32], total: *mut u32, factor: u16)`: total[i] = total[i] + factor * a[i], through dynamic shared memory.
+/// `fn add(a: &[u32], total: *mut u32, factor: u16)`: total[i] = total[i] + factor * a[i], through
+/// dynamic shared memory.
 fn kernel(barrier: &str) -> String {
     with_header(&format!(
         ".extern .shared .align 4 .b8 dynamic[];

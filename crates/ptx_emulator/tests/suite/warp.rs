@@ -160,7 +160,8 @@ fn a_member_that_never_comes_is_a_fault() {
     );
 }
 
-/// The low lanes come to the instruction once for themselves, and then for all: the high ones wait for that.
+/// The low lanes come to the instruction once for themselves, and then for all: the high ones wait
+/// for that.
 #[test]
 fn lanes_with_another_mask_are_not_the_members_that_have_come() {
     let rounds = "mov.u32 %d, 0; setp.lt.u32 %p, %t, 16; selp.u32 %r0, 0xffff, 0xffffffff, %p; setp.ge.u32 %q, %t, 0;
@@ -171,7 +172,8 @@ fn lanes_with_another_mask_are_not_the_members_that_have_come() {
     check(&rounds.replace("BALLOT", ballot), |lane| {
         if lane < 16 { 16 + 32 } else { 32 }
     });
-    // A barrier of the warp is not complete by them either: who reads behind it finds what was written before it.
+    // A barrier of the warp is not complete by them either: who reads behind it finds what was
+    // written before it.
     let barrier =
         "@%p st.global.u32 [%mine+4], %r0; bar.warp.sync %r0; ld.volatile.global.u32 %r1, [%at+4];";
     check(&rounds.replace("BALLOT", barrier), |lane| {
@@ -265,7 +267,8 @@ fn matrices_multiply() {
                 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r10, %r11, %r12, %r13}, {%r2, %r2, %r4, %r4},
                     {%r5, %r6}, {%r7, %r7, %r7, %r7};
                 cvt.rzi.u32.f32 %r10, %r10; cvt.rzi.u32.f32 %r13, %r13; shl.b32 %r13, %r13, 16; or.b32 %d, %r10, %r13;";
-    // Both halves of A are the identity, so rows g and g + 8 of the result are row g of B, plus 100.
+    // Both halves of A are the identity, so rows g and g + 8 of the result are row g of B, plus
+    // 100.
     check(body, |lane| {
         let (row, column) = (lane / 4, 2 * (lane % 4));
         (100 + 8 * row + column + 1) << 16 | (100 + 8 * row + column)

@@ -74,7 +74,8 @@ fn run(
         .collect())
 }
 
-/// Compares with the product: thread `t` holds row `16 (t / 32) + t % 32 / 4`, and the one 8 further, of pairs of columns.
+/// Compares with the product: thread `t` holds row `16 (t / 32) + t % 32 / 4`, and the one 8
+/// further, of pairs of columns.
 #[track_caller]
 fn check(columns: usize, found: &[f32], sign: i32) {
     for (thread, found) in found.chunks_exact(columns / 2).enumerate() {

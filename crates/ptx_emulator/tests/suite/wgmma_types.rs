@@ -1,4 +1,5 @@
-//! `wgmma` of every type, with a in shared memory and in registers, against sums that the test makes itself.
+//! `wgmma` of every type, with a in shared memory and in registers, against sums that the test
+//! makes itself.
 
 use crate::common::{launch, shape};
 

@@ -70,8 +70,8 @@ impl Launch {
         Ok((ptx, module))
     }
 
-    /// The kernel that was named, or the only one. When it has parameters and no arguments were given, the failure shows how to give
-    /// them to `command`.
+    /// The kernel that was named, or the only one. When it has parameters and no arguments were
+    /// given, the failure shows how to give them to `command`.
     pub(in crate::cli) fn kernel<'m>(
         &self,
         origin: &str,

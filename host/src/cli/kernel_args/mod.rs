@@ -1,4 +1,5 @@
-//! Launches of any kernel from the command line: `kernel_arguments` reads what is written, files come from the disk and go there.
+//! Launches of any kernel from the command line: `kernel_arguments` reads what is written, files
+//! come from the disk and go there.
 
 mod launch;
 mod number;
@@ -22,8 +23,8 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads what the user wrote for the parameters of `kernel`, puts the buffers into the emulator's memory, and binds references
-    /// of the module.
+    /// Reads what the user wrote for the parameters of `kernel`, puts the buffers into the
+    /// emulator's memory, and binds references of the module.
     pub(super) fn bind(
         kernel: &Entry,
         written: &[String],

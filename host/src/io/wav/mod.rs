@@ -1,10 +1,13 @@
-//! Sound: `.wav` (RIFF, and RF64 or BW64 above 4 GiB) with integers of 8, 16, 24 or 32 bits or floats of 32 or 64, any number of channels.
+//! Sound: `.wav` (RIFF, and RF64 or BW64 above 4 GiB) with integers of 8, 16, 24 or 32 bits or
+//! floats of 32 or 64, any number of channels.
 //!
-//! Samples are float64 in the file's own units: −32768 to 32767 for 16 bits. Integers of 8 bits are stored with an offset of 128, which is
-//! taken off. Where a sample has fewer bits than its container (24 in 32), they are the container's highest, and the unit is that of the
-//! sample. Written back, integers are rounded to the nearest and those outside the range are clipped.
+//! Samples are float64 in the file's own units: −32768 to 32767 for 16 bits. Integers of 8 bits are
+//! stored with an offset of 128, which is taken off. Where a sample has fewer bits than its
+//! container (24 in 32), they are the container's highest, and the unit is that of the sample.
+//! Written back, integers are rounded to the nearest and those outside the range are clipped.
 //!
-//! Layout: Microsoft's "Multiple Channel Audio Data and WAVE Files", EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64).
+//! Layout: Microsoft's "Multiple Channel Audio Data and WAVE Files", EBU Tech 3306 (RF64), ITU-R
+//! BS.2088 (BW64).
 
 mod read;
 mod write;
@@ -107,7 +110,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::super::OutputFile;
-    use super::super::error::Trouble;
+    use super::super::error::Defect;
     use super::*;
 
     fn sound(channels: u16, coding: Coding) -> Sound {
@@ -138,7 +141,7 @@ mod tests {
         (std::fs::read(&path).unwrap(), finished)
     }
 
-    fn decode(bytes: &[u8]) -> Result<(Sound, Vec<f64>), Trouble> {
+    fn decode(bytes: &[u8]) -> Result<(Sound, Vec<f64>), Defect> {
         let mut reader = open(bytes.to_vec().into(), bytes.len() as u64)?;
         let mut samples = vec![0.0; reader.frames() * usize::from(reader.sound().channels)];
         let one = samples.len().min(1);
@@ -150,7 +153,7 @@ mod tests {
 
     fn refusal(bytes: &[u8]) -> String {
         match decode(bytes) {
-            Err(Trouble::Content(problem)) => problem.what,
+            Err(Defect::Content(problem)) => problem.what,
             other => panic!("{other:?}"),
         }
     }

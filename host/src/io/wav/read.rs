@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::super::bytes::Bytes;
-use super::super::error::{Problem, Trouble};
+use super::super::error::{Defect, Problem};
 use super::super::{Number, convert, pieces};
 use super::{Coding, Sound, UNKNOWN_LENGTH, tag};
 
@@ -37,7 +37,7 @@ impl RecordingReader {
     }
 
     /// Reads the next samples, channel after channel of each frame.
-    pub(in super::super) fn read<T: Number>(&mut self, samples: &mut [T]) -> Result<(), Trouble> {
+    pub(in super::super) fn read<T: Number>(&mut self, samples: &mut [T]) -> Result<(), Defect> {
         pieces::fill(samples, PIECE, |first, samples| {
             self.read_piece(self.at + first, samples)
         })?;
@@ -46,7 +46,7 @@ impl RecordingReader {
     }
 
     /// Reads the samples from the one with index `at` on.
-    fn read_piece<T: Number>(&self, at: usize, samples: &mut [T]) -> Result<(), Trouble> {
+    fn read_piece<T: Number>(&self, at: usize, samples: &mut [T]) -> Result<(), Defect> {
         match self.sound.coding {
             Coding::Integer { bits, bytes: 1 } => self.convert(at, samples, |[byte]: [u8; 1]| {
                 f64::from((i16::from(byte) - 128) >> (8 - bits))
@@ -74,7 +74,7 @@ impl RecordingReader {
         at: usize,
         samples: &mut [T],
         number: impl Fn([u8; N]) -> f64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Defect> {
         let place = self.start + at as u64 * u64::from(self.sound.bytes());
         convert(&self.bytes, place, at, samples, |at, bytes| {
             let sample = number(bytes);
@@ -112,7 +112,7 @@ impl std::fmt::Debug for RecordingReader {
 }
 
 /// Opens a recording of `len` bytes in all, and checks all of it but the samples themselves.
-pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, Trouble> {
+pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, Defect> {
     let mut head = bytes.reader();
     let (sound, data) = find_data(&mut head, len)?;
     let start = head.position();
@@ -139,7 +139,7 @@ pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, 
 }
 
 /// Reads up to the samples: their form, and how many bytes they have.
-fn find_data(bytes: &mut impl Read, len: u64) -> Result<(Sound, u64), Trouble> {
+fn find_data(bytes: &mut impl Read, len: u64) -> Result<(Sound, u64), Defect> {
     if len == 0 {
         return Err(Problem::new("the file is empty").into());
     }
@@ -167,7 +167,8 @@ fn find_data(bytes: &mut impl Read, len: u64) -> Result<(Sound, u64), Trouble> {
             };
             let length = match (stored, long_data) {
                 (UNKNOWN_LENGTH, Some(length)) if is_long => length,
-                // Written into a pipe, where nobody could go back to the length: all that is there, whole frames of it.
+                // Written into a pipe, where nobody could go back to the length: all that is there,
+                // whole frames of it.
                 (UNKNOWN_LENGTH, _) => left - left % sound.frame(),
                 _ => u64::from(stored),
             };

@@ -42,7 +42,8 @@ impl RecordingWriter {
         }
     }
 
-    /// Writes the next samples, channel after channel of each frame. Integers are rounded to the nearest, and clipped.
+    /// Writes the next samples, channel after channel of each frame. Integers are rounded to the
+    /// nearest, and clipped.
     ///
     /// # Errors
     /// The system's, and floats that the coding cannot hold.

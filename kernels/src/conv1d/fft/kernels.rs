@@ -22,7 +22,8 @@ unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
 
 macro_rules! kernels {
     ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
-        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the bound of [the module](super).
+        /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the
+        /// bound of [the module](super).
         ///
         /// # Parameters
         /// - `signal`: n samples. `taps`: m ≥ 1 taps, few enough that a window yields outputs.
@@ -32,7 +33,8 @@ macro_rules! kernels {
         ///   [`shift`] of the offset.
         ///
         /// # Launch
-        /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides over pairs of windows.
+        /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides
+        /// over pairs of windows.
         #[kernel(
             instances($($t),*),
             max_threads = $threads,
@@ -75,7 +77,8 @@ macro_rules! kernels {
         /// Writes the taps' spectrum for the kernel that convolves.
         ///
         /// # Parameters
-        /// - `taps`: m ≥ 1 taps. `factors`: the shape's [`factors`], aligned to 16 bytes as `spectrum` is.
+        /// - `taps`: m ≥ 1 taps. `factors`: the shape's [`factors`], aligned to 16 bytes as
+        ///   `spectrum` is.
         /// - `shift`: number of places by which the taps are delayed.
         ///
         /// # Launch

@@ -1,4 +1,5 @@
-//! What the generated kernels share: elements of many sizes behind one trait, and helper functions of the kinds that users write.
+//! What the generated kernels share: elements of many sizes behind one trait, and helper functions
+//! of the kinds that users write.
 #![cfg_attr(not(feature = "unchecked"), forbid(unsafe_code))]
 // What the generator writes is right, not pretty.
 #![cfg_attr(feature = "generated", allow(warnings))]
@@ -123,7 +124,8 @@ pub fn bits(mut n: u32) -> u32 {
 
 /// Any element of a slice that may be empty.
 pub fn any<T: Value>(from: &[T], at: u32) -> u32 {
-    // Not `% len`: LLVM divides before it compares the length with zero, and the emulator calls that a fault.
+    // Not `% len`: LLVM divides before it compares the length with zero, and the emulator calls
+    // that a fault.
     let far = from.get(at as usize % 127);
     let near = far.or_else(|| from.get(at as usize % 8));
     near.or_else(|| from.first())

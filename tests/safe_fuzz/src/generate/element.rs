@@ -1,4 +1,5 @@
-//! Elements and shared arrays: their types as text, and how generated code makes, names and reads their elements.
+//! Elements and shared arrays: their types as text, and how generated code makes, names and reads
+//! their elements.
 
 use crate::rng::Rng;
 

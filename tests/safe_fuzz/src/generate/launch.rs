@@ -71,7 +71,8 @@ const BLOCKS: [(&str, &[[u32; 3]]); 17] = [
     ("Block<ANY, ANY, ANY>", &[[4, 2, 4], [1, 33, 1], [2, 2, 9]]),
 ];
 
-/// The type of a block, and two launches of it. An output matrix wants a block without planes; the grid has so many dimensions.
+/// The type of a block, and two launches of it. An output matrix wants a block without planes; the
+/// grid has so many dimensions.
 pub(super) fn shapes(
     rng: &mut Rng,
     with_matrix: bool,

@@ -1,7 +1,8 @@
 //! A random safe kernel, made of statements that a user could write.
 //!
-//! A kernel is decided by its seed and its number of statements, so a smaller one for the same seed is found by trying fewer statements.
-//! Nearly all are right; some wait where threads may have gone different ways, which is for the builder to refuse.
+//! A kernel is decided by its seed and its number of statements, so a smaller one for the same seed
+//! is found by trying fewer statements. Nearly all are right; some wait where threads may have gone
+//! different ways, which is for the builder to refuse.
 
 mod arrays;
 mod element;

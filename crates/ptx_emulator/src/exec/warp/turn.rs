@@ -108,7 +108,8 @@ impl Warp {
 
     /// How far the turn of a split goes.
     fn begin<O: ?Sized>(&self, split: &Split, around: &mut WarpContext<'_, '_, O>) -> Cursor {
-        // Those of another call never meet this one: to stop for them would only let each make room for the other, for ever.
+        // Those of another call never meet this one: to stop for them would only let each make room
+        // for the other, for ever.
         let others = self.splits.iter().filter(|other| {
             !self.fair && other.state == State::Runnable && other.is_in_call_of(split)
         });

@@ -268,8 +268,8 @@ impl Init {
         }
     }
 
-    /// Whether all lanes read the same bytes, in local memory undefined in all of them or in none, and
-    /// nothing undefined was stored to that memory.
+    /// Whether all lanes read the same bytes, in local memory undefined in all of them or in none,
+    /// and nothing undefined was stored to that memory.
     fn is_one_place(&self, context: &Context<'_>, seen: &Seen<'_>) -> bool {
         let block = &self.blocks[context.turn.slot];
         let nothing_stored = match seen.region {
@@ -395,7 +395,8 @@ impl Init {
         }
     }
 
-    /// `ldmatrix`: the lanes of the access hold rows of 8 elements, lane `8m + r` row `r` of matrix `m`.
+    /// `ldmatrix`: the lanes of the access hold rows of 8 elements, lane `8m + r` row `r` of matrix
+    /// `m`.
     fn load_matrix(
         &mut self,
         context: &Context<'_>,

@@ -119,8 +119,8 @@ fn pattern(seen: &Seen<'_>, half: usize) -> Pattern {
     }
 }
 
-/// Of lanes that access a line each half warp, those at its first word; the other words' records are
-/// shifted by one lane each.
+/// Of lanes that access a line each half warp, those at its first word; the other words' records
+/// are shifted by one lane each.
 fn first_word(lanes: u32) -> u32 {
     lanes & (1 | 1 << 16)
 }

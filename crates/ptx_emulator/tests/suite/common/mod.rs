@@ -53,7 +53,8 @@ pub(crate) fn shape(grid: u32, block: u32, dynamic_shared_bytes: u32) -> LaunchC
     }
 }
 
-/// Launches the kernel `k`, whose only parameter is a buffer of `words` u64 that starts as `initial`; the buffer.
+/// Launches the kernel `k`, whose only parameter is a buffer of `words` u64 that starts as
+/// `initial`; the buffer.
 pub(crate) fn launch(
     text: &str,
     config: LaunchConfig,
@@ -93,7 +94,8 @@ pub(crate) fn launch_with(
     Ok((words, statistics))
 }
 
-/// Runs the kernel `k`, whose parameter is a zeroed buffer of 4096 u32, with the race detector alone.
+/// Runs the kernel `k`, whose parameter is a zeroed buffer of 4096 u32, with the race detector
+/// alone.
 pub(crate) fn races(text: &str, config: LaunchConfig) -> CheckReport {
     let emulator = Emulator::new(limits());
     let loaded = emulator.load(&module(text)).expect("the module loads");
@@ -110,8 +112,8 @@ pub(crate) fn races(text: &str, config: LaunchConfig) -> CheckReport {
 
 /// Runs instructions on operands, one thread for each set; the results.
 ///
-/// The body finds its operands in `%A %B %C` (64 bits), `%a %b %c` (32) and `%ha %hb %hc` (16), and leaves its result in
-/// `%D`, `%d`, `%h` or the predicate `%p`, as `result` says.
+/// The body finds its operands in `%A %B %C` (64 bits), `%a %b %c` (32) and `%ha %hb %hc` (16), and
+/// leaves its result in `%D`, `%d`, `%h` or the predicate `%p`, as `result` says.
 #[track_caller]
 pub(crate) fn compute(body: &str, result: &str, operands: &[[u64; 3]]) -> Vec<u64> {
     let finish = match result {

@@ -5,7 +5,8 @@ use cuda_std::atomic::intrinsics::{
 };
 use cuda_std::prelude::*;
 
-/// Every thread puts its number in front of the list whose first element is `head` (`u32::MAX`: none).
+/// Every thread puts its number in front of the list whose first element is `head` (`u32::MAX`:
+/// none).
 #[kernel]
 pub unsafe fn push_all(count: u32, head: *mut u32, next: *mut u32) {
     let i = thread::index_1d();

@@ -7,7 +7,8 @@ use cuda_std::atomic::intrinsics::{
 };
 use cuda_std::prelude::*;
 
-/// Conjunction, disjunction and parity of `values`; a counter upwards from `cells[3]` and one downwards from `cells[4]`.
+/// Conjunction, disjunction and parity of `values`; a counter upwards from `cells[3]` and one
+/// downwards from `cells[4]`.
 #[kernel]
 pub unsafe fn atomic_bits(values: &[u32], cells: *mut u32) {
     let i = thread::index_1d() as usize;

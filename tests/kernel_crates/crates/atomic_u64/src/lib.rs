@@ -4,7 +4,8 @@ use cuda_std::atomic::mid::{atomic_fetch_add_u64_device, atomic_fetch_max_u64_de
 use cuda_std::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use cuda_std::prelude::*;
 
-/// `cells`: a sum of squares, the greatest, a number of tickets. `tickets[k]` is 1 + the thread that drew ticket `k`.
+/// `cells`: a sum of squares, the greatest, a number of tickets. `tickets[k]` is 1 + the thread
+/// that drew ticket `k`.
 #[kernel]
 pub unsafe fn atomic_squares(values: &[u32], cells: *mut u64, tickets: *mut u32) {
     let i = thread::index_1d() as usize;

@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// For each block: how many of its values are above `limit`, whether all are, whether any is. Any thread may write: all know.
+/// For each block: how many of its values are above `limit`, whether all are, whether any is. Any
+/// thread may write: all know.
 #[kernel]
 pub unsafe fn block_votes_above(values: &[f32], limit: f32, out: *mut u32) {
     let i = thread::index_1d() as usize;

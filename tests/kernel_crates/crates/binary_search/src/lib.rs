@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// For each key its place in `table`, or −1 − the place where it would go; and how many entries are below it.
+/// For each key its place in `table`, or −1 − the place where it would go; and how many entries are
+/// below it.
 #[kernel]
 pub unsafe fn look_up(table: &[f32], keys: &[f32], out: *mut i32) {
     let i = thread::index_1d() as usize;

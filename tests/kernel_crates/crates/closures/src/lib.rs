@@ -13,7 +13,8 @@ fn integral(f: impl Fn(f64) -> f64, steps: u32) -> f64 {
         .sum()
 }
 
-/// The integral over [0, 1] of (a·x + b)², a = thread, b = 1, by 64 midpoints; and how often the function was called.
+/// The integral over [0, 1] of (a·x + b)², a = thread, b = 1, by 64 midpoints; and how often the
+/// function was called.
 #[kernel]
 pub unsafe fn integrals(out: *mut f64) {
     let t = thread::index_1d();

@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
-/// `sum += values`, `greatest = max(values)` by `fetch_update`, `found` is set if any is 4711; `firsts[block]` is 1: the number of
-/// threads of each block that got there first.
+/// `sum += values`, `greatest = max(values)` by `fetch_update`, `found` is set if any is 4711;
+/// `firsts[block]` is 1: the number of threads of each block that got there first.
 #[kernel]
 pub unsafe fn core_atomics(
     values: &[i64],

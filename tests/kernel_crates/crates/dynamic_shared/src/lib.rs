@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Rotates each block's part of `data` by `by` places; one `f32` of dynamic shared memory for each thread.
+/// Rotates each block's part of `data` by `by` places; one `f32` of dynamic shared memory for each
+/// thread.
 #[kernel]
 pub unsafe fn rotate_blocks(by: u32, data: *mut f32) {
     let line = shared::dynamic_shared_mem::<f32>();

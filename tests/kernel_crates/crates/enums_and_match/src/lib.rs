@@ -23,7 +23,8 @@ fn decode(word: u32) -> Op {
     }
 }
 
-/// What `program` leaves on top of a stack that starts with the thread's number; `i32::MIN` if the stack runs empty.
+/// What `program` leaves on top of a stack that starts with the thread's number; `i32::MIN` if the
+/// stack runs empty.
 #[kernel]
 pub unsafe fn interpret(program: &[u32], out: *mut i32) {
     let t = thread::index_1d();

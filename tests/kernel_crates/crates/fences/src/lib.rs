@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
-/// `total` of all `values`; `partial` holds a number for each block, `finished` starts at 0. Blocks of 64.
+/// `total` of all `values`; `partial` holds a number for each block, `finished` starts at 0. Blocks
+/// of 64.
 #[kernel]
 pub unsafe fn last_block_sums(
     values: &[u32],

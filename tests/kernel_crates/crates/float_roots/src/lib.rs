@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Four columns for each pair: sqrt(|x|), cbrt(x), 1 / x, hypot(x, y). The square root and the reciprocal are rounded correctly.
+/// Four columns for each pair: sqrt(|x|), cbrt(x), 1 / x, hypot(x, y). The square root and the
+/// reciprocal are rounded correctly.
 #[kernel]
 pub unsafe fn roots(x: &[f32], y: &[f32], out: *mut f32) {
     let i = thread::index_1d() as usize;

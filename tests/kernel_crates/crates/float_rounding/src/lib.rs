@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Eight columns of bits for each `x`: floor, ceil, round, round_ties_even, trunc, fract; as `i32` and as `u8`.
+/// Eight columns of bits for each `x`: floor, ceil, round, round_ties_even, trunc, fract; as `i32`
+/// and as `u8`.
 #[kernel]
 pub unsafe fn roundings(x: &[f32], out: *mut u32) {
     let i = thread::index_1d() as usize;

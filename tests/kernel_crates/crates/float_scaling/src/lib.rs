@@ -3,7 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::FloatExt;
 
-/// Four columns of bits: the fraction, its exponent, both put together again by `ldexp`, `x` saturated to [0, 1].
+/// Four columns of bits: the fraction, its exponent, both put together again by `ldexp`, `x`
+/// saturated to [0, 1].
 #[kernel]
 pub unsafe fn scalings(x: &[f32], out: *mut u32) {
     let i = thread::index_1d() as usize;

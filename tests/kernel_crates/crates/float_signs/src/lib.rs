@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Six columns of bits for each pair: abs, signum, copysign, min, max, and class with order in one number.
+/// Six columns of bits for each pair: abs, signum, copysign, min, max, and class with order in one
+/// number.
 #[kernel]
 pub unsafe fn signs(x: &[f64], y: &[f64], out: *mut u64) {
     let i = thread::index_1d() as usize;

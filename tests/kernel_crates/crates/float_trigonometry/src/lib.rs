@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Nine columns for each angle: sin, cos, tan, asin, acos, atan, atan2(x, 0.75), and sin and cos by `sin_cos`.
+/// Nine columns for each angle: sin, cos, tan, asin, acos, atan, atan2(x, 0.75), and sin and cos by
+/// `sin_cos`.
 #[kernel]
 pub unsafe fn trigonometry(x: &[f64], out: *mut f64) {
     let i = thread::index_1d() as usize;

@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// The fractional parts of the square roots of the first eight primes, as 32 bits, and of the cube roots of the first 64.
+/// The fractional parts of the square roots of the first eight primes, as 32 bits, and of the cube
+/// roots of the first 64.
 const fn roots<const N: usize>(cube: bool) -> [u32; N] {
     let (mut out, mut prime, mut count) = ([0; N], 2_u128, 0);
     while count < N {

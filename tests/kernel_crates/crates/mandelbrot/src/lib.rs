@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// How many steps each point of the picture stays within radius 2, at most `limit`. In f64: every step rounds as on the host.
+/// How many steps each point of the picture stays within radius 2, at most `limit`. In f64: every
+/// step rounds as on the host.
 #[kernel]
 pub unsafe fn mandelbrot(width: u32, height: u32, limit: u32, out: *mut u32) {
     let at = thread::index_2d();

@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
-/// A linear congruential generator (Numerical Recipes' constants); its upper bits are the random ones.
+/// A linear congruential generator (Numerical Recipes' constants); its upper bits are the random
+/// ones.
 struct Random(u32);
 
 impl Random {
@@ -13,7 +14,8 @@ impl Random {
     }
 }
 
-/// Adds to `hits` how many of each thread's `tries` points lie within the quarter circle, computed in integers.
+/// Adds to `hits` how many of each thread's `tries` points lie within the quarter circle, computed
+/// in integers.
 #[kernel]
 pub unsafe fn circle_hits(seed: u32, tries: u32, hits: &AtomicU32) {
     let mut random = Random(seed ^ thread::index_1d().wrapping_mul(0x9E37_79B9));

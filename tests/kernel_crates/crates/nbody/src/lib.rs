@@ -3,7 +3,8 @@
 use cuda_std::glam::Vec3;
 use cuda_std::prelude::*;
 
-/// The acceleration of each body: the sum of m·d / (|d|² + 0.01)^(3/2) over all; `bodies` are x, y, z and mass.
+/// The acceleration of each body: the sum of m·d / (|d|² + 0.01)^(3/2) over all; `bodies` are x, y,
+/// z and mass.
 #[kernel]
 pub unsafe fn accelerations(bodies: &[[f32; 4]], out: *mut [f32; 3]) {
     let i = thread::index_1d() as usize;

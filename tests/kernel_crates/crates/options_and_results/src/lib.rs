@@ -22,7 +22,8 @@ fn quotient(x: u32, y: u32) -> Result<u32, Problem> {
         .ok_or(Problem::Zero)
 }
 
-/// Half of `x / y` if it is even, itself if it is odd; 1000 if `y` is 0; 2000 more than a quotient above 100.
+/// Half of `x / y` if it is even, itself if it is odd; 1000 if `y` is 0; 2000 more than a quotient
+/// above 100.
 #[kernel]
 pub unsafe fn careful_quotients(x: &[u32], y: &[u32], out: *mut u32) {
     let i = thread::index_1d() as usize;

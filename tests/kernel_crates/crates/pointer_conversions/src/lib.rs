@@ -6,7 +6,8 @@ use cuda_std::ptr::{
     AddressSpace::{Global, Shared},
 };
 
-/// Reads `input[i]` by way of its global address, and the neighbour's copy by way of its shared one. One block of 32.
+/// Reads `input[i]` by way of its global address, and the neighbour's copy by way of its shared
+/// one. One block of 32.
 #[kernel]
 pub unsafe fn pointer_conversions(input: *const u32, out: *mut u32) {
     let copy = shared_array![u32; 32];

@@ -6,7 +6,8 @@ use cuda_std::ptr::{is_in_address_space, AddressSpace};
 #[address_space(constant)]
 static TABLE: [u32; 4] = [1, 2, 3, 4];
 
-/// One bit for each kind of pointer (global, shared, constant, local), each 1 if it is where it should be and nowhere else.
+/// One bit for each kind of pointer (global, shared, constant, local), each 1 if it is where it
+/// should be and nowhere else.
 #[kernel]
 pub unsafe fn pointer_spaces(out: *mut u32) {
     use AddressSpace::{Constant, Global, Local, Shared};

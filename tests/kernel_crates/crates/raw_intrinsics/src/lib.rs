@@ -2,8 +2,8 @@
 
 use cuda_std::{intrinsics, prelude::*};
 
-/// Five columns for each pair of bits: leading zeros, bits set, the upper half of the product, the bytes `0x5410` of both, 2 to the
-/// power of the low three bits.
+/// Five columns for each pair of bits: leading zeros, bits set, the upper half of the product, the
+/// bytes `0x5410` of both, 2 to the power of the low three bits.
 #[kernel]
 pub unsafe fn libdevice_calls(x: &[i32], y: &[i32], out: *mut i32) {
     let i = thread::index_1d() as usize;

@@ -2,7 +2,8 @@
 
 use cuda_std::{mem, prelude::*};
 
-/// One block: bytes of dynamic shared memory, and whether the total is at least that and 256 of its own.
+/// One block: bytes of dynamic shared memory, and whether the total is at least that and 256 of its
+/// own.
 #[kernel]
 pub unsafe fn shared_bytes(out: *mut u32) {
     let own = shared_array![u64; 32];

@@ -11,7 +11,8 @@ pub struct Point {
     pub name: u32,
 }
 
-/// Moves each point by the one shift there is, or by none; `names` collects the names. One thread for each point.
+/// Moves each point by the one shift there is, or by none; `names` collects the names. One thread
+/// for each point.
 #[kernel]
 pub unsafe fn moved_points(points: &mut [Point], shift: &[[f32; 2]], names: &mut [u32]) {
     let i = thread::index_1d() as usize;

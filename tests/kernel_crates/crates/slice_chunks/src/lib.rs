@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Each thread has 16 numbers of `data`: the halves are rotated against each other, the last four reversed and the first overwritten.
+/// Each thread has 16 numbers of `data`: the halves are rotated against each other, the last four
+/// reversed and the first overwritten.
 #[kernel]
 pub unsafe fn rearranged(data: &mut [u32]) {
     let t = thread::index_1d() as usize;

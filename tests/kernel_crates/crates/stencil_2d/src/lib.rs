@@ -5,7 +5,8 @@ use cuda_std::prelude::*;
 const TILE: usize = 16;
 const SIDE: usize = TILE + 2;
 
-/// One step of heat: `out = u + rate · (left + right + up + down − 4u)`, zeros outside. Blocks of 16×16.
+/// One step of heat: `out = u + rate · (left + right + up + down − 4u)`, zeros outside. Blocks of
+/// 16×16.
 #[kernel]
 pub unsafe fn heat_2d(u: &[f32], width: i32, height: i32, rate: f32, out: *mut f32) {
     let tile = shared_array![[f32; SIDE]; SIDE];

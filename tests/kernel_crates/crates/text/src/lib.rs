@@ -4,7 +4,8 @@ use cuda_std::prelude::*;
 
 const WORDS: [&str; 4] = ["Größe", "naïve", "日本語", "block-42;17"];
 
-/// Four columns for each word: bytes, characters, a hash of the upper-case form, the number after `-` (or 0).
+/// Four columns for each word: bytes, characters, a hash of the upper-case form, the number after
+/// `-` (or 0).
 #[kernel]
 pub unsafe fn text_columns(out: *mut u32) {
     let t = thread::index_1d() as usize;

@@ -3,7 +3,8 @@
 use cuda_std::glam::UVec3;
 use cuda_std::prelude::*;
 
-/// `out[z][y][x] = x + 100 · y + 10000 · z` in a box of `width · height · depth`; wrong indices leave holes.
+/// `out[z][y][x] = x + 100 · y + 10000 · z` in a box of `width · height · depth`; wrong indices
+/// leave holes.
 #[kernel]
 pub unsafe fn voxel_numbers(width: u32, height: u32, depth: u32, out: *mut u32) {
     let at = thread::index_3d();

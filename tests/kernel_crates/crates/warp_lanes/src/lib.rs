@@ -9,7 +9,8 @@ pub unsafe fn lanes(out: *mut u32) {
     let lane = warp::lane_id();
     *out.add(2 * i) = lane;
     warp::sync_warp(u32::MAX);
-    // Which lanes happen to be active is not fixed, but this one is, and nobody else than the branch's.
+    // Which lanes happen to be active is not fixed, but this one is, and nobody else than the
+    // branch's.
     let mut seen = 2;
     if lane % 3 == 1 {
         let active = warp::activemask();

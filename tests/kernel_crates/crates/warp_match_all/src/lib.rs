@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Each warp's first lane: 1 if all keys are equal (floats by their bits), else 0; for the even lanes alone likewise.
+/// Each warp's first lane: 1 if all keys are equal (floats by their bits), else 0; for the even
+/// lanes alone likewise.
 #[kernel]
 pub unsafe fn all_same(keys: &[f64], out: *mut u32) {
     const EVEN: u32 = 0x5555_5555;

@@ -3,7 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{warp_reduce, WarpReductionOp};
 
-/// Eight columns for each warp: sum, minimum, maximum, and, or, xor of unsigned values, minimum and maximum of them as signed.
+/// Eight columns for each warp: sum, minimum, maximum, and, or, xor of unsigned values, minimum and
+/// maximum of them as signed.
 #[kernel]
 pub unsafe fn warp_reductions(values: &[u32], out: *mut u32) {
     use WarpReductionOp::{Add, And, Max, Min, Or, Xor};

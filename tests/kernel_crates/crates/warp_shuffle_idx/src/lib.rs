@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Within each group of eight lanes: the group's leader's value, and the value of the lane that `from` names.
+/// Within each group of eight lanes: the group's leader's value, and the value of the lane that
+/// `from` names.
 #[kernel]
 pub unsafe fn gather_in_eights(values: &[i32], from: &[u32], out: *mut i32) {
     let i = thread::index_1d() as usize;

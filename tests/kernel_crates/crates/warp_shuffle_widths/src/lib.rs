@@ -3,7 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_xor};
 
-/// Four columns from the lane with the last bit flipped and the one three above: `i8` and `u16` (packed), `i64`, and `u128`'s halves.
+/// Four columns from the lane with the last bit flipped and the one three above: `i8` and `u16`
+/// (packed), `i64`, and `u128`'s halves.
 #[kernel]
 pub unsafe fn shuffled_widths(values: &[i64], out: *mut i64) {
     let i = thread::index_1d() as usize;

@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Eight columns for each pair `a`, `b`: the product, the quotient and the remainder of their squares' product by `a + 1`, a shift.
+/// Eight columns for each pair `a`, `b`: the product, the quotient and the remainder of their
+/// squares' product by `a + 1`, a shift.
 #[kernel]
 pub unsafe fn wide_arithmetic(a: &[u64], b: &[u64], out: *mut u64) {
     let i = thread::index_1d() as usize;

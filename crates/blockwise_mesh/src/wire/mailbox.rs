@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::{Call, Error, Result};
 
-/// Messages between ranks that have arrived in this process. A rank that waits is woken by a message, by the end of the rank that it
-/// waits for, by any rank's failure, when no rank can go on, and at the time limit.
-pub(crate) struct Office {
+/// Messages between ranks that have arrived in this process. A rank that waits is woken by a
+/// message, by the end of the rank that it waits for, by any rank's failure, when no rank can go
+/// on, and at the time limit.
+pub(crate) struct Mailbox {
     ranks: usize,
     limit: Duration,
     state: Mutex<State>,
@@ -53,7 +54,7 @@ enum Progress {
     Lost(String),
 }
 
-impl Office {
+impl Mailbox {
     pub(crate) fn new(ranks: usize, limit: Duration) -> Self {
         Self {
             ranks,
@@ -113,8 +114,8 @@ impl Office {
         self.changed.notify_all();
     }
 
-    /// What a rank of this process knows of all ranks' clocks. An access of another rank at its time
-    /// t is ordered before what follows when this is greater than t.
+    /// What a rank of this process knows of all ranks' clocks. An access of another rank at its
+    /// time t is ordered before what follows when this is greater than t.
     pub(crate) fn clock(&self, rank: usize) -> Vec<u64> {
         self.state().clocks[rank].clone()
     }
@@ -194,7 +195,8 @@ impl Office {
 }
 
 impl State {
-    /// The next message for a rank that waits, or why there will be none. `None` while there may be one.
+    /// The next message for a rank that waits, or why there will be none. `None` while there may be
+    /// one.
     fn answer(&mut self, me: usize, from: usize, call: &Arc<Call>) -> Option<Result<Vec<u8>>> {
         let ranks = self.progress.len();
         if let Some(message) = self.queues[me * ranks + from].pop_front() {
@@ -240,7 +242,8 @@ impl State {
         }
     }
 
-    /// What every rank waits for, when none has a message to read, and none runs that could send one.
+    /// What every rank waits for, when none has a message to read, and none runs that could send
+    /// one.
     fn standstill(&self) -> Option<Vec<(usize, usize, Call)>> {
         let ranks = self.progress.len();
         let mut waits = Vec::new();
