@@ -269,7 +269,7 @@ impl<T: Scalar> Rows<T> {
         let at_once = WARP >> shift;
         // SAFETY: threads of a block of one dimension are lanes by their number.
         let warp = unsafe { assume_warp_uniform(t / WARP as u32) } as usize;
-        let (part, lane) = (t as usize % WARP >> shift, t as usize % lanes);
+        let (part, lane) = ((t as usize % WARP) >> shift, t as usize % lanes);
         let mut first = (thread::block_idx_x() as usize * ROW_WARPS + warp) * at_once;
         let of_b = self.of_b.cast::<[T; LANES]>().wrapping_add(lane);
         while first < self.rows {

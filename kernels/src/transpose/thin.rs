@@ -84,11 +84,15 @@ pub fn transpose_thin<T: Word>(input: &[T], mut output: Out<T>, rows: usize, col
                 pitch: short,
                 slots: [pitch, 1],
             };
-            // SAFETY: `require` states the matrices' sizes. A walk's places are inside them and its
-            // slots inside the tile; each has one thread on each side of the barrier.
+            // `require` states the matrices' sizes. A walk's places are inside them and its slots
+            // inside the tile; each has one thread on each side of the barrier.
+            // SAFETY: the place is inside the input, which nobody writes.
             let load = |place: usize, _| unsafe { from.add(place).read() };
+            // SAFETY: the slot is inside the tile, and this thread's until the barrier.
             let fill = |_, slot: u32, element| unsafe { tile.add(slot as usize).write(element) };
+            // SAFETY: the slot is inside the tile, and was written before the barrier.
             let read = |_, slot: u32| unsafe { tile.add(slot as usize).read() };
+            // SAFETY: the place is inside the output, and this thread's alone.
             let store = |place: usize, _, element| unsafe { to.add(place).write(element) };
             let (mut loads, mut stores) = (along_run, along_rows);
             if few_rows {
