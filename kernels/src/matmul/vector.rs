@@ -12,7 +12,7 @@
 //! - No barrier. Global reads per element of C: inner of A, inner of b, which the caches hold.
 //!
 //! `matmul_cols`, a · B: sums\[s\]\[j\] = Σ a\[k\] · B\[k, j\] over k in slice s.
-//! - A block owns [`columns`] columns, 128 bytes of each row. Neighbouring threads read
+//! - A block owns `columns` columns, 128 bytes of each row. Neighbouring threads read
 //!   neighbouring packs, the next ones the next row, the block a run of rows at once, strided by
 //!   that run.
 //! - Lanes with the same columns add theirs by shuffles. The first of them writes a warp's sum to
