@@ -29,12 +29,12 @@ pub(crate) fn run(with_browser: bool, with_nccl: bool) -> Result<ExitCode> {
 
 /// A browser that a test can drive; installed first if there is none.
 fn browser() -> Result<()> {
-    if !on_path("chromedriver") {
+    if !["chromedriver", "tsc"].iter().all(|program| on_path(program)) {
         Machine::look()
-            .apt(&["chromium", "chromium-driver"])?
+            .apt(&["chromium", "chromium-driver", "node-typescript"])?
             .run()?;
     }
-    say!("browser: chromium with chromedriver");
+    say!("browser: chromium with chromedriver, and tsc");
     Ok(())
 }
 

@@ -9,7 +9,7 @@
 /** @typedef {{space: string, way: string, size: number, lanes: [number, number, string][], passes: [number, number, number][][], sectors: [number, number][], touched: number, needed: number}} Access */
 /** @typedef {{accesses: Access[], registers: [string, string][], lane: number, printed: string}} Moment */
 /** @typedef {{name: string, ptx: number, kernel: string, grid: number[], block: number[], shared_bytes: number, arguments: string[], seed: number | null, steps: number, detectors: object}} Launch */
-/** @typedef {{title: string, launches: Launch[], ptx: {origin: string, text: string}[], files: object[], sources: {file: string, text: string}[]}} Document */
+/** @typedef {{title: string, launches: Launch[], ptx: {origin: string, text: string}[], files: object[], sources: {file: string, text: string}[]}} Trace */
 
 /** What a step did, as bits; as in `timeline.rs`. */
 const KIND = { readsShared: 1, writesShared: 2, readsGlobal: 4, writesGlobal: 8, barrier: 16, waits: 32 };
@@ -30,7 +30,8 @@ class Engine {
 
   /** @param {Uint8Array} module */
   static async start(module) {
-    const { instance } = await WebAssembly.instantiate(module, {});
+    const bytes = /** @type {BufferSource} */ (module);
+    const { instance } = await WebAssembly.instantiate(bytes, {});
     return new Engine(instance);
   }
 
@@ -50,7 +51,7 @@ class Engine {
 
   /** A column of a session, copied. @param {number} session @param {keyof COLUMNS} name */
   column(session, name, step = 0) {
-    const [number, Row] = COLUMNS[name];
+    const [number, Row] = /** @type {[number, any]} */ (COLUMNS[name]);
     const length = this.wasm.column(session, number, step);
     const start = this.wasm.reply();
     return new Row(this.wasm.memory.buffer.slice(start, start + length));
@@ -61,6 +62,8 @@ class Engine {
 async function embedded(id) {
   const text = document.getElementById(id)?.textContent ?? "";
   const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  // Older type checkers do not know it.
+  const { DecompressionStream } = /** @type {any} */ (globalThis);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -57,7 +57,7 @@ async function start() {
   const room = /** @type {HTMLElement} */ (document.getElementById("views"));
   try {
     const engine = await Engine.start(await embedded("module"));
-    const data = /** @type {Document} */ (JSON.parse(new TextDecoder().decode(await embedded("data"))));
+    const data = /** @type {Trace} */ (JSON.parse(new TextDecoder().decode(await embedded("data"))));
     engine.ask({ files: data.files });
     room.replaceChildren();
     data.launches.forEach((_, number) => {

@@ -25,8 +25,8 @@ class SharedMemory {
 
   /** Makes the arrays of a new session. */
   load() {
-    const choose = el("select", { onchange: () => { this.by = choose.value; this.draw(); } },
-      ...["warp", "lane", "phase"].map((by) => el("option", { value: by, selected: by === this.by }, by)));
+    const choose = /** @type {HTMLSelectElement} */ (el("select", { onchange: () => { this.by = choose.value; this.draw(); } },
+      ...["warp", "lane", "phase"].map((by) => el("option", { value: by, selected: by === this.by }, by))));
     this.arrays = this.view.summary.arrays.map((array) => new ArrayView(this, array));
     this.element.replaceChildren(
       el("h3", {}, "Shared memory"),
@@ -80,8 +80,8 @@ class ArrayView {
     this.array = array;
     this.type = memory.view.numbers;
     this.columns = array.row_bytes ? array.row_bytes / TYPES[this.type][0] : 32;
-    const type = el("select", { onchange: () => { this.type = type.value; this.draw(); } },
-      ...Object.keys(TYPES).map((name) => el("option", { value: name, selected: name === this.type }, name)));
+    const type = /** @type {HTMLSelectElement} */ (el("select", { onchange: () => { this.type = type.value; this.draw(); } },
+      ...Object.keys(TYPES).map((name) => el("option", { value: name, selected: name === this.type }, name))));
     const columns = /** @type {HTMLInputElement} */ (el("input", {
       type: "number", min: 1, max: 1024, value: this.columns, class: "columns",
       oninput: () => { this.columns = Math.max(1, Math.min(1024, columns.valueAsNumber || 32)); this.draw(); },

@@ -29,8 +29,8 @@ class SourcePanel {
     const total = summary.total;
     if (total.wavefronts > total.needed_wavefronts) this.heat = "extra";
     else if (total.wavefronts > 0) this.heat = "wavefronts";
-    const choose = el("select", { onchange: () => { this.heat = choose.value; this.load(); this.update(); } },
-      ...Object.entries(HEAT).map(([name, [label]]) => el("option", { value: name, selected: name === this.heat }, label)));
+    const choose = /** @type {HTMLSelectElement} */ (el("select", { onchange: () => { this.heat = choose.value; this.load(); this.update(); } },
+      ...Object.entries(HEAT).map(([name, [label]]) => el("option", { value: name, selected: name === this.heat }, /** @type {string} */ (label)))));
     this.rows = new Map();
     const files = sources.filter((source) => [...this.pcs.keys()].some((key) => key.startsWith(`${source.file}:`)));
     const panes = files.map((source) => this.pane(source.file, source.file, this.window(source)));

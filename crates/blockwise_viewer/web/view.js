@@ -1,7 +1,7 @@
 // One launch: its session, the current step, and all panels.
 
 class View {
-  /** @param {Engine} engine @param {Document} data @param {number} number @param {() => void} moved */
+  /** @param {Engine} engine @param {Trace} data @param {number} number @param {() => void} moved */
   constructor(engine, data, number, moved) {
     this.engine = engine;
     this.data = data;

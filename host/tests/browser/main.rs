@@ -8,6 +8,7 @@ mod driver;
 mod emulator;
 mod figures;
 mod speed;
+mod types;
 
 use driver::Browser;
 use std::path::{Path, PathBuf};
