@@ -129,7 +129,7 @@ pub(crate) trait Drawing {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
 }
 
-/// Draws into a folder as PNG and as SVG, so many pixels wide and high; returns the files.
+/// Draws into a folder as PNG and as SVG, N pixels wide and high; returns the files.
 pub(crate) fn write(
     folder: &Path,
     name: &str,

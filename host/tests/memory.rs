@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// A kernel of so many blocks: the lanes part and meet again.
+/// A kernel of N blocks: the lanes part and meet again.
 fn ptx(blocks: usize) -> String {
     let mut text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b32 %t; .reg .pred %p;\nmov.u32 %t, %tid.x;\n".to_owned();
     for at in 0..blocks {

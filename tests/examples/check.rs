@@ -24,7 +24,7 @@ use rayon::prelude::*;
 struct Arguments {
     /// Kernels: those whose names begin like this; all when none is given
     kernels: Vec<String>,
-    /// Run so many other orders of the threads too
+    /// Run N other orders of the threads too
     #[arg(long, value_name = "N", default_value_t = 0)]
     schedules: u32,
     /// The first order's seed

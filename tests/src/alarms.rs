@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::jobs::Job;
 
-/// Runs jobs of good kernels with all detectors, in the emulator's own order and in so many other
+/// Runs jobs of good kernels with all detectors, in the emulator's own order and in N other
 /// schedules, and tells every report and every wrong result.
 ///
 /// # Panics

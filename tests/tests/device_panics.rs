@@ -14,7 +14,7 @@ use device_heap::failing::{CASES, fail};
 
 const CRATE: &str = "device_heap";
 
-/// One test at a time: a panic is told to whoever waits for the device next.
+/// One test at a time: a panic is reported to the next caller that waits.
 fn devices() -> MutexGuard<'static, Vec<Bench>> {
     static BENCHES: LazyLock<Mutex<Vec<Bench>>> = LazyLock::new(|| Mutex::new(benches_of(CRATE)));
     BENCHES.lock().unwrap_or_else(PoisonError::into_inner)

@@ -29,7 +29,10 @@ pub(crate) fn run(with_browser: bool, with_nccl: bool) -> Result<ExitCode> {
 
 /// A browser that a test can drive; installed first if there is none.
 fn browser() -> Result<()> {
-    if !["chromedriver", "tsc"].iter().all(|program| on_path(program)) {
+    if !["chromedriver", "tsc"]
+        .iter()
+        .all(|program| on_path(program))
+    {
         Machine::look()
             .apt(&["chromium", "chromium-driver", "node-typescript"])?
             .run()?;

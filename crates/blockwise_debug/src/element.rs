@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// An unsigned integer of so many bytes.
+    /// An unsigned integer of N bytes.
     Unsigned(u32),
-    /// A signed integer of so many bytes.
+    /// A signed integer of N bytes.
     Signed(u32),
     /// A float of 4 or 8 bytes.
     Float(u32),

@@ -56,7 +56,7 @@ pub(crate) fn lane(debuggee: &Debuggee, number: i64) -> Option<LaneId> {
     }
 }
 
-/// The running warps and the lanes of the one that is looked at; so many were left out.
+/// The running warps and the lanes of the one in focus; how many were left out.
 pub(crate) fn list(debuggee: &Debuggee) -> Value {
     let replay = &debuggee.replay;
     let focus = debuggee.focus;

@@ -1,4 +1,4 @@
-//! Which rank of a job this process is, by the variables of whoever started it.
+//! Which rank of a job this process is, by its launcher's variables.
 
 use crate::{Error, Result};
 

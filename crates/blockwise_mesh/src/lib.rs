@@ -26,7 +26,7 @@
 //! operation, types, lengths, splits, the rank's count of calls, and the caller's line. A receiver
 //! whose own call differs reports both lines.
 //!
-//! **No wait is for ever.** A rank that waits is woken by the message, by the end or the failure of
+//! **No wait is forever.** A rank that waits is woken by the message, by the end or the failure of
 //! another rank, by the proof that no rank can go on, and by the time limit.
 
 #![deny(unsafe_code)]

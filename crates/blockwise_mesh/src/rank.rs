@@ -251,7 +251,7 @@ impl Rank {
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
 
-    /// Begins a collective: its number, and the line of whoever called the function that is marked
+    /// Begins a collective: its number, and the line of the caller of the function that is marked
     /// `#[track_caller]`.
     #[track_caller]
     pub(crate) fn call<T: Element>(

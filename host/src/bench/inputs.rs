@@ -58,7 +58,7 @@ impl Random for i64 {
     }
 }
 
-/// Windows start at random places of a pool, within so many elements.
+/// Windows start at random places of a pool, within N elements.
 const SLACK: usize = 1 << 16;
 
 /// Elements that one generator makes.

@@ -109,7 +109,7 @@ fn tables(sizes: &Sizes) -> Vec<Work> {
 }
 
 /// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on.
-/// After each work `done` gets what there is so far, so that whoever ends the run early has that.
+/// After each work `done` gets what there is so far, so that a run that ends early has that.
 ///
 /// # Errors
 /// When nothing is chosen, or the ceilings cannot be measured.

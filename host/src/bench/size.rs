@@ -91,7 +91,7 @@ impl Sizes {
     }
 }
 
-/// Whether so many products can be counted, with their bytes: a long vector's length is no side of
+/// Whether N products can be counted, with their bytes: a long vector's length is no side of
 /// a cube.
 fn fits(extents: &[usize]) -> bool {
     let product = extents

@@ -58,7 +58,7 @@ pub(super) struct Arguments {
         requires = "peers"
     )]
     python: PathBuf,
-    /// Compare the launchers' choices with every kernel instead, at so many sizes of each
+    /// Compare the launchers' choices with every kernel instead, at N sizes of each
     /// operation, drawn at random
     #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output"])]
     sweep: Option<usize>,

@@ -16,7 +16,7 @@ use crate::io::{Kind, Reader, Sound};
 /// Frames of the longer operand that are read at a time where only their size matters.
 const PIECE: usize = 1 << 16;
 
-/// A comparison under way. It reads the operands a second time, for the oracle.
+/// A comparison in flight. It reads the operands a second time, for the oracle.
 pub(super) struct Check<'a, T> {
     options: &'a Reference,
     name: String,

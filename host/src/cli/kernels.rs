@@ -25,7 +25,7 @@ impl Global {
         if let Some(source) = self.replacement() {
             let file = source.select(KERNELS.package, device.properties())?;
             report::notice(&format!("kernels from {}", file.origin));
-            // SAFETY: whoever runs the program named this PTX, and so vouches that it is the
+            // SAFETY: the user named this PTX, and so vouches that it is the
             // kernels'. Signatures are compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
             let mut listener = Listener::alone();

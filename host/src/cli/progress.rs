@@ -36,7 +36,7 @@ pub(super) fn clock(what: &str) -> ProgressBar {
     begin(ProgressBar::new_spinner(), what, "{elapsed} {wide_msg}")
 }
 
-/// A bar for a launch in so many orders of its threads; the time, when it is one.
+/// A bar for a launch in N orders of its threads; the time, when it is one.
 pub(super) fn orders(what: &str, orders: u64) -> ProgressBar {
     match orders {
         1 => clock(what),

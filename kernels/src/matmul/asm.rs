@@ -112,7 +112,7 @@ pub(super) unsafe fn multiply_add(a: [f64; 8], b: [f64; 4], c: &mut [f64; 4]) {
     *c = [c0, c1, c2, c3];
 }
 
-/// Starts a copy of so many bytes from global to shared memory; zeros unless `$inside`.
+/// Starts a copy of N bytes from global to shared memory; zeros unless `$inside`.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
     ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident) => {

@@ -49,7 +49,7 @@ pub(super) unsafe fn arrive(barrier: u32) {
     }
 }
 
-/// Arrives, and lets the phase end only when copies of so many bytes more have.
+/// Arrives, and lets the phase end only when copies of N bytes more have.
 ///
 /// # Safety
 /// The barrier was made, and those copies are started.
@@ -142,7 +142,7 @@ pub(super) fn take_registers<const N: u32>() {
     }
 }
 
-/// What a `wgmma` is told of an operand in shared memory: where it starts, that 8 rows of 64 bytes
+/// What a `wgmma` knows of an operand in shared memory: where it starts, that 8 rows of 64 bytes
 /// follow each other without a gap, and how the pieces of a row are exchanged (code 2: as for rows
 /// of 64 bytes).
 #[inline(always)]

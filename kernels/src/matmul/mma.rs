@@ -312,7 +312,7 @@ const fn copies_of_b(vector: usize) -> usize {
     MMA.inner / rows_at_once(MMA.cols, vector)
 }
 
-/// Rows of a tile of so many columns that the block copies at once.
+/// Rows of a tile of N columns that the block copies at once.
 const fn rows_at_once(cols: usize, vector: usize) -> usize {
     THREADS / (cols / vector)
 }

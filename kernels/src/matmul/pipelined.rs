@@ -54,7 +54,7 @@ pub(super) const fn vectors(policy: &Policy) -> usize {
     columns(policy) / VECTOR
 }
 
-/// Groups of copies that are under way beside the next step's.
+/// Groups of copies that are in flight beside the next step's.
 pub(super) const fn ahead(policy: &Policy) -> u32 {
     policy.stages as u32 - 2
 }

@@ -9,7 +9,7 @@
 //! The kernel that copies:
 //!
 //! - Loads: threads of a block load neighbours of one row (coalesced), each [`ITEMS`] of them a
-//!   block's width apart, all under way together.
+//!   block's width apart, all in flight together.
 //! - Stores: likewise; a row is filled up with zeros.
 
 use cuda_std::prelude::*;

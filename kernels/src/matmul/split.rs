@@ -84,7 +84,7 @@ fn nearest(x: f32) -> u32 {
     bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) & 0xFFFF_0000
 }
 
-/// Words of the tiles of an operand with so many rows of A, or columns of B; `None` when they are
+/// Words of the tiles of an operand with N rows of A, or columns of B; `None` when they are
 /// too many to count.
 pub fn words(side: usize, inner: usize) -> Option<usize> {
     let tiles = side.div_ceil(SIDE).checked_mul(inner.div_ceil(DEPTH))?;
@@ -176,7 +176,7 @@ unsafe fn split(
                         0
                     };
                     // Read in any case: LLVM keeps a guard as a branch, and then a thread has fewer
-                    // loads under way. SAFETY: inside the matrix, which has a first element.
+                    // loads in flight. SAFETY: inside the matrix, which has a first element.
                     let x = unsafe { *matrix.get_unchecked(at) };
                     elements[i] = if inside { x } else { 0.0 };
                 });

@@ -96,7 +96,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Starts the copies of the tile at `k` into the stage `stage` bytes behind the first one. With
-    /// `len` only so many elements of the inner extent exist in it, else all.
+    /// `len` only N elements of the inner extent exist in it, else all.
     ///
     /// # Safety
     /// The operands have their extents' sizes, the tile ends within the inner extent, and nobody

@@ -57,7 +57,7 @@ const fn columns<T>() -> usize {
     ACROSS / size_of::<T>()
 }
 
-/// Lanes of a warp that share a row of so many packs.
+/// Lanes of a warp that share a row of N packs.
 #[inline(always)]
 const fn lanes_for(packs: usize) -> usize {
     match packs.div_ceil(FEW) {

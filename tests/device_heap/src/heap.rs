@@ -90,7 +90,7 @@ pub unsafe fn alignments(out: *mut u32) {
     let t = thread::index_1d();
     let wrong = (0..13).map(|shift| 1 << shift).find(|&align| {
         let size = 3 * align + t as usize + 1;
-        // SAFETY: the layouts are not empty; each block is given back with the layout that it has.
+        // SAFETY: the layouts are not empty; each block is freed with the layout that it has.
         unsafe {
             let layout = Layout::from_size_align_unchecked(size, align);
             let zeroed = alloc_zeroed(layout);

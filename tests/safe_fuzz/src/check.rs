@@ -18,7 +18,7 @@ pub struct Verdict {
     pub unfinished: bool,
 }
 
-/// Checks each kernel in each of its launches, in the emulator's own order and in so many others.
+/// Checks each kernel in each of its launches, in the emulator's own order and in N others.
 ///
 /// # Panics
 /// When the text is no PTX.

@@ -48,7 +48,7 @@ pub struct Tally {
     pub alarms: Vec<(Kernel, String)>,
 }
 
-/// The kernels of these seeds, of at most so many statements, from their text to the verdict.
+/// The kernels of these seeds, of at most N statements, from their text to the verdict.
 pub fn round(workshop: &Workshop, seeds: Range<u64>, statements: usize, schedules: u32) -> Tally {
     let kernels = seeds.map(|seed| Kernel::new(seed, statements)).collect();
     judge(workshop, kernels, schedules)

@@ -9,7 +9,7 @@ use crate::data::random_bits;
 /// A kind of element: its name, the sum's length, and four or two of them from random bits.
 type Element = (&'static str, usize, fn(u64) -> u64);
 
-/// Integers from -7 to 8 in so many bits each.
+/// Integers from -7 to 8 in N bits each.
 pub(super) fn pack(random: u64, bits: usize, of: impl Fn(f32) -> u64) -> u64 {
     (0..64 / bits).fold(0, |all, at| {
         let value = (random >> (4 * at) & 15) as f32 - 7.0;

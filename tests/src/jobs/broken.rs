@@ -35,7 +35,7 @@ fn numbers(count: usize, period: usize) -> Vec<f32> {
     (0..count).map(|i| (i * i % period) as f32).collect()
 }
 
-/// A launch of blocks of one dimension with so many words of dynamic shared memory.
+/// A launch of blocks of one dimension with N words of dynamic shared memory.
 fn line(kernel: &'static str, blocks: usize, threads: u32, words: u32) -> LaunchPlan {
     LaunchPlan {
         kernel,
@@ -81,7 +81,7 @@ fn convolution(kernel: &'static str) -> Job {
 }
 
 /// 40 rows and 50 columns: neither is a multiple of the tile. `blocks` says how many are launched
-/// for so many elements.
+/// for N elements.
 fn matmul(kernel: &'static str, blocks: impl Fn(u32) -> u32) -> Job {
     let (rows, inner, cols) = (40, 36, 50);
     let (a, b) = (numbers(rows * inner, 7), numbers(inner * cols, 5));

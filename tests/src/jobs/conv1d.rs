@@ -190,7 +190,7 @@ fn job<T: Precision + Draw>(
     extended::<T>(on, (samples, taps), mode, options, 0)
 }
 
-/// The full convolution and so many zeros behind it.
+/// The full convolution and N zeros behind it.
 fn longer<T: Precision + Draw>(
     on: &DeviceProperties,
     lengths: Lengths,

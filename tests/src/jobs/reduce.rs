@@ -274,7 +274,7 @@ fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOpti
     }
 }
 
-/// The instance of `single` with eight packs under way.
+/// The instance of `single` with eight packs in flight.
 fn eight(threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
     ReduceOptions {
         in_flight: Some(InFlight::Eight),
@@ -294,7 +294,7 @@ fn every_type(
     behind::<f64>(jobs, on, len, options, special, [0, 0]);
 }
 
-/// Every operation on `len` elements that lie behind so many others. With a special value at an
+/// Every operation on `len` elements that lie behind N others. With a special value at an
 /// index: the extreme that is looked for, and in another job NaN.
 fn behind<T: Summed>(
     jobs: &mut Vec<Job>,

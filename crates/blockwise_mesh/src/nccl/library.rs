@@ -262,7 +262,7 @@ impl Communicator {
         }
     }
 
-    /// Ends all transfers, whatever the other ranks do: whoever waits for them goes on.
+    /// Ends all transfers, whatever the other ranks do: their waiters go on.
     pub(super) fn abort(&self) {
         if self.aborted.swap(true, Ordering::AcqRel) {
             return;

@@ -1,6 +1,6 @@
 //! GPUs that reach each other by NCCL: data goes from memory to memory.
 //!
-//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself waits for ever
+//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself waits forever
 //! for a rank that has died: [`Watch`] ends its transfers then, and [`Link::open`] its own wait.
 
 mod library;

@@ -1,4 +1,4 @@
-//! Ends transfers that a rank's death or silence would keep waiting for ever.
+//! Ends transfers that a rank's death or silence would keep waiting forever.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};

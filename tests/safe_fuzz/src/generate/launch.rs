@@ -5,7 +5,7 @@ use crate::rng::Rng;
 /// An argument in the PTX.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument {
-    /// The address of so many bytes, which hold values.
+    /// The address of N bytes, which hold values.
     Memory(usize),
     /// A `usize`.
     Size(usize),
@@ -72,7 +72,7 @@ const BLOCKS: [(&str, &[[u32; 3]]); 17] = [
 ];
 
 /// The type of a block, and two launches of it. An output matrix wants a block without planes; the
-/// grid has so many dimensions.
+/// grid has N dimensions.
 pub(super) fn shapes(
     rng: &mut Rng,
     with_matrix: bool,

@@ -32,7 +32,7 @@ pub enum Style {
 pub struct Kernel {
     /// What decides it.
     pub seed: u64,
-    /// At most so many statements.
+    /// At most N statements.
     pub statements: usize,
     /// Its name in the PTX.
     pub name: String,

@@ -113,7 +113,7 @@ impl Generator {
         self.split = scope.split;
     }
 
-    /// Up to so many statements.
+    /// Up to N statements.
     pub(super) fn some(&mut self, most: usize) {
         for _ in 0..1 + self.rng.below(most) {
             if self.left > 0 && self.depth < 5 {
