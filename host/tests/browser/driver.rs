@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,34 +18,28 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts a browser without a screen; `None` where there is none.
     pub(crate) fn start() -> Option<Self> {
-        // A port that nobody has now.
-        let port = TcpListener::bind("127.0.0.1:0")
-            .ok()?
-            .local_addr()
-            .ok()?
-            .port();
+        // It takes a free port and names it; one chosen here could be another test's by then.
         let driver = Command::new("chromedriver")
-            .arg(format!("--port={port}"))
-            .stdout(Stdio::null())
+            .arg("--port=0")
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let Ok(driver) = driver else {
+        let Ok(mut driver) = driver else {
             println!("skipped: no chromedriver here; `cargo xtask setup --browser` installs it");
             return None;
         };
+        let output = driver.stdout.take().expect("its output");
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
         let mut browser = Self {
-            port,
+            port: port.expect("chromedriver names its port"),
             session: String::new(),
             driver,
         };
-        let start = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(
-                start.elapsed() < Duration::from_secs(60),
-                "chromedriver does not listen"
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        std::thread::spawn(move || lines.for_each(drop));
         let options = [
             "--headless=new",
             "--no-sandbox",
