@@ -1,6 +1,6 @@
 use super::ast::{Instruction, Loc, Statement, StatementKind};
 use super::lexer::{Lexer, Token};
-use super::{MAX_DEPTH, module, operand};
+use super::{MAX_DEPTH, module, operand, variable};
 use crate::decode;
 use crate::error::ParseError;
 use std::ops::ControlFlow;
@@ -86,7 +86,7 @@ fn directive<'a>(
         ".local" | ".shared" | ".param" | ".global" | ".const" => {
             let space = module::space(directive).expect("one of the five");
             let mut variables = Vec::new();
-            module::variables(lexer, space, false, &mut variables)?;
+            variable::variables(lexer, space, false, &mut variables)?;
             let statement = |variable| Statement {
                 line,
                 kind: StatementKind::Variable(variable),
@@ -154,7 +154,7 @@ fn labelled<'a>(lexer: &mut Lexer<'a>, name: &'a str) -> Result<StatementKind<'a
         }
         Token::Word(".callprototype") => {
             lexer.next()?;
-            let (returns, params) = module::prototype(lexer)?;
+            let (returns, params) = variable::prototype(lexer)?;
             lexer.expect(';')?;
             Ok(StatementKind::Prototype {
                 name,

@@ -6,6 +6,7 @@ mod lexer;
 mod location;
 mod module;
 mod operand;
+mod variable;
 
 pub(crate) use ast::*;
 pub(crate) use location::Locations;
