@@ -11,11 +11,11 @@
 (one line each, a row as soon as it is there).
 
 The method: random inputs in several copies, together four times the L2 cache, taken in turn; outputs poisoned with bytes of 0xFF; a
-warm-up; at least 30 launches, each between two CUDA events behind a kernel that keeps the device busy while the host queues them;
+warm-up; at least 30 launches, each between two CUDA events after a kernel that keeps the device busy while the host queues them;
 median, p10, p90; then the output of every copy is compared with float64 or, where sums are exact, exactly.
 
 A package or compiler that is missing is a row that says so, and so is a kernel that fails; after one that takes the CUDA context with it (by
-an illegal access, say) nothing can be timed, and the rows behind it say that. Works that `operations.py` beside this file does not know are left out.
+an illegal access, say) nothing can be timed, and the rows after it say that. Works that `operations.py` beside this file does not know are left out.
 """
 
 import json

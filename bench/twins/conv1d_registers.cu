@@ -141,7 +141,7 @@ template <class T> __device__ void window(const T* __restrict__ signal, i64 n, c
     const int LANES = Pack<T>::LANES, OUTPUTS = PACKS * LANES, SPAN = 32 * OUTPUTS, TAP_PACKS = MAX_TAPS / LANES + 1, STAGE = TAP_PACKS + 32 * PACKS;
     __shared__ Pack<T> tiles[WARPS * STAGES * STAGE], shared_taps[TAP_PACKS];
     u32 t = threadIdx.x, warp = t / 32, lane = t % 32;
-    // What output 0 meets with tap 0 lies so many samples before a pack.
+    // What output 0 meets with tap 0 lies this many samples before a pack.
     u32 moved = (0 - (unsigned long long)(signal + offset)) % 16 / sizeof(T), slots = moved + (u32)m, below = (slots + LANES - 2) / LANES;
     Range whole = whole_tiles(n, out, outputs, offset, SPAN, below * LANES - moved, moved);
     u32 end = (u32)whole.end, ahead = warp * STAGES * STAGE + TAP_PACKS, slot = (u32)__cvta_generic_to_shared(tiles) + (ahead + lane) * 16;

@@ -1,5 +1,5 @@
 // Twin of kernels/src/matmul/split.rs and tensor.rs (with hopper.rs), for compute capability 9.0;
-// the product that stands behind them for extreme values is that of matmul_fp32.cu. Barriers,
+// the matrix product that follows them for extreme values is that of matmul_fp32.cu. Barriers,
 // layout and order of the sums are explained there.
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "tensor", "when": "min(rows, inner, cols) > 1", "scratch": {"a_tiles": "ceil(rows, 128) * ceil(inner, 32) * 6144", "b_tiles": "ceil(cols, 128) * ceil(inner, 32) * 6144"}, "ones": {"ranges": "4"}, "kernel": "matmul_split_f32", "grid": "ceil(inner, 32), ceil(max(rows, cols), 128), 2", "block": "256", "shared": "0", "arguments": "a, b, a_tiles, b_tiles, ranges, rows, inner, cols", "then": [{"kernel": "matmul_tensor_f32", "grid": "min(ceil(rows, 128) * ceil(cols, 128), multiprocessors)", "block": "384", "shared": "197696", "arguments": "a_tiles, b_tiles, ranges, out, rows, inner, cols"}, {"kernel": "matmul_pipelined_ragged_f32", "grid": "min(ceil(rows, 128) * ceil(cols, 64), 2 * multiprocessors)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, ranges"}]}
 #include "matmul_fp32.cu"

@@ -101,7 +101,7 @@ struct Shuffle {
 
 template <class T> struct alignas(16) Pack { T lane[16 / sizeof(T)]; };
 
-// The thread's share, 4 packs of each operand under way; fold(value, elements) takes one of each.
+// The thread's share, 4 packs of each operand in flight; fold(value, elements) takes one of each.
 template <class Op, int OPERANDS, class T, class F> __device__ T packed(const T* const (&operand)[OPERANDS], i64 n, F fold) {
     constexpr int LANES = 16 / sizeof(T), IN_FLIGHT = 4;
     T start = Op::template identity<T>();

@@ -45,7 +45,7 @@ fn ptx(blocks: usize) -> String {
     text + "ret;\n}\n"
 }
 
-/// So many small kernels.
+/// The number of small kernels.
 fn kernels(count: usize) -> String {
     let kernel = |at: usize| {
         format!(

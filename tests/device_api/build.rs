@@ -92,8 +92,8 @@ fn choices(pattern: &str) -> Result<Vec<Choice<'_>>, String> {
         chosen: Vec::new(),
     }];
     let mut rest = pattern;
-    while let Some((plain, behind)) = rest.split_once('{') {
-        let (options, behind) = behind
+    while let Some((plain, after)) = rest.split_once('{') {
+        let (options, after) = after
             .split_once('}')
             .ok_or_else(|| format!("no closing brace in {pattern}"))?;
         choices = choices
@@ -108,7 +108,7 @@ fn choices(pattern: &str) -> Result<Vec<Choice<'_>>, String> {
                 })
             })
             .collect();
-        rest = behind;
+        rest = after;
     }
     for choice in &mut choices {
         choice.path.push_str(rest);

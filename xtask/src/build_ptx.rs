@@ -26,8 +26,8 @@ pub(crate) fn broken_kernels() -> Result<()> {
 
 /// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken
 /// kernels, those that exercise `cuda_std`, and the small crates of `tests/kernel_crates`, which
-/// make one PTX file a target.
-pub(crate) fn for_tests() -> Result<()> {
+/// make one PTX file a target. For two targets if `all` are wanted.
+pub(crate) fn for_tests(all: bool) -> Result<()> {
     let mut targets = [
         "kernels",
         "tests/device_api",
@@ -38,10 +38,12 @@ pub(crate) fn for_tests() -> Result<()> {
     ]
     .map(Target::everywhere)
     .to_vec();
-    targets.push(Target {
-        place: "tests/kernel_crates",
-        arch: NvvmArch::Compute90,
-    });
+    if all {
+        targets.push(Target {
+            place: "tests/kernel_crates",
+            arch: NvvmArch::Compute90,
+        });
+    }
     build_all(&targets, &workspace::ptx()?)
 }
 

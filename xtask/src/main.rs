@@ -19,6 +19,8 @@ mod check;
 mod demo;
 mod doctor;
 mod gpu;
+#[cfg(test)]
+mod imports;
 mod nccl;
 mod new;
 mod pitfalls;

@@ -22,9 +22,10 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
         setup::libdevice()?;
         setup::ptxas()
     })?;
-    let ((), ptx_time) = step("kernels to PTX", build_ptx::for_tests)?;
+    let all = arguments.iter().any(|argument| argument == "--all");
+    let ((), ptx_time) = step("kernels to PTX", || build_ptx::for_tests(all))?;
     let ((), verify_time) = step("PTX through ptxas", || verify_ptx::verify(&ptxas, &[]))?;
-    let (outcome, test_time) = step("tests", || cargo_test(arguments))?;
+    let (outcome, test_time) = step("tests", || cargo_test(arguments, all))?;
 
     say!("== summary");
     for (name, time) in [
@@ -120,13 +121,13 @@ impl Outcome {
 
 /// Runs all tests, also after a test program that fails, and passes their output on. Both streams
 /// go through one pipe: cargo names a program on one, and its result stands on the other.
-fn cargo_test(arguments: &[OsString]) -> Result<Outcome> {
+fn cargo_test(arguments: &[OsString], all: bool) -> Result<Outcome> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let mut command = workspace::cargo();
     command
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(arguments.iter().filter(|argument| *argument != "--all"));
-    if arguments.iter().any(|argument| argument == "--all") {
+    if all {
         command.env(ALL, "1");
     }
     let again = writer.try_clone().context("cannot make a pipe")?;

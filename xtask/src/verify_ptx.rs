@@ -20,7 +20,7 @@ pub(crate) fn run(files: &[PathBuf]) -> Result<ExitCode> {
 /// Assembles `files`, or all of target/ptx when there are none, and prints a table for each. Spills
 /// are shown but are no error: they cost time, not correctness.
 ///
-/// Every file is tried, also behind one that is refused.
+/// Every file is tried, also after one that is refused.
 pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     let files = if files.is_empty() {
         all_ptx(&workspace::ptx()?)?

@@ -233,11 +233,11 @@ fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
             let end = rest.find(|c: char| c.is_whitespace() || ",/".contains(c));
             // Skips a single character that ends a word.
             let end = end.unwrap_or(rest.len()).max(1).min(rest.len());
-            let (word, behind) = rest.split_at(end);
+            let (word, after) = rest.split_at(end);
             if found || word.is_empty() {
                 return (!word.is_empty()).then_some(word);
             }
-            (found, rest) = (word == directive, behind);
+            (found, rest) = (word == directive, after);
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::element::{Element, Number};
 use crate::expression::Scope;
 use crate::lines::Lines;
 use crate::names::Names;
-use crate::variables::Container;
 use ptx_emulator::LaunchConfig;
 use ptx_emulator::replay::{Instruction, Replay};
 use std::sync::Arc;
@@ -30,7 +29,21 @@ pub(crate) struct Stop {
     pub(crate) breakpoints: Vec<i64>,
 }
 
-/// A launch, a moment of it, and a lane.
+/// What a variables reference names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Container {
+    /// What the last step read and wrote.
+    Step,
+    Registers(LaneId, usize),
+    Parameters,
+    /// The shared arrays as a block has them.
+    Shared(u64),
+    Global,
+    /// An array by its number, and the block whose shared memory it is in.
+    Array(usize, u64),
+}
+
+/// A launch, a point of it, and a lane.
 pub(crate) struct Debuggee {
     pub(crate) replay: Replay,
     pub(crate) names: Names,

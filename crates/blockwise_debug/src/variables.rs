@@ -1,6 +1,6 @@
 //! Scopes, variables and arrays as the protocol shows them.
 
-use crate::debuggee::{Debuggee, LaneId};
+use crate::debuggee::{Container, Debuggee, LaneId};
 use crate::element::{Element, Number};
 use crate::expression::Term;
 use ptx_emulator::Access;
@@ -9,20 +9,6 @@ use serde_json::{Value, json};
 
 /// Elements of an array that one answer holds, at most.
 const MOST: u64 = 4096;
-
-/// What a variables reference names.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Container {
-    /// What the last step read and wrote.
-    Step,
-    Registers(LaneId, usize),
-    Parameters,
-    /// The shared arrays as a block has them.
-    Shared(u64),
-    Global,
-    /// An array by its number, and the block whose shared memory it is in.
-    Array(usize, u64),
-}
 
 impl Debuggee {
     /// The scopes of a lane in one of its calls.

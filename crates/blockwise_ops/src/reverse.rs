@@ -1,13 +1,13 @@
 //! An array in reverse order.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::reverse::direct::ITEMS;
+use kernels::raw;
+use kernels::reverse::{direct, dynamic, fixed};
 use ndarray::{Array1, ArrayView1};
 
-use crate::launch::{On, Ready};
+use crate::launch::{On, Ready, Routine, routine};
 use crate::limits::{blocks_for, plan_1d};
 use crate::named_enum;
-use crate::word::{ReverseLaunch, Reversed, Word};
 use crate::{Element, Execution, LaunchError, LaunchPlan, check_len, upload};
 
 named_enum! {
@@ -25,6 +25,52 @@ named_enum! {
         Direct = "direct",
     }
 }
+
+macro_rules! handle {
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.input, of.output))
+    };
+    ($handle:ty) => {
+        routine!($handle, |of| (of.input, of.output))
+    };
+}
+
+macro_rules! words {
+    ($($t:ident)*) => {$(
+        impl Reverses for $t {
+            fn reverses(kernel: ReverseKernel) -> Routine<ReverseLaunch<Self>> {
+                match kernel {
+                    ReverseKernel::Static => handle!(fixed::reverse_static<$t>),
+                    ReverseKernel::StaticRaw => {
+                        handle!(unsafe raw::reverse::reverse_static_raw<$t>)
+                    }
+                    ReverseKernel::Dynamic => handle!(dynamic::reverse_dynamic<$t>),
+                    ReverseKernel::DynamicRaw => {
+                        handle!(unsafe raw::reverse::reverse_dynamic_raw<$t>)
+                    }
+                    ReverseKernel::Direct => handle!(direct::reverse_direct<$t>),
+                }
+            }
+        }
+    )*};
+}
+words!(u32 u64);
+
+/// A word that the kernels reverse.
+#[doc(hidden)]
+pub trait Reverses: Element {
+    /// The kernel's handle.
+    fn reverses(kernel: ReverseKernel) -> Routine<ReverseLaunch<Self>>;
+}
+
+/// Words and the same in reverse order.
+#[doc(hidden)]
+pub struct Reversed<'a, W: Element> {
+    input: View<'a, W>,
+    output: ViewMut<'a, W>,
+}
+
+type ReverseLaunch<W> = for<'a> fn(On<'a>, Reversed<'a, W>) -> Result<(), blockwise::Error>;
 
 /// How to launch a reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +129,7 @@ fn prepare<T: Element>(
         }
     };
     let items = match options.kernel {
-        ReverseKernel::Direct => ITEMS,
+        ReverseKernel::Direct => direct::ITEMS,
         _ => 1,
     };
     let blocks = blocks_for(
@@ -92,7 +138,7 @@ fn prepare<T: Element>(
         options.grid_cap,
         properties.max_grid[0],
     );
-    let routine = T::Word::reverse(options.kernel);
+    let routine = T::Word::reverses(options.kernel);
     let name = routine.entry.name;
     let plan = plan_1d(name, blocks, threads, shared_bytes, properties)?;
     let launch = routine.launch;

@@ -1,14 +1,14 @@
 //! The transpose of a row-major matrix.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
+use kernels::raw;
 use kernels::transpose::aligned::{self, Tile};
-use kernels::transpose::thin;
+use kernels::transpose::{naive, padded, thin, tiled};
 use ndarray::{Array2, ArrayView2};
 
-use crate::launch::{On, Ready};
+use crate::launch::{On, Ready, Routine, routine};
 use crate::limits::{blocks_for, plan_2d};
 use crate::named_enum;
-use crate::word::{TransposeLaunch, Transposed, Word};
 use crate::{
     Element, Execution, LaunchError, LaunchPlan, check_len, download_matrix, matrix_len, upload,
 };
@@ -31,6 +31,64 @@ named_enum! {
         Thin = "thin",
     }
 }
+
+macro_rules! handle {
+    (unsafe $handle:ty) => {
+        routine!(unsafe $handle, |of| (of.input, of.output, of.rows, of.cols))
+    };
+    (plain $handle:ty) => {
+        routine!($handle, |of| (of.input, of.output, of.rows, of.cols))
+    };
+    ($handle:ty) => {
+        routine!($handle, |of| (
+            (of.input, of.rows, of.cols),
+            (of.output, of.rows, of.cols)
+        ))
+    };
+}
+
+macro_rules! words {
+    ($($t:ident)*) => {$(
+        impl Transposes for $t {
+            fn transposes(kernel: TransposeKernel, tile: Tile) -> Routine<TransposeLaunch<Self>> {
+                match (kernel, tile) {
+                    (TransposeKernel::Naive, _) => handle!(naive::transpose_naive<$t>),
+                    (TransposeKernel::Tiled, _) => handle!(tiled::transpose_tiled<$t>),
+                    (TransposeKernel::Padded, _) => handle!(padded::transpose_padded<$t>),
+                    (TransposeKernel::PaddedRaw, _) => {
+                        handle!(unsafe raw::transpose::transpose_padded_raw<$t>)
+                    }
+                    (TransposeKernel::Thin, _) => handle!(plain thin::transpose_thin<$t>),
+                    (TransposeKernel::Aligned, Tile::Wide) => {
+                        handle!(plain aligned::transpose_aligned<$t>)
+                    }
+                    (TransposeKernel::Aligned, Tile::Narrow) => {
+                        handle!(plain aligned::transpose_aligned_narrow<$t>)
+                    }
+                }
+            }
+        }
+    )*};
+}
+words!(u32 u64);
+
+/// A word that the kernels transpose.
+#[doc(hidden)]
+pub trait Transposes: Element {
+    /// The kernel's handle. Only `aligned` has tiles.
+    fn transposes(kernel: TransposeKernel, tile: Tile) -> Routine<TransposeLaunch<Self>>;
+}
+
+/// A matrix of words and its transpose.
+#[doc(hidden)]
+pub struct Transposed<'a, W: Element> {
+    input: View<'a, W>,
+    output: ViewMut<'a, W>,
+    rows: usize,
+    cols: usize,
+}
+
+type TransposeLaunch<W> = for<'a> fn(On<'a>, Transposed<'a, W>) -> Result<(), blockwise::Error>;
 
 /// How to launch a transpose. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,7 +171,7 @@ fn prepare<T: Element>(
         }
         _ => (blocks([cols, rows], [TILE; 2]), [TILE, ROWS]),
     };
-    let routine = T::Word::transpose(kernel, tile);
+    let routine = T::Word::transposes(kernel, tile);
     let plan = plan_2d(routine.entry.name, grid, block, properties)?;
     let launch = routine.launch;
     Ok(Ready { plan, launch })

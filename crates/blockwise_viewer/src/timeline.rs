@@ -58,7 +58,7 @@ pub struct Timeline {
     pub left_out: u64,
     /// What each instruction did in the whole launch, by its number.
     pub spent: BTreeMap<u32, Spent>,
-    /// For each stretch of shared memory that starts there, how often lanes stood so many bytes
+    /// For each stretch of shared memory that starts there, how often lanes were N bytes
     /// apart.
     pub(crate) strides: HashMap<(u32, u32), u64>,
     pub(crate) writes: Writes,

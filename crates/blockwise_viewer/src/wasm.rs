@@ -37,7 +37,7 @@ thread_local! {
     static MACHINE: RefCell<Machine> = RefCell::default();
 }
 
-/// Makes room for a request of so many bytes; its address.
+/// Allocates room for a request of N bytes; its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(bytes: usize) -> *mut u8 {
     MACHINE.with_borrow_mut(|machine| {

@@ -62,7 +62,7 @@ impl Writes {
         });
     }
 
-    /// Makes it quick to ask for the last writers of so many words, at any step.
+    /// Makes it quick to ask for the last writers of N words, at any step.
     pub(crate) fn index(&mut self, words: usize) {
         let bytes = words * (size_of::<u32>() + size_of::<u8>());
         let most = (COPIES / bytes.max(1)).max(1);

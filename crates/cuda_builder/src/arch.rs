@@ -1,7 +1,10 @@
-//! The GPU architectures that PTX is built for.
+//! The target, and the GPU architectures that PTX is built for.
 
 use std::fmt;
 use std::str::FromStr;
+
+/// rustc's name of the target. It has no prebuilt standard library: core is built from source.
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 macro_rules! architectures {
     ($($variant:ident $number:literal $suffix:literal,)*) => {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::tools::variables;
-use crate::{CudaBuilder, CudaBuilderError, NvvmArch, output};
+use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
 
 /// Architectures that replace those of the build script: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
@@ -107,7 +107,7 @@ impl Embed {
                 script.out.join("retry").display()
             );
         }
-        output::write_if_different(&script.out.join("kernels.rs"), code(result).as_bytes())
+        files::write_if_different(&script.out.join("kernels.rs"), code(result).as_bytes())
             .unwrap_or_else(|error| panic!("{error}"));
     }
 

@@ -29,10 +29,12 @@
 //! [`tools`] finds the installed programs; its errors name the command that installs missing ones.
 
 mod arch;
+mod cargo;
 mod compact;
 mod compile;
 mod embed;
 mod error;
+mod files;
 mod ir;
 mod labels;
 mod llvm;
@@ -320,12 +322,17 @@ impl CudaBuilder {
             llvm::emit_ptx(&self, &toolchain, &bitcode, &folder)?;
             folder.finish(&fingerprint)?;
         }
-        warnings::show(&llvm::read(&folder.warnings())?);
+        let warnings = llvm::read(&folder.warnings())?;
+        if self.deny_divergence && !warnings.is_empty() {
+            let reports = warnings.lines().map(str::to_owned).collect();
+            return Err(CudaBuilderError::Divergence { reports });
+        }
+        warnings::show(&warnings);
         if let Some(path) = &self.final_module_path {
-            output::copy_if_different(&folder.optimised_ir(), path, str::to_owned)?;
+            files::copy_if_different(&folder.optimised_ir(), path, str::to_owned)?;
         }
         match self.ptx_file_copy_path {
-            Some(path) => output::copy_if_different(&folder.ptx(), &path, copied).map(|()| path),
+            Some(path) => files::copy_if_different(&folder.ptx(), &path, copied).map(|()| path),
             None => Ok(folder.ptx()),
         }
     }

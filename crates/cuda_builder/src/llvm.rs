@@ -1,6 +1,7 @@
 //! The LLVM stage: link the bitcode, transform the IR, optimise it, print PTX.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -42,7 +43,7 @@ pub(crate) fn emit_ptx(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (optimised, reports)
     });
-    refuse(reports?, builder, folder)?;
+    refuse(reports?, folder)?;
     let optimised = optimised?;
     let mut module = Module::parse(&optimised)?;
     nvvm::check(&module, &nvvm::launch_parameters(bitcode.device_sources())?)?;
@@ -104,15 +105,8 @@ fn check(
     })
 }
 
-/// Fails for findings in safe kernels, or in any kernel if requested; the rest become warnings.
-fn refuse(
-    mut reports: Reports,
-    builder: &CudaBuilder,
-    folder: &Folder,
-) -> Result<(), CudaBuilderError> {
-    if builder.deny_divergence {
-        reports.errors.append(&mut reports.warnings);
-    }
+/// Fails for findings in safe kernels; those in other kernels are recorded as warnings.
+fn refuse(reports: Reports, folder: &Folder) -> Result<(), CudaBuilderError> {
     if !reports.errors.is_empty() {
         return Err(CudaBuilderError::Divergence {
             reports: reports.errors,
@@ -168,20 +162,11 @@ fn link(
 ) -> Result<String, CudaBuilderError> {
     let [crates, linked, used] =
         ["crates.bc", "linked.ll", "used.ll"].map(|part| folder.file(part));
-    // Archives also contain rustc's metadata.
-    let llvm_link = || {
-        let mut command = Command::new(&toolchain.llvm_link);
-        command.arg("--ignore-non-bitcode");
-        command
-    };
-    run(llvm_link().args(&bitcode.crates).arg("-o").arg(&crates))?;
-    run(llvm_link()
+    link_archives(toolchain, &bitcode.crates, &crates)?;
+    run(Command::new(&toolchain.llvm_link)
         .args(["--only-needed", "-S"])
         .arg(&crates)
-        // Twice, because each archive adds only what earlier ones need: core calls
-        // compiler_builtins' `memcmp`, which calls core's panics.
-        .args(&bitcode.sysroot.libraries)
-        .args(&bitcode.sysroot.libraries)
+        .arg(library(toolchain, bitcode)?)
         .arg("-o")
         .arg(&linked))?;
     let text = read(&linked)?;
@@ -211,6 +196,37 @@ fn link(
         .arg("-o")
         .arg(&used))?;
     take(&[crates, linked], &used)
+}
+
+/// Links whole archives to one file. They also contain rustc's metadata.
+fn link_archives(
+    toolchain: &Toolchain,
+    archives: &[PathBuf],
+    to: &Path,
+) -> Result<(), CudaBuilderError> {
+    run(Command::new(&toolchain.llvm_link)
+        .arg("--ignore-non-bitcode")
+        .args(archives)
+        .arg("-o")
+        .arg(to))
+}
+
+/// core, alloc and compiler_builtins as one module, made by the target folder's first build. LLVM
+/// reads of one module only the functions that it links; archives it reads whole.
+fn library(toolchain: &Toolchain, bitcode: &Bitcode) -> Result<PathBuf, CudaBuilderError> {
+    let mut hasher = DefaultHasher::new();
+    // The sysroot's folder identifies its contents.
+    (bitcode.sysroot.flag(), toolchain.to_string()).hash(&mut hasher);
+    let name = format!("library-{:016x}.bc", hasher.finish());
+    let path = bitcode.target_folder.join(name);
+    if !path.is_file() {
+        // Another build may make it at the same time: the file appears whole.
+        let folder = &bitcode.target_folder;
+        let made = tempfile::NamedTempFile::new_in(folder).map_err(io_error("write in", folder))?;
+        link_archives(toolchain, &bitcode.sysroot.libraries, made.path())?;
+        (made.persist(&path)).map_err(|error| io_error("write", &path)(error.error))?;
+    }
+    Ok(path)
 }
 
 /// The module linked with the libdevice functions that it calls. `None` if it calls none: then the

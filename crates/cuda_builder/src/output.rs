@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::CudaBuilder;
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
+use crate::files::replace;
 use crate::tools::{Toolchain, libdevice};
 
 /// The output paths of one crate for one architecture.
@@ -72,21 +72,13 @@ impl Folder {
     }
 }
 
-/// Locks out other builds of the crate, in this and other processes, until the file is dropped: all
-/// combinations of features and options share one library name.
-pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, CudaBuilderError> {
-    fs::create_dir_all(target_folder).map_err(io_error("create", target_folder))?;
-    let path = target_folder.join(format!("{library}.lock"));
-    let lock = fs::File::create(&path).map_err(io_error("create", &path))?;
-    lock.lock().map_err(io_error("lock", path))?;
-    Ok(lock)
-}
-
 /// Incremented whenever a change of this crate changes the PTX of an unchanged crate; otherwise
 /// output of an earlier version would look up to date.
-const LOWERING: u32 = 18;
+const LOWERING: u32 = 19;
 
-/// Everything that determines the PTX: the bitcode, the options, the tools.
+/// Everything that determines the PTX: the bitcode, the options, the tools. cargo's arguments act
+/// only through the bitcode, and `deny_divergence` only on what is reported: a build script and a
+/// command that differ in these share one file.
 pub(crate) fn fingerprint(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -94,6 +86,8 @@ pub(crate) fn fingerprint(
 ) -> Result<String, CudaBuilderError> {
     let options = CudaBuilder {
         ptx_file_copy_path: None, // copies to several places come from one file
+        build_args: Vec::new(),
+        deny_divergence: false,
         ..builder.clone()
     };
     let mut text = format!("{LOWERING}\n{options:?}\n{toolchain}\n");
@@ -110,47 +104,4 @@ pub(crate) fn fingerprint(
         let _ = writeln!(text, "{:016x} {}", hasher.finish(), archive.display());
     }
     Ok(text)
-}
-
-/// Copies a file through `change`, unless the destination already has the result.
-pub(crate) fn copy_if_different(
-    from: &Path,
-    to: &Path,
-    change: fn(&str) -> String,
-) -> Result<(), CudaBuilderError> {
-    let text = fs::read_to_string(from).map_err(io_error("read", from))?;
-    write_if_different(to, change(&text).as_bytes())
-}
-
-/// Writes a file unless it already has these contents, so that its modification time is meaningful.
-pub(crate) fn write_if_different(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
-    if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
-    }
-    replace(path, bytes)
-}
-
-/// Replaces a file atomically: readers see either the old or the new contents.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CudaBuilderError> {
-    let folder = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let mut file = new_file_in(folder).map_err(io_error("write in", folder))?;
-    file.write_all(bytes)
-        .map_err(io_error("write", file.path()))?;
-    file.persist(path)
-        .map_err(|error| io_error("write", path)(error.error))?;
-    Ok(())
-}
-
-/// A temporary file with the permissions of an ordinary new file.
-fn new_file_in(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::CudaBuilder;
-use crate::compile::TARGET;
+use crate::arch::TARGET;
 use crate::error::CudaBuilderError;
 use crate::tools::Toolchain;
 

@@ -11,9 +11,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::CudaBuilder;
-use crate::compile::{self, TARGET};
+use crate::arch::TARGET;
+use crate::cargo;
 use crate::error::{CudaBuilderError, io_error};
-use crate::output::lock;
+use crate::files::lock;
 use crate::package::Package;
 use crate::tools::Toolchain;
 
@@ -178,8 +179,8 @@ fn name(builder: &CudaBuilder, toolchain: &Toolchain) -> String {
     if let Ok(metadata) = fs::metadata(&toolchain.rustc) {
         (metadata.len(), metadata.modified().ok()).hash(&mut hasher);
     }
-    compile::flags(builder).hash(&mut hasher);
-    compile::profile(builder).hash(&mut hasher);
+    cargo::flags(builder).hash(&mut hasher);
+    cargo::profile(builder).hash(&mut hasher);
     let (version, arch) = (toolchain.rustc_version, builder.arch.target_cpu());
     format!("{version}-{arch}-{:016x}", hasher.finish())
 }
@@ -199,8 +200,8 @@ fn build(
     for (path, text) in [(&manifest, MANIFEST), (&work.path().join("lib.rs"), "")] {
         fs::write(path, text).map_err(io_error("write", path))?;
     }
-    let mut command = compile::cargo(builder, toolchain, &compile::flags(builder));
-    let (profile, checks) = (compile::profile(builder).0, (!builder.release).to_string());
+    let mut command = cargo::cargo(builder, toolchain, &cargo::flags(builder));
+    let (profile, checks) = (cargo::profile(builder).0, (!builder.release).to_string());
     command
         // The sysroot is shared, so a project's profile settings must not affect it.
         .env(format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"), &checks)
@@ -212,7 +213,7 @@ fn build(
         .arg(&manifest)
         .arg("--target-dir")
         .arg(work.path().join("target"));
-    let (succeeded, messages, diagnostics) = compile::run(&mut command, &toolchain.cargo)?;
+    let (succeeded, messages, diagnostics) = cargo::run(&mut command, &toolchain.cargo)?;
     if !succeeded {
         return Err(CudaBuilderError::Compile {
             path: manifest,
@@ -223,7 +224,7 @@ fn build(
     let libraries = libraries_in(folder);
     fs::create_dir_all(&libraries).map_err(io_error("create", &libraries))?;
     let own = std::ffi::OsStr::new("libneeds_core.rlib");
-    for archive in compile::archives(&messages) {
+    for archive in cargo::archives(&messages) {
         let Some(name) = archive.file_name().filter(|&name| name != own) else {
             continue;
         };

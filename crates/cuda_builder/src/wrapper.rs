@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::compile::TARGET;
+use crate::arch::TARGET;
 use crate::error::{CudaBuilderError, io_error};
 
 /// `TARGET` is substituted. `$0`'s folder has copies under the originals' paths.

@@ -216,8 +216,8 @@ impl TensorMap {
     pub(crate) fn decode(bytes: &[u8; MAP_BYTES]) -> Option<Self> {
         let mut rest = bytes.as_slice();
         let mut take = |count: usize| {
-            let (part, behind) = rest.split_at_checked(count)?;
-            rest = behind;
+            let (part, after) = rest.split_at_checked(count)?;
+            rest = after;
             Some(
                 part.iter()
                     .rev()

@@ -104,7 +104,7 @@ pub(super) fn samples(
     timed(device, delay, copies, wanted, launch)
 }
 
-/// Times N launches, each behind a delay that hides what the host takes to queue it.
+/// Times N launches, each after a delay that hides what the host takes to queue it.
 fn timed(
     device: &Device,
     delay: &mut Delay<'_>,

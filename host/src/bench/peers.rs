@@ -159,7 +159,7 @@ fn ask(
     }
     let mut wrong = Ok(());
     if let Some(stdout) = child.stdout.take() {
-        // All lines are read, also behind a wrong one: the script waits for that.
+        // All lines are read, also after a wrong one: the script waits for that.
         for line in BufReader::new(stdout).lines() {
             let line = line.map_err(serde_json::Error::io);
             match line.and_then(|line| serde_json::from_str(&line)) {

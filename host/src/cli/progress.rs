@@ -11,7 +11,7 @@ use ptx_emulator::{Progress, Running};
 
 use super::report;
 
-/// How long a block runs before it is told where.
+/// How long a block runs before its place is reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar for this many elements.

@@ -67,7 +67,7 @@ impl Data {
     }
 }
 
-/// The formats, told by the file name's extension.
+/// The formats, by the file name's extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// NumPy's array format.

@@ -244,7 +244,7 @@ pub(super) fn name_of(precision: Precision) -> &'static str {
     }
 }
 
-/// With a comma behind every three digits.
+/// With a comma after every three digits.
 fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

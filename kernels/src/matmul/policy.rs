@@ -184,7 +184,7 @@ impl Policy {
             .saturating_mul(cols.div_ceil(self.cols))
     }
 
-    /// The first row and column of tile number `tile` of a rows × cols matrix; `None` behind the
+    /// The first row and column of tile number `tile` of a rows × cols matrix; `None` after the
     /// last.
     #[inline(always)]
     pub fn tile(&self, tile: usize, rows: usize, cols: usize) -> Option<(usize, usize)> {

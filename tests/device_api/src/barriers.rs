@@ -24,7 +24,7 @@ pub unsafe fn block_votes(flags: &[u32], out: *mut u32) {
     }
 }
 
-/// One thread writes three flags, each behind a fence of another scope; read in the PTX, not in the
+/// One thread writes three flags, each after a fence of another scope; read in the PTX, not in the
 /// results.
 #[kernel]
 pub unsafe fn fences(out: *mut u32) {

@@ -1,4 +1,4 @@
-//! Random safe kernels for as long as it is told:
+//! Random safe kernels for a number of seconds:
 //! `cargo run -p safe_fuzz --example fuzz -- SECONDS [FIRST_SEED]`.
 //!
 //! Ends with an error when a kernel that was built is not clean, and shows it with as few

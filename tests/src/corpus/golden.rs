@@ -100,8 +100,8 @@ impl Golden {
         let mut rest = body.as_slice();
         while !rest.is_empty() {
             let mut take = |length: usize| {
-                let (part, behind) = rest.split_at_checked(length)?;
-                rest = behind;
+                let (part, after) = rest.split_at_checked(length)?;
+                rest = after;
                 Some(part)
             };
             let mut entry = || {

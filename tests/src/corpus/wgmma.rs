@@ -60,7 +60,7 @@ struct Product {
     element: Element,
     /// The type of b; its bits are made as those of a.
     right_element: Element,
-    /// The type of d, and what stands behind all types.
+    /// The type of d, and what follows all types.
     sum: (&'static str, &'static str),
     columns: usize,
     /// `None` is in registers.

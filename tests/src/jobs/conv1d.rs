@@ -33,7 +33,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         add((33, 40), ConvMode::Full, None, false);
         // Whole tiles only.
         add((64, 5), ConvMode::Same, None, true);
-        // Whole groups of taps, and every smaller group behind them.
+        // Whole groups of taps, and every smaller group after them.
         add((128, 95), ConvMode::Full, None, false);
         add((1, 1), ConvMode::Valid, None, false);
         // More outputs than the full convolution has: no tap meets the signal there.
@@ -77,7 +77,7 @@ fn in_registers(on: &DeviceProperties) -> Vec<Job> {
                 ((span + before + taps + 2, before + taps), ConvMode::Valid)
             }
         };
-        // Every number of taps that can be left for the last step, behind none, one and two whole
+        // Every number of taps that can be left for the last step, after none, one and two whole
         // ones.
         for whole in 0..=2 {
             for taps in 1..=20 {
@@ -190,7 +190,7 @@ fn job<T: Precision + Draw>(
     extended::<T>(on, (samples, taps), mode, options, 0)
 }
 
-/// The full convolution and N zeros behind it.
+/// The full convolution and N zeros after it.
 fn longer<T: Precision + Draw>(
     on: &DeviceProperties,
     lengths: Lengths,

@@ -235,7 +235,7 @@ fn job<T: Precision + Draw>(
     })
 }
 
-/// The copies of both operands, one behind the other. `None` when there is nothing to copy.
+/// The copies of both operands, one after the other. `None` when there is nothing to copy.
 fn copies(on: &DeviceProperties, (rows, inner, cols): Shape, blocks: Option<u32>) -> Option<Job> {
     let (a, b) = (
         matrix::<f32>(31, rows, inner),
@@ -284,7 +284,7 @@ fn pitched_rows(matrix: &Array2<f32>) -> Vec<f32> {
     pitched.into_raw_vec_and_offset().0
 }
 
-/// `pipelined` behind the tensor cores: it computes what they leave out, and nothing else.
+/// `pipelined` after the tensor cores: it computes what they leave out, and nothing else.
 fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
     Tiles::ALL.into_iter().flat_map(move |tiles| {
         let (rows, inner, cols) = (5, 9, 8);

@@ -47,9 +47,9 @@ type Judge = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
 /// A parameter of a kernel; each is 64 bits wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// The address of an input, and how many bytes behind its begin.
+    /// The address of an input, and the bytes from its start.
     Input(usize, u64),
-    /// The address this many bytes behind the output's begin.
+    /// The address this many bytes after the output's start.
     Output(u64),
     /// A number of elements of the last buffer before it, or of its rows or columns.
     Extent(u64),
@@ -94,7 +94,7 @@ impl Job {
         self.slice_from(values, 0)
     }
 
-    /// Adds a parameter `&[T]` of what is behind the first `skipped` values, so that it begins at
+    /// Adds a parameter `&[T]` of what follows the first `skipped` values, so that it begins at
     /// another address.
     #[must_use]
     pub fn slice_from<T: Pod>(mut self, values: &[T], skipped: usize) -> Self {
@@ -257,7 +257,7 @@ impl Job {
         self.parameters
             .iter()
             .map(move |parameter| match parameter {
-                Parameter::Input(index, behind) => inputs[*index] + behind,
+                Parameter::Input(index, offset) => inputs[*index] + offset,
                 Parameter::Output(byte) => output + byte,
                 Parameter::Extent(value) | Parameter::Shared(value) | Parameter::Value(value) => {
                     *value

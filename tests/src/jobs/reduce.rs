@@ -83,13 +83,13 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     }
     for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
         // Whole tiles and part of one, for two blocks by turns and for a block each; elements in
-        // front of the first pack and behind the last; nothing but those.
+        // front of the first pack and after the last; nothing but those.
         for (len, cap, at) in [(7000, Some(2), 6999), (2701, None, 0), (3, None, 2)] {
             let options = with(kernel, 64, cap);
             every_type(&mut jobs, on, len, options, Some(at));
-            behind::<i64>(&mut jobs, on, len, options, Some(at), [1, 1]);
-            behind::<f32>(&mut jobs, on, len, options, Some(at), [1, 1]);
-            behind::<f64>(&mut jobs, on, len, options, Some(at), [1, 1]);
+            from_offset::<i64>(&mut jobs, on, len, options, Some(at), [1, 1]);
+            from_offset::<f32>(&mut jobs, on, len, options, Some(at), [1, 1]);
+            from_offset::<f64>(&mut jobs, on, len, options, Some(at), [1, 1]);
         }
         // Every lane of every warp has a pack of its own, and the last one the special value; the
         // same for the partial results of twice or four times as many blocks as a warp has lanes,
@@ -104,25 +104,25 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             every_type(&mut jobs, on, len, with(kernel, 32, None), Some(at));
         }
         let options = with(kernel, 32, None);
-        behind::<f32>(&mut jobs, on, 243 * 32 * 16, options, None, [1, 1]);
+        from_offset::<f32>(&mut jobs, on, 243 * 32 * 16, options, None, [1, 1]);
         // Partial results that are all alike.
         of_constants::<i64>(&mut jobs, on, 20_480, with(kernel, 32, None));
         of_constants::<f32>(&mut jobs, on, 20_480, with(kernel, 32, None));
         of_constants::<f64>(&mut jobs, on, 20_480, with(kernel, 32, None));
         // Operands whose packs do not begin together, and threads without an element.
-        behind::<i64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
-        behind::<f32>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
-        behind::<f64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
+        from_offset::<i64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
+        from_offset::<f32>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
+        from_offset::<f64>(&mut jobs, on, 5, with(kernel, 64, None), None, [0, 1]);
         for (len, threads, cap) in [(470, 64, 1), (718, 96, 2)] {
             let options = with(kernel, threads, Some(cap));
-            behind::<i64>(&mut jobs, on, len, options, None, [0, 1]);
-            behind::<f32>(&mut jobs, on, len, options, None, [3, 1]);
-            behind::<f64>(&mut jobs, on, len, options, None, [1, 0]);
+            from_offset::<i64>(&mut jobs, on, len, options, None, [0, 1]);
+            from_offset::<f32>(&mut jobs, on, len, options, None, [3, 1]);
+            from_offset::<f64>(&mut jobs, on, len, options, None, [1, 0]);
         }
     }
     let options = eight(64, Some(2));
     every_type(&mut jobs, on, 7000, options, Some(6999));
-    behind::<f32>(&mut jobs, on, 2701, options, None, [1, 1]);
+    from_offset::<f32>(&mut jobs, on, 2701, options, None, [1, 1]);
     for kernel in OF_ANY_BLOCK {
         every_type(&mut jobs, on, 233, with(kernel, 50, Some(2)), None);
         every_type(&mut jobs, on, 3, with(kernel, 1, Some(2)), None);
@@ -182,10 +182,10 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
         for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
             let options = with(kernel, 32, None);
             for (a, b) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))) {
-                behind::<f32>(&mut jobs, on, len, options, None, [a, b]);
+                from_offset::<f32>(&mut jobs, on, len, options, None, [a, b]);
                 if a < 2 && b < 2 {
-                    behind::<i64>(&mut jobs, on, len, options, None, [a, b]);
-                    behind::<f64>(&mut jobs, on, len, options, None, [a, b]);
+                    from_offset::<i64>(&mut jobs, on, len, options, None, [a, b]);
+                    from_offset::<f64>(&mut jobs, on, len, options, None, [a, b]);
                 }
             }
         }
@@ -289,14 +289,14 @@ fn every_type(
     options: ReduceOptions,
     special: Option<usize>,
 ) {
-    behind::<i64>(jobs, on, len, options, special, [0, 0]);
-    behind::<f32>(jobs, on, len, options, special, [0, 0]);
-    behind::<f64>(jobs, on, len, options, special, [0, 0]);
+    from_offset::<i64>(jobs, on, len, options, special, [0, 0]);
+    from_offset::<f32>(jobs, on, len, options, special, [0, 0]);
+    from_offset::<f64>(jobs, on, len, options, special, [0, 0]);
 }
 
-/// Every operation on `len` elements that lie behind N others. With a special value at an
+/// Every operation on `len` elements that lie after N others. With a special value at an
 /// index: the extreme that is looked for, and in another job NaN.
-fn behind<T: Summed>(
+fn from_offset<T: Summed>(
     jobs: &mut Vec<Job>,
     on: &DeviceProperties,
     len: usize,
@@ -370,7 +370,7 @@ fn job<T: Summed>(
 ) -> Job {
     let len = operands[0].0.len();
     let skipped: Vec<_> = operands.iter().map(|(_, skipped)| skipped).collect();
-    let case = format!("{operation} of {len} behind {skipped:?}, {options:?}");
+    let case = format!("{operation} of {len} after {skipped:?}, {options:?}");
     let plan = match operands {
         [_] => plan_reduce::<T>(len, reduction, &options, on),
         _ => plan_dot::<T>(len, len, &options, on),

@@ -36,9 +36,9 @@ impl Job {
                 .copied()
                 .find(|parameter| matches!(parameter, Parameter::Input(..) | Parameter::Output(_)));
             match buffer? {
-                Parameter::Input(input, behind) => {
+                Parameter::Input(input, offset) => {
                     let old = &self.inputs[input];
-                    let len = scaled(old.len() as u64 - behind)? + behind as usize;
+                    let len = scaled(old.len() as u64 - offset)? + offset as usize;
                     job.inputs[input] = old.iter().copied().cycle().take(len).collect();
                 }
                 _ => job.output_bytes = scaled(self.output_bytes as u64)?,

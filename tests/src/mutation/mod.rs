@@ -1,8 +1,8 @@
 //! Mutation: small mistakes made on purpose in a good kernel's PTX, to see that a detector or the
 //! oracle finds each.
 //!
-//! PTX as LLVM prints it has one instruction a line. A mutant replaces one line and keeps the
-//! number of lines, so that a report's places are those of the good kernel.
+//! PTX as LLVM prints it has one instruction a line. A mutant replaces one line; the module's other
+//! kernels are left out.
 
 mod barrier;
 mod loops;
@@ -21,7 +21,7 @@ use std::fmt::{self, Display};
 
 use source::instruction;
 
-/// A way to make mistakes.
+/// A kind of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// A barrier of the block or the warp is missing.
@@ -29,7 +29,7 @@ pub enum Operator {
     /// A shuffle goes the other way, among fewer lanes, or with a member mask that leaves a lane
     /// out.
     ChangeShuffle,
-    /// An access to shared memory goes to the element before or behind.
+    /// An access to shared memory goes to the element before or after.
     ShiftShared,
     /// A comparison that guards a branch is always true or always false.
     DropPredicate,
@@ -59,7 +59,7 @@ impl Operator {
         let mutant = |(index, line): (usize, String)| Mutant {
             kernel: source.kernel.clone(),
             operator: self,
-            line: index + 1,
+            line: source.numbers[index],
             before: instruction(&source.lines[index]).to_owned(),
             after: line,
         };
@@ -99,9 +99,13 @@ pub struct Mutant {
 
 impl Mutant {
     /// The module's text with the mistake in it.
+    ///
+    /// # Panics
+    /// When the mutant is of another source.
     pub fn text(&self, source: &Source) -> String {
         let mut lines: Vec<_> = source.lines().collect();
-        lines[self.line - 1] = &self.after;
+        let index = source.numbers.binary_search(&self.line);
+        lines[index.expect("a line of the source")] = &self.after;
         lines.push("");
         lines.join("\n")
     }
@@ -155,7 +159,7 @@ mod tests {
         let lines: Vec<_> = mutants.iter().map(|mutant| mutant.line).collect();
         assert_eq!(lines, [12, 17], "the helper's barrier and the kernel's own");
         let text = mutants[1].text(&sources[1]);
-        assert_eq!(text.lines().count(), TEXT.lines().count());
+        assert_eq!(text.lines().count(), sources[1].lines().count());
         assert!(!text.contains("bar.sync") && text.contains("bar.warp.sync"));
         assert!(!text.contains("first") && text.contains("second"));
     }

@@ -2,13 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-/// The PTX of one kernel: the module with the lines of all other kernels, and of the functions that
-/// it does not call, made empty.
+/// The PTX of one kernel: the module without the other kernels and the functions that it does not
+/// call.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The kernel's name.
     pub kernel: String,
     pub(super) lines: Vec<String>,
+    /// The number of each line in the module's file, counted from 1.
+    pub(super) numbers: Vec<usize>,
 }
 
 /// A kernel or function with a body.
@@ -24,13 +26,16 @@ impl Source {
         let lines: Vec<_> = text.lines().collect();
         let bodies = bodies(&lines);
         let alone = |kernel: &Body<'_>| {
-            let mut alone = lines.clone();
+            let (mut kept, mut next) = (Vec::new(), 0);
             for body in unused(kernel, &bodies, &lines) {
-                alone[body.lines.clone()].fill("");
+                kept.extend(next..*body.lines.start());
+                next = body.lines.end() + 1;
             }
+            kept.extend(next..lines.len());
             Self {
                 kernel: kernel.name.to_owned(),
-                lines: alone.into_iter().map(str::to_owned).collect(),
+                lines: kept.iter().map(|&index| lines[index].to_owned()).collect(),
+                numbers: kept.iter().map(|index| index + 1).collect(),
             }
         };
         bodies
@@ -185,7 +190,12 @@ mod tests {
             second.starts_with(".func  (.param .b32 r) inner("),
             "a declaration stays"
         );
-        assert_eq!(first.lines().count(), text.lines().count());
+        let in_file = |source: &Source| {
+            let numbers = source.numbers.iter();
+            let lines = numbers.map(|number| text.lines().nth(number - 1).unwrap());
+            lines.eq(source.lines())
+        };
+        assert!(sources.iter().all(in_file));
     }
 
     #[test]

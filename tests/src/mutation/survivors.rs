@@ -1,4 +1,4 @@
-//! Mutants that nothing can catch, each with the reason.
+//! Mutants that nothing can catch, each with the reason. The file is long because it is one table.
 
 use std::ops::RangeInclusive;
 
@@ -38,7 +38,7 @@ const OTHER_WARPS: &str =
 const MORE_SAMPLES: &str = "The samples below a warp's later tiles are there, and so is the room for a pack of them a lane.";
 
 const NOTHING_LEFT: &str =
-    "Where nothing is left behind the whole groups no smaller group is called.";
+    "Where nothing is left after the whole groups no smaller group is called.";
 
 const EMPTY_RANGE: &str = "Of an empty range there is no whole group, and nothing is left.";
 
@@ -48,13 +48,13 @@ const ONE_SLOT_EACH: &str =
 const UNUSED_SLOT: &str =
     "The slot is there, and what was loaded is not folded: that has a guard of its own.";
 
-const SLOW_WAY: &str = "The way for outputs at the ends computes the same, in the same order.";
+const SLOW_PATH: &str = "The path for outputs at the ends computes the same, in the same order.";
 
 const ONE_ROW: &str = "There is one row of tiles: the launch has one row of blocks.";
 
 const PEELED: &str = "The loop over the rest of a thread's slots then loads its first one too.";
 
-const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left behind the first pack.";
+const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
@@ -438,19 +438,19 @@ pub const SURVIVORS: &[Survivor] = &[
         &["conv1d_blocked_", "conv1d_direct_", "conv1d_window_"],
         "setp.lt.u64 %p, %rd, %rd;",
         1..=1,
-        SLOW_WAY,
+        SLOW_PATH,
     ),
     always(
         &["conv1d_direct_", "conv1d_window_"],
         "setp.gt.u64 %p, %rd, %rd;",
         1..=1,
-        SLOW_WAY,
+        SLOW_PATH,
     ),
     always(
         &["conv1d_blocked_"],
         "setp.eq.b64 %p, %rd, %rd;",
         1..=1,
-        SLOW_WAY,
+        SLOW_PATH,
     ),
     never(
         &["conv1d_block_per_output_f64"],

@@ -183,7 +183,7 @@ fn text(space: &str) -> String {
     text
 }
 
-/// Shared memory that nobody reads needs no stores: one word is read behind a barrier, by all
+/// Shared memory that nobody reads needs no stores: one word is read after a barrier, by all
 /// lanes.
 const READ_BACK: [&str; 2] = ["", "bar.sync 0; ld.shared.u32 %result, [tile];"];
 

@@ -137,7 +137,7 @@ fn atomic_cas() {
             seen[at as usize] += 1;
             at = next[at as usize];
         }
-        assert_eq!(at, u32::MAX, "the list ends behind its last element");
+        assert_eq!(at, u32::MAX, "the list ends after its last element");
         assert!(seen.iter().all(|&times| times == 1), "{seen:?}");
     }
 }

@@ -1,5 +1,6 @@
-//! The crates in `tests/kernel_crates/crates`, built for sm_80 and sm_90, on every device that is
-//! there: each kernel's results against what is computed here. A test has the name of its crate.
+//! The crates in `tests/kernel_crates/crates`, built for sm_80 and, with `cargo xtask test --all`,
+//! for sm_90, on every device that is there: each kernel's results against what is computed here. A
+//! test has the name of its crate.
 
 mod algorithms;
 mod arguments;

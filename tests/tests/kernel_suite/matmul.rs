@@ -220,7 +220,7 @@ fn every_shape_in_slices() {
     }
 }
 
-/// So many that every thread has columns of its own.
+/// Enough that every thread has columns of its own.
 #[test]
 fn a_row_times_a_matrix_of_many_columns() {
     for cols in [WIDE_FROM, WIDE_FROM + 1] {
@@ -247,7 +247,7 @@ fn operands_at_any_address() {
     fn check<T: Precision + Draw>(device: &Device, shape: MatmulShape) {
         let MatmulShape { rows, inner, cols } = shape;
         let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
-        let behind = |matrix: &Array2<T>| {
+        let shifted = |matrix: &Array2<T>| {
             let elements: Vec<T> = [T::default()]
                 .into_iter()
                 .chain(matrix.iter().copied())
@@ -255,8 +255,8 @@ fn operands_at_any_address() {
             device.upload(&elements).expect("room")
         };
         let (on_device, mut c) = (
-            [behind(&a), behind(&b)],
-            behind(&Array2::default((rows, cols))),
+            [shifted(&a), shifted(&b)],
+            shifted(&Array2::default((rows, cols))),
         );
         let mut product = Matmul::new(device, shape, &MatmulOptions::default()).expect("a plan");
         let [a_there, b_there] = on_device.each_ref().map(|buffer| buffer.view(1..));

@@ -25,7 +25,7 @@ fn kernels_of(stem: &str, device: &Device) -> Module {
     load(&file, device).unwrap()
 }
 
-/// So many on a GPU, where what is wrong depends on time; fewer on the emulator, where it does not.
+/// Rounds on a GPU, where errors depend on timing; fewer on the emulator, where they do not.
 fn rounds(device: &Device, on_gpu: u32) -> u32 {
     match device.properties().kind {
         DeviceKind::Cuda => on_gpu,

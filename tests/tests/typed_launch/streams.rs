@@ -33,7 +33,7 @@ fn a_reader_sees_what_the_writer_on_another_stream_wrote() {
             .stream(&reading);
         for round in 0..rounds(device, 10_000) {
             write.launch(round, &mut data).unwrap();
-            // Behind the write, and before the next one.
+            // After the write, and before the next one.
             read.launch(&data, round, &mut wrong).unwrap();
         }
         none(&wrong);
@@ -81,7 +81,7 @@ fn the_devices_own_queue_and_copies_are_in_order_too() {
         for round in 0..rounds(device, 200) {
             own.launch(2.0, &x, &mut y).unwrap();
             other.launch(1.0, &x, &mut y).unwrap();
-            // A copy to the host sees both, one to the device comes behind both.
+            // A copy to the host sees both, one to the device comes after both.
             let expected = 3.0 * (round + 1) as f32;
             let got = y.view(len - 1..).to_vec().unwrap();
             assert_eq!(got, [expected], "round {round}");
@@ -92,7 +92,7 @@ fn the_devices_own_queue_and_copies_are_in_order_too() {
     }
 }
 
-/// A buffer that is dropped while a launch still uses it is freed behind that.
+/// A buffer that is dropped while a launch still uses it is freed after that.
 #[test]
 fn memory_is_freed_behind_its_last_use() {
     for (device, module) in benches() {

@@ -16,7 +16,7 @@ use crate::Error;
 /// Receives the panics of one module.
 pub(super) struct Listener {
     module: Arc<Module>,
-    /// A [`Report`], as words. Behind a lock, because the GPU writes to it.
+    /// A [`Report`], as words. Under a lock, because the GPU writes to it.
     report: Mutex<LockedBuffer<u32>>,
     /// The kernels that have not been waited for, each with its stream.
     kernels: Mutex<Vec<(usize, Arc<str>)>>,

@@ -36,22 +36,25 @@ pub fn convolve_part<T: Precision>(
     taps: ArrayView1<'_, T>,
     outputs: Range<usize>,
 ) -> Expected<Ix1> {
-    let sums: Array1<Sum> = outputs
-        .map(|i| {
-            let mut sum = Sum::default();
-            for k in 0..taps.len() {
-                // Terms outside the signal are zero.
-                if let Some(at) = i.checked_sub(k).filter(|&at| at < signal.len()) {
-                    sum.add(taps[k].into(), signal[at].into());
-                }
-            }
-            sum
-        })
-        .collect();
+    let [signal, taps] =
+        [signal, taps].map(|values| Vec::from_iter(values.iter().map(|&x| x.into())));
+    let sums: Array1<Sum> = outputs.map(|i| output(&signal, &taps, i)).collect();
     Expected {
         values: sums.mapv(Sum::value),
         tolerance: sums.mapv(Sum::tolerance::<T>),
     }
+}
+
+/// One output. Not generic, so that it is compiled here and optimised with this crate.
+fn output(signal: &[f64], taps: &[f64], i: usize) -> Sum {
+    let mut sum = Sum::default();
+    for (k, &tap) in taps.iter().enumerate() {
+        // Terms outside the signal are zero.
+        if let Some(&sample) = i.checked_sub(k).and_then(|at| signal.get(at)) {
+            sum.add(tap, sample);
+        }
+    }
+    sum
 }
 
 /// The largest error of a convolution by FFT of a signal whose largest magnitude is `loudest`:

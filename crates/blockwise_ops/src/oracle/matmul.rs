@@ -6,21 +6,26 @@ use super::{Expected, Precision, Sum};
 
 /// C = A·B for results in `T`. The caller has checked that A's columns are B's rows.
 pub fn matmul<T: Precision>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Expected<Ix2> {
-    let (rows, inner, cols) = (a.nrows(), a.ncols().min(b.nrows()), b.ncols());
-    let mut sums = Array2::from_elem((rows, cols), Sum::default());
-    // Row by row of B, so that a large product takes seconds, not minutes.
-    for row in 0..rows {
-        for k in 0..inner {
-            let factor: f64 = a[(row, k)].into();
-            for (sum, &element) in sums.row_mut(row).iter_mut().zip(b.row(k)) {
-                sum.add(factor, element.into());
-            }
-        }
-    }
+    let sums = products(&a.mapv(Into::into), &b.mapv(Into::into));
     Expected {
         values: sums.mapv(Sum::value),
         tolerance: sums.mapv(Sum::tolerance::<T>),
     }
+}
+
+/// The elements of the product. Not generic, so that it is compiled here and optimised with this
+/// crate.
+fn products(a: &Array2<f64>, b: &Array2<f64>) -> Array2<Sum> {
+    let mut sums = Array2::from_elem((a.nrows(), b.ncols()), Sum::default());
+    // Row by row of B, so that a large product takes seconds, not minutes.
+    for (mut sums, factors) in sums.rows_mut().into_iter().zip(a.rows()) {
+        for (&factor, elements) in factors.iter().zip(b.rows()) {
+            for (sum, &element) in sums.iter_mut().zip(elements) {
+                sum.add(factor, element);
+            }
+        }
+    }
+    sums
 }
 
 #[cfg(test)]

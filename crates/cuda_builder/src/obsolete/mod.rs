@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{CudaBuilderError, io_error};
-use crate::output::replace;
+use crate::files::replace;
 use crate::tools::Toolchain;
 use crate::wrapper;
 use source::without_obsolete;

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use super::graph::{Graph, leading_to};
 use super::level::{Level, Origin};
 use super::program::Program;
-use super::stack::Written;
 use super::waits::{self, Wait};
 use crate::error::CudaBuilderError;
 use crate::ir::markers;
@@ -51,6 +50,15 @@ pub(super) enum Action<'m> {
     Write(Written),
     /// Calls a function of the module.
     Call(&'m str),
+}
+
+/// A write to memory.
+#[derive(Clone, Copy)]
+pub(super) enum Written {
+    /// By `store`: the value, if it is not a constant, and the pointer, if it is not one.
+    Value(Option<usize>, Option<usize>),
+    /// By `llvm.memcpy` and similar: source and destination.
+    Copy(Option<usize>, Option<usize>),
 }
 
 /// An argument of a call.
@@ -168,6 +176,15 @@ impl<'m, 'p> Reader<'m, 'p> {
         }
     }
 
+    /// The effect of an intrinsic that does not wait.
+    fn intrinsic(&self, name: &str) -> Action<'m> {
+        match name.strip_prefix("llvm.nvvm.read.ptx.sreg.") {
+            Some(register) => Action::Known(register_level(register)),
+            None if self.program.is_pure(name) => Action::Pure,
+            None => Action::Known(Level::Divergent),
+        }
+    }
+
     fn block_named(&self, label: &str) -> Result<usize, CudaBuilderError> {
         let block = self.labels.get(label).copied();
         block.ok_or_else(|| unexpected("a block that is not there", label))
@@ -267,7 +284,7 @@ impl<'m, 'p> Reader<'m, 'p> {
                             false => Written::Copy(from.flatten(), to.flatten()),
                         })
                     }
-                    None => self.program.intrinsic(name),
+                    None => self.intrinsic(name),
                 }
             }
             Callee::Direct(markers::OF_BLOCK) => Action::Known(Level::Block),
@@ -300,5 +317,25 @@ impl<'m, 'p> Reader<'m, 'p> {
         for &value in &step.reads {
             self.readers[value].push(reader);
         }
+    }
+}
+
+/// Which threads read the same value from a special register.
+fn register_level(register: &str) -> Level {
+    // `cluster.ctaid` and similar are the block's position in its cluster.
+    const OF_THE_BLOCK: [&str; 8] = [
+        "ctaid",
+        "ntid",
+        "nctaid",
+        "cluster",
+        "clusterid",
+        "nclusterid",
+        "gridid",
+        "warpsize",
+    ];
+    let kind = register.split('.').next().unwrap_or_default();
+    match OF_THE_BLOCK.contains(&kind) {
+        true => Level::Block,
+        false => Level::Divergent,
     }
 }

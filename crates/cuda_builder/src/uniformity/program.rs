@@ -4,8 +4,6 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use super::analysis::Analysis;
-use super::body::{Action, Body};
 use super::level::{Level, Origin};
 use super::waits;
 use crate::error::CudaBuilderError;
@@ -64,18 +62,18 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// The effect of an intrinsic that does not wait.
-    pub(super) fn intrinsic<'a>(&self, name: &str) -> Action<'a> {
-        match name.strip_prefix("llvm.nvvm.read.ptx.sreg.") {
-            Some(register) => Action::Known(register_level(register)),
-            None if self.pure.contains(name) => Action::Pure,
-            None => Action::Known(Level::Divergent),
-        }
+    /// Whether a declared function depends on its arguments only.
+    pub(super) fn is_pure(&self, declaration: &str) -> bool {
+        self.pure.contains(declaration)
     }
 
     /// The level of a function's result if all threads of the block call it with the same
-    /// arguments.
-    pub(super) fn returned(&self, name: &'m str) -> Result<Level, CudaBuilderError> {
+    /// arguments. `analyse` computes it, once for each function.
+    pub(super) fn returned(
+        &self,
+        name: &'m str,
+        analyse: impl FnOnce(&'m Function<'m>) -> Result<Level, CudaBuilderError>,
+    ) -> Result<Level, CudaBuilderError> {
         let Some(function) = self.functions.get(name) else {
             return Ok(Level::Divergent);
         };
@@ -83,30 +81,9 @@ impl<'m> Program<'m> {
             return Ok(known.unwrap_or(Level::Divergent));
         }
         self.returned.borrow_mut().insert(name, None);
-        let body = Body::of(function, self)?;
-        let level = Analysis::of(&body, self, false)?.returned();
+        let level = analyse(function)?;
         self.returned.borrow_mut().insert(name, Some(level));
         Ok(level)
-    }
-}
-
-/// Which threads read the same value from a special register.
-fn register_level(register: &str) -> Level {
-    // `cluster.ctaid` and similar are the block's position in its cluster.
-    const OF_THE_BLOCK: [&str; 8] = [
-        "ctaid",
-        "ntid",
-        "nctaid",
-        "cluster",
-        "clusterid",
-        "nclusterid",
-        "gridid",
-        "warpsize",
-    ];
-    let kind = register.split('.').next().unwrap_or_default();
-    match OF_THE_BLOCK.contains(&kind) {
-        true => Level::Block,
-        false => Level::Divergent,
     }
 }
 

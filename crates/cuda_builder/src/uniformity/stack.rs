@@ -6,19 +6,10 @@
 //! contain anything.
 
 use super::analysis::Analysis;
-use super::body::{Action, Step};
+use super::body::{Action, Step, Written};
 use super::level::{Fact, Level, Origin};
 use super::transfer::keeps_origin;
 use crate::ir::module::Opcode;
-
-/// A write to memory.
-#[derive(Clone, Copy)]
-pub(super) enum Written {
-    /// By `store`: the value, if it is not a constant, and the pointer, if it is not one.
-    Value(Option<usize>, Option<usize>),
-    /// By `llvm.memcpy` and similar: source and destination.
-    Copy(Option<usize>, Option<usize>),
-}
 
 impl Analysis<'_, '_> {
     /// Records a step's effect on variables; returns whether anything changed.

@@ -1,7 +1,7 @@
 //! Transfer functions: the fact that follows from an instruction's operands.
 
 use super::analysis::Analysis;
-use super::body::{Action, Argument, Step};
+use super::body::{Action, Argument, Body, Step};
 use super::lanes::{self, Spread, Term};
 use super::level::{Fact, Level, Origin};
 use super::waits::{Answer, Lanes, Operand, Wait};
@@ -29,7 +29,10 @@ impl<'m> Analysis<'_, 'm> {
                 opaque(answers.max().unwrap_or(Level::Divergent))
             }
             Action::Call(name) => {
-                let returned = self.program.returned(name)?;
+                let returned = self.program.returned(name, |function| {
+                    let body = Body::of(function, self.program)?;
+                    Ok(Analysis::of(&body, self.program, false)?.returned())
+                })?;
                 opaque(returned.max(self.addresses(step)))
             }
             Action::Write(_) => Fact::unknown(),

@@ -52,7 +52,7 @@ pub(super) enum Answer {
     Broadcast { lane: Operand, range: Operand },
 }
 
-/// The instruction behind an LLVM intrinsic, if it waits. `is_convergent`: LLVM's declaration says
+/// The instruction of an LLVM intrinsic, if it waits. `is_convergent`: LLVM's declaration says
 /// that threads must reach it together, which covers intrinsics not listed here.
 pub(super) fn of_intrinsic(intrinsic: &str, is_convergent: bool) -> Option<Wait> {
     let name = intrinsic.strip_prefix("llvm.nvvm.")?;

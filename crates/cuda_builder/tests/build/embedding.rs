@@ -59,7 +59,8 @@ fn main() {
 ";
 
 /// A project of its own, in a folder that the next run finds again: then all but the project itself
-/// is compiled already.
+/// is compiled already. The tests of `blockwise_new` compile there too, with the same settings, so
+/// that the builder is compiled once for all.
 struct Project {
     folder: PathBuf,
 }
@@ -82,7 +83,7 @@ impl Project {
                  [lib]\nname = \"mine\"\n[features]\ndefault = [\"fast\"]\nfast = []\nslow = []\n\
                  [dependencies]\ncuda_std = {{ path = {cuda_std:?}, default-features = false }}\n\
                  [build-dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\n\
-                 [profile.dev]\ndebug = \"line-tables-only\"\n[profile.dev.package.cuda_builder]\nopt-level = 3\n"
+                 [profile.dev]\ndebug = false\n[profile.dev.package.cuda_builder]\nopt-level = 2\n"
             ),
         );
         project.write(

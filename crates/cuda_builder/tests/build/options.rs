@@ -290,7 +290,7 @@ fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
             ("CARGO_PROFILE_RELEASE_PANIC", "unwind"),
         ],
     );
-    // And cargo is told what to watch, as in any build script.
+    // And cargo gets the files to watch, as in any build script.
     let stdout = assert_success(&output);
     for file in ["Cargo.toml", "src/lib.rs"] {
         let line = format!(

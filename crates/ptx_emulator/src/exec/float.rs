@@ -43,47 +43,27 @@ pub(super) fn bits64(value: f64) -> u64 {
     }
 }
 
-/// A number wins over NaN, and -0 is less than +0.
-#[inline(always)]
-pub(super) fn min32(x: f32, y: f32) -> f32 {
-    let smaller = if x < y { x } else { y };
-    let ordered = if x == y {
-        f32::from_bits(x.to_bits() | y.to_bits())
-    } else {
-        smaller
-    };
-    if y.is_nan() { x } else { ordered }
+macro_rules! extremes {
+    ($($min:ident, $max:ident: $float:ty;)*) => {$(
+        /// A number wins over NaN, and -0 is less than +0.
+        #[inline(always)]
+        pub(super) fn $min(x: $float, y: $float) -> $float {
+            let smaller = if x < y { x } else { y };
+            let ordered = if x == y { <$float>::from_bits(x.to_bits() | y.to_bits()) } else { smaller };
+            if y.is_nan() { x } else { ordered }
+        }
+
+        /// A number wins over NaN, and +0 is more than -0.
+        #[inline(always)]
+        pub(super) fn $max(x: $float, y: $float) -> $float {
+            let larger = if x > y { x } else { y };
+            let ordered = if x == y { <$float>::from_bits(x.to_bits() & y.to_bits()) } else { larger };
+            if y.is_nan() { x } else { ordered }
+        }
+    )*};
 }
 
-#[inline(always)]
-pub(super) fn max32(x: f32, y: f32) -> f32 {
-    let larger = if x > y { x } else { y };
-    let ordered = if x == y {
-        f32::from_bits(x.to_bits() & y.to_bits())
-    } else {
-        larger
-    };
-    if y.is_nan() { x } else { ordered }
-}
-
-#[inline(always)]
-pub(super) fn min64(x: f64, y: f64) -> f64 {
-    let smaller = if x < y { x } else { y };
-    let ordered = if x == y {
-        f64::from_bits(x.to_bits() | y.to_bits())
-    } else {
-        smaller
-    };
-    if y.is_nan() { x } else { ordered }
-}
-
-#[inline(always)]
-pub(super) fn max64(x: f64, y: f64) -> f64 {
-    let larger = if x > y { x } else { y };
-    let ordered = if x == y {
-        f64::from_bits(x.to_bits() & y.to_bits())
-    } else {
-        larger
-    };
-    if y.is_nan() { x } else { ordered }
+extremes! {
+    min32, max32: f32;
+    min64, max64: f64;
 }

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// that has not begun.
 pub(super) const RESIDENT: usize = 16;
 /// The same when they may: as many as an H200 holds, if their registers and memory take no more
-/// than so many bytes.
+/// than this many bytes.
 const MOST_RESIDENT: usize = 132 * 32;
 const RESIDENT_BYTES: u64 = 128 << 20;
 /// Warp instructions of a block before its worker switches to another block.
@@ -192,7 +192,7 @@ pub(super) struct Constants {
     pub(super) w64: Vec<(Row, u64)>,
 }
 
-/// Runs all blocks on so many workers.
+/// Runs all blocks on N workers.
 pub(crate) fn launch(request: Request<'_>, workers: usize) -> Outcome {
     let mut nobody = vec![(); workers];
     run(request, &mut nobody.iter_mut().collect::<Vec<_>>())

@@ -19,7 +19,7 @@ pub(super) struct Progress {
     next: AtomicU64,
     teams: u64,
     steps: AtomicU64,
-    /// The first team with a fault, by position: those behind it need not run.
+    /// The first team with a fault, by position: those after it need not run.
     faulty: AtomicU64,
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }

@@ -108,8 +108,8 @@ impl Chunks {
             .checked_add(GUARD)?
             .checked_next_multiple_of(ALIGNMENT)?;
         let fits = |&(_, room): &(&u64, &u64)| *room >= length;
-        let behind = self.free.range(self.next..).find(fits);
-        let (&start, &room) = behind.or_else(|| self.free.iter().find(fits))?;
+        let later = self.free.range(self.next..).find(fits);
+        let (&start, &room) = later.or_else(|| self.free.iter().find(fits))?;
         self.free.remove(&start);
         if room > length {
             self.free.insert(start + length, room - length);

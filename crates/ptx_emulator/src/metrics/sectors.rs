@@ -31,9 +31,9 @@ pub fn sectors(addresses: &[u64; 32], active: u32, bytes: u32, access: Access) -
         let end = start + size;
         distinct += end - start.max(next_byte).min(end);
         next_byte = next_byte.max(end);
-        let behind = (end - 1) / SECTOR_BYTES + 1;
-        touched += behind - (start / SECTOR_BYTES).max(next_sector).min(behind);
-        next_sector = next_sector.max(behind);
+        let end_sector = (end - 1) / SECTOR_BYTES + 1;
+        touched += end_sector - (start / SECTOR_BYTES).max(next_sector).min(end_sector);
+        next_sector = next_sector.max(end_sector);
     }
     if access == Access::Atomic {
         touched = atomic_sectors(&starts);

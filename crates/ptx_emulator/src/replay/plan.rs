@@ -48,7 +48,7 @@ impl Plan {
             ..
         } = request;
         let shared = addresses.shared;
-        // The emulator is not used any more, and the module gives back memory that is not there.
+        // The emulator is not used any more, and the module frees memory that is not there.
         let table = std::mem::replace(&mut *table, Table::new(0));
         let limits = emulator.limits().clone();
         let printed = Printed::default();

@@ -257,7 +257,7 @@ impl Group {
                 Wait::Cluster => Status::Cluster,
                 Wait::Members => Status::Members,
             },
-            // A caller goes on behind its call.
+            // A caller continues after its call.
             calls: calls
                 .map(|&(_, pc)| Call {
                     pc: pc.saturating_sub(1),

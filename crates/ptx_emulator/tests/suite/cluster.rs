@@ -156,7 +156,7 @@ fn misuse_of_the_barrier_is_a_fault() {
         divergent.contains("by a part of a warp") || divergent.contains("bar.warp.sync"),
         "{divergent}"
     );
-    // The second block waits for what the first one's threads would do behind the barrier.
+    // The second block waits for what the first one's threads would do after the barrier.
     let stuck = fault(&format!(
         "setp.eq.u32 %p0, %r1, 0; @%p0 bra wait; mbarrier.init.shared.b64 [bar], 1; barrier.sync 1, 64; wait: {MEET}"
     ));

@@ -32,7 +32,7 @@ fn branches_part_and_meet() {
          less: mov.u32 %r0, 300;
          join: activemask.b32 %r1; mov.b64 %rd0, {%r0, %r1}; st.global.u64 [%mine], %rd0; ret;",
     );
-    // All 32 lanes are together again behind the branches.
+    // All 32 lanes are together again after the branches.
     let value = |lane: u64| {
         if lane < 10 {
             300
@@ -133,7 +133,7 @@ fn tables_of_branches() {
 
 #[test]
 fn tables_of_branches_lead_to_blocks_that_were_sorted() {
-    // `late` stands before the blocks that lead to it, so the emulator puts it behind them.
+    // `late` stands before the blocks that lead to it, so the emulator puts it after them.
     let text = kernel(
         "",
         "rem.u32 %r0, %t, 3; mov.u32 %r1, 0; bra start;

@@ -118,6 +118,14 @@ st.volatile.global.u32 [%rd0], 1;";
     endless(body, 2, 32, "PTX lines 11-13");
 }
 
+/// No endless loop is reported.
+#[track_caller]
+fn is_not_endless(body: &str, grid: u32, threads: u32) {
+    let report = check(body, grid, threads, &CheckOptions::default());
+    let loops = |finding: &&Finding| finding.rule.name().starts_with("sync");
+    assert_eq!(report.findings.iter().find(loops), None);
+}
+
 #[test]
 fn a_flag_that_is_set_late_is_no_endless_loop() {
     // Block 0 waits while block 1 counts to 400,000; and the other way round.
@@ -134,9 +142,7 @@ bra end;
 {SPIN}
 end:"
         );
-        let report = check(&body, 2, 32, &CheckOptions::default());
-        let loops = |finding: &&Finding| finding.rule.name().starts_with("sync");
-        assert_eq!(report.findings.iter().find(loops), None);
+        is_not_endless(&body, 2, 32);
     }
 }
 
@@ -154,9 +160,7 @@ bra end;
 {SPIN}
 end:"
     );
-    let report = check(&body, 1, 64, &CheckOptions::default());
-    let loops = |finding: &&Finding| finding.rule.name().starts_with("sync");
-    assert_eq!(report.findings.iter().find(loops), None);
+    is_not_endless(&body, 1, 64);
 }
 
 #[test]

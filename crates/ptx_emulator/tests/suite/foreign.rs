@@ -101,7 +101,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// The contents after the launch lie behind those before, for the buffers that it changed.
+/// The contents after the launch follow those before it, for the buffers that it changed.
 fn take_results(
     case: Option<&mut Case>,
     changed: &mut Vec<bool>,

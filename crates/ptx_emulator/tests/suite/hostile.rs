@@ -214,7 +214,7 @@ fn large_kernels_are_refused_when_launched() {
     }
     assert!(emulator.load(&module(".global .b8 a[2000000];")).is_err());
     assert!(emulator.load(&module(".extern .global .b32 a; .visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [a]; ret; }")).is_err());
-    // What was placed before the error is given back.
+    // What was allocated before the error is freed.
     emulator.alloc(1 << 20).expect("all memory is free");
 }
 

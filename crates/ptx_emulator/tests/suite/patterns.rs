@@ -3,7 +3,7 @@
 
 use crate::common::{launch, shape};
 
-/// Bytes of a source, and of a target behind it in the buffer; what was loaded follows.
+/// Bytes of a source, and of a target after it in the buffer; what was loaded follows.
 const AREA: usize = 4096;
 
 /// How far away the stray lane is.

@@ -1,5 +1,5 @@
 //! Release and acquire by many threads: what they order is followed to the end of the launch, races
-//! beside it are found, and where chains of releases are too many to be told apart a notice says
+//! beside it are found, and where chains of releases are too many to be distinguished a notice says
 //! so.
 
 use crate::common::{races, shape};
@@ -52,7 +52,7 @@ fn a_counter_that_all_threads_add_to() {
 
 #[test]
 fn locks_that_threads_take_in_turn() {
-    // Eight counters behind a lock each.
+    // Eight counters, each under its lock.
     let body = "and.b32 %r0, %g, 7; mad.wide.u32 %w0, %r0, 8, %at;
 try: atom.acquire.gpu.global.cas.b32 %r1, [%w0], 0, 1; setp.ne.u32 %p0, %r1, 0; @%p0 bra try;
     ld.global.u32 %r2, [%w0+4]; add.u32 %r2, %r2, 1; st.global.u32 [%w0+4], %r2;

@@ -165,7 +165,7 @@ fn a_later_phase_answers_for_the_copies_of_the_one_before() {
 
 #[test]
 fn a_phase_that_is_not_complete_orders_nothing() {
-    // Nobody else arrives: what the first warp told is not heard yet.
+    // Nobody else arrives: the first warp's arrival is not visible yet.
     let broken = PRODUCER_CONSUMER.replace("[%full], 32;", "[%full], 64;");
     let broken = broken.replace("@!%q bra WAIT_FULL;", "selp.u32 %parity, 1, 0, %q;");
     let broken = broken.replace("%round, 2;", "%round, 1;");

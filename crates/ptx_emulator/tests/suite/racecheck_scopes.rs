@@ -56,7 +56,7 @@ const CASES: &[Case] = &[
         right: "gpu",
     },
     Case {
-        name: "a lock that is given back without a fence",
+        name: "a lock that is released without a fence",
         grid: 3,
         threads: 1,
         body: "try: atom.global.cas.b32 %r0, [%at], 0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra try;
@@ -86,7 +86,7 @@ const CASES: &[Case] = &[
         right: "gpu",
     },
     Case {
-        name: "a lock that a plain store gives back",
+        name: "a lock that a plain store releases",
         grid: 2,
         threads: 1,
         body: "try: atom.acquire.gpu.global.cas.b32 %r0, [%at], 0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra try;

@@ -1,4 +1,4 @@
-//! `volatile` orders nothing. Flags that a thread waits for may be `volatile`; data behind a lock
+//! `volatile` orders nothing. Flags that a thread waits for may be `volatile`; data under a lock
 //! or a flag, and counters that others change with atomics, are found whether they are `volatile`
 //! or not.
 
@@ -41,7 +41,7 @@ fn unordered(body: &str, grid: u32, threads: u32) -> CheckReport {
     report
 }
 
-/// Each thread adds one to a counter behind a lock; `.volatile` or nothing stands in the place of
+/// Each thread adds one to a counter under a lock; `.volatile` or nothing stands in the place of
 /// `HOW`.
 fn lock(take: &str, acquire: &str, release: &str) -> String {
     format!(
@@ -198,7 +198,7 @@ done:";
 #[test]
 fn a_grid_that_waits_for_all_its_blocks() {
     // One thread of each block adds to a counter and waits; what was `volatile` before is ordered
-    // behind it.
+    // after it.
     let body = "mad.wide.u32 %w0, %b, 4, %at; setp.ne.u32 %p0, %t, 0;
     @!%p0 st.volatile.global.u32 [%w0+64], %b;
     bar.sync 0;

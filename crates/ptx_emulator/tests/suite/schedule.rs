@@ -172,7 +172,7 @@ first: add.u32 %r4, %r1, 7; st.shared.u32 [%r3], %r4; bar.arrive 1, 64; ret;
 
 #[test]
 fn spin_locks_come_to_an_end() {
-    // Every thread takes the lock once and adds one to a plain counter behind it.
+    // Every thread takes the lock once and adds one to a plain counter under it.
     let text = ".visible .entry k(.param .u64 out) {
     .reg .b64 %at; .reg .b32 %r<8>; .reg .pred %p;
     ld.param.u64 %at, [out];

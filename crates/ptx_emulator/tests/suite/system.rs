@@ -147,7 +147,7 @@ fn a_text_that_its_memory_cuts_off_is_a_fault() {
     assert!(text.contains("whose memory ends before it"), "{text}");
 }
 
-/// What the detectors say of the kernel with so many threads, in so many more orders of them.
+/// What the detectors say of the kernel with N threads, in M more orders of them.
 fn check(emulator: &Emulator, body: &str, threads: u32, schedules: u32) -> CheckReport {
     let module = Module::parse(&format!("{HEADER}{body}\n    ret;\n}}")).expect("it parses");
     let module = emulator.load(&module).expect("it loads");

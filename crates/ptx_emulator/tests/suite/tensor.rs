@@ -13,7 +13,7 @@ const HEAD: &str = ".reg .b32 %r<16>; .reg .b64 %l<9>; .reg .pred %p<4>; .shared
 const WAIT: &str = "again: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra again;";
 const LOAD: &str =
     "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
-/// Each thread's word of the box, and of block 1 behind that of block 0.
+/// Each thread's word of the box, and of block 1 after that of block 0.
 const OUT: &str = "mad.lo.u32 %r3, %r0, 4, %r1; ld.shared.u32 %r4, [%r3]; mov.u32 %r5, %ntid.x; mad.lo.u32 %r5, %r15, %r5, %r0;
     mul.wide.u32 %l2, %r5, 4; add.u64 %l2, %l2, %l0; st.global.u32 [%l2], %r4;";
 

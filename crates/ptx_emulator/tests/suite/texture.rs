@@ -128,7 +128,7 @@ fn a_linear_fetch_weighs_the_four_around_in_steps_of_a_256th() {
         .expect("a texture");
     let (x, y) = (2.8_f32, 1.1_f32);
     let found = fetch(&emulator, TEX_2D, handle, &[at([x, y, 0.0])]);
-    // 2.8 is 0.3 behind the centre of texel 2, 1.1 is 0.6 behind the centre of row 0.
+    // 2.8 is 0.3 past the centre of texel 2, 1.1 is 0.6 past the centre of row 0.
     let [across, down] = [77.0 / 256.0, 154.0 / 256.0];
     let row = |y| {
         (1.0 - across) * f64::from(texel(2, y)) / 255.0 + across * f64::from(texel(3, y)) / 255.0

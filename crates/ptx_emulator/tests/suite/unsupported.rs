@@ -153,7 +153,7 @@ fn what_is_not_ptx_stays_an_error_of_the_module() {
             (ParseErrorKind::Syntax, message)
         );
     }
-    // Nor does a mistake hide behind another function's form.
+    // Nor does another function's form hide a mistake.
     let text = ".func f() { foo.b32 1; } .visible .entry k() { add.s32 %r, %r, %r; }";
     assert_eq!(
         parse(text).err().expect("a mistake").message,

@@ -172,7 +172,7 @@ fn lanes_with_another_mask_are_not_the_members_that_have_come() {
     check(&rounds.replace("BALLOT", ballot), |lane| {
         if lane < 16 { 16 + 32 } else { 32 }
     });
-    // A barrier of the warp is not complete by them either: who reads behind it finds what was
+    // A barrier of the warp is not complete by them either: who reads after it finds what was
     // written before it.
     let barrier =
         "@%p st.global.u32 [%mine+4], %r0; bar.warp.sync %r0; ld.volatile.global.u32 %r1, [%at+4];";

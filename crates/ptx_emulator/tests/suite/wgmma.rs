@@ -39,7 +39,7 @@ fn descriptor(start: u64, (leading, stride, swizzle): (u64, u64, u64)) -> u64 {
     (start >> 4) | ((leading >> 4) << 16) | ((stride >> 4) << 32) | (swizzle << 62)
 }
 
-/// Four warps make one product of the image; each thread's registers lie behind each other.
+/// Four warps make one product of the image; each thread's registers are contiguous.
 fn run(
     columns: usize,
     image: &[u64],

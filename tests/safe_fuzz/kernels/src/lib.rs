@@ -1,4 +1,4 @@
-//! What the generated kernels share: elements of many sizes behind one trait, and helper functions
+//! What the generated kernels share: elements of many sizes under one trait, and helper functions
 //! of the kinds that users write.
 #![cfg_attr(not(feature = "unchecked"), forbid(unsafe_code))]
 // What the generator writes is right, not pretty.

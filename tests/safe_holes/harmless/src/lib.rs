@@ -102,7 +102,7 @@ impl Put for Stage<'_> {
     }
 }
 
-/// A trait object forgets which array it was, but nobody waits behind it: each thread writes its own elements of one array or the other.
+/// A trait object forgets which array it was, but nothing waits after it: each thread writes its own elements of one array or the other.
 #[kernel]
 pub fn written_behind_a_trait_object(
     block: &mut Block<64>,

@@ -117,7 +117,7 @@ $end:";
 }
 
 #[test]
-fn partly_filled_tiles_behind_one_predicate() {
+fn partly_filled_tiles_under_one_predicate() {
     clean(
         TILE,
         "setp.lt.u32 %p0, %t, 20;

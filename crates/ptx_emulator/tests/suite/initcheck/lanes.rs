@@ -95,7 +95,7 @@ st.global.u32 [%out], %r4;";
 }
 
 #[test]
-fn what_all_lanes_do_alike_is_told_of_the_lane_that_uses_it() {
+fn what_all_lanes_do_alike_is_reported_of_the_lane_that_uses_it() {
     // All lanes read one word and compute with it and with a register in a loop; only lane 5 uses
     // the result.
     let body = "mov.u32 %r0, 0;

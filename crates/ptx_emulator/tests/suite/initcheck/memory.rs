@@ -38,7 +38,7 @@ fn passed_on(before: &str, body: &str, used: u32, through: &str) {
 }
 
 #[test]
-fn a_value_that_was_stored_is_told_by_where_it_came_from() {
+fn a_stored_value_is_reported_with_its_origin() {
     passed_on(
         TILE,
         "ld.global.u32 %r0, [%out];
@@ -93,7 +93,7 @@ st.global.u32 [%in], %r1;";
 }
 
 #[test]
-fn what_lay_there_before_is_forgotten() {
+fn old_contents_are_forgotten() {
     // Each block has shared memory of its own: the second one has stored nothing.
     let body = "mov.u32 %r4, %ctaid.x; setp.eq.u32 %p0, %r4, 0;
 @%p0 ld.global.u32 %r0, [%out];

@@ -4,7 +4,7 @@ use super::{OUT, at, check, check_with, only, wrong};
 use ptx_emulator::Access::{Read, Write};
 use ptx_emulator::Space;
 
-/// Two arrays of shared memory with nothing between them, and a dynamic one behind.
+/// Two arrays of shared memory with nothing between them, and a dynamic one after them.
 const THREE: &str = ".shared .align 4 .b8 one[64]; .shared .align 4 .b8 two[64]; .extern .shared .align 4 .b8 three[];";
 
 #[test]
@@ -66,7 +66,7 @@ fn arrays_of_rust_have_their_authors_names() {
 }
 
 #[test]
-fn nothing_lies_behind_the_last_array() {
+fn nothing_follows_the_last_array() {
     let last = "mov.u32 %r0, one; mov.u32 %r1, two; st.shared.u32 [%r1+64], %t;";
     let single = last.replace("two", "one");
     for (body, name) in [(last, "`two`"), (&single, "`one`")] {

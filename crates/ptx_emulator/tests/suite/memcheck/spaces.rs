@@ -182,7 +182,7 @@ fn local_memory_and_parameters() {
         "",
         body,
         OUT,
-        // The array begins behind a gap of 64 bytes.
+        // The array begins after a gap of 64 bytes.
         at(Write, Space::Local, (80, 4), (4, 28)),
         &[
             "in local memory, 0 bytes after the end of `array` of 16 bytes",

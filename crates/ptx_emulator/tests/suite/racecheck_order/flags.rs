@@ -4,7 +4,7 @@ use super::{clean, kernel, racy, rules};
 use crate::common::{races, shape};
 use ptx_emulator::{Rule, Severity};
 
-/// Each thread adds one to a plain counter behind a lock.
+/// Each thread adds one to a plain counter under a lock.
 fn lock(take: &str, give: &str) -> String {
     format!(
         "

@@ -5,7 +5,7 @@ use cuda_std::atomic::intrinsics::{
 };
 use cuda_std::prelude::*;
 
-/// `counter += block + 1`, not atomically but behind `lock`.
+/// `counter += block + 1`, not atomically but under `lock`.
 #[kernel]
 pub unsafe fn locked_sum(lock: *mut u32, counter: *mut u64) {
     if thread::thread_idx_x() != 0 {

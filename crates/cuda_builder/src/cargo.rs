@@ -1,0 +1,186 @@
+//! Calls of cargo for the device: rustc's flags, the profile, and what cargo reports.
+
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::arch::TARGET;
+use crate::error::{CudaBuilderError, io_error};
+use crate::tools::Toolchain;
+use crate::{CudaBuilder, DebugInfo, obsolete};
+
+/// The name of cargo's profile in variables, and its optimisation level.
+pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
+    if builder.release {
+        ("RELEASE", "3")
+    } else {
+        ("DEV", "1")
+    }
+}
+
+/// Which source positions the bitcode contains.
+fn debug(builder: &CudaBuilder) -> &'static str {
+    if builder.debug == DebugInfo::Full {
+        "2"
+    } else {
+        "line-directives-only"
+    }
+}
+
+/// `cargo rustc` for the device. Profile settings that would change the bitcode's form are
+/// overridden.
+pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[String]) -> Command {
+    let ((profile, optimise), debug) = (profile(builder), debug(builder));
+    let mut command = toolchain.command();
+    command
+        .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
+        .arg("--message-format=json-render-diagnostics")
+        .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+        .env("CUDA_ARCH", format!("{}0", builder.arch.capability_value()))
+        .env(format!("CARGO_PROFILE_{profile}_OPT_LEVEL"), optimise)
+        .env(format!("CARGO_PROFILE_{profile}_DEBUG"), debug)
+        .env(format!("CARGO_PROFILE_{profile}_PANIC"), "abort")
+        .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
+        .env(format!("CARGO_PROFILE_{profile}_CODEGEN_UNITS"), "1")
+        .env(format!("CARGO_PROFILE_{profile}_STRIP"), "none")
+        .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false");
+    if builder.release {
+        command.arg("--release");
+    }
+    if std::io::stderr().is_terminal() {
+        command.args(["--color", "always"]);
+    }
+    command
+}
+
+/// rustc's flags for every crate of the build, core included.
+pub(crate) fn flags(builder: &CudaBuilder) -> Vec<String> {
+    let arch = builder.arch;
+    let mut flags: Vec<_> = [
+        // Address spaces must be lowered before any LLVM optimisation (see `ir`).
+        "-Cno-prepopulate-passes",
+        // This pass duplicates blocks that contain barriers (rust-lang/rust#137086).
+        "-Zmir-enable-passes=-JumpThreading",
+        // rust-cuda's kernel crates have neither attribute: its builder adds them too.
+        "-Zcrate-attr=no_std",
+        // Attributes of rust-cuda's backend are accepted here; `nvvm` reports any that would have
+        // an effect.
+        "-Zcrate-attr=register_tool(nvvm_internal)",
+        "-Astable_features",
+        "-Aunused_features",
+        "-Aunused_attributes",
+        "-Ccollapse-macro-debuginfo=no",
+        // The cfgs below resemble the compiler's own.
+        "-Aexplicit_builtin_cfgs_in_flags",
+        "-Aunexpected_cfgs",
+    ]
+    .map(str::to_owned)
+    .into();
+    flags.push(format!(
+        "-Zcrate-attr=feature({})",
+        obsolete::GIVEN.join(",")
+    ));
+    flags.push(format!("-Ctarget-cpu={}", arch.target_cpu()));
+    // Always on, because the barrier check compares positions; stripped later if not wanted.
+    flags.push(format!("-Cdebuginfo={}", debug(builder)));
+    let features = arch.all_target_features();
+    flags.extend(
+        features
+            .iter()
+            .map(|arch| format!("--cfg=target_feature=\"{}\"", arch.target_feature())),
+    );
+    flags
+}
+
+/// Runs cargo, forwarding its progress and keeping its messages for the error. Returns (success,
+/// stdout, stderr).
+pub(crate) fn run(
+    command: &mut Command,
+    cargo: &Path,
+) -> Result<(bool, String, String), CudaBuilderError> {
+    let start = |source| CudaBuilderError::Start {
+        tool: cargo.to_owned(),
+        source,
+    };
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(start)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (messages, diagnostics) = std::thread::scope(|scope| {
+        let diagnostics = scope.spawn(|| stderr.map(show_and_keep).unwrap_or_default());
+        let mut messages = String::new();
+        // A message that is not UTF-8 ends the list early; the link then fails and names the
+        // missing archives.
+        let _ = stdout.map(|mut stdout| stdout.read_to_string(&mut messages));
+        (messages, diagnostics.join().unwrap_or_default())
+    });
+    let status = child.wait().map_err(io_error("wait for", cargo))?;
+    Ok((status.success(), messages, diagnostics))
+}
+
+/// Forwards lines to standard error and collects those that are not just progress.
+fn show_and_keep(stderr: impl Read) -> String {
+    let mut kept = String::new();
+    for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        // If standard error is closed, progress is dropped.
+        let _ = writeln!(std::io::stderr(), "{line}");
+        let is_progress = [
+            "Compiling ",
+            "Downloading ",
+            "Downloaded ",
+            "Finished ",
+            "Updating ",
+            "Locking ",
+        ]
+        .iter()
+        .any(|word| line.trim_start().starts_with(word));
+        if !is_progress {
+            kept.push_str(&line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// The archives built for the device, from cargo's messages.
+pub(crate) fn archives(messages: &str) -> impl Iterator<Item = PathBuf> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages
+        .filter(|message| message["reason"] == "compiler-artifact")
+        .flat_map(|message| match &message["filenames"] {
+            Value::Array(names) => names.clone(),
+            _ => Vec::new(),
+        })
+        .filter_map(|name| name.as_str().map(PathBuf::from))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "rlib")
+        })
+        .filter(|path| path.components().any(|part| part.as_os_str() == TARGET))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_of_the_host_are_no_bitcode() {
+        let messages = r#"
+            {"reason":"compiler-artifact","filenames":["/t/nvptx64-nvidia-cuda/release/libk.rlib"]}
+            {"reason":"compiler-artifact","filenames":["/t/release/deps/libsyn-1.rlib"]}
+            {"reason":"compiler-artifact","filenames":["/t/nvptx64-nvidia-cuda/release/libk.rmeta"]}
+            {"reason":"build-finished","success":true}
+            no message"#;
+        let expected = Path::new("/t/nvptx64-nvidia-cuda/release/libk.rlib");
+        assert_eq!(archives(messages).collect::<Vec<_>>(), [expected]);
+    }
+}

@@ -1,0 +1,217 @@
+//! The direction of imports: modules of a crate import each other in circles of two files at most.
+//!
+//! A circle of a module and its own descendants does not count: a parent declares its children and
+//! re-exports from them, and children extend their parent's types.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::workspace;
+
+/// Crates with larger circles, and the number of files in their largest: it may shrink only.
+const LARGER: [(&str, usize); 3] = [
+    // An instruction's decoder and its operation are in one file, and `Op` lists all operations.
+    ("crates/ptx_emulator", 42),
+    ("crates/blockwise", 4),
+    ("host", 5),
+];
+
+/// The modules of a crate, and what each imports.
+type Imports = BTreeMap<String, BTreeSet<String>>;
+
+#[test]
+fn no_module_imports_itself_by_way_of_two_others() {
+    for package in packages() {
+        let name = package.strip_prefix(workspace::root()).unwrap();
+        let known = LARGER.iter().find(|(larger, _)| Path::new(larger) == name);
+        let allowed = known.map_or(2, |(_, files)| *files);
+        let imports = imports(&package.join("src"));
+        assert!(!imports.is_empty(), "{}", name.display());
+        let largest = circles(&imports).into_iter().max_by_key(BTreeSet::len);
+        let largest = largest.unwrap_or_default();
+        assert!(
+            largest.len() <= allowed,
+            "{}: these import each other in a circle: {largest:?}",
+            name.display()
+        );
+    }
+}
+
+#[test]
+fn circles_are_found() {
+    let text = "use super::b::{self, X}; // use super::z;\nuse crate::c::Y as Z;\n";
+    let modules = ["", "a", "b", "c", "a::d"].map(str::to_owned).into();
+    let found = imported("a", text, &modules);
+    assert_eq!(found, ["b", "c"].map(str::to_owned).into());
+    assert_eq!(
+        imported("b", "use super::a::d::D;", &modules),
+        ["a::d".to_owned()].into()
+    );
+    let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect();
+    let imports: Imports = [
+        ("a".to_owned(), names(&["b"])),
+        ("b".to_owned(), names(&["c"])),
+        ("c".to_owned(), names(&["a", "e"])),
+        ("e".to_owned(), names(&[])),
+    ]
+    .into();
+    assert_eq!(circles(&imports), [names(&["a", "b", "c"])]);
+}
+
+/// The workspace's larger packages.
+fn packages() -> Vec<PathBuf> {
+    let root = workspace::root();
+    let crates = std::fs::read_dir(root.join("crates")).unwrap();
+    let crates = crates.map(|entry| entry.unwrap().path());
+    let others = ["host", "kernels", "tests", "xtask"].map(|folder| root.join(folder));
+    crates
+        .filter(|path| path.join("src").is_dir())
+        .chain(others)
+        .collect()
+}
+
+fn imports(src: &Path) -> Imports {
+    let mut files = BTreeMap::new();
+    collect(src, "", &mut files);
+    let modules: BTreeSet<String> = files.keys().cloned().collect();
+    files
+        .iter()
+        .map(|(module, file)| {
+            let text = std::fs::read_to_string(file).unwrap();
+            let mut to = imported(module, &text, &modules);
+            to.retain(|other| !below(other, module));
+            (module.clone(), to)
+        })
+        .collect()
+}
+
+/// The files below a folder by their modules' names, without tests.
+fn collect(folder: &Path, module: &str, files: &mut BTreeMap<String, PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let inner = match (module, name.as_str()) {
+            (_, "mod" | "lib" | "main") => module.to_owned(),
+            ("", name) => name.to_owned(),
+            (module, name) => format!("{module}::{name}"),
+        };
+        if name == "tests" {
+            continue;
+        } else if path.is_dir() {
+            collect(&path, &inner, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.insert(inner, path);
+        }
+    }
+}
+
+/// Whether a module is another one or inside of it.
+fn below(module: &str, outer: &str) -> bool {
+    let rest = module.strip_prefix(outer);
+    rest.is_some_and(|rest| outer.is_empty() || rest.is_empty() || rest.starts_with("::"))
+}
+
+/// The modules that a text's `use` declarations name.
+fn imported(module: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let code: Vec<_> = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap())
+        .collect();
+    let code = code.join("\n");
+    let mut paths = Vec::new();
+    for (at, keyword) in code.match_indices("use ") {
+        if code[..at].ends_with(|c: char| !c.is_whitespace()) {
+            continue;
+        }
+        let tree = code[at + keyword.len()..].split(';').next().unwrap();
+        let tree = tree.replace(" as ", "::");
+        expand("", &tree.split_whitespace().collect::<String>(), &mut paths);
+    }
+    let found = paths
+        .iter()
+        .filter_map(|path| resolve(module, path, modules));
+    found.filter(|found| found != module).collect()
+}
+
+/// `a::{b, c::{d}}` as `a::b` and `a::c::d`.
+fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
+    let Some((head, rest)) = tree.split_once('{') else {
+        return paths.push(format!("{prefix}{tree}"));
+    };
+    let prefix = format!("{prefix}{head}");
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in rest.char_indices() {
+        match c {
+            '{' => depth += 1,
+            ',' | '}' if depth == 0 => {
+                expand(&prefix, &rest[start..at], paths);
+                start = at + 1;
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+}
+
+/// The innermost module of a path, if it is one of this crate.
+fn resolve(module: &str, path: &str, modules: &BTreeSet<String>) -> Option<String> {
+    let mut at: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
+    let mut parts = path.split("::").peekable();
+    match *parts.peek()? {
+        "crate" => at.clear(),
+        "super" | "self" => {}
+        child => {
+            let child = [&at[..], &[child]].concat().join("::");
+            modules.contains(&child).then_some(())?;
+        }
+    }
+    for part in parts {
+        match part {
+            "super" => drop(at.pop()),
+            "crate" | "self" => {}
+            part if modules.contains(&[&at[..], &[part]].concat().join("::")) => at.push(part),
+            _ => break,
+        }
+    }
+    Some(at.join("::"))
+}
+
+/// Sets of at least two modules that all reach each other.
+fn circles(imports: &Imports) -> Vec<BTreeSet<String>> {
+    let reach: BTreeMap<&str, BTreeSet<&str>> = imports
+        .keys()
+        .map(|module| (module.as_str(), reached(imports, module)))
+        .collect();
+    let mut circles: Vec<_> = reach
+        .iter()
+        .map(|(module, to)| {
+            let back = |other: &&&str| reach.get(**other).is_some_and(|back| back.contains(module));
+            to.iter()
+                .filter(back)
+                .map(|&other| other.to_owned())
+                .collect::<BTreeSet<_>>()
+        })
+        .filter(|circle| circle.len() > 1)
+        .collect();
+    circles.sort();
+    circles.dedup();
+    circles
+}
+
+fn reached<'a>(imports: &'a Imports, from: &str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<&str> = imports[from].iter().map(String::as_str).collect();
+    while let Some(module) = next.pop() {
+        if reached.insert(module) {
+            next.extend(
+                imports
+                    .get(module)
+                    .into_iter()
+                    .flatten()
+                    .map(String::as_str),
+            );
+        }
+    }
+    reached
+}
