@@ -23,7 +23,7 @@
 //! | [`sum_warp_without_sync`] | a warp relies on lockstep | races within a warp, as warnings |
 //! | [`reverse_copy_too_early`] | an asynchronous copy is not waited for | a read before the copy |
 //! | [`sum_blocks_race`] | blocks add to one total without an atomic | a race on global memory |
-//! | [`matmul_uncovered_grid`] | right only if the grid covers C | nothing; C keeps elements that nobody wrote |
+//! | [`matmul_uncovered_grid`] | right only if the grid covers C | a note: elements of C that nobody wrote |
 //!
 //! # Safety
 //! There is none: that is the point. On a GPU these kernels access memory that is not theirs, or

@@ -6,8 +6,8 @@
 //!
 //! - On a GPU: no error. C keeps its memory's old contents at the right and lower edge, often zeros
 //!   or the correct results of an earlier run.
-//! - On the emulator: no fault either, because no access is wrong. Outputs are filled with 0xFF
-//!   bytes (NaN) before a launch, so the comparison names the first unwritten element.
+//! - On the emulator: no error either, because no access is wrong. A note names the elements that no
+//!   thread wrote, and the line that writes the others.
 //!
 //! The sound twin is `matmul_naive_f32`, which strides by the grid: any grid covers C.
 

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use blockwise::PtxFile;
-use blockwise_tests::coverage::unwritten;
 use blockwise_tests::jobs::{self, Job};
 use blockwise_tests::ptx::file;
 use ptx_emulator::report::{self, Sources, Style};
@@ -46,16 +45,9 @@ fn show(job: &Job, module: &Module, file: &PtxFile) -> Result<(), Box<dyn Error>
         ..CheckOptions::default()
     };
     let outcome = job.check(module, &Limits::default(), &options)?;
-    let clean = outcome.report.is_clean();
     let sources = Sources::new().with_ptx(Path::new(&file.origin), &file.text);
     let text = report::text(&[outcome.report], &sources, Style::on(&std::io::stdout()));
     print!("\n{text}");
-    // What ends a launch leaves outputs unwritten too.
-    let output: Vec<u32> = bytemuck::pod_collect_to_vec(&outcome.output);
-    let uncovered = unwritten(&file.text, &job.plan, &output).filter(|_| clean);
-    if let Some(report) = uncovered {
-        println!("{report}");
-    }
     println!(
         "The result of {}, {}: {}",
         job.plan.kernel,

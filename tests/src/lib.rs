@@ -5,7 +5,6 @@ mod arguments;
 pub mod bench;
 pub mod check;
 pub mod corpus;
-pub mod coverage;
 pub mod data;
 pub mod devices;
 pub mod hardware;

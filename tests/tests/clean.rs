@@ -4,8 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use blockwise_tests::jobs::Job;
 use blockwise_tests::ptx::{entries, files};
 use blockwise_tests::{alarms, jobs, whole_sweeps};
+use ptx_emulator::{CheckOptions, Limits, Module, Rule};
+use rayon::prelude::*;
 
 #[test]
 fn every_good_kernel_has_jobs() {
@@ -34,4 +37,26 @@ fn nothing_is_reported_about_good_kernels_in_any_schedule() {
         let alarms = alarms::all(&file.text, &jobs::telling(), schedules);
         assert_eq!(alarms, [""; 0]);
     }
+}
+
+/// Outputs are fresh here, not filled: an element of them that no thread writes would be a note. What
+/// else is found is not looked at, for some kernels rely on what their output holds.
+#[test]
+fn good_kernels_leave_no_element_of_a_fresh_output_unwritten() {
+    let options = CheckOptions {
+        race: false,
+        ..CheckOptions::default()
+    };
+    let mut jobs = jobs::telling();
+    jobs.iter_mut().for_each(|job| job.fill = None);
+    let module = Module::parse(&files("kernels")[0].text).expect("good PTX");
+    let gaps = |job: &Job| {
+        let outcome = job.check(&module, &Limits::default(), &options);
+        let findings = outcome.expect("a launch").report.findings.into_iter();
+        let gaps = findings.filter(|finding| finding.rule == Rule::UnwrittenOutput);
+        let told = gaps.map(|gap| format!("{}, {}: {}", job.plan.kernel, job.case, gap.message));
+        told.collect::<Vec<_>>()
+    };
+    let gaps: Vec<String> = jobs.par_iter().flat_map(gaps).collect();
+    assert_eq!(gaps, [""; 0]);
 }

@@ -38,15 +38,21 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
         1_854,
         3_090,
     ),
+    // Lanes at the edges meet different numbers of taps. Machine code makes as many requests of
+    // them, but has other lanes together in seven; why was not looked up.
+    (
+        "conv direct f32 4096 31",
+        GLOBAL_LOAD_SECTORS,
+        23_512,
+        23_505,
+    ),
 ];
 
-/// Launches whose kernels have changed since they were recorded: to be recorded again (an open
-/// point of CONTRIBUTING.md).
-const OLDER: [&str; 4] = [
-    "sum shuffle f32 100000",
-    "dot shuffle i64 33792",
-    "max shuffle f64 5000",
-    "conv direct f32 4096 31",
+/// The same for floating-point operations, as (launch, the GPU's count, the emulator's).
+const EXPLAINED_OPERATIONS: &[(&str, u64, u64)] = &[
+    // A block of eight warps folds seven further values in steps of eight. PTX computes the eighth
+    // sum and drops it; machine code has it under a guard that holds for no lane.
+    ("sum shuffle f32 100000", 506_249, 506_640),
 ];
 
 /// One launch as ncu counted it.
@@ -105,9 +111,7 @@ fn launches(set: Set) -> Vec<(Row, Profile)> {
             (row.launch.as_str(), row.kernel.as_str()),
             (launch, profile.kernel.as_str())
         );
-        if !OLDER.contains(&launch) {
-            launches.push((row, profile));
-        }
+        launches.push((row, profile));
     });
     assert_eq!(
         rows.count(),
@@ -260,7 +264,10 @@ fn the_kernels_floating_point_operations() {
             };
             let expected = threads("add") + threads("mul") + 2 * threads("fma");
             let found = profile.total().flops_in(precision);
-            assert_eq!(found, expected, "{}", row.launch);
+            let explained = (row.launch.as_str(), expected, found);
+            if !EXPLAINED_OPERATIONS.contains(&explained) {
+                assert_eq!(found, expected, "{}", row.launch);
+            }
         }
     }
 }

@@ -2,12 +2,9 @@
 //! carries.
 
 use crate::element::Element;
-use ptx_emulator::Space;
 use ptx_emulator::replay::{Array, Replay};
+use ptx_emulator::{SIGNATURE_SUFFIX, Space, rust_parameters};
 use std::collections::HashMap;
-
-/// After a kernel's name: the variable with its Rust parameters.
-const SIGNATURE: &str = "__signature";
 
 /// An array with a name and a type.
 #[derive(Clone, Debug)]
@@ -60,7 +57,7 @@ impl Names {
         let mut known: HashMap<String, u32> = HashMap::new();
         let shown = arrays
             .into_iter()
-            .filter(|array| !array.name.ends_with(SIGNATURE));
+            .filter(|array| !array.name.ends_with(SIGNATURE_SUFFIX));
         let named = shown.map(|array| {
             let at = raw.iter().position(|(name, _)| *name == array.name);
             let parameter = at.map(|at| &parameters[at]);
@@ -115,9 +112,9 @@ impl Named {
     }
 }
 
-/// The kernel's Rust parameters as those of the PTX: a slice is two, its address and its length.
+/// The kernel's Rust parameters as those of the PTX, with their types where the debugger knows them.
 fn signature(replay: &Replay, arrays: &[Array], kernel: &str) -> Vec<(String, Option<Element>)> {
-    let record = format!("{kernel}{SIGNATURE}");
+    let record = format!("{kernel}{SIGNATURE_SUFFIX}");
     let Some(record) = arrays.iter().find(|array| array.name == record) else {
         return Vec::new();
     };
@@ -125,86 +122,10 @@ fn signature(replay: &Replay, arrays: &[Array], kernel: &str) -> Vec<(String, Op
     if replay.read(record.address, &mut bytes).is_err() {
         return Vec::new();
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let parameters = split(&text).into_iter();
-    let named = parameters.filter_map(|parameter| parameter.split_once(": "));
-    named.flat_map(|(name, ty)| passed(name, ty)).collect()
-}
-
-/// What a Rust parameter is in PTX: an address, lengths, a number, or nothing.
-fn passed(name: &str, ty: &str) -> Vec<(String, Option<Element>)> {
-    let inner = match ty.split_once(['[', '<']) {
-        Some((_, inner)) => inner.strip_suffix([']', '>']).unwrap_or(inner),
-        None => ty.rsplit(' ').next().unwrap_or(ty),
-    };
-    let element: Option<Element> = inner.parse().ok();
-    let also = |what: &str| (format!("{name}.{what}"), None);
-    let address = || (name.to_owned(), element);
-    let begins = |starts: &[&str]| starts.iter().any(|start| ty.starts_with(start));
-    if begins(&["&mut Block<"]) || (begins(&["Shared<"]) && ty.contains(';')) {
-        Vec::new()
-    } else if begins(&["Shared<"]) {
-        vec![also("len()")]
-    } else if begins(&["&[", "&mut [", "*const [", "*mut [", "Out<", "Atomics<"]) {
-        vec![address(), also("len()")]
-    } else if begins(&["Matrix<", "OutMatrix<"]) {
-        vec![address(), also("rows()"), also("cols()")]
-    } else {
-        vec![address()]
-    }
-}
-
-/// Splits at the commas outside of brackets.
-fn split(text: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
-    for (at, character) in text.char_indices() {
-        match character {
-            '<' | '[' | '(' => depth += 1,
-            '>' | ']' | ')' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(signature: &str) -> Vec<String> {
-        let parameters = split(signature)
-            .into_iter()
-            .filter_map(|one| one.split_once(": "));
-        let passed = parameters.flat_map(|(name, ty)| passed(name, ty));
-        let shown = passed.map(|(name, element)| match element {
-            Some(element) => format!("{name}: {element}"),
-            None => name,
-        });
-        shown.collect()
-    }
-
-    #[test]
-    fn a_rust_parameter_is_as_many_as_the_ptx_has() {
-        let raw = "input: &[u32], output: *mut u32";
-        assert_eq!(names(raw), ["input: u32", "input.len()", "output: u32"]);
-        let safe = "block: &mut Block<32,8,1>, tile: Shared<[f32; 256]>, slots: Shared<[f64]>, a: Matrix<f32>, b: Out<i64>, n: usize";
-        let expected = [
-            "slots.len()",
-            "a: f32",
-            "a.rows()",
-            "a.cols()",
-            "b: i64",
-            "b.len()",
-            "n: u64",
-        ];
-        assert_eq!(names(safe), expected);
-        assert!(names("").is_empty());
-        assert_eq!(names("a: &[Pair<u8, u8>], b"), ["a", "a.len()"]);
-    }
+    let parameters = rust_parameters(&String::from_utf8_lossy(&bytes));
+    let known = parameters.into_iter().map(|parameter| {
+        let element = parameter.element.and_then(|name| name.parse().ok());
+        (parameter.name, element)
+    });
+    known.collect()
 }

@@ -13,6 +13,7 @@ mod code;
 mod cost;
 mod document;
 mod moment;
+mod outputs;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod page;
 #[cfg(not(target_arch = "wasm32"))]
@@ -28,5 +29,6 @@ mod writes;
 pub use code::Instruction;
 pub use document::{Detectors, Document, Launch, Ptx, Source, StoredFile, StoredFiles};
 pub use moment::{Access, Moment};
+pub use outputs::Output;
 pub use session::{Block, Order, Session, Shared, Summary};
 pub use timeline::{Kind, Spent, Timeline};

@@ -20,6 +20,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../web/colors.js"),
     include_str!("../web/timeline.js"),
     include_str!("../web/memory.js"),
+    include_str!("../web/outputs.js"),
     include_str!("../web/access.js"),
     include_str!("../web/source.js"),
     include_str!("../web/play.js"),

@@ -3,6 +3,7 @@
 use crate::code::{self, Instruction};
 use crate::document::{Launch, StoredFiles};
 use crate::moment::Moment;
+use crate::outputs::Output;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::steps::{Step, Steps};
 use crate::timeline::{Spent, Timeline};
@@ -23,6 +24,7 @@ pub struct Session {
     timeline: Timeline,
     block: u64,
     findings: Vec<Finding>,
+    outputs: Vec<Output>,
     notices: Vec<String>,
     order: Order,
     profile: Option<Spent>,
@@ -52,6 +54,8 @@ pub struct Summary<'a> {
     pub spent: &'a BTreeMap<u32, Spent>,
     /// The shared arrays.
     pub arrays: Vec<Shared>,
+    /// The outputs that the launch left partly unwritten.
+    pub outputs: &'a [Output],
     /// The block that is shown.
     pub block: Block,
 }
@@ -158,6 +162,7 @@ impl Session {
         replay.set_budget(CHECKPOINTS);
         let code = code::instructions(&replay);
         let findings = check.findings;
+        let outputs = Output::all(&mut replay, &findings);
         let block = findings.first().map_or(0, |finding| {
             let [x, y, z] = finding.site.block.map(u64::from);
             let [width, height, _] = launch.grid.map(u64::from);
@@ -170,6 +175,7 @@ impl Session {
             timeline: Timeline::default(),
             block,
             findings,
+            outputs,
             notices: check.notices,
             order,
             profile,
@@ -219,12 +225,18 @@ impl Session {
             fault: self.replay.fault().map(ToString::to_string),
             code: &self.code,
             spent: &self.timeline.spent,
+            outputs: &self.outputs,
             block: Block {
                 number: self.block,
                 index: self.replay.block_index(self.block),
                 left_out: self.timeline.left_out,
             },
         }
+    }
+
+    /// An output that the launch left partly unwritten, by its place in the summary.
+    pub fn output(&self, number: usize) -> Option<&Output> {
+        self.outputs.get(number)
     }
 
     /// The order of the threads.

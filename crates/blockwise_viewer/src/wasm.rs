@@ -2,6 +2,7 @@
 //! they are.
 
 use crate::document::{Launch, StoredFile, StoredFiles};
+use crate::outputs::Output;
 use crate::session::Session;
 use kernel_arguments::Problem;
 use serde::Deserialize;
@@ -59,7 +60,7 @@ pub extern "C" fn ask() -> usize {
 }
 
 /// Puts a column of a session where the reply is; its length in bytes. `step` matters for the
-/// writers of memory.
+/// writers of memory, and is the number of an output.
 #[unsafe(no_mangle)]
 pub extern "C" fn column(session: usize, column: u32, step: usize) -> usize {
     MACHINE.with_borrow_mut(|machine| {
@@ -120,6 +121,8 @@ fn bytes(session: &mut Session, column: u32, step: usize) -> Vec<u8> {
     fn narrow(numbers: &[u16]) -> Vec<u8> {
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
     }
+    // Of an output `step` is its number.
+    let output = |of: &dyn Fn(&Output) -> Vec<u8>| session.output(step).map_or(Vec::new(), of);
     let timeline = session.timeline();
     match column {
         0 => wide(&timeline.at),
@@ -135,6 +138,10 @@ fn bytes(session: &mut Session, column: u32, step: usize) -> Vec<u8> {
         10 => session.memory(),
         11 => wide(&session.writers(step).0),
         12 => session.writers(step).1,
+        13 => output(&|output| output.bytes.clone()),
+        14 => output(&|output| wide(&output.steps)),
+        15 => output(&|output| wide(&output.blocks)),
+        16 => output(&|output| narrow(&output.threads)),
         _ => Vec::new(),
     }
 }

@@ -6,6 +6,7 @@
 /** @typedef {{what: string, place: {ptx_line: number, source: Source | null}, block: number[], thread: number[] | null, epoch: number, target: {space: string} | null}} Site */
 /** @typedef {{rule: string, severity: string, message: string, site: Site, others: Site[], hint: string | null, count: number, step: number}} Finding */
 /** @typedef {{name: string, start: number, size: number, row_bytes: number | null}} SharedArray */
+/** @typedef {{finding: number, address: number, size: number, left_out: number, row_bytes: number | null}} Output */
 /** @typedef {{space: string, way: string, size: number, lanes: [number, number, string][], passes: [number, number, number][][], sectors: [number, number][], touched: number, needed: number}} Access */
 /** @typedef {{accesses: Access[], registers: [string, string][], lane: number, printed: string}} Moment */
 /** @typedef {{name: string, ptx: number, kernel: string, grid: number[], block: number[], shared_bytes: number, arguments: string[], seed: number | null, steps: number, detectors: object}} Launch */
@@ -20,6 +21,7 @@ const COLUMNS = {
   wavefronts: [5, Uint16Array], neededWavefronts: [6, Uint16Array], sectors: [7, Uint16Array],
   neededSectors: [8, Uint16Array], releases: [9, Uint32Array], memory: [10, Uint8Array],
   writerSteps: [11, Uint32Array], writerLanes: [12, Uint8Array],
+  outputBytes: [13, Uint8Array], outputSteps: [14, Uint32Array], outputBlocks: [15, Uint32Array], outputThreads: [16, Uint16Array],
 };
 
 class Engine {
@@ -49,7 +51,7 @@ class Engine {
     return value;
   }
 
-  /** A column of a session, copied. @param {number} session @param {keyof COLUMNS} name */
+  /** A column of a session, copied; of an output, `step` is its number. @param {number} session @param {keyof COLUMNS} name */
   column(session, name, step = 0) {
     const [number, Row] = /** @type {[number, any]} */ (COLUMNS[name]);
     const length = this.wasm.column(session, number, step);
@@ -61,7 +63,9 @@ class Engine {
 /** @param {string} id */
 async function embedded(id) {
   const text = document.getElementById(id)?.textContent ?? "";
-  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  const decoded = atob(text);
+  const bytes = new Uint8Array(decoded.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = decoded.charCodeAt(at);
   // Older type checkers do not know it.
   const { DecompressionStream } = /** @type {any} */ (globalThis);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -49,6 +49,7 @@ function redraw() {
   for (const view of views) {
     view.timeline.draw();
     view.memory.draw();
+    view.outputs.update();
   }
 }
 

@@ -2,6 +2,9 @@
 
 const NOBODY = 0xffffffff;
 
+/** Wider rows would not fit into a canvas. */
+const MOST_COLUMNS = 1024;
+
 /** How bytes are shown: size, and the text of a value. @type {Record<string, [number, (view: DataView, at: number) => string]>} */
 const TYPES = {
   f32: [4, (view, at) => shortFloat(view.getFloat32(at, true))],
@@ -71,27 +74,39 @@ class SharedMemory {
     if (this.by === "lane") return this.lanes[word];
     return this.by === "phase" ? this.view.phaseOf(step) : this.view.columns.warp[step];
   }
+
+  /** What else there is to say of an element's place in its array. @param {number} at */
+  where(at) {
+    return `bank ${(at >> 2) % 32}`;
+  }
+
+  /** Goes to the step that wrote a word last. @param {number} word */
+  jump(word) {
+    if (this.writers && this.writers[word] !== NOBODY) this.view.go(this.writers[word]);
+  }
 }
 
+/** An array as cells: one of shared memory, or an output. */
 class ArrayView {
-  /** @param {SharedMemory} memory @param {SharedArray} array */
+  /** @param {SharedMemory | OutputMemory} memory @param {SharedArray} array */
   constructor(memory, array) {
     this.memory = memory;
     this.array = array;
     this.type = memory.view.numbers;
-    this.columns = array.row_bytes ? array.row_bytes / TYPES[this.type][0] : 32;
+    const row = Math.floor((array.row_bytes ?? 0) / TYPES[this.type][0]);
+    this.columns = row >= 1 && row <= MOST_COLUMNS ? row : 32;
     const type = /** @type {HTMLSelectElement} */ (el("select", { onchange: () => { this.type = type.value; this.draw(); } },
       ...Object.keys(TYPES).map((name) => el("option", { value: name, selected: name === this.type }, name))));
     const columns = /** @type {HTMLInputElement} */ (el("input", {
-      type: "number", min: 1, max: 1024, value: this.columns, class: "columns",
-      oninput: () => { this.columns = Math.max(1, Math.min(1024, columns.valueAsNumber || 32)); this.draw(); },
+      type: "number", min: 1, max: MOST_COLUMNS, value: this.columns, class: "columns",
+      oninput: () => { this.columns = Math.max(1, Math.min(MOST_COLUMNS, columns.valueAsNumber || 32)); this.draw(); },
     }));
     this.canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { role: "img", onpointermove: (event) => this.hover(event), onclick: (event) => this.click(event) }));
     this.spacer = el("div", { class: "spacer" }, this.canvas);
     this.scroll = el("div", { class: "cells", tabindex: 0, onscroll: () => this.draw() }, this.spacer);
     this.told = el("p", { class: "note told", "aria-live": "polite" }, " ");
     this.shape = el("span", {});
-    const how = array.row_bytes ? "rows as the accesses show them" : "rows of 32";
+    const how = this.columns === row ? "rows as the accesses show them" : "rows of 32";
     this.element = el("div", { class: "array", "data-start": array.start, "data-bytes": array.size },
       el("p", {}, el("b", {}, array.name), " ", this.shape, ", ", counted(array.size, "byte"), " · ", el("label", {}, "as ", type), " · ",
         el("label", {}, "columns ", columns), el("span", { class: "note" }, ` (${how})`)),
@@ -178,16 +193,29 @@ class ArrayView {
   hover(event) {
     const place = this.at(event);
     if (!place || !this.memory.bytes) return;
-    const word = (this.array.start + place.at) >> 2;
-    const value = TYPES[this.type][1](this.memory.bytes, this.array.start + place.at);
-    const bank = (place.at >> 2) % 32;
-    this.told.textContent = `[${place.row}][${place.column}] = ${value}, bank ${bank}: ${this.memory.writer(word)}`;
+    this.told.textContent = this.describe(place.at);
   }
 
-  /** Goes to the step that wrote the element. */
+  /** An element by its first byte: place, value and writer. @param {number} at */
+  describe(at) {
+    const [size, text] = TYPES[this.type];
+    const element = at / size;
+    const place = `[${Math.floor(element / this.columns)}][${element % this.columns}]`;
+    const start = this.array.start + at;
+    return `${place} = ${text(/** @type {DataView} */ (this.memory.bytes), start)}, ${this.memory.where(at, size)}: ${this.memory.writer(start >> 2)}`;
+  }
+
+  /** Scrolls to an element by its first byte, and describes it and the one before. @param {number} byte */
+  reveal(byte) {
+    const size = TYPES[this.type][0];
+    const at = byte - (byte % size);
+    this.scroll.scrollTop = Math.max(0, Math.floor(at / size / this.columns) - 2) * this.tall;
+    this.told.textContent = this.describe(at) + (at >= size ? ` · before it ${this.describe(at - size)}` : "");
+  }
+
+  /** Goes to the step that wrote the element. @param {PointerEvent} event */
   click(event) {
     const place = this.at(event);
-    const step = place && this.memory.writers?.[(this.array.start + place.at) >> 2];
-    if (step !== null && step !== undefined && step !== NOBODY) this.memory.view.go(step);
+    if (place) this.memory.jump((this.array.start + place.at) >> 2);
   }
 }

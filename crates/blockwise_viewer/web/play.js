@@ -31,13 +31,20 @@ class Play {
     const before = { launch: view.launch, ptx: view.ptx };
     const values = new FormData(form);
     const text = (/** @type {string} */ name) => `${values.get(name) ?? ""}`.trim();
-    const extents = (/** @type {string} */ name) => [...text(name).split(",").map(Number), 1, 1].slice(0, 3);
+    /** @type {Record<string, number[]>} */
+    const numbers = Object.fromEntries(["grid", "block", "shared", "seed"].map((name) => [name, text(name).split(",").map(Number)]));
+    for (const [name, row] of Object.entries(numbers)) {
+      if (row.every((number) => Number.isSafeInteger(number) && number >= 0)) continue;
+      this.problem.textContent = `${name}: whole numbers below 2⁵³, such as ${name === "grid" || name === "block" ? "4,2" : "7"}`;
+      return;
+    }
+    const extents = (/** @type {string} */ name) => [...numbers[name], 1, 1].slice(0, 3);
     const lines = view.ptx.split("\n");
     lines.splice(first - 1, last - first + 1, ...`${values.get("ptx") ?? ""}`.replaceAll("\r", "").split("\n"));
     view.ptx = lines.join("\n");
     view.launch = {
-      ...view.launch, grid: extents("grid"), block: extents("block"), shared_bytes: Number(text("shared")),
-      seed: text("seed") === "" ? null : Number(text("seed")), arguments: values.getAll("argument").map(String),
+      ...view.launch, grid: extents("grid"), block: extents("block"), shared_bytes: numbers.shared[0],
+      seed: text("seed") === "" ? null : numbers.seed[0], arguments: values.getAll("argument").map(String),
     };
     this.open(before);
   }

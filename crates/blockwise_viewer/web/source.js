@@ -32,6 +32,9 @@ class SourcePanel {
     const choose = /** @type {HTMLSelectElement} */ (el("select", { onchange: () => { this.heat = choose.value; this.load(); this.update(); } },
       ...Object.entries(HEAT).map(([name, [label]]) => el("option", { value: name, selected: name === this.heat }, /** @type {string} */ (label)))));
     this.rows = new Map();
+    /** The rows of the current step. @type {HTMLElement[]} */
+    this.current = [];
+    this.marked = null;
     const files = sources.filter((source) => [...this.pcs.keys()].some((key) => key.startsWith(`${source.file}:`)));
     const panes = files.map((source) => this.pane(source.file, source.file, this.window(source)));
     const [first, last] = this.view.kernelLines();
@@ -91,13 +94,20 @@ class SourcePanel {
     this.view.timeline.draw();
   }
 
+  /** Marks the lines that were picked, if they are others than before. */
+  mark() {
+    const { marked } = this.view;
+    if (this.marked === marked) return;
+    this.marked = marked;
+    for (const [key, pcs] of this.pcs) this.rows.get(key)?.classList.toggle("marked", pcs.some((pc) => marked.has(pc)));
+  }
+
   update() {
     const step = this.view.step;
     if (step === null) return;
-    for (const row of this.rows.values()) row.classList.remove("now", "marked");
-    for (const [key, pcs] of this.pcs) {
-      if (pcs.some((pc) => this.view.marked.has(pc))) this.rows.get(key)?.classList.add("marked");
-    }
+    for (const row of this.current) row.classList.remove("now");
+    this.current = [];
+    this.mark();
     const instruction = this.byPc.get(this.view.columns.pc[step]);
     if (!instruction) return;
     const frames = instruction.frames.map((frame) => `${frame.file}:${frame.line}`);
@@ -105,8 +115,10 @@ class SourcePanel {
     const own = instruction.source ? `${instruction.source.file}:${instruction.source.line}` : "";
     for (const key of [`ptx:${instruction.line}`, ...frames]) {
       const row = this.rows.get(key);
-      row?.classList.add("now");
-      if (row && (key === own || key.startsWith("ptx:"))) {
+      if (!row) continue;
+      row.classList.add("now");
+      this.current.push(row);
+      if (key === own || key.startsWith("ptx:")) {
         const box = /** @type {HTMLElement} */ (row.parentElement);
         const top = row.offsetTop;
         if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 24) box.scrollTop = top - box.clientHeight / 2;

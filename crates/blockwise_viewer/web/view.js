@@ -20,6 +20,7 @@ class View {
     this.ends = [];
     this.timeline = new Timeline(this);
     this.memory = new SharedMemory(this);
+    this.outputs = new OutputPanel(this);
     this.access = new AccessPanel(this);
     this.source = new SourcePanel(this);
     this.head = el("div", { class: "head" });
@@ -27,7 +28,7 @@ class View {
     this.findings = el("section", { class: "findings" });
     this.play = new Play(this);
     this.element = el("article", { class: "view", "data-view": number, "aria-label": this.launch.name },
-      this.head, this.findings, this.controls, this.timeline.element, el("div", { class: "grid" }, this.memory.element, this.access.element),
+      this.head, this.findings, this.controls, this.timeline.element, el("div", { class: "grid" }, this.outputs.element, this.memory.element, this.access.element),
       this.source.element, this.play.element);
   }
 
@@ -38,6 +39,7 @@ class View {
     this.session = session;
     this.marked = new Set();
     this.load(summary);
+    this.outputs.load();
   }
 
   /** @param {number} block */
@@ -150,6 +152,7 @@ class View {
     this.ends = before === null ? [] : [before, step];
     this.shown = number;
     this.go(step);
+    this.outputs.reveal(number);
   }
 
   /** The last step up to another that executed a site's instruction, by its thread where it names one. @param {Site} site @param {number} end */
@@ -188,6 +191,7 @@ class View {
     if (!this.ends.includes(this.step)) this.ends = [];
     this.moment = this.engine.ask({ moment: { session: this.session, step: this.step } });
     this.memory.update();
+    this.outputs.update();
     this.access.update();
     this.source.update();
     this.timeline.reveal();

@@ -59,7 +59,7 @@ fn described(
             ));
         }
     };
-    let (text, save) = syntax::saved(text);
+    let (text, save) = syntax::saved(text)?;
     let (texel, rest) = text
         .split_once('=')
         .ok_or("a texture or surface has contents: =x.npy")?;

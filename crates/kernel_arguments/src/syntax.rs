@@ -70,7 +70,7 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
 }
 
 fn buffer(text: &str) -> Result<Buffer, String> {
-    let (text, save) = saved(text);
+    let (text, save) = saved(text)?;
     let save = save.map(PathBuf::from);
     let (text, is_slice) = match text.strip_prefix("slice:") {
         Some(text) => (text, true),
@@ -100,10 +100,11 @@ fn buffer(text: &str) -> Result<Buffer, String> {
 }
 
 /// What stands before `-> FILE`, and the file.
-pub(crate) fn saved(text: &str) -> (&str, Option<&str>) {
+pub(crate) fn saved(text: &str) -> Result<(&str, Option<&str>), String> {
     match text.split_once("->") {
-        Some((text, path)) => (text.trim(), Some(path.trim())),
-        None => (text.trim(), None),
+        Some((_, path)) if path.trim().is_empty() => Err("no file follows `->`".to_owned()),
+        Some((text, path)) => Ok((text.trim(), Some(path.trim()))),
+        None => Ok((text.trim(), None)),
     }
 }
 

@@ -365,7 +365,7 @@ impl Emulator {
             limits: &self.limits,
             output: &self.output,
             progress: &self.progress,
-            entry: entry.function,
+            kernel: entry,
             config,
             params,
             addresses: exec::Addresses {

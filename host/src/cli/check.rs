@@ -48,7 +48,8 @@ pub(super) struct Arguments {
     /// The least severity that makes exit code 1; what is only for information never does
     #[arg(long, default_value = "warning")]
     error_on: Least,
-    /// Make an error of what is only for information: threads that write the same value
+    /// Make an error of what is only for information: threads that write the same value, outputs
+    /// that stay partly unwritten
     #[arg(long)]
     strict: bool,
 }
@@ -58,7 +59,7 @@ enum Tool {
     /// Races on shared and global memory
     #[value(alias = "racecheck")]
     Race,
-    /// Uses of values that nobody wrote
+    /// Uses of values that nobody wrote; for information, elements of outputs that nobody wrote
     #[value(alias = "initcheck")]
     Init,
     /// Accesses outside of memory, or misaligned
@@ -95,10 +96,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let kernel = arguments
         .launch
         .kernel(&ptx.origin, &module, "blockwise check")?;
-    let place = arguments.output.as_deref().map(OutputFile::prepare);
-    let place = place.transpose()?;
-    let page = arguments.html.as_deref().map(OutputFile::prepare);
-    let page = page.transpose()?;
+    let prepare = |path: &PathBuf| arguments.launch.output(global, path);
+    let place = arguments.output.as_ref().map(prepare).transpose()?;
+    let page = arguments.html.as_ref().map(prepare).transpose()?;
 
     let emulator = arguments.launch.emulator();
     let mut loaded = emulator.load(&module)?;
@@ -132,6 +132,9 @@ impl Arguments {
                     .hint("leave one of them out"),
             );
         }
+        if self.html.is_some() {
+            trace::fits_page(self.seed.saturating_add(self.schedules.into()))?;
+        }
         let Some(file) = self.launch.file() else {
             return Ok(());
         };
@@ -141,17 +144,6 @@ impl Arguments {
                 file.display()
             ))
             .hint("leave --ptx out, or the file"));
-        }
-        let same = |output: &PathBuf| match (output.canonicalize(), file.canonicalize()) {
-            (Ok(output), Ok(file)) => output == file,
-            _ => false,
-        };
-        if self.output.as_ref().is_some_and(same) {
-            return Err(Failure::new(format!(
-                "the report would take the place of {}",
-                file.display()
-            ))
-            .hint("name another file for it"));
         }
         Ok(())
     }
@@ -192,8 +184,12 @@ impl Arguments {
         };
         if let Some(place) = place {
             place.write(text.as_bytes())?;
-            let (errors, warnings) = (check.count(Severity::Error), check.count(Severity::Warning));
+            let count = |severity| check.count(severity);
+            let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
             text = format!("{}: {errors} errors, {warnings} warnings", check.kernel);
+            if let more @ 1.. = count(Severity::Information) {
+                text += &format!(", {more} for information");
+            }
             for notice in &check.notices {
                 text += &format!("\nnotice: {notice}");
             }

@@ -18,6 +18,9 @@ use crate::io::OutputFile;
 use crate::profile::{ElementType, Workload};
 use crate::trace;
 
+/// The largest whole number that a page's script keeps exactly.
+const LARGEST: u64 = (1 << 53) - 1;
+
 /// Orders of threads that the page of a check shows, at most.
 const MOST_ORDERS: usize = 4;
 
@@ -55,10 +58,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         Format::Perfetto => "trace.json",
     };
     let path = arguments.output.as_deref().unwrap_or(Path::new(name));
-    let place = OutputFile::prepare(path)?;
-    let mut document = match arguments.family.subject() {
-        Subject::Workload(workload) => of_workload(global, arguments, &workload)?,
-        Subject::File(launch) => of_file(global, &launch)?,
+    if arguments.format == Format::Html {
+        fits_page(arguments.seed.unwrap_or(0))?;
+    }
+    let (mut document, place) = match arguments.family.subject() {
+        Subject::Workload(workload) => {
+            let place = OutputFile::prepare(path)?;
+            (of_workload(global, arguments, &workload)?, place)
+        }
+        Subject::File(launch) => {
+            let place = launch.output(global, path)?;
+            (of_file(global, &launch)?, place)
+        }
     };
     for launch in &mut document.launches {
         launch.seed = arguments.seed;
@@ -99,9 +110,10 @@ fn of_workload(
         }
     }
     if document.launches.is_empty() {
-        return Err(Failure::new(
-            "no kernel can do that: there is nothing to show",
-        ));
+        return Err(Failure::new(format!(
+            "{workload} launches no kernel: there is nothing to show"
+        ))
+        .hint("give each size at least 1, and --kernel one that takes them"));
     }
     Ok(document)
 }
@@ -127,7 +139,7 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
         shared_bytes: config.dynamic_shared_bytes,
         arguments: launch.args.clone(),
         seed: None,
-        steps: launch.steps,
+        steps: launch.steps.min(LARGEST),
         detectors: Detectors::default(),
     });
     Ok(document)
@@ -171,6 +183,15 @@ pub(super) fn of_findings(
         })
         .collect();
     Ok(document)
+}
+
+/// Whether a page keeps a seed.
+pub(super) fn fits_page(seed: u64) -> Result<(), Failure> {
+    match seed {
+        0..=LARGEST => Ok(()),
+        _ => Err(Failure::new(format!("a page cannot keep the seed {seed}"))
+            .hint(format!("take one of {LARGEST} at most"))),
+    }
 }
 
 fn new(title: &str, ptx: &PtxFile) -> Document {

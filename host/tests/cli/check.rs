@@ -254,8 +254,23 @@ fn options_of_which_one_would_be_passed_over_are_refused() {
     check(&folder, "--kernel share --format sarif --json").ends(2);
     check(&folder, "--kernel share --ptx k.ptx")
         .refused("--ptx names the kernels of the other commands");
-    check(&folder, "--kernel share -o k.ptx").refused("the report would take the place of k.ptx");
-    check(&folder, "--kernel share -o ./k.ptx").refused("the report would take the place of k.ptx");
+    let lost = "the output would take the place of k.ptx";
+    check(&folder, "--kernel share -o k.ptx").refused(lost);
+    check(&folder, "--kernel share -o ./k.ptx").refused(lost);
+    check(&folder, "--kernel share --html k.ptx").refused(lost);
+    Run::line(folder.path(), "trace ptx k.ptx --kernel share -o k.ptx").refused(lost);
+    check(&folder, "--kernel share --html a -o a").ends(2);
+    let seed = "a page cannot keep the seed 9007199254740992";
+    check(
+        &folder,
+        "--kernel share --seed 9007199254740991 --schedules 1 --html a",
+    )
+    .refused(seed);
+    Run::line(
+        folder.path(),
+        "trace ptx k.ptx --kernel share --seed 9007199254740992",
+    )
+    .refused(seed);
     assert_eq!(fs::read(folder.path().join("k.ptx")).unwrap(), before);
 }
 

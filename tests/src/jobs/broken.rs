@@ -17,7 +17,7 @@ pub(super) fn jobs() -> Vec<Job> {
         load(),
         matmul("matmul_accumulates", ceil).with_fresh_output(),
         matmul("matmul_missing_barrier", ceil),
-        matmul("matmul_uncovered_grid", |extent| extent / TILE),
+        matmul("matmul_uncovered_grid", |extent| extent / TILE).with_fresh_output(),
         neighbours(),
         reversal("reverse_copy_too_early", 256, THREADS),
         reversal("reverse_missing_barrier", 1000, 0),

@@ -6,7 +6,7 @@ use ptx_emulator::{CheckOptions, Finding, Limits, Module, Rule, Site};
 
 /// A broken kernel, the rule that it breaks, and a piece of the line where it shows; for a race
 /// also one of the other line.
-const REPORTED: [(&str, Rule, &str, Option<&str>); 16] = [
+const REPORTED: [(&str, Rule, &str, Option<&str>); 17] = [
     (
         "conv1d_early_return",
         Rule::DivergentBarrier,
@@ -54,6 +54,12 @@ const REPORTED: [(&str, Rule, &str, Option<&str>); 16] = [
         Rule::WriteAfterRead,
         "tile_a.add(y * tile + x).write(from_a)",
         Some("tile_a.add(y * tile + k).read()"),
+    ),
+    (
+        "matmul_uncovered_grid",
+        Rule::UnwrittenOutput,
+        "c.add(row * cols + col).write(sum)",
+        None,
     ),
     (
         "named_barrier_wrong_count",

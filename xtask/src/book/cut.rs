@@ -118,7 +118,8 @@ fn first_finding(said: &str) -> String {
         .lines()
         .map(|line| line.trim_start_matches('=').trim_end());
     let mut text = lines.next().unwrap_or_default().trim_start().to_owned() + "\n";
-    let found = |line: &str| line.starts_with(" Error: ") || line.starts_with(" Warning: ");
+    let severities = [" Error: ", " Warning: ", " Information: "];
+    let found = |line: &str| severities.iter().any(|severity| line.starts_with(severity));
     let mut lines = lines.skip_while(|line| !found(line) && !line.contains("SUMMARY"));
     let mut finding = lines.by_ref().take_while(|line| !line.is_empty());
     let mut add = |line: &str| text += &wrapped(&without_ptx_lines(&line[1.min(line.len())..]));

@@ -7,6 +7,7 @@ use crate::emulator::{LaunchConfig, Output, Statistics};
 use crate::fault::{Fault, Space};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
+use crate::module::Entry;
 use crate::progress::Sink;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -31,8 +32,7 @@ pub(crate) struct Request<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) output: &'a Output,
     pub(crate) progress: &'a Sink,
-    /// The kernel's function.
-    pub(crate) entry: u32,
+    pub(crate) kernel: &'a Entry,
     pub(crate) config: LaunchConfig,
     pub(crate) params: Vec<u8>,
     pub(crate) addresses: Addresses<'a>,
@@ -68,7 +68,10 @@ impl Request<'_> {
     /// Inserts gaps between the shared variables. Sizes visible to the program do not change.
     pub(crate) fn guard_shared(&mut self) {
         let room = MAX_SHARED_BYTES - self.shared_bytes;
-        let layout = self.program.shared_layout(self.entry).spread(room);
+        let layout = self
+            .program
+            .shared_layout(self.kernel.function)
+            .spread(room);
         self.shared_bytes = match self.shared_bytes - self.dynamic_shared {
             // Nothing follows the last gap.
             0 => layout.fixed,
@@ -81,7 +84,7 @@ impl Request<'_> {
     /// Clusters of the grid, or blocks where there are none.
     pub(super) fn teams(&self) -> u64 {
         let grid = self.config.grid.iter().map(|&extent| u64::from(extent));
-        let cluster = self.program.functions[self.entry as usize].cluster;
+        let cluster = self.program.functions[self.kernel.function as usize].cluster;
         let blocks = grid.product();
         let extents = cluster.iter();
         extents.fold(blocks, |blocks: u64, &extent| blocks / u64::from(extent))
@@ -89,7 +92,7 @@ impl Request<'_> {
 
     /// The shared memory that a block has by its program and launch, gaps not counted.
     fn own_shared_bytes(&self) -> u64 {
-        let own = self.program.shared_layout(self.entry).dynamic;
+        let own = self.program.shared_layout(self.kernel.function).dynamic;
         own + self.shared_bytes - self.dynamic_shared
     }
 }
@@ -137,13 +140,13 @@ impl<'a> Launch<'a> {
         // Only of what can run: there may be very many kernels.
         let mut constants = Vec::new();
         constants.resize_with(request.program.functions.len(), Constants::default);
-        for index in request.program.reachable(request.entry) {
+        for index in request.program.reachable(request.kernel.function) {
             let function = &request.program.functions[index as usize];
             constants[index as usize] = constants_of(function, request);
         }
-        let cluster = request.program.functions[request.entry as usize].cluster;
+        let cluster = request.program.functions[request.kernel.function as usize].cluster;
         let threads = request.config.block.iter().product();
-        let cooperative = request.program.is_cooperative(request.entry);
+        let cooperative = request.program.is_cooperative(request.kernel.function);
         let (most_resident, slice) = if cooperative {
             (MOST_RESIDENT, WAITING_SLICE)
         } else if waits_for_blocks(request) || cluster != [1; 3] {
@@ -157,7 +160,7 @@ impl<'a> Launch<'a> {
             limits: request.limits,
             output: request.seed.is_none().then_some(request.output),
             progress: request.progress,
-            entry: request.entry,
+            entry: request.kernel.function,
             config: request.config,
             cluster,
             threads,
@@ -241,7 +244,7 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
 
 /// Whether the program reads memory that other blocks may write, in a way that can depend on them.
 fn waits_for_blocks(request: &Request<'_>) -> bool {
-    let mut code = request.program.reachable_code(request.entry);
+    let mut code = request.program.reachable_code(request.kernel.function);
     code.any(|inst| match &inst.op {
         Op::Load(t) => t.order != Order::Weak && t.space != Space::Shared,
         Op::Atomic(atomic) => atomic.d.is_some() && atomic.space != Space::Shared,
@@ -250,7 +253,7 @@ fn waits_for_blocks(request: &Request<'_>) -> bool {
 }
 
 fn most_resident(request: &Request<'_>, threads: u32) -> usize {
-    let function = &request.program.functions[request.entry as usize];
+    let function = &request.program.functions[request.kernel.function as usize];
     let rows = 4 * u64::from(function.rows.w32) + 8 * u64::from(function.rows.w64);
     let of_threads = u64::from(threads) * (rows + u64::from(function.local_bytes));
     let fit = RESIDENT_BYTES / (of_threads + request.shared_bytes).max(1);

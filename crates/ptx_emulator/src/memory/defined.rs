@@ -27,6 +27,34 @@ impl Defined {
         self.missing == 0
     }
 
+    /// Whether nothing is initialised; false for memory that always was.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.missing > 0 && self.words.iter().all(|&word| word == 0)
+    }
+
+    /// The uninitialised ranges among some bytes, in order; two may touch.
+    pub(crate) fn gaps(&self, bytes: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let known = self.words.len() as u64 * 64;
+        let end = bytes.end.min(if self.missing == 0 { 0 } else { known });
+        let mut at = bytes.start;
+        std::iter::from_fn(move || {
+            while at < end {
+                let rest = self.words[(at / 64) as usize] >> (at % 64);
+                let in_word = 64 - at % 64;
+                let defined = u64::from(rest.trailing_ones()).min(in_word);
+                if defined < in_word {
+                    let start = at + defined;
+                    let undefined = u64::from((rest >> defined).trailing_zeros());
+                    let stop = start + undefined.min(in_word - defined);
+                    at = stop;
+                    return (start < end).then(|| start..stop.min(end));
+                }
+                at += in_word;
+            }
+            None
+        })
+    }
+
     /// The uninitialised bytes of an access, as bits. Accesses are aligned and have at most 32
     /// bytes, so they are within one word.
     #[inline(always)]

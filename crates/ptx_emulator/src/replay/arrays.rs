@@ -76,13 +76,8 @@ impl Replay {
 
     /// The kernel's parameters: names in the PTX, and bytes.
     pub fn parameters(&self) -> Vec<(String, Vec<u8>)> {
-        let entries = self.plan.module.module.entries();
-        let entry = entries
-            .into_iter()
-            .find(|entry| entry.function == self.plan.entry);
-        let parameters = entry
-            .into_iter()
-            .flat_map(|entry| entry.params().iter().zip(&entry.slots));
+        let kernel = &self.plan.kernel;
+        let parameters = kernel.params().iter().zip(&kernel.slots);
         let parameters = parameters.map(|(param, slot)| {
             let bytes = self
                 .plan

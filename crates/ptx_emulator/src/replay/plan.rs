@@ -7,6 +7,7 @@ use crate::exec::{Addresses, Request};
 use crate::limits::Limits;
 use crate::loaded::LoadedModule;
 use crate::memory::Table;
+use crate::module::Entry;
 use crate::progress::Sink;
 use std::sync::Mutex;
 
@@ -16,7 +17,7 @@ pub(super) struct Plan {
     pub(super) printed: Printed,
     output: Output,
     progress: Sink,
-    pub(super) entry: u32,
+    pub(super) kernel: Entry,
     pub(super) config: LaunchConfig,
     pub(super) params: Vec<u8>,
     /// Where the shared variables lie.
@@ -40,14 +41,14 @@ impl Plan {
         let mut request = emulator.request(&module, &table, kernel, config, args)?;
         request.guard_shared();
         let Request {
-            entry,
+            kernel,
             params,
             addresses,
             shared_bytes,
             dynamic_shared,
             ..
         } = request;
-        let shared = addresses.shared;
+        let (kernel, shared) = (kernel.clone(), addresses.shared);
         // The emulator is not used any more, and the module frees memory that is not there.
         let table = std::mem::replace(&mut *table, Table::new(0));
         let limits = emulator.limits().clone();
@@ -58,7 +59,7 @@ impl Plan {
             output: Mutex::new(printed.sink()),
             printed,
             progress: Sink::default(),
-            entry,
+            kernel,
             config,
             params,
             shared,
@@ -76,7 +77,7 @@ impl Plan {
             limits: &self.limits,
             output: &self.output,
             progress: &self.progress,
-            entry: self.entry,
+            kernel: &self.kernel,
             config: self.config,
             params: self.params.clone(),
             addresses: Addresses {

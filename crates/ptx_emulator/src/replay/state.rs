@@ -139,7 +139,7 @@ impl Replay {
     /// All instructions that may run: the kernel's, and of functions that it reaches.
     pub fn instructions(&self) -> impl Iterator<Item = u32> + use<> {
         let program = self.plan.program();
-        let reached = program.reachable(self.plan.entry).into_iter();
+        let reached = program.reachable(self.plan.kernel.function).into_iter();
         let ranges: Vec<_> = reached
             .filter_map(|index| {
                 let function = &program.functions[index as usize];

@@ -195,6 +195,7 @@ fn headline(finding: &Finding) -> String {
         Rule::ReadOnly => "Write to read-only memory".to_owned(),
         Rule::UninitialisedMemory => format!("Uninitialised {}", access()),
         Rule::UninitialisedRegister => "Uninitialised register".to_owned(),
+        Rule::UnwrittenOutput => "Output not wholly written".to_owned(),
         Rule::DivergentBarrier => "Barrier in divergent code".to_owned(),
         Rule::InvalidMembers => "Invalid member mask".to_owned(),
         Rule::Deadlock => "Deadlock".to_owned(),

@@ -6,12 +6,14 @@ use crate::emulator::LaunchConfig;
 use crate::exec::{Base, Region, Request, Seen, Turn};
 use crate::fault::{Access, Space};
 use crate::memory::CONST_BASE;
+use crate::module::Entry;
 use std::ops::Range;
 
 /// The context of the current event: what every detector needs to know, and to name the place of a
 /// finding.
 pub(crate) struct Context<'a> {
     pub(crate) program: &'a Program,
+    pub(crate) kernel: &'a Entry,
     pub(crate) config: LaunchConfig,
     pub(crate) slots: Vec<Slot>,
     pub(crate) turn: Turn,
@@ -49,6 +51,7 @@ impl<'a> Context<'a> {
         };
         Self {
             program: request.program,
+            kernel: request.kernel,
             config: request.config,
             slots: Vec::new(),
             turn,

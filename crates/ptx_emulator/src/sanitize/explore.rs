@@ -78,7 +78,7 @@ fn reported(
     schedules: u32,
     statistics: Statistics,
 ) -> CheckReport {
-    let function = &request.program.functions[request.entry as usize];
+    let function = &request.program.functions[request.kernel.function as usize];
     let notices = ledger.notices();
     let (findings, dropped) = ledger.finish();
     CheckReport {
@@ -107,8 +107,9 @@ fn run(
 ) -> (Outcome, Option<Written>) {
     let mut sanitizer = Sanitizer::new(request, options, ledger);
     let outcome = exec::watch(request.clone(), &mut [&mut sanitizer]);
-    if let Some(fault) = &outcome.fault {
-        sanitizer.fault(fault, &request.params);
+    match &outcome.fault {
+        Some(fault) => sanitizer.fault(fault, &request.params),
+        None => sanitizer.ended(),
     }
     sanitizer.note_limits();
     (outcome, sanitizer.written())

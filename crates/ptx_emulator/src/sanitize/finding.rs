@@ -80,7 +80,8 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Undefined by PTX's rules, but without effect: threads write the same value.
+    /// Worth a look: undefined by PTX's rules, but without effect (threads write the same value), or
+    /// an output that stays partly unwritten.
     Information,
     /// Correct on current hardware, but not by PTX's rules: a race within a warp. Or a result that
     /// depends on the thread order, which may be intended.
@@ -181,6 +182,8 @@ rules! {
         "The program uses a value that it read from memory to which nobody had written.";
     UninitialisedRegister = Initcheck, "init-register",
         "The program uses a register to which it had not written.";
+    UnwrittenOutput = Initcheck, "init-output",
+        "A launch writes some elements of an output, and leaves others as nobody wrote them.";
     DivergentBarrier = Synccheck, "sync-divergent-barrier",
         "Threads of a block do not all come to the same barrier.";
     InvalidMembers = Synccheck, "sync-invalid-members",
@@ -214,7 +217,7 @@ pub struct CheckOptions {
     /// KiB; a byte needs up to 13 bytes of host memory. Memory beyond it is not checked, and
     /// [`CheckReport::notices`] says so.
     pub race_bytes: u64,
-    /// Uses of uninitialised values.
+    /// Uses of uninitialised values; outputs that stay partly unwritten.
     pub init: bool,
     /// Number of further schedules, each with its own seed.
     pub schedules: u32,

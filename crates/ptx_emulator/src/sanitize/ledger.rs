@@ -64,6 +64,14 @@ impl Ledger {
         }
     }
 
+    /// Like [`report`](Self::report), for what is counted once however often it occurs: it is about
+    /// a launch as a whole.
+    pub(crate) fn report_once(&mut self, key: Key, tell: impl FnOnce() -> Finding) {
+        if !self.known.contains_key(&key) {
+            self.add(key, 1, tell());
+        }
+    }
+
     /// Like [`report`](Self::report), for a rule whose findings vary in severity: `tell` is called
     /// again for a more severe one.
     pub(crate) fn report_worst(
@@ -157,6 +165,12 @@ impl Ledger {
             .filter(|known| **known == Known::Kept(at))
             .for_each(|known| *known = Known::Dropped(least));
         Some(at)
+    }
+
+    /// Whether an error was found.
+    pub(crate) fn has_errors(&self) -> bool {
+        let error = |finding: &Finding| finding.severity == Severity::Error;
+        self.findings.iter().any(error)
     }
 
     /// Adds a notice about what was not checked, once.

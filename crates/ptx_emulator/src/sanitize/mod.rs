@@ -71,6 +71,14 @@ impl<'a> Sanitizer<'a> {
         limits.for_each(|text| self.ledger.notice(text));
     }
 
+    /// Adds what can be said once the launch has ended without a fault. What it leaves unwritten may
+    /// follow from another error, which is to be mended first.
+    pub(crate) fn ended(&mut self) {
+        if let Some(init) = self.init.as_ref().filter(|_| !self.ledger.has_errors()) {
+            init.report_outputs(&self.context, self.ledger);
+        }
+    }
+
     /// Adds the fault that ended the launch.
     pub(crate) fn fault(&mut self, fault: &Fault, params: &[u8]) {
         self.ledger.steps = self.faulted.unwrap_or(self.ledger.steps);

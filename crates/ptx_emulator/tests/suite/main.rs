@@ -19,6 +19,7 @@ mod fp8;
 mod grammar;
 mod hostile;
 mod initcheck;
+mod initcheck_outputs;
 mod integer;
 mod matrix;
 mod memcheck;

@@ -8,6 +8,7 @@ use ptx_emulator::{Emulator, Entry, LaunchConfig, Limits, Module};
 
 use crate::cli::Global;
 use crate::cli::failure::Failure;
+use crate::io::OutputFile;
 
 /// How arguments are written, for the help of each command that takes them.
 pub(in crate::cli) const ARGUMENTS_HELP: &str = "\
@@ -57,6 +58,27 @@ impl Launch {
     /// The PTX file that was named.
     pub(in crate::cli) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
+    }
+
+    /// Prepares a file for what is said of the launch: not in place of the PTX.
+    pub(in crate::cli) fn output(
+        &self,
+        global: &Global,
+        output: &Path,
+    ) -> Result<OutputFile, Failure> {
+        let input = self.file.as_ref().or(global.ptx.as_ref());
+        let is_input = |input: &&PathBuf| match (output.canonicalize(), input.canonicalize()) {
+            (Ok(output), Ok(input)) => output == input,
+            _ => false,
+        };
+        if let Some(input) = input.filter(is_input) {
+            return Err(Failure::new(format!(
+                "the output would take the place of {}",
+                input.display()
+            ))
+            .hint("name another file for it"));
+        }
+        Ok(OutputFile::prepare(output)?)
     }
 
     /// The PTX, as text and parsed.

@@ -21,6 +21,7 @@
 mod entry;
 mod exchange;
 mod follow;
+mod outputs;
 mod registers;
 mod report;
 mod spread;
@@ -32,6 +33,7 @@ use crate::decode::Cell;
 use crate::exec::{Frame, Region, Request, Turn, lanes};
 use crate::memory::{Allocation, Defined};
 use follow::Step;
+use outputs::Outputs;
 use registers::{Origin, Registers, Source};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -48,6 +50,7 @@ pub(crate) struct Init {
     entries: HashMap<u32, Vec<Cell>>,
     blocks: Vec<Block>,
     global: Written,
+    outputs: Outputs,
     /// Address of device code's heap, which is always in `global`; without a heap, an address in no
     /// allocation.
     heap: u64,
@@ -93,18 +96,25 @@ impl Init {
             .filter(|allocation| allocation.base == heap || !allocation.defined().is_complete());
         Self {
             shared_bytes: request.shared_bytes,
-            cluster: request.program.functions[request.entry as usize].cluster_blocks() as usize,
+            cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()
+                as usize,
             gaps: gaps.collect(),
             entries: HashMap::new(),
             blocks: Vec::new(),
             global: unwritten
                 .map(|allocation| (allocation.base, written(allocation)))
                 .collect(),
+            outputs: Outputs::new(request),
             heap,
             heap_stored: Stored::default(),
             room: Room::new(),
             copy_to: 0,
         }
+    }
+
+    /// Reports outputs that a launch without a fault has left partly unwritten.
+    pub(crate) fn report_outputs(&self, context: &Context<'_>, ledger: &mut Ledger) {
+        self.outputs.report(context, ledger, &self.global);
     }
 
     /// What the launch has initialised.

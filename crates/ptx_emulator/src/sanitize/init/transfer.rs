@@ -65,6 +65,10 @@ impl Init {
             Region::Param => true,
             Region::Local => false,
         };
+        if !known {
+            self.outputs.access(context, ledger.steps, pc, seen);
+        }
+        let block = &self.blocks[turn.slot];
         let concerns = !known || block.warps[turn.warp as usize].registers.any();
         if concerns && !(seen.access == Access::Read && self.has_values(context, seen)) {
             self.transfer(context, ledger, pc, seen);

@@ -88,7 +88,8 @@ impl Race {
         let polls = uses.volatile.then(|| polls::polls(request.program));
         Self {
             threads: request.config.block.iter().product(),
-            cluster: request.program.functions[request.entry as usize].cluster_blocks() as usize,
+            cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()
+                as usize,
             uses,
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),

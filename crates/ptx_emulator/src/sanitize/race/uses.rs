@@ -23,7 +23,7 @@ impl Uses {
     pub(super) fn of(request: &Request<'_>) -> Self {
         let program = request.program;
         let mut uses = Self::default();
-        for inst in program.reachable_code(request.entry) {
+        for inst in program.reachable_code(request.kernel.function) {
             match &inst.op {
                 Op::Load(t) | Op::Store(t) => {
                     uses.messages |= t.order.acquires() || t.order.releases();
