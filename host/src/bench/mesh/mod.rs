@@ -237,7 +237,7 @@ mod tests {
         for ranks in [1, 3] {
             let mesh = Mesh::emulated(ranks).unwrap();
             let works = works(&["40", "500x5", "1x3x2"], "default");
-            assert_eq!(works.len(), 8);
+            assert_eq!(works.len(), 7);
             for mut work in works {
                 work.rounds = 2;
                 let row = mesh_row(&mesh, &work);
