@@ -1,11 +1,12 @@
-"""Sums, dot products and convolutions over GPUs by PyTorch with NCCL, for `blockwise bench --gpus`.
+"""Operations over GPUs by PyTorch with NCCL, for `blockwise bench --gpus`.
 
-Run by torchrun, one process a GPU. Rank 0 prints a line of JSON for each operation.
+Run by torchrun, one process a GPU. Works are OPERATION=EXTENTS:ROUNDS, such as sum=8589934592:25 or
+matmul=16384x16384x16384:5. Rank 0 prints a line of JSON for each.
 """
 
-import argparse
 import json
 import os
+import sys
 import time
 
 import torch
@@ -13,75 +14,29 @@ import torch.distributed as dist
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sum", type=int, default=1 << 33)
-    parser.add_argument("--dot", type=int, default=1 << 32)
-    parser.add_argument("--samples", type=int, default=1 << 30)
-    parser.add_argument("--taps", type=int, default=31)
-    parser.add_argument("--rounds", type=int, default=25)
-    arguments = parser.parse_args()
     local = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(local)
     device = torch.device("cuda", local)
+    torch.backends.cuda.matmul.allow_tf32 = False
     dist.init_process_group("nccl", device_id=device)
-    rank, ranks = dist.get_rank(), dist.get_world_size()
-
-    def report(operation, step, exact):
-        row = {"operation": operation, "timing": None, "check": "", "passed": False}
+    for index, work in enumerate(sys.argv[1:]):
+        operation, rest = work.split("=")
+        extents, rounds = rest.split(":")
+        row = {"work": index, "timing": None, "check": "", "passed": False}
         try:
-            row["timing"], result = timed(step, arguments.rounds, device)
-        except RuntimeError as error:
-            row["check"] = str(error).splitlines()[0]
+            prepare = OPERATIONS[operation]
+            step, error_of = prepare(device, *map(int, extents.split("x")))
+            row["timing"], result = timed(step, int(rounds), device)
+            error = error_of(result)
+        except (RuntimeError, ValueError) as problem:
+            row["check"] = str(problem).splitlines()[0]
         else:
-            error = abs(result / exact - 1)
             row["check"] = f"relative error {error:.1e}"
             row["passed"] = error < 1e-4
-        if rank == 0:
+        step = error_of = result = None
+        torch.cuda.empty_cache()
+        if dist.get_rank() == 0:
             print(json.dumps(row), flush=True)
-
-    x = torch.full((arguments.sum // ranks,), 0.75, device=device)
-
-    def total():
-        result = x.sum()
-        dist.all_reduce(result)
-        return result.item()
-
-    report("sum", total, 0.75 * (x.numel() * ranks))
-    del x
-    a = torch.full((arguments.dot // ranks,), 0.75, device=device)
-    b = torch.full_like(a, 0.5)
-
-    def product():
-        # One call takes less than 2^31 elements.
-        pieces = zip(a.split(1 << 30), b.split(1 << 30))
-        result = sum(torch.dot(left, right) for left, right in pieces)
-        dist.all_reduce(result)
-        return result.item()
-
-    report("dot", product, 0.375 * (a.numel() * ranks))
-    del a, b
-    halo = arguments.taps // 2
-    own = arguments.samples // ranks
-    signal = torch.full((1, 1, own + 2 * halo), 0.75, device=device)
-    taps = torch.full((1, 1, arguments.taps), 1 / arguments.taps, device=device)
-
-    def convolution():
-        line = signal[0, 0]
-        transfers = []
-        if rank > 0:
-            transfers.append(dist.P2POp(dist.isend, line[halo : 2 * halo], rank - 1))
-            transfers.append(dist.P2POp(dist.irecv, line[:halo], rank - 1))
-        if rank + 1 < ranks:
-            transfers.append(dist.P2POp(dist.isend, line[own : own + halo], rank + 1))
-            transfers.append(dist.P2POp(dist.irecv, line[own + halo :], rank + 1))
-        if transfers:
-            for transfer in dist.batch_isend_irecv(transfers):
-                transfer.wait()
-        smooth = torch.nn.functional.conv1d(signal, taps)
-        torch.cuda.synchronize()
-        return smooth
-
-    report("conv", convolution, 0.75)
     dist.destroy_process_group()
 
 
@@ -96,14 +51,130 @@ def timed(step, rounds, device):
         begin = time.perf_counter()
         result = step()
         times.append(time.perf_counter() - begin)
-    if torch.is_tensor(result):
-        result = result.min().item()
     slowest = torch.tensor(times, device=device, dtype=torch.float64)
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
     quantiles = torch.tensor([0.5, 0.1, 0.9], device=device, dtype=torch.float64)
     median, p10, p90 = torch.quantile(slowest, quantiles).tolist()
     return {"median": median, "p10": p10, "p90": p90, "samples": rounds}, result
 
+
+def share(extent):
+    """A rank's part of an extent."""
+    ranks = dist.get_world_size()
+    if extent % ranks:
+        raise ValueError(f"{ranks} ranks do not divide {extent}")
+    return extent // ranks
+
+
+def prepare_sum(device, count):
+    x = torch.full((share(count),), 0.75, device=device)
+
+    def step():
+        result = x.sum()
+        dist.all_reduce(result)
+        return result.item()
+
+    return step, lambda result: abs(result / (0.75 * count) - 1)
+
+
+def prepare_dot(device, count):
+    a = torch.full((share(count),), 0.75, device=device)
+    b = torch.full_like(a, 0.5)
+
+    def step():
+        # One call takes less than 2^31 elements.
+        pieces = zip(a.split(1 << 30), b.split(1 << 30))
+        result = sum(torch.dot(left, right) for left, right in pieces)
+        dist.all_reduce(result)
+        return result.item()
+
+    return step, lambda result: abs(result / (0.375 * count) - 1)
+
+
+def prepare_conv(device, samples, taps):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    halo = taps // 2
+    own = share(samples)
+    signal = torch.full((1, 1, own + 2 * halo), 0.75, device=device)
+    weights = torch.full((1, 1, taps), 1 / taps, device=device)
+
+    def step():
+        line = signal[0, 0]
+        transfers = []
+        if rank > 0:
+            transfers.append(dist.P2POp(dist.isend, line[halo : 2 * halo], rank - 1))
+            transfers.append(dist.P2POp(dist.irecv, line[:halo], rank - 1))
+        if rank + 1 < ranks:
+            transfers.append(dist.P2POp(dist.isend, line[own : own + halo], rank + 1))
+            transfers.append(dist.P2POp(dist.irecv, line[own + halo :], rank + 1))
+        if transfers:
+            for transfer in dist.batch_isend_irecv(transfers):
+                transfer.wait()
+        smooth = torch.nn.functional.conv1d(signal, weights)
+        torch.cuda.synchronize()
+        return smooth
+
+    return step, lambda smooth: abs(smooth.min().item() / 0.75 - 1)
+
+
+def values(device, first, rows, cols):
+    """Rows of a matrix of whole numbers from -8 to 8, from row `first` on."""
+    index = torch.arange(first * cols, (first + rows) * cols, device=device)
+    return (index % 65521 * 7919 % 17 - 8).to(torch.float32).view(rows, cols)
+
+
+def prepare_matmul(device, rows, inner, cols):
+    own, of_b = share(rows), share(inner)
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    a = values(device, rank * own, own, inner)
+    b = values(device, rank * of_b, of_b, cols)
+    whole = torch.empty((inner, cols), device=device) if ranks > 1 else b
+    c = torch.empty((own, cols), device=device)
+
+    def step():
+        if ranks > 1:
+            dist.all_gather_into_tensor(whole, b)
+        torch.matmul(a, whole, out=c)
+        torch.cuda.synchronize()
+        return c
+
+    def error_of(c):
+        exact = a[:64].double() @ whole.double()
+        return (c[:64] - exact).abs().max().item()
+
+    return step, error_of
+
+
+def prepare_transpose(device, rows, cols):
+    own, of_out = share(rows), share(cols)
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    x = values(device, rank * own, own, cols)
+
+    def step():
+        turned = x.t().contiguous()
+        if ranks > 1:
+            arrived = torch.empty_like(turned)
+            dist.all_to_all_single(arrived, turned)
+            turned = torch.cat(list(arrived.view(ranks, of_out, own)), dim=1)
+        torch.cuda.synchronize()
+        return turned
+
+    def error_of(turned):
+        first = rank * of_out
+        col = torch.arange(rows, device=device) * cols + first
+        exact = (col % 65521 * 7919 % 17 - 8).to(torch.float32)
+        return (turned[0] - exact).abs().max().item()
+
+    return step, error_of
+
+
+OPERATIONS = {
+    "sum": prepare_sum,
+    "dot": prepare_dot,
+    "conv": prepare_conv,
+    "matmul": prepare_matmul,
+    "transpose": prepare_transpose,
+}
 
 if __name__ == "__main__":
     main()

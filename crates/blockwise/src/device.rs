@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use cuda_std::launch::{Entry, Kernels, Plain, Target};
 
@@ -137,6 +137,7 @@ impl Device {
                 backend,
                 queue,
                 enqueueing: Mutex::default(),
+                spoiled: OnceLock::new(),
             }),
             fallback,
             functions: RwLock::default(),
@@ -205,6 +206,11 @@ impl Device {
         Stream::open(&self.0.core, true)
     }
 
+    /// The device's own queue as a stream, for what takes one.
+    pub fn own_stream(&self) -> Stream {
+        Stream::of(&self.0.core)
+    }
+
     /// Records the launches and fills that `steps` makes on the given stream. Nothing runs; copies
     /// are errors.
     ///
@@ -230,7 +236,15 @@ impl Device {
     /// # Errors
     /// What went wrong in it.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.core.queue.synchronize()
+        self.0.core.queue.synchronize()?;
+        self.0.core.check()
+    }
+
+    /// Makes every later launch, copy and wait of this device an [`Error::Spoiled`]: for a library
+    /// whose work failed after it was enqueued, such as a transfer whose sender has died. The first
+    /// cause stays. [`Device::gpu`] opens the same GPU anew.
+    pub fn spoil(&self, cause: impl Into<String>) {
+        self.0.core.spoiled.get_or_init(|| cause.into());
     }
 
     /// Loads PTX text. `origin` describes its source in messages. On a GPU, PTX with indirect calls

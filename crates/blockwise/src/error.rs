@@ -96,6 +96,12 @@ pub enum Error {
         /// The first error.
         cause: String,
     },
+    /// Another library's work failed after it was enqueued, so that memory is undefined
+    /// ([`Device::spoil`](crate::Device::spoil)).
+    Spoiled {
+        /// The library's words.
+        cause: String,
+    },
     /// The device lacks memory.
     OutOfMemory {
         /// The device's name.
@@ -254,6 +260,10 @@ impl fmt::Display for Error {
                 f,
                 "kernel `{kernel}` panicked at {file}:{line}, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}): {message}"
             ),
+            Self::Spoiled { cause } => write!(
+                f,
+                "memory of the device is undefined, because work in flight has failed: {cause}"
+            ),
             Self::ContextLost { cause } => write!(
                 f,
                 "the GPU's context is lost, and no other can be made in this process: {cause}"
@@ -385,6 +395,7 @@ impl Error {
             ),
             Self::UnknownKernel { .. } => Some("build the PTX again from the program's sources"),
             Self::OutOfMemory { .. } => Some("use smaller input"),
+            Self::Spoiled { .. } => Some("open the device again, and fill its memory anew"),
             Self::ContextLost { .. } => {
                 Some("start the program again; --device emulator shows the line that went wrong")
             }

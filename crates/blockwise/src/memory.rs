@@ -1,9 +1,9 @@
 //! Allocated device memory, and the ordering of its uses.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::Result;
 use crate::backend::{Backend, Queue};
+use crate::{Error, Result};
 
 /// Shared by the buffers, functions and streams of one device.
 pub(crate) struct Core {
@@ -13,11 +13,23 @@ pub(crate) struct Core {
     /// Held while work is ordered after other queues' and enqueued, so that no thread enqueues work
     /// in between that the ordering would miss.
     pub(crate) enqueueing: Mutex<()>,
+    /// Why memory is undefined.
+    pub(crate) spoiled: OnceLock<String>,
 }
 
 impl Core {
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
+    }
+
+    /// Fails once memory is undefined.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.spoiled.get() {
+            Some(cause) => Err(Error::Spoiled {
+                cause: cause.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Enqueues work that uses memory: orders it after other queues' uses of that memory, then
@@ -28,9 +40,17 @@ impl Core {
         uses: impl Iterator<Item = (&'m Allocation, bool)>,
         start: impl FnOnce(&dyn Queue) -> Result<()>,
     ) -> Result<()> {
+        self.check()?;
         let _enqueueing = (self.enqueueing.lock()).unwrap_or_else(PoisonError::into_inner);
+        let mut earlier = Vec::new();
         for (memory, written) in uses {
-            memory.order(queue, written)?;
+            memory.note(queue, written, &mut earlier);
+        }
+        // One event stands for all uses by a queue.
+        for (index, other) in earlier.iter().enumerate() {
+            if !earlier[..index].iter().any(|known| is_same(known, other)) {
+                queue.wait_for(&**other)?;
+            }
         }
         start(&**queue)
     }
@@ -66,24 +86,20 @@ impl Allocation {
         }
     }
 
-    /// Makes later work of `queue` wait for conflicting uses of other queues: a reader for the last
+    /// Notes a use by `queue`, and adds the queues that it must wait for: a reader for the last
     /// writer, a writer for all readers and writers.
     ///
     /// An event at the end of the other queue stands for its use of this memory; it may be later
     /// than the use, never earlier. So a program with one stream records no events.
-    fn order(&self, queue: &Arc<dyn Queue>, written: bool) -> Result<()> {
+    fn note(&self, queue: &Arc<dyn Queue>, written: bool, earlier: &mut Vec<Arc<dyn Queue>>) {
         if self.bytes == 0 {
-            return Ok(());
+            return;
         }
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let others = |other: &&Arc<dyn Queue>| !is_same(other, queue);
-        if let Some(writer) = uses.writer.as_ref().filter(others) {
-            queue.wait_for(&**writer)?;
-        }
+        earlier.extend(uses.writer.as_ref().filter(others).cloned());
         if written {
-            for reader in uses.readers.iter().filter(others) {
-                queue.wait_for(&**reader)?;
-            }
+            earlier.extend(uses.readers.iter().filter(others).cloned());
             uses.readers.clear();
             if !uses.writer.as_ref().is_some_and(|w| is_same(w, queue)) {
                 uses.writer = Some(Arc::clone(queue));
@@ -91,7 +107,6 @@ impl Allocation {
         } else if !uses.readers.iter().any(|reader| is_same(reader, queue)) {
             uses.readers.push(Arc::clone(queue));
         }
-        Ok(())
     }
 }
 

@@ -40,6 +40,14 @@ impl Stream {
         })
     }
 
+    /// The device's own queue.
+    pub(crate) fn of(core: &Arc<Core>) -> Self {
+        Self {
+            work: Work::Run(Arc::clone(&core.queue)),
+            core: Arc::clone(core),
+        }
+    }
+
     /// A stream whose work is recorded.
     pub(crate) fn recording(core: &Arc<Core>, nodes: &Arc<Mutex<Vec<Node>>>) -> Self {
         Self {
@@ -54,7 +62,8 @@ impl Stream {
     /// Errors of that work. A stream that is being recorded has nothing to wait for, which is an
     /// error too.
     pub fn synchronize(&self) -> Result<()> {
-        self.queue("waiting")?.synchronize()
+        self.queue("waiting")?.synchronize()?;
+        self.core.check()
     }
 
     /// A timestamp taken when all earlier work of this stream has finished.

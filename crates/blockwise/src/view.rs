@@ -12,7 +12,7 @@ use cuda_std::launch::{
 use crate::backend::Rows;
 use crate::buffer::bounds;
 use crate::memory::Allocation;
-use crate::{Error, Result};
+use crate::{Error, Result, Stream};
 
 /// Contiguous elements of a [`Buffer`](crate::Buffer), for reading.
 pub struct View<'a, T: Plain> {
@@ -98,6 +98,8 @@ impl<'a, T: Plain> Span<'a, T> {
             };
             // SAFETY: the span is inside its memory.
             unsafe { self.memory.core.backend.read(self.address, room)? };
+            // After the wait, in which work in flight may have failed.
+            self.memory.core.check()?;
         }
         // SAFETY: all bytes were written, and any bytes are valid values of a plain type.
         unsafe { values.set_len(self.len) };
@@ -239,6 +241,7 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         // SAFETY: values of a plain type have no padding, so all their bytes are initialised.
         let bytes =
             unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
+        self.span.memory.core.check()?;
         // SAFETY: the span is inside its memory.
         unsafe { (self.span.memory.core.backend).write(self.span.address, bytes) }
     }
@@ -278,6 +281,22 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         pitch: usize,
         from: View<'_, T>,
         from_pitch: usize,
+        shape: [usize; 2],
+    ) -> Result<()> {
+        self.copy_rows_on(None, pitch, from, from_pitch, shape)
+    }
+
+    /// The same on a stream, or on the device's own queue.
+    ///
+    /// # Errors
+    /// As for [`copy_rows`](Self::copy_rows), and a stream of another device or one that is being
+    /// recorded.
+    pub fn copy_rows_on(
+        &mut self,
+        stream: Option<&Stream>,
+        pitch: usize,
+        from: View<'_, T>,
+        from_pitch: usize,
         [rows, width]: [usize; 2],
     ) -> Result<()> {
         if rows == 0 || width == 0 {
@@ -292,11 +311,13 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         }
         let (to, from) = (self.span, from.span);
         let core = &to.memory.core;
-        if !core.is(&from.memory.core) {
+        let foreign = stream.is_some_and(|stream| !stream.core.is(core));
+        if foreign || !core.is(&from.memory.core) {
             return Err(Error::ForeignBuffer {
                 what: "a copy".to_owned(),
             });
         }
+        let queue = stream.map_or(Ok(&core.queue), |stream| stream.queue("a copy"))?;
         let rows_at = |address, pitch| Rows {
             address,
             pitch: pitch * size_of::<T>(),
@@ -306,7 +327,7 @@ impl<'a, T: Plain> ViewMut<'a, T> {
             rows_at(to.address, pitch),
         );
         let uses = [(&**to.memory, true), (&**from.memory, false)];
-        core.enqueue(&core.queue, uses.into_iter(), |queue| {
+        core.enqueue(queue, uses.into_iter(), |queue| {
             // SAFETY: both spans hold their rows, by the check above; one of them is borrowed
             // exclusively, so they don't overlap.
             unsafe {

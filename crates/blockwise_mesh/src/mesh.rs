@@ -43,6 +43,9 @@ enum Place {
         wire: Arc<Tcp>,
         /// How many collectives this rank has called.
         calls: Mutex<u64>,
+        /// Whether there is a GPU for each rank of this machine up to this one.
+        #[cfg(feature = "cuda")]
+        own_gpu: bool,
     },
 }
 
@@ -137,6 +140,27 @@ impl Mesh {
         Ok(self)
     }
 
+    /// The same where every rank finds NCCL and has a GPU of its own. Otherwise copies go through
+    /// the hosts, and `without` gets the reason.
+    ///
+    /// # Errors
+    /// What goes wrong on the way, and [`Error::Nccl`] where it fails.
+    #[cfg(feature = "cuda")]
+    pub fn with_nccl_or(self, without: impl FnOnce(&str)) -> Result<Self> {
+        let own_gpus = match &self.place {
+            Place::Threads(_) => true,
+            Place::Process { own_gpu, .. } => *own_gpu,
+        };
+        let reasons = self.run(|rank| Link::missing(rank, own_gpus))?;
+        match reasons.into_iter().flatten().next() {
+            None => self.with_nccl(),
+            Some(reason) => {
+                without(&reason);
+                Ok(self)
+            }
+        }
+    }
+
     /// One rank of a job: meets the other ranks' processes, over TCP.
     ///
     /// # Errors
@@ -161,6 +185,8 @@ impl Mesh {
             place: Place::Process {
                 wire: Arc::new(wire),
                 calls: Mutex::default(),
+                #[cfg(feature = "cuda")]
+                own_gpu: job.local_rank < Device::gpu_count(),
             },
             #[cfg(feature = "cuda")]
             links: Vec::new(),
@@ -263,7 +289,7 @@ impl Mesh {
     ) -> Result<Vec<R>, E> {
         let limit = match &self.place {
             Place::Threads(limit) => *limit,
-            Place::Process { wire, calls } => {
+            Place::Process { wire, calls, .. } => {
                 let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
                 let (wire, traffic) = (Arc::clone(wire), self.traffic.clone());
                 let mut rank = self.rank(0, wire, traffic, *calls);

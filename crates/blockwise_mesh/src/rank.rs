@@ -92,12 +92,7 @@ impl Rank {
     /// # Errors
     /// What went wrong in it, or with a rank from which it has waited for data.
     pub fn synchronize(&self) -> Result<()> {
-        wait::attentively(&self.device).map_err(|e| self.failed(e))?;
-        #[cfg(feature = "cuda")]
-        if let Some(link) = &self.link {
-            link.check()?;
-        }
-        Ok(())
+        wait::attentively(&self.device).map_err(|e| self.failed(e))
     }
 
     /// Waits until every rank has come here.
@@ -192,9 +187,6 @@ impl Rank {
         if let Some(link) = &self.link {
             let transfers = Transfers::of(sends.into_iter().collect(), receives);
             link.order(self.number(), transfers.memory())?;
-            for &partner in transfers.partners() {
-                self.wire.send(partner, call, Vec::new())?;
-            }
             return Ok(Exchange::Link(transfers));
         }
         for (to, elements) in sends {
@@ -221,6 +213,9 @@ impl Rank {
             }
             #[cfg(feature = "cuda")]
             Exchange::Link(transfers) => {
+                for &partner in transfers.partners() {
+                    self.wire.send(partner, call, Vec::new())?;
+                }
                 for &partner in transfers.partners() {
                     self.wire.receive(partner, call)?;
                 }
@@ -277,8 +272,14 @@ impl Rank {
         Arc::new(Call::new(number, operation, element, sizes, digest, at))
     }
 
-    /// This rank's device has failed.
+    /// This rank's device has failed, unless transfers from another rank have.
     pub(crate) fn failed(&self, error: impl Into<LaunchError>) -> Error {
+        #[cfg(feature = "cuda")]
+        if let Some(link) = &self.link
+            && let Err(failure) = link.check()
+        {
+            return failure;
+        }
         Error::Device {
             rank: self.number(),
             source: Box::new(error.into()),

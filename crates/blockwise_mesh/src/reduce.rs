@@ -10,7 +10,7 @@ use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
 use blockwise_ops::{Number, ReduceOptions, Reduction};
 
 use crate::call::Digest;
-use crate::{Rank, Result, Sharded, wait};
+use crate::{Rank, Result, Sharded};
 
 /// Sum, minimum or maximum of all elements, on every rank.
 ///
@@ -37,10 +37,8 @@ pub fn reduce<T: Number>(
         part => {
             let device = rank.device();
             let plan = planned(rank, part.len())?;
-            let reduced = rank.scratch().with(device, &plan, |partials| {
-                enqueue_reduce(device, None, part, partials, reduction, options)?;
-                wait::attentively(device)?;
-                partials.fold(reduction)
+            let reduced = rank.scratch().reduce(device, &plan, reduction, |partials| {
+                enqueue_reduce(device, None, part, partials, reduction, options)
             });
             Some(reduced.map_err(|e| rank.failed(e))?)
         }
@@ -72,10 +70,9 @@ pub fn dot<T: Number>(
             let device = rank.device();
             let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties());
             let plan = plan.map_err(|e| rank.failed(e))?;
-            let reduced = rank.scratch().with(device, &plan, |partials| {
-                enqueue_dot(device, None, a, b, partials, options)?;
-                wait::attentively(device)?;
-                partials.fold(Reduction::Sum)
+            let sum = Reduction::Sum;
+            let reduced = rank.scratch().reduce(device, &plan, sum, |partials| {
+                enqueue_dot(device, None, a, b, partials, options)
             });
             Some(reduced.map_err(|e| rank.failed(e))?)
         }

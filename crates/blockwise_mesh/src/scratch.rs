@@ -4,35 +4,70 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use blockwise::Device;
+use blockwise::{Device, StagedBuffer};
 use blockwise_ops::reduce::Partials;
-use blockwise_ops::{LaunchError, LaunchPlan, Number};
+use blockwise_ops::{LaunchError, LaunchPlan, Number, Reduction};
 
-/// The blocks' results of one launch at a time, for each type of elements. Allocating them for each
-/// call would cost more than a millisecond's reduction gains from a second GPU. A clone is the same
+use crate::wait;
+
+/// The memory of one reduction at a time, for each type of elements. Allocating it for each call
+/// would cost more than a millisecond's reduction gains from a second GPU. A clone is the same
 /// memory.
 #[derive(Clone, Default)]
 pub(crate) struct Scratch(Arc<Mutex<HashMap<TypeId, Box<dyn Any + Send>>>>);
 
+/// The blocks' results, and those that the host folds.
+struct Memory<T: Number> {
+    partials: Partials<T>,
+    results: StagedBuffer<T>,
+}
+
+impl<T: Number> Memory<T> {
+    fn alloc(device: &Device, plan: &LaunchPlan) -> Result<Self, LaunchError> {
+        Ok(Self {
+            partials: Partials::alloc(device, plan)?,
+            results: StagedBuffer::new(&device.own_stream(), 0)?,
+        })
+    }
+
+    /// Copies the results of a launch to the host behind it, so that there is one wait, and folds
+    /// them in the order of the blocks.
+    fn fold(&mut self, device: &Device, reduction: Reduction) -> Result<T, LaunchError> {
+        let results = self.partials.results()?;
+        if self.results.len() != results.len() {
+            self.results = StagedBuffer::new(&device.own_stream(), results.len())?;
+        }
+        self.results.device_mut().copy_from(results)?;
+        self.results.download()?;
+        wait::attentively(device)?;
+        let results = self.results.host()?.iter().copied();
+        let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
+        Ok(folded.unwrap_or_default())
+    }
+}
+
 impl Scratch {
-    /// Runs a launch with memory for its plan. What a failed one has used is not used again.
-    pub(crate) fn with<T: Number, R>(
+    /// Launches a reduction with memory for its plan, waits, and gives its result. What a failed
+    /// launch has used is not used again.
+    pub(crate) fn reduce<T: Number>(
         &self,
         device: &Device,
         plan: &LaunchPlan,
-        launch: impl FnOnce(&mut Partials<T>) -> Result<R, LaunchError>,
-    ) -> Result<R, LaunchError> {
+        reduction: Reduction,
+        launch: impl FnOnce(&mut Partials<T>) -> Result<LaunchPlan, LaunchError>,
+    ) -> Result<T, LaunchError> {
         let key = TypeId::of::<T>();
         let kept = self.kept().remove(&key);
-        let kept = kept.and_then(|kept| kept.downcast::<Partials<T>>().ok());
-        let fits = kept.filter(|partials| partials.blocks() >= plan.grid[0] as usize);
-        let mut partials = match fits {
-            Some(partials) => partials,
-            None => Box::new(Partials::alloc(device, plan)?),
+        let kept = kept.and_then(|kept| kept.downcast::<Memory<T>>().ok());
+        let fits = kept.filter(|memory| memory.partials.blocks() >= plan.grid[0] as usize);
+        let mut memory = match fits {
+            Some(memory) => memory,
+            None => Box::new(Memory::alloc(device, plan)?),
         };
-        let result = launch(&mut partials)?;
-        self.kept().insert(key, partials);
-        Ok(result)
+        launch(&mut memory.partials)?;
+        let folded = memory.fold(device, reduction)?;
+        self.kept().insert(key, memory);
+        Ok(folded)
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<TypeId, Box<dyn Any + Send>>> {
@@ -43,7 +78,7 @@ impl Scratch {
 #[cfg(all(test, feature = "emulator"))]
 mod tests {
     use blockwise_ops::reduce::{enqueue_reduce, plan_reduce};
-    use blockwise_ops::{ReduceOptions, Reduction};
+    use blockwise_ops::{ReduceKernel, ReduceOptions};
 
     use super::*;
 
@@ -51,29 +86,37 @@ mod tests {
     #[test]
     fn memory_stays_until_a_launch_needs_more_or_fails() {
         let device = Device::emulator();
-        let options = ReduceOptions::default();
-        let plan =
-            |len| plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties()).unwrap();
-        let (small, large) = (plan(10), plan(1 << 20));
-        assert!(small.grid[0] < large.grid[0]);
+        let plan = |kernel, len| {
+            let options = ReduceOptions {
+                kernel,
+                ..ReduceOptions::default()
+            };
+            let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties());
+            (plan.unwrap(), options)
+        };
         let scratch = Scratch::default();
-        let blocks = |plan| scratch.with::<f32, _>(&device, plan, |partials| Ok(partials.blocks()));
-        let (few, many) = (small.grid[0] as usize, large.grid[0] as usize);
-        assert_eq!(blocks(&small).unwrap(), few);
-        assert_eq!(blocks(&large).unwrap(), many);
-        assert_eq!(blocks(&small).unwrap(), many);
-        let failed = scratch.with::<f32, ()>(&device, &small, |_| {
+        // The sum of that many ones, and the blocks that there was memory for.
+        let sum = |kernel, len: usize| {
+            let values = device.upload(&vec![1.0_f32; len]).unwrap();
+            let (plan, options) = plan(kernel, len);
+            let mut blocks = 0;
+            let sum = scratch.reduce(&device, &plan, Reduction::Sum, |partials| {
+                blocks = partials.blocks();
+                enqueue_reduce(&device, None, &values, partials, Reduction::Sum, &options)
+            });
+            (sum.unwrap(), blocks)
+        };
+        let (single, wide) = (ReduceKernel::Single, ReduceKernel::Shuffle);
+        let [few, many] = [10, 5000].map(|len| plan(wide, len).0.grid[0] as usize);
+        assert!(few < many);
+        assert_eq!(sum(wide, 10), (10.0, few));
+        assert_eq!(sum(wide, 5000), (5000.0, many));
+        assert_eq!(sum(wide, 10), (10.0, many));
+        assert_eq!(sum(single, 10), (10.0, many));
+        let failed = scratch.reduce::<f32>(&device, &plan(wide, 10).0, Reduction::Sum, |_| {
             Err(LaunchError::EmptyInput { what: "a test" })
         });
         assert!(failed.is_err());
-        assert_eq!(blocks(&small).unwrap(), few);
-        let values = device.upload(&[1.0_f32, 2.0]).unwrap();
-        for _ in 0..2 {
-            let sum = scratch.with(&device, &small, |partials| {
-                enqueue_reduce(&device, None, &values, partials, Reduction::Sum, &options)?;
-                partials.fold(Reduction::Sum)
-            });
-            assert_eq!(sum.unwrap(), 3.0);
-        }
+        assert_eq!(sum(wide, 10), (10.0, few));
     }
 }

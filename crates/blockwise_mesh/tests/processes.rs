@@ -198,3 +198,105 @@ fn a_rank_that_died_before_the_meeting_is_named() {
         );
     }
 }
+
+/// The error of a rank that is started with these variables instead of torchrun's own; `None` as a
+/// value leaves one out.
+fn refused(changes: &[(&'static str, Option<&str>)]) -> String {
+    let mut own = variables("torchrun", 0, 2, free_port());
+    for (name, value) in changes {
+        own.retain(|(known, _)| known != name);
+        own.extend(value.map(|value| (*name, value.to_owned())));
+    }
+    let output = start("few", &own).wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{changes:?}: {error}");
+    assert!(!error.contains("panicked"), "{changes:?}: {error}");
+    error
+}
+
+#[test]
+fn wrong_variables_are_named_in_the_error() {
+    for (name, value, problem) in [
+        ("RANK", "2", "`RANK` is 2, `WORLD_SIZE` is 2"),
+        ("RANK", "-1", "`RANK` is `-1`, a number is wanted"),
+        ("WORLD_SIZE", "0", "`RANK` is 0, `WORLD_SIZE` is 0"),
+        ("WORLD_SIZE", "two", "`WORLD_SIZE` is `two`"),
+        ("LOCAL_RANK", "first", "`LOCAL_RANK` is `first`"),
+        ("MASTER_PORT", "http", "`MASTER_PORT` is `http`"),
+        ("MASTER_PORT", "70000", "there is no port 70001"),
+        (
+            "MASTER_ADDR",
+            "no.such.host.invalid",
+            "cannot listen at no.such.host.invalid:",
+        ),
+        ("BLOCKWISE_MESH_ADDRESS", ":7000:", "`host:port` is wanted"),
+    ] {
+        let error = refused(&[(name, Some(value))]);
+        assert!(error.contains(problem), "{name}={value}: {error}");
+    }
+}
+
+/// Without an address rank 0 is on this machine, as for one that torchrun's variables name.
+#[test]
+fn without_an_address_the_ranks_of_one_machine_meet() {
+    let port = free_port();
+    let children: Vec<Child> = (0..2)
+        .map(|rank| {
+            let mut own = variables("torchrun", rank, 2, port);
+            own.retain(|(name, _)| *name != "MASTER_ADDR" && *name != "LOCAL_RANK");
+            start("once", &own)
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let alone = refused(&[("RANK", None)]);
+    assert!(alone.contains("belongs to no job"), "{alone}");
+}
+
+#[test]
+fn two_processes_of_one_rank_and_a_port_in_use_end_every_rank() {
+    let port = free_port();
+    let twins = [0, 1, 1].map(|rank| start("few", &variables("torchrun", rank, 3, port)));
+    for child in twins {
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        let why = "two processes say that they are rank 1";
+        assert!(error.contains(why), "{error}");
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let output = start("few", &variables("torchrun", 0, 2, port));
+    let output = output.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("rank 0 cannot listen at "), "{error}");
+}
+
+/// Two of four die at once: the others name one of the two.
+#[test]
+fn two_ranks_killed_at_once_end_the_others() {
+    let mut children = job("mpirun", "rounds", 4);
+    // Kept, so that a rank that prints more does not fail by itself.
+    let mut kept = Vec::new();
+    for victim in [1, 3] {
+        let output = children[victim].stdout.take().unwrap();
+        let mut lines = BufReader::new(output).lines();
+        assert!(lines.any(|line| line.unwrap().starts_with("round 1 convolved")));
+        kept.push(lines);
+    }
+    children[3].kill().unwrap();
+    children[1].kill().unwrap();
+    for rank in [0, 2] {
+        let output = children.remove(if rank == 0 { 0 } else { 1 });
+        let output = output.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "rank {rank}: {error}");
+        let named = ["rank 1 is gone", "rank 3 is gone"]
+            .iter()
+            .any(|gone| error.contains(gone));
+        assert!(named, "rank {rank}: {error}");
+    }
+}

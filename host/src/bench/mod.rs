@@ -42,7 +42,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub use ceilings::Ceilings;
 pub use inputs::{Inputs, Kind, Random, Window};
 pub use measure::Timing;
-pub use mesh::{MeshReport, MeshRow, MeshSizes, mesh_peers, mesh_rows};
+pub use mesh::{MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row, mesh_works};
 pub use peers::{PeersError, join};
 pub use picture::svg;
 pub use row::{OURS, Report, Row, Run, TWIN};

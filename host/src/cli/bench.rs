@@ -11,9 +11,7 @@ use super::failure::Failure;
 use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
-use crate::bench::{
-    self, BenchError, MeshReport, MeshSizes, Options, PeersError, Report, Run, Size, Sizes,
-};
+use crate::bench::{self, BenchError, MeshReport, Options, PeersError, Report, Run, Size, Sizes};
 use crate::io::OutputFile;
 
 /// What is timed, by what inputs.
@@ -60,7 +58,7 @@ pub(super) struct Arguments {
     python: PathBuf,
     /// Compare the launchers' choices with every kernel instead, at N sizes of each
     /// operation, drawn at random
-    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output", "gpus"])]
     sweep: Option<usize>,
     /// Where to write results.json, results.md and results.svg, after each work what there is so
     /// far; with --peers target/bench, unless said otherwise
@@ -129,10 +127,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
 
 /// Times operations over 1, 2, 4, … GPUs, up to a number of them, with NCCL between them.
 fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, Failure> {
-    let sizes = match arguments.choice.quick {
-        true => MeshSizes::QUICK,
-        false => MeshSizes::STANDARD,
-    };
+    let options = arguments.choice.options();
+    let works = bench::mesh_works(&options);
+    if works.is_empty() {
+        let filter = options.filter;
+        return Err(BenchError::NothingChosen { filter }.into());
+    }
     let mut counts: Vec<usize> = (0..).map(|n| 1 << n).take_while(|&n| n < gpus).collect();
     counts.push(gpus);
     let (mut rows, mut run) = (Vec::new(), None);
@@ -144,11 +144,15 @@ fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, 
             _ => mesh.with_nccl()?,
         };
         run.get_or_insert_with(|| Run::of(&mesh.devices()[0], 0));
-        rows.extend(bench::mesh_rows(&mesh, &sizes));
+        for work in &works {
+            let row = bench::mesh_row(&mesh, work);
+            report::notice(&row.line());
+            rows.push(row);
+        }
         // The peers find the memory that ours had.
         drop(mesh);
         if let Some(script) = &arguments.peers {
-            rows.extend(bench::mesh_peers(&arguments.python, script, count, &sizes)?);
+            rows.extend(bench::mesh_peers(&arguments.python, script, count, &works)?);
         }
     }
     let report = MeshReport::new(run.unwrap_or_default(), rows);

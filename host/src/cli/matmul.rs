@@ -94,7 +94,7 @@ where
 {
     let shape = MatmulShape::of(a.dim(), b.dim())?;
     let reference = arguments.reference.read()?;
-    let mesh = global.mesh(&arguments.gpus)?;
+    let mesh = global.linked_mesh(&arguments.gpus)?;
     let output = mesh::output(&mesh, &arguments.output)?;
     let clock = progress::clock("multiplying");
     let product = match mesh::alone(&mesh) {

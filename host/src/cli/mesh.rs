@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use blockwise::{Device, DeviceChoice};
+use blockwise::{Device, DeviceChoice, DeviceKind};
 use blockwise_mesh::{Job, JoinOptions, Mesh};
 use blockwise_ops::LaunchError;
 use clap::Args;
@@ -70,6 +70,24 @@ impl Global {
             Some(count) => self.several(count)?,
         };
         Ok(Mesh::of(devices)?)
+    }
+
+    /// The same for work that moves arrays from device to device: with NCCL, where it is there.
+    pub(super) fn linked_mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
+        let mesh = self.mesh(gpus)?;
+        if mesh.ranks() == 1 {
+            return Ok(mesh);
+        }
+        let of_gpus =
+            (mesh.devices().iter()).any(|device| device.properties().kind == DeviceKind::Cuda);
+        let without = |reason: &str| {
+            if of_gpus {
+                report::notice(&format!(
+                    "arrays go from GPU to GPU through the hosts: {reason}"
+                ));
+            }
+        };
+        Ok(mesh.with_nccl_or(without)?)
     }
 
     /// One rank of a job, with the GPU of its number on its machine.

@@ -72,7 +72,7 @@ pub(super) fn transpose(
     for_each_type!(operand::matrix_file(input)?, |array| {
         let matrix = operand::matrix(array, input)?;
         let expected = arguments.reference.read()?;
-        let mesh = global.mesh(&arguments.gpus)?;
+        let mesh = global.linked_mesh(&arguments.gpus)?;
         let place = mesh::output(&mesh, output)?;
         let transposed = match mesh::alone(&mesh) {
             Some(device) => Some(blockwise_ops::transpose(device, matrix.view(), &options)?),

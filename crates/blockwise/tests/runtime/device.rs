@@ -102,6 +102,30 @@ fn a_slice_must_fit_its_buffer() {
     assert!(matches!(error, Error::ForeignBuffer { .. }), "{error}");
 }
 
+/// What a library's failed transfer leaves is never read: every later use of the device says why.
+#[test]
+fn a_spoilt_device_refuses_everything_with_the_first_cause() {
+    for device in devices() {
+        let (mut buffer, other) = (device.upload(&[1_u32, 2]), device.upload(&[3_u32, 4]));
+        let stream = device.stream().expect("a stream");
+        device.spoil("rank 3 is gone");
+        device.spoil("something that follows from it");
+        let (buffer, other) = (buffer.as_mut().expect("memory"), other.expect("memory"));
+        let errors = [
+            device.synchronize().expect_err("a wait"),
+            stream.synchronize().expect_err("a wait for a stream"),
+            buffer.to_vec().expect_err("a read"),
+            buffer.copy_from_slice(&[5, 6]).expect_err("a write"),
+            buffer.copy_from_buffer(&other).expect_err("a copy"),
+            buffer.fill_bytes(0).expect_err("a fill"),
+        ];
+        for error in errors {
+            assert!(matches!(error, Error::Spoiled { .. }), "{error}");
+            assert!(error.to_string().ends_with("rank 3 is gone"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn views_are_the_parts_that_they_name() {
     for device in devices() {

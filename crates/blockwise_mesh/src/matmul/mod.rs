@@ -4,15 +4,19 @@
 //! as in SUMMA. B comes in panels of columns: while one is multiplied, the next one travels. With
 //! row shards, a grid of one column, A stays where it is.
 //!
+//! Panels are multiplied in two streams in turn, so that the blocks of one start where the last
+//! wave of the one before leaves room: together they take as many waves as one launch would.
+//!
 //! A panel has the whole inner extent, so every element of C is summed in one launch: with the same
 //! kernel and one slice of the inner extent ([`MatmulOptions`]) it has a single device's bits.
-//! Without a kernel in the options each panel takes the fastest for its own shape.
+//! Without a kernel in the options panels take the one that is fastest for all of them together,
+//! and the narrow last one that for its own shape.
 
 mod plan;
 
 use std::sync::Arc;
 
-use blockwise::{Buffer, Device, Plain as _, View, ViewMut};
+use blockwise::{Buffer, Device, Plain as _, Stream, View, ViewMut};
 use blockwise_ops::{Float, LaunchError, Matmul, MatmulOptions, MatmulShape, TensorMatmul};
 
 pub(crate) use self::plan::Layout;
@@ -28,7 +32,8 @@ pub struct ShardedMatmulOptions {
     /// Multiply f32 on the tensor cores of compute capability 9.0, as accurately as without them;
     /// `launch` is not used then.
     pub tensor: bool,
-    /// Columns of B that travel at a time. `None` takes an eighth of a rank's columns.
+    /// Columns of B that travel at a time. `None` takes an eighth of a rank's columns, and fewer at
+    /// the end.
     pub panel: Option<usize>,
 }
 
@@ -38,10 +43,20 @@ pub struct ShardedMatmul<T: Float> {
     layout: Layout,
     /// The rank's rows of A, unless it has all of them.
     rows: Option<Gathered<T>>,
-    panels: [Buffer<T>; 2],
-    /// Of a panel, where C has several.
-    product: Option<Buffer<T>>,
-    /// The products of a panel and of the last one, which may be narrower.
+    lanes: [Lane<T>; 2],
+    /// For copies beside the products.
+    copies: Stream,
+}
+
+/// What every other panel is multiplied with. The next panel's blocks start while the last ones of
+/// a panel still run.
+struct Lane<T: Float> {
+    stream: Stream,
+    /// Of B.
+    panel: Buffer<T>,
+    /// The panel's part of C, where C has several.
+    product: Buffer<T>,
+    /// The products of a panel and of narrower ones at the end.
     multiply: Vec<(usize, Product<T>)>,
 }
 
@@ -65,13 +80,14 @@ impl<T: Float> Product<T> {
 
     fn enqueue(
         &mut self,
+        stream: Option<&Stream>,
         a: View<'_, T>,
         b: View<'_, T>,
         c: ViewMut<'_, T>,
     ) -> Result<(), LaunchError> {
         match self {
-            Self::Cores(product) => product.enqueue(None, a, b, c).map(drop),
-            Self::TensorCores(product) => product.enqueue(None, a.cast()?, b.cast()?, c.cast()?),
+            Self::Cores(product) => product.enqueue(stream, a, b, c).map(drop),
+            Self::TensorCores(product) => product.enqueue(stream, a.cast()?, b.cast()?, c.cast()?),
         }
     }
 }
@@ -115,18 +131,16 @@ impl<T: Float> ShardedMatmul<T> {
         let (me, device) = (rank.number(), rank.device());
         let [c_rows, c_cols] = layout.c().block(me).map(|range| range.len());
         let panels = layout.panels(me);
-        let widest = panels.first().map_or(0, |panel| panel.len());
-        let mut multiply: Vec<(usize, Product<T>)> = Vec::new();
-        for panel in &panels {
-            if multiply.iter().all(|(width, _)| *width != panel.len()) {
-                let shape = MatmulShape {
-                    rows: c_rows,
-                    cols: panel.len(),
-                    ..shape
-                };
-                let product = Product::new(device, shape, options).map_err(failed)?;
-                multiply.push((panel.len(), product));
-            }
+        let of_cols = |cols| MatmulShape {
+            rows: c_rows,
+            cols,
+            ..shape
+        };
+        // What is fastest for all wide panels together: their waves of blocks overlap.
+        let mut together = *options;
+        if together.launch == MatmulOptions::default() && panels.len() > 1 {
+            let properties = device.properties();
+            together.launch = MatmulOptions::of_whole::<T>(of_cols(c_cols), properties);
         }
         let room = |rows, cols| {
             let len = elements(rank, rows, cols)?;
@@ -144,14 +158,31 @@ impl<T: Float> ShardedMatmul<T> {
             1 => 0,
             _ => layout.of_b(me).iter().map(|(_, rows)| rows.len()).sum(),
         };
-        let second = if panels.len() > 1 { widest } else { 0 };
+        let lane = |which: usize| {
+            let mut multiply: Vec<(usize, Product<T>)> = Vec::new();
+            for panel in panels.iter().skip(which).step_by(2) {
+                if multiply.iter().all(|(width, _)| *width != panel.len()) {
+                    let options = match layout.is_narrow(panel) {
+                        true => options,
+                        false => &together,
+                    };
+                    let product = Product::new(device, of_cols(panel.len()), options);
+                    multiply.push((panel.len(), product.map_err(failed)?));
+                }
+            }
+            let widest = multiply.iter().map(|(width, _)| *width).max().unwrap_or(0);
+            let several = panels.len() > 1;
+            Ok(Lane {
+                stream: device.stream().map_err(|e| rank.failed(e))?,
+                panel: room(depth, widest)?,
+                product: room(c_rows, if several { widest } else { 0 })?,
+                multiply,
+            })
+        };
         Ok(Self {
             rows: gathers.then(gathered).transpose()?,
-            panels: [room(depth, widest)?, room(depth, second)?],
-            product: (widest < c_cols)
-                .then(|| room(c_rows, widest))
-                .transpose()?,
-            multiply,
+            lanes: [lane(0)?, lane(1)?],
+            copies: device.urgent_stream().map_err(|e| rank.failed(e))?,
             layout,
         })
     }
@@ -188,13 +219,21 @@ impl<T: Float> ShardedMatmul<T> {
         if !panels.is_empty() {
             self.fetch(rank, &call, b, 0)?;
         }
+        // A stream that waits for another one waits for all that is in it by then. So a panel is
+        // multiplied before the next one is fetched, and put in its place after that.
         for panel in 0..panels.len() {
+            self.multiply(rank, a, b, c, panel)?;
+            if panel > 0 {
+                self.put(rank, c, panel - 1)?;
+            }
             if panel + 1 < panels.len() {
                 self.fetch(rank, &call, b, panel + 1)?;
             }
-            self.multiply(rank, a, b, c, panel)?;
         }
-        Ok(())
+        match panels.len() {
+            0 | 1 => Ok(()),
+            several => self.put(rank, c, several - 1),
+        }
     }
 
     /// Sends this rank's block of A along its row of the grid, and gathers the row's blocks.
@@ -254,7 +293,7 @@ impl<T: Float> ShardedMatmul<T> {
         let cols = layout.panels(me).swap_remove(panel);
         let mut own = None;
         let mut receives = Vec::new();
-        let mut rest = self.panels[panel % 2].as_view_mut();
+        let mut rest = self.lanes[panel % 2].panel.as_view_mut();
         for (holder, rows) in layout.of_b(me) {
             let (mut place, after) = rest.split_at_mut(rows.len() * cols.len());
             rest = after;
@@ -263,7 +302,9 @@ impl<T: Float> ShardedMatmul<T> {
                 continue;
             }
             let from = b.part().view(cols.start..);
-            let copied = place.copy_rows(cols.len(), from, held.len(), [rows.len(), cols.len()]);
+            let shape = [rows.len(), cols.len()];
+            let copies = Some(&self.copies);
+            let copied = place.copy_rows_on(copies, cols.len(), from, held.len(), shape);
             copied.map_err(|e| rank.failed(e))?;
             own = Some(place);
         }
@@ -287,37 +328,51 @@ impl<T: Float> ShardedMatmul<T> {
         if !layout.multiplies(me) {
             return Ok(());
         }
-        let [rows, width] = layout.c().block(me).map(|range| range.len());
-        let cols = layout.panels(me).swap_remove(panel);
+        let [rows, _] = layout.c().block(me).map(|range| range.len());
+        let panels = layout.panels(me);
+        let cols = panels[panel].len();
         let [_, inner] = layout.a.shape();
         let a = match &self.rows {
             Some(gathered) => gathered.whole.as_view(),
             None => a.part().as_view(),
         };
-        let b = match layout.b.grid().rows {
-            1 => b.part().as_view(),
-            _ => self.panels[panel % 2].view(..inner * cols.len()),
-        };
-        let of_width = self
-            .multiply
-            .iter_mut()
-            .find(|(width, _)| *width == cols.len());
-        let Some((_, product)) = of_width else {
+        let lane = &mut self.lanes[panel % 2];
+        let Some(at) = lane.multiply.iter().position(|(width, _)| *width == cols) else {
             return Ok(());
         };
-        let started = match &mut self.product {
-            None => product.enqueue(a, b, c.part_mut()),
-            Some(staged) => {
-                let len = rows * cols.len();
-                let multiplied = product.enqueue(a, b, staged.view_mut(..len));
-                multiplied.and_then(|()| {
-                    let mut to = c.part_mut().into_view_mut(cols.start..);
-                    let shape = [rows, cols.len()];
-                    Ok(to.copy_rows(width, staged.view(..len), cols.len(), shape)?)
-                })
-            }
+        let b = match layout.b.grid().rows {
+            1 => b.part().as_view(),
+            _ => lane.panel.view(..inner * cols),
+        };
+        let product = &mut lane.multiply[at].1;
+        let started = match panels.len() {
+            1 => product.enqueue(None, a, b, c.part_mut()),
+            _ => product.enqueue(
+                Some(&lane.stream),
+                a,
+                b,
+                lane.product.view_mut(..rows * cols),
+            ),
         };
         started.map_err(|e| rank.failed(e))
+    }
+
+    /// Puts the product of a panel in its place in C. The last one goes through the device's own
+    /// queue, so that whoever waits for the device waits for all of C.
+    fn put(&mut self, rank: &Rank, c: &mut ShardedMatrix<T>, panel: usize) -> Result<()> {
+        let (me, layout) = (rank.number(), &self.layout);
+        if !layout.multiplies(me) {
+            return Ok(());
+        }
+        let [rows, width] = layout.c().block(me).map(|range| range.len());
+        let mut panels = layout.panels(me);
+        let stream = (panel + 1 < panels.len()).then_some(&self.copies);
+        let cols = panels.swap_remove(panel);
+        let from = self.lanes[panel % 2].product.view(..rows * cols.len());
+        let mut to = c.part_mut().into_view_mut(cols.start..);
+        let shape = [rows, cols.len()];
+        let copied = to.copy_rows_on(stream, width, from, cols.len(), shape);
+        copied.map_err(|e| rank.failed(e))
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blockwise::{Buffer, Device, Memory, Plain, Stream, View, ViewMut};
+use blockwise::{Buffer, Device, DeviceKind, Memory, Plain, Stream, View, ViewMut};
 use cuda_std::launch::{Read, Write};
 
 use crate::wire::Wire;
@@ -95,6 +95,23 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// Why there can be no links, the same on every rank that has it itself; `None` when every rank
+    /// has NCCL and a GPU of its own.
+    #[track_caller]
+    pub(crate) fn missing(rank: &mut Rank, own_gpu: bool) -> Result<Option<String>> {
+        let own = match (rank.device().properties().kind, own_gpu) {
+            (DeviceKind::Emulator, _) => Some("its device is emulated"),
+            (DeviceKind::Cuda, false) => Some("it shares its GPU with another rank"),
+            (DeviceKind::Cuda, true) => Library::get().err(),
+        };
+        let lacks = rank.gather(&[u32::from(own.is_some())])?;
+        let first = lacks.iter().position(|lacks| *lacks == [1]);
+        Ok(first.map(|first| match own {
+            Some(reason) => format!("rank {}: {reason}", rank.number()),
+            None => format!("rank {first} cannot"),
+        }))
+    }
+
     /// Opens it on every rank: rank 0 makes an id, which all must know.
     #[track_caller]
     pub(crate) fn open(rank: &mut Rank) -> Result<Self> {
@@ -120,7 +137,7 @@ impl Link {
         });
         let (communicator, stream) = outcome?.map_err(failed)?;
         Ok(Self {
-            watch: Watch::over(Arc::clone(&communicator), me),
+            watch: Watch::over(Arc::clone(&communicator), rank.device(), me),
             communicator,
             stream,
         })
@@ -157,7 +174,7 @@ impl Link {
         Ok(())
     }
 
-    /// Why transfers were ended, if they were: what they should have written is undefined.
+    /// Why transfers were ended, if they were: the device's memory is undefined.
     pub(crate) fn check(&self) -> Result<()> {
         self.watch.check()
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use blockwise::Event;
+use blockwise::{Device, Event};
 
 use super::PAUSE;
 use super::library::Communicator;
@@ -23,6 +23,7 @@ pub(super) struct Watch {
 
 struct Shared {
     communicator: Arc<Communicator>,
+    device: Device,
     rank: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -32,9 +33,8 @@ struct Shared {
 struct State {
     /// The last one; those before it end before it does.
     transfer: Option<Transfer>,
-    /// Why transfers were aborted, until it is reported.
+    /// Why transfers were aborted.
     failure: Option<Error>,
-    aborted: bool,
     closed: bool,
 }
 
@@ -49,9 +49,10 @@ struct Transfer {
 }
 
 impl Watch {
-    pub(super) fn over(communicator: Arc<Communicator>, rank: usize) -> Self {
+    pub(super) fn over(communicator: Arc<Communicator>, device: &Device, rank: usize) -> Self {
         let shared = Arc::new(Shared {
             communicator,
+            device: device.clone(),
             rank,
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -86,15 +87,10 @@ impl Watch {
         }
     }
 
-    /// Why transfers were aborted.
+    /// Why transfers were aborted, at every call from then on.
     pub(super) fn check(&self) -> Result<()> {
-        let mut state = self.shared.state();
-        match state.failure.take() {
-            Some(failure) => Err(failure),
-            None if state.aborted => Err(Error::Nccl {
-                rank: self.shared.rank,
-                reason: "NCCL's transfers were aborted".to_owned(),
-            }),
+        match &self.shared.state().failure {
+            Some(failure) => Err(self.shared.repeat(failure)),
             None => Ok(()),
         }
     }
@@ -117,10 +113,10 @@ impl Shared {
                     state = woken.unwrap_or_else(PoisonError::into_inner).0;
                 }
                 Err(failure) => {
-                    // Whoever waits for the device goes on when the transfer has ended, and then
-                    // asks for the failure.
+                    // Whoever waits for the device goes on when the transfer has ended, and finds
+                    // the device spoilt.
+                    self.device.spoil(failure.to_string());
                     state.failure = Some(failure);
-                    state.aborted = true;
                     state.transfer = None;
                     self.communicator.abort();
                     return;
@@ -155,6 +151,39 @@ impl Shared {
                 call: Box::new(Call::clone(&transfer.call)),
                 limit,
             }),
+        }
+    }
+
+    /// The same failure once more.
+    fn repeat(&self, failure: &Error) -> Error {
+        match failure {
+            Error::Failed { rank, reason } => Error::Failed {
+                rank: *rank,
+                reason: reason.clone(),
+            },
+            Error::Lost { rank, reason } => Error::Lost {
+                rank: *rank,
+                reason: reason.clone(),
+            },
+            Error::Late {
+                missing,
+                rank,
+                call,
+                limit,
+            } => Error::Late {
+                missing: *missing,
+                rank: *rank,
+                call: call.clone(),
+                limit: *limit,
+            },
+            Error::Nccl { rank, reason } => Error::Nccl {
+                rank: *rank,
+                reason: reason.clone(),
+            },
+            other => Error::Nccl {
+                rank: self.rank,
+                reason: other.to_string(),
+            },
         }
     }
 

@@ -5,7 +5,7 @@ mod plan;
 mod product;
 mod routines;
 
-use blockwise::{Device, Stream, View, ViewMut};
+use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::matmul::policy::Tiles;
 use ndarray::{Array2, ArrayView2};
 
@@ -72,6 +72,20 @@ pub struct MatmulOptions {
     /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`], which
     /// has no memory for more, takes one slice only: [`Matmul`] takes any.
     pub slicing: Option<Slicing>,
+}
+
+impl MatmulOptions {
+    /// The kernel and the tiles that are fastest for a product, for launches that compute parts of
+    /// it.
+    pub fn of_whole<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> Self {
+        let kernel = choice::kernel::<T>(shape, properties);
+        let tiles = plan::tiles(None, shape, true, properties);
+        Self {
+            kernel: Some(kernel),
+            tiles: (kernel == MatmulKernel::Pipelined).then_some(tiles),
+            ..Self::default()
+        }
+    }
 }
 
 /// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.

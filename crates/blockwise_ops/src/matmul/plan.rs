@@ -133,7 +133,7 @@ fn vectors<T: Float>(
 }
 
 /// The instance of `pipelined`: the one that is asked for, if it fits, or the fastest.
-fn tiles(
+pub(super) fn tiles(
     asked: Option<Tiles>,
     shape: MatmulShape,
     aligned: bool,

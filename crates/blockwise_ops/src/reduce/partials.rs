@@ -1,6 +1,6 @@
 //! The blocks' results.
 
-use blockwise::{Buffer, Device, ViewMut};
+use blockwise::{Buffer, Device, View, ViewMut};
 
 use super::{Number, ReduceKernel, Reduction};
 use crate::{Element, LaunchError, LaunchPlan};
@@ -56,13 +56,20 @@ impl<T: Number> Partials<T> {
     /// # Errors
     /// When nothing was launched, and what goes wrong on the device.
     pub fn fold(&self, reduction: Reduction) -> Result<T, LaunchError> {
-        if self.results == 0 {
-            return Err(LaunchError::EmptyInput {
+        Ok(fold(&self.results()?.to_vec()?, reduction))
+    }
+
+    /// What the last launch writes, for a copy of one's own.
+    ///
+    /// # Errors
+    /// When nothing was launched.
+    pub fn results(&self) -> Result<View<'_, T>, LaunchError> {
+        match self.results {
+            0 => Err(LaunchError::EmptyInput {
                 what: "the list of partial results (nothing was launched)",
-            });
+            }),
+            results => Ok(self.values.view(..results)),
         }
-        let results = self.values.view(..self.results).to_vec()?;
-        Ok(fold(&results, reduction))
     }
 
     /// The memory, for a launch.

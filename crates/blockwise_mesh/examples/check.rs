@@ -1,0 +1,139 @@
+//! Checks every operation on 1, 2, … GPUs of this machine against the first device alone, and on
+//! emulated devices where there are no GPUs. `blockwise bench --gpus` times them.
+//! `cargo run -p blockwise_mesh --features cuda --example check`.
+//!
+//! `host` copies through the host instead of NCCL; `job` is a rank of a launcher's job, which works
+//! until it is killed.
+
+use std::time::Duration;
+
+use blockwise::Device;
+use blockwise_mesh::{
+    Blocks, Error, Grid, JoinOptions, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix,
+    Split, convolve, dot, matmul, reduce, transpose,
+};
+use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+
+const TAPS: usize = 31;
+
+fn main() -> Result<(), Error> {
+    let given = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    if given("job") {
+        return job();
+    }
+    let counts: Vec<usize> = match Device::gpu_count() {
+        0 => vec![1, 2, 3],
+        there => (1..=there).collect(),
+    };
+    for count in counts {
+        let mesh = mesh(count, given("host"))?;
+        lines(&mesh)?;
+        println!("{count} devices: sum, dot, max and convolution are a single device's");
+        for rows in (1..=count).filter(|rows| count.is_multiple_of(*rows)) {
+            let grid = Grid {
+                rows,
+                cols: count / rows,
+            };
+            matrices(&mesh, grid)?;
+            let Grid { rows, cols } = grid;
+            println!("{rows} x {cols} devices: products are a single device's");
+        }
+    }
+    Ok(())
+}
+
+fn mesh(count: usize, by_host: bool) -> Result<Mesh, Error> {
+    let there = Device::gpu_count();
+    if there > 0 && !by_host {
+        return Mesh::local(count);
+    }
+    let device = |ordinal| match there {
+        0 => Device::any(),
+        _ => Device::gpu(ordinal),
+    };
+    let devices = (0..count).map(|ordinal| {
+        device(ordinal).map_err(|error| Error::Device {
+            rank: ordinal,
+            source: Box::new(error.into()),
+        })
+    });
+    Mesh::of(devices.collect::<Result<_, _>>()?)
+}
+
+/// Reductions and convolutions of awkward lengths.
+fn lines(mesh: &Mesh) -> Result<(), Error> {
+    let single = Mesh::of(vec![mesh.devices()[0].clone()])?;
+    for len in [1, 33, 100_003] {
+        let values: Vec<f32> = (0..len).map(|i| (i as f32 * 0.37).sin()).collect();
+        let whole: Vec<i64> = (0..len as i64).map(|i| i * 7919 % 1_000_003).collect();
+        let taps: Vec<f32> = (0..TAPS).map(|i| 1.0 / (i + 1) as f32).collect();
+        let program = |rank: &mut Rank| {
+            let x = Sharded::part_of(rank, &values)?;
+            let whole = Sharded::part_of(rank, &whole)?;
+            let options = ReduceOptions::default();
+            let sum = reduce(rank, &whole, Reduction::Sum, &options)?;
+            let dot = dot(rank, &whole, &whole, &options)?;
+            let max = reduce(rank, &x, Reduction::Max, &options)?;
+            let smooth = convolve(rank, &x, &taps, ConvMode::Same, &ConvOptions::default())?;
+            Ok::<_, Error>((sum, dot, max.to_bits(), smooth.gather(rank)?))
+        };
+        let expected = single.run(program)?.remove(0);
+        for result in mesh.run(program)? {
+            assert!(result == expected, "{len} elements");
+        }
+    }
+    Ok(())
+}
+
+/// Products and transposes of whole numbers, which are exact in any order.
+fn matrices(mesh: &Mesh, grid: Grid) -> Result<(), Error> {
+    let single = Mesh::of(vec![mesh.devices()[0].clone()])?;
+    let value = |index: usize| (index * 7919 % 17) as f32 - 8.0;
+    for [rows, inner, cols] in [[1, 2, 3], [130, 77, 600], [257, 300, 1025]] {
+        let a: Vec<f32> = (0..rows * inner).map(value).collect();
+        let b: Vec<f32> = (0..inner * cols).map(value).collect();
+        let program = |rank: &mut Rank, grid: Grid| {
+            let of_b = Blocks::even([inner, cols], grid);
+            let by_rows = Blocks::even([rows, inner], Grid::column(rank.ranks()));
+            let turned = ShardedMatrix::part_of(rank, &a, by_rows)?;
+            let turned = transpose(rank, &turned, &TransposeOptions::default())?;
+            let a = ShardedMatrix::part_of(rank, &a, Blocks::even([rows, inner], grid))?;
+            let b = ShardedMatrix::part_of(rank, &b, of_b)?;
+            let c = matmul(rank, &a, &b, &ShardedMatmulOptions::default())?;
+            Ok::<_, Error>((c.gather(rank)?, turned.gather(rank)?))
+        };
+        let expected = single.run(|rank| program(rank, Grid::column(1)))?.remove(0);
+        for result in mesh.run(|rank| program(rank, grid))? {
+            assert!(result == expected, "{rows} x {inner} x {cols} on {grid:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Exchanges halos and sums without end, over NCCL: what a test of killed ranks runs.
+fn job() -> Result<(), Error> {
+    println!("started");
+    let options = JoinOptions {
+        time_limit: Duration::from_secs(20),
+        ..JoinOptions::of("check")
+    };
+    let mesh = Mesh::from_env(&options)?;
+    println!("met");
+    let mesh = mesh.with_nccl()?;
+    println!("linked");
+    mesh.run(|rank| {
+        let mut signal = Sharded::<f32>::alloc(rank, Split::even(1 << 17, rank.ranks()))?;
+        signal.fill_bytes(rank, 0x3f)?;
+        let taps = [1.0 / TAPS as f32; TAPS];
+        for round in 0_u64.. {
+            let (mode, options) = (ConvMode::Same, ConvOptions::default());
+            let smooth = convolve(rank, &signal, &taps, mode, &options)?;
+            let sum = reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?;
+            if round.is_multiple_of(100) {
+                println!("round {round}: {sum}");
+            }
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(())
+}

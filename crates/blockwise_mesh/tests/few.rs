@@ -1,0 +1,117 @@
+//! Meshes of five and seven devices with less work than ranks, and gaps between those that have
+//! some.
+
+mod common;
+
+use blockwise::Device;
+use blockwise_mesh::{
+    Blocks, Error, Grid, Mesh, Sharded, ShardedMatmulOptions, ShardedMatrix, Split, convolve, dot,
+    matmul, reduce, transpose,
+};
+use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+use common::noise;
+use ndarray::ArrayView1;
+
+/// Parts of which most are empty: in front, between and at the end.
+const PARTS: [&[usize]; 6] = [
+    &[0, 0, 1, 0, 1, 0, 1],
+    &[3, 0, 0, 0, 0, 0, 0],
+    &[0, 0, 0, 0, 0, 0, 3],
+    &[2, 0, 3, 5, 0, 7, 11],
+    &[0, 13, 0, 1, 2],
+    &[1, 1, 1, 1, 1],
+];
+
+#[test]
+fn reductions_are_a_single_devices() {
+    let options = ReduceOptions::default();
+    let single = Device::emulator();
+    let meshes = [5, 7].map(|ranks| Mesh::emulated(ranks).unwrap());
+    for parts in PARTS {
+        let mesh = &meshes[usize::from(parts.len() == 7)];
+        let split = Split::of(parts);
+        let floats = noise::<f32>(1, split.len());
+        let whole: Vec<i64> = (0..split.len() as i64).map(|i| i * i - 40).collect();
+        let results = mesh.run(|rank| {
+            let own = split.range(rank.number());
+            let floats = Sharded::upload(rank, split.clone(), &floats[own.clone()])?;
+            let whole = Sharded::upload(rank, split.clone(), &whole[own])?;
+            Ok::<_, Error>((
+                reduce(rank, &floats, Reduction::Max, &options)?,
+                reduce(rank, &whole, Reduction::Sum, &options)?,
+                dot(rank, &whole, &whole, &options)?,
+            ))
+        });
+        let (floats, whole) = (ArrayView1::from(&floats), ArrayView1::from(&whole));
+        let most = blockwise_ops::reduce(&single, floats, Reduction::Max, &options).unwrap();
+        let sum = blockwise_ops::reduce(&single, whole, Reduction::Sum, &options).unwrap();
+        let dot = blockwise_ops::dot(&single, whole, whole, &options).unwrap();
+        assert_eq!(results.unwrap(), vec![(most, sum, dot); parts.len()]);
+    }
+}
+
+#[test]
+fn convolutions_are_a_single_devices() {
+    let options = ConvOptions::default();
+    let meshes = [1, 5, 7].map(|ranks| Mesh::emulated(ranks).unwrap());
+    for parts in PARTS {
+        let split = Split::of(parts);
+        let samples = noise::<f32>(2, split.len());
+        for taps in [2, 5] {
+            let taps = noise::<f32>(3, taps);
+            for mode in [ConvMode::Full, ConvMode::Valid] {
+                let smooth = |split: &Split| {
+                    let mesh = meshes.iter().find(|mesh| mesh.ranks() == split.ranks());
+                    let smooth = mesh.unwrap().run(|rank| {
+                        let own = &samples[split.range(rank.number())];
+                        let signal = Sharded::upload(rank, split.clone(), own)?;
+                        convolve(rank, &signal, &taps, mode, &options)?.gather(rank)
+                    });
+                    smooth.unwrap()
+                };
+                let one = smooth(&Split::of(&[split.len()])).remove(0);
+                for several in smooth(&split) {
+                    assert!(several == one, "{parts:?}, {} taps, {mode}", taps.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_and_transposes_of_three_rows_on_seven_ranks() {
+    let mesh = Mesh::emulated(7).unwrap();
+    let value = |index: usize| (index * 7 % 13) as f64 - 6.0;
+    for grid in [Grid::column(7), Grid { rows: 1, cols: 7 }] {
+        for [rows, inner, cols] in [[3, 2, 5], [1, 11, 1]] {
+            let a: Vec<f64> = (0..rows * inner).map(value).collect();
+            let b: Vec<f64> = (0..inner * cols).map(|i| value(i + 5)).collect();
+            let results = mesh.run(|rank| {
+                let of_a = Blocks::even([rows, inner], grid);
+                let of_b = Blocks::even([inner, cols], grid);
+                let by_rows = Blocks::even([rows, inner], Grid::column(7));
+                let turned = ShardedMatrix::part_of(rank, &a, by_rows)?;
+                let turned = transpose(rank, &turned, &TransposeOptions::default())?;
+                let a = ShardedMatrix::part_of(rank, &a, of_a)?;
+                let b = ShardedMatrix::part_of(rank, &b, of_b)?;
+                let c = matmul(rank, &a, &b, &ShardedMatmulOptions::default())?;
+                Ok::<_, Error>((turned.gather(rank)?, c.gather(rank)?))
+            });
+            let entry = |row: usize, col: usize| -> f64 {
+                (0..inner)
+                    .map(|k| a[row * inner + k] * b[k * cols + col])
+                    .sum()
+            };
+            let c = (0..rows).flat_map(|row| (0..cols).map(move |col| entry(row, col)));
+            let c: Vec<f64> = c.collect();
+            let turned = (0..inner).flat_map(|col| (0..rows).map(move |row| row * inner + col));
+            let turned: Vec<f64> = turned.map(|index| a[index]).collect();
+            for result in results.unwrap() {
+                assert!(
+                    result == (turned.clone(), c.clone()),
+                    "{grid:?}, {rows} rows"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! PyTorch with NCCL, by a script.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use super::MeshRow;
+use super::work::{MeshWork, TENSOR};
+use crate::bench::{PeersError, Timing};
+
+/// A line of the script.
+#[derive(Deserialize)]
+struct Answer {
+    work: usize,
+    timing: Option<Timing>,
+    check: String,
+    passed: bool,
+}
+
+/// Times PyTorch with NCCL by a script, which torchrun starts once for each GPU.
+///
+/// # Errors
+/// When the script cannot be run or fails.
+pub fn mesh_peers(
+    python: &Path,
+    script: &Path,
+    gpus: usize,
+    works: &[MeshWork],
+) -> Result<Vec<MeshRow>, PeersError> {
+    // It has no tensor cores for f32 of this accuracy: its products are those of FP32 arithmetic.
+    let works: Vec<&MeshWork> = works.iter().filter(|work| work.rung != TENSOR).collect();
+    let mut command = Command::new(python);
+    command
+        .args(["-m", "torch.distributed.run", "--standalone"])
+        .args(["--nproc-per-node", &gpus.to_string()])
+        .arg(script);
+    for work in &works {
+        let extents: Vec<String> = work.size.0.iter().map(usize::to_string).collect();
+        let (operation, extents, rounds) = (work.operation, extents.join("x"), work.rounds);
+        command.arg(format!("{operation}={extents}:{rounds}"));
+    }
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|source| PeersError::Start {
+        python: python.to_owned(),
+        script: script.to_owned(),
+        source,
+    })?;
+    if !output.status.success() {
+        return Err(PeersError::Failed {
+            script: script.to_owned(),
+            how: output.status.to_string(),
+        });
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let rows = text.lines().filter(|line| line.starts_with('{'));
+    let rows = rows.map(|line| {
+        let answer = serde_json::from_str::<Answer>(line);
+        let answer = answer.map_err(|source| PeersError::Answer {
+            script: script.to_owned(),
+            source,
+        })?;
+        let row = works.get(answer.work).map(|work| MeshRow {
+            timing: answer.timing,
+            check: answer.check,
+            passed: answer.passed,
+            ..MeshRow::of(work, "torch + NCCL", gpus)
+        });
+        Ok(row)
+    });
+    rows.filter_map(Result::transpose).collect()
+}

@@ -1,0 +1,211 @@
+//! The ranks' programs. Every result is checked: inputs are small numbers whose results are known,
+//! and outputs are NaN before.
+
+use std::time::Instant;
+
+use blockwise_mesh::{
+    Blocks, Error, Grid, Rank, Sharded, ShardedConvolution, ShardedMatmul, ShardedMatmulOptions,
+    ShardedMatrix, ShardedTranspose, Split,
+};
+use blockwise_ops::reduce::reduce_buffer;
+use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+
+use super::worst;
+
+/// Seconds of each step, and the result's largest relative error.
+pub(super) struct Outcome {
+    pub(super) seconds: Vec<f64>,
+    pub(super) error: f64,
+}
+
+/// Seconds of each step, from a barrier to this rank's end of it, after a first one.
+fn rounds(
+    rank: &mut Rank,
+    rounds: usize,
+    mut step: impl FnMut(&mut Rank) -> Result<(), Error>,
+) -> Result<Vec<f64>, Error> {
+    step(rank)?;
+    let times = (0..rounds).map(|_| {
+        rank.barrier()?;
+        let begin = Instant::now();
+        step(rank)?;
+        Ok(begin.elapsed().as_secs_f64())
+    });
+    times.collect()
+}
+
+/// Bytes that all elements of a vector consist of, and their value.
+const BYTE: u8 = 0x3f;
+const VALUE: f32 = f32::from_bits(u32::from_ne_bytes([BYTE; 4]));
+
+fn filled(rank: &Rank, len: usize) -> Result<Sharded<f32>, Error> {
+    let mut array = Sharded::alloc(rank, Split::even(len, rank.ranks()))?;
+    array.fill_bytes(rank, BYTE)?;
+    Ok(array)
+}
+
+fn error(result: f32, exact: f64) -> f64 {
+    (f64::from(result) / exact - 1.0).abs()
+}
+
+pub(super) fn sum(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+    let x = filled(rank, extents[0])?;
+    let mut result = 0.0;
+    let seconds = rounds(rank, count, |rank| {
+        let options = ReduceOptions::default();
+        result = blockwise_mesh::reduce(rank, &x, Reduction::Sum, &options)?;
+        Ok(())
+    })?;
+    let error = error(result, f64::from(VALUE) * extents[0] as f64);
+    Ok(Outcome { seconds, error })
+}
+
+pub(super) fn dot(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+    let (a, b) = (filled(rank, extents[0])?, filled(rank, extents[0])?);
+    let mut result = 0.0;
+    let seconds = rounds(rank, count, |rank| {
+        result = blockwise_mesh::dot(rank, &a, &b, &ReduceOptions::default())?;
+        Ok(())
+    })?;
+    let error = error(result, f64::from(VALUE).powi(2) * extents[0] as f64);
+    Ok(Outcome { seconds, error })
+}
+
+pub(super) fn convolution(
+    rank: &mut Rank,
+    extents: &[usize],
+    count: usize,
+) -> Result<Outcome, Error> {
+    let signal = filled(rank, extents[0])?;
+    let taps = vec![1.0 / extents[1] as f32; extents[1]];
+    let (mode, options) = (ConvMode::Valid, ConvOptions::default());
+    let mut convolution = ShardedConvolution::new(rank, signal.split(), &taps, mode, &options)?;
+    let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
+    output.fill_bytes(rank, 0xff)?;
+    let seconds = rounds(rank, count, |rank| {
+        convolution.enqueue(rank, &signal, &mut output)?;
+        rank.synchronize()
+    })?;
+    // Every output is one element's value: the least and the largest one say whether all are.
+    let mut error_of = |reduction| {
+        let options = ReduceOptions::default();
+        let found = blockwise_mesh::reduce(rank, &output, reduction, &options)?;
+        Ok::<_, Error>(error(found, f64::from(VALUE)))
+    };
+    let error = worst([error_of(Reduction::Min)?, error_of(Reduction::Max)?]);
+    Ok(Outcome { seconds, error })
+}
+
+/// Elements after which a matrix's values repeat: a prime, so that rows differ.
+const PERIOD: usize = 65_521;
+
+/// A matrix's element: a whole number from −8 to 8, so that sums of products are exact.
+fn value(index: usize) -> f32 {
+    (index % PERIOD * 7919 % 17) as f32 - 8.0
+}
+
+/// A matrix in row shards.
+fn matrix(rank: &Rank, shape: [usize; 2]) -> Result<ShardedMatrix<f32>, Error> {
+    let blocks = Blocks::even(shape, Grid::column(rank.ranks()));
+    let [rows, cols] = blocks.block(rank.number());
+    let period: Vec<f32> = (0..2 * PERIOD).map(value).collect();
+    let mut part = Vec::with_capacity(rows.len() * cols.len());
+    while part.len() < rows.len() * cols.len() {
+        let start = (rows.start * cols.len() + part.len()) % PERIOD;
+        let len = PERIOD.min(rows.len() * cols.len() - part.len());
+        part.extend_from_slice(&period[start..start + len]);
+    }
+    ShardedMatrix::upload(rank, blocks, &part)
+}
+
+/// Elements of each rank's rows that are compared.
+const SAMPLES: usize = 500;
+
+/// The largest error of a sample of a rank's elements; NaN when one was not written.
+fn sampled(
+    rank: &Rank,
+    output: &ShardedMatrix<f32>,
+    expected: impl Fn(usize, usize) -> f32,
+) -> Result<f64, Error> {
+    let [_, extent] = output.shape();
+    let [rows, _] = output.blocks().block(rank.number());
+    if rows.is_empty() || extent == 0 {
+        return Ok(0.0);
+    }
+    let failed = |error: blockwise_ops::LaunchError| Error::Device {
+        rank: rank.number(),
+        source: Box::new(error),
+    };
+    let options = ReduceOptions::default();
+    let (most, _) =
+        reduce_buffer(rank.device(), output.part(), Reduction::Max, &options).map_err(failed)?;
+    let mut errors = vec![if most.is_nan() { f64::NAN } else { 0.0 }];
+    for sample in 0..SAMPLES {
+        let (row, col) = (sample * 7919 % rows.len(), sample * 104_729 % extent);
+        let at = row * extent + col;
+        let found = output.part().view(at..=at).to_vec();
+        let found = found.map_err(|error| failed(error.into()))?[0];
+        let exact = expected(rows.start + row, col);
+        errors.push(f64::from(found - exact).abs() / f64::from(exact.abs().max(1.0)));
+    }
+    Ok(worst(errors))
+}
+
+fn product_by(
+    rank: &mut Rank,
+    extents: &[usize],
+    count: usize,
+    options: &ShardedMatmulOptions,
+) -> Result<Outcome, Error> {
+    let (inner, cols) = (extents[1], extents[2]);
+    let (a, b) = (
+        matrix(rank, [extents[0], inner])?,
+        matrix(rank, [inner, cols])?,
+    );
+    let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), options)?;
+    let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+    c.fill_bytes(rank, 0xff)?;
+    let seconds = rounds(rank, count, |rank| {
+        product.enqueue(rank, &a, &b, &mut c)?;
+        rank.synchronize()
+    })?;
+    let error = sampled(rank, &c, |row, col| {
+        let terms = (0..inner).map(|k| value(row * inner + k) * value(k * cols + col));
+        terms.sum()
+    })?;
+    Ok(Outcome { seconds, error })
+}
+
+pub(super) fn product(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+    product_by(rank, extents, count, &ShardedMatmulOptions::default())
+}
+
+pub(super) fn tensor_product(
+    rank: &mut Rank,
+    extents: &[usize],
+    count: usize,
+) -> Result<Outcome, Error> {
+    let options = ShardedMatmulOptions {
+        tensor: true,
+        ..ShardedMatmulOptions::default()
+    };
+    product_by(rank, extents, count, &options)
+}
+
+pub(super) fn transpose(
+    rank: &mut Rank,
+    extents: &[usize],
+    count: usize,
+) -> Result<Outcome, Error> {
+    let input = matrix(rank, [extents[0], extents[1]])?;
+    let options = TransposeOptions::default();
+    let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
+    let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+    output.fill_bytes(rank, 0xff)?;
+    let seconds = rounds(rank, count, |rank| {
+        transpose.enqueue(rank, &input, &mut output)?;
+        rank.synchronize()
+    })?;
+    let error = sampled(rank, &output, |row, col| value(col * extents[1] + row))?;
+    Ok(Outcome { seconds, error })
+}

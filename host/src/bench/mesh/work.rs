@@ -1,0 +1,94 @@
+//! What is timed over several GPUs.
+
+use blockwise_mesh::{Error, Rank};
+
+use super::steps::{self, Outcome};
+use crate::bench::{Options, Size};
+
+/// An operation at a size, and the way it is done.
+#[derive(Clone, Debug)]
+pub struct MeshWork {
+    pub(super) operation: &'static str,
+    /// `default`, or `tensor` for a product on tensor cores.
+    pub(super) rung: &'static str,
+    pub(super) size: Size,
+    /// Timed steps.
+    pub(super) rounds: usize,
+    pub(super) step: Step,
+}
+
+/// Timed steps of products, which take a second, and of the others.
+const FEW: usize = 5;
+const MANY: usize = 25;
+
+/// A rank's part of an operation of these extents, that many times.
+pub(super) type Step = fn(&mut Rank, &[usize], usize) -> Result<Outcome, Error>;
+
+/// The rung of products on tensor cores.
+pub(super) const TENSOR: &str = "tensor";
+
+/// The works that the options choose.
+pub fn mesh_works(options: &Options) -> Vec<MeshWork> {
+    let sizes = &options.sizes;
+    let mut works = Vec::new();
+    let mut add = |operation, rung, sizes: Vec<Vec<usize>>, step: Step| {
+        works.extend(sizes.into_iter().map(|extents| MeshWork {
+            operation,
+            rung,
+            size: Size(extents),
+            rounds: if operation == "matmul" { FEW } else { MANY },
+            step,
+        }));
+    };
+    let look = [[1 << 26]];
+    let sums = sizes.pick(false, &look, &[[1 << 33]]);
+    add("sum", "default", extents(sums), steps::sum);
+    let dots = sizes.pick(false, &look, &[[1 << 32]]);
+    add("dot", "default", extents(dots), steps::dot);
+    let signals = sizes.pick(false, &[[1 << 26, 31]], &[[1 << 30, 31]]);
+    add("conv", "default", extents(signals), steps::convolution);
+    let cubes = extents(sizes.pick(true, &[[4096; 3]], &[[16384; 3], [32768; 3]]));
+    add("matmul", "default", cubes.clone(), steps::product);
+    add("matmul", TENSOR, cubes, steps::tensor_product);
+    let squares = sizes.pick(true, &[[8192; 2]], &[[16384; 2], [32768; 2]]);
+    add("transpose", "default", extents(squares), steps::transpose);
+    let filter = &options.filter;
+    works.retain(|work| {
+        let name = work.row_name();
+        filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
+    });
+    works
+}
+
+fn extents<const N: usize>(sizes: Vec<[usize; N]>) -> Vec<Vec<usize>> {
+    sizes.iter().map(|size| size.to_vec()).collect()
+}
+
+impl MeshWork {
+    /// The name without a rung: `sum/f32/2^33`.
+    pub fn name(&self) -> String {
+        format!("{}/f32/{}", self.operation, self.size)
+    }
+
+    /// The name with its rung, for the filter.
+    fn row_name(&self) -> String {
+        format!("{}/f32/{}/{}", self.operation, self.rung, self.size)
+    }
+
+    /// The fewest bytes that must be read and written, by all GPUs together, and the arithmetic
+    /// operations.
+    pub(super) fn amounts(&self) -> (u64, u64) {
+        let extents: Vec<u64> = self.size.0.iter().map(|&extent| extent as u64).collect();
+        let (elements, operations) = match (self.operation, &extents[..]) {
+            ("conv", &[samples, taps]) => (2 * samples, 2 * samples * taps),
+            ("matmul", &[rows, inner, cols]) => (
+                rows * inner + inner * cols + rows * cols,
+                2 * rows * inner * cols,
+            ),
+            ("transpose", &[rows, cols]) => (2 * rows * cols, 0),
+            ("dot", &[len]) => (2 * len, 2 * len),
+            (_, extents) => (extents.iter().product(), extents.iter().product()),
+        };
+        (4 * elements, operations)
+    }
+}
