@@ -360,7 +360,7 @@ fn slices_of_tiles_have_their_sums() {
             }
         };
     }
-    let packed = |cols: usize| cols;
+    let (packed, four, eight) = (|cols: usize| cols, |_: usize| 4, |_: usize| 8);
     let (whole, ragged) = (
         start!(matmul_sliced<Square>, packed),
         start!(matmul_sliced<SquareRagged>, packed),
@@ -383,11 +383,12 @@ fn slices_of_tiles_have_their_sums() {
     unaligned(odd, whole, ragged, "pitch.is_multiple_of");
     // Columns that are no vectors, in rows that are.
     let copied = || odd().with(|of| of.b = memory(48));
-    starts(start!(matmul_sliced<Square>, |_| 8)(copied()));
-    refused(
-        start!(matmul_sliced<Square>, |_| 4)(odd().with(|of| of.b = memory(24))),
-        "cols <= pitch",
+    let (of_four, of_eight) = (
+        start!(matmul_sliced<Square>, four),
+        start!(matmul_sliced<Square>, eight),
     );
+    starts(of_eight(copied()));
+    refused(of_four(odd().with(|of| of.b = memory(24))), "cols <= pitch");
     for (shape, rule) in wrong_shapes(&policy) {
         // Slices are layers of the grid.
         if rule != "grid.z" {

@@ -190,7 +190,7 @@ fn fastest<T: Float>(
         // Blocks that are left over after whole waves keep few multiprocessors busy.
         let left = waves > 0 && !each.is_multiple_of(rate.resident);
         let last = if left { rate.together } else { 0 };
-        let busy = (turns.saturating_add(last)) as f64 + rate.more;
+        let busy = turns.saturating_add(last) as f64 + rate.more;
         let steps = busy * slice_len(inner, slices) as f64;
         let computed = steps * rate.nanoseconds[usize::from(!whole)] + waves as f64 * WAVE;
         let sums = 2.0 * (slices * size_of::<T>()) as f64 * rows as f64 * cols as f64;
