@@ -3,6 +3,7 @@
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "tiled", "kernel": "transpose_tiled", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "padded", "kernel": "transpose_padded", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "aligned", "kernel": "transpose_aligned", "grid": "ceil(rows, 64), ceil(cols, 128)", "block": "512", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "thin", "kernel": "transpose_thin", "grid": "ceil(max(rows, cols), (8320 // min(rows, cols, 128) - 1) // 8 * 8), ceil(min(rows, cols), 128)", "block": "256", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "direct", "kernel": "reverse_direct", "grid": "ceil(n, 1024)", "block": "256", "shared": "0", "arguments": "input, n, out"}
@@ -69,6 +70,53 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) transpose_aligned(const
             }
             __syncthreads();
         }
+}
+
+// Tiles with up to SHORT elements of the short side, all of it where it has no more.
+const int SHORT = 128, SLOTS = SHORT * 65, IN_FLIGHT = 8;
+// Moves a thread's elements of `high` rows of `wide` elements each, a group at a time: `load` and
+// `store` get an element's place in the matrix and its slot.
+template <class Load, class Store>
+__device__ void walk(unsigned wide, unsigned high, i64 first, i64 pitch, unsigned along, unsigned down, Load load, Store store) {
+    unsigned over = blockDim.x % wide, rows = blockDim.x / wide, col = threadIdx.x % wide, row = threadIdx.x / wide;
+    while (row < high) {
+        i64 place[IN_FLIGHT];
+        unsigned slot[IN_FLIGHT];
+        float moved[IN_FLIGHT];
+        int count = 0;
+        #pragma unroll
+        for (int i = 0; i < IN_FLIGHT; ++i) {
+            place[i] = first + row * pitch + col;
+            slot[i] = col * along + row * down;
+            if (row < high) moved[i] = load(place[i], slot[i]), count = i + 1;
+            col += over, row += rows;
+            if (col >= wide) col -= wide, ++row;
+        }
+        #pragma unroll
+        for (int i = 0; i < IN_FLIGHT; ++i)
+            if (i < count) store(place[i], slot[i], moved[i]);
+    }
+}
+extern "C" __global__ void __launch_bounds__(256, 5) transpose_thin(const float* __restrict__ input, float* out, i64 rows, i64 cols) {
+    __shared__ float tile[SLOTS];
+    bool few_rows = rows <= cols;
+    i64 brief = few_rows ? rows : cols, extent = few_rows ? cols : rows;
+    auto load = [&](i64 place, unsigned) { return input[place]; };
+    auto fill = [&](i64, unsigned slot, float x) { tile[slot] = x; };
+    auto read = [&](i64, unsigned slot) { return tile[slot]; };
+    auto store = [&](i64 place, unsigned, float x) { out[place] = x; };
+    for (i64 top = (i64)blockIdx.y * SHORT; top < brief; top += (i64)gridDim.y * SHORT) {
+        unsigned high = brief - top < SHORT ? brief - top : SHORT, most = (SLOTS / high - 1) / 8 * 8;
+        for (i64 left = (i64)blockIdx.x * most; left < extent; left += (i64)gridDim.x * most) {
+            unsigned wide = extent - left < most ? extent - left : most, pitch = wide | 1;
+            if (few_rows) walk(wide, high, top * extent + left, extent, 1, pitch, load, fill);
+            else walk(high, wide, left * brief + top, brief, pitch, 1, load, fill);
+            __syncthreads();
+            if (few_rows) walk(high, wide, left * brief + top, brief, pitch, 1, read, store);
+            else walk(wide, high, top * extent + left, extent, 1, pitch, read, store);
+            __syncthreads();
+        }
+    }
 }
 
 __device__ void reverse(const float* __restrict__ input, i64 n, float* out, float* tile) {

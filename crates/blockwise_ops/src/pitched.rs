@@ -10,9 +10,9 @@ use blockwise::{
 use kernels::matmul::pitched::{ITEMS, THREADS, matmul_pipelined_pitched_f32, matmul_pitch_f32};
 use kernels::matmul::policy::{PITCHED, PITCHED_FROM, VECTOR, pitch};
 
-use crate::launch::On;
+use crate::launch::{On, Routine};
 use crate::limits::{blocks_for, plan_1d, plan_2d};
-use crate::matmul::{Copied, Operands, Pitched, check_operands};
+use crate::matmul::{Copied, CopyLaunch, Operands, Pitched, check_operands};
 use crate::{Float, LaunchError, LaunchPlan, MatmulShape, matrix_len};
 
 /// A product of one shape, with the memory for the copies of its operands.
@@ -54,11 +54,7 @@ impl<T: Float> PitchedMatmul<T> {
     /// When there are no such kernels for the type, when a size overflows, when a limit is broken,
     /// and when there is no room.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
-        let routines = T::pitched().ok_or(LaunchError::UnsupportedType {
-            kernel: "pitched",
-            supported: f32::NAME,
-            given: T::NAME,
-        })?;
+        let routines = routines::<T>()?;
         let room = |rows, cols| -> Result<_, LaunchError> {
             Ok(device.alloc(matrix_len(rows, pitch(cols))?)?)
         };
@@ -112,6 +108,64 @@ impl<T: Float> PitchedMatmul<T> {
     }
 }
 
+/// A copy of B alone, for a product of slices: threads of `sliced` read single elements of A, but
+/// vectors of B.
+pub(crate) struct PitchedCopy<T: Float> {
+    shape: MatmulShape,
+    copy: Routine<CopyLaunch<T>>,
+    plan: LaunchPlan,
+    /// The copy of an A without rows.
+    none: Buffer<T>,
+    b: Buffer<T>,
+}
+
+impl<T: Float> PitchedCopy<T> {
+    /// Allocates the memory.
+    ///
+    /// # Errors
+    /// As for [`PitchedMatmul::new`].
+    pub(crate) fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
+        let shape = MatmulShape { rows: 0, ..shape };
+        let len = matrix_len(shape.inner, pitch(shape.cols))?;
+        Ok(Self {
+            shape,
+            copy: routines::<T>()?.copy,
+            plan: plan_copy(shape, device.properties())?,
+            none: device.alloc(0)?,
+            b: device.alloc(len)?,
+        })
+    }
+
+    /// Starts the copy. Returns it, and the elements from a row to the next.
+    pub(crate) fn enqueue(
+        &mut self,
+        device: &Device,
+        stream: Option<&Stream>,
+        b: View<'_, T>,
+    ) -> Result<(View<'_, T>, usize), LaunchError> {
+        if self.shape.inner > 0 {
+            let copied = Copied {
+                a: b.view(..0),
+                b,
+                of_a: self.none.as_view_mut(),
+                of_b: self.b.as_view_mut(),
+                shape: self.shape,
+            };
+            (self.copy.launch)(On::new(device, stream, &self.plan), copied)?;
+        }
+        Ok((self.b.as_view(), pitch(self.shape.cols)))
+    }
+}
+
+/// The kernels for the type.
+fn routines<T: Float>() -> Result<Pitched<T>, LaunchError> {
+    T::pitched().ok_or(LaunchError::UnsupportedType {
+        kernel: "pitched",
+        supported: f32::NAME,
+        given: T::NAME,
+    })
+}
+
 /// The launch that copies A and B.
 ///
 /// # Errors
@@ -122,10 +176,11 @@ pub fn plan_copy(
 ) -> Result<LaunchPlan, LaunchError> {
     let blocks =
         |extent, each, axis: usize| blocks_for(extent, each, None, properties.max_grid[axis]);
+    let widest = if rows > 0 { inner.max(cols) } else { cols };
     let mut plan = plan_2d(
         matmul_pitch_f32::ENTRY.name,
         [
-            blocks(pitch(inner.max(cols)), THREADS * ITEMS as u32, 0),
+            blocks(pitch(widest), THREADS * ITEMS as u32, 0),
             blocks(rows.max(inner), 1, 1),
         ],
         [THREADS, 1],

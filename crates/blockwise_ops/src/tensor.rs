@@ -78,7 +78,8 @@ impl TensorMatmul {
             ..MatmulOptions::default()
         };
         let aligned = matmul::in_vectors(a, b, &c);
-        let otherwise = matmul::prepare::<f32>(self.shape, aligned, &options, properties)?;
+        let (shape, pitch) = (self.shape, self.shape.cols);
+        let otherwise = matmul::prepare::<f32>(shape, pitch, aligned, &options, properties)?;
         let Some(mut otherwise) = otherwise else {
             return Ok(());
         };

@@ -35,43 +35,43 @@ pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
-/// A double of shared memory.
+/// Two doubles of shared memory.
 ///
 /// # Safety
-/// `address` is that of a written one, aligned to its size.
+/// `address` is that of two written ones, aligned to 16 bytes.
 #[gpu_only]
 #[inline(always)]
-pub(super) unsafe fn load_double(address: u32) -> f64 {
-    let x: f64;
+pub(super) unsafe fn load_pair(address: u32) -> [f64; 2] {
+    let (x, y): (f64, f64);
     // SAFETY: passed on to the caller.
     unsafe {
         core::arch::asm!(
-            "ld.shared.f64 {x}, [{address}];",
+            "ld.shared.v2.f64 {{{x}, {y}}}, [{address}];",
             address = in(reg32) address,
             x = out(reg64) x,
+            y = out(reg64) y,
             options(nostack, readonly),
         )
     }
-    x
+    [x, y]
 }
 
-/// C += A·B for 16 × 16 elements of A and 16 × 8 of B, which the lanes of a warp hold: lane 4g + t
-/// of A the elements (g + 8h, t + 4k) at 2k + h, of B (t + 4k, g) at k, of C (g + 8h, 2t + i) at 2h
+/// C += A·B for 16 × 8 elements of A and 8 × 8 of B, which the lanes of a warp hold: lane 4g + t of
+/// A the elements (g + 8h, t + 4k) at 2k + h, of B (t + 4k, g) at k, of C (g + 8h, 2t + i) at 2h
 /// + i.
 ///
 /// # Safety
 /// All lanes of the warp call it.
 #[gpu_only]
 #[inline(always)]
-pub(super) unsafe fn multiply_add(a: [f64; 8], b: [f64; 4], c: &mut [f64; 4]) {
+pub(super) unsafe fn multiply_add(a: [f64; 4], b: [f64; 2], c: &mut [f64; 4]) {
     let [mut c0, mut c1, mut c2, mut c3] = *c;
     // SAFETY: all lanes are here; computes with registers only.
     #[cfg(target_feature = "compute_90")]
     unsafe {
         core::arch::asm!(
-            "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 ",
-            "{{{c0}, {c1}, {c2}, {c3}}}, {{{a0}, {a1}, {a2}, {a3}, {a4}, {a5}, {a6}, {a7}}}, ",
-            "{{{b0}, {b1}, {b2}, {b3}}}, {{{c0}, {c1}, {c2}, {c3}}};",
+            "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{c0}, {c1}, {c2}, {c3}}}, ",
+            "{{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}};",
             c0 = inout(reg64) c0,
             c1 = inout(reg64) c1,
             c2 = inout(reg64) c2,
@@ -80,19 +80,13 @@ pub(super) unsafe fn multiply_add(a: [f64; 8], b: [f64; 4], c: &mut [f64; 4]) {
             a1 = in(reg64) a[1],
             a2 = in(reg64) a[2],
             a3 = in(reg64) a[3],
-            a4 = in(reg64) a[4],
-            a5 = in(reg64) a[5],
-            a6 = in(reg64) a[6],
-            a7 = in(reg64) a[7],
             b0 = in(reg64) b[0],
             b1 = in(reg64) b[1],
-            b2 = in(reg64) b[2],
-            b3 = in(reg64) b[3],
             options(nostack, nomem),
         )
     }
     #[cfg(not(target_feature = "compute_90"))]
-    cuda_std::unroll::unrolled::<4>(|k| {
+    cuda_std::unroll::unrolled::<2>(|k| {
         // SAFETY: all lanes are here; computes with registers only.
         unsafe {
             core::arch::asm!(

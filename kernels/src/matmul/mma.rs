@@ -1,27 +1,30 @@
 //! Matrix product of doubles on tensor cores.
 //!
 //! Change from [`pipelined`](super::pipelined): the warp multiplies, not the thread. `mma.sync`
-//! takes 16 × 16 elements of A and 16 × 8 of B, which its lanes hold, and does what 64 FMAs of each
-//! lane would, with a rounding for each of them as DGEMM has.
+//! takes 16 × 8 elements of one operand and 8 × 8 of the other, which its lanes hold, and does what
+//! 32 FMAs of each lane would, with a rounding for each of them as DGEMM has.
 //!
-//! - Loads: `cp.async`, `AHEAD` stages ahead, a stage 16 elements of the inner extent: 128 rows of
-//!   A and 64 columns of B as they lie in memory, `STRIDE_A` and `STRIDE_B` elements apart. Two
+//! - The instruction's 16 rows are columns of C, its 8 columns rows of C: it computes Cᵀ = Bᵀ·Aᵀ. A
+//!   lane's operands are then neighbours in memory on both sides, and its registers what loads of
+//!   16 bytes fill: lane 4g + t has of each 8 elements of the inner extent 2t and 2t + 1, of A in
+//!   row g, of B in columns 2g and 2g + 1 (of each 8 rows and 16 columns of C).
+//! - Four warps, each with 64 × 32 elements of C. Fragments are loaded a slot ahead: a slot is the
+//!   two multiplications of 8 rows, between which the next 8 rows are loaded; the columns of the
+//!   next 8 elements of the inner extent are loaded one piece every second slot. `asm` keeps that
+//!   order in PTX.
+//! - Loads: `cp.async`, stages of 16 elements of the inner extent, one copy or two a slot. Two
 //!   elements a copy where rows are whole pairs, else one. Rows and columns beyond the matrices,
-//!   and the ragged step, which is the first: as in `stage.rs`.
-//! - Four warps, each with 64 × 32 elements of C: lane 4g + t owns, of each 16 × 8 of them, columns
-//!   2t and 2t + 1 of rows g and g + 8. From shared memory it reads A\[g, t + 4j\] and
-//!   B\[t + 4j, g\]: with these strides a half-warp's 16 doubles lie in all 32 banks.
+//!   and the ragged step, which is the first: as in `stage.rs`. Copies for steps that do not exist
+//!   write zeros.
+//! - In shared memory 128 rows of A have 128 bytes each, their halves exchanged in odd rows, and 16
+//!   rows of B are `STRIDE_B` elements apart: any eight lanes read all 32 banks.
+//! - The barrier in the middle of a step puts all threads' copies of the next stage before its
+//!   reads, and all reads of the stage before this one before the copies that replace it.
 //! - Global reads per element of C: inner/64 of A and inner/128 of B; shared reads inner/32 and
 //!   inner/64.
-//! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all
-//!   reads of this stage before the copies that replace it.
 //! - Slices of the inner extent: as in [`sliced`](super::sliced).
 //!
-//! On an H200 (driver 580, 2026-11-23), before copies were started among the multiplications: 48
-//! TFLOP/s at 2048³ and 4096³, 50 at 8192³, where cuBLAS DGEMM has 58, 60 and 56; 45 at 4093 × 4099
-//! × 4111, where it has 42. With instructions of 8 × 8 × 4: 29.
-//!
-//! PTX for compute capability 9.0 has one instruction for these 16 × 8 × 16; in older PTX eight of
+//! PTX for compute capability 9.0 has one instruction for these 16 × 8 × 8; in older PTX four of
 //! 8 × 8 × 4 do the same.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
@@ -41,7 +44,7 @@ pub const MMA: Policy = Policy {
     rows: 128,
     cols: 64,
     inner: 16,
-    stages: 3,
+    stages: 4,
     warp_rows: 64,
     warp_cols: 32,
     vector: PAIR,
@@ -54,22 +57,30 @@ pub const PAIR: usize = lanes::<f64>();
 /// Bytes of dynamic shared memory.
 pub const SHARED_BYTES: usize = MMA.stages * STAGE_BYTES as usize;
 
-/// Elements from a row of A's tile to the next, and from one of B's: 4 more than a multiple of 16.
-const STRIDE_A: usize = MMA.inner + 4;
-const STRIDE_B: usize = MMA.cols + 4;
+/// Elements from a row of B's tile to the next.
+const STRIDE_B: usize = MMA.cols + PAIR;
 const BYTES: u32 = size_of::<f64>() as u32;
-const A_BYTES: u32 = (MMA.rows * STRIDE_A) as u32 * BYTES;
+/// Bytes of a row of A's tile, and of half of one.
+const ROW_BYTES: u32 = MMA.inner as u32 * BYTES;
+const HALF_BYTES: u32 = ROW_BYTES / 2;
+const A_BYTES: u32 = MMA.rows as u32 * ROW_BYTES;
 const STAGE_BYTES: u32 = A_BYTES + (MMA.inner * STRIDE_B) as u32 * BYTES;
 const THREADS: usize = MMA.threads();
-/// Groups of copies that are in flight beside the next step's.
-const AHEAD: u32 = MMA.stages as u32 - 2;
+/// Groups of copies that are in flight when a step's middle waits for the next stage.
+const AHEAD: u32 = MMA.stages as u32 - 3;
 
-/// Elements of C, along rows and columns, that one multiplication of a warp computes.
-const ROWS: usize = 16;
-const COLS: usize = 8;
-/// Multiplications along a warp's rows and columns.
-const HIGH: usize = MMA.warp_rows / ROWS;
+/// Columns and rows of C that one multiplication of a warp computes, and elements of the inner
+/// extent that it takes.
+const COLS: usize = 16;
+const ROWS: usize = 8;
+const DEPTH: usize = 8;
+/// Multiplications along a warp's columns and rows, and along a stage.
 const WIDE: usize = MMA.warp_cols / COLS;
+const HIGH: usize = MMA.warp_rows / ROWS;
+const GROUPS: usize = MMA.inner / DEPTH;
+/// Loads of 16 bytes that fetch a warp's columns of a group, two for each multiplication along
+/// them.
+const PIECES: usize = 2 * WIDE;
 
 /// The products of all slices: C with one slice.
 ///
@@ -186,10 +197,10 @@ unsafe fn multiply<const VECTOR: usize>(
     (first, len): (usize, usize),
     c: *mut f64,
 ) {
+    const { assert!(GROUPS == 2, "the barrier is between two groups") };
     let shared = asm::dynamic_shared();
-    let last = AHEAD * STAGE_BYTES + STAGE_BYTES;
     let next = |stage: u32| {
-        if stage == last {
+        if stage == (MMA.stages as u32 - 1) * STAGE_BYTES {
             0
         } else {
             stage + STAGE_BYTES
@@ -198,11 +209,24 @@ unsafe fn multiply<const VECTOR: usize>(
 
     let t = thread::thread_idx_x() as usize;
     let (warp, lane) = (t / 32, t % 32);
+    let (g, t) = (lane / 4, lane % 4);
     let warps = MMA.cols / MMA.warp_cols;
-    let row = warp / warps * MMA.warp_rows + lane / 4;
+    let row = warp / warps * MMA.warp_rows;
     let col = warp % warps * MMA.warp_cols;
-    let a_slot = shared + BYTES * (row * STRIDE_A + lane % 4) as u32;
-    let b_slot = shared + A_BYTES + BYTES * (lane % 4 * STRIDE_B + col + lane / 4) as u32;
+    let of_rows = [0, 1].map(|group| {
+        let half = group ^ g as u32 % 2;
+        shared + (row + g) as u32 * ROW_BYTES + half * HALF_BYTES + (PAIR * t) as u32 * BYTES
+    });
+    let of_cols = shared + A_BYTES + BYTES * (2 * t * STRIDE_B + col + 2 * g) as u32;
+    // SAFETY: inside the stage.
+    let load_rows = |stage: u32, group: usize, i: usize| unsafe {
+        asm::load_pair(of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES)
+    };
+    // SAFETY: inside the stage.
+    let load_cols = |stage: u32, group: usize, piece: usize| unsafe {
+        let element = (DEPTH * group + piece % 2) * STRIDE_B + COLS * (piece / 2);
+        asm::load_pair(of_cols + stage + BYTES * element as u32)
+    };
 
     let steps = len.div_ceil(MMA.inner);
     let ragged = len - steps.saturating_sub(1) * MMA.inner;
@@ -210,64 +234,92 @@ unsafe fn multiply<const VECTOR: usize>(
     let mut tile = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
     while let Some((top, left)) = MMA.tile(tile, of.rows, of.cols) {
         let copies = Copies::<VECTOR>::new(of, shared, [top, left]);
-        // The step that is copied next, and its first element of the inner extent.
-        let (mut filled, mut k) = (0, first);
-        let mut fill = |stage: u32, len: usize| {
-            if filled < steps {
-                // SAFETY: the extents are the caller's promise; the stage's readers are past a
-                // barrier.
-                unsafe { copies.start(stage, k, len) };
-                k += len;
-                filled += 1;
-            }
-            // Also without copies, so that there are as many groups as steps.
+        // The step that is copied next, its first element of the inner extent, and its stage.
+        let (mut filled, mut k, mut write) = (0, first, 0);
+        unrolled::<{ MMA.stages - 1 }>(|i| {
+            let len = match (i, filled < steps) {
+                (0, _) => ragged,
+                (_, true) => MMA.inner,
+                (_, false) => 0,
+            };
+            unrolled::<MOST>(|copy| {
+                if copy < copies_of(VECTOR) {
+                    // SAFETY: the extents are the caller's promise; nobody reads this stage.
+                    unsafe { copies.start(copy, write, k, |element| element < len) };
+                }
+            });
             cp_async_commit_group();
-        };
-        fill(0, ragged);
-        unrolled::<{ AHEAD as usize }>(|i| fill((i as u32 + 1) * STAGE_BYTES, MMA.inner));
-        let (mut read, mut write) = (0, last);
+            k += len;
+            filled += 1;
+            write = next(write);
+        });
         // The first step's copies of all threads come before its reads.
-        cp_async_wait_group::<AHEAD>();
+        cp_async_wait_group::<{ AHEAD + 1 }>();
         thread::sync_threads();
 
         let mut sums = [[[0.0; 4]; WIDE]; HIGH];
+        let mut cols = [[[0.0; 4]; WIDE]; GROUPS];
+        let mut rows = [[0.0; 2]; 2];
+        macro_rules! load_piece {
+            ($stage:expr, $group:expr, $piece:expr) => {{
+                let (piece, group) = ($piece, $group);
+                let at = 2 * (piece % 2);
+                let [x, y] = load_cols($stage, group, piece);
+                (cols[group][piece / 2][at], cols[group][piece / 2][at + 1]) = (x, y);
+            }};
+        }
+        let mut read = 0;
+        if steps > 0 {
+            unrolled::<PIECES>(|piece| load_piece!(read, 0, piece));
+            rows[0] = load_rows(read, 0, 0);
+        }
         let mut step = 0;
         while step < steps {
-            // Sixteen sources of single elements and a multiplication's operands are too many
-            // registers.
-            if VECTOR != PAIR {
-                fill(write, MMA.inner);
-                write = next(write);
-            }
-            let mut of_b = [[0.0; 4]; WIDE];
-            unrolled::<WIDE>(|j| {
-                unrolled::<4>(|k| {
-                    let element = 4 * k * STRIDE_B + COLS * j;
-                    // SAFETY: inside the stage.
-                    of_b[j][k] =
-                        unsafe { asm::load_double(b_slot + read + BYTES * element as u32) };
-                });
-            });
-            unrolled::<HIGH>(|i| {
-                // After the first multiplications have started: tensor cores work meanwhile.
-                if VECTOR == PAIR && i == 1 {
-                    fill(write, MMA.inner);
-                    write = next(write);
+            let more = filled < steps;
+            let after = next(read);
+            unrolled::<{ GROUPS * HIGH }>(|slot| {
+                let (group, i) = (slot / HIGH, slot % HIGH);
+                if slot == HIGH {
+                    // The next step's copies of all threads come before its reads, and all reads
+                    // of the stage before this one before the copies that replace it.
+                    cp_async_wait_group::<AHEAD>();
+                    thread::sync_threads();
                 }
-                let mut of_a = [0.0; 8];
-                unrolled::<8>(|k| {
-                    let element = (ROWS * i + 8 * (k % 2)) * STRIDE_A + 4 * (k / 2);
-                    // SAFETY: inside the stage.
-                    of_a[k] = unsafe { asm::load_double(a_slot + read + BYTES * element as u32) };
+                unrolled::<WIDE>(|j| {
+                    let col = if i % 2 == 0 { j } else { WIDE - 1 - j };
+                    let (of_b, of_a) = (cols[group][col], rows[slot % 2]);
+                    // SAFETY: whole warps are here.
+                    unsafe { asm::multiply_add(of_b, of_a, &mut sums[i][col]) };
+                    if j > 0 {
+                        return;
+                    }
+                    // The last multiplications with these registers are a slot ago.
+                    rows[(slot + 1) % 2] = match slot + 1 {
+                        HIGH.. if group == 1 && i + 1 == HIGH => load_rows(after, 0, 0),
+                        slot => load_rows(read, slot / HIGH, slot % HIGH),
+                    };
+                    if i % (HIGH / PIECES) == 0 {
+                        let stage = if group == 0 { read } else { after };
+                        load_piece!(stage, 1 - group, i / (HIGH / PIECES));
+                    }
                 });
-                // SAFETY: whole warps are here.
-                unrolled::<WIDE>(|j| unsafe { asm::multiply_add(of_a, of_b[j], &mut sums[i][j]) });
+                if group == 1 {
+                    unrolled::<{ MOST.div_ceil(HIGH) }>(|part| {
+                        let copy = i * copies_of(VECTOR) / HIGH + part;
+                        if copy < (i + 1) * copies_of(VECTOR) / HIGH {
+                            // SAFETY: the extents are the caller's promise; the stage's readers
+                            // are past the barrier.
+                            unsafe { copies.start(copy, write, k, |_| more) };
+                        }
+                    });
+                }
             });
-            // The next step's copies of all threads come before its reads, and all reads of this
-            // step's stage, which are done, before the copies that replace it.
-            cp_async_wait_group::<AHEAD>();
-            thread::sync_threads();
-            read = next(read);
+            // Also without copies, so that there are as many groups as steps.
+            cp_async_commit_group();
+            k += MMA.inner;
+            filled += 1;
+            write = next(write);
+            read = after;
             step += 1;
         }
         // Every thread's reads come before any thread's copies for the next tile.
@@ -276,10 +328,10 @@ unsafe fn multiply<const VECTOR: usize>(
 
         unrolled::<HIGH>(|i| {
             unrolled::<2>(|half| {
-                let row = top + row + ROWS * i + 8 * half;
+                let row = top + row + ROWS * i + 2 * t + half;
                 unrolled::<WIDE>(|j| {
-                    let col = left + col + COLS * j + 2 * (lane % 4);
-                    let [x, y] = [sums[i][j][2 * half], sums[i][j][2 * half + 1]];
+                    let col = left + col + COLS * j + 2 * g;
+                    let [x, y] = [sums[i][j][half], sums[i][j][2 + half]];
                     let to = c.wrapping_add(row * of.cols + col);
                     // SAFETY: inside C, only this thread has this row and these columns, and `to`
                     // is aligned where columns come in pairs.
@@ -304,12 +356,12 @@ unsafe fn multiply<const VECTOR: usize>(
     }
 }
 
-/// Copies from A for each thread in a stage, and from B.
+/// Copies from A for each thread in a stage, and from both operands.
 const fn copies_of_a(vector: usize) -> usize {
     MMA.rows / rows_at_once(MMA.inner, vector)
 }
-const fn copies_of_b(vector: usize) -> usize {
-    MMA.inner / rows_at_once(MMA.cols, vector)
+const fn copies_of(vector: usize) -> usize {
+    copies_of_a(vector) + MMA.inner / rows_at_once(MMA.cols, vector)
 }
 
 /// Rows of a tile of N columns that the block copies at once.
@@ -317,14 +369,15 @@ const fn rows_at_once(cols: usize, vector: usize) -> usize {
     THREADS / (cols / vector)
 }
 
-/// The most copies of one thread from A.
-const MOST: usize = copies_of_a(1);
+/// The most copies of one thread, and from A.
+const MOST: usize = copies_of(1);
+const MOST_OF_A: usize = copies_of_a(1);
 
 /// One thread's share of the copies for one tile of C.
 struct Copies<'a, const VECTOR: usize> {
     of: Operands<'a>,
     /// Sources of the copies from A, at the start of the inner extent.
-    a: [*const f64; MOST],
+    a: [*const f64; MOST_OF_A],
     /// Source of the first copy from B, there.
     b: *const f64,
     /// This thread's first element of the inner extent in A's tile, and in B's.
@@ -351,59 +404,40 @@ impl<'a, const VECTOR: usize> Copies<'a, VECTOR> {
             of.a.as_ptr().wrapping_add(row * of.inner + a_inner)
         };
         let inside = (left + col).min(of.cols - VECTOR);
+        // Rows that a thread copies are all odd or all even.
+        const { assert!(rows_at_once(MMA.inner, VECTOR).is_multiple_of(2)) };
+        let a_byte = a_inner as u32 * BYTES ^ row as u32 % 2 * HALF_BYTES;
         Copies {
             of,
             a: core::array::from_fn(source),
             b: of.b.as_ptr().wrapping_add(b_inner * of.cols + inside),
             a_inner,
             b_inner,
-            a_slot: shared + BYTES * (row * STRIDE_A + a_inner) as u32,
+            a_slot: shared + row as u32 * ROW_BYTES + a_byte,
             b_slot: shared + A_BYTES + BYTES * (b_inner * STRIDE_B + col) as u32,
         }
     }
 
-    /// Starts the copies of the `len` elements of the inner extent from `k` on into the stage
-    /// `stage` bytes after the first one, and fills it up with zeros.
+    /// Starts copy number `copy` of the elements of the inner extent from `k` on into the stage
+    /// `stage` bytes after the first one; zeros where one does not `exist`.
     ///
     /// # Safety
-    /// The operands have their extents' sizes and alignment, the elements exist, and nobody reads
-    /// this stage.
+    /// The operands have their extents' sizes and alignment, the elements are as `exists` says, and
+    /// nobody reads this stage.
     #[inline(always)]
-    unsafe fn start(&self, stage: u32, k: usize, len: usize) {
+    unsafe fn start(&self, copy: usize, stage: u32, k: usize, exists: impl Fn(usize) -> bool) {
         let of = self.of;
-        let inside = self.a_inner < len;
-        unrolled::<MOST>(|i| {
-            if i < copies_of_a(VECTOR) {
-                let slot = i * rows_at_once(MMA.inner, VECTOR) * STRIDE_A;
-                let source = if inside {
-                    self.a[i].wrapping_add(k)
-                } else {
-                    of.a.as_ptr()
-                };
-                // SAFETY: inside A, or not read.
-                unsafe {
-                    asm::copy_doubles::<VECTOR>(
-                        self.a_slot + stage + BYTES * slot as u32,
-                        source,
-                        inside,
-                    )
-                };
-            }
-        });
-        let b = self.b.wrapping_add(k * of.cols);
-        unrolled::<MOST>(|i| {
-            if i < copies_of_b(VECTOR) {
-                let row = i * rows_at_once(MMA.cols, VECTOR);
-                let slot = self.b_slot + stage + BYTES * (row * STRIDE_B) as u32;
-                let inside = self.b_inner + row < len;
-                let source = if inside {
-                    b.wrapping_add(row * of.cols)
-                } else {
-                    of.b.as_ptr()
-                };
-                // SAFETY: inside B, or not read.
-                unsafe { asm::copy_doubles::<VECTOR>(slot, source, inside) };
-            }
-        });
+        let (slot, source, inside) = if copy < copies_of_a(VECTOR) {
+            let row = copy * rows_at_once(MMA.inner, VECTOR);
+            let slot = self.a_slot + row as u32 * ROW_BYTES;
+            (slot, self.a[copy].wrapping_add(k), exists(self.a_inner))
+        } else {
+            let row = (copy - copies_of_a(VECTOR)) * rows_at_once(MMA.cols, VECTOR);
+            let slot = self.b_slot + (row * STRIDE_B) as u32 * BYTES;
+            let source = self.b.wrapping_add((k + row) * of.cols);
+            (slot, source, exists(self.b_inner + row))
+        };
+        // SAFETY: inside the operand, or not read.
+        unsafe { asm::copy_doubles::<VECTOR>(slot + stage, source, inside) };
     }
 }

@@ -210,7 +210,7 @@ unsafe fn multiply_unless<const COLS: usize, const WIDE: usize, const AHEAD: u32
 /// The operands and C have their extents' sizes, and nobody but this launch uses C. All threads of
 /// the launch call it; a block has the policy's threads along x and at least its dynamic shared
 /// memory, the grid one layer. If the policy moves vectors, rows of B begin at multiples of 16
-/// bytes, and unless it is pitched, those of C too. A thread owns COLS columns, which are WIDE
+/// bytes, and unless it is pitched, C too. A thread owns COLS columns, which are WIDE
 /// vectors; AHEAD groups of copies are in flight beside the next step's.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
@@ -321,13 +321,17 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         cp_async_wait_all();
         thread::sync_threads();
 
+        // Also rows of C are whole vectors where those of B follow each other without a gap.
+        let whole = policy.vector == VECTOR
+            && !policy.pitched
+            && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
         unrolled::<ROWS>(|i| {
             let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
             unrolled::<WIDE>(|j| {
                 let col = left + col + j * LANE_COLS * VECTOR;
                 let to = c.wrapping_add(row * of.cols + col);
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
-                if policy.vector == VECTOR && !policy.pitched {
+                if whole {
                     if row < of.rows && col < of.cols {
                         // SAFETY: inside C, only this thread has this row and these columns, and
                         // `to` is aligned where columns come in vectors.

@@ -20,9 +20,10 @@ use super::stage::Operands;
 /// The products of all slices.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `sums`: `slices` matrices of
-///   `rows · cols` elements. An instance that moves vectors has whole vectors of columns, and B and
-///   `sums` begin at multiples of 16 bytes.
+/// - `a`: A, `rows · inner` elements. `b`: B, of which a row begins `pitch` elements after the one
+///   before: `inner · pitch` elements, `cols` unless it was [copied](super::pitched). `sums`:
+///   `slices` matrices of `rows · cols` elements. For an instance that moves vectors `pitch` is a
+///   whole number of them, and B and `sums` begin at multiples of 16 bytes.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
@@ -34,14 +35,19 @@ use super::stage::Operands;
     min_blocks = 3,
     require(
         rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
+        inner.checked_mul(pitch) == Some(b.len()),
         super::slices::sums(rows, cols, slices) == Some(sums.len()),
-        cols.is_multiple_of(<S as Instance>::POLICY.vector),
+        cols <= pitch,
+        pitch.is_multiple_of(<S as Instance>::POLICY.vector),
         <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
         <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),
         [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
         shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
     )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, a pitch, the slices"
 )]
 pub fn matmul_sliced<S: Instance>(
     a: &[f32],
@@ -50,6 +56,7 @@ pub fn matmul_sliced<S: Instance>(
     rows: usize,
     inner: usize,
     cols: usize,
+    pitch: usize,
     slices: usize,
 ) {
     const POLICY: Policy = <S as Instance>::POLICY;
@@ -62,12 +69,12 @@ pub fn matmul_sliced<S: Instance>(
         unsafe {
             let of = Operands {
                 a: a.get(first..).unwrap_or_default(),
-                b: b.get(first * cols..).unwrap_or_default(),
+                b: b.get(first * pitch..).unwrap_or_default(),
                 rows,
                 inner: len,
                 cols,
                 pitch_a: inner,
-                pitch_b: cols,
+                pitch_b: pitch,
             };
             multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
                 POLICY,

@@ -154,9 +154,13 @@ unsafe fn split(
     [rows, inner]: [usize; 2],
     steps: [usize; 2],
 ) {
+    let across = inner.div_ceil(DEPTH);
+    if across == 0 {
+        // Rows without elements may be too many to count through.
+        return;
+    }
     let t = thread::thread_idx_x() as usize;
     let piece = t % PIECES;
-    let across = inner.div_ceil(DEPTH);
     let (mut smallest, mut largest) = (u32::MAX, 0);
     let mut tile_y = thread::block_idx_y() as usize;
     while tile_y < rows.div_ceil(SIDE) {

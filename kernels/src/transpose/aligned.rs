@@ -147,7 +147,6 @@ pub fn transpose_aligned_narrow<T: Word>(
 /// threads of the launch call it. A block has THREADS threads along x, the grid one layer, a tile
 /// COLS columns, and `tile` its slots in shared memory; LOADS and STORES are the numbers of
 /// elements of a tile that a thread loads and stores.
-/// thread's share of the elements that a tile loads and of those that it stores.
 #[inline(always)]
 unsafe fn through_multiples<
     T: Word,
@@ -164,6 +163,10 @@ unsafe fn through_multiples<
 ) {
     const HIGH: usize = ROWS as usize;
     const MORE: usize = ALIGN as usize;
+    if cols == 0 {
+        // Rows without elements may be too many to count through.
+        return;
+    }
     let across = THREADS / HIGH;
     let pitch = COLS + 1;
     let down = THREADS / COLS;

@@ -350,9 +350,20 @@ fn slices_of_tiles_have_their_sums() {
         ..Tiles::Tall.policy()
     };
     let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    macro_rules! start {
+        ($handle:ty, $pitch:expr) => {
+            |mut of: Sliced<_>| -> Result<(), Error> {
+                let [rows, inner, cols] = of.extents;
+                let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+                let (pitch, slices) = ($pitch(cols), of.slices);
+                kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, pitch, slices)
+            }
+        };
+    }
+    let (packed, four, eight) = (|cols: usize| cols, |_: usize| 4, |_: usize| 8);
     let (whole, ragged) = (
-        start!(matmul_sliced<Square>),
-        start!(matmul_sliced<SquareRagged>),
+        start!(matmul_sliced<Square>, packed),
+        start!(matmul_sliced<SquareRagged>, packed),
     );
     of_slices(good, whole);
     of_slices(good, ragged);
@@ -369,7 +380,15 @@ fn slices_of_tiles_have_their_sums() {
         "sums.is_aligned",
     );
     let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
-    unaligned(odd, whole, ragged, "cols.is_multiple_of");
+    unaligned(odd, whole, ragged, "pitch.is_multiple_of");
+    // Columns that are no vectors, in rows that are.
+    let copied = || odd().with(|of| of.b = memory(48));
+    let (of_four, of_eight) = (
+        start!(matmul_sliced<Square>, four),
+        start!(matmul_sliced<Square>, eight),
+    );
+    starts(of_eight(copied()));
+    refused(of_four(odd().with(|of| of.b = memory(24))), "cols <= pitch");
     for (shape, rule) in wrong_shapes(&policy) {
         // Slices are layers of the grid.
         if rule != "grid.z" {

@@ -224,7 +224,10 @@ fn job<T: Precision + Draw>(
     let extents = |job: Job| job.value(rows).value(inner).value(cols);
     Some(match kernel {
         MatmulKernel::Pipelined => extents(job.slice(a).slice(b).out(outputs)).slice::<u32>(&[]),
-        MatmulKernel::Sliced | MatmulKernel::Mma | MatmulKernel::Vector => {
+        MatmulKernel::Sliced => extents(job.slice(a).slice(b).out(outputs))
+            .value(cols)
+            .value(slices),
+        MatmulKernel::Mma | MatmulKernel::Vector => {
             extents(job.slice(a).slice(b).out(outputs)).value(slices)
         }
         MatmulKernel::TiledRaw => extents(job.slice(a).slice(b).output()),

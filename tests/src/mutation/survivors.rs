@@ -158,6 +158,12 @@ pub const SURVIVORS: &[Survivor] = &[
         BEYOND,
     ),
     never(
+        &["matmul_pitch_", "matmul_split_", "transpose_aligned_"],
+        "setp.eq.b64 %p, %rd, 0;",
+        0..=2,
+        "Rows without elements are counted through; only 2⁵⁷ of them take too long.",
+    ),
+    never(
         &["matmul_split_"],
         "setp.gt.u32 %p, %r, 511;",
         2..=2,

@@ -276,3 +276,28 @@ fn small_outputs_are_written_whole_and_nothing_else() {
         movements::<u64>(bench);
     }
 }
+
+/// Where one extent is 0, the other one may be too large to count through.
+#[test]
+fn matrices_without_elements_end_at_once() {
+    for device in devices() {
+        let bench = &Bench::of("kernels", device.clone());
+        for extents in [[usize::MAX, 0], [0, usize::MAX]] {
+            let [rows, cols] = extents.map(Value);
+            for (kernel, threads) in [
+                ("transpose_aligned", 512),
+                ("transpose_aligned_narrow", 256),
+                ("transpose_thin", 256),
+            ] {
+                let launch = Launch::new::<u32>(kernel, [1, 1], [threads, 1]);
+                launch.check::<u32>(bench, &[Slice(0), Out(0), rows, cols], 0);
+            }
+            let operands = [Slice(0), Slice(0), Out(0), Out(0)];
+            let extents = [rows, cols, Value(0)];
+            let pitch = Launch::new::<f32>("matmul_pitch", [1, 1], [256, 1]);
+            pitch.check::<f32>(bench, &[&operands[..], &extents].concat(), 0);
+            let split = Launch::new::<f32>("matmul_split", [1, 1], [256, 1]);
+            split.check::<f32>(bench, &[&operands[..], &[Ticket], &extents].concat(), 0);
+        }
+    }
+}

@@ -2,14 +2,13 @@
 //!
 //! A model of a launch's time chooses tiles and slices: the busiest multiprocessor's blocks, each
 //! with its part of the inner extent, and what the second launch costs that adds the slices. Its
-//! figures are those of a sweep of 35 shapes of f32 and 9 of f64 on an H200 (driver 580,
-//! 2026-11-23), whose fastest tiles and slices it misses by 3 % on the average, by 14 % at worst;
+//! figures are those of measurements on an H200 (driver 580, 2026-11-23; docs/log);
 //! `blockwise tune` compares the choices on the device at hand.
 
 use blockwise::DeviceProperties;
-use kernels::matmul::mma::MMA;
-use kernels::matmul::policy::{Policy, Tiles, WIDE_BUSY};
-use kernels::matmul::slices::{Cut, Slicing, slice_len};
+use kernels::matmul::mma::{MMA, PAIR};
+use kernels::matmul::policy::{Policy, Tiles, VECTOR, WIDE_BUSY};
+use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing, slice_len};
 use kernels::matmul::vector;
 
 use super::{MatmulKernel, MatmulShape};
@@ -20,43 +19,55 @@ struct Rate {
     /// Nanoseconds that an element of the inner extent takes a block on a multiprocessor that is
     /// full: with copies of 16 bytes, and of single elements.
     nanoseconds: [f64; 2],
+    /// Blocks by which a multiprocessor seems to have more: what few blocks wait for each other.
+    more: f64,
     /// Blocks that together have a warp for each of the four schedulers: fewer take as long.
     together: usize,
     /// Blocks that a multiprocessor holds, by their registers.
     resident: usize,
 }
 
-/// At 256 × 65536 × 256 two to six blocks of 64 × 64 take 24 to 26 ns each for an element of the
-/// inner extent, one takes 47, and three take as long as four; 600 × 4099 × 601 gives the figures
-/// for single elements.
+/// Two, four and six blocks of 64 × 64 take 25.5, 23 and 21.5 ns each for an element of the inner
+/// extent, one takes 47, and three take as long as four; 600 × 4099 × 601 gives the figures for
+/// single elements.
 const fn rate(cut: Cut) -> Rate {
-    let (nanoseconds, together, resident) = match cut {
-        Cut::Tall => ([48.5, 60.0], 1, 3),
-        Cut::Square => ([24.0, 30.0], 2, 6),
-        Cut::Small => ([15.0, 16.5], 2, 6),
+    let (nanoseconds, more, together, resident) = match cut {
+        Cut::Tall => ([42.0, 49.0], 0.35, 1, 3),
+        Cut::Square => ([20.5, 26.5], 0.5, 2, 6),
+        Cut::Small => ([14.0, 16.5], 0.0, 2, 6),
     };
     Rate {
         nanoseconds,
+        more,
         together,
         resident,
     }
 }
 
-/// 2048³ and 1536³ give 43 and 45 ns.
+/// 2048³ gives 39.6 ns, 4093 × 4099 × 4111 45.
 const MMA_RATE: Rate = Rate {
-    nanoseconds: [44.0, 50.0],
+    nanoseconds: [40.0, 46.0],
+    more: 0.0,
     together: 1,
     resident: 2,
 };
 
-/// Nanoseconds of a launch that computes nothing, of a second one after it, and of blocks that
-/// start when others end.
-const LAUNCH: f64 = 4000.0;
-const FOLD: f64 = 5000.0;
+/// Nanoseconds of a launch that computes nothing, of a second one after it, for each slice that it
+/// adds, and of blocks that start when others end.
+const LAUNCH: f64 = 7000.0;
+const FOLD: f64 = 3500.0;
+const SLICE: f64 = 30.0;
 const WAVE: f64 = 4000.0;
-/// Bytes a nanosecond at which the sums of slices are written and read again: most of them stay in
-/// the L2 cache.
-const SUMS: f64 = 8000.0;
+/// Bytes a nanosecond at which the sums of slices are written and read again, most of which stay in
+/// the L2 cache: in vectors, and as single elements.
+const SUMS: [f64; 2] = [8000.0, 2500.0];
+
+/// Nanoseconds of a launch that copies B before the product, and of each row: 11 µs for 4099 × 601,
+/// 6 for 1000 × 1001.
+const COPY: f64 = 4500.0;
+const ROW: f64 = 2.0;
+/// Part of the time without a copy that one with it may take.
+const WORTH: f64 = 0.97;
 
 /// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
 /// of 16.
@@ -73,6 +84,18 @@ const TILED_INNER: usize = 256;
 const VECTOR_BLOCKS: usize = 2;
 const SHORTEST_ROW: usize = 2048;
 const SHORTEST_COL: usize = 256;
+
+/// Blocks a multiprocessor that stay where rows are many times as many: 1,000,000 × 100 × 1 takes
+/// 114 µs with these and 134 with a block for each 32 rows.
+const STAYING: usize = 8;
+const MANY: usize = 8;
+
+/// Blocks that compute the rows of a matrix times a vector.
+pub(super) fn row_blocks<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> usize {
+    let all = vector::row_blocks::<T>(shape.rows, shape.inner);
+    let staying = STAYING * properties.multiprocessors_to_fill() as usize;
+    if all > MANY * staying { staying } else { all }
+}
 
 /// The kernel that is fastest for the type and the shape.
 pub(super) fn kernel<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> MatmulKernel {
@@ -114,31 +137,70 @@ pub(super) fn slicing<T: Float>(
     properties: &DeviceProperties,
 ) -> Slicing {
     let MatmulShape { rows, inner, cols } = shape;
-    let multiprocessors = properties.multiprocessors_to_fill() as usize;
     if kernel == MatmulKernel::Vector {
         let (blocks, shortest) = match cols {
             1 => (vector::row_blocks::<T>(rows, inner), SHORTEST_ROW),
             _ => (vector::col_blocks::<T>(cols), SHORTEST_COL),
         };
-        let wanted = VECTOR_BLOCKS * multiprocessors / blocks.max(1);
+        let wanted = VECTOR_BLOCKS * properties.multiprocessors_to_fill() as usize / blocks.max(1);
         let slices = wanted.min(inner / shortest).clamp(1, most);
         let cut = Cut::Small;
         return Slicing { cut, slices };
     }
+    let whole =
+        cols.is_multiple_of(VECTOR) || kernel == MatmulKernel::Mma && cols.is_multiple_of(PAIR);
+    fastest::<T>(kernel, shape, most, whole, properties).1
+}
+
+/// The slices in which `sliced` is fastest for a copy of B that moves in vectors, if that is worth
+/// the copy.
+pub(super) fn slicing_of_copy<T: Float>(
+    kernel: MatmulKernel,
+    shape: MatmulShape,
+    properties: &DeviceProperties,
+) -> Option<Slicing> {
+    if kernel != MatmulKernel::Sliced || shape.cols.is_multiple_of(VECTOR) {
+        return None;
+    }
+    let fastest = |whole| fastest::<T>(kernel, shape, MOST_SLICES, whole, properties);
+    let ((single, _), (copied, slicing)) = (fastest(false), fastest(true));
+    let copied = copied + COPY + ROW * shape.inner as f64;
+    (copied < WORTH * single).then_some(slicing)
+}
+
+/// The fastest slices, at most `most`, and their nanoseconds. `whole` says whether B moves in
+/// vectors.
+fn fastest<T: Float>(
+    kernel: MatmulKernel,
+    MatmulShape { rows, inner, cols }: MatmulShape,
+    most: usize,
+    whole: bool,
+    properties: &DeviceProperties,
+) -> (f64, Slicing) {
+    let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let time = |cut: Cut, slices: usize| {
         let (policy, rate): (Policy, Rate) = match kernel {
             MatmulKernel::Mma => (MMA, MMA_RATE),
             _ => (cut.policy(true), rate(cut)),
         };
-        let whole = cols.is_multiple_of(policy.vector);
         let blocks = policy.tiles(rows, cols).saturating_mul(slices);
         let each = blocks.div_ceil(multiprocessors);
         let waves = each.div_ceil(rate.resident).max(1) - 1;
         let turns = each.div_ceil(rate.together).saturating_mul(rate.together);
-        let steps = turns as f64 * slice_len(inner, slices) as f64;
+        // Blocks that are left over after whole waves keep few multiprocessors busy.
+        let left = waves > 0 && !each.is_multiple_of(rate.resident);
+        let last = if left { rate.together } else { 0 };
+        let busy = turns.saturating_add(last) as f64 + rate.more;
+        let steps = busy * slice_len(inner, slices) as f64;
         let computed = steps * rate.nanoseconds[usize::from(!whole)] + waves as f64 * WAVE;
         let sums = 2.0 * (slices * size_of::<T>()) as f64 * rows as f64 * cols as f64;
-        let folded = if slices > 1 { FOLD + sums / SUMS } else { 0.0 };
+        let folded = match slices {
+            1 => 0.0,
+            _ => {
+                let rate = SUMS[usize::from(!cols.is_multiple_of(VECTOR))];
+                FOLD + SLICE * slices as f64 + sums / rate
+            }
+        };
         LAUNCH + computed + folded
     };
     let longest = (inner / SHORTEST).clamp(1, most);
@@ -146,8 +208,8 @@ pub(super) fn slicing<T: Float>(
         .into_iter()
         .flat_map(|cut| (1..=longest).map(move |slices| (time(cut, slices), cut, slices)));
     let fastest = all.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
-    let (_, cut, slices) = fastest.unwrap_or((0.0, Cut::Small, 1));
-    Slicing { cut, slices }
+    let (time, cut, slices) = fastest.unwrap_or((0.0, Cut::Small, 1));
+    (time, Slicing { cut, slices })
 }
 
 #[cfg(test)]
@@ -167,11 +229,11 @@ mod tests {
     fn the_model_chooses_what_was_measured() {
         for (shape, cut, slices) in [
             ([512; 3], Cut::Square, 4),
-            ([64, 4096, 4096], Cut::Square, 4),
-            ([256, 65536, 256], Cut::Square, 33),
-            ([128, 8192, 128], Cut::Square, 64),
+            ([64, 4096, 4096], Cut::Square, 8),
+            ([256, 65536, 256], Cut::Square, 49),
+            ([128, 8192, 128], Cut::Small, 32),
             ([1536; 3], Cut::Square, 4),
-            ([600, 4099, 601], Cut::Tall, 5),
+            ([600, 4099, 604], Cut::Square, 5),
             ([1024; 3], Cut::Square, 1),
         ] {
             let expected = (MatmulKernel::Sliced, Slicing { cut, slices });
@@ -184,6 +246,25 @@ mod tests {
                 (MatmulKernel::Mma, slices),
                 "{shape:?}"
             );
+        }
+    }
+
+    #[test]
+    fn b_is_copied_where_vectors_save_more() {
+        let copied = |[rows, inner, cols]: [usize; 3]| {
+            let shape = MatmulShape { rows, inner, cols };
+            let kernel = kernel::<f32>(shape, &h200());
+            slicing_of_copy::<f32>(kernel, shape, &h200())
+        };
+        let slicing = copied([600, 4099, 601]).expect("a copy of a sixth of the time saved");
+        assert_eq!(slicing.cut, Cut::Square);
+        for without in [
+            [600, 4099, 604],
+            [129, 300, 515],
+            [64, 4096, 4097],
+            [300, 8192, 303],
+        ] {
+            assert_eq!(copied(without), None, "{without:?}");
         }
     }
 
@@ -203,6 +284,15 @@ mod tests {
                 (MatmulKernel::Vector, slices),
                 "{shape:?}"
             );
+        }
+    }
+
+    #[test]
+    fn blocks_stay_where_rows_are_many_times_as_many() {
+        for (rows, blocks) in [(1_000_000, 8 * 132), (250_000, 7813), (4096, 128)] {
+            let [inner, cols] = [100, 1];
+            let shape = MatmulShape { rows, inner, cols };
+            assert_eq!(row_blocks::<f32>(shape, &h200()), blocks, "{rows}");
         }
     }
 

@@ -19,7 +19,7 @@ pub use kernels::matmul::slices::{Cut, Slicing};
 pub use plan::plan;
 pub(crate) use plan::prepare;
 pub use product::Matmul;
-pub(crate) use routines::{Copied, Instance, Multiplies, Operands, Pitched};
+pub(crate) use routines::{Copied, CopyLaunch, Instance, Multiplies, Operands, Pitched};
 
 named_enum! {
     /// The kernels that multiply matrices.
@@ -141,7 +141,7 @@ pub fn enqueue<'a, T: Float>(
     let (a, b, c) = (a.into(), b.into(), c.into());
     check_operands(a, b, &c, shape)?;
     let aligned = in_vectors(a, b, &c);
-    let planned = prepare::<T>(shape, aligned, options, device.properties())?;
+    let planned = prepare::<T>(shape, shape.cols, aligned, options, device.properties())?;
     let Some(Ready { plan, launch }) = planned else {
         return Ok(None);
     };

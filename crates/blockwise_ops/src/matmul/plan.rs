@@ -24,13 +24,15 @@ pub fn plan<T: Float>(
     options: &MatmulOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    let planned = prepare::<T>(shape, [true; 3], options, properties)?;
+    let planned = prepare::<T>(shape, shape.cols, [true; 3], options, properties)?;
     Ok(planned.map(|ready| ready.plan))
 }
 
-/// The plan. `aligned` says whether A, B and C begin at multiples of 16 bytes.
+/// The plan, for rows of B that begin `pitch` elements after each other. `aligned` says whether A, B
+/// and C begin at multiples of 16 bytes.
 pub(crate) fn prepare<T: Float>(
     shape: MatmulShape,
+    pitch: usize,
     aligned: [bool; 3],
     options: &MatmulOptions,
     properties: &DeviceProperties,
@@ -44,7 +46,7 @@ pub(crate) fn prepare<T: Float>(
     let instance = Instance {
         tiles: tiles(options.tiles, shape, aligned[1] && aligned[2], properties),
         cut: slicing.cut,
-        vectors: vectors::<T>(kernel, shape, aligned),
+        vectors: vectors::<T>(kernel, shape, pitch, aligned),
         by_rows: shape.cols == 1,
     };
     let routine = T::product(kernel, instance).ok_or(LaunchError::UnsupportedType {
@@ -105,11 +107,10 @@ pub(crate) fn prepare<T: Float>(
                 rule: "the kernel `vector` multiplies a row by a matrix or a matrix by a column",
             });
         }
-        MatmulKernel::Vector if instance.by_rows => by_slices(
-            vector::row_blocks::<T>(shape.rows, inner),
-            vector::ROW_THREADS,
-            0,
-        )?,
+        MatmulKernel::Vector if instance.by_rows => {
+            let blocks = choice::row_blocks::<T>(shape, properties);
+            by_slices(blocks, vector::ROW_THREADS, 0)?
+        }
         MatmulKernel::Vector => by_slices(vector::col_blocks::<T>(cols), vector::COL_THREADS, 0)?,
     };
     let outputs = matrix_len(rows, cols)?;
@@ -121,6 +122,7 @@ pub(crate) fn prepare<T: Float>(
 fn vectors<T: Float>(
     kernel: MatmulKernel,
     MatmulShape { inner, cols, .. }: MatmulShape,
+    pitch: usize,
     [a, b, c]: [bool; 3],
 ) -> bool {
     let whole = |extent: usize| extent.is_multiple_of(lanes::<T>());
@@ -128,7 +130,7 @@ fn vectors<T: Float>(
         MatmulKernel::Mma => a && b && c && whole(inner) && whole(cols),
         MatmulKernel::Vector if cols == 1 => a && b && whole(inner),
         MatmulKernel::Vector => b && whole(cols),
-        _ => b && c && whole(cols),
+        _ => b && c && whole(pitch),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     MatmulOptions, MatmulShape, Operands, check_operands, choice, enqueue, in_vectors, prepare,
 };
 use crate::launch::{On, Ready};
+use crate::pitched::PitchedCopy;
 use crate::reduce::{Axis, enqueue_axis};
 use crate::{Float, LaunchError, LaunchPlan, PitchedMatmul, Reduction};
 
@@ -23,12 +24,17 @@ pub struct Matmul<T: Float> {
 
 enum Method<T: Float> {
     Whole(MatmulOptions),
-    Sliced {
-        options: MatmulOptions,
-        slices: usize,
-        sums: Buffer<T>,
-    },
+    Sliced(InSlices<T>),
     Pitched(PitchedMatmul<T>),
+}
+
+/// A product in slices, or of a copy of B.
+struct InSlices<T: Float> {
+    options: MatmulOptions,
+    slices: usize,
+    /// The products of the slices, if there are several.
+    sums: Option<Buffer<T>>,
+    copy: Option<PitchedCopy<T>>,
 }
 
 impl<T: Float> Matmul<T> {
@@ -45,56 +51,68 @@ impl<T: Float> Matmul<T> {
         super::plan::<T>(shape, options, properties)?;
         let of = |method| {
             let device = device.clone();
-            Ok(Self {
+            Self {
                 device,
                 shape,
                 method,
-            })
+            }
         };
-        if *options == MatmulOptions::default()
+        let chooses = *options == MatmulOptions::default();
+        if chooses
             && choice::fills_without_slices(shape, properties)
             && let Some(product) = PitchedMatmul::where_it_pays(device, shape)?
         {
-            return of(Method::Pitched(product));
+            return Ok(of(Method::Pitched(product)));
         }
         let kernel = options
             .kernel
             .unwrap_or_else(|| choice::kernel::<T>(shape, properties));
-        let slicing = options
-            .slicing
-            .unwrap_or_else(|| choice::slicing::<T>(kernel, shape, MOST_SLICES, properties));
         let with = |slicing: Slicing| MatmulOptions {
             kernel: Some(kernel),
             slicing: Some(slicing),
             ..*options
         };
+        if chooses
+            && let Some(slicing) = choice::slicing_of_copy::<T>(kernel, shape, properties)
+            && let Some(copy) = or_no_room(PitchedCopy::new(device, shape))?
+            && let Some(sums) = or_no_room(sums_of(device, shape, slicing.slices))?
+        {
+            return Ok(of(Method::Sliced(InSlices {
+                options: with(slicing),
+                slices: slicing.slices,
+                sums,
+                copy: Some(copy),
+            })));
+        }
+        let slicing = options
+            .slicing
+            .unwrap_or_else(|| choice::slicing::<T>(kernel, shape, MOST_SLICES, properties));
         let whole = Slicing {
             slices: 1,
             ..slicing
         };
         if slicing == whole || !kernel.has_slices() {
-            return of(Method::Whole(with(whole)));
+            return Ok(of(Method::Whole(with(whole))));
         }
-        let slices = slicing.slices;
-        let len = sums(shape.rows, shape.cols, slices).ok_or(LaunchError::SizeOverflow {
-            what: "the products of the slices",
-        })?;
-        match device.alloc(len) {
-            Ok(sums) => of(Method::Sliced {
+        let sums = sums_of(device, shape, slicing.slices);
+        let sums = match options.slicing {
+            Some(_) => Some(sums?),
+            None => or_no_room(sums)?,
+        };
+        Ok(of(match sums {
+            Some(sums) => Method::Sliced(InSlices {
                 options: with(slicing),
-                slices,
+                slices: slicing.slices,
                 sums,
+                copy: None,
             }),
-            Err(blockwise::Error::OutOfMemory { .. }) if options.slicing.is_none() => {
-                of(Method::Whole(with(whole)))
-            }
-            Err(error) => Err(error.into()),
-        }
+            None => Method::Whole(with(whole)),
+        }))
     }
 
-    /// Starts a product of row-major matrices: a launch, or two in order, in the device's own queue
-    /// or in one stream. Returns the launch that multiplies; `None` when C has no elements, and so
-    /// nothing was launched.
+    /// Starts a product of row-major matrices: up to three launches in order, in the device's own
+    /// queue or in one stream. Returns the launch that multiplies; `None` when C has no elements,
+    /// and so nothing was launched.
     ///
     /// # Errors
     /// An operand whose length is not its matrix's, and what goes wrong on the device.
@@ -105,34 +123,130 @@ impl<T: Float> Matmul<T> {
         b: impl Into<View<'a, T>>,
         c: impl Into<ViewMut<'a, T>>,
     ) -> Result<Option<LaunchPlan>, LaunchError> {
-        let (a, b, c, shape) = (a.into(), b.into(), c.into(), self.shape);
-        let device = &self.device;
-        let (options, slices, sums) = match &mut self.method {
-            Method::Whole(options) => return enqueue(device, stream, a, b, c, shape, options),
-            Method::Pitched(product) => return product.enqueue(stream, a, b, c),
-            Method::Sliced {
-                options,
-                slices,
-                sums,
-            } => (options, *slices, sums),
-        };
+        let (a, b, c) = (a.into(), b.into(), c.into());
+        let (device, shape) = (&self.device, self.shape);
+        match &mut self.method {
+            Method::Whole(options) => enqueue(device, stream, a, b, c, shape, options),
+            Method::Pitched(product) => product.enqueue(stream, a, b, c),
+            Method::Sliced(product) => product.enqueue(device, stream, [a, b], c, shape),
+        }
+    }
+}
+
+impl<T: Float> InSlices<T> {
+    fn enqueue(
+        &mut self,
+        device: &Device,
+        stream: Option<&Stream>,
+        [a, b]: [View<'_, T>; 2],
+        mut c: ViewMut<'_, T>,
+        shape: MatmulShape,
+    ) -> Result<Option<LaunchPlan>, LaunchError> {
         check_operands(a, b, &c, shape)?;
-        let aligned = in_vectors(a, b, &sums.as_view_mut());
-        let planned = prepare::<T>(shape, aligned, options, device.properties())?;
+        if c.is_empty() {
+            return Ok(None);
+        }
+        let (b, pitch) = match &mut self.copy {
+            Some(copy) => copy.enqueue(device, stream, b)?,
+            None => (b, shape.cols),
+        };
+        let sums = match &mut self.sums {
+            Some(sums) => sums.as_view_mut(),
+            None => c.as_view_mut(),
+        };
+        let aligned = in_vectors(a, b, &sums);
+        let planned = prepare::<T>(shape, pitch, aligned, &self.options, device.properties())?;
         let Some(Ready { plan, launch }) = planned else {
             return Ok(None);
         };
         let operands = Operands {
-            slices,
-            ..Operands::whole(a, b, sums.as_view_mut(), shape)
+            pitch,
+            slices: self.slices,
+            ..Operands::whole(a, b, sums, shape)
         };
         launch(On::new(device, stream, &plan), operands)?;
-        let axis = Axis {
-            outer: 1,
-            extent: slices,
-            inner: shape.rows * shape.cols,
-        };
-        enqueue_axis(device, stream, sums.as_view(), c, axis, Reduction::Sum)?;
+        if let Some(sums) = &self.sums {
+            let axis = Axis {
+                outer: 1,
+                extent: self.slices,
+                inner: shape.rows * shape.cols,
+            };
+            enqueue_axis(device, stream, sums.as_view(), c, axis, Reduction::Sum)?;
+        }
         Ok(Some(plan))
+    }
+}
+
+/// Memory for the products of several slices; none for one.
+fn sums_of<T: Float>(
+    device: &Device,
+    MatmulShape { rows, cols, .. }: MatmulShape,
+    slices: usize,
+) -> Result<Option<Buffer<T>>, LaunchError> {
+    if slices == 1 {
+        return Ok(None);
+    }
+    let len = sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
+        what: "the products of the slices",
+    })?;
+    Ok(Some(device.alloc(len)?))
+}
+
+/// `None` when there is no room.
+fn or_no_room<R>(result: Result<R, LaunchError>) -> Result<Option<R>, LaunchError> {
+    match result {
+        Err(LaunchError::Device(blockwise::Error::OutOfMemory { .. })) => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernels::matmul::slices::Cut;
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::MatmulKernel;
+
+    /// Small integers: every order of additions gives the same sums.
+    #[test]
+    fn slices_of_a_copy_of_b_add_up() {
+        let device = Device::emulator();
+        for (rows, inner, cols, slices) in [
+            (5, 40, 7, 1),
+            (70, 50, 67, 2),
+            (64, 100, 130, 3),
+            (3, 0, 5, 1),
+            (1, 1, 1, 1),
+        ] {
+            let small = |(i, j)| ((7 * i + 3 * j) % 11) as f32 - 5.0;
+            let a = Array2::from_shape_fn((rows, inner), small);
+            let b = Array2::from_shape_fn((inner, cols), small);
+            let shape = MatmulShape { rows, inner, cols };
+            for cut in Cut::ALL {
+                let slicing = Slicing { cut, slices };
+                let mut product = InSlices {
+                    options: MatmulOptions {
+                        kernel: Some(MatmulKernel::Sliced),
+                        slicing: Some(slicing),
+                        ..MatmulOptions::default()
+                    },
+                    slices,
+                    sums: sums_of::<f32>(&device, shape, slices).unwrap(),
+                    copy: Some(PitchedCopy::new(&device, shape).unwrap()),
+                };
+                let upload =
+                    |matrix: &Array2<f32>| device.upload(matrix.as_slice().unwrap()).unwrap();
+                let (of_a, of_b) = (upload(&a), upload(&b));
+                let mut c = device.upload(&vec![f32::NAN; rows * cols]).unwrap();
+                let views = [of_a.as_view(), of_b.as_view()];
+                let launched = product.enqueue(&device, None, views, c.as_view_mut(), shape);
+                let plan = launched.unwrap().unwrap();
+                let ragged = plan.kernel.contains("ragged");
+                assert!(inner == 0 || !ragged, "{}", plan.kernel);
+                let expected = a.dot(&b).into_raw_vec_and_offset().0;
+                assert_eq!(c.to_vec().unwrap(), expected, "{shape:?}, {slicing:?}");
+            }
+        }
     }
 }

@@ -16,6 +16,8 @@ pub struct Operands<'a, T: Element> {
     pub(crate) b: View<'a, T>,
     pub(crate) c: ViewMut<'a, T>,
     pub(crate) shape: MatmulShape,
+    /// Elements from a row of B to the next: its columns, unless it was copied.
+    pub(crate) pitch: usize,
     /// Slices of the inner extent: `c` is as many matrices.
     pub(crate) slices: usize,
     /// `pipelined` does nothing when these ranges fit the tensor cores.
@@ -32,7 +34,7 @@ pub(crate) struct Copied<'a, T: Element> {
 }
 
 impl<'a, T: Element> Operands<'a, T> {
-    /// Those of a product in one slice, which is always computed.
+    /// Those of a product in one slice, which is always computed, of matrices without gaps.
     pub(crate) fn whole(
         a: View<'a, T>,
         b: View<'a, T>,
@@ -45,6 +47,7 @@ impl<'a, T: Element> Operands<'a, T> {
             b,
             c,
             shape,
+            pitch: shape.cols,
             slices,
             unless,
         }
@@ -122,6 +125,21 @@ macro_rules! product {
     };
 }
 
+macro_rules! sliced {
+    ($handle:ty) => {
+        routine!($handle, |of| (
+            of.a,
+            of.b,
+            of.c,
+            of.shape.rows,
+            of.shape.inner,
+            of.shape.cols,
+            of.pitch,
+            of.slices
+        ))
+    };
+}
+
 macro_rules! slices {
     ($handle:ty) => {
         routine!($handle, |of| (
@@ -193,12 +211,12 @@ multiplies!(
         (MatmulKernel::Pipelined, Tiles::Tall, _) => pipelined!(pipelined::matmul_pipelined_tall_f32),
         (MatmulKernel::Pipelined, Tiles::Ragged, _) => pipelined!(pipelined::matmul_pipelined_ragged_f32),
         (MatmulKernel::Sliced, _, cut) => match (cut, instance.vectors) {
-            (Cut::Tall, true) => slices!(sliced::matmul_sliced<slices::Tall>),
-            (Cut::Tall, false) => slices!(sliced::matmul_sliced<slices::TallRagged>),
-            (Cut::Square, true) => slices!(sliced::matmul_sliced<slices::Square>),
-            (Cut::Square, false) => slices!(sliced::matmul_sliced<slices::SquareRagged>),
-            (Cut::Small, true) => slices!(sliced::matmul_sliced<slices::Small>),
-            (Cut::Small, false) => slices!(sliced::matmul_sliced<slices::SmallRagged>),
+            (Cut::Tall, true) => sliced!(sliced::matmul_sliced<slices::Tall>),
+            (Cut::Tall, false) => sliced!(sliced::matmul_sliced<slices::TallRagged>),
+            (Cut::Square, true) => sliced!(sliced::matmul_sliced<slices::Square>),
+            (Cut::Square, false) => sliced!(sliced::matmul_sliced<slices::SquareRagged>),
+            (Cut::Small, true) => sliced!(sliced::matmul_sliced<slices::Small>),
+            (Cut::Small, false) => sliced!(sliced::matmul_sliced<slices::SmallRagged>),
         },
         _ => return None,
     }),
