@@ -1,6 +1,7 @@
 //! `blockwise bench`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use blockwise::{Device, DeviceChoice};
 use clap::Args;
@@ -12,7 +13,8 @@ use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
 use crate::bench::{
-    self, BenchError, MeshReport, MeshSizes, Options, PeersError, Report, Run, Size, Sizes,
+    self, BenchError, Extent, MeshReport, MeshSizes, Options, PeersError, Report, Run, Size, Sizes,
+    Sweep,
 };
 use crate::io::OutputFile;
 
@@ -60,10 +62,14 @@ pub(super) struct Arguments {
     python: PathBuf,
     /// Compare the launchers' choices with every kernel instead, at N sizes of each
     /// operation, drawn at random
-    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick"])]
     sweep: Option<usize>,
+    /// Seconds for each operation of a sweep, at most
+    #[arg(long, value_name = "SECONDS", requires = "sweep")]
+    seconds: Option<u64>,
     /// Where to write results.json, results.md and results.svg, after each work what there is so
-    /// far; with --peers target/bench, unless said otherwise
+    /// far; with --peers target/bench, unless said otherwise. A sweep writes sweep.json, with the
+    /// time of every kernel
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -90,9 +96,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     }
     let options = arguments.choice.options();
     if let Some(count) = arguments.sweep {
-        let sweep = bench::sweep(&device, &options, count)?;
-        let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
-        return Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()));
+        let extent = Extent {
+            count,
+            most: arguments.seconds.map(Duration::from_secs),
+        };
+        return sweep(&device, &options, extent, arguments.output.as_deref());
     }
     let place = match (&arguments.output, &arguments.peers) {
         (Some(folder), _) => Some(folder.as_path()),
@@ -125,6 +133,30 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))
+}
+
+/// Compares the launchers' choices with every kernel.
+fn sweep(
+    device: &Device,
+    options: &Options,
+    extent: Extent,
+    folder: Option<&Path>,
+) -> Result<Outcome, Failure> {
+    folder.map_or(Ok(()), folder::prepare)?;
+    let write = |sweep: &Sweep| match folder {
+        Some(folder) => {
+            let json = serde_json::to_string(sweep);
+            let json = json.map_err(|error| Failure::new(error.to_string()))?;
+            let file = OutputFile::prepare(&folder.join("sweep.json"))?;
+            file.write(json.as_bytes()).map_err(Failure::from)
+        }
+        None => Ok(()),
+    };
+    // What goes wrong on the way is reported when all is done.
+    let sweep = bench::sweep(device, options, extent, |so_far| drop(write(so_far)))?;
+    write(&sweep)?;
+    let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()))
 }
 
 /// Times operations over 1, 2, 4, … GPUs, up to a number of them, with NCCL between them.
