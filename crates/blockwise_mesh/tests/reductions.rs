@@ -12,7 +12,7 @@ use ndarray::{ArrayView1, Ix0, arr0};
 
 const LENGTHS: [usize; 6] = [0, 1, 2, 7, 1000, 5003];
 const OPTIONS: ReduceOptions = ReduceOptions {
-    kernel: blockwise_ops::ReduceKernel::Single,
+    kernel: Some(blockwise_ops::ReduceKernel::Single),
     threads: None,
     grid_cap: None,
     in_flight: None,

@@ -33,6 +33,7 @@ pub mod reduce;
 pub mod reverse;
 pub mod tensor;
 pub mod transpose;
+pub mod tuning;
 mod word;
 
 use blockwise::{Buffer, Device};

@@ -9,6 +9,7 @@ use ndarray::{Array2, ArrayView2};
 use crate::launch::{On, Ready, Routine, routine};
 use crate::limits::{blocks_for, plan_2d};
 use crate::named_enum;
+use crate::tuning;
 use crate::{
     Element, Execution, LaunchError, LaunchPlan, check_len, download_matrix, matrix_len, upload,
 };
@@ -104,20 +105,30 @@ pub struct TransposeOptions {
 /// The longest short side of which [`thin`] is the fastest, unless the columns are one whole tile
 /// of [`aligned`].
 const THIN_TO: usize = thin::SHORT as usize;
-/// Tiles of [`aligned`] for each multiprocessor, below which [`padded`](kernels::transpose::padded)
-/// and its smaller tiles fill the device better: 1000² takes it 7.5 µs and `aligned` 15.4, 4000²
-/// 40.9 and 44.0, 8000² 152 and 137.
-const ALIGNED_TILES: usize = 16;
+/// Bytes of the matrix for each multiprocessor up to which [`padded`](kernels::transpose::padded)
+/// and its small tiles fill the device best: 1000² of `f32` takes it 7.5 µs and `aligned` 15.4.
+const PADDED_EACH: usize = 120_000;
+/// Bytes for each multiprocessor up to which `thin` is faster than `aligned` whatever the shape:
+/// 4390 × 2420 takes it 30.6 µs and `aligned` 35.4, 8000² 147 and 137.
+const THIN_EACH: usize = 508_000;
+/// The longest short side, and the long one from which on, `thin` is faster than `padded`, whose
+/// tiles are nearly empty: 2 × 255,531 takes them 7.0 and 18.0 µs.
+const FLAT: usize = 16;
+const FLAT_FROM: usize = 60_000;
 
-/// The kernel that is fastest for a matrix.
+/// The kernel that is fastest for a matrix, by a sweep of 457 sizes on an H200
+/// (docs/log/2026-11-23-choices.md).
 fn fastest<T: Element>(rows: usize, cols: usize, properties: &DeviceProperties) -> TransposeKernel {
-    let side = Tile::Wide.cols::<T>() as usize;
-    let tiles = rows
-        .div_ceil(aligned::ROWS as usize)
-        .saturating_mul(cols.div_ceil(side));
-    if tiles < ALIGNED_TILES * properties.multiprocessors_to_fill() as usize {
-        TransposeKernel::Padded
-    } else if rows.min(cols) <= THIN_TO && cols != side {
+    let (short, long) = (rows.min(cols), rows.max(cols));
+    let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
+    let each = bytes / properties.multiprocessors_to_fill() as usize;
+    let one_tile = cols == Tile::Wide.cols::<T>() as usize;
+    if each <= PADDED_EACH {
+        match short <= FLAT && long > FLAT_FROM {
+            true => TransposeKernel::Thin,
+            false => TransposeKernel::Padded,
+        }
+    } else if each <= THIN_EACH || short <= THIN_TO && !one_tile {
         TransposeKernel::Thin
     } else {
         TransposeKernel::Aligned
@@ -155,9 +166,9 @@ fn prepare<T: Element>(
             blocks_for(extents[axis], tile[axis], options.grid_cap, limit)
         })
     };
-    let kernel = options
-        .kernel
-        .unwrap_or_else(|| fastest::<T>(rows, cols, properties));
+    let saved = || tuning::kernel(properties, "transpose", T::NAME, &[rows, cols]);
+    let kernel = options.kernel.or_else(saved);
+    let kernel = kernel.unwrap_or_else(|| fastest::<T>(rows, cols, properties));
     let (grid, block) = match kernel {
         TransposeKernel::Aligned => {
             let extents = [aligned::ROWS, tile.cols::<T>()];
@@ -296,6 +307,8 @@ mod tests {
     fn the_kernel_goes_by_the_shape() {
         for (rows, cols, kernel) in [
             (1000, 1000, "transpose_padded_u32"),
+            (2, 255_531, "transpose_thin_u32"),
+            (4390, 2420, "transpose_thin_u32"),
             (100, 1_000_000, "transpose_thin_u32"),
             (1_000_000, 100, "transpose_thin_u32"),
             (1_000_000, 128, "transpose_aligned_u32"),

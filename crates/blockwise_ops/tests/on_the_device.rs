@@ -137,7 +137,7 @@ fn parts_on(device: &Device) -> Result<(), LaunchError> {
         }
         for &kernel in ReduceKernel::ALL {
             let options = ReduceOptions {
-                kernel,
+                kernel: Some(kernel),
                 ..ReduceOptions::default()
             };
             let (a, b) = (all.view(from..from + 130), all.view(1..131));
@@ -207,7 +207,7 @@ fn partials_serve_any_launch_with_no_more_blocks() -> Result<(), LaunchError> {
 
 fn partials_on(device: &Device) -> Result<(), LaunchError> {
     let options = |kernel, grid_cap| ReduceOptions {
-        kernel,
+        kernel: Some(kernel),
         threads: Some(32),
         grid_cap: Some(grid_cap),
         in_flight: None,

@@ -137,7 +137,7 @@ fn reductions_on(device: &Device) -> Result<(), LaunchError> {
     let [a, b] = [&operands[0], &operands[1]].map(ArrayView1::from);
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
-            kernel,
+            kernel: Some(kernel),
             threads: Some(64),
             grid_cap: Some(3),
             in_flight: None,

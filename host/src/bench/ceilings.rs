@@ -41,7 +41,7 @@ impl Ceilings {
             DeviceKind::Cuda => (COPIED, ROUNDS),
             DeviceKind::Emulator => EMULATED,
         };
-        let mut delay = Delay::new(device)?;
+        let mut delay = Delay::long(device)?;
 
         let from = device.upload(&vec![1.0_f32; copied])?;
         let mut to = device.alloc::<f32>(copied)?;

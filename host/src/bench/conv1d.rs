@@ -77,7 +77,8 @@ fn search<T: Random + Precision>(
     let plan = |options: &ConvOptions| conv1d::plan::<T>(len, taps, mode, options, properties).ok();
     let choice = ConvOptions::default();
     let name = plan(&choice).map_or("none", |plan| plan.kernel.name());
-    let mut candidates = vec![Candidate::new(choice, name, tune::CHOICE)];
+    let mut candidates = every_kernel::<T>([len, taps]);
+    candidates[0] = Candidate::new(choice, name, tune::CHOICE);
     for (kernel, whose) in [(ConvKernel::Window, "warp"), (ConvKernel::Blocked, "block")] {
         for each in [1, 2, 3, 4, 8] {
             let options = ConvOptions {

@@ -25,7 +25,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         }
         Sizes::Given(sizes)
     };
-    let lengths = drawn(&[1e8], |_| true);
+    let lengths = drawn(&[MOST_ELEMENTS], |_| true);
     let signals = drawn(&[3e7, 2e4], |size| {
         size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
     });

@@ -51,20 +51,35 @@ const WARM_UP: usize = 3;
 /// Seconds that the warm-up takes, at least.
 const WARM_UP_SECONDS: f64 = 0.02;
 
-/// A kernel that keeps the device busy for some 250 µs, and its memory nearly untouched: several
-/// times what a host takes to queue a launch and its events. The length is a margin, not a measured
-/// need.
+/// A kernel that keeps the device busy, and its memory nearly untouched, while the host queues a
+/// launch and its events.
 pub(super) struct Delay<'a> {
     device: &'a Device,
     output: Buffer<f32>,
+    rounds: u32,
 }
 
 impl<'a> Delay<'a> {
-    const ROUNDS: u32 = 2000;
+    /// Some 250 µs: several times what a host takes. The length is a margin, not a measured need.
+    const LONG: u32 = 2000;
+    /// Some 60 µs, where thousands of kernels are timed.
+    const SHORT: u32 = 500;
 
-    pub(super) fn new(device: &'a Device) -> Result<Self, BenchError> {
+    pub(super) fn long(device: &'a Device) -> Result<Self, BenchError> {
+        Self::of(device, Self::LONG)
+    }
+
+    pub(super) fn short(device: &'a Device) -> Result<Self, BenchError> {
+        Self::of(device, Self::SHORT)
+    }
+
+    fn of(device: &'a Device, rounds: u32) -> Result<Self, BenchError> {
         let output = device.alloc(peak::threads(1))?;
-        Ok(Delay { device, output })
+        Ok(Delay {
+            device,
+            output,
+            rounds,
+        })
     }
 
     fn enqueue(&mut self) -> Result<(), BenchError> {
@@ -72,7 +87,7 @@ impl<'a> Delay<'a> {
         if self.device.properties().kind == DeviceKind::Emulator {
             return Ok(());
         }
-        peak::enqueue(self.device, None, &mut self.output, 1, Self::ROUNDS)?;
+        peak::enqueue(self.device, None, &mut self.output, 1, self.rounds)?;
         Ok(())
     }
 }
@@ -127,20 +142,24 @@ fn timed(
     Ok(Timing::of(seconds?))
 }
 
-/// Launches timed where many ways are compared.
+/// Launches timed where many kernels are compared.
 const FEW: usize = 9;
 
-/// As [`samples`], with few launches.
+/// The median of few launches, in seconds; that of a single one where it takes longer than `enough`
+/// seconds.
 pub(super) fn few(
     device: &Device,
     delay: &mut Delay<'_>,
     copies: usize,
+    enough: f64,
     mut launch: impl FnMut(usize) -> Result<(), BenchError>,
-) -> Result<Timing, BenchError> {
-    for copy in 0..copies.min(WARM_UP) {
-        launch(copy)?;
+) -> Result<f64, BenchError> {
+    launch(0)?;
+    let once = timed(device, delay, copies, 1, |_| launch(1 % copies))?.median;
+    if once > enough {
+        return Ok(once);
     }
-    timed(device, delay, copies, FEW.max(copies), launch)
+    Ok(timed(device, delay, copies, FEW.max(copies), launch)?.median)
 }
 
 /// The copies of the inputs: together at least four times the L2 cache, so that a launch finds
@@ -204,7 +223,7 @@ pub(super) fn one(
     // Each launch of a rung does the same as the one before, so what the warm-up writes the timed
     // launches write too.
     loaded.clear()?;
-    let mut delay = Delay::new(device)?;
+    let mut delay = Delay::long(device)?;
     let timing = samples(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;
     let mut check = loaded.verify(0)?;
     for copy in 1..copies {

@@ -47,7 +47,7 @@ pub use peers::{PeersError, join};
 pub use picture::svg;
 pub use row::{OURS, Report, Row, Run, TWIN};
 pub use size::{BadSize, Size, Sizes};
-pub use sweep::{Sweep, sweep};
+pub use sweep::{Extent, Sweep, sweep};
 pub use tune::{Candidate, Finding, Tuning, tune};
 pub use work::{Check, Loaded, Problem, Rung, Work};
 

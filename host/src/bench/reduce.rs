@@ -16,7 +16,7 @@ use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Size
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let candidate = |&kernel| ReduceOptions {
-        kernel,
+        kernel: Some(kernel),
         ..ReduceOptions::default()
     };
     let kernels = ReduceKernel::ALL.iter().map(candidate);
@@ -24,12 +24,16 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         .chain(kernels)
         .collect();
     let mut works = table(sizes, &candidates);
-    // Of other types what a caller gets.
+    // Of other types what a caller gets, and every kernel at sizes that were asked for.
+    let of_others = match sizes {
+        Sizes::Given(_) => &candidates[..],
+        _ => &candidates[..1],
+    };
     for [len] in sizes.pick(false, &[], &[[1 << 27]]) {
         let sum = Operation::Of(Reduction::Sum);
-        works.push(work::<i64>(sum, len, &candidates[..1]));
-        works.push(work::<f64>(sum, len, &candidates[..1]));
-        works.push(work::<f64>(Operation::Dot, len, &candidates[..1]));
+        works.push(work::<i64>(sum, len, of_others));
+        works.push(work::<f64>(sum, len, of_others));
+        works.push(work::<f64>(Operation::Dot, len, of_others));
     }
     for work in &mut works {
         DEFAULT.clone_into(&mut work.rungs[0].name);
@@ -54,7 +58,16 @@ fn table(sizes: &Sizes, candidates: &[ReduceOptions]) -> Vec<Work> {
 /// The launcher's choice and others: a multiprocessor gets from half of an H200's 2048 threads to
 /// twice as many.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
-    let (mut candidates, mut policies) = (vec![ReduceOptions::default()], Vec::new());
+    let own = [None, Some(ReduceKernel::Tree), Some(ReduceKernel::Shuffle)];
+    let own = own
+        .into_iter()
+        .chain([Some(ReduceKernel::Wide), Some(ReduceKernel::Single)]);
+    let own = own.map(|kernel| ReduceOptions {
+        kernel,
+        ..ReduceOptions::default()
+    });
+    let (mut candidates, mut policies) = (own.collect::<Vec<_>>(), Vec::new());
+    let kernels = candidates.len();
     for in_flight in InFlight::ALL {
         for (threads, resident) in [128, 256, 512, 1024]
             .into_iter()
@@ -65,7 +78,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 threads: Some(threads),
                 grid_cap: Some(blocks_each * properties.multiprocessors_to_fill()),
                 in_flight: Some(in_flight),
-                ..ReduceOptions::default()
+                kernel: Some(ReduceKernel::Single),
             });
             policies.push(Policy {
                 threads,
@@ -75,7 +88,10 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         }
     }
     let search = |mut work: Work| {
-        for (rung, policy) in work.rungs.iter_mut().skip(1).zip(&policies) {
+        for rung in &mut work.rungs[1..kernels] {
+            rung.policy.clear();
+        }
+        for (rung, policy) in work.rungs[kernels..].iter_mut().zip(&policies) {
             rung.policy = told(policy);
         }
         // Few elements need few blocks: then several policies are one launch.
@@ -144,15 +160,22 @@ impl Operation {
 fn work<T: Exact>(operation: Operation, len: usize, candidates: &[ReduceOptions]) -> Work {
     let describe = |options: &ReduceOptions| {
         let row = policy::row(len * size_of::<T>());
+        let kernel = match options.kernel {
+            Some(kernel) => kernel.name(),
+            None => tune::CHOICE,
+        };
         let policy = match options.kernel {
-            ReduceKernel::Single => format!("{}: {}", row.name, told(&row.policy)),
-            ReduceKernel::Wide => format!("{}: {}; the host folds", row.name, told(&row.policy)),
+            None => String::new(),
+            Some(ReduceKernel::Single) => format!("{}: {}", row.name, told(&row.policy)),
+            Some(ReduceKernel::Wide) => {
+                format!("{}: {}; the host folds", row.name, told(&row.policy))
+            }
             _ => format!(
                 "{} threads, at most {DEFAULT_GRID_CAP} blocks; the host folds",
                 kernels::reduce::THREADS
             ),
         };
-        (options.kernel.to_string(), policy)
+        (kernel.to_string(), policy)
     };
     Work {
         operation: operation.name(),

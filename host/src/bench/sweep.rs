@@ -1,8 +1,11 @@
 //! Compares the launcher's choice with every rung, at many sizes drawn at random.
 //!
-//! Each rung is timed by few launches. Where the launcher's choice seems slower than the fastest,
-//! both are timed again by turns, and the smallest difference counts: of many rungs that are alike
-//! the luckiest seems fast.
+//! Each rung is timed by few launches, and by a single one where it takes several times as long as
+//! the fastest so far. Where the launcher's choice seems slower than the fastest, both are timed
+//! again by turns, and the smallest difference counts: of many rungs that are alike the luckiest
+//! seems fast.
+
+use std::time::{Duration, Instant};
 
 use blockwise::Device;
 use indicatif::ProgressBar;
@@ -15,9 +18,13 @@ use super::{BenchError, Inputs, Options, Run, Work, draw, measure};
 /// How much slower than the fastest rung the launcher's choice may be.
 const MARGIN: f64 = 0.05;
 /// How many times the two are timed again.
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 /// Works that the report lists, the worst first.
 const LISTED: usize = 10;
+/// A rung that takes so many times as long as the fastest so far is timed by a single launch.
+const HOPELESS: f64 = 4.0;
+/// Bytes and operations of a work up to which every result is checked. `bench` checks larger ones.
+const CHECKED: u64 = 1 << 22;
 
 /// The launcher's choice at one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +37,21 @@ pub struct Choice {
     pub best: String,
     /// Its seconds.
     pub fastest: f64,
+    /// Every rung that was timed.
+    pub rungs: Vec<Timed>,
     /// Rungs with a wrong result.
     pub wrong: Vec<String>,
+}
+
+/// A rung's times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timed {
+    /// The kernel's name in its family.
+    pub name: String,
+    /// Seconds of a launch.
+    pub seconds: f64,
+    /// Seconds of the host to make what the launches share, such as a table of twiddle factors.
+    pub prepared: f64,
 }
 
 impl Choice {
@@ -48,14 +68,31 @@ pub struct Sweep {
     pub run: Run,
     /// One for each work.
     pub choices: Vec<Choice>,
+    /// The operations whose time ended before their sizes did.
+    pub cut: Vec<String>,
 }
 
-/// Sweeps over `count` sizes of each operation that the filter leaves.
+/// How much to sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Sizes of each operation.
+    pub count: usize,
+    /// The longest time for each operation.
+    pub most: Option<Duration>,
+}
+
+/// Sweeps over random sizes of each operation that the filter leaves. After each operation `done`
+/// gets what there is so far.
 ///
 /// # Errors
 /// When the filter leaves nothing.
-pub fn sweep(device: &Device, options: &Options, count: usize) -> Result<Sweep, BenchError> {
-    let mut works = draw::works(options.seed, count);
+pub fn sweep(
+    device: &Device,
+    options: &Options,
+    extent: Extent,
+    mut done: impl FnMut(&Sweep),
+) -> Result<Sweep, BenchError> {
+    let mut works = draw::works(options.seed, extent.count);
     let chosen = |work: &Work| {
         let name = work.name();
         let filter = &options.filter;
@@ -67,72 +104,105 @@ pub fn sweep(device: &Device, options: &Options, count: usize) -> Result<Sweep, 
             filter: options.filter.clone(),
         });
     }
+    works.sort_by_key(operation);
     let bar = ProgressBar::new(works.len() as u64).with_style(super::style());
     let mut inputs = Inputs::new(options.seed);
     let mut sweep = Sweep {
         run: Run::of(device, options.seed),
         choices: Vec::new(),
+        cut: Vec::new(),
     };
-    for work in &works {
-        bar.set_message(work.name());
-        // Work that no memory has room for is no choice.
-        if let Ok(Some(choice)) = choice(device, work, &mut inputs) {
-            sweep.choices.push(choice);
+    for works in works.chunk_by(|one, next| operation(one) == operation(next)) {
+        let begin = Instant::now();
+        for (place, work) in works.iter().enumerate() {
+            if extent.most.is_some_and(|most| begin.elapsed() >= most) {
+                let [operation, ty] = operation(work);
+                let all = works.len();
+                let line = format!("{operation}/{ty}: time for {place} of {all} sizes");
+                sweep.cut.push(line);
+                bar.inc((all - place) as u64);
+                break;
+            }
+            bar.set_message(work.name());
+            // Work that no memory has room for is no choice.
+            if let Ok(Some(choice)) = choice(device, work, &mut inputs) {
+                sweep.choices.push(choice);
+            }
+            bar.inc(1);
         }
-        bar.inc(1);
+        bar.suspend(|| done(&sweep));
     }
     bar.finish_and_clear();
     Ok(sweep)
 }
 
+fn operation(work: &Work) -> [&'static str; 2] {
+    [work.operation, work.ty]
+}
+
 fn choice(device: &Device, work: &Work, inputs: &mut Inputs) -> Result<Option<Choice>, BenchError> {
     let copies = measure::few_copies(device, work.bytes);
     let mut loaded = work.problem.load(device, copies, inputs)?;
-    let mut delay = measure::Delay::new(device)?;
-    let mut time = |rung: usize| -> Result<_, BenchError> {
+    let mut delay = measure::Delay::short(device)?;
+    let checked = work.bytes + work.operations <= CHECKED;
+    let mut time = |rung: usize, enough: f64| -> Result<_, BenchError> {
+        let begin = Instant::now();
         loaded.select(rung)?;
-        loaded.clear()?;
-        let timing = measure::few(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;
-        Ok((timing.median, loaded.verify(0)?))
+        let prepared = begin.elapsed().as_secs_f64();
+        if checked {
+            loaded.clear()?;
+        }
+        let launch = |copy| loaded.enqueue(copy);
+        let seconds = measure::few(device, &mut delay, copies, enough, launch)?;
+        let wrong = checked && loaded.verify(0)?.wrong > 0;
+        Ok((seconds, prepared, wrong))
     };
-    let mut wrong = Vec::new();
+    let (mut rungs, mut wrong) = (Vec::<Timed>::new(), Vec::new());
     let (mut default, mut best) = (None, None::<(usize, f64)>);
-    for (place, rung) in work.rungs.iter().enumerate() {
+    for rung in &work.rungs {
+        let enough = best.map_or(f64::INFINITY, |(_, fastest)| HOPELESS * fastest);
         // That a device has no such kernel, or the kernel no such sizes, is no mistake.
-        let Ok((seconds, check)) = time(rung.index) else {
+        let Ok((seconds, prepared, is_wrong)) = time(rung.index, enough) else {
             continue;
         };
-        if check.wrong > 0 {
+        if is_wrong {
             wrong.push(rung.name.clone());
             continue;
         }
         if rung.name == DEFAULT {
-            default = Some((place, seconds));
+            default = Some((rung.index, seconds));
         }
         if best.is_none_or(|(_, fastest)| seconds < fastest) {
-            best = Some((place, seconds));
+            best = Some((rung.index, seconds));
         }
+        let name = rung.name.clone();
+        rungs.push(Timed {
+            name,
+            seconds,
+            prepared,
+        });
     }
-    let (Some((now, mut default)), Some((place, mut fastest))) = (default, best) else {
+    let (Some((now, mut default)), Some((index, mut fastest))) = (default, best) else {
         return Ok(None);
     };
     for _ in 0..TURNS {
         if default <= fastest * (1.0 + MARGIN) {
             break;
         }
-        let (of_default, of_best) = (
-            time(work.rungs[now].index)?.0,
-            time(work.rungs[place].index)?.0,
-        );
+        let turn = [now, index].map(|rung| time(rung, f64::INFINITY));
+        let [of_default, of_best] = turn;
+        let (of_default, of_best) = (of_default?.0, of_best?.0);
         if of_default / of_best < default / fastest {
             (default, fastest) = (of_default, of_best);
         }
     }
+    let best = work.rungs.iter().find(|rung| rung.index == index);
     Ok(Some(Choice {
         work: work.name(),
         default,
-        best: work.rungs[place].name.clone(),
+        best: best.map_or_else(String::new, |rung| rung.name.clone()),
         fastest,
+        rungs,
         wrong,
     }))
 }
@@ -185,11 +255,13 @@ impl Sweep {
         let wrong: Vec<_> = wrong
             .map(|it| format!("\nWRONG: {} by {}", it.work, it.wrong.join(", ")))
             .collect();
+        let cut: Vec<_> = self.cut.iter().map(|line| format!("\n{line}")).collect();
         format!(
-            "{}\n{}\n\n{}{}",
+            "{}\n{}\n\n{}{}{}",
             self.run.heading(),
             lines_up(&lines, 1..5),
             lines_up(&listed, 1..3),
+            cut.concat(),
             wrong.concat()
         )
     }
@@ -200,12 +272,18 @@ mod tests {
     use super::*;
     use crate::bench::{Size, Sizes, reduce};
 
+    const ONE: Extent = Extent {
+        count: 1,
+        most: None,
+    };
+
     fn chosen(work: &str, default: f64, wrong: &[&str]) -> Choice {
         Choice {
             work: work.to_owned(),
             default,
             best: "tiled".to_owned(),
             fastest: 1.0,
+            rungs: Vec::new(),
             wrong: wrong.iter().map(|&name| name.to_owned()).collect(),
         }
     }
@@ -218,7 +296,9 @@ mod tests {
             chosen("dot/f32/7", 2.0, &[]),
         ];
         let run = Run::default();
-        let text = Sweep { run, choices }.table();
+        let cut = vec!["sum/f32: time for 2 of 9 sizes".to_owned()];
+        let text = Sweep { run, choices, cut }.table();
+        assert!(text.contains("2 of 9"), "{text}");
         let line = |name: &str| text.lines().position(|line| line.starts_with(name));
         let sums = text.lines().nth(line("sum/f32 ").expect("its line"));
         let cells: Vec<_> = sums.unwrap_or_default().split_whitespace().collect();
@@ -233,7 +313,8 @@ mod tests {
     fn a_wrong_result_fails_the_sweep_and_is_named() {
         let choices = vec![chosen("sum/f32/5", 1.0, &["tree"])];
         let run = Run::default();
-        let sweep = Sweep { run, choices };
+        let cut = Vec::new();
+        let sweep = Sweep { run, choices, cut };
         assert!(!sweep.passed());
         assert!(sweep.table().contains("WRONG: sum/f32/5 by tree"));
     }
@@ -248,6 +329,7 @@ mod tests {
             let made = made.expect("rungs that work");
             assert_eq!(made.work, work.name());
             assert!(made.wrong.is_empty() && made.fastest <= made.default);
+            assert_eq!(made.rungs.len(), work.rungs.len());
         }
     }
 
@@ -257,6 +339,23 @@ mod tests {
             filter: vec!["nothing".to_owned()],
             ..Options::default()
         };
-        assert!(sweep(&Device::emulator(), &options, 1).is_err());
+        assert!(sweep(&Device::emulator(), &options, ONE, |_| ()).is_err());
+    }
+
+    #[test]
+    fn an_operation_whose_time_is_over_says_how_many_sizes_it_had() {
+        let options = Options {
+            filter: vec!["sum/f32".to_owned()],
+            ..Options::default()
+        };
+        let none = Extent {
+            most: Some(Duration::ZERO),
+            ..ONE
+        };
+        let mut calls = 0;
+        let swept = sweep(&Device::emulator(), &options, none, |_| calls += 1);
+        let swept = swept.expect("a device");
+        assert_eq!(swept.cut, ["sum/f32: time for 0 of 1 sizes"]);
+        assert_eq!((swept.choices.len(), calls), (0, 1));
     }
 }

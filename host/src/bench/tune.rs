@@ -8,12 +8,13 @@
 
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::LaunchPlan;
+use blockwise_ops::tuning::Rule;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::row::{lines_up, seconds};
 use super::{
-    BenchError, Inputs, Options, Run, Timing, Work, conv1d, matmul, measure, movement, reduce,
+    BenchError, Inputs, Options, Run, Size, Timing, Work, conv1d, matmul, measure, movement, reduce,
 };
 
 /// A work whose rungs are policies, the launcher's choice first.
@@ -221,6 +222,21 @@ impl Finding {
         (self.gain()? > LEAST_GAIN).then(|| self.best())?
     }
 
+    /// The change as a rule, if it is another kernel with its own policy, of a family whose
+    /// launcher reads rules.
+    fn rule(&self) -> Option<Rule> {
+        const FAMILIES: [&str; 4] = ["sum", "transpose", "conv-same", "conv-full"];
+        let change = self.change().filter(|change| change.policy.is_empty())?;
+        let mut parts = self.work.split('/');
+        let (operation, ty, size) = (parts.next()?, parts.next()?, parts.next()?);
+        FAMILIES.contains(&operation).then(|| Rule {
+            operation: operation.to_owned(),
+            ty: ty.to_owned(),
+            extents: size.parse::<Size>().map_or_else(|_| Vec::new(), |it| it.0),
+            kernel: change.kernel.clone(),
+        })
+    }
+
     /// Whether the launcher's choice gives the right result; a candidate that does not is just not
     /// taken.
     fn passed(&self) -> bool {
@@ -234,11 +250,19 @@ impl Candidate {
     }
 
     fn name(&self) -> String {
-        format!("{}, {}", self.kernel, self.policy)
+        match &*self.policy {
+            "" => self.kernel.clone(),
+            policy => format!("{}, {policy}", self.kernel),
+        }
     }
 }
 
 impl Tuning {
+    /// The kernels that launchers should take, by what they compute and at which size.
+    pub fn rules(&self) -> Vec<Rule> {
+        self.findings.iter().filter_map(Finding::rule).collect()
+    }
+
     /// Whether the launcher's choice was right for each work.
     pub fn passed(&self) -> bool {
         self.findings.iter().all(Finding::passed)
@@ -368,6 +392,18 @@ mod tests {
         assert_eq!(found.best().map(|it| it.policy.as_str()), Some("now"));
         assert_eq!(found.change(), None);
         assert!(found.passed());
+    }
+
+    #[test]
+    fn another_kernel_becomes_a_rule_and_another_policy_does_not() {
+        let rules = |policy: &str| {
+            let all = vec![candidate("now", 1.0, true), candidate(policy, 0.9, true)];
+            let (run, findings) = (Run::default(), vec![finding(&[1.0], all)]);
+            let rules = Tuning { run, findings }.rules();
+            rules.iter().map(Rule::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(""), ["sum f32 1048576 single"]);
+        assert_eq!(rules("1024 threads").len(), 0);
     }
 
     #[test]

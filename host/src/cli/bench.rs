@@ -1,6 +1,7 @@
 //! `blockwise bench`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use blockwise::{Device, DeviceChoice};
 use clap::Args;
@@ -11,7 +12,9 @@ use super::failure::Failure;
 use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
-use crate::bench::{self, BenchError, MeshReport, Options, PeersError, Report, Run, Size, Sizes};
+use crate::bench::{
+    self, BenchError, Extent, MeshReport, Options, PeersError, Report, Run, Size, Sizes, Sweep,
+};
 use crate::io::OutputFile;
 
 /// What is timed, by what inputs.
@@ -58,10 +61,14 @@ pub(super) struct Arguments {
     python: PathBuf,
     /// Compare the launchers' choices with every kernel instead, at N sizes of each
     /// operation, drawn at random
-    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "output", "gpus"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"])]
     sweep: Option<usize>,
+    /// Seconds for each operation of a sweep, at most
+    #[arg(long, value_name = "SECONDS", requires = "sweep")]
+    seconds: Option<u64>,
     /// Where to write results.json, results.md and results.svg, after each work what there is so
-    /// far; with --peers target/bench, unless said otherwise
+    /// far; with --peers target/bench, unless said otherwise. A sweep writes sweep.json, with the
+    /// time of every kernel
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -88,9 +95,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     }
     let options = arguments.choice.options();
     if let Some(count) = arguments.sweep {
-        let sweep = bench::sweep(&device, &options, count)?;
-        let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
-        return Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()));
+        let extent = Extent {
+            count,
+            most: arguments.seconds.map(Duration::from_secs),
+        };
+        return sweep(&device, &options, extent, arguments.output.as_deref());
     }
     let place = match (&arguments.output, &arguments.peers) {
         (Some(folder), _) => Some(folder.as_path()),
@@ -123,6 +132,30 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))
+}
+
+/// Compares the launchers' choices with every kernel.
+fn sweep(
+    device: &Device,
+    options: &Options,
+    extent: Extent,
+    folder: Option<&Path>,
+) -> Result<Outcome, Failure> {
+    folder.map_or(Ok(()), folder::prepare)?;
+    let write = |sweep: &Sweep| match folder {
+        Some(folder) => {
+            let json = serde_json::to_string(sweep);
+            let json = json.map_err(|error| Failure::new(error.to_string()))?;
+            let file = OutputFile::prepare(&folder.join("sweep.json"))?;
+            file.write(json.as_bytes()).map_err(Failure::from)
+        }
+        None => Ok(()),
+    };
+    // What goes wrong on the way is reported when all is done.
+    let sweep = bench::sweep(device, options, extent, |so_far| drop(write(so_far)))?;
+    write(&sweep)?;
+    let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()))
 }
 
 /// Times operations over 1, 2, 4, … GPUs, up to a number of them, with NCCL between them.

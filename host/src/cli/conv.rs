@@ -8,6 +8,7 @@ use blockwise_ops::{ConvKernel, ConvMode, ConvOptions};
 use clap::Args;
 use serde_json::json;
 
+use super::conv_choice::Choice;
 use super::conv_operands::{Frames, Operands, Sample};
 use super::conv_reference::{self, Check};
 use super::failure::Failure;
@@ -75,7 +76,10 @@ fn convolve<T: Sample>(
     operands: Operands<T>,
 ) -> Result<Report, Failure> {
     let mesh = global.mesh(&arguments.gpus)?;
-    let whole = (arguments.mode).outputs(operands.long_len(), operands.short(0).len())?;
+    let lengths = [operands.long_len(), operands.short(0).len()];
+    let whole = (arguments.mode).outputs(lengths[0], lengths[1])?;
+    let properties = mesh.devices()[0].properties();
+    let choice = Choice::of::<T>(lengths, arguments.mode, &arguments.options(), properties)?;
     // Rank 0 writes; the others send it their outputs.
     let sink = match mesh.first() {
         0 => Some(Sink::prepare(arguments, &operands, whole.len)?),
@@ -123,7 +127,11 @@ fn convolve<T: Sample>(
     let seconds = Seconds::longest(seconds);
     seconds.notice();
     match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(sink) => sink.finish(&mesh, &arguments.output, seconds),
+        Some(sink) => {
+            report::notice(&choice.line());
+            let report = sink.finish(&mesh, &arguments.output, seconds)?;
+            Ok(report.with("choice", choice.json()))
+        }
         None => Ok(Report::silent()),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use blockwise::{Device, PtxFile, PtxSource};
+use blockwise_ops::tuning;
 use kernels::KERNELS;
 
 use super::failure::Failure;
@@ -30,6 +31,14 @@ impl Global {
             unsafe { device.replace_kernels(KERNELS.package, file) };
             let mut listener = Listener::alone();
             device.set_progress(move |progress| listener.hear(progress));
+        }
+        if let Some(problem) = tuning::problem() {
+            report::notice(&format!("warning: {problem}"));
+        }
+        let (rules, path) = (tuning::rules(device.properties()), tuning::path());
+        if let (1.., Some(path)) = (rules, path) {
+            let path = path.display();
+            report::notice(&format!("kernels for {rules} sizes as saved in {path}"));
         }
         Ok(device)
     }

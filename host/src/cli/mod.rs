@@ -6,6 +6,7 @@
 mod bench;
 mod check;
 mod conv;
+mod conv_choice;
 mod conv_operands;
 mod conv_part;
 mod conv_reference;

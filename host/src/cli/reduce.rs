@@ -48,9 +48,9 @@ pub(super) struct DotArguments {
 
 #[derive(Args)]
 struct Options {
-    /// How a block combines its threads' values
-    #[arg(long, default_value = "single", value_parser = names(ReduceKernel::ALL))]
-    kernel: ReduceKernel,
+    /// How a block combines its threads' values; without it, the fastest for this number of elements
+    #[arg(long, value_parser = names(ReduceKernel::ALL))]
+    kernel: Option<ReduceKernel>,
     #[command(flatten)]
     chunk: Chunk,
     #[command(flatten)]

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use blockwise_ops::tuning;
 use clap::Args;
+use serde_json::json;
 
 use super::Global;
 use super::bench::{self, Choice};
@@ -19,10 +21,26 @@ pub(super) struct Arguments {
     /// far
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Save the kernels that are faster than the launchers' choice for this device, in
+    /// ~/.config/blockwise/tuning.txt or the file that BLOCKWISE_TUNING names: launchers take them
+    /// for sizes within a factor of 1.4
+    #[arg(long)]
+    save: bool,
+    /// Forget what was saved for this device, and search nothing
+    #[arg(long, conflicts_with_all = ["save", "output"])]
+    forget: bool,
 }
 
-/// Searches the launchers' policies on the GPU. Changes nothing: it says what it would change.
+/// Searches the launchers' policies on the GPU. Without `--save` it changes nothing: it says what it
+/// would change.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+    if arguments.forget {
+        let device = global.open()?;
+        let path = tuning::forget(device.properties()).map_err(unsaved)?;
+        let text = format!("{}: nothing is saved for this device", path.display());
+        let json = json!({ "command": "tune", "forgotten": path.display().to_string() });
+        return Ok(Report::new(text, json));
+    }
     let output = arguments.output.as_deref().map(OutputFile::prepare);
     let output = output.transpose()?;
     let device = bench::gpu(global)?;
@@ -37,8 +55,20 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         place.write(text(&tuning)?.as_bytes())?;
         report::notice(&format!("{} written", path.display()));
     }
+    if arguments.save {
+        let rules = tuning.rules();
+        if !rules.is_empty() {
+            let path = tuning::save(device.properties(), &rules).map_err(unsaved)?;
+            let count = rules.len();
+            report::notice(&format!("{count} kernels saved in {}", path.display()));
+        }
+    }
     let json = serde_json::to_value(&tuning).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Report::new(tuning.table(), json).passed(tuning.passed()))
+}
+
+fn unsaved(error: std::io::Error) -> Failure {
+    Failure::new(error.to_string()).hint("BLOCKWISE_TUNING names another file")
 }
 
 fn text(tuning: &Tuning) -> Result<String, Failure> {

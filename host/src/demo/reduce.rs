@@ -25,7 +25,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
     let (a_buffer, b_buffer) = (device.upload(&a)?, device.upload(&b)?);
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
-            kernel,
+            kernel: Some(kernel),
             threads: Some(THREADS),
             grid_cap: Some(BLOCKS),
             ..ReduceOptions::default()
@@ -59,7 +59,7 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     );
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
-            kernel,
+            kernel: Some(kernel),
             ..ReduceOptions::default()
         };
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;

@@ -283,7 +283,7 @@ fn reduce<T: Sample + Number, L>(
         ReduceKernel::name,
         |kernel| {
             let options = ReduceOptions {
-                kernel,
+                kernel: Some(kernel),
                 threads,
                 ..ReduceOptions::default()
             };

@@ -20,3 +20,4 @@ mod scale;
 mod shell;
 mod textures;
 mod trace;
+mod tuning;

@@ -267,7 +267,7 @@ fn every_axis(jobs: &mut Vec<Job>, on: &DeviceProperties, shapes: &[[usize; 3]],
 
 fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
     ReduceOptions {
-        kernel,
+        kernel: Some(kernel),
         threads: Some(threads),
         grid_cap,
         ..ReduceOptions::default()
@@ -378,7 +378,7 @@ fn job<T: Summed>(
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
     let folded = move |partials: Vec<T>| {
         let results = match options.kernel {
-            ReduceKernel::Single => 1,
+            Some(ReduceKernel::Single) => 1,
             _ => partials.len(),
         };
         let results = partials[..results].iter().copied();
@@ -392,15 +392,15 @@ fn job<T: Summed>(
         job.slice_from(&values, *skipped)
     };
     let job = match options.kernel {
-        ReduceKernel::Interleaved | ReduceKernel::Tree => job.shared::<T>(),
+        Some(ReduceKernel::Interleaved | ReduceKernel::Tree) => job.shared::<T>(),
         _ => job,
     };
     let job = operands.iter().fold(job, add);
     let blocks = plan.grid[0] as usize;
     match options.kernel {
-        ReduceKernel::TreeRaw => job.output(),
+        Some(ReduceKernel::TreeRaw) => job.output(),
         // The ticket.
-        ReduceKernel::Single => job.out(blocks).slice(&[0_u32]),
+        Some(ReduceKernel::Single) => job.out(blocks).slice(&[0_u32]),
         _ => job.out(blocks),
     }
 }

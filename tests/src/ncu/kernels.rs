@@ -32,7 +32,7 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
     }
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
-            kernel,
+            kernel: Some(kernel),
             ..ReduceOptions::default()
         };
         let input = vector::<f32>(3, 100_000);

@@ -54,7 +54,7 @@ fn check_all(left: &Device, right: &Device) {
     for &kernel in ReduceKernel::ALL {
         for grid_cap in [1, 6] {
             let options = ReduceOptions {
-                kernel,
+                kernel: Some(kernel),
                 threads: Some(96),
                 grid_cap: Some(grid_cap),
                 ..ReduceOptions::default()
@@ -115,7 +115,7 @@ fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
         (a[123], b[45], b[123]) = (special, special, T::from(-0.0));
         for &kernel in ReduceKernel::ALL {
             let options = ReduceOptions {
-                kernel,
+                kernel: Some(kernel),
                 threads: Some(64),
                 grid_cap: Some(2),
                 ..ReduceOptions::default()

@@ -29,7 +29,7 @@ const OF_WHOLE_WARPS: [ReduceKernel; 3] = [
 
 pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
     ReduceOptions {
-        kernel,
+        kernel: Some(kernel),
         threads: Some(threads),
         grid_cap,
         ..ReduceOptions::default()

@@ -80,7 +80,7 @@ fn more_threads_than_a_block_can_have() {
         &["1025", "1024"],
     );
     let options = ReduceOptions {
-        kernel: ReduceKernel::Tree,
+        kernel: Some(ReduceKernel::Tree),
         threads: Some(u32::MAX),
         ..ReduceOptions::default()
     };
@@ -143,7 +143,7 @@ fn blocks_that_do_not_fit_the_kernel() {
         &["static", "256", "128"],
     );
     let half_a_warp = ReduceOptions {
-        kernel: ReduceKernel::Wide,
+        kernel: Some(ReduceKernel::Wide),
         threads: Some(48),
         ..ReduceOptions::default()
     };

@@ -2,8 +2,8 @@
 
 use blockwise::{Buffer, Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::conv1d::fft::shape::shift;
-use kernels::conv1d::policy::{FFT_FROM, LARGE, fft_points};
 
+use super::choice::{self, Calls, Task};
 use super::plan::{Chosen, prepare};
 use super::routines::{FftOperands, FftRoutines, Operands, TapsOperands};
 use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, enqueue_outputs};
@@ -13,7 +13,7 @@ use crate::{Float, LaunchError, LaunchPlan, check_len};
 
 /// A convolution of operands of given lengths, with the memory that its kernel needs.
 ///
-/// From 64 taps on, and with many outputs, it uses fast Fourier transforms: a block transforms two
+/// From 64 taps on, where that is faster, it uses fast Fourier transforms: a block transforms two
 /// windows of N samples at a time, multiplies by the taps' transform, and transforms back. An
 /// output then differs from the exact one by at most 20·u·log₂N·‖x‖₂·Σ|taps|, where x are the
 /// samples of both windows and u is the unit roundoff: each of the two transforms of x, and that of
@@ -44,7 +44,7 @@ struct Fft<T: Float> {
 }
 
 impl<T: Float> Convolution<T> {
-    /// Chooses the kernel, and allocates what it needs: at most 1 MiB.
+    /// Chooses the kernel for many calls, and allocates what it needs: at most 1 MiB.
     ///
     /// # Errors
     /// Those of [`plan`](super::plan()), and out of memory.
@@ -55,13 +55,45 @@ impl<T: Float> Convolution<T> {
         mode: ConvMode,
         options: &ConvOptions,
     ) -> Result<Self, LaunchError> {
+        Self::with(device, [signal_len, taps_len], mode, options, Calls::Many)
+    }
+
+    /// As [`new`](Self::new), for a single call: it counts the time to allocate too.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn once(
+        device: &Device,
+        signal_len: usize,
+        taps_len: usize,
+        mode: ConvMode,
+        options: &ConvOptions,
+    ) -> Result<Self, LaunchError> {
+        Self::with(device, [signal_len, taps_len], mode, options, Calls::One)
+    }
+
+    fn with(
+        device: &Device,
+        [signal_len, taps_len]: [usize; 2],
+        mode: ConvMode,
+        options: &ConvOptions,
+        calls: Calls,
+    ) -> Result<Self, LaunchError> {
         let outputs = mode.outputs(signal_len, taps_len)?;
         let properties = device.properties();
-        let taps = signal_len.min(taps_len);
+        let untouched = options.threads.is_none() && options.tiles_each.is_none();
+        let chosen = || {
+            let lengths = [signal_len, taps_len];
+            if let Some(saved) = choice::saved::<T>(mode, lengths, properties) {
+                return Some(saved).filter(|_| untouched);
+            }
+            let task = Task::new(signal_len.min(taps_len), outputs.len, properties);
+            let kernel = untouched.then(|| choice::fastest::<T>(task, calls))?;
+            // Which of the others, `prepare` finds: it knows their shared memory.
+            kernel.is_fft().then_some(kernel)
+        };
         let options = ConvOptions {
-            kernel: options
-                .kernel
-                .or_else(|| choice::<T>(taps, outputs.len, options)),
+            kernel: options.kernel.or_else(chosen),
             ..*options
         };
         let (plan, chosen) =
@@ -173,7 +205,6 @@ impl<T: Float> Fft<T> {
         routines: FftRoutines<T>,
         properties: &DeviceProperties,
     ) -> Result<Self, LaunchError> {
-        let factors = (routines.factors)();
         Ok(Self {
             plan_taps: plan_1d(
                 routines.taps.entry.name,
@@ -182,7 +213,7 @@ impl<T: Float> Fft<T> {
                 routines.shared_bytes as u64,
                 properties,
             )?,
-            factors: device.upload(&factors)?,
+            factors: device.upload((routines.factors)())?,
             spectrum: device.alloc(routines.spectrum_len)?,
             routines,
         })
@@ -193,21 +224,4 @@ impl<T: Float> Fft<T> {
 /// kernels.
 pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
     T::fft(kernel).map(|routines| routines.most_taps)
-}
-
-/// The kernel by transforms, if one is the fastest.
-fn choice<T: Float>(taps: usize, outputs: usize, options: &ConvOptions) -> Option<ConvKernel> {
-    let untouched = options.threads.is_none() && options.tiles_each.is_none();
-    if !untouched || taps < FFT_FROM || outputs < LARGE {
-        return None;
-    }
-    let by_taps = match fft_points(taps) {
-        2048 => ConvKernel::Fft2048,
-        4096 => ConvKernel::Fft4096,
-        8192 => ConvKernel::Fft8192,
-        _ => ConvKernel::Fft16384,
-    };
-    [by_taps, ConvKernel::Fft4096]
-        .into_iter()
-        .find(|&kernel| most_taps::<T>(kernel) >= Some(taps))
 }

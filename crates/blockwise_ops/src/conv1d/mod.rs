@@ -1,5 +1,6 @@
 //! Convolution in one dimension, with the modes of `numpy.convolve`.
 
+mod choice;
 mod fft;
 mod plan;
 mod routines;
@@ -12,6 +13,7 @@ use ndarray::{Array1, ArrayView1};
 use crate::launch::On;
 use crate::{Execution, Float, LaunchError, LaunchPlan, check_len, named_enum, upload};
 
+pub use choice::{expected, saved};
 pub use fft::{Convolution, most_taps};
 use plan::Chosen;
 pub use plan::{ConvPlan, plan};
@@ -111,9 +113,10 @@ impl ConvMode {
 /// How to launch a convolution. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
-    /// The kernel. `None` takes `window` or `blocked`, by the number of taps, for many outputs; for
-    /// few ones, or when `threads` are given, `tiled` if its shared memory fits, else `direct`. A
-    /// [`Convolution`] takes one by transforms where that is faster.
+    /// The kernel. `None` takes the one that a model of their times says is the fastest: `window`
+    /// or `blocked`, by the number of taps, for many outputs; for few ones, or when `threads` are
+    /// given, `tiled` if its shared memory fits, else `direct`. A [`Convolution`] takes one by
+    /// transforms where that is faster.
     pub kernel: Option<ConvKernel>,
     /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each
     /// tap in any case, and `window` and `blocked` have blocks of one size.
@@ -221,7 +224,7 @@ pub fn convolve_buffers<'a, T: Float>(
     options: &ConvOptions,
 ) -> Result<Execution, LaunchError> {
     let (signal, taps) = (signal.into(), taps.into());
-    let mut convolution = Convolution::new(device, signal.len(), taps.len(), mode, options)?;
+    let mut convolution = Convolution::once(device, signal.len(), taps.len(), mode, options)?;
     Execution::of(device, || convolution.enqueue(None, signal, taps, output))
 }
 
@@ -250,7 +253,7 @@ pub fn convolve<T: Float>(
     options: &ConvOptions,
 ) -> Result<Array1<T>, LaunchError> {
     // Refused before anything is copied.
-    let mut convolution = Convolution::new(device, signal.len(), taps.len(), mode, options)?;
+    let mut convolution = Convolution::once(device, signal.len(), taps.len(), mode, options)?;
     let signal = upload(device, &signal)?;
     let taps = upload(device, &taps)?;
     let mut output = device.alloc(convolution.output_len())?;

@@ -4,6 +4,7 @@ use blockwise::{DeviceProperties, Plain as _};
 use kernels::conv1d::fft::shape::{discarded, shift};
 use kernels::conv1d::{blocked, policy, window};
 
+use super::choice::{self, Task};
 use super::routines::{ConvLaunch, FftRoutines};
 use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs};
 use crate::launch::Ready;
@@ -151,14 +152,23 @@ pub(super) fn prepare<T: Float>(
             planned(kernel, blocks, threads, shared_bytes)?
         }
         Some(kernel) => fft(kernel)?,
-        None if options.threads.is_none() && output_len >= policy::LARGE => match window() {
-            Err(LaunchError::TooManyTaps { .. }) => blocked()?,
-            planned => planned?,
-        },
-        None => match tiled(ConvKernel::Tiled) {
-            Err(LaunchError::SharedMemory { .. } | LaunchError::SizeOverflow { .. }) => direct()?,
-            planned => planned?,
-        },
+        None => {
+            let task = Task::new(short, output_len, properties);
+            let fastest = match options.threads {
+                Some(_) => ConvKernel::Tiled,
+                None => choice::direct::<T>(task),
+            };
+            match fastest {
+                ConvKernel::Window => window()?,
+                ConvKernel::Blocked => blocked()?,
+                _ => match tiled(ConvKernel::Tiled) {
+                    Err(LaunchError::SharedMemory { .. } | LaunchError::SizeOverflow { .. }) => {
+                        direct()?
+                    }
+                    planned => planned?,
+                },
+            }
+        }
     };
     let plan = ConvPlan {
         launch: ready.plan,

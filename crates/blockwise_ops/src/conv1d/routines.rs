@@ -1,5 +1,7 @@
 //! The convolutions' kernels by type.
 
+use std::sync::OnceLock;
+
 use blockwise::{View, ViewMut};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
@@ -57,7 +59,8 @@ pub struct FftRoutines<T: Element> {
     pub(super) shared_bytes: usize,
     pub(super) most_taps: usize,
     pub(super) spectrum_len: usize,
-    pub(super) factors: fn() -> Vec<T>,
+    /// The table of factors, which the first call computes.
+    pub(super) factors: fn() -> &'static [T],
     pub(super) taps: Routine<TapsLaunch<T>>,
     pub(super) convolve: Routine<FftLaunch<T>>,
 }
@@ -121,12 +124,12 @@ macro_rules! fft {
             most_taps: shape::most_taps::<$Shape>(),
             spectrum_len: shape::spectrum_len::<$Shape>(),
             factors: || {
-                let factors = shape::factors::<$Shape>();
-                factors
-                    .as_flattened()
-                    .iter()
-                    .map(|&part| part as $t)
-                    .collect()
+                static TABLE: OnceLock<Vec<$t>> = OnceLock::new();
+                TABLE.get_or_init(|| {
+                    let factors = shape::factors::<$Shape>();
+                    let parts = factors.as_flattened().iter();
+                    parts.map(|&part| part as $t).collect()
+                })
             },
             taps: routine!($taps, |of| (of.taps, of.factors, of.spectrum, of.shift)),
             convolve: routine!($convolve, |with| (

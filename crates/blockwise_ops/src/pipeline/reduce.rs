@@ -209,7 +209,8 @@ impl<T: Number> Lane<T> {
             _ => return Ok(()), // `push` has filled all of them.
         }
         let computed = self.stream.record()?;
-        self.results = options.kernel.results(&plan);
+        let kernel = options.kernel_for::<T>(len, device.properties());
+        self.results = kernel.results(&plan);
         partials.download()?;
         self.events = Some([begun, copied, computed, self.stream.record()?]);
         Ok(())

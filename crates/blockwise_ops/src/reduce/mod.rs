@@ -1,11 +1,13 @@
 //! Dot product, sum, minimum and maximum.
 //!
 //! Each block folds its share into one partial result, and the host folds those in block order;
-//! with [`ReduceKernel::Single`] the last block does. With the same threads and blocks the order of
+//! with [`ReduceKernel::Single`] the last block does. Without a kernel in the options, the
+//! operand's size chooses one. With the same threads and blocks the order of
 //! all operations, and so every bit of the result, is the same on every device. The defaults of
 //! [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] depend on the number of multiprocessors.
 
 mod axis;
+mod choice;
 mod partials;
 mod plan;
 mod routines;
@@ -95,10 +97,11 @@ number_of_floats!(f32, f64);
 pub const DEFAULT_GRID_CAP: u32 = 1024;
 
 /// How to launch a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReduceOptions {
-    /// The kernel.
-    pub kernel: ReduceKernel,
+    /// The kernel. `None` takes the one that is fastest for the operand's size, or
+    /// [`ReduceKernel::Single`] where other options are given.
+    pub kernel: Option<ReduceKernel>,
     /// Threads per block. `None` is the kernel's default, or the
     /// [policy](kernels::reduce::policy)'s.
     pub threads: Option<u32>,
@@ -108,17 +111,6 @@ pub struct ReduceOptions {
     /// 16-byte packs that a thread of [`ReduceKernel::Single`] has in flight. `None` is the
     /// [policy](kernels::reduce::policy)'s.
     pub in_flight: Option<InFlight>,
-}
-
-impl Default for ReduceOptions {
-    fn default() -> Self {
-        Self {
-            kernel: ReduceKernel::Single,
-            threads: None,
-            grid_cap: None,
-            in_flight: None,
-        }
-    }
 }
 
 /// Starts a dot product of two operands of one length.
@@ -135,7 +127,8 @@ pub fn enqueue_dot<'a, T: Number>(
 ) -> Result<LaunchPlan, LaunchError> {
     let (a, b) = (a.into(), b.into());
     let plan = enqueue_dot_to(device, stream, a, b, partials.memory(), options)?;
-    partials.written(options.kernel, &plan);
+    let kernel = options.kernel_for::<T>(a.len(), device.properties());
+    partials.written(kernel, &plan);
     Ok(plan)
 }
 
@@ -167,9 +160,10 @@ pub fn enqueue_reduce<'a, T: Number>(
     reduction: Reduction,
     options: &ReduceOptions,
 ) -> Result<LaunchPlan, LaunchError> {
-    let memory = partials.memory();
-    let plan = enqueue_reduce_to(device, stream, input.into(), memory, reduction, options)?;
-    partials.written(options.kernel, &plan);
+    let (input, memory) = (input.into(), partials.memory());
+    let plan = enqueue_reduce_to(device, stream, input, memory, reduction, options)?;
+    let kernel = options.kernel_for::<T>(input.len(), device.properties());
+    partials.written(kernel, &plan);
     Ok(plan)
 }
 

@@ -32,9 +32,9 @@ pub(super) fn prepare_dot<T: Number>(
     properties: &DeviceProperties,
 ) -> Result<Ready<DotLaunch<T>>, LaunchError> {
     same_length(a_len, b_len)?;
-    let in_flight = options.in_flight(a_len, size_of::<T>());
-    let routine = T::dot(options.kernel, in_flight);
-    let plan = plan::<T>(routine.entry.name, a_len, options, properties)?;
+    let kernel = options.kernel_for::<T>(a_len, properties);
+    let routine = T::dot(kernel, options.in_flight(kernel, a_len, size_of::<T>()));
+    let plan = plan::<T>(routine.entry.name, kernel, a_len, options, properties)?;
     let launch = routine.launch;
     Ok(Ready { plan, launch })
 }
@@ -65,9 +65,10 @@ pub(super) fn prepare_reduce<T: Number>(
             what: "the operand of a minimum or maximum",
         });
     }
-    let in_flight = options.in_flight(len, size_of::<T>());
-    let routine = T::reduction(options.kernel, in_flight, reduction);
-    let plan = plan::<T>(routine.entry.name, len, options, properties)?;
+    let kernel = options.kernel_for::<T>(len, properties);
+    let in_flight = options.in_flight(kernel, len, size_of::<T>());
+    let routine = T::reduction(kernel, in_flight, reduction);
+    let plan = plan::<T>(routine.entry.name, kernel, len, options, properties)?;
     let launch = routine.launch;
     Ok(Ready { plan, launch })
 }
@@ -91,13 +92,14 @@ pub fn same_length(a_len: usize, b_len: usize) -> Result<(), LaunchError> {
 
 fn plan<T: Number>(
     name: &'static str,
+    kernel: ReduceKernel,
     len: usize,
     options: &ReduceOptions,
     properties: &DeviceProperties,
 ) -> Result<LaunchPlan, LaunchError> {
-    let (threads, blocks) = options.shape(len, size_of::<T>(), properties);
+    let (threads, blocks) = options.shape(kernel, len, size_of::<T>(), properties);
     let blocks = blocks.min(properties.max_grid[0]);
-    let shared_bytes = match options.kernel {
+    let shared_bytes = match kernel {
         ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => {
             u64::from(threads) * size_of::<T>() as u64
         }
@@ -105,7 +107,7 @@ fn plan<T: Number>(
             return Err(LaunchError::NotWholeWarps {
                 threads,
                 warp_size: properties.warp_size,
-                kernel: options.kernel.name(),
+                kernel: kernel.name(),
             });
         }
         ReduceKernel::Shuffle | ReduceKernel::Wide | ReduceKernel::Single => 0,
@@ -118,18 +120,35 @@ impl ReduceOptions {
     /// one product, the thread's own share, the levels of its block, and the host's fold over the
     /// blocks. The error bound of a sum follows from it.
     pub fn roundings(&self, len: usize, properties: &DeviceProperties) -> usize {
+        // Types differ in their kernels.
+        let kernels = [
+            self.kernel_for::<f32>(len, properties),
+            self.kernel_for::<f64>(len, properties),
+            self.kernel_for::<i64>(len, properties),
+        ];
+        let roundings = kernels.map(|kernel| self.roundings_by(kernel, len, properties));
+        roundings.into_iter().max().unwrap_or_default()
+    }
+
+    fn roundings_by(
+        &self,
+        kernel: ReduceKernel,
+        len: usize,
+        properties: &DeviceProperties,
+    ) -> usize {
         // Elements of four bytes make the fewest blocks, those of eight the most.
-        let [(threads, few), (_, many)] = [4, 8].map(|size| self.shape(len, size, properties));
+        let [(threads, few), (_, many)] =
+            [4, 8].map(|size| self.shape(kernel, len, size, properties));
         let share = len.div_ceil(threads.max(1) as usize * few.max(1) as usize);
         // A thread may have a whole part of a tile more than another; elements of four bytes are
         // the most.
-        let uneven = match self.kernel {
-            ReduceKernel::Wide | ReduceKernel::Single => 4 * self.in_flight(len, 4).packs(),
+        let uneven = match kernel {
+            ReduceKernel::Wide | ReduceKernel::Single => 4 * self.in_flight(kernel, len, 4).packs(),
             _ => 0,
         };
         // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then
         // its 32 warps one after the other.
-        let levels = match self.kernel {
+        let levels = match kernel {
             ReduceKernel::Shuffle => 5 + 31,
             _ => 10,
         };
@@ -138,12 +157,18 @@ impl ReduceOptions {
 
     /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the
     /// device.
-    fn shape(&self, len: usize, size: usize, properties: &DeviceProperties) -> (u32, u32) {
-        let (threads, cap, each) = match self.kernel {
+    fn shape(
+        &self,
+        kernel: ReduceKernel,
+        len: usize,
+        size: usize,
+        properties: &DeviceProperties,
+    ) -> (u32, u32) {
+        let (threads, cap, each) = match kernel {
             ReduceKernel::Wide | ReduceKernel::Single => {
                 let policy = policy::row(len.saturating_mul(size)).policy;
                 let cap = (policy.blocks_each).saturating_mul(properties.multiprocessors_to_fill());
-                let packs = self.in_flight(len, size).packs();
+                let packs = self.in_flight(kernel, len, size).packs();
                 (policy.threads, cap, (pack::BYTES / size * packs) as u32)
             }
             _ => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
@@ -155,8 +180,8 @@ impl ReduceOptions {
     }
 
     /// Packs of 16 bytes that a thread has in flight.
-    fn in_flight(&self, len: usize, size: usize) -> InFlight {
-        match self.kernel {
+    fn in_flight(&self, kernel: ReduceKernel, len: usize, size: usize) -> InFlight {
+        match kernel {
             ReduceKernel::Single => {
                 let policy = policy::row(len.saturating_mul(size)).policy;
                 self.in_flight.unwrap_or(policy.in_flight)

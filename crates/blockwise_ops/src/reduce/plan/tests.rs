@@ -5,7 +5,7 @@ use crate::limits::h200;
 
 fn options(kernel: ReduceKernel, threads: u32, grid_cap: u32) -> ReduceOptions {
     ReduceOptions {
-        kernel,
+        kernel: Some(kernel),
         threads: Some(threads),
         grid_cap: Some(grid_cap),
         in_flight: None,
@@ -66,9 +66,12 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
     let large = planned(1 << 29);
     assert_eq!(large.kernel, "sum_single_f32");
     assert_eq!((large.grid, large.block), ([264, 1, 1], [1024, 1, 1]));
-    // 2^20 elements in tiles of 512 threads with four packs of four.
+    let medium = planned(1 << 23);
+    assert_eq!(medium.kernel, "sum_wide_f32");
+    assert_eq!((medium.grid, medium.block), ([264, 1, 1], [1024, 1, 1]));
     let small = planned(1 << 20);
-    assert_eq!((small.grid, small.block), ([128, 1, 1], [512, 1, 1]));
+    assert_eq!(small.kernel, "sum_shuffle_f32");
+    assert_eq!((small.grid, small.block), ([1024, 1, 1], [256, 1, 1]));
     assert_eq!(planned(5).grid, [1, 1, 1]);
 }
 

@@ -1,0 +1,117 @@
+//! Which kernel `blockwise conv` takes, and why.
+
+use blockwise::DeviceProperties;
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Float, LaunchError, conv1d};
+use serde_json::{Value, json};
+
+/// A kernel and what chose it.
+pub(super) struct Choice {
+    kernel: ConvKernel,
+    by: By,
+}
+
+enum By {
+    /// The user.
+    Request,
+    /// `blockwise tune --save`.
+    Tuning,
+    /// The launcher's model: the two fastest kernels, with their seconds.
+    Model([(ConvKernel, f64); 2]),
+}
+
+impl Choice {
+    /// The choice for these lengths.
+    pub(super) fn of<T: Float>(
+        [samples, taps]: [usize; 2],
+        mode: ConvMode,
+        options: &ConvOptions,
+        properties: &DeviceProperties,
+    ) -> Result<Self, LaunchError> {
+        if let Some(kernel) = options.kernel {
+            let by = By::Request;
+            return Ok(Self { kernel, by });
+        }
+        if let Some(kernel) = conv1d::saved::<T>(mode, [samples, taps], properties) {
+            let by = By::Tuning;
+            return Ok(Self { kernel, by });
+        }
+        let expected = conv1d::expected::<T>(samples, taps, mode, properties)?;
+        let fastest = expected[0].0;
+        let kernel = match fastest.is_fft() {
+            true => fastest,
+            // Where shared memory is too small, it is another.
+            false => conv1d::plan::<T>(samples, taps, mode, options, properties)?.kernel,
+        };
+        let by = By::Model(expected);
+        Ok(Self { kernel, by })
+    }
+
+    /// One line for people.
+    pub(super) fn line(&self) -> String {
+        let name = self.kernel.name();
+        match self.by {
+            By::Request => format!("kernel {name}, as asked for"),
+            By::Tuning => format!("kernel {name}, as saved by `blockwise tune`"),
+            By::Model(expected) => {
+                let times = expected
+                    .map(|(kernel, seconds)| format!("{} {:.0} µs", kernel.name(), seconds * 1e6));
+                format!(
+                    "kernel {name}: expected on an H200 {}, and {} the next",
+                    times[0], times[1]
+                )
+            }
+        }
+    }
+
+    /// The same for machines.
+    pub(super) fn json(&self) -> Value {
+        let (by, expected) = match self.by {
+            By::Request => ("request", None),
+            By::Tuning => ("tuning", None),
+            By::Model(expected) => ("model", Some(expected)),
+        };
+        let expected = expected.map(|expected| {
+            expected.map(|(kernel, seconds)| json!({ "kernel": kernel.name(), "seconds": seconds }))
+        });
+        json!({ "kernel": self.kernel.name(), "by": by, "expected": expected })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blockwise::Device;
+
+    use super::*;
+
+    fn choice(samples: usize, taps: usize, options: &ConvOptions) -> Choice {
+        let device = Device::emulator();
+        let lengths = [samples, taps];
+        Choice::of::<f32>(lengths, ConvMode::Same, options, device.properties()).expect("lengths")
+    }
+
+    #[test]
+    fn the_choice_says_what_it_expects_or_that_it_was_asked_for() {
+        let options = ConvOptions::default();
+        let chosen = choice(1 << 26, 255, &options);
+        assert!(
+            chosen.line().starts_with("kernel fft2048: "),
+            "{}",
+            chosen.line()
+        );
+        assert_eq!(chosen.json()["expected"][0]["kernel"], "fft2048");
+        // The taps fit into no block's shared memory.
+        let long = choice(60_000, 59_000, &options);
+        assert!(
+            long.line().starts_with("kernel direct: "),
+            "{}",
+            long.line()
+        );
+        let asked = ConvOptions {
+            kernel: Some(ConvKernel::Blocked),
+            ..options
+        };
+        let asked = choice(1 << 26, 255, &asked);
+        assert_eq!(asked.line(), "kernel blocked, as asked for");
+        assert!(asked.json()["expected"].is_null());
+    }
+}

@@ -1,0 +1,65 @@
+//! Choices that `blockwise tune --save` wrote: used for their own device, mentioned when broken.
+
+use std::path::Path;
+
+use crate::command::{Run, blockwise, vector};
+
+/// What `conv` with these saved choices says: its JSON and its notices.
+fn chosen(folder: &Path, saved: &str) -> (serde_json::Value, String) {
+    let file = folder.join("tuning.txt");
+    std::fs::write(&file, saved).expect("a file");
+    let [x, taps, y] = ["x.npy", "taps.npy", "y.npy"].map(|name| folder.join(name));
+    std::fs::write(&x, vector(&[1.0; 1000])).expect("a file");
+    std::fs::write(&taps, vector(&[0.5; 9])).expect("a file");
+    let mut command = blockwise(["--json", "conv"]);
+    command.args([&x, &taps]).arg("-o").arg(&y);
+    let run = Run::of(command.env("BLOCKWISE_TUNING", &file)).ends(0);
+    (run.json()["choice"].clone(), run.stderr)
+}
+
+#[test]
+fn a_saved_choice_is_used_on_its_device_only_and_a_broken_line_is_mentioned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let (choice, _) = chosen(at, "");
+    assert_eq!(
+        (&choice["kernel"], &choice["by"]),
+        (&"tiled".into(), &"model".into())
+    );
+
+    let device = emulator();
+    let saved = format!("[{device}]\nconv-same f64 900x10 direct\n");
+    let (choice, notices) = chosen(at, &saved);
+    assert_eq!(
+        (&choice["kernel"], &choice["by"]),
+        (&"direct".into(), &"tuning".into())
+    );
+    assert!(
+        notices.contains("kernels for 1 sizes as saved in"),
+        "{notices}"
+    );
+
+    let foreign = saved.replace("132", "133");
+    let (choice, notices) = chosen(at, &foreign);
+    assert_eq!(choice["by"], "model", "of another device");
+    assert!(!notices.contains("saved"), "{notices}");
+
+    let (choice, notices) = chosen(at, &format!("{saved}conv-same f64 many direct\n"));
+    assert_eq!(choice["by"], "tuning", "the other line holds");
+    assert!(notices.contains("tuning.txt:3: "), "{notices}");
+    assert!(notices.contains("delete the file"), "{notices}");
+
+    let file = at.join("tuning.txt");
+    std::fs::write(&file, &saved).expect("a file");
+    let mut forget = blockwise(["tune", "--forget"]);
+    Run::of(forget.env("BLOCKWISE_TUNING", &file)).ends(0);
+    let left = std::fs::read_to_string(&file).expect("a file");
+    assert!(!left.contains("direct"), "{left}");
+}
+
+/// The emulator, as the file names it.
+fn emulator() -> String {
+    let device = blockwise::Device::emulator();
+    let properties = device.properties();
+    format!("{}, 132 multiprocessors", properties.name)
+}
