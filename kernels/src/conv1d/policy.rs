@@ -70,8 +70,8 @@ pub const FFT_FROM: usize = 64;
 pub const fn fft_points(taps: usize) -> usize {
     match taps {
         0..=511 => 2048,
-        512..=1100 => 4096,
-        1101..=3500 => 8192,
+        512..=950 => 4096,
+        951..=3500 => 8192,
         _ => 16384,
     }
 }
