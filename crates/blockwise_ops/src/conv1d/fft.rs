@@ -224,9 +224,9 @@ pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
     in_shared_memory.or_else(|| T::long(kernel).map(|routines| quarter_kept(routines.points())))
 }
 
-/// The kernel by transforms, if one is the fastest. In shared memory a window keeps at least 0.45 of
-/// its outputs: below that, transforms through global memory are faster. Above the most taps of all,
-/// there is none.
+/// The kernel by transforms, if one is the fastest. In shared memory a window keeps at least 0.45
+/// of its outputs: below that, transforms through global memory are faster. Above the most taps of
+/// all, there is none.
 fn choice<T: Float>(taps: usize, outputs: usize, options: &ConvOptions) -> Option<ConvKernel> {
     let untouched = options.threads.is_none() && options.tiles_each.is_none();
     if !untouched || taps < FFT_FROM || outputs < LARGE {
