@@ -3,11 +3,13 @@
 
 mod common;
 
+use std::num::NonZeroU32;
+
 use blockwise::Device;
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::Convolver;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, Convolution, LaunchError, conv1d, convolve,
+    ConvKernel, ConvMode, ConvOptions, Convolution, Float, LaunchError, conv1d, convolve,
 };
 use ndarray::Array1;
 
@@ -96,7 +98,7 @@ fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
         for kernel in ConvKernel::ALL
             .iter()
             .copied()
-            .filter(|kernel| kernel.is_fft())
+            .filter(|kernel| kernel.is_fft() && !kernel.is_long())
         {
             let most_taps = conv1d::most_taps::<f32>(kernel).expect("of f32");
             check::<f32>(device, [20_011, 255], ConvMode::Same, with(kernel, Some(1)));
@@ -108,6 +110,102 @@ fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
             );
         }
     }
+}
+
+const LONG: [ConvKernel; 4] = [
+    ConvKernel::Fft65536,
+    ConvKernel::Fft131072,
+    ConvKernel::Fft262144,
+    ConvKernel::Fft524288,
+];
+
+#[test]
+fn long_transforms_of_every_length_and_mode() {
+    for device in &common::devices() {
+        for lengths in [[1, 1], [7, 3], [101, 4099], [2003, 101]] {
+            for &mode in ConvMode::ALL {
+                check::<f32>(device, lengths, mode, with(ConvKernel::Fft65536, None));
+            }
+            let (mode, options) = (ConvMode::Full, with(ConvKernel::Fft131072, None));
+            check::<f64>(device, lengths, mode, options);
+        }
+    }
+}
+
+#[test]
+fn long_transforms_with_the_most_taps() {
+    for device in &common::devices() {
+        for kernel in LONG {
+            let taps = conv1d::most_taps::<f32>(kernel).expect("of f32");
+            let options = with(kernel, None);
+            check::<f32>(device, [taps + 60, taps], ConvMode::Valid, options);
+        }
+        let kernel = ConvKernel::Fft131072;
+        let taps = conv1d::most_taps::<f64>(kernel).expect("of f64");
+        let options = with(kernel, None);
+        check::<f64>(device, [taps + 60, taps], ConvMode::Valid, options);
+    }
+}
+
+#[test]
+fn batches_are_right_each() {
+    // Two pairs of windows, the last with one window, in one batch and in two.
+    for pairs in [None, NonZeroU32::new(1)] {
+        for device in &common::devices() {
+            let options = ConvOptions {
+                tiles_each: pairs,
+                ..with(ConvKernel::Fft65536, Some(3))
+            };
+            check::<f32>(device, [150_007, 33], ConvMode::Same, options);
+        }
+    }
+}
+
+#[test]
+fn a_long_transform_that_is_not_finite_is_that_of_direct() -> Result<(), LaunchError> {
+    let taps = noise::<f32>(14, 40);
+    let mut signal = noise::<f32>(13, 150_000);
+    (signal[4000], signal[4010]) = (f32::NAN, f32::INFINITY);
+    let options = with(ConvKernel::Fft65536, None);
+    for device in &common::devices() {
+        let run = |signal: &Array1<f32>, options: &ConvOptions| {
+            convolve(device, signal.view(), taps.view(), ConvMode::Same, options)
+        };
+        let fft = run(&signal, &options)?;
+        let direct = run(&signal, &with(ConvKernel::Direct, None))?;
+        let same = |i: usize| direct[i].to_bits() == fft[i].to_bits();
+        // Both windows of the first pair, and nothing of the second.
+        assert!((0..2 * (65_536 - 64)).all(same));
+        assert!(!(132_000..150_000).all(same));
+        assert!(fft.iter().skip(132_000).all(|y| y.is_finite()));
+        signal[4000] = f32::MAX;
+        signal[4010] = f32::MAX;
+        let fft = run(&signal, &options)?;
+        let direct = run(&signal, &with(ConvKernel::Direct, None))?;
+        let finite = |of: &Array1<f32>| of.mapv(f32::is_finite);
+        assert_eq!(finite(&fft), finite(&direct));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_choice_takes_long_transforms_for_many_taps() -> Result<(), LaunchError> {
+    fn kernel<T: Float>(samples: usize, taps: usize) -> Result<ConvKernel, LaunchError> {
+        let options = ConvOptions::default();
+        let device = Device::emulator();
+        let mode = ConvMode::Same;
+        Ok(Convolution::<T>::new(&device, samples, taps, mode, &options)?.kernel())
+    }
+    assert_eq!(kernel::<f32>(1 << 18, 9_011)?, ConvKernel::Fft16384);
+    assert_eq!(kernel::<f32>(1 << 18, 9_012)?, ConvKernel::Fft65536);
+    assert_eq!(kernel::<f32>(1 << 22, 65_535)?, ConvKernel::Fft262144);
+    assert_eq!(kernel::<f32>(1 << 20, 200_000)?, ConvKernel::Fft524288);
+    assert_eq!(kernel::<f32>(1 << 20, 393_185)?, ConvKernel::Fft524288);
+    assert_eq!(kernel::<f32>(1 << 20, 393_186)?, ConvKernel::Blocked);
+    assert_eq!(kernel::<f64>(1 << 18, 2_252)?, ConvKernel::Fft4096);
+    assert_eq!(kernel::<f64>(1 << 18, 2_253)?, ConvKernel::Fft131072);
+    assert_eq!(kernel::<f64>(1 << 18, 98_274)?, ConvKernel::Blocked);
+    Ok(())
 }
 
 #[test]
@@ -165,8 +263,10 @@ fn a_loud_window_costs_the_others_nothing() -> Result<(), LaunchError> {
 #[test]
 fn chunks_are_within_the_bound() -> Result<(), LaunchError> {
     let (signal, taps) = (noise::<f32>(17, 20_000), noise::<f32>(18, 129));
-    for device in &common::devices() {
-        let options = with(ConvKernel::Fft2048, None);
+    for (device, kernel) in common::devices().iter().flat_map(|device| {
+        [ConvKernel::Fft2048, ConvKernel::Fft65536].map(|kernel| (device, kernel))
+    }) {
+        let options = with(kernel, None);
         let mut outputs = Vec::new();
         let mut emit = |channels: &[&[f32]]| -> Result<(), LaunchError> {
             outputs.extend_from_slice(channels[0]);

@@ -26,7 +26,8 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
 
 fn same(sizes: &Sizes) -> Vec<[usize; 2]> {
     const N: usize = 1 << 26;
-    let standard = [5, 10, 31, 32, 63, 127, 255, 1023, 4095, 8191].map(|taps| [N, taps]);
+    let taps = [5, 10, 31, 32, 63, 127, 255, 1023, 4095, 8191, 16383, 65535];
+    let standard = taps.map(|taps| [N, taps]);
     let long = [5, 10, 31, 32].map(|taps| [1 << 28, taps]);
     sizes.pick(false, &[[1 << 22, 31]], &[&standard[..], &long].concat())
 }
@@ -38,10 +39,14 @@ fn full(sizes: &Sizes) -> Vec<[usize; 2]> {
 /// Taps from which on direct sums of many outputs take too long to be timed, but for the fastest.
 const MANY_TAPS: usize = 1024;
 
+/// Taps from which on transforms through global memory are timed.
+const LONG_FROM: usize = 4095;
+
 /// The launcher's choice, and the kernels that can do it on some device.
 fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Candidate<ConvOptions>> {
     let able = ConvKernel::ALL.iter().filter(|&&kernel| match kernel {
         kernel if kernel.is_block_per_output() => T::NAME == f64::NAME,
+        kernel if kernel.is_long() && taps.min(len) < LONG_FROM => false,
         kernel if kernel.is_fft() => conv1d::most_taps::<T>(kernel) >= Some(taps.min(len)),
         ConvKernel::Window => taps.min(len) <= MAX_TAPS,
         ConvKernel::Blocked => true,

@@ -1,15 +1,6 @@
-//! Selects the convolution kernel and its number of blocks.
+//! A convolution kernel's number of blocks.
 
 use super::{blocked, window};
-
-/// Number of outputs from which the kernels in registers, with their large tiles, are used.
-///
-/// | µs a launch on an H200, in a graph | 2¹⁶ outputs | 2¹⁷ | 2¹⁸ | 2¹⁹ |
-/// | --- | --- | --- | --- | --- |
-/// | 5 taps: `tiled`, `window` | 2.2, 3.1 | 2.5, 3.1 | 3.5, 3.2 | 5.5, 3.2 |
-/// | 63 taps: `tiled`, `window` with 4 tiles a warp | 3.9, 8.6 | 4.6, 8.8 | 7.0, 8.8 | 11.9, 8.7 |
-/// | 255 taps: `tiled`, `blocked` | 9.4, 18.0 | 11.9, 12.3 | 21.3, 12.3 | 39.8, 15.6 |
-pub const LARGE: usize = 1 << 18;
 
 /// Tiles per ten warps of [`window`]. With 27, the blocks that start first compute three tiles per
 /// warp, one after the other, and the others two, so that the blocks that finish last are short.
@@ -62,16 +53,5 @@ pub const fn blocked_blocks<T>(outputs: usize) -> usize {
     outputs.div_ceil(blocked::span::<T>())
 }
 
-/// Number of taps from which a convolution of [`LARGE`] or more outputs uses transforms.
+/// Number of taps from which a convolution may use transforms.
 pub const FFT_FROM: usize = 64;
-
-/// Points of the transforms for `taps` taps of `f32`: larger ones for windows that discard more.
-/// Measured at 2²⁶ samples (docs/log/2026-11-22-fft-convolution.md).
-pub const fn fft_points(taps: usize) -> usize {
-    match taps {
-        0..=511 => 2048,
-        512..=1100 => 4096,
-        1101..=3500 => 8192,
-        _ => 16384,
-    }
-}

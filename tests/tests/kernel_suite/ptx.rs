@@ -75,6 +75,24 @@ fn table() -> BTreeMap<String, Expected> {
         let there = Expected::new(7, passes - 1);
         add(format!("conv1d_taps_fft{shape}"), there.dynamic());
     }
+    for shape in [
+        "2048_f32",
+        "4096_f32",
+        "4096_wide_f64",
+        "8192_f32",
+        "16384_f32",
+    ] {
+        add(
+            format!("conv1d_fft_rows{shape}"),
+            Expected::new(6, 4).dynamic(),
+        );
+        let taps = format!("conv1d_fft_taps_rows{shape}");
+        add(taps, Expected::new(6, 2).dynamic());
+    }
+    for t in ["f32", "wide_f64"] {
+        add(format!("conv1d_fft_columns_{t}"), Expected::new(9, 0));
+        add(format!("conv1d_fft_outputs_{t}"), Expected::new(13, 0));
+    }
     for (t, bytes) in [("f32", 4), ("f64", 8)] {
         add(format!("conv1d_tiled_{t}"), Expected::new(8, 2).dynamic());
         add(
@@ -215,7 +233,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 172);
+    assert_eq!(expected.len(), 186);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

@@ -11,6 +11,7 @@ use kernels::conv1d::policy::FFT_FROM;
 use kernels::conv1d::{THREADS, blocked, window};
 
 use super::fft::most_taps;
+use super::long;
 use super::{ConvKernel, ConvMode};
 use crate::{Float, LaunchError, tuning};
 
@@ -21,6 +22,16 @@ pub(super) enum Calls {
     One,
     /// In many.
     Many,
+}
+
+impl Calls {
+    /// To allocate and copy the factors of a transform: 31 to 65 µs of the host.
+    const fn prepare(self) -> f64 {
+        match self {
+            Self::One => 40_000.0,
+            Self::Many => 0.0,
+        }
+    }
 }
 
 /// Taps and outputs of a convolution, and the multiprocessors that share it.
@@ -71,8 +82,8 @@ const COSTS_F64: Costs = Costs {
     window: [1570.0, 27.5],
     blocked: [32.6, 13.2],
 };
-/// Bytes a nanosecond at which `window` reads and writes.
-const BANDWIDTH: f64 = 4000.0;
+/// Bytes a nanosecond at which kernels read and write.
+pub(super) const BANDWIDTH: f64 = 4000.0;
 
 impl Costs {
     const fn of<T>() -> &'static Self {
@@ -127,18 +138,10 @@ const F32: [Transforms; 4] = [
 ];
 const F64: [Transforms; 1] = [transforms(ConvKernel::Fft4096, 4096, 16_300.0, 9380.0)];
 
-/// To allocate and copy the factors of a transform, for a call that uses them once: 31 to 65 µs of
-/// the host.
-const PREPARE: f64 = 40_000.0;
-
 impl Transforms {
-    fn time(&self, task: Task, calls: Calls) -> f64 {
+    fn time(&self, task: Task) -> f64 {
         let kept = self.points - discarded(task.taps, 0);
-        let prepared = match calls {
-            Calls::One => PREPARE,
-            Calls::Many => 0.0,
-        };
-        self.first + self.each * task.blocks(2 * kept) + prepared
+        self.first + self.each * task.blocks(2 * kept)
     }
 }
 
@@ -158,7 +161,16 @@ fn times<T: Float>(task: Task, calls: Calls) -> Vec<(ConvKernel, f64)> {
         let able = transforms
             .iter()
             .filter(|it| most_taps::<T>(it.kernel) >= Some(task.taps));
-        times.extend(able.map(|it| (it.kernel, it.time(task, calls))));
+        times.extend(able.map(|it| (it.kernel, it.time(task) + calls.prepare())));
+        let long = ConvKernel::ALL
+            .iter()
+            .copied()
+            .filter(|kernel| kernel.is_long());
+        let able = long.filter(|&kernel| most_taps::<T>(kernel) >= Some(task.taps));
+        times.extend(able.map(|kernel| {
+            let time = long::time::<T>(kernel, task.taps, task.outputs);
+            (kernel, time + calls.prepare())
+        }));
     }
     times.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     times
@@ -241,13 +253,15 @@ mod tests {
             (8191, 1 << 26, ConvKernel::Fft16384),
             (9763, 117_188, ConvKernel::Fft16384),
             (1149, 5104, ConvKernel::Fft2048),
+            (16_383, 1 << 26, ConvKernel::Fft131072),
+            (65_535, 1 << 26, ConvKernel::Fft262144),
         ] {
             let chosen = fastest::<f32>(task(taps, outputs), Calls::Many);
             assert_eq!(chosen, kernel, "{outputs} outputs, {taps} taps");
         }
         let wide = fastest::<f64>(task(2001, 1 << 20), Calls::Many);
         assert_eq!(wide, ConvKernel::Fft4096);
-        for (taps, outputs) in [(63, 1 << 26), (100, 5000), (20_000, 1 << 26)] {
+        for (taps, outputs) in [(63, 1 << 26), (100, 5000), (400_000, 1 << 26)] {
             let chosen = fastest::<f32>(task(taps, outputs), Calls::Many);
             assert!(!chosen.is_fft(), "{outputs} outputs, {taps} taps");
         }

@@ -1,9 +1,10 @@
 //! Convolutions together with the memory that they need.
 
 use blockwise::{Buffer, Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::conv1d::fft::shape::shift;
+use kernels::conv1d::fft::shape::{quarter_kept, shift};
 
 use super::choice::{self, Calls, Task};
+use super::long::Long;
 use super::plan::{Chosen, prepare};
 use super::routines::{FftOperands, FftRoutines, Operands, TapsOperands};
 use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, enqueue_outputs};
@@ -13,9 +14,12 @@ use crate::{Float, LaunchError, LaunchPlan, check_len};
 
 /// A convolution of operands of given lengths, with the memory that its kernel needs.
 ///
-/// From 64 taps on, where that is faster, it uses fast Fourier transforms: a block transforms two
-/// windows of N samples at a time, multiplies by the taps' transform, and transforms back. An
-/// output then differs from the exact one by at most 20·u·log₂N·‖x‖₂·Σ|taps|, where x are the
+/// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two windows
+/// of N samples at a time, multiplies by the taps' transform, and transforms back. A block does all
+/// of it in shared memory, or, for many taps, the transforms go through global memory. More than
+/// 393,185 taps (98,273 of `f64`) are direct sums.
+///
+/// An output then differs from the exact one by at most 20·u·log₂N·‖x‖₂·Σ|taps|, where x are the
 /// samples of both windows and u is the unit roundoff: each of the two transforms of x, and that of
 /// the taps, has an error below 6.7·u·log₂N of a norm (Higham, *Accuracy and Stability of Numerical
 /// Algorithms*, 2nd ed., theorem 24.2), and a product with the taps' spectrum enlarges a norm by at
@@ -23,8 +27,8 @@ use crate::{Float, LaunchError, LaunchPlan, check_len};
 /// than their neighbours lose digits: where that matters, choose one of the other kernels, whose
 /// error is relative to Σ|tap·sample| of each output.
 ///
-/// Windows with infinities, NaN or numbers so large that the transforms could overflow are computed
-/// by direct sums, window by window, bit by bit like [`ConvKernel::Direct`].
+/// Windows with infinities or NaN, or whose transforms overflow, are computed by direct sums, pair
+/// by pair, bit by bit like [`ConvKernel::Direct`].
 pub struct Convolution<T: Float> {
     device: Device,
     lengths: [usize; 2],
@@ -32,7 +36,14 @@ pub struct Convolution<T: Float> {
     outputs: ConvOutputs,
     kernel: ConvKernel,
     options: ConvOptions,
-    fft: Option<Fft<T>>,
+    memory: Held<T>,
+}
+
+/// The memory that a kernel needs.
+enum Held<T: Float> {
+    Nothing,
+    Fft(Fft<T>),
+    Long(Long<T>),
 }
 
 /// The memory of a convolution by transforms.
@@ -44,7 +55,8 @@ struct Fft<T: Float> {
 }
 
 impl<T: Float> Convolution<T> {
-    /// Chooses the kernel for many calls, and allocates what it needs: at most 1 MiB.
+    /// Chooses the kernel for many calls, and allocates what it needs: at most 1 MiB, and 150 MiB for
+    /// transforms through global memory.
     ///
     /// # Errors
     /// Those of [`plan`](super::plan()), and out of memory.
@@ -98,9 +110,10 @@ impl<T: Float> Convolution<T> {
         };
         let (plan, chosen) =
             prepare::<T>(signal_len, taps_len, mode, outputs, &options, properties)?;
-        let fft = match chosen {
-            Chosen::Direct(_) => None,
-            Chosen::Fft(routines) => Some(Fft::new(device, routines, properties)?),
+        let memory = match chosen {
+            Chosen::Direct(_) => Held::Nothing,
+            Chosen::Fft(routines) => Held::Fft(Fft::new(device, routines, properties)?),
+            Chosen::Long(routines, batches) => Held::Long(Long::new(device, routines, batches)?),
         };
         Ok(Self {
             device: device.clone(),
@@ -109,7 +122,7 @@ impl<T: Float> Convolution<T> {
             outputs,
             kernel: plan.kernel,
             options,
-            fft,
+            memory,
         })
     }
 
@@ -155,11 +168,11 @@ impl<T: Float> Convolution<T> {
     ) -> Result<LaunchPlan, LaunchError> {
         let (signal, taps, output) = (signal.into(), taps.into(), output.into());
         let (device, options) = (&self.device, &self.options);
-        let Some(fft) = &mut self.fft else {
+        if let Held::Nothing = self.memory {
             return enqueue_outputs(
                 device, stream, signal, taps, output, self.mode, outputs, options,
             );
-        };
+        }
         let (plan, _) = prepare::<T>(
             signal.len(),
             taps.len(),
@@ -173,28 +186,17 @@ impl<T: Float> Convolution<T> {
             true => (taps, signal),
             false => (signal, taps),
         };
-        let shift = shift(plan.offset);
-        let on = |plan| On::new(device, stream, plan);
-        let operands = TapsOperands {
-            taps,
-            factors: fft.factors.as_view(),
-            spectrum: fft.spectrum.as_view_mut(),
-            shift,
-        };
-        (fft.routines.taps.launch)(on(&fft.plan_taps), operands)?;
         let of = Operands {
             signal,
             taps,
             output,
             offset: plan.offset,
         };
-        let operands = FftOperands {
-            of,
-            spectrum: fft.spectrum.as_view(),
-            factors: fft.factors.as_view(),
-            shift,
-        };
-        (fft.routines.convolve.launch)(on(&plan.launch), operands)?;
+        match &mut self.memory {
+            Held::Nothing => {}
+            Held::Fft(fft) => fft.enqueue(device, stream, of, &plan.launch)?,
+            Held::Long(long) => long.enqueue(device, stream, of, options)?,
+        }
         Ok(plan.launch)
     }
 }
@@ -218,10 +220,37 @@ impl<T: Float> Fft<T> {
             routines,
         })
     }
+
+    fn enqueue(
+        &mut self,
+        device: &Device,
+        stream: Option<&Stream>,
+        of: Operands<'_, T>,
+        plan: &LaunchPlan,
+    ) -> Result<(), LaunchError> {
+        let shift = shift(of.offset);
+        let on = |plan| On::new(device, stream, plan);
+        let operands = TapsOperands {
+            taps: of.taps,
+            factors: self.factors.as_view(),
+            spectrum: self.spectrum.as_view_mut(),
+            shift,
+        };
+        (self.routines.taps.launch)(on(&self.plan_taps), operands)?;
+        let operands = FftOperands {
+            of,
+            spectrum: self.spectrum.as_view(),
+            factors: self.factors.as_view(),
+            shift,
+        };
+        (self.routines.convolve.launch)(on(plan), operands)?;
+        Ok(())
+    }
 }
 
 /// The most taps of a kernel by transforms; `None` for other kernels, and for types without such
 /// kernels.
 pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
-    T::fft(kernel).map(|routines| routines.most_taps)
+    let in_shared_memory = T::fft(kernel).map(|routines| routines.most_taps);
+    in_shared_memory.or_else(|| T::long(kernel).map(|routines| quarter_kept(routines.points())))
 }

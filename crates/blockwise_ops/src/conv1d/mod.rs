@@ -2,6 +2,7 @@
 
 mod choice;
 mod fft;
+mod long;
 mod plan;
 mod routines;
 
@@ -61,6 +62,15 @@ named_enum! {
         Fft16384 = "fft16384",
         /// `fft4096` without gaps in shared memory, of `f32`: with bank conflicts.
         Fft4096Ungapped = "fft4096-ungapped",
+        /// By transforms of 65,536 points through global memory, for tens of thousands of taps, of
+        /// `f32`.
+        Fft65536 = "fft65536",
+        /// The same with 131,072 points, also of `f64`.
+        Fft131072 = "fft131072",
+        /// The same with 262,144 points, of `f32`.
+        Fft262144 = "fft262144",
+        /// The same with 524,288 points, of `f32`.
+        Fft524288 = "fft524288",
     }
 }
 
@@ -76,6 +86,14 @@ impl ConvKernel {
         matches!(
             self,
             Self::Fft2048 | Self::Fft4096 | Self::Fft8192 | Self::Fft16384 | Self::Fft4096Ungapped
+        ) || self.is_long()
+    }
+
+    /// Whether it is one of those by transforms through global memory.
+    pub const fn is_long(self) -> bool {
+        matches!(
+            self,
+            Self::Fft65536 | Self::Fft131072 | Self::Fft262144 | Self::Fft524288
         )
     }
 }
@@ -124,7 +142,8 @@ pub struct ConvOptions {
     /// Blocks, at most.
     pub grid_cap: Option<u32>,
     /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None`
-    /// takes those of [the policy](kernels::conv1d::policy); other kernels have none.
+    /// takes those of [the policy](kernels::conv1d::policy). With transforms through global memory,
+    /// the pairs of windows of a batch; `None` takes what 128 MiB hold. Other kernels have none.
     pub tiles_each: Option<NonZeroU32>,
 }
 

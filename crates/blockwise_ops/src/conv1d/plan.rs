@@ -5,7 +5,8 @@ use kernels::conv1d::fft::shape::{discarded, shift};
 use kernels::conv1d::{blocked, policy, window};
 
 use super::choice::{self, Task};
-use super::routines::{ConvLaunch, FftRoutines};
+use super::long::Batches;
+use super::routines::{ConvLaunch, FftRoutines, LongRoutines};
 use super::{ConvKernel, ConvMode, ConvOptions, ConvOutputs};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d};
@@ -14,7 +15,7 @@ use crate::{Float, LaunchError, LaunchPlan};
 /// What a convolution launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvPlan {
-    /// Kernel, grid, block and shared bytes.
+    /// Kernel, grid, block and shared bytes; of several launches, the longest.
     pub launch: LaunchPlan,
     /// The kernel's family.
     pub kernel: ConvKernel,
@@ -48,6 +49,7 @@ pub fn plan<T: Float>(
 pub(super) enum Chosen<T: Float> {
     Direct(ConvLaunch<T>),
     Fft(FftRoutines<T>),
+    Long(LongRoutines<T>, Batches),
 }
 
 /// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a
@@ -116,8 +118,7 @@ pub(super) fn prepare<T: Float>(
     };
 
     let fft = |kernel: ConvKernel| {
-        let routines = T::fft(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
-        let limit = routines.most_taps;
+        let limit = super::most_taps::<T>(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
         if short > limit {
             return Err(LaunchError::TooManyTaps {
                 kernel: kernel.name(),
@@ -125,6 +126,14 @@ pub(super) fn prepare<T: Float>(
                 limit: limit as u32,
             });
         }
+        if let Some(routines) = T::long(kernel) {
+            check_fixed(kernel, routines.threads, options)?;
+            let batches = Batches::new(&routines, short, [offset, output_len], options);
+            let plan = routines.rows_plan(batches.pairs, options, properties)?;
+            let launch = Chosen::Long(routines, batches);
+            return Ok((kernel, Ready { plan, launch }));
+        }
+        let routines = T::fft(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
         check_fixed(kernel, routines.threads, options)?;
         let kept = routines.points - discarded(short, shift(offset));
         let blocks = blocks_for(output_len.div_ceil(2 * kept), 1, cap, max_blocks);

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use blockwise::{View, ViewMut};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
+use kernels::conv1d::fft::{columns, rows};
 use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
 use kernels::raw;
 
@@ -65,8 +66,68 @@ pub struct FftRoutines<T: Element> {
     pub(super) convolve: Routine<FftLaunch<T>>,
 }
 
+/// What the columns of windows are read from and written to.
+pub(crate) struct ColumnsOperands<'a, T: Element> {
+    pub(super) signal: View<'a, T>,
+    pub(super) roots: View<'a, T>,
+    pub(super) points: ViewMut<'a, T>,
+    pub(super) columns: usize,
+    pub(super) start: usize,
+    pub(super) kept: usize,
+}
+
+/// The taps' rows and where their spectrum goes.
+pub(crate) struct TapsRowsOperands<'a, T: Element> {
+    pub(super) points: View<'a, T>,
+    pub(super) factors: View<'a, T>,
+    pub(super) spectrum: ViewMut<'a, T>,
+}
+
+/// Rows, changed in place.
+pub(crate) struct RowsOperands<'a, T: Element> {
+    pub(super) spectrum: View<'a, T>,
+    pub(super) factors: View<'a, T>,
+    pub(super) points: ViewMut<'a, T>,
+}
+
+/// The columns of products and where the outputs go.
+pub(crate) struct OutputsOperands<'a, T: Element> {
+    pub(super) points: View<'a, T>,
+    pub(super) roots: View<'a, T>,
+    pub(super) of: Operands<'a, T>,
+    pub(super) columns: usize,
+    pub(super) discarded: usize,
+}
+
+pub(crate) type ColumnsLaunch<T> =
+    for<'a> fn(On<'a>, ColumnsOperands<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type TapsRowsLaunch<T> =
+    for<'a> fn(On<'a>, TapsRowsOperands<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type RowsLaunch<T> =
+    for<'a> fn(On<'a>, RowsOperands<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type OutputsLaunch<T> =
+    for<'a> fn(On<'a>, OutputsOperands<'a, T>) -> Result<(), blockwise::Error>;
+
+/// The kernels that convolve by transforms of one length through global memory.
+pub struct LongRoutines<T: Element> {
+    /// Points per row.
+    pub(super) columns: usize,
+    /// Threads per row.
+    pub(super) threads: u32,
+    pub(super) shared_bytes: usize,
+    pub(super) factors: fn() -> &'static [T],
+    pub(super) roots: fn() -> &'static [T],
+    pub(super) load: Routine<ColumnsLaunch<T>>,
+    pub(super) taps: Routine<TapsRowsLaunch<T>>,
+    pub(super) rows: Routine<RowsLaunch<T>>,
+    pub(super) store: Routine<OutputsLaunch<T>>,
+}
+
 /// A type with kernels that convolve.
 pub trait Convolves: Element {
+    /// The kernels that convolve by transforms through global memory, if there are such for the
+    /// type.
+    fn long(kernel: ConvKernel) -> Option<LongRoutines<Self>>;
     /// The kernels that convolve by transforms, if there are such for the type.
     fn fft(kernel: ConvKernel) -> Option<FftRoutines<Self>>;
     /// The kernel, if there is one for the type.
@@ -74,8 +135,22 @@ pub trait Convolves: Element {
 }
 
 macro_rules! convolves {
-    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?], fft: {$($Fft:ident: $Shape:ident, $taps:ident, $convolve:ident;)*}) => {
+    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?], fft: {$($Fft:ident: $Shape:ident, $taps:ident, $convolve:ident;)*}, long ($load:ident, $store:ident): {$($Long:ident: $Row:ident, $taps_rows:ident, $rows:ident;)*}) => {
         impl Convolves for $t {
+            fn long(kernel: ConvKernel) -> Option<LongRoutines<Self>> {
+                match kernel {
+                    $( ConvKernel::$Long => Some(long!(
+                        $t,
+                        shape::$Row,
+                        rows::$taps_rows<$t>,
+                        rows::$rows<$t>,
+                        columns::$load<$t>,
+                        columns::$store<$t>
+                    )), )*
+                    _ => None,
+                }
+            }
+
             fn fft(kernel: ConvKernel) -> Option<FftRoutines<Self>> {
                 match kernel {
                     $( ConvKernel::$Fft => Some(fft!(
@@ -115,6 +190,47 @@ macro_rules! some_outputs {
     };
 }
 
+/// A table of complex numbers in a kernel's type.
+macro_rules! table {
+    ($t:ident, $table:expr) => {
+        || {
+            static TABLE: OnceLock<Vec<$t>> = OnceLock::new();
+            TABLE.get_or_init(|| {
+                let table = $table;
+                let parts = table.as_flattened().iter();
+                parts.map(|&part| part as $t).collect()
+            })
+        }
+    };
+}
+
+macro_rules! long {
+    ($t:ident, $Row:ty, $taps:ty, $rows:ty, $load:ty, $store:ty) => {
+        LongRoutines {
+            columns: <$Row as Shape>::POINTS,
+            threads: <$Row as Shape>::THREADS as u32,
+            shared_bytes: shape::shared_bytes::<$Row, Self>(),
+            factors: table!($t, shape::factors::<$Row>()),
+            roots: table!($t, columns::roots(<$Row as Shape>::POINTS)),
+            load: routine!($load, |of| (
+                of.signal, of.roots, of.points, of.columns, of.start, of.kept
+            )),
+            taps: routine!($taps, |of| (of.points, of.factors, of.spectrum)),
+            rows: routine!($rows, |of| (of.spectrum, of.factors, of.points)),
+            store: routine!($store, |with| (
+                with.points,
+                with.roots,
+                with.of.signal,
+                with.of.taps,
+                with.of.output,
+                with.of.offset,
+                with.columns,
+                with.discarded
+            )),
+        }
+    };
+}
+
 macro_rules! fft {
     ($t:ident, $Shape:ty, $taps:ty, $convolve:ty) => {
         FftRoutines {
@@ -123,14 +239,7 @@ macro_rules! fft {
             shared_bytes: shape::shared_bytes::<$Shape, Self>(),
             most_taps: shape::most_taps::<$Shape>(),
             spectrum_len: shape::spectrum_len::<$Shape>(),
-            factors: || {
-                static TABLE: OnceLock<Vec<$t>> = OnceLock::new();
-                TABLE.get_or_init(|| {
-                    let factors = shape::factors::<$Shape>();
-                    let parts = factors.as_flattened().iter();
-                    parts.map(|&part| part as $t).collect()
-                })
-            },
+            factors: table!($t, shape::factors::<$Shape>()),
             taps: routine!($taps, |of| (of.taps, of.factors, of.spectrum, of.shift)),
             convolve: routine!($convolve, |with| (
                 with.of.signal,
@@ -151,6 +260,11 @@ convolves!(f32, block_per_output: [None, None], fft: {
     Fft8192: Points8192, conv1d_taps_fft8192, conv1d_fft8192;
     Fft16384: Points16384, conv1d_taps_fft16384, conv1d_fft16384;
     Fft4096Ungapped: Ungapped4096, conv1d_taps_fft4096_ungapped, conv1d_fft4096_ungapped;
+}, long (conv1d_fft_columns, conv1d_fft_outputs): {
+    Fft65536: Points2048, conv1d_fft_taps_rows2048, conv1d_fft_rows2048;
+    Fft131072: Points4096, conv1d_fft_taps_rows4096, conv1d_fft_rows4096;
+    Fft262144: Points8192, conv1d_fft_taps_rows8192, conv1d_fft_rows8192;
+    Fft524288: Points16384, conv1d_fft_taps_rows16384, conv1d_fft_rows16384;
 });
 convolves!(f64, block_per_output: [
     Some(routine!(
@@ -163,4 +277,6 @@ convolves!(f64, block_per_output: [
     )),
 ], fft: {
     Fft4096: Points4096, conv1d_taps_fft4096_wide, conv1d_fft4096_wide;
+}, long (conv1d_fft_columns_wide, conv1d_fft_outputs_wide): {
+    Fft131072: Points4096, conv1d_fft_taps_rows4096_wide, conv1d_fft_rows4096_wide;
 });

@@ -18,6 +18,8 @@ pub trait Transformed:
     /// Largest sum of magnitudes of a thread's products from which the inverse of up to 2¹⁴ points
     /// cannot overflow.
     const LOUDEST: Self;
+    /// The largest finite number.
+    const MOST: Self;
 }
 
 /// cos 2πk/32 for k from 0 to 8.
@@ -47,6 +49,7 @@ macro_rules! transformed {
                 cosines
             };
             const LOUDEST: Self = $t::MAX / 65536.0;
+            const MOST: Self = $t::MAX;
 
             #[inline(always)]
             fn half_to(exponent: u32) -> Self {

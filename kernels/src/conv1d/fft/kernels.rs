@@ -12,7 +12,7 @@ use super::window::{Operands, convolve, transform_taps};
 /// # Safety
 /// `factors` is aligned to 16 bytes; the launch has the shape's shared memory.
 #[inline(always)]
-unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
+pub(super) unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
     Worker {
         thread: thread::thread_idx_x() as usize,
         shared: shared::dynamic_shared_mem::<Complex<T>>(),

@@ -25,6 +25,21 @@
 //!   with the spectrum are so large that the inverse might overflow, or not finite, all its outputs
 //!   are computed by direct sums: the threads vote at the first barrier of the inverse.
 //!
+//! **Long transforms** (`fft65536` to `fft524288`) are for more taps than fit into shared memory.
+//! N = 32 · M points are a matrix of 32 rows and M columns in global memory:
+//!
+//! 1. [`columns`] loads two windows, transforms each column of 32 points in one thread's registers,
+//!    and multiplies by twiddle factors. Adjacent lanes have adjacent columns, so that loads and
+//!    stores coalesce, and nothing goes through shared memory.
+//! 2. [`rows`] transforms a row per block like the kernels above, multiplies it by the taps'
+//!    spectrum, and transforms it back, in place.
+//! 3. [`columns`] transforms the columns back and writes the outputs.
+//!
+//! So a point is read and written three times, whatever the number of taps. Windows go through the
+//! passes in batches that share their memory. An infinity or NaN reaches every point of its
+//! transform; a thread of the last pass that meets one computes its outputs by direct sums.
+//! Figures: docs/log/2026-11-23-long-convolution.md.
+//!
 //! All sizes that affect an index are constants of the [`Shape`](shape::Shape), so that each pass
 //! is straight-line code: a prototype in CUDA C++ that computed strides in loops over the radices
 //! executed five times the instructions with 32 points per thread.
@@ -49,9 +64,11 @@
 //! | [`blocked`](super::blocked), direct sums | 360 | 640 | 2460 | 9740 | |
 
 mod butterfly;
+pub mod columns;
 mod complex;
 pub mod kernels;
 mod passes;
+pub mod rows;
 pub mod shape;
 mod window;
 

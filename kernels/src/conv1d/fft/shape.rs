@@ -107,7 +107,7 @@ pub fn factors<S: Shape>() -> Vec<[f64; 2]> {
 /// exp(−2πi k/n): reduced to an eighth of a turn, so that both parts are correct to the last bit or
 /// two.
 #[cfg(not(target_arch = "nvptx64"))]
-fn root(k: usize, n: usize) -> [f64; 2] {
+pub(super) fn root(k: usize, n: usize) -> [f64; 2] {
     let eighths = 8 * (k % n);
     let (eighth, rest) = (eighths / n, eighths % n);
     let angle = |eighths: usize| core::f64::consts::FRAC_PI_4 * eighths as f64 / n as f64;
@@ -138,9 +138,14 @@ pub const fn shift(offset: usize) -> usize {
     (32 - offset % 32) % 32
 }
 
-/// The largest number of taps of a shape: a quarter of each window's outputs remain.
+/// The largest number of taps of a shape.
 pub const fn most_taps<S: Shape>() -> usize {
-    S::POINTS / 4 * 3 - 31
+    quarter_kept(S::POINTS)
+}
+
+/// The largest number of taps of which a quarter of a window's outputs remain.
+pub const fn quarter_kept(points: usize) -> usize {
+    points / 4 * 3 - 31
 }
 
 /// Index of the first pair of factors for a thread's butterfly `q` of a pass: constants plus the

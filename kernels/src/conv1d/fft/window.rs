@@ -9,14 +9,14 @@ use super::shape::{Shape, discarded};
 use crate::conv1d::direct::convolve_one;
 
 /// Position in its window of a thread's register `e`, minus the thread's number.
-const fn place<S: Shape>(e: usize) -> usize {
+pub(super) const fn place<S: Shape>(e: usize) -> usize {
     let first = S::PASSES[0];
     S::THREADS * (e / first.radix) + first.stride * (e % first.radix)
 }
 
 /// A sample, or zero outside the signal.
 #[inline(always)]
-fn sample<T: Transformed>(signal: &[T], at: usize) -> T {
+pub(super) fn sample<T: Transformed>(signal: &[T], at: usize) -> T {
     signal.get(at).copied().unwrap_or(T::ZERO)
 }
 
@@ -113,14 +113,26 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         worker.forward::<S, E>(&mut points);
-        let first = spectrum.add(worker.thread);
-        unrolled::<16>(|pair| {
-            if 2 * pair < E {
-                let numbers = Pair([points[2 * pair], points[2 * pair + 1]]);
-                first.add(pair * S::THREADS).write(numbers);
-            }
-        });
+        store_spectrum::<S, T, E>(&points, spectrum.add(worker.thread));
     }
+}
+
+/// Writes a thread's part of a spectrum, in the order of [`multiply`].
+///
+/// # Safety
+/// `spectrum` points to this thread's first pair, and nothing else uses its pairs.
+#[inline(always)]
+pub(super) unsafe fn store_spectrum<S: Shape, T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    spectrum: *mut Pair<T>,
+) {
+    unrolled::<16>(|pair| {
+        if 2 * pair < E {
+            let numbers = Pair([points[2 * pair], points[2 * pair + 1]]);
+            // SAFETY: the caller's promise.
+            unsafe { spectrum.add(pair * S::THREADS).write(numbers) };
+        }
+    });
 }
 
 /// The operands of a block's convolution.
@@ -187,7 +199,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
 /// # Safety
 /// `spectrum` points to this thread's first pair.
 #[inline(always)]
-unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
+pub(super) unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
     points: &mut [Complex<T>; E],
     spectrum: *const Pair<T>,
 ) -> bool {

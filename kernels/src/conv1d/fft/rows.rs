@@ -1,0 +1,167 @@
+//! The rows of a long transform, contiguous in global memory: the second of its passes.
+
+use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
+
+use super::columns::RADIX;
+use super::complex::{Complex, Pair, Transformed, complex};
+use super::kernels::worker;
+use super::passes::Worker;
+use super::shape::*;
+use super::window::{multiply, place, store_spectrum};
+
+/// Loads a row's points.
+///
+/// # Safety
+/// `row` points to this thread's first point of a row of the shape.
+#[inline(always)]
+unsafe fn load<S: Shape, T: Transformed, const E: usize>(
+    row: *const Complex<T>,
+) -> [Complex<T>; E] {
+    let mut points = [Complex::zero(); E];
+    unrolled::<32>(|e| {
+        if e < E {
+            // SAFETY: the caller's promise.
+            points[e] = unsafe { row.add(place::<S>(e)).read() };
+        }
+    });
+    points
+}
+
+/// Convolves the rows in place; the blocks of the grid stride over them.
+///
+/// # Safety
+/// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
+/// array and table. `points` points to this many rows that nothing else uses, `spectrum` to
+/// [`RADIX`] rows.
+#[inline(always)]
+unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
+    worker: Worker<T>,
+    spectrum: *const Pair<T>,
+    points: *mut Complex<T>,
+    rows: usize,
+) {
+    let thread = worker.thread;
+    let mut row = thread::block_idx_x() as usize;
+    while row < rows {
+        // SAFETY: the caller's promise; only this block has the row.
+        unsafe {
+            let first = points.add(row * S::POINTS + thread);
+            let mut points = load::<S, T, E>(first);
+            worker.forward::<S, E>(&mut points);
+            let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
+            multiply::<S, T, E>(&mut points, factors);
+            worker.inverse::<S, E>(&mut points, false);
+            unrolled::<32>(|e| {
+                if e < E {
+                    first.add(place::<S>(e)).write(points[e]);
+                }
+            });
+        }
+        row += thread::grid_dim_x() as usize;
+    }
+}
+
+/// Transforms one row of the taps per block, and writes its spectrum.
+///
+/// # Safety
+/// As for [`convolve`], with one block per row; `spectrum` is written by nothing else.
+#[inline(always)]
+unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
+    worker: Worker<T>,
+    points: *const Complex<T>,
+    spectrum: *mut Pair<T>,
+) {
+    let row = thread::block_idx_x() as usize;
+    let scale = T::half_to((RADIX * S::POINTS).ilog2());
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut points = load::<S, T, E>(points.add(row * S::POINTS + worker.thread));
+        unrolled::<32>(|e| {
+            if e < E {
+                points[e] = complex(points[e].re * scale, points[e].im * scale);
+            }
+        });
+        worker.forward::<S, E>(&mut points);
+        store_spectrum::<S, T, E>(&points, spectrum.add(row * (S::POINTS / 2) + worker.thread));
+    }
+}
+
+macro_rules! kernels {
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($t:ident): $rows:ident, $taps:ident;)*) => {$(
+        /// Transforms each row, multiplies it by its row of the taps' spectrum, and transforms back
+        /// with swapped parts.
+        ///
+        /// # Parameters
+        /// - `spectrum`: 32 rows, written by the kernel for the taps. `factors`: the shape's
+        ///   [`factors`].
+        /// - `points`: whole transforms of 32 rows. All are aligned to 16 bytes.
+        ///
+        /// # Launch
+        /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides
+        /// over rows.
+        #[kernel(
+            instances($t),
+            max_threads = $threads,
+            min_blocks = $blocks,
+            require(
+                spectrum.len() == RADIX * spectrum_len::<$Shape>(),
+                points.len().is_multiple_of(spectrum.len()),
+                factors.len() == factors_len::<$Shape>(),
+                spectrum.is_aligned_to(16),
+                factors.is_aligned_to(16),
+                points.is_aligned_to(16),
+                block.x == $threads,
+                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                [grid.y, grid.z, block.y, block.z] == [1; 4]
+            )
+        )]
+        pub fn $rows<T: Transformed>(spectrum: &[T], factors: &[T], mut points: Out<T>) {
+            let rows = points.len() / spectrum_len::<$Shape>();
+            let points = points.as_mut_ptr().cast();
+            let spectrum = spectrum.as_ptr().cast();
+            // SAFETY: `require` states all of it.
+            unsafe { convolve::<$Shape, T, $points>(worker(factors), spectrum, points, rows) }
+        }
+
+        /// Writes the taps' spectrum for the kernel that multiplies rows.
+        ///
+        /// # Parameters
+        /// - `points`: the taps after the columns' pass. `factors`: the shape's [`factors`].
+        ///   Both, and `spectrum`, are aligned to 16 bytes.
+        ///
+        /// # Launch
+        /// 32 blocks of the shape's threads, with [`shared_bytes`].
+        #[kernel(
+            instances($t),
+            max_threads = $threads,
+            min_blocks = 1,
+            require(
+                spectrum.len() == RADIX * spectrum_len::<$Shape>(),
+                points.len() == spectrum.len(),
+                factors.len() == factors_len::<$Shape>(),
+                spectrum.is_aligned_to(16),
+                factors.is_aligned_to(16),
+                points.is_aligned_to(16),
+                block.x == $threads,
+                grid.x as usize == RADIX,
+                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                [grid.y, grid.z, block.y, block.z] == [1; 4]
+            )
+        )]
+        pub fn $taps<T: Transformed>(points: &[T], factors: &[T], mut spectrum: Out<T>) {
+            let spectrum = spectrum.as_mut_ptr().cast();
+            let points = points.as_ptr().cast();
+            // SAFETY: `require` states all of it.
+            unsafe { transform_taps::<$Shape, T, $points>(worker(factors), points, spectrum) }
+        }
+    )*};
+}
+
+kernels! {
+    Points2048, 16 each, 128 threads, 6 blocks, (f32): conv1d_fft_rows2048, conv1d_fft_taps_rows2048;
+    Points4096, 16 each, 256 threads, 2 blocks, (f32): conv1d_fft_rows4096, conv1d_fft_taps_rows4096;
+    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft_rows4096_wide, conv1d_fft_taps_rows4096_wide;
+    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft_rows8192, conv1d_fft_taps_rows8192;
+    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft_rows16384, conv1d_fft_taps_rows16384;
+}
