@@ -91,7 +91,11 @@ where
     let output = mesh::output(&mesh, &arguments.output)?;
     let clock = progress::clock("multiplying");
     let product = match mesh::alone(&mesh) {
-        Some(device) => Some(alone(device, a.whole::<T>()?.view(), b.whole::<T>()?.view())?),
+        Some(device) => Some(alone(
+            device,
+            a.whole::<T>()?.view(),
+            b.whole::<T>()?.view(),
+        )?),
         None => divided::<T>(&mesh, arguments, shape, files)?,
     };
     clock.finish_and_clear();
