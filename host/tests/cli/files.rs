@@ -316,7 +316,7 @@ fn a_file_that_becomes_shorter_while_it_is_read_is_refused() {
 #[test]
 fn a_read_that_fails_is_told() {
     let folder = folder();
-    for name in ["broken.npy", "broken.csv", "broken.wav"] {
+    for name in ["broken.npy", "broken.csv"] {
         std::os::unix::fs::symlink("/proc/self/mem", folder.path().join(name)).unwrap();
         let line = format!("conv {name} taps.npy -o out.npy");
         let expected = format!("cannot read {name}: Input/output error");
