@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use blockwise::{Device, PtxFile};
-use blockwise_cli::bench::{self, BenchError, Options, PeersError, Sizes};
+use blockwise_cli::bench::{self, BenchError, Commands, Options, PeersError, Sizes};
 
 #[path = "cli/command.rs"]
 #[allow(dead_code, reason = "this file uses only a part of it")]
@@ -282,4 +282,46 @@ fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
     }
     assert!(finding.best().is_some_and(|best| best.passed));
     assert!(tuning.passed(), "the launcher takes another");
+}
+
+#[test]
+fn whole_commands_are_timed_beside_cp_and_their_results_are_compared() {
+    let rows = |ours: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let commands = Commands {
+            ours: ours.iter().map(Into::into).collect(),
+            python: None,
+            folder: folder.path().to_owned(),
+        };
+        let mut rows = Vec::new();
+        let options = given(&["files/"], &["5003", "70001x31"]);
+        bench::files(&options, &commands, |row| rows.push(row));
+        let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(left, 0, "files stay");
+        rows
+    };
+    let program = env!("CARGO_BIN_EXE_blockwise");
+    let right = rows(&[program, "--device", "emulator"]);
+    let names: Vec<_> = (right.iter())
+        .map(|row| (&*row.work, &*row.implementation, &*row.rung, row.passed))
+        .collect();
+    let mut expected = Vec::new();
+    for work in ["files/sum/f32/5003", "files/conv/f32/70001x31"] {
+        for by in ["cp", "blockwise"] {
+            expected.extend(["first", "again"].map(|rung| (work, by, rung, true)));
+        }
+    }
+    assert_eq!(names, expected, "{right:?}");
+    assert!(right.iter().all(|row| row.timing.is_some()), "{right:?}");
+    // A kernel that subtracts, and a program that does nothing.
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = command::with_mistake(folder.path(), "sum_single_f32");
+    let ptx = ptx.to_str().expect("a name");
+    let sum = &rows(&[program, "--device", "emulator", "--ptx", ptx])[2];
+    assert!(!sum.passed && sum.check.starts_with("WRONG"), "{sum:?}");
+    let nothing = rows(&["true"]);
+    assert!(
+        !nothing[2].passed && nothing[2].timing.is_none(),
+        "{nothing:?}"
+    );
 }

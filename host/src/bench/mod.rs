@@ -15,12 +15,14 @@
 //!   host's part is not in the time.
 //! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers'
 //!   choices at many of them.
+//! - Whole commands on files are timed as processes, by the host's clock ([`files()`]).
 //! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing
 //!   but fused multiply-adds.
 
 mod ceilings;
 mod conv1d;
 mod draw;
+mod files;
 mod inputs;
 mod matmul;
 mod measure;
@@ -40,6 +42,7 @@ use blockwise_ops::LaunchError;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use ceilings::Ceilings;
+pub use files::{Commands, files};
 pub use inputs::{Inputs, Kind, Random, Window};
 pub use measure::Timing;
 pub use mesh::{MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row, mesh_works};
@@ -119,7 +122,7 @@ pub fn run(
     mut done: impl FnMut(&Report),
 ) -> Result<Report, BenchError> {
     let works = works(options);
-    if works.is_empty() {
+    if works.is_empty() && !files::are_chosen(options) {
         return Err(BenchError::NothingChosen {
             filter: options.filter.clone(),
         });

@@ -50,12 +50,14 @@ impl Work {
     /// Leaves the rungs whose name contains one of the texts; all when there are none.
     pub(super) fn choose(&mut self, filter: &[String]) {
         let mut rungs = std::mem::take(&mut self.rungs);
-        rungs.retain(|rung| {
-            let name = self.row_name(rung);
-            filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
-        });
+        rungs.retain(|rung| is_chosen(filter, &self.row_name(rung)));
         self.rungs = rungs;
     }
+}
+
+/// Whether a name has one of these texts in it, if there are any.
+pub(super) fn is_chosen(filter: &[String], name: &str) -> bool {
+    filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
 }
 
 /// The name of the rung that is the launcher's choice.

@@ -13,7 +13,8 @@ use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
 use crate::bench::{
-    self, BenchError, Extent, MeshReport, Options, PeersError, Report, Run, Size, Sizes, Sweep,
+    self, BenchError, Commands, Extent, MeshReport, Options, PeersError, Report, Run, Size, Sizes,
+    Sweep,
 };
 use crate::io::OutputFile;
 
@@ -59,6 +60,10 @@ pub(super) struct Arguments {
         requires = "peers"
     )]
     python: PathBuf,
+    /// Where the rows `files/...` keep their files, up to 8 GiB [default: /dev/shm if there is one,
+    /// else the folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    files: Option<PathBuf>,
     /// Compare the launchers' choices with every kernel instead, at N sizes of each
     /// operation, drawn at random
     #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"])]
@@ -119,12 +124,16 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         let _ = write(report);
     };
     let mut report = bench::run(&device, &options, &mut so_far)?;
+    // The others find the memory that the device's kernels had.
+    drop(device);
     if let Some(script) = &arguments.peers {
-        // The peers find the memory that the device's kernels had.
-        drop(device);
         let works = bench::works(&options);
-        bench::join(&mut report, &works, &arguments.python, script, so_far)?;
+        bench::join(&mut report, &works, &arguments.python, script, &mut so_far)?;
     }
+    bench::files(&options, &commands(global, arguments)?, |row| {
+        report.rows.push(row);
+        so_far(&report);
+    });
     write(&report)?;
     if let Some(folder) = place {
         let files = FILES.map(|name| folder.join(name).display().to_string());
@@ -156,6 +165,30 @@ fn sweep(
     write(&sweep)?;
     let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()))
+}
+
+/// This command on the same GPU, and its peer.
+fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
+    let device = match global.device {
+        DeviceChoice::Auto => DeviceChoice::Gpu(0),
+        chosen => chosen,
+    };
+    let mut ours = vec![program.into(), "--quiet".into(), "--device".into()];
+    ours.push(device.to_string().into());
+    if let Some(ptx) = &global.ptx {
+        ours.extend(["--ptx".into(), ptx.into()]);
+    }
+    let memory = Path::new("/dev/shm");
+    Ok(Commands {
+        ours,
+        python: (arguments.peers.as_ref()).map(|_| arguments.python.clone()),
+        folder: match &arguments.files {
+            Some(folder) => folder.clone(),
+            None if memory.is_dir() => memory.to_owned(),
+            None => std::env::temp_dir(),
+        },
+    })
 }
 
 /// Times operations over 1, 2, 4, … GPUs, up to a number of them, with NCCL between them.

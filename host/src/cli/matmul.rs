@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use blockwise::{Device, Plain as _};
-use blockwise_mesh::{Blocks, Grid, Mesh, Rank, ShardedMatmulOptions, ShardedMatrix};
+use blockwise_mesh::{Grid, Mesh, ShardedMatmulOptions};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions, MatmulShape};
 use clap::Args;
-use ndarray::{Array2, ArrayView2, CowArray, Ix2};
+use ndarray::{Array2, ArrayView2};
 use serde_json::json;
 
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
-use super::operand::{self, Holds, Reference};
+use super::operand::{Holds, MatrixFile, Reference};
 use super::report::Report;
 use super::{Global, names, progress};
-use crate::io::Data;
+use crate::io::{Data, Kind, Number};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -49,57 +49,54 @@ impl Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let (a, b) = operand::promote(
-        operand::matrix_file(&arguments.a)?,
-        operand::matrix_file(&arguments.b)?,
-    );
+    let files = [
+        MatrixFile::open(&arguments.a)?,
+        MatrixFile::open(&arguments.b)?,
+    ];
     let launch = arguments.launch();
-    match (operand::floats(a), operand::floats(b)) {
-        (Data::F32(a), Data::F32(b)) => multiply(
-            global,
-            arguments,
-            operand::matrix(a, &arguments.a)?,
-            operand::matrix(b, &arguments.b)?,
-            |device, a, b| match arguments.tensor {
+    match (files[0].kind, files[1].kind) {
+        (Kind::F32, Kind::F32) => multiply::<f32>(global, arguments, &files, |device, a, b| {
+            match arguments.tensor {
                 true => blockwise_ops::matmul_tensor(device, a, b),
                 false => blockwise_ops::matmul(device, a, b, &launch),
-            },
-        ),
-        (a, b) => multiply(
-            global,
-            arguments,
-            operand::matrix(a.to_f64(), &arguments.a)?,
-            operand::matrix(b.to_f64(), &arguments.b)?,
-            |device, a, b| match arguments.tensor {
+            }
+        }),
+        // As NumPy promotes them, but integers too: there are kernels for floats only.
+        _ => multiply::<f64>(global, arguments, &files, |device, a, b| {
+            match arguments.tensor {
                 true => Err(LaunchError::UnsupportedType {
                     kernel: "tensor",
                     supported: f32::NAME,
                     given: f64::NAME,
                 }),
                 false => blockwise_ops::matmul(device, a, b, &launch),
-            },
-        ),
+            }
+        }),
     }
 }
 
-fn multiply<T: Precision>(
+fn multiply<T: Precision + Number>(
     global: &Global,
     arguments: &Arguments,
-    a: Array2<T>,
-    b: Array2<T>,
+    files: &[MatrixFile; 2],
     alone: impl FnOnce(&Device, ArrayView2<'_, T>, ArrayView2<'_, T>) -> Result<Array2<T>, LaunchError>,
 ) -> Result<Report, Failure>
 where
     Data: Holds<T>,
 {
-    let shape = MatmulShape::of(a.dim(), b.dim())?;
+    let [a, b] = files;
+    let shape = MatmulShape::of(a.shape.into(), b.shape.into())?;
     let reference = arguments.reference.read()?;
     let mesh = global.linked_mesh(&arguments.gpus)?;
     let output = mesh::output(&mesh, &arguments.output)?;
     let clock = progress::clock("multiplying");
     let product = match mesh::alone(&mesh) {
-        Some(device) => Some(alone(device, a.view(), b.view())?),
-        None => divided(&mesh, arguments, shape, &a, &b)?,
+        Some(device) => Some(alone(
+            device,
+            a.whole::<T>()?.view(),
+            b.whole::<T>()?.view(),
+        )?),
+        None => divided::<T>(&mesh, arguments, shape, files)?,
     };
     clock.finish_and_clear();
     let (Some(c), Some(output)) = (product, output) else {
@@ -118,10 +115,8 @@ where
     let report = match reference {
         None => report,
         Some((name, data)) => {
-            let comparison =
-                arguments
-                    .reference
-                    .compare(c.view(), &data, oracle::matmul(a.view(), b.view()))?;
+            let oracle = oracle::matmul(a.whole::<T>()?.view(), b.whole::<T>()?.view());
+            let comparison = arguments.reference.compare(c.view(), &data, oracle)?;
             report.comparison(&name, &comparison)
         }
     };
@@ -129,13 +124,12 @@ where
     Ok(report)
 }
 
-/// The product of several devices, in the process of rank 0.
-fn divided<T: Precision>(
+/// The product of several devices, in the process of rank 0. Each rank reads its blocks only.
+fn divided<T: Precision + Number>(
     mesh: &Mesh,
     arguments: &Arguments,
     shape: MatmulShape,
-    a: &Array2<T>,
-    b: &Array2<T>,
+    files: &[MatrixFile; 2],
 ) -> Result<Option<Array2<T>>, Failure> {
     let options = ShardedMatmulOptions {
         launch: arguments.launch(),
@@ -143,14 +137,11 @@ fn divided<T: Precision>(
         panel: None,
     };
     let grid = Grid::for_product(shape, mesh.ranks());
-    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let part = |rank: &Rank, whole: &CowArray<'_, T, Ix2>| {
-        let (rows, cols) = whole.dim();
-        let values = whole.as_slice().unwrap_or_default();
-        ShardedMatrix::part_of(rank, values, Blocks::even([rows, cols], grid))
-    };
     let wholes = mesh.run(|rank| {
-        let (a, b) = (part(rank, &a)?, part(rank, &b)?);
+        let [a, b] = files
+            .each_ref()
+            .map(|file| mesh::part::<T>(rank, file, grid));
+        let (a, b) = (a?, b?);
         let c = blockwise_mesh::matmul(rank, &a, &b, &options)?;
         Ok::<_, Failure>(c.collect(rank)?)
     })?;

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::str::FromStr;
 
 use blockwise::{Device, DeviceChoice, DeviceKind};
-use blockwise_mesh::{Job, JoinOptions, Mesh};
-use blockwise_ops::LaunchError;
+use blockwise_mesh::{Blocks, Grid, Job, JoinOptions, Mesh, Rank, ShardedMatrix};
+use blockwise_ops::{Element, LaunchError};
 use clap::Args;
 use ndarray::Array2;
 
 use super::failure::Failure;
-use super::operand::ArrayOutput;
+use super::operand::{ArrayOutput, MatrixFile};
 use super::{Global, report};
+use crate::io;
 
 /// Over how many devices the work is divided.
 #[derive(Args)]
@@ -162,6 +163,17 @@ pub(super) fn alone(mesh: &Mesh) -> Option<&Device> {
 pub(super) fn output(mesh: &Mesh, path: &Path) -> Result<Option<ArrayOutput>, Failure> {
     let first = mesh.first() == 0;
     first.then(|| ArrayOutput::prepare(path)).transpose()
+}
+
+/// A rank's block of a file, on its device.
+pub(super) fn part<T: Element + io::Number>(
+    rank: &Rank,
+    file: &MatrixFile,
+    grid: Grid,
+) -> Result<ShardedMatrix<T>, Failure> {
+    let blocks = Blocks::even(file.shape, grid);
+    let values = file.block(blocks.block(rank.number()))?;
+    Ok(ShardedMatrix::upload(rank, blocks, &values)?)
 }
 
 /// The matrix that rank 0 has collected, if it is of this process.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use blockwise::Device;
-use blockwise_mesh::{Blocks, Grid, Mesh, ShardedMatrix};
-use blockwise_ops::compare::Comparison;
+use blockwise_mesh::{Grid, Mesh};
+use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::{
     Element, LaunchError, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
 };
@@ -14,10 +14,10 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
-use super::operand::{self, ArrayOutput, Holds, Reference};
+use super::operand::{self, ArrayOutput, Holds, MatrixFile, Reference};
 use super::report::Report;
 use super::{Global, names};
-use crate::io::Data;
+use crate::io::{Data, Kind, Number};
 
 #[derive(Args)]
 pub(super) struct TransposeArguments {
@@ -64,50 +64,61 @@ pub(super) fn transpose(
     global: &Global,
     arguments: &TransposeArguments,
 ) -> Result<Report, Failure> {
+    let file = MatrixFile::open(&arguments.input)?;
+    match file.kind {
+        Kind::F32 => transposed::<f32>(global, arguments, &file),
+        Kind::F64 => transposed::<f64>(global, arguments, &file),
+        Kind::I64 => transposed::<i64>(global, arguments, &file),
+    }
+}
+
+fn transposed<T: Element + Number + ToNumber>(
+    global: &Global,
+    arguments: &TransposeArguments,
+    file: &MatrixFile,
+) -> Result<Report, Failure>
+where
+    Data: Holds<T>,
+{
     let options = TransposeOptions {
         kernel: arguments.kernel,
         ..TransposeOptions::default()
     };
-    let (input, output) = (&arguments.input, &arguments.output);
-    for_each_type!(operand::matrix_file(input)?, |array| {
-        let matrix = operand::matrix(array, input)?;
-        let expected = arguments.reference.read()?;
-        let mesh = global.linked_mesh(&arguments.gpus)?;
-        let place = mesh::output(&mesh, output)?;
-        let transposed = match mesh::alone(&mesh) {
-            Some(device) => Some(blockwise_ops::transpose(device, matrix.view(), &options)?),
-            None => divided(&mesh, &matrix, &options)?,
-        };
-        let (Some(transposed), Some(place)) = (transposed, place) else {
-            return Ok(Report::silent());
-        };
-        let report = made("transpose", output, &mesh::names(&mesh), transposed.view());
-        let report = match expected {
-            None => report,
-            Some((name, data)) => {
-                let comparison = arguments
-                    .reference
-                    .compare_exactly(transposed.view(), &data)?;
-                report.comparison(&name, &comparison)
-            }
-        };
-        place.write(&Data::wrap(transposed.into_dyn()))?;
-        Ok(report)
-    })
+    let (output, reference) = (&arguments.output, &arguments.reference);
+    let expected = reference.read()?;
+    let mesh = global.linked_mesh(&arguments.gpus)?;
+    let place = mesh::output(&mesh, output)?;
+    let transposed = match mesh::alone(&mesh) {
+        Some(device) => {
+            let matrix = file.whole::<T>()?;
+            Some(blockwise_ops::transpose(device, matrix.view(), &options)?)
+        }
+        None => divided::<T>(&mesh, file, &options)?,
+    };
+    let (Some(transposed), Some(place)) = (transposed, place) else {
+        return Ok(Report::silent());
+    };
+    let report = made("transpose", output, &mesh::names(&mesh), transposed.view());
+    let report = match expected {
+        None => report,
+        Some((name, data)) => {
+            let comparison = reference.compare_exactly(transposed.view(), &data)?;
+            report.comparison(&name, &comparison)
+        }
+    };
+    place.write(&Data::wrap(transposed.into_dyn()))?;
+    Ok(report)
 }
 
-/// The transpose by several devices, in the process of rank 0.
-fn divided<T: Element>(
+/// The transpose by several devices, in the process of rank 0. Each rank reads its block only.
+fn divided<T: Element + Number>(
     mesh: &Mesh,
-    matrix: &Array2<T>,
+    file: &MatrixFile,
     options: &TransposeOptions,
 ) -> Result<Option<Array2<T>>, Failure> {
-    let (rows, cols) = matrix.dim();
-    let matrix = matrix.as_standard_layout();
-    let values = matrix.as_slice().unwrap_or_default();
+    let [rows, cols] = file.shape;
     let wholes = mesh.run(|rank| {
-        let blocks = Blocks::even([rows, cols], Grid::column(rank.ranks()));
-        let part = ShardedMatrix::part_of(rank, values, blocks)?;
+        let part = mesh::part::<T>(rank, file, Grid::column(rank.ranks()))?;
         let output = blockwise_mesh::transpose(rank, &part, options)?;
         Ok::<_, Failure>(output.collect(rank)?)
     })?;

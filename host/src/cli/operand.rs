@@ -1,7 +1,9 @@
 //! Operands from files, their common type, and comparison with `--reference`.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use blockwise_ops::LaunchError;
 use blockwise_ops::compare::{self, Comparison, ToNumber};
 use blockwise_ops::oracle::{Expected, Precision};
 use blockwise_ops::pipeline;
@@ -189,14 +191,6 @@ pub(super) fn array(path: &Path) -> Result<Data, Failure> {
     }
 }
 
-/// A file of a matrix, read whole: also text of one row or one column.
-pub(super) fn matrix_file(path: &Path) -> Result<Data, Failure> {
-    match Reader::open(path)?.matrix()? {
-        Some(data) => Ok(data),
-        None => Err(sound(path)),
-    }
-}
-
 /// The type and the little-endian bytes of a file's elements.
 pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
     match Reader::open(path)?.bytes()? {
@@ -221,6 +215,66 @@ pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure>
         }
     };
     Ok((reader, shape, kind))
+}
+
+/// A file of a matrix, of which any block can be read.
+pub(super) struct MatrixFile {
+    reader: Reader,
+    pub(super) kind: Kind,
+    /// Rows and columns.
+    pub(super) shape: [usize; 2],
+}
+
+impl MatrixFile {
+    /// Opens a matrix: also text of one row or one column.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let reader = Reader::open(path)?.into_matrix();
+        let Contents::Array(array) = reader.contents() else {
+            return Err(sound(path));
+        };
+        let kind = array.kind();
+        match *array.shape() {
+            [rows, columns] => Ok(Self {
+                kind,
+                shape: [rows, columns],
+                reader,
+            }),
+            ref shape => Err(other_shape(path, shape, "a matrix")),
+        }
+    }
+
+    /// All of it.
+    pub(super) fn whole<T: io::Number>(&self) -> Result<Array<T, Ix2>, Failure> {
+        let [rows, columns] = self.shape;
+        let values = self.block([0..rows, 0..columns])?;
+        let overflow = |_| LaunchError::SizeOverflow { what: "the matrix" };
+        Ok(Array::from_shape_vec((rows, columns), values).map_err(overflow)?)
+    }
+
+    /// Some rows' elements in some columns, in row-major order.
+    pub(super) fn block<T: io::Number>(
+        &self,
+        [rows, columns]: [Range<usize>; 2],
+    ) -> Result<Vec<T>, Failure> {
+        let pitch = self.shape[1];
+        let mut values = Vec::new();
+        let len = rows.len() * columns.len();
+        let no_memory = |_| Failure::new(format!("the host has no memory for {len} elements"));
+        values.try_reserve_exact(len).map_err(no_memory)?;
+        values.resize(len, T::zeroed());
+        // Whole rows follow each other.
+        let run = match columns.len() {
+            width if width == pitch => len,
+            width => width,
+        };
+        let mut reader = self.reader.again();
+        reader.skip(rows.start * pitch + columns.start);
+        for values in values.chunks_mut(run.max(1)) {
+            reader.read(values)?;
+            reader.skip(pitch - columns.len());
+        }
+        Ok(values)
+    }
 }
 
 /// An output that is no sound has nothing to do with a sample rate.
@@ -248,43 +302,12 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Two operands in one type, as NumPy promotes them: equal types stay, any others become float64.
-pub(super) fn promote(a: Data, b: Data) -> (Data, Data) {
-    match (&a, &b) {
-        (Data::F32(_), Data::F32(_))
-        | (Data::F64(_), Data::F64(_))
-        | (Data::I64(_), Data::I64(_)) => (a, b),
-        _ => (Data::F64(a.to_f64()), Data::F64(b.to_f64())),
-    }
-}
-
-/// Integers as float64, for the algorithms that have kernels for floats only.
-pub(super) fn floats(data: Data) -> Data {
-    match data {
-        Data::I64(_) => Data::F64(data.to_f64()),
-        floats => floats,
-    }
-}
-
 /// The array as a vector.
-pub(super) fn vector<T: Clone>(array: ArrayD<T>, path: &Path) -> Result<Array<T, Ix1>, Failure> {
-    dimension(array, path, "a vector")
-}
-
-/// The array as a matrix.
-pub(super) fn matrix<T: Clone>(array: ArrayD<T>, path: &Path) -> Result<Array<T, Ix2>, Failure> {
-    dimension(array, path, "a matrix")
-}
-
-fn dimension<T: Clone, D: Dimension>(
-    array: ArrayD<T>,
-    path: &Path,
-    wanted: &str,
-) -> Result<Array<T, D>, Failure> {
+pub(super) fn vector<T>(array: ArrayD<T>, path: &Path) -> Result<Array<T, Ix1>, Failure> {
     let shape = array.shape().to_vec();
     array
         .into_dimensionality()
-        .map_err(|_| other_shape(path, &shape, wanted))
+        .map_err(|_| other_shape(path, &shape, "a vector"))
 }
 
 /// The length of a vector of this shape.

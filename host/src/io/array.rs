@@ -358,8 +358,8 @@ impl ArrayWriter {
         let mut file = place.create()?;
         let columns = match format {
             Format::Npy => (file.file().map_err(Defect::Io))
-                .and_then(|file| npy::write_header(file, shape, kind))
-                .map(|()| 1),
+                .and_then(|writable| npy::write_header(writable, shape, kind))
+                .and_then(|len| Ok(file.reserve(len).map(|()| 1)?)),
             Format::Csv => csv::columns(shape).map_err(Defect::Unwritable),
             Format::Wav => Err(Defect::Unwritable(
                 "an array has no sample rate: only a .wav signal gives a .wav output".to_owned(),

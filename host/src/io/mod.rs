@@ -240,6 +240,15 @@ impl Reader {
         }
     }
 
+    /// The same with text of one row or one column as a matrix.
+    pub fn into_matrix(self) -> Self {
+        let contents = match self.contents {
+            Contents::Array(array) => Contents::Array(array.into_matrix()),
+            recording => recording,
+        };
+        Self { contents, ..self }
+    }
+
     /// The file's name.
     pub fn path(&self) -> &Path {
         &self.path
@@ -277,14 +286,6 @@ impl Reader {
     /// Those of [`read`](Self::read). `None` of a recording.
     pub fn array(self) -> Result<Option<Data>, FileError> {
         self.whole(ArrayReader::read_all)
-    }
-
-    /// As [`array`](Self::array), with text of one row or one column as a matrix.
-    ///
-    /// # Errors
-    /// Those of [`read`](Self::read). `None` of a recording.
-    pub fn matrix(self) -> Result<Option<Data>, FileError> {
-        self.whole(|array| array.into_matrix().read_all())
     }
 
     /// The type and the little-endian bytes of an array's elements.

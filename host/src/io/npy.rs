@@ -244,8 +244,8 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
     }
 }
 
-/// Writes the header of an array, and leaves the file at its end.
-pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<(), Defect> {
+/// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
+pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<u64, Defect> {
     let bytes = size_in_bytes(shape, kind.bytes())? as u64;
     let shape = IxDyn(shape);
     match kind {
@@ -261,7 +261,7 @@ pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Resu
     // holes.
     let end = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(end - bytes))?;
-    Ok(())
+    Ok(end)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::command::{Run, fixture, names, npy, vector};
+use crate::command::{Run, blockwise, fixture, names, npy, vector};
 
 /// A folder with sound operands.
 fn folder() -> tempfile::TempDir {
@@ -280,6 +281,47 @@ fn folders_and_files_without_permission() {
     check_refused(at, "sum secret.npy", "cannot read secret.npy");
     assert!(names(&at.join("locked")).is_empty());
     mode("locked", 0o755);
+}
+
+/// The taps come through a pipe, for which the command waits once it has opened the signal.
+#[cfg(unix)]
+#[test]
+fn a_file_that_becomes_shorter_while_it_is_read_is_refused() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("long.npy"), vector(&[1.0; 10_000])).unwrap();
+    let made = Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+    assert!(made.success());
+    let before = names(folder.path());
+    let line = "conv long.npy pipe -o out.npy --chunk 1000";
+    let mut command = blockwise(line.split_whitespace());
+    let command = (command.current_dir(folder.path())).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    // Opens when the command does.
+    let mut pipe = fs::OpenOptions::new().write(true).open(at("pipe")).unwrap();
+    let long = fs::OpenOptions::new().write(true).open(at("long.npy"));
+    long.unwrap().set_len(50_000).unwrap();
+    pipe.write_all(&vector(&[0.5, 0.5])).unwrap();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let expected = "long.npy: the file became shorter while it was read";
+    assert!(stderr.contains(expected), "{stderr}");
+    assert_eq!(names(folder.path()), before);
+}
+
+/// The first page of a process's memory is not there: reading it fails as a broken disk does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_that_fails_is_told() {
+    let folder = folder();
+    for name in ["broken.npy", "broken.csv"] {
+        std::os::unix::fs::symlink("/proc/self/mem", folder.path().join(name)).unwrap();
+        let line = format!("conv {name} taps.npy -o out.npy");
+        let expected = format!("cannot read {name}: Input/output error");
+        check_refused(folder.path(), &line, &expected);
+    }
 }
 
 #[test]

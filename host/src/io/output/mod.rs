@@ -1,6 +1,7 @@
 //! Outputs: files that appear whole or not at all, pipes and devices that are written into.
 
 mod destination;
+mod room;
 mod temporary;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::FileError;
 use destination::Destination;
+use room::Room;
 use temporary::Temporary;
 
 /// Whether an output goes to standard output, where nothing else may then be printed.
@@ -165,6 +167,7 @@ impl OutputFile {
             Ok(contents) => Ok(Unfinished {
                 place: self,
                 contents,
+                room: Room::default(),
             }),
             Err(source) => Err(FileError::Write {
                 path: self.path,
@@ -179,6 +182,8 @@ impl OutputFile {
 pub(super) struct Unfinished {
     place: OutputFile,
     contents: Contents,
+    /// For all of the contents, if their length is known.
+    room: Room,
 }
 
 #[derive(Debug)]
@@ -190,15 +195,26 @@ enum Contents {
 }
 
 impl Unfinished {
+    /// Begins to take room for contents of `len` bytes. A file has that length from then on.
+    pub(super) fn reserve(&mut self, len: u64) -> io::Result<()> {
+        self.room = Room::begin(self.file()?, len)?;
+        Ok(())
+    }
+
     /// Puts the contents in place.
     pub(super) fn finish(self) -> Result<(), FileError> {
-        let Self { place, contents } = self;
-        let moved = match (&place.destination, contents) {
+        let Self {
+            place,
+            contents,
+            mut room,
+        } = self;
+        let put = |()| match (&place.destination, contents) {
             (Destination::File(target), Contents::Named(file)) => file.persist(target),
             (Destination::Stream(path), Contents::Unnamed(file)) => copy(file, Some(path)),
             (_, Contents::Unnamed(file)) => copy(file, None),
             (_, Contents::Named(_)) => Err(Error::other("a stream is not replaced")),
         };
+        let moved = room.wait().and_then(put);
         moved.map_err(|source| FileError::Write {
             path: place.path,
             source,
@@ -239,6 +255,7 @@ fn copy(mut file: File, path: Option<&Path>) -> io::Result<()> {
 
 impl Write for Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.room.wait()?;
         self.file()?.write(bytes)
     }
 

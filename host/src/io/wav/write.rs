@@ -30,8 +30,12 @@ impl RecordingWriter {
     /// # Errors
     /// The system's.
     pub fn create(place: OutputFile, sound: Sound, frames: usize) -> Result<Self, FileError> {
-        let mut file = BufWriter::with_capacity(1 << 16, place.create()?);
-        match file.write_all(&header(&sound, frames as u64)) {
+        let mut file = place.create()?;
+        let header = header(&sound, frames as u64);
+        let data = frames as u64 * sound.frame();
+        let reserved = file.reserve(header.len() as u64 + data + data % 2);
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        match reserved.and_then(|()| file.write_all(&header)) {
             Ok(()) => Ok(Self {
                 file,
                 sound,

@@ -1,0 +1,67 @@
+//! Room on the disk for an output, taken before its contents are there.
+
+use std::fs::File;
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+/// Room that a thread is taking.
+///
+/// A file in memory (tmpfs) gets its pages while the device starts, and writing only copies into
+/// them. A disk that is too small is found before anything is computed.
+#[derive(Debug, Default)]
+pub(super) struct Room(Option<JoinHandle<io::Result<()>>>);
+
+impl Room {
+    /// Begins to take room for the file's first `len` bytes.
+    pub(super) fn begin(file: &File, len: u64) -> io::Result<Self> {
+        let file = file.try_clone()?;
+        let thread = Builder::new().spawn(move || take(&file, len));
+        // Without one more thread the writes take the room.
+        Ok(Self(thread.ok()))
+    }
+
+    /// Waits for it. Says once that there is none.
+    pub(super) fn wait(&mut self) -> io::Result<()> {
+        match self.0.take().map(JoinHandle::join) {
+            Some(Ok(taken)) => taken,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn take(file: &File, len: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::{Errno, retry_on_intr};
+
+    match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, len)) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        // Some file systems cannot; what else is wrong the writes report.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn take(_: &File, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn room_is_taken_and_a_disk_that_is_too_small_is_an_error() {
+        let file = tempfile::tempfile().unwrap();
+        let mut room = Room::begin(&file, 1 << 20).unwrap();
+        room.wait().unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!(metadata.len(), 1 << 20);
+        assert!(metadata.blocks() * 512 >= 1 << 20, "{metadata:?}");
+        let mut room = Room::begin(&file, i64::MAX as u64).unwrap();
+        room.wait().unwrap_err();
+        room.wait().unwrap();
+    }
+}
