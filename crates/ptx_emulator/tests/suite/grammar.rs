@@ -1,7 +1,7 @@
 //! Every form that ptxas 13.5 takes: the module loads, and if the emulator does not know the form,
 //! only the kernels that contain it are refused.
 
-use crate::common::parse;
+use crate::common::{launch, parse, shape};
 
 const GOOD: &str = "\n.visible .entry good() { ret; }\n";
 
@@ -26,6 +26,22 @@ fn statements() {
             ".visible .entry k() {{ .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<9>; .reg .b16 %h<9>;
             .reg .f64 %d<9>; {statement} ret; }}"
         ));
+    }
+}
+
+#[test]
+fn an_instruction_may_follow_a_directive_on_its_line() {
+    let text = ".file 1 \"a.cu\"
+.visible .entry k(.param .u64 p) { .reg .b32 %r<3>; .loc 1 5 0 mov.u32 %r0, 7; .loc 1 6 2, function_name f, inlined_at 1 5 0 trap; // the end
+ret; }";
+    let fault = launch(text, shape(1, 1, 0), &[], 1).expect_err("it traps");
+    assert_eq!(
+        fault.to_string(),
+        "trap instruction\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at a.cu:6:2 (PTX line 5)\n    inlined into a.cu:5"
+    );
+    for wrong in [".loc 1 5;", ".loc 1 5 0, inlined 1 2 3;", ".loc 1 5 -1;"] {
+        let text = format!(".visible .entry k() {{ {wrong} ret; }}");
+        assert!(parse(&text).is_err(), "{wrong}");
     }
 }
 
