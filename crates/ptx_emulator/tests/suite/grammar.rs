@@ -45,6 +45,29 @@ ret; }";
     }
 }
 
+/// As Triton's conversions from fp8 are written.
+#[test]
+fn a_register_may_have_the_name_of_a_family_of_registers() {
+    let text = |declared: &str| {
+        format!(
+            ".visible .entry k(.param .u64 p) {{ .reg .b64 %p; ld.param.u64 %p, [p]; {{ .reg .b32 a; {declared}
+             mov.u32 a, 5; mov.b16 a0, 7; mov.b16 a1, 9; mov.b32 a, {{a0, a1}}; st.global.u32 [%p], a; }} ret; }}"
+        )
+    };
+    let (found, _) = launch(&text(".reg .b16 a<2>;"), shape(1, 1, 0), &[], 1).expect("it runs");
+    assert_eq!(found, [9 << 16 | 7]);
+    for twice in [
+        ".reg .b16 a<2>; .reg .b16 a<2>;",
+        ".reg .b16 a<2>; .reg .b32 a;",
+    ] {
+        let error = parse(&text(twice)).err().expect("a name is declared twice");
+        assert!(
+            error.to_string().contains("`a` is declared twice"),
+            "{error}"
+        );
+    }
+}
+
 #[rustfmt::skip]
 const DECLARATIONS: &[&str] = &[
     ".global .u32 a = ~0;",

@@ -129,7 +129,7 @@ fn quotients_round_to_zero() {
     check("rem.u64 %D, %A, %B;", "%D", [u64::MAX, 10, 0], 5);
 }
 
-/// PTX leaves the result undefined; a bare launch goes on with a GPU's.
+/// PTX leaves the result undefined, so a bare launch goes on.
 #[test]
 fn a_division_by_zero_gives_all_ones() {
     for operands in [[7, 0, 0], [0, 0, 0], [u64::MAX - 6, 0, 0]] {
