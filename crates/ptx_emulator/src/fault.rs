@@ -121,8 +121,6 @@ pub enum FaultKind {
         /// What it was.
         form: String,
     },
-    /// An integer division or remainder by zero, which PTX leaves undefined.
-    DivisionByZero,
     /// An indirect call of something that is not a function of the module, or has another
     /// signature.
     BadCall {
@@ -321,7 +319,6 @@ impl fmt::Display for FaultKind {
                     "unsupported by the emulator (not an error of the program): {form}"
                 )
             }
-            FaultKind::DivisionByZero => write!(f, "integer division by zero"),
             FaultKind::BadCall { address, reason } => write!(f, "call of {address:#x}: {reason}"),
             FaultKind::BranchIndex { index, targets } => {
                 write!(

@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::family::{Family, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
-use super::{Global, names, progress};
+use super::{Global, folder, names, progress};
 use crate::profile::{
     self, Assembler, ElementType, KernelReport, Variant, Workload, WorkloadError,
 };
@@ -40,6 +40,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     global.emulator_only("profiles", "on a GPU NVIDIA's ncu counts the same")?;
+    arguments.plot.as_deref().map_or(Ok(()), folder::prepare)?;
     match arguments.family.subject() {
         Subject::Workload(workload) => run_workload(global, arguments, workload),
         Subject::File(launch) => run_file(global, arguments, &launch),

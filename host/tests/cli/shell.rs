@@ -37,7 +37,7 @@ fn files_in_a_folder_need_one() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     fs::write(at.join("a.txt"), "mine").unwrap();
-    for line in ["man -o", "demo conv --plot"] {
+    for line in ["man -o", "demo conv --plot", "profile reverse --plot"] {
         Run::line(at, &format!("{line} -")).refused("`-` is standard output");
         Run::line(at, &format!("{line} a.txt")).refused("a.txt is not a folder");
         #[cfg(unix)]
@@ -97,4 +97,41 @@ fn a_recordings_samples_are_reduced() {
         value("min").trim(),
         samples.iter().min().unwrap().to_string()
     );
+}
+
+const LOOP: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { .reg .b32 %r<3>; .reg .pred %p;
+mov.u32 %r0, 0; again: add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, 3000; @%p bra again; ret; }";
+
+/// `script` runs a command on a terminal of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_work_shows_a_bar_on_a_terminal_and_nothing_in_a_pipe() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("k.ptx"), LOOP).unwrap();
+    let line = "check k.ptx --block 1 --schedules 300";
+    let on_a_terminal = |more: &str| {
+        let program = env!("CARGO_BIN_EXE_blockwise");
+        let mut command = Command::new("script");
+        command.args(["-qec", &format!("'{program}' {line} {more}"), "/dev/null"]);
+        command.env("TERM", "xterm").stdin(Stdio::null());
+        command.current_dir(at).output()
+    };
+    let Ok(shown) = on_a_terminal("") else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: there is no `script`");
+        return;
+    };
+    let text = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = text(shown);
+    assert!(shown.contains(" of 301 "), "{shown}");
+    let quiet = text(on_a_terminal("--quiet").unwrap());
+    assert!(
+        quiet.contains("ERROR SUMMARY") && !quiet.contains(" of 301 "),
+        "{quiet}"
+    );
+    let piped = Run::line(at, line).ends(0);
+    assert_eq!(piped.stderr, "");
+    assert!(!piped.stdout.contains(" of 301 "));
 }

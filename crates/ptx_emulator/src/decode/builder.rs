@@ -25,8 +25,6 @@ pub(super) enum Class {
 #[derive(Clone, Copy)]
 pub(super) enum Symbol {
     Register(Class, Row),
-    /// `%r<4>`: %r0 to %r3.
-    Family(Class, u32),
     /// In the frame's local memory: `.local` variables, and parameters of functions that are not
     /// kernels.
     Local {
@@ -44,6 +42,8 @@ pub(super) enum Symbol {
 
 struct Scope<'a> {
     symbols: HashMap<&'a str, Symbol>,
+    /// `%r<4>`: %r0 to %r3. `%r` itself is another name.
+    families: HashMap<&'a str, (Class, u32)>,
     /// Number of the scope within the function, for labels.
     id: u32,
     /// Local memory in use when the scope was opened.
@@ -131,6 +131,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             function,
             scopes: vec![Scope {
                 symbols: HashMap::new(),
+                families: HashMap::new(),
                 id: 0,
                 local_top: 0,
             }],
@@ -161,6 +162,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.parents.push(parent);
         self.scopes.push(Scope {
             symbols: HashMap::new(),
+            families: HashMap::new(),
             id,
             local_top: self.local_top,
         });
@@ -181,14 +183,14 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     pub(super) fn declare(&mut self, name: &'a str, symbol: Symbol) -> Result<(), ParseError> {
-        let line = self.line;
         match self.scope().symbols.insert(name, symbol) {
             None => Ok(()),
-            Some(_) => Err(ParseError::syntax(
-                line,
-                format!("`{name}` is declared twice"),
-            )),
+            Some(_) => Err(self.twice(name)),
         }
+    }
+
+    fn twice(&self, name: &str) -> ParseError {
+        ParseError::syntax(self.line, format!("`{name}` is declared twice"))
     }
 
     pub(super) fn declare_register(
@@ -205,11 +207,14 @@ impl<'a, 'm> Builder<'a, 'm> {
             ".b128" => Class::B128,
             _ => return Err(ParseError::unsupported(self.line, format!(".reg {ty}"))),
         };
-        let symbol = match count {
-            Some(count) => Symbol::Family(class, count),
-            None => self.new_register(class, name)?,
+        let Some(count) = count else {
+            let symbol = self.new_register(class, name)?;
+            return self.declare(name, symbol);
         };
-        self.declare(name, symbol)
+        match self.scope().families.insert(name, (class, count)) {
+            None => Ok(()),
+            Some(_) => Err(self.twice(name)),
+        }
     }
 
     /// Allocates local memory in the frame.
@@ -258,8 +263,8 @@ impl<'a, 'm> Builder<'a, 'm> {
                 .parse::<u32>()
                 .ok()
                 .filter(|_| digits.len() == 1 || !digits.starts_with('0'));
-            let family = self.scopes[index].symbols.get(prefix).copied();
-            if let (Some(member), Some(Symbol::Family(class, count))) = (member, family) {
+            let family = self.scopes[index].families.get(prefix).copied();
+            if let (Some(member), Some((class, count))) = (member, family) {
                 if member >= count {
                     let message = format!("`{name}` is not one of the {count} declared registers");
                     return Err(ParseError::syntax(self.line, message));

@@ -78,15 +78,15 @@ pub(super) fn negate<T: Integer>([a, ..]: [u64; 4], _: bool) -> (u64, bool) {
     (T::wrap(-T::from_bits(a).wide()).into_bits(), false)
 }
 
-/// Zero divisors are reported earlier; inactive lanes may still hold one.
+/// PTX leaves a division by zero undefined; an H200's quotient is all ones.
 pub(super) fn quotient<T: Integer>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let quotient = T::from_bits(a).wide().checked_div(T::from_bits(b).wide());
-    (T::wrap(quotient.unwrap_or(0)).into_bits(), false)
+    (T::wrap(quotient.unwrap_or(-1)).into_bits(), false)
 }
 
 pub(super) fn remainder<T: Integer>([a, b, ..]: [u64; 4], _: bool) -> (u64, bool) {
     let remainder = T::from_bits(a).wide().checked_rem(T::from_bits(b).wide());
-    (T::wrap(remainder.unwrap_or(0)).into_bits(), false)
+    (T::wrap(remainder.unwrap_or(-1)).into_bits(), false)
 }
 
 /// The low 24 bits, sign-extended.

@@ -17,7 +17,10 @@ use std::collections::HashMap;
 /// Limit for the instructions of all functions of a module together.
 const MAX_INSTRUCTIONS: usize = 1 << 24;
 /// CUDA's `grid.sync` uses the second word of it.
+const WORKSPACE: &str = "the grid's workspace";
 const WORKSPACE_BYTES: u64 = 8;
+const RESERVED_SHARED: &str = "the reserved shared memory";
+pub(super) const RESERVED_SHARED_BYTES: u64 = 1024;
 /// Largest cluster of any device; more than 8 blocks need a launch attribute.
 const MAX_CLUSTER_BLOCKS: u64 = 16;
 /// Limit for a variable's initial value.
@@ -27,7 +30,8 @@ const MAX_INITIAL_BYTES: u64 = 64 << 20;
 pub(super) struct ModuleNames<'a> {
     names: HashMap<&'a str, Symbol>,
     variables: Vec<Variable>,
-    workspace: Option<u32>,
+    /// Variables that no module declares, by name.
+    system: HashMap<&'static str, u32>,
     /// Sizes of the return values and parameters of each function.
     pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
     /// Variables with an unsupported declaration, and the reason.
@@ -47,13 +51,24 @@ impl<'a> ModuleNames<'a> {
 
     /// The variable that the blocks of a grid use to wait for each other.
     pub(super) fn workspace(&mut self) -> u32 {
-        let index = *self.workspace.get_or_insert(self.variables.len() as u32);
-        if index as usize == self.variables.len() {
+        self.system_variable(WORKSPACE, Space::Global, WORKSPACE_BYTES)
+    }
+
+    /// The shared memory of a block that belongs to system software.
+    pub(super) fn reserved_shared(&mut self) -> u32 {
+        self.system_variable(RESERVED_SHARED, Space::Shared, RESERVED_SHARED_BYTES)
+    }
+
+    /// A variable that no module declares.
+    fn system_variable(&mut self, name: &'static str, space: Space, size: u64) -> u32 {
+        let next = self.variables.len() as u32;
+        let index = *self.system.entry(name).or_insert(next);
+        if index == next {
             self.variables.push(Variable {
-                name: "the grid's workspace".to_owned(),
-                space: Space::Global,
-                align: 8,
-                size: WORKSPACE_BYTES,
+                name: name.to_owned(),
+                space,
+                align: 16,
+                size,
                 dynamic: false,
                 is_extern: false,
                 is_reference: false,
@@ -192,7 +207,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     let mut names = ModuleNames {
         names: HashMap::new(),
         variables: Vec::new(),
-        workspace: None,
+        system: HashMap::new(),
         signatures: Vec::new(),
         refused: tree.refused.iter().cloned().collect(),
         are_entries: Vec::new(),
@@ -224,6 +239,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         functions: Vec::new(),
         variables: Vec::new(),
         workspace: None,
+        reserved_shared: None,
     };
     let mut entries = Vec::new();
     let mut locations = Locations::new(&tree.files, comments(tree));
@@ -245,7 +261,8 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         program.functions.push(function);
     }
     program.variables = names.variables;
-    program.workspace = names.workspace;
+    program.workspace = names.system.get(WORKSPACE).copied();
+    program.reserved_shared = names.system.get(RESERVED_SHARED).copied();
     Ok((program, entries))
 }
 

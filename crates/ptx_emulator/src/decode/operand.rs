@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Class, Symbol};
 use super::form::{Form, Ty};
+use super::module::RESERVED_SHARED_BYTES;
 use super::op::{Address, Convert, IntOp, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
 use super::program::{Special, Value};
 use crate::error::ParseError;
@@ -50,6 +51,9 @@ impl<'a> Builder<'a, '_> {
                 if matches!(name, "%envreg1" | "%envreg2") {
                     return self.workspace(name == "%envreg1");
                 }
+                if let Some(part) = name.strip_prefix("%reserved_smem_offset_") {
+                    return self.reserved_shared(form, part);
+                }
                 if name == "WARP_SZ" {
                     return self.constant32(Value::Bits(32));
                 }
@@ -85,6 +89,22 @@ impl<'a> Builder<'a, '_> {
         let (low, high) = if upper { (SINK, d) } else { (d, SINK) };
         self.emit(Op::Unpack { low, high, a });
         Ok(d)
+    }
+
+    /// A place in the shared memory that belongs to system software, such as the scratch memory of
+    /// `cooperative_groups`, which needs 288 bytes at `_1`.
+    fn reserved_shared(&mut self, form: &Form<'_, 'a>, part: &str) -> Result<Row, ParseError> {
+        let size = RESERVED_SHARED_BYTES;
+        let offset = match part {
+            "cap" => return self.constant32(Value::Bits(size)),
+            "begin" | "0" => 0,
+            "1" => size as i64 / 2,
+            "end" => size as i64,
+            _ => return Err(form.unsupported()),
+        };
+        let index = self.module.reserved_shared();
+        self.function.uses.push(index);
+        self.constant32(Value::Variable { index, offset })
     }
 
     /// A register of 64 bits, a constant or an address.

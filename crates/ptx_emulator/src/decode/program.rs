@@ -26,6 +26,8 @@ pub(crate) struct Program {
     /// The variable through which the blocks of a grid wait for each other; zeroed before each
     /// launch.
     pub(crate) workspace: Option<u32>,
+    /// The shared memory of a block that belongs to system software, which sets it up.
+    pub(crate) reserved_shared: Option<u32>,
 }
 
 /// A function's code and the shape of its frames.

@@ -88,22 +88,13 @@ pub(super) fn execute<O: Observer + ?Sized>(
                 observer,
             )?;
             for (matrix, &register) in op.sources.iter().enumerate() {
-                let values = read(frame, register);
-                let half = |row: usize, column: usize| {
-                    (values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff) as u32
-                };
                 for row in 0..8 {
                     for pair in 0..4 {
-                        let element = |column| {
-                            if transposed {
-                                half(column, row)
-                            } else {
-                                half(row, column)
-                            }
-                        };
+                        let element =
+                            |column| stored_element(frame, register, transposed, (row, column));
                         let word = element(2 * pair) | element(2 * pair + 1) << 16;
                         let offset = offsets[8 * matrix + row] + 4 * pair as u64;
-                        memory.store_shared_word(offset, word);
+                        memory.store_shared_word(offset, word as u32);
                     }
                 }
             }
@@ -111,6 +102,21 @@ pub(super) fn execute<O: Observer + ?Sized>(
         (_, None) => {}
     }
     Ok(())
+}
+
+/// The element that `stmatrix` stores at a row and column.
+pub(crate) fn stored_element(
+    frame: &Frame<'_>,
+    register: Reg,
+    transposed: bool,
+    (row, column): (usize, usize),
+) -> u64 {
+    let (row, column) = if transposed {
+        (column, row)
+    } else {
+        (row, column)
+    };
+    frame.get(register, 4 * row + column / 2) >> (16 * (column % 2)) & 0xffff
 }
 
 /// The lanes' share of an 8×8 matrix: lane 4r + c holds the elements 2c and 2c + 1 of row r.

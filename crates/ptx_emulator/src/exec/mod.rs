@@ -37,6 +37,7 @@ pub(crate) use frame::{Frame, Row64, lanes};
 pub(crate) use inspect::{Standing, Wait};
 pub(crate) use launch::{Addresses, Outcome, Request, launch, watch};
 pub(crate) use machine::Machine;
+pub(crate) use matrix::stored_element;
 pub(crate) use mbarrier::phase_of;
 pub(crate) use memory::{MAX_SHARED_BYTES, Memory, Region};
 pub(crate) use observe::{Arrived, Complete, Left, Observer, Seen, Stray, Turn};

@@ -75,6 +75,9 @@ pub(crate) trait Observer: Send {
     /// Lanes of a shuffle read from a lane that does not execute it: their results are undefined.
     fn stray(&mut self, _pc: u32, _stray: &Stray) {}
 
+    /// Lanes divided an integer by zero: their results are undefined.
+    fn divides_by_zero(&mut self, _pc: u32, _lanes: u32) {}
+
     /// Lanes arrive at a barrier of the block.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 

@@ -462,7 +462,12 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
                     each64!(d, lane => f64::from(a[lane]).to_bits());
                 }
             },
-            Op::Lane(ref op) => checked!(lane_op(op, frame, mask)),
+            Op::Lane(ref op) => {
+                let undefined = lane_op(op, frame, mask);
+                if undefined != 0 {
+                    observer.divides_by_zero(pc, undefined);
+                }
+            }
             Op::Clock { d } => {
                 let now = cursor.clock + steps;
                 lanes(mask).for_each(|lane| frame.put(d, lane, now));
@@ -597,18 +602,16 @@ fn first(mask: u32) -> usize {
     (mask.trailing_zeros() & 31) as usize
 }
 
-/// An instruction computed lane by lane.
+/// An instruction computed lane by lane. Returns the lanes that divided by zero.
 #[inline(never)]
-fn lane_op(op: &LaneOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
+fn lane_op(op: &LaneOp, frame: &mut Frame<'_>, mask: u32) -> u32 {
     let flags = op.flag_in.lanes(frame.predicates);
-    let mut flags_out = 0;
+    let (mut flags_out, mut undefined) = (0, 0);
     for lane in lanes(mask) {
         let sources = op
             .sources
             .map(|source| source.map_or(0, |source| frame.get(source, lane)));
-        if op.divides && sources[1] == 0 {
-            return Err(raise(lane, FaultKind::DivisionByZero));
-        }
+        undefined |= u32::from(op.divides && sources[1] == 0) << lane;
         let (value, flag) = (op.eval)(sources, flags & (1 << lane) != 0);
         if let Some(d) = op.d {
             frame.put(d, lane, value);
@@ -618,7 +621,7 @@ fn lane_op(op: &LaneOp, frame: &mut Frame<'_>, mask: u32) -> Checked<()> {
     if let Some(row) = op.flag_out {
         frame.set_predicate(row, flags_out, mask);
     }
-    Ok(())
+    undefined
 }
 
 /// The branch target of each lane.

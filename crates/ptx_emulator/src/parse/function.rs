@@ -121,27 +121,41 @@ fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<StatementKind<'a>, ParseError>
     Ok(StatementKind::Registers { ty, names })
 }
 
-/// `.loc 1 62 5 // comment`, with or without `, function_name label, inlined_at 1 2 3`.
+/// `.loc 1 62 5 // comment`, with or without `, function_name label, inlined_at 1 2 3`. A statement
+/// may follow on the same line.
 fn location<'a>(lexer: &mut Lexer<'a>) -> Result<StatementKind<'a>, ParseError> {
-    let line = lexer.line();
-    let rest = lexer.rest_of_line();
-    let (operands, comment) = rest.split_once("//").unwrap_or((rest, ""));
-    let mut operands = operands.trim_end_matches([' ', ';', '\r']).split(',');
-    let at = operands.next().and_then(three_numbers);
-    let at = at.ok_or_else(|| ParseError::syntax(line, "expected `.loc file line column`"))?;
-    let inlined_at = operands
-        .filter_map(|operand| operand.trim_start().strip_prefix("inlined_at"))
-        .find_map(three_numbers);
+    let comment = lexer.comment_of_line();
+    let at = position(lexer)?;
+    let mut inlined_at = None;
+    while lexer.accept(',')? {
+        match lexer.word()? {
+            "function_name" => {
+                lexer.word()?;
+                if lexer.accept('+')? {
+                    lexer.integer()?;
+                }
+            }
+            "inlined_at" => inlined_at = Some(position(lexer)?),
+            other => {
+                let found = Token::Word(other);
+                return Err(lexer.unexpected(found, "`function_name` or `inlined_at`"));
+            }
+        }
+    }
     Ok(StatementKind::Location(Loc {
         at,
         inlined_at,
-        comment: comment.trim(),
+        comment,
     }))
 }
 
-fn three_numbers(text: &str) -> Option<[u32; 3]> {
-    let numbers: Result<Vec<u32>, _> = text.split_whitespace().map(str::parse).collect();
-    numbers.ok()?.try_into().ok()
+/// The numbers of a file, a line and a column.
+fn position(lexer: &mut Lexer<'_>) -> Result<[u32; 3], ParseError> {
+    Ok([
+        lexer.integer_u32()?,
+        lexer.integer_u32()?,
+        lexer.integer_u32()?,
+    ])
 }
 
 /// Parses what follows `name:`.

@@ -166,14 +166,22 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The rest of the line of the last token; the next token is from the following line.
+    /// Skips the rest of the line of the last token.
+    ///
+    /// Valid only if no token has been peeked.
+    pub(super) fn skip_line(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.find('\n').unwrap_or(rest.len());
+    }
+
+    /// The comment at the end of the last token's line; empty if there is none.
     ///
     /// Valid only if no token has been peeked: callers parse a directive's name and then call this.
-    pub(super) fn rest_of_line(&mut self) -> &'a str {
+    pub(super) fn comment_of_line(&self) -> &'a str {
         let rest = &self.text[self.at..];
-        let end = rest.find('\n').unwrap_or(rest.len());
-        self.at += end;
-        &rest[..end]
+        let line = rest.split_once('\n').map_or(rest, |(line, _)| line);
+        line.split_once("//")
+            .map_or("", |(_, comment)| comment.trim())
     }
 
     pub(super) fn unexpected(&self, found: Token<'_>, wanted: &str) -> ParseError {

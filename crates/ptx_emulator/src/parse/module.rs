@@ -45,9 +45,7 @@ pub(super) fn read<'a>(lexer: &mut Lexer<'a>) -> Result<Tree<'a>, ParseError> {
             Token::Word(".pragma") => skip_statement(lexer)?,
             Token::Word(".alias") => tree.aliases.push(alias(lexer)?),
             // `@@DWARF .byte 1, 2`: the form in which old compilers write section contents.
-            Token::Mark('@') => {
-                lexer.rest_of_line();
-            }
+            Token::Mark('@') => lexer.skip_line(),
             Token::Word(word) => declaration(lexer, word, &mut tree)?,
             Token::Mark(';') => {}
             found => return Err(lexer.unexpected(found, "a directive")),

@@ -148,8 +148,7 @@ fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
         FaultKind::Trap | FaultKind::Breakpoint => Rule::Trap,
         FaultKind::Assert { .. } => Rule::Assert,
         FaultKind::Unsupported { .. } => Rule::Unsupported,
-        FaultKind::DivisionByZero
-        | FaultKind::BadCall { .. }
+        FaultKind::BadCall { .. }
         | FaultKind::BranchIndex { .. }
         | FaultKind::StackOverflow { .. } => Rule::Undefined,
     };
@@ -257,7 +256,6 @@ pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<Str
             "x counts bytes: the index of the texel times its size; threads past the edge must skip the access"
         }
         FaultKind::OutsideSurface { .. } => "threads past the edge must skip the access",
-        FaultKind::DivisionByZero => "test the divisor before the division",
         FaultKind::BranchIndex { .. } => "test the index before the branch through a table",
         FaultKind::BadCall { .. } => {
             "the pointer must be the address of a function of this module with the same parameters"

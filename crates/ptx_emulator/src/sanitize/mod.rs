@@ -49,11 +49,12 @@ impl<'a> Sanitizer<'a> {
     ) -> Self {
         let context = Context::new(request);
         let bounds = Bounds::new(request, &context.variables);
+        let preset = bounds.gaps().chain(context.variables.preset());
         ledger.steps = 0;
         Self {
             context,
             race: options.race.then(|| Race::new(request, options)),
-            init: options.init.then(|| Init::new(request, bounds.gaps())),
+            init: options.init.then(|| Init::new(request, preset)),
             bounds,
             ledger,
             faulted: None,
@@ -193,6 +194,12 @@ impl Observer for Sanitizer<'_> {
 
     fn stray(&mut self, pc: u32, stray: &Stray) {
         members::report_stray(pc, stray, &self.context, self.ledger);
+    }
+
+    fn divides_by_zero(&mut self, pc: u32, lanes: u32) {
+        if let Some(init) = &mut self.init {
+            init.divides_by_zero(&self.context, pc, lanes);
+        }
     }
 
     fn arrives(&mut self, slot: usize, arrived: &Arrived) {

@@ -90,6 +90,14 @@ impl<'a> Variables<'a> {
         places
     }
 
+    /// The shared memory that system software sets up.
+    pub(crate) fn preset(&self) -> Option<Range<u64>> {
+        let index = self.program.reserved_shared?;
+        let mut shared = self.addresses.shared.iter();
+        let &(_, address) = shared.find(|&&(at, _)| at == index)?;
+        Some(address..address + self.program.variables[index as usize].size)
+    }
+
     /// The variable of a space that is nearest to an address, and its range.
     pub(crate) fn nearest(&self, space: Space, address: u64) -> Option<(String, Range<u64>)> {
         let known = self.all(space).into_iter();

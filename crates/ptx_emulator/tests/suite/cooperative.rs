@@ -1,7 +1,7 @@
 //! `grid.sync` of CUDA's cooperative groups, whose workspace two registers of the environment point
 //! to.
 
-use crate::common::{launch, limits, module, shape};
+use crate::common::{launch, limits, module, shape, unsupported_or_wrong};
 use ptx_emulator::{CheckOptions, Emulator, InvalidLaunch, LaunchError};
 
 /// Each block stores its number, waits for all others as CUDA does, and adds that of the last but
@@ -96,4 +96,54 @@ fn the_workspace_is_fresh_after_a_fault() {
     );
     let again = emulator.launch(&loaded, "k", shape(64, 32, 0), &[&buffer.to_le_bytes()]);
     again.expect("they meet");
+}
+
+/// Warps that add their sums in the shared memory that belongs to system software, as CUDA's tiles
+/// of more than a warp do; `START` is where it begins.
+const TILE: &str = ".visible .entry k(.param .u64 p) {
+    .reg .b32 %r<9>; .reg .b64 %p, %s; .reg .pred %first;
+    .shared .align 4 .b8 own[64];
+    ld.param.u64 %p, [p]; mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; and.b32 %r2, %r0, 31;
+    mov.u32 %r3, START; cvt.u64.u32 %s, %r3; cvta.shared.u64 %s, %s;
+    setp.eq.u32 %first, %r2, 0;
+    mov.u32 %r4, own; @%first st.shared.u32 [%r4+60], %r0;
+    shl.b32 %r4, -2, %r1; @%first red.and.b32 [%s+4], %r4;
+    bar.sync 0;
+    mad.lo.u32 %r4, %r1, 8, %r3; @%first st.shared.u32 [%r4+32], %r0;
+    bar.sync 0;
+    ld.u32 %r5, [%s+32]; ld.u32 %r6, [%s+40]; add.u32 %r5, %r5, %r6;
+    mul.wide.u32 %s, %r0, 8; add.u64 %p, %p, %s; cvt.u64.u32 %s, %r5; st.global.u64 [%p], %s; ret; }";
+
+#[test]
+fn blocks_have_shared_memory_for_system_software() {
+    let text = TILE.replace("START", "%reserved_smem_offset_1");
+    let emulator = Emulator::new(limits());
+    let loaded = emulator.load(&module(&text)).expect("it loads");
+    let buffer = emulator.alloc(8 * 64).expect("memory");
+    let args = [&buffer.to_le_bytes()[..]];
+    let options = CheckOptions::default();
+    let check = |shape| emulator.check(&loaded, "k", shape, &args, &options);
+    let report = check(shape(1, 64, 0)).expect("it is launched");
+    // Its atomic changes memory that only the driver has written.
+    let races = report.findings.iter().map(|finding| finding.rule.name());
+    assert_eq!(races.collect::<Vec<_>>(), ["race-write-after-write"]);
+    let (found, _) = launch(&text, shape(1, 64, 0), &[], 64).expect("it runs");
+    assert_eq!(found, [32; 64]);
+    // It ends before the kernel's own arrays, and its parts are those of an sm_90.
+    let part = |name: &str| {
+        let body = format!("mov.u32 %r0, %reserved_smem_offset_{name};");
+        let text = format!(
+            ".visible .entry k(.param .u64 p) {{ .reg .b32 %r0; .reg .b64 %p; ld.param.u64 %p, [p];
+             {body} st.global.u32 [%p], %r0; ret; }}"
+        );
+        let (found, _) = launch(&text, shape(1, 1, 0), &[], 1).expect("it runs");
+        found[0]
+    };
+    let begin = part("begin");
+    assert_eq!(part("cap"), 1024);
+    assert_eq!(part("end"), begin + 1024);
+    assert_eq!(part("0"), begin);
+    assert!(part("1") >= begin && part("1") + 288 <= part("end"));
+    let text = TILE.replace("START", "%reserved_smem_offset_2");
+    assert!(unsupported_or_wrong(&text).is_some());
 }

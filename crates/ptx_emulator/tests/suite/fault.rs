@@ -130,11 +130,6 @@ fn ends_of_the_program() {
     );
     check(
         "",
-        "div.u32 %r0, %t, %t; ret;",
-        "integer division by zero\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at PTX line 8",
-    );
-    check(
-        "",
         "bar.sync 16; ret;",
         "invalid operand: barrier 16; a block has barriers 0 to 15\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at PTX line 8",
     );

@@ -1,7 +1,7 @@
 //! Every form that ptxas 13.5 takes: the module loads, and if the emulator does not know the form,
 //! only the kernels that contain it are refused.
 
-use crate::common::parse;
+use crate::common::{launch, parse, shape};
 
 const GOOD: &str = "\n.visible .entry good() { ret; }\n";
 
@@ -26,6 +26,45 @@ fn statements() {
             ".visible .entry k() {{ .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<9>; .reg .b16 %h<9>;
             .reg .f64 %d<9>; {statement} ret; }}"
         ));
+    }
+}
+
+#[test]
+fn an_instruction_may_follow_a_directive_on_its_line() {
+    let text = ".file 1 \"a.cu\"
+.visible .entry k(.param .u64 p) { .reg .b32 %r<3>; .loc 1 5 0 mov.u32 %r0, 7; .loc 1 6 2, function_name f, inlined_at 1 5 0 trap; // the end
+ret; }";
+    let fault = launch(text, shape(1, 1, 0), &[], 1).expect_err("it traps");
+    assert_eq!(
+        fault.to_string(),
+        "trap instruction\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at a.cu:6:2 (PTX line 5)\n    inlined into a.cu:5"
+    );
+    for wrong in [".loc 1 5;", ".loc 1 5 0, inlined 1 2 3;", ".loc 1 5 -1;"] {
+        let text = format!(".visible .entry k() {{ {wrong} ret; }}");
+        assert!(parse(&text).is_err(), "{wrong}");
+    }
+}
+
+/// As Triton's conversions from fp8 are written.
+#[test]
+fn a_register_may_have_the_name_of_a_family_of_registers() {
+    let text = |declared: &str| {
+        format!(
+            ".visible .entry k(.param .u64 p) {{ .reg .b64 %p; ld.param.u64 %p, [p]; {{ .reg .b32 a; {declared}
+             mov.u32 a, 5; mov.b16 a0, 7; mov.b16 a1, 9; mov.b32 a, {{a0, a1}}; st.global.u32 [%p], a; }} ret; }}"
+        )
+    };
+    let (found, _) = launch(&text(".reg .b16 a<2>;"), shape(1, 1, 0), &[], 1).expect("it runs");
+    assert_eq!(found, [9 << 16 | 7]);
+    for twice in [
+        ".reg .b16 a<2>; .reg .b16 a<2>;",
+        ".reg .b16 a<2>; .reg .b32 a;",
+    ] {
+        let error = parse(&text(twice)).err().expect("a name is declared twice");
+        assert!(
+            error.to_string().contains("`a` is declared twice"),
+            "{error}"
+        );
     }
 }
 

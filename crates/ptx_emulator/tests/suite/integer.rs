@@ -129,6 +129,23 @@ fn quotients_round_to_zero() {
     check("rem.u64 %D, %A, %B;", "%D", [u64::MAX, 10, 0], 5);
 }
 
+/// PTX leaves the result undefined, so a bare launch goes on.
+#[test]
+fn a_division_by_zero_gives_all_ones() {
+    for operands in [[7, 0, 0], [0, 0, 0], [u64::MAX - 6, 0, 0]] {
+        for what in ["div", "rem"] {
+            let check = |ty, names, result, expected| {
+                check(&format!("{what}.{ty} {names};"), result, operands, expected);
+            };
+            check("u16", "%h, %ha, %hb", "%h", 0xffff);
+            check("s32", "%d, %a, %b", "%d", 0xffff_ffff);
+            check("u32", "%d, %a, %b", "%d", 0xffff_ffff);
+            check("s64", "%D, %A, %B", "%D", u64::MAX);
+            check("u64", "%D, %A, %B", "%D", u64::MAX);
+        }
+    }
+}
+
 #[test]
 fn signs_and_extremes() {
     check("abs.s32 %d, %a;", "%d", [0xffff_fffb, 0, 0], 5);

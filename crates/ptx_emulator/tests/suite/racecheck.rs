@@ -209,6 +209,37 @@ fn values_are_the_same_when_all_their_bytes_are() {
     }
 }
 
+/// Warps that hold copies of one matrix store it at one place, as XLA's products do.
+#[test]
+fn a_matrix_that_two_warps_store_is_compared_by_value() {
+    for transposed in ["", ".trans"] {
+        let text = |value: &str| {
+            format!(
+                ".shared .align 16 .b8 tile[256];
+.visible .entry k(.param .u64 buffer) {{
+    .reg .b32 %r<8>;
+    mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; {value}
+    mov.u32 %r3, tile; and.b32 %r4, %r1, 15; mad.lo.u32 %r3, %r4, 16, %r3;
+    stmatrix.sync.aligned.m8n8.x2{transposed}.shared.b16 [%r3], {{%r1, %r2}}; ret; }}"
+            )
+        };
+        let severities = |value: &str| {
+            let report = check(&text(value), shape(1, 64, 0));
+            let of = report.findings.iter().map(|finding| finding.severity);
+            of.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            severities("shl.b32 %r2, %r1, 7;"),
+            [Severity::Information],
+            "{transposed}"
+        );
+        // One element of the second matrix differs.
+        let other = "setp.eq.u32 %p, %r0, 45; shl.b32 %r2, %r1, 7; @%p add.u32 %r2, %r2, 0x10000;";
+        let other = format!("{{ .reg .pred %p; {other} }}");
+        assert_eq!(severities(&other), [Severity::Error], "{transposed}");
+    }
+}
+
 #[test]
 fn only_with_strict_the_same_value_is_an_error() {
     let text = module(&kernel("st.shared.u32 [tile], 7;"));

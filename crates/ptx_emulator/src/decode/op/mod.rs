@@ -354,7 +354,7 @@ pub(crate) struct LaneOp {
     pub(crate) flag_out: Option<Row>,
     pub(crate) sources: [Option<Reg>; 4],
     pub(crate) flag_in: Pred,
-    /// Division: the second operand must be non-zero.
+    /// Division: the result is undefined if the second operand is zero.
     pub(crate) divides: bool,
 }
 

@@ -30,6 +30,7 @@ mod transfer;
 
 use super::{Actor, Context, Ledger};
 use crate::decode::Cell;
+use crate::decode::op::Op;
 use crate::exec::{Frame, Region, Request, Turn, lanes};
 use crate::memory::{Allocation, Defined};
 use follow::Step;
@@ -44,8 +45,8 @@ pub(crate) struct Init {
     shared_bytes: u64,
     /// Number of blocks in a cluster; their slots are adjacent.
     cluster: usize,
-    /// Parts of shared memory in no variable.
-    gaps: Vec<Range<u64>>,
+    /// Parts of shared memory in no variable, and those that system software sets up.
+    preset: Vec<Range<u64>>,
     /// The registers undefined at the entry of each function called.
     entries: HashMap<u32, Vec<Cell>>,
     blocks: Vec<Block>,
@@ -89,7 +90,7 @@ fn written(allocation: &Allocation) -> Defined {
 }
 
 impl Init {
-    pub(crate) fn new(request: &Request<'_>, gaps: impl Iterator<Item = Range<u64>>) -> Self {
+    pub(crate) fn new(request: &Request<'_>, preset: impl Iterator<Item = Range<u64>>) -> Self {
         let allocations = request.table.allocations().iter();
         let heap = request.table.heap_base();
         let unwritten = allocations
@@ -98,7 +99,7 @@ impl Init {
             shared_bytes: request.shared_bytes,
             cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()
                 as usize,
-            gaps: gaps.collect(),
+            preset: preset.collect(),
             entries: HashMap::new(),
             blocks: Vec::new(),
             global: unwritten
@@ -129,8 +130,8 @@ impl Init {
         let block = &mut self.blocks[slot];
         block.shared.clear(self.shared_bytes);
         // Gaps count as initialised, so that shared memory is complete once all variables are.
-        for gap in &self.gaps {
-            block.shared.fill(gap.start, gap.end - gap.start);
+        for part in &self.preset {
+            block.shared.fill(part.start, part.end - part.start);
         }
         block.stored.clear(&mut self.room);
         for warp in &mut block.warps {
@@ -204,6 +205,25 @@ impl Init {
         self.heap_stored.forget(chunk.clone(), 1, &mut self.room);
         if let Some(defined) = self.global.get_mut(&heap) {
             defined.forget(chunk);
+        }
+    }
+
+    /// An integer division by zero has an undefined result. Compilers divide in lanes whose result
+    /// nobody uses, so it is reported where it is used.
+    pub(crate) fn divides_by_zero(&mut self, context: &Context<'_>, pc: u32, lanes: u32) {
+        let Op::Lane(op) = &context.program.code[pc as usize].op else {
+            return;
+        };
+        let turn = &context.turn;
+        let origin = Origin {
+            actor: context.actor(pc, lanes.trailing_zeros() as usize & 31),
+            source: Source::Division,
+            through: None,
+        };
+        let warp = &mut self.blocks[turn.slot].warps[turn.warp as usize];
+        if let Some(d) = op.d {
+            let registers = &mut warp.registers;
+            registers.set_all(&turn.base, d.into(), lanes, u64::MAX, origin);
         }
     }
 

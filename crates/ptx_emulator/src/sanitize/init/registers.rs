@@ -15,7 +15,7 @@ pub(super) struct Origin {
     pub(super) through: Option<Space>,
 }
 
-/// The uninitialised object.
+/// Where an undefined value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Memory {
@@ -27,6 +27,8 @@ pub(super) enum Source {
     },
     /// A register of the function that starts at the actor's instruction.
     Register { function: u32, cell: Cell },
+    /// The result of the actor's instruction, an integer division by zero.
+    Division,
 }
 
 impl Origin {
@@ -38,8 +40,8 @@ impl Origin {
 
     /// Whether two values have the same instruction and kind of origin.
     pub(super) fn is_at(&self, other: &Self) -> bool {
-        let is_memory = |origin: &Self| matches!(origin.source, Source::Memory { .. });
-        self.actor.pc == other.actor.pc && is_memory(self) == is_memory(other)
+        let kind = |origin: &Self| std::mem::discriminant(&origin.source);
+        self.actor.pc == other.actor.pc && kind(self) == kind(other)
     }
 }
 

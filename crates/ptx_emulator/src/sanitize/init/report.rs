@@ -59,6 +59,7 @@ pub(super) fn report(
     let rule = match origin.source {
         Source::Memory { .. } => Rule::UninitialisedMemory,
         Source::Register { .. } => Rule::UninitialisedRegister,
+        Source::Division => Rule::Undefined,
     };
     ledger.report_times((rule, origin.actor.pc, user.pc), times, || {
         let mut what = described(context.program, origin.source);
@@ -78,7 +79,10 @@ pub(super) fn report(
         Finding {
             rule,
             severity: Severity::Error,
-            message: format!("a value that nobody wrote {}: {what}", usage.text()),
+            message: match origin.source {
+                Source::Division => format!("{what} {}", usage.text()),
+                _ => format!("a value that nobody wrote {}: {what}", usage.text()),
+            },
             site,
             others,
             hint: Some(hint(context, origin)),
@@ -91,6 +95,7 @@ pub(super) fn report(
 
 fn described(program: &Program, source: Source) -> String {
     match source {
+        Source::Division => "the result of an integer division by zero".to_owned(),
         Source::Memory { space, address, .. } => format!("{space} memory at {address:#x}"),
         Source::Register { function, cell } => {
             let function = &program.functions[function as usize];
@@ -105,6 +110,7 @@ fn described(program: &Program, source: Source) -> String {
 
 fn source_site(context: &Context<'_>, Origin { actor, source, .. }: Origin) -> Site {
     match source {
+        Source::Division => context.site(actor, "division by zero".to_owned(), None),
         Source::Memory {
             space,
             address,
@@ -134,6 +140,7 @@ fn source_site(context: &Context<'_>, Origin { actor, source, .. }: Origin) -> S
 
 fn hint(context: &Context<'_>, origin: Origin) -> String {
     match origin.source {
+        Source::Division => "test the divisor before the division".to_owned(),
         Source::Memory {
             space,
             address,

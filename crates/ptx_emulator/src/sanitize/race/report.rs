@@ -1,8 +1,9 @@
 //! Race reports: both accesses, what they did to the bytes, and what would order them.
 
 use super::judge::{self, Hazard, LaneAccess};
+use crate::decode::matrix::MatrixKind;
 use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
-use crate::exec::{Frame, Memory, Seen};
+use crate::exec::{Frame, Memory, Seen, stored_element};
 use crate::fault::{Access, Place, Space};
 use crate::sanitize::context::address;
 use crate::sanitize::language::words;
@@ -97,6 +98,16 @@ impl Report<'_> {
                 };
                 let value = cut(self.frame.get(reg, lane), t.size.into());
                 Some((offset + index * u64::from(t.size), t.size.into(), value))
+            }
+            Op::Matrix(op) => {
+                let MatrixKind::StoreMatrix { transposed } = op.kind else {
+                    return None;
+                };
+                // A lane has the address of a row of one of the matrices.
+                let (matrix, row, column) = (lane / 8, lane % 8, index(2)?);
+                let place = (row, column as usize);
+                let value = stored_element(self.frame, *op.sources.get(matrix)?, transposed, place);
+                Some((offset + 2 * column, 2, value))
             }
             _ => None,
         }

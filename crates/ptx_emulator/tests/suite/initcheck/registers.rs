@@ -177,3 +177,41 @@ st.global.u32 [%out], %r2;";
 }
 
 // What compilers do with undefined values.
+
+/// Compilers divide in lanes that a mask switches off, where the divisor was not loaded.
+#[test]
+fn a_quotient_of_zero_that_nobody_uses_is_fine() {
+    clean(
+        "",
+        "rem.u32 %r1, 7, %t;
+setp.ne.u32 %p0, %t, 0;
+selp.b32 %r2, %r1, 0, %p0;
+@%p0 st.global.u32 [%out], %r1;",
+    );
+}
+
+#[test]
+fn a_quotient_of_zero_is_reported_where_it_is_used() {
+    let body = "sub.u32 %r0, %t, 3;
+div.s32 %r1, 7, %r0;
+add.u32 %r2, %r1, 1;
+st.global.u32 [%out], %r2;";
+    let finding = only(check("", body, shape(1, 32, 0)));
+    assert_eq!(finding.rule, Rule::Undefined);
+    assert_eq!(
+        finding.message,
+        "the result of an integer division by zero is stored to global memory"
+    );
+    assert_eq!(finding.site.place.ptx_line, BODY + 3);
+    assert_eq!(finding.others[0].place.ptx_line, BODY + 1);
+    assert_eq!((finding.site.thread, finding.count), (Some([3, 0, 0]), 1));
+    // As a branch's condition, in all lanes.
+    let body = "rem.u64 %rd1, %in, 0;
+setp.eq.u64 %p0, %rd1, 0;
+@%p0 bra $skip;
+st.global.u32 [%out], %t;
+$skip:";
+    let finding = only(check("", body, shape(1, 32, 0)));
+    assert_eq!((finding.rule, finding.count), (Rule::Undefined, 32));
+    assert!(finding.message.ends_with("decides a branch"));
+}
