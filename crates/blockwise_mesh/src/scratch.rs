@@ -88,7 +88,7 @@ mod tests {
         let device = Device::emulator();
         let plan = |kernel, len| {
             let options = ReduceOptions {
-                kernel,
+                kernel: Some(kernel),
                 ..ReduceOptions::default()
             };
             let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties());

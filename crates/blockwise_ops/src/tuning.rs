@@ -82,9 +82,9 @@ pub(crate) fn kernel<K: FromStr>(
         return None;
     }
     let rules = saved.of(&key(properties))?.iter();
-    let near = rules.filter(|rule| rule.holds(operation, ty, extents));
+    let mut near = rules.filter(|rule| rule.holds(operation, ty, extents));
     // The last one was saved last.
-    near.last()?.kernel.parse().ok()
+    near.next_back()?.kernel.parse().ok()
 }
 
 /// Adds rules for a device to the file, in place of those for the same sizes.

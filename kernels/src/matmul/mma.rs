@@ -214,7 +214,7 @@ unsafe fn multiply<const VECTOR: usize>(
     let row = warp / warps * MMA.warp_rows;
     let col = warp % warps * MMA.warp_cols;
     let of_rows = [0, 1].map(|group| {
-        let half = group ^ g as u32 % 2;
+        let half = group ^ (g as u32 % 2);
         shared + (row + g) as u32 * ROW_BYTES + half * HALF_BYTES + (PAIR * t) as u32 * BYTES
     });
     let of_cols = shared + A_BYTES + BYTES * (2 * t * STRIDE_B + col + 2 * g) as u32;
@@ -406,7 +406,7 @@ impl<'a, const VECTOR: usize> Copies<'a, VECTOR> {
         let inside = (left + col).min(of.cols - VECTOR);
         // Rows that a thread copies are all odd or all even.
         const { assert!(rows_at_once(MMA.inner, VECTOR).is_multiple_of(2)) };
-        let a_byte = a_inner as u32 * BYTES ^ row as u32 % 2 * HALF_BYTES;
+        let a_byte = (a_inner as u32 * BYTES) ^ (row as u32 % 2 * HALF_BYTES);
         Copies {
             of,
             a: core::array::from_fn(source),
