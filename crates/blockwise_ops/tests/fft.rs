@@ -196,15 +196,15 @@ fn the_choice_takes_long_transforms_for_many_taps() -> Result<(), LaunchError> {
         let mode = ConvMode::Same;
         Ok(Convolution::<T>::new(&device, samples, taps, mode, &options)?.kernel())
     }
-    assert_eq!(kernel::<f32>(1 << 18, 9_011)?, ConvKernel::Fft16384);
-    assert_eq!(kernel::<f32>(1 << 18, 9_012)?, ConvKernel::Fft65536);
+    // As measured: docs/log/2026-11-23-choices.md.
+    assert_eq!(kernel::<f32>(372_062, 5_524)?, ConvKernel::Fft8192);
+    assert_eq!(kernel::<f32>(125_840, 7_054)?, ConvKernel::Fft65536);
     assert_eq!(kernel::<f32>(1 << 22, 65_535)?, ConvKernel::Fft262144);
-    assert_eq!(kernel::<f32>(1 << 20, 200_000)?, ConvKernel::Fft524288);
     assert_eq!(kernel::<f32>(1 << 20, 393_185)?, ConvKernel::Fft524288);
-    assert_eq!(kernel::<f32>(1 << 20, 393_186)?, ConvKernel::Blocked);
-    assert_eq!(kernel::<f64>(1 << 18, 2_252)?, ConvKernel::Fft4096);
-    assert_eq!(kernel::<f64>(1 << 18, 2_253)?, ConvKernel::Fft131072);
-    assert_eq!(kernel::<f64>(1 << 18, 98_274)?, ConvKernel::Blocked);
+    assert!(!kernel::<f32>(1 << 20, 393_186)?.is_fft());
+    assert_eq!(kernel::<f64>(157_786, 1_974)?, ConvKernel::Fft4096);
+    assert_eq!(kernel::<f64>(231_053, 17_759)?, ConvKernel::Fft131072);
+    assert!(!kernel::<f64>(1 << 18, 98_274)?.is_fft());
     Ok(())
 }
 
@@ -331,22 +331,18 @@ fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
 
 #[test]
 fn many_taps_go_by_transforms_and_few_do_not() -> Result<(), LaunchError> {
-    let (signal, options) = (noise::<f32>(19, 1 << 18), ConvOptions::default());
-    for (taps, by_transforms) in [(63, false), (64, true)] {
+    let (signal, options) = (noise::<f32>(19, 1 << 16), ConvOptions::default());
+    for (taps, by_transforms) in [(63, false), (3000, true)] {
         let taps = noise::<f32>(20, taps);
-        let device = Device::emulator();
+        let (device, mode) = (Device::emulator(), ConvMode::Same);
+        let chosen =
+            Convolution::<f32>::once(&device, signal.len(), taps.len(), mode, &options)?.kernel();
+        assert_eq!(chosen.is_fft(), by_transforms, "{chosen}");
         let run = |kernel| {
             let options = ConvOptions { kernel, ..options };
-            convolve(
-                &device,
-                signal.view(),
-                taps.view(),
-                ConvMode::Same,
-                &options,
-            )
+            convolve(&device, signal.view(), taps.view(), mode, &options)
         };
-        let fft = run(Some(ConvKernel::Fft2048))?;
-        assert_eq!(run(None)? == fft, by_transforms);
+        assert_eq!(run(None)?, run(Some(chosen))?, "{chosen}");
     }
     Ok(())
 }

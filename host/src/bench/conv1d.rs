@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use blockwise::{Buffer, Device, DeviceProperties, Plain as _};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Float, conv1d};
+use kernels::conv1d::policy::FFT_FROM;
 use kernels::conv1d::window::MAX_TAPS;
 use ndarray::ArrayView1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -47,7 +48,10 @@ fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Candidate<ConvOptions>
     let able = ConvKernel::ALL.iter().filter(|&&kernel| match kernel {
         kernel if kernel.is_block_per_output() => T::NAME == f64::NAME,
         kernel if kernel.is_long() && taps.min(len) < LONG_FROM => false,
-        kernel if kernel.is_fft() => conv1d::most_taps::<T>(kernel) >= Some(taps.min(len)),
+        kernel if kernel.is_fft() => {
+            let taps = taps.min(len);
+            taps >= FFT_FROM && conv1d::most_taps::<T>(kernel) >= Some(taps)
+        }
         ConvKernel::Window => taps.min(len) <= MAX_TAPS,
         ConvKernel::Blocked => true,
         _ => taps.min(len) < MANY_TAPS,

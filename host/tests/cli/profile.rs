@@ -290,7 +290,9 @@ fn a_plot_has_the_kernels_under_the_roof_and_their_lines() {
     assert_eq!(roof.matches("<circle").count(), 0);
     let refused = run("transpose --rows 32 --cols 32 --plot /dev/null/plots").ends(2);
     assert!(
-        refused.stderr.contains("cannot create /dev/null/plots"),
+        refused
+            .stderr
+            .contains("cannot make the folder /dev/null/plots"),
         "{refused:?}"
     );
 }

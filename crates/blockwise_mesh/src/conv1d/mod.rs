@@ -47,8 +47,8 @@ impl<T: Float> ShardedConvolution<T> {
             return Err(Error::Indivisible { kernel });
         }
         let device = rank.device();
-        let chosen = Convolution::<T>::new(device, signal.len(), taps.len(), mode, options);
-        // The whole's kernel for each part.
+        let chosen = Convolution::<T>::once(device, signal.len(), taps.len(), mode, options);
+        // The whole's kernel for each part, as `convolve` chooses it: the bits are a single device's.
         let options = ConvOptions {
             kernel: Some(chosen.map_err(failed)?.kernel()),
             ..*options

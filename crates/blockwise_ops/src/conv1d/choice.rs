@@ -10,8 +10,8 @@ use kernels::conv1d::fft::shape::discarded;
 use kernels::conv1d::policy::FFT_FROM;
 use kernels::conv1d::{THREADS, blocked, window};
 
-use super::fft::most_taps;
 use super::long;
+use super::routines::most_taps;
 use super::{ConvKernel, ConvMode};
 use crate::{Float, LaunchError, tuning};
 
@@ -82,8 +82,6 @@ const COSTS_F64: Costs = Costs {
     window: [1570.0, 27.5],
     blocked: [32.6, 13.2],
 };
-/// Bytes a nanosecond at which kernels read and write.
-pub(super) const BANDWIDTH: f64 = 4000.0;
 
 impl Costs {
     const fn of<T>() -> &'static Self {
@@ -102,7 +100,7 @@ impl Costs {
     fn window<T>(&self, task: Task) -> f64 {
         let [start, tap] = self.window;
         let bytes = 2.0 * (task.outputs * size_of::<T>()) as f64;
-        self.launch + (start + tap * task.taps as f64).max(bytes / BANDWIDTH)
+        self.launch + (start + tap * task.taps as f64).max(bytes / long::BANDWIDTH)
     }
 
     fn blocked<T>(&self, task: Task) -> f64 {
@@ -251,9 +249,9 @@ mod tests {
             (2047, 1 << 24, ConvKernel::Fft8192),
             (4095, 1 << 22, ConvKernel::Fft8192),
             (8191, 1 << 26, ConvKernel::Fft16384),
-            (9763, 117_188, ConvKernel::Fft16384),
+            (9763, 117_188, ConvKernel::Fft65536),
             (1149, 5104, ConvKernel::Fft2048),
-            (16_383, 1 << 26, ConvKernel::Fft131072),
+            (16_383, 1 << 26, ConvKernel::Fft262144),
             (65_535, 1 << 26, ConvKernel::Fft262144),
         ] {
             let chosen = fastest::<f32>(task(taps, outputs), Calls::Many);

@@ -1,7 +1,7 @@
 //! Convolutions together with the memory that they need.
 
 use blockwise::{Buffer, Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::conv1d::fft::shape::{quarter_kept, shift};
+use kernels::conv1d::fft::shape::shift;
 
 use super::choice::{self, Calls, Task};
 use super::long::Long;
@@ -246,11 +246,4 @@ impl<T: Float> Fft<T> {
         (self.routines.convolve.launch)(on(plan), operands)?;
         Ok(())
     }
-}
-
-/// The most taps of a kernel by transforms; `None` for other kernels, and for types without such
-/// kernels.
-pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
-    let in_shared_memory = T::fft(kernel).map(|routines| routines.most_taps);
-    in_shared_memory.or_else(|| T::long(kernel).map(|routines| quarter_kept(routines.points())))
 }

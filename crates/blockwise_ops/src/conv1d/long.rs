@@ -4,7 +4,6 @@ use blockwise::{Buffer, Device, DeviceProperties, Stream};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::{discarded, shift};
 
-use super::choice::BANDWIDTH;
 use super::routines::{
     ColumnsOperands, LongRoutines, Operands, OutputsOperands, RowsOperands, TapsRowsOperands,
 };
@@ -46,6 +45,9 @@ impl Batches {
         }
     }
 }
+
+/// Bytes a nanosecond at which kernels read and write.
+pub(super) const BANDWIDTH: f64 = 4000.0;
 
 /// Time of a convolution on an H200 in ns: the launches, the points that are transformed, and the
 /// signal and output. Measured for `f32` (docs/log/2026-11-23-long-convolution.md); `f64` moves

@@ -15,10 +15,11 @@ use crate::launch::On;
 use crate::{Execution, Float, LaunchError, LaunchPlan, check_len, named_enum, upload};
 
 pub use choice::{expected, saved};
-pub use fft::{Convolution, most_taps};
+pub use fft::Convolution;
 use plan::Chosen;
 pub use plan::{ConvPlan, plan};
 pub(crate) use routines::Convolves;
+pub use routines::most_taps;
 
 named_enum! {
     /// Which outputs of a convolution are computed, for operands of n and m elements.

@@ -10,8 +10,8 @@ use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
 use kernels::raw;
 
 use super::ConvKernel;
-use crate::Element;
 use crate::launch::{On, Routine, routine};
+use crate::{Element, Float};
 
 /// What a convolution reads and writes; no more taps than samples.
 pub struct Operands<'a, T: Element> {
@@ -280,3 +280,11 @@ convolves!(f64, block_per_output: [
 }, long (conv1d_fft_columns_wide, conv1d_fft_outputs_wide): {
     Fft131072: Points4096, conv1d_fft_taps_rows4096_wide, conv1d_fft_rows4096_wide;
 });
+
+/// The most taps of a kernel by transforms; `None` for other kernels, and for types without such
+/// kernels.
+pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
+    let in_shared_memory = T::fft(kernel).map(|routines| routines.most_taps);
+    in_shared_memory
+        .or_else(|| T::long(kernel).map(|routines| shape::quarter_kept(routines.points())))
+}
