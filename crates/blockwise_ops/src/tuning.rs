@@ -87,12 +87,13 @@ pub(crate) fn kernel<K: FromStr>(
     near.next_back()?.kernel.parse().ok()
 }
 
-/// Adds rules for a device to the file, in place of those for the same sizes.
+/// The file's path, and its text with rules for a device added, in place of those for the same
+/// sizes. Other devices' rules stay; notes in the file do not.
 ///
 /// # Errors
-/// When there is no folder for it, the file there is broken, or it cannot be written.
-pub fn save(properties: &DeviceProperties, rules: &[Rule]) -> io::Result<PathBuf> {
-    change(properties, |old| {
+/// When no variable says where the file is, or the file there is broken.
+pub fn with(properties: &DeviceProperties, rules: &[Rule]) -> io::Result<(PathBuf, String)> {
+    changed(properties, |old| {
         let replaced = |old: &Rule| {
             let same = |rule: &Rule| old.names_what(rule);
             rules.iter().any(same)
@@ -102,15 +103,18 @@ pub fn save(properties: &DeviceProperties, rules: &[Rule]) -> io::Result<PathBuf
     })
 }
 
-/// Removes a device's rules from the file.
+/// The file's path, and its text without a device's rules.
 ///
 /// # Errors
-/// As for [`save`].
-pub fn forget(properties: &DeviceProperties) -> io::Result<PathBuf> {
-    change(properties, Vec::clear)
+/// As for [`with`].
+pub fn without(properties: &DeviceProperties) -> io::Result<(PathBuf, String)> {
+    changed(properties, Vec::clear)
 }
 
-fn change(properties: &DeviceProperties, edit: impl FnOnce(&mut Vec<Rule>)) -> io::Result<PathBuf> {
+fn changed(
+    properties: &DeviceProperties,
+    edit: impl FnOnce(&mut Vec<Rule>),
+) -> io::Result<(PathBuf, String)> {
     let path = path().ok_or_else(|| {
         io::Error::other("neither BLOCKWISE_TUNING nor HOME says where to save it")
     })?;
@@ -126,14 +130,8 @@ fn change(properties: &DeviceProperties, edit: impl FnOnce(&mut Vec<Rule>)) -> i
     });
     edit(&mut saved.devices[at].1);
     saved.devices.retain(|(_, rules)| !rules.is_empty());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    // A reader finds the old file or the new one, never a part.
-    let next = path.with_extension("new");
-    fs::write(&next, saved.to_string())?;
-    fs::rename(&next, &path)?;
-    Ok(path)
+    let text = saved.to_string();
+    Ok((path, text))
 }
 
 fn saved() -> &'static Saved {

@@ -21,7 +21,7 @@ const MARGIN: f64 = 0.05;
 const TURNS: usize = 5;
 /// Works that the report lists, the worst first.
 const LISTED: usize = 10;
-/// A rung that takes so many times as long as the fastest so far is timed by a single launch.
+/// A rung this many times as slow as the fastest so far is timed by a single launch.
 const HOPELESS: f64 = 4.0;
 /// Bytes and operations of a work up to which every result is checked. `bench` checks larger ones.
 const CHECKED: u64 = 1 << 22;

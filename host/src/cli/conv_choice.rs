@@ -99,7 +99,7 @@ mod tests {
             chosen.line()
         );
         assert_eq!(chosen.json()["expected"][0]["kernel"], "fft2048");
-        // No transform has so many taps.
+        // Transforms take at most 393,185 taps.
         let long = choice(600_000, 590_000, &options);
         assert!(
             long.line().starts_with("kernel blocked: "),

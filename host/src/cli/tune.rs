@@ -6,10 +6,10 @@ use blockwise_ops::tuning;
 use clap::Args;
 use serde_json::json;
 
-use super::Global;
 use super::bench::{self, Choice};
 use super::failure::Failure;
 use super::report::{self, Report};
+use super::{Global, folder};
 use crate::bench::Tuning;
 use crate::io::OutputFile;
 
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.forget {
         let device = global.open()?;
-        let path = tuning::forget(device.properties()).map_err(unsaved)?;
+        let path = replace(tuning::without(device.properties()))?;
         let text = format!("{}: nothing is saved for this device", path.display());
         let json = json!({ "command": "tune", "forgotten": path.display().to_string() });
         return Ok(Report::new(text, json));
@@ -58,7 +58,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     if arguments.save {
         let rules = tuning.rules();
         if !rules.is_empty() {
-            let path = tuning::save(device.properties(), &rules).map_err(unsaved)?;
+            let path = replace(tuning::with(device.properties(), &rules))?;
             let count = rules.len();
             report::notice(&format!("{count} kernels saved in {}", path.display()));
         }
@@ -67,8 +67,16 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     Ok(Report::new(tuning.table(), json).passed(tuning.passed()))
 }
 
-fn unsaved(error: std::io::Error) -> Failure {
-    Failure::new(error.to_string()).hint("BLOCKWISE_TUNING names another file")
+/// Writes the file of saved choices.
+fn replace(changed: std::io::Result<(PathBuf, String)>) -> Result<PathBuf, Failure> {
+    let (path, text) = changed.map_err(|error| {
+        Failure::new(error.to_string()).hint("BLOCKWISE_TUNING names another file")
+    })?;
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or(Ok(()), folder::prepare)?;
+    OutputFile::prepare(&path)?.write(text.as_bytes())?;
+    Ok(path)
 }
 
 fn text(tuning: &Tuning) -> Result<String, Failure> {

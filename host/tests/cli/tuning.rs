@@ -57,6 +57,25 @@ fn a_saved_choice_is_used_on_its_device_only_and_a_broken_line_is_mentioned() {
     assert!(!left.contains("direct"), "{left}");
 }
 
+/// As every output of the command.
+#[cfg(unix)]
+#[test]
+fn the_file_is_written_through_a_link_and_nothing_beside_it_is_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name| folder.path().join(name);
+    let saved = format!("[{}]\nconv-same f64 900x10 direct\n", emulator());
+    for (name, text) in [("real.txt", &*saved), ("link.new", "mine")] {
+        std::fs::write(at(name), text).expect("a file");
+    }
+    std::os::unix::fs::symlink("real.txt", at("link.txt")).expect("a link");
+    let mut forget = blockwise(["tune", "--forget"]);
+    Run::of(forget.env("BLOCKWISE_TUNING", at("link.txt"))).ends(0);
+    let text = |name| std::fs::read_to_string(at(name)).expect("a file");
+    assert!(!text("real.txt").contains("direct"), "{}", text("real.txt"));
+    assert!(at("link.txt").is_symlink());
+    assert_eq!(text("link.new"), "mine");
+}
+
 /// The emulator, as the file names it.
 fn emulator() -> String {
     let device = blockwise::Device::emulator();

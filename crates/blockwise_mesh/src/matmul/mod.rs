@@ -358,7 +358,7 @@ impl<T: Float> ShardedMatmul<T> {
     }
 
     /// Puts the product of a panel in its place in C. The last one goes through the device's own
-    /// queue, so that whoever waits for the device waits for all of C.
+    /// queue, so that a wait for the device is one for all of C.
     fn put(&mut self, rank: &Rank, c: &mut ShardedMatrix<T>, panel: usize) -> Result<()> {
         let (me, layout) = (rank.number(), &self.layout);
         if !layout.multiplies(me) {

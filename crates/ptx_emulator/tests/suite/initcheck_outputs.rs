@@ -1,4 +1,4 @@
-//! Outputs that a launch leaves partly unwritten: who is told, and who is not.
+//! Outputs that a launch leaves partly unwritten: which are reported, and which are not.
 
 use crate::common::{limits, module, shape};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, Finding, LaunchConfig, Rule, Severity};
