@@ -1,7 +1,8 @@
-"""Operations over GPUs by PyTorch with NCCL, for `blockwise bench --gpus`.
+"""Operations over GPUs by PyTorch with NCCL, and products by cuBLASMp where its wheel is installed,
+for `blockwise bench --gpus`.
 
 Run by torchrun, one process a GPU. Works are OPERATION=EXTENTS:ROUNDS, such as sum=8589934592:25 or
-matmul=16384x16384x16384:5. Rank 0 prints a line of JSON for each.
+matmul=16384x16384x16384:5. Rank 0 prints a line of JSON for each work and peer.
 """
 
 import json
@@ -12,6 +13,8 @@ import time
 import torch
 import torch.distributed as dist
 
+import mesh_cublasmp
+
 
 def main():
     local = int(os.environ["LOCAL_RANK"])
@@ -19,25 +22,37 @@ def main():
     device = torch.device("cuda", local)
     torch.backends.cuda.matmul.allow_tf32 = False
     dist.init_process_group("nccl", device_id=device)
+    peers = [("torch + NCCL", OPERATIONS)]
+    library = mesh_cublasmp.find()
+    if library:
+        peers.append(("cuBLASMp", {"matmul": mesh_cublasmp.prepare_matmul(library, values)}))
     for index, work in enumerate(sys.argv[1:]):
         operation, rest = work.split("=")
         extents, rounds = rest.split(":")
-        row = {"work": index, "timing": None, "check": "", "passed": False}
-        try:
-            prepare = OPERATIONS[operation]
-            step, error_of = prepare(device, *map(int, extents.split("x")))
-            row["timing"], result = timed(step, int(rounds), device)
-            error = error_of(result)
-        except (RuntimeError, ValueError) as problem:
-            row["check"] = str(problem).splitlines()[0]
-        else:
-            row["check"] = f"relative error {error:.1e}"
-            row["passed"] = error < 1e-4
-        step = error_of = result = None
-        torch.cuda.empty_cache()
-        if dist.get_rank() == 0:
-            print(json.dumps(row), flush=True)
+        for by, operations in peers:
+            if operation in operations:
+                size = map(int, extents.split("x"))
+                row = measured(operations[operation], device, size, int(rounds))
+                if dist.get_rank() == 0:
+                    print(json.dumps({"work": index, "by": by} | row), flush=True)
     dist.destroy_process_group()
+
+
+def measured(prepare, device, size, rounds):
+    """A row's timing and check."""
+    row = {"timing": None, "check": "", "passed": False}
+    try:
+        step, error_of = prepare(device, *size)
+        row["timing"], result = timed(step, rounds, device)
+        error = error_of(result)
+    except (RuntimeError, ValueError) as problem:
+        row["check"] = str(problem).splitlines()[0]
+    else:
+        row["check"] = f"relative error {error:.1e}"
+        row["passed"] = error < 1e-4
+    step = error_of = result = None
+    torch.cuda.empty_cache()
+    return row
 
 
 def timed(step, rounds, device):

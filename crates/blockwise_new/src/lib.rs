@@ -13,6 +13,7 @@ mod items;
 mod manifest;
 mod name;
 mod new;
+mod reuse;
 mod workspace;
 
 use std::fs;

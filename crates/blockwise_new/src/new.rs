@@ -9,7 +9,7 @@ use crate::checkout::Checkout;
 use crate::workspace::Workspace;
 use crate::{
     BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, exercises, filled, manifest,
-    missing_tools, name,
+    missing_tools, name, reuse,
 };
 
 const MANIFEST: &str = "Cargo.toml";
@@ -125,6 +125,18 @@ impl New {
         if let Some(workspace) = workspace {
             files.push(workspace.write()?);
         }
+        // A workspace shares what is compiled already.
+        let earlier = match self.member {
+            true => None,
+            false => reuse::dependencies(Path::new(checkout.path()), &folder),
+        };
+        let takes = match &earlier {
+            Some(earlier) => format!(
+                "it has the dependencies that {} compiled",
+                earlier.display()
+            ),
+            None => "the first build takes minutes".to_owned(),
+        };
         let shown = self.folder.display();
         let mut text = format!("{shown}: package `{name}`, with ");
         text += if self.exercises {
@@ -133,12 +145,16 @@ impl New {
             "a kernel, its test and its bench"
         };
         text += &format!("\n\n  cd {shown}\n  ");
-        text += if self.exercises {
-            "cargo test --test e01_threads     the first one, under the emulator's detectors; the first build takes minutes\n  \
-             cargo test --no-fail-fast         all of them\n\nREADME.md lists them"
+        text += &if self.exercises {
+            format!(
+                "cargo test --test e01_threads     the first one, under the emulator's detectors; {takes}\n  \
+                 cargo test --no-fail-fast         all of them\n\nREADME.md lists them"
+            )
         } else {
-            "cargo test     the kernel under the emulator's detectors, and on the GPU if there is one; the first build takes minutes\n  \
-             cargo run      on the GPU, else on the emulator\n  cargo bench    its times"
+            format!(
+                "cargo test     the kernel under the emulator's detectors, and on the GPU if there is one; {takes}\n  \
+                 cargo run      on the GPU, else on the emulator\n  cargo bench    its times"
+            )
         };
         text.extend(missing_tools());
         Ok(Outcome {

@@ -1,4 +1,4 @@
-//! PyTorch with NCCL, by a script.
+//! PyTorch with NCCL, and cuBLASMp, by a script.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,12 +13,13 @@ use crate::bench::{PeersError, Timing};
 #[derive(Deserialize)]
 struct Answer {
     work: usize,
+    by: String,
     timing: Option<Timing>,
     check: String,
     passed: bool,
 }
 
-/// Times PyTorch with NCCL by a script, which torchrun starts once for each GPU.
+/// Times PyTorch with NCCL, and cuBLASMp where it is installed, by a script, which torchrun starts once for each GPU.
 ///
 /// # Errors
 /// When the script cannot be run or fails.
@@ -64,7 +65,7 @@ pub fn mesh_peers(
             timing: answer.timing,
             check: answer.check,
             passed: answer.passed,
-            ..MeshRow::of(work, "torch + NCCL", gpus)
+            ..MeshRow::of(work, &answer.by, gpus)
         });
         Ok(row)
     });
