@@ -50,13 +50,14 @@ impl Choice {
     pub(super) fn line(&self) -> String {
         let name = self.kernel.name();
         match self.by {
-            By::Request => format!("kernel {name}, as asked for"),
-            By::Tuning => format!("kernel {name}, as saved by `blockwise tune`"),
+            By::Request => format!("kernel {name}, from --kernel"),
+            By::Tuning => format!("kernel {name}, from `blockwise tune --save`"),
             By::Model(expected) => {
-                let times = expected
-                    .map(|(kernel, seconds)| format!("{} {:.0} µs", kernel.name(), seconds * 1e6));
+                let times = expected.map(|(kernel, seconds)| {
+                    format!("{:.0} µs for {}", seconds * 1e6, kernel.name())
+                });
                 format!(
-                    "kernel {name}: expected on an H200 {}, and {} the next",
+                    "kernel {name}; the model of an H200 expects {}, {}",
                     times[0], times[1]
                 )
             }
@@ -94,7 +95,7 @@ mod tests {
         let options = ConvOptions::default();
         let chosen = choice(1 << 26, 255, &options);
         assert!(
-            chosen.line().starts_with("kernel fft2048: "),
+            chosen.line().starts_with("kernel fft2048; "),
             "{}",
             chosen.line()
         );
@@ -102,7 +103,7 @@ mod tests {
         // Transforms take at most 393,185 taps.
         let long = choice(600_000, 590_000, &options);
         assert!(
-            long.line().starts_with("kernel blocked: "),
+            long.line().starts_with("kernel blocked; "),
             "{}",
             long.line()
         );
@@ -111,7 +112,7 @@ mod tests {
             ..options
         };
         let asked = choice(1 << 26, 255, &asked);
-        assert_eq!(asked.line(), "kernel blocked, as asked for");
+        assert_eq!(asked.line(), "kernel blocked, from --kernel");
         assert!(asked.json()["expected"].is_null());
     }
 }
