@@ -40,7 +40,6 @@ pub const THREADS: u32 = 256;
 /// stride that might overflow, so it is unrolled here. With four loads in flight a thread needs at
 /// most 32 registers, which allows full occupancy. The order of the folds is that of the plain
 /// loop.
-/// plain loop.
 #[inline(always)]
 pub(crate) fn grid_stride<T: Copy, E: Copy>(
     len: usize,
