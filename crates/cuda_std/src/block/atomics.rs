@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::number::{Counter, Number};
+use super::whole_array::whole_array;
 
 /// An array in global memory that every thread may access at any index, by atomic operations only.
 /// The launch passes `&mut buffer` for this parameter.
@@ -47,23 +48,7 @@ impl<'a, T: Number> Atomics<'a, T> {
         }
     }
 
-    /// The number of elements.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// A pointer to the first element, for kernels with `unsafe` inside.
-    #[inline(always)]
-    pub fn as_mut_ptr(&mut self) -> *mut T {
-        self.first
-    }
+    whole_array!();
 
     #[inline(always)]
     fn element(&self, index: usize) -> Option<*mut T> {

@@ -53,6 +53,7 @@ mod testing;
 mod threads;
 mod tiles;
 mod warp;
+mod whole_array;
 mod words;
 
 pub use array::{Array, Pair, Tile};

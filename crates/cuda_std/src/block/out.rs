@@ -7,6 +7,7 @@ use core::mem::MaybeUninit;
 use super::Block;
 use super::position::{registers, thread_of_grid};
 use super::tiles::{Linear, TileRange};
+use super::whole_array::whole_array;
 use crate::Plain;
 use crate::unroll::unrolled;
 
@@ -86,24 +87,7 @@ impl<'a, T, Map> Out<'a, T, Map> {
         }
     }
 
-    /// Number of elements of the whole output.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// A pointer to the first element, for kernels with `unsafe` inside, which are then responsible
-    /// for ownership.
-    #[inline(always)]
-    pub fn as_mut_ptr(&mut self) -> *mut T {
-        self.first
-    }
+    whole_array!();
 }
 
 impl<T> Out<'_, T> {
