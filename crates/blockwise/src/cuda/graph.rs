@@ -74,9 +74,10 @@ impl CudaGraph {
                         extra: std::ptr::null_mut(),
                     };
                     draft.launch(&parameters).map_err(building())?;
-                    let told = launched.listener();
-                    listeners
-                        .extend(told.map(|told| (Arc::clone(told), Arc::clone(&launched.name))));
+                    let listener = launched.listener();
+                    listeners.extend(
+                        listener.map(|heard| (Arc::clone(heard), Arc::clone(&launched.name))),
+                    );
                     functions.push(Arc::clone(function));
                 }
                 NodeWork::Fill {
