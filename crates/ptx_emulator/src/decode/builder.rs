@@ -201,6 +201,8 @@ impl<'a, 'm> Builder<'a, 'm> {
     ) -> Result<(), ParseError> {
         let class = match ty {
             ".pred" => Class::Predicate,
+            // Only loads, stores and conversions take registers of 8 bits, and no more than that.
+            ".b8" | ".u8" | ".s8" => Class::B16,
             ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => Class::B16,
             ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => Class::B32,
             ".b64" | ".u64" | ".s64" | ".f64" => Class::B64,

@@ -2,8 +2,8 @@ use super::builder::Builder;
 use super::form::Form;
 use super::{
     atomic, bits, cluster, compare, control, convert, copy, float, function, hint, integer, matrix,
-    mbarrier, memory, mov, remote, scalar_video, surface, texture, vector_atomic, video, warp,
-    wgmma,
+    mbarrier, memory, mov, remote, scalar_video, surface, tensor_map, texture, vector_atomic,
+    video, warp, wgmma,
 };
 use crate::error::ParseError;
 
@@ -55,6 +55,7 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         "txq" | "suq" => texture::query(b, form),
         "istypep" => texture::is_type(b, form),
         "suld" | "sust" | "sured" => surface::decode(b, form),
+        "tensormap" => tensor_map::decode(b, form),
         "wgmma" => wgmma::decode(b, form),
         "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => matrix::decode(b, form),
         _ => Err(form.unsupported()),
@@ -159,6 +160,7 @@ pub const OPCODES: &[&str] = &[
     "sust",
     "szext",
     "tanh",
+    "tensormap",
     "testp",
     "tex",
     "tld4",

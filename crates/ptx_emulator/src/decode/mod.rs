@@ -40,6 +40,7 @@ mod rounding;
 mod scalar_video;
 pub(crate) mod surface;
 pub(crate) mod tensor;
+mod tensor_map;
 pub(crate) mod texture;
 mod vector_atomic;
 mod video;

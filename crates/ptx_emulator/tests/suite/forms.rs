@@ -219,3 +219,26 @@ fn an_initial_value_that_has_none_is_a_mistake() {
         assert_eq!(error.expect("a mistake").message, message);
     }
 }
+
+#[test]
+fn a_constant_can_be_added_to_a_register() {
+    assert_eq!(one("add.u32 %d, %a+7, %b+-2;", "%d", [10, 5, 0]), 20);
+    assert_eq!(
+        one("mov.u64 %D, %A+-1;", "%D", [1 << 40, 0, 0]),
+        (1 << 40) - 1
+    );
+}
+
+/// As CUB loads bytes.
+#[test]
+fn registers_of_a_byte_are_loaded_and_converted() {
+    let body = "{ .reg .u8 byte; ld.global.nc.u8 byte, [%at+1]; cvt.u32.u8 %d, byte; }";
+    assert_eq!(one(body, "%d", [0x8421, 0, 0]), 0x84);
+    let body = "{ .reg .s8 byte; ld.global.s8 byte, [%at+1]; cvt.s32.s8 %d, byte; st.global.s8 [%at+8], byte; ld.global.u8 %r0, [%at+8]; add.u32 %d, %d, %r0; }";
+    assert_eq!(one(body, "%d", [0x8421, 0, 0]), 8);
+}
+
+#[test]
+fn performance_counters_count_nothing() {
+    assert_eq!(one("mov.u32 %d, %pm3; add.u32 %d, %d, 5;", "%d", [0; 3]), 5);
+}
