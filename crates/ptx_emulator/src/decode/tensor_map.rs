@@ -53,9 +53,14 @@ fn replace<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
         return Err(form.unsupported());
     }
     form.no_more_modifiers()?;
+    let places = match name {
+        "box_dim" | "global_dim" | "element_stride" => 5,
+        "global_stride" => 4,
+        _ => 0,
+    };
     let (map, index, value) = match form.operands {
-        [map, value] => (map, 0, value),
-        [map, Operand::Int(index), value] if size != 0 && *index < 5 => (map, *index as i32, value),
+        [map, value] if places == 0 => (map, 0, value),
+        [map, Operand::Int(index), value] if *index < places => (map, *index as i32, value),
         _ => return Err(form.wrong("has other operands than PTX gives it")),
     };
     let mut address = b.address(&form, map)?;
