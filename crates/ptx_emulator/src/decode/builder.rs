@@ -3,6 +3,7 @@ use super::module::ModuleNames;
 use super::op::{CARRY, Inst, Op, Pred, Row, TRUE};
 use super::operand::is_foreign_register;
 use super::program::{FileSizes, Function, LOCAL_GAP, Special, Value};
+use super::stack::Stack;
 use crate::error::ParseError;
 use crate::metrics::Kind;
 use crate::positions::Position;
@@ -83,6 +84,8 @@ pub(super) struct Builder<'a, 'm> {
     constants64: HashMap<Value, Row>,
     specials: HashMap<Special, Row>,
     local_top: u32,
+    /// What the function's `alloca` takes from.
+    pub(super) stack: Option<Stack>,
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
@@ -142,6 +145,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             constants64: HashMap::new(),
             specials: HashMap::new(),
             local_top: 0,
+            stack: None,
         }
     }
 
@@ -368,6 +372,14 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.function.registers64.pop();
         self.function.constants64.push((row, value));
         self.constants64.insert(value, row);
+        Ok(row)
+    }
+
+    /// A row of its own that is zero when a frame is created.
+    pub(super) fn zeroed64(&mut self) -> Result<Row, ParseError> {
+        let row = self.new_row(Class::B64)?;
+        self.function.registers64.pop();
+        self.function.constants64.push((row, Value::Bits(0)));
         Ok(row)
     }
 

@@ -38,6 +38,7 @@ mod program;
 mod remote;
 mod rounding;
 mod scalar_video;
+mod stack;
 pub(crate) mod surface;
 pub(crate) mod tensor;
 mod tensor_map;

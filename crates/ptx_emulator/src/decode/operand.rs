@@ -161,12 +161,8 @@ impl<'a> Builder<'a, '_> {
             Symbol::KernelParam { offset: start, .. } => {
                 self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))
             }
-            Symbol::Local { offset: start, .. } if self.is_entry => {
-                self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))
-            }
             Symbol::Local { offset: start, .. } => {
-                let base = self.local_base()?;
-                self.add64(base, i64::from(start).wrapping_add(offset))
+                self.local_address(i64::from(start).wrapping_add(offset))
             }
             _ => Err(form.wrong(format!(
                 "needs a 64-bit register or a variable, not `{name}`"
@@ -423,6 +419,15 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
+    /// The address of a place in the frame's local memory.
+    pub(super) fn local_address(&mut self, offset: i64) -> Result<Row, ParseError> {
+        if self.is_entry {
+            return self.constant64(Value::Bits(offset as u64));
+        }
+        let base = self.local_base()?;
+        self.add64(base, offset)
+    }
+
     /// A row plus a constant.
     fn add64(&mut self, a: Row, constant: i64) -> Result<Row, ParseError> {
         let constant = self.constant64(Value::Bits(constant as u64))?;
@@ -512,9 +517,7 @@ fn special_register(name: &str) -> Option<Special> {
 pub(super) fn is_foreign_register(name: &str) -> bool {
     let names = [
         "%aggr_smem_size",
-        "%clock_hi",
         "%current_graph_exec",
-        "%globaltimer_hi",
         "%is_explicit_cluster",
         "%nctaid",
         "%ctaid",
