@@ -4,9 +4,24 @@ use crate::error::MemoryError;
 
 /// Size of a map as a kernel parameter.
 pub(crate) const MAP_BYTES: usize = 128;
-/// Distinguishes a map from other bytes.
-const MARK: u32 = 0x7e45_0a9d;
 const MOST_DIMENSIONS: usize = 5;
+
+/// Where the fields of a map are: byte offset, and bytes per dimension. `tensormap.replace` writes
+/// them one by one.
+pub(crate) mod field {
+    /// The rank less one, with [`MARK`].
+    pub(crate) const RANK: (i32, u8) = (0, 4);
+    /// A number of PTX, as the swizzle.
+    pub(crate) const ELEMENT: (i32, u8) = (4, 1);
+    pub(crate) const SWIZZLE: (i32, u8) = (5, 1);
+    pub(crate) const ADDRESS: (i32, u8) = (8, 8);
+    pub(crate) const EXTENTS: (i32, u8) = (16, 8);
+    pub(crate) const STRIDES: (i32, u8) = (56, 8);
+    pub(crate) const BOX_EXTENTS: (i32, u8) = (88, 4);
+    pub(crate) const ELEMENT_STRIDES: (i32, u8) = (108, 1);
+    /// Distinguishes a map from other bytes.
+    pub(crate) const MARK: u32 = 0x7e45_0a98;
+}
 
 /// The element type of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,20 +48,28 @@ pub enum TensorElement {
     F64,
 }
 
-const ELEMENTS: [TensorElement; 10] = [
-    TensorElement::U8,
-    TensorElement::U16,
-    TensorElement::U32,
-    TensorElement::S32,
-    TensorElement::U64,
-    TensorElement::S64,
-    TensorElement::F16,
-    TensorElement::BF16,
-    TensorElement::F32,
-    TensorElement::F64,
+/// The element types with their numbers in PTX.
+const ELEMENTS: [(TensorElement, u8); 10] = [
+    (TensorElement::U8, 0),
+    (TensorElement::U16, 1),
+    (TensorElement::U32, 2),
+    (TensorElement::S32, 3),
+    (TensorElement::U64, 4),
+    (TensorElement::S64, 5),
+    (TensorElement::F16, 6),
+    (TensorElement::F32, 7),
+    (TensorElement::F64, 9),
+    (TensorElement::BF16, 10),
 ];
 
 impl TensorElement {
+    /// The type of a number in PTX.
+    pub(crate) fn numbered(number: u64) -> Option<Self> {
+        let mut known = ELEMENTS.iter();
+        let found = known.find(|(_, known)| u64::from(*known) == number);
+        found.map(|(element, _)| *element)
+    }
+
     /// Its size.
     pub fn bytes(self) -> u32 {
         match self {
@@ -143,22 +166,32 @@ impl TensorMap {
         self.check().map_err(|problem| MemoryError::InvalidTensor {
             problem: problem.to_owned(),
         })?;
-        let mut bytes = Vec::with_capacity(MAP_BYTES);
-        bytes.extend(MARK.to_le_bytes());
-        let number = |found: Option<usize>| found.unwrap_or(0) as u8;
-        bytes.push(number(ELEMENTS.iter().position(|&e| e == self.element)));
-        bytes.push(number(Swizzle::ALL.iter().position(|&s| s == self.swizzle)));
-        bytes.push(self.extents.len() as u8);
-        bytes.push(0);
-        bytes.extend(self.address.to_le_bytes());
-        // No extent exceeds 2³².
-        let extents = self.extents.iter().map(|&extent| (extent - 1) as u32);
-        bytes.extend(extents.flat_map(u32::to_le_bytes));
-        bytes.extend(self.box_extents.iter().map(|&extent| (extent - 1) as u8));
-        bytes.extend(self.element_strides.iter().map(|&stride| stride as u8));
-        bytes.extend(self.strides.iter().flat_map(|stride| stride.to_le_bytes()));
-        bytes.resize(MAP_BYTES, 0);
-        Ok(std::array::from_fn(|at| bytes[at]))
+        let mut bytes = [0; MAP_BYTES];
+        let mut put = |(offset, size): (i32, u8), index: usize, value: u64| {
+            let (offset, size) = (offset as usize, usize::from(size));
+            let place = &mut bytes[offset + index * size..][..size];
+            place.copy_from_slice(&value.to_le_bytes()[..size]);
+        };
+        let rank = self.extents.len();
+        let element = ELEMENTS.iter().find(|(e, _)| *e == self.element);
+        let swizzle = Swizzle::ALL.iter().position(|&s| s == self.swizzle);
+        put(field::RANK, 0, u64::from(field::MARK) | (rank as u64 - 1));
+        put(field::ELEMENT, 0, element.map_or(0, |(_, n)| u64::from(*n)));
+        put(field::SWIZZLE, 0, swizzle.unwrap_or(0) as u64);
+        put(field::ADDRESS, 0, self.address);
+        for (at, &extent) in self.extents.iter().enumerate() {
+            put(field::EXTENTS, at, extent);
+        }
+        for (at, &stride) in self.strides.iter().enumerate() {
+            put(field::STRIDES, at, stride);
+        }
+        for (at, &extent) in self.box_extents.iter().enumerate() {
+            put(field::BOX_EXTENTS, at, extent.into());
+        }
+        for (at, &stride) in self.element_strides.iter().enumerate() {
+            put(field::ELEMENT_STRIDES, at, stride.into());
+        }
+        Ok(bytes)
     }
 
     fn check(&self) -> Result<(), &'static str> {
@@ -212,48 +245,32 @@ impl TensorMap {
         Ok(())
     }
 
-    /// Decodes the result of [`encode`](Self::encode).
-    pub(crate) fn decode(bytes: &[u8; MAP_BYTES]) -> Option<Self> {
-        let mut rest = bytes.as_slice();
-        let mut take = |count: usize| {
-            let (part, after) = rest.split_at_checked(count)?;
-            rest = after;
-            Some(
-                part.iter()
-                    .rev()
-                    .fold(0, |value, &byte| value << 8 | u64::from(byte)),
-            )
+    /// Decodes the result of [`encode`](Self::encode), or why it is none.
+    pub(crate) fn decode(bytes: &[u8; MAP_BYTES]) -> Result<Self, &'static str> {
+        let get = |(offset, size): (i32, u8), index: usize| {
+            let (offset, size) = (offset as usize, usize::from(size));
+            let place = bytes[offset + index * size..][..size].iter().rev();
+            place.fold(0, |value, &byte| value << 8 | u64::from(byte))
         };
-        if take(4)? != u64::from(MARK) {
-            return None;
+        let rank = (get(field::RANK, 0) as u32 ^ field::MARK) as usize + 1;
+        if rank > MOST_DIMENSIONS {
+            return Err("it has no mark of one");
         }
-        let element = *ELEMENTS.get(take(1)? as usize)?;
-        let swizzle = *Swizzle::ALL.get(take(1)? as usize)?;
-        let rank = take(2)? as usize;
-        let address = take(8)?;
-        let mut list = |count: usize, bytes: usize| -> Option<Vec<u64>> {
-            (0..count).map(|_| take(bytes)).collect()
-        };
-        let extents = list(rank, 4)?
-            .into_iter()
-            .map(|extent| extent + 1)
-            .collect();
-        let box_extents = list(rank, 1)?.into_iter().map(|extent| extent as u32 + 1);
-        let box_extents = box_extents.collect();
-        let element_strides = list(rank, 1)?
-            .into_iter()
-            .map(|stride| stride as u32)
-            .collect();
+        let list = |field, count| (0..count).map(move |at| get(field, at));
+        let small = |field| list(field, rank).map(|value| value as u32).collect();
+        let element = TensorElement::numbered(get(field::ELEMENT, 0));
+        let swizzle = Swizzle::ALL.get(get(field::SWIZZLE, 0) as usize);
         let map = Self {
-            element,
-            address,
-            extents,
-            strides: list(rank.checked_sub(1)?, 8)?,
-            box_extents,
-            element_strides,
-            swizzle,
+            element: element.ok_or("its element type is unknown")?,
+            address: get(field::ADDRESS, 0),
+            extents: list(field::EXTENTS, rank).collect(),
+            strides: list(field::STRIDES, rank - 1).collect(),
+            box_extents: small(field::BOX_EXTENTS),
+            element_strides: small(field::ELEMENT_STRIDES),
+            swizzle: *swizzle.ok_or("its swizzle is unknown")?,
         };
-        map.check().is_ok().then_some(map)
+        map.check()?;
+        Ok(map)
     }
 
     /// From one element that is moved to the next along each dimension. Hardware ignores the stride
@@ -305,9 +322,9 @@ mod tests {
         map.element_strides = vec![1, 2, 1, 1, 8];
         map.swizzle = Swizzle::B64;
         let bytes = map.encode().expect("a map");
-        assert_eq!(TensorMap::decode(&bytes), Some(map.clone()));
+        assert_eq!(TensorMap::decode(&bytes), Ok(map.clone()));
         assert_eq!(map.box_bytes(), 2 * 32 * 2 * 2 * 32);
-        assert_eq!(TensorMap::decode(&[0; 128]), None);
+        assert!(TensorMap::decode(&[0; 128]).is_err());
         assert_eq!(
             map.element_at(&[3, 6, 2, 1, 8]),
             Some((1 << 40) + 6 + 128 * (6 + 7 * (2 + 3 * (1 + 2 * 8))))

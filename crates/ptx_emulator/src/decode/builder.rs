@@ -3,6 +3,7 @@ use super::module::ModuleNames;
 use super::op::{CARRY, Inst, Op, Pred, Row, TRUE};
 use super::operand::is_foreign_register;
 use super::program::{FileSizes, Function, LOCAL_GAP, Special, Value};
+use super::stack::Stack;
 use crate::error::ParseError;
 use crate::metrics::Kind;
 use crate::positions::Position;
@@ -83,6 +84,8 @@ pub(super) struct Builder<'a, 'm> {
     constants64: HashMap<Value, Row>,
     specials: HashMap<Special, Row>,
     local_top: u32,
+    /// What the function's `alloca` takes from.
+    pub(super) stack: Option<Stack>,
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
@@ -142,6 +145,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             constants64: HashMap::new(),
             specials: HashMap::new(),
             local_top: 0,
+            stack: None,
         }
     }
 
@@ -201,6 +205,8 @@ impl<'a, 'm> Builder<'a, 'm> {
     ) -> Result<(), ParseError> {
         let class = match ty {
             ".pred" => Class::Predicate,
+            // Only loads, stores and conversions take registers of 8 bits, and no more than that.
+            ".b8" | ".u8" | ".s8" => Class::B16,
             ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => Class::B16,
             ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => Class::B32,
             ".b64" | ".u64" | ".s64" | ".f64" => Class::B64,
@@ -366,6 +372,14 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.function.registers64.pop();
         self.function.constants64.push((row, value));
         self.constants64.insert(value, row);
+        Ok(row)
+    }
+
+    /// A row of its own that is zero when a frame is created.
+    pub(super) fn zeroed64(&mut self) -> Result<Row, ParseError> {
+        let row = self.new_row(Class::B64)?;
+        self.function.registers64.pop();
+        self.function.constants64.push((row, Value::Bits(0)));
         Ok(row)
     }
 

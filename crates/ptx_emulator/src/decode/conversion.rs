@@ -80,9 +80,7 @@ impl Code {
         {
             return false;
         }
-        let narrowing = |to: Ty, from: Ty| {
-            to.size() < from.size() || (to.size() == 2 && from.size() == 2 && to != from)
-        };
+        let narrowing = |to: Ty, from: Ty| to.size() < from.size();
         match (is_float(from), is_float(to)) {
             (false, false) if to == Ty::Tf32 => false,
             (false, false) => {
@@ -100,6 +98,8 @@ impl Code {
             (true, false) => to.is_integer() && to_integer && !rounds,
             (false, true) => from.is_integer() && rounds && !to_integer,
             (true, true) if to == from => !rounds,
+            // Between the two types of 16 bits a rounding may be left out.
+            (true, true) if to.size() == 2 && from.size() == 2 => !to_integer,
             (true, true) => !to_integer && rounds == narrowing(to, from),
         }
     }

@@ -190,6 +190,38 @@ impl Op {
         }
     }
 
+    /// Whether all that it does is to compute registers from registers, each lane for itself.
+    pub(crate) fn only_computes(&self) -> bool {
+        matches!(
+            self,
+            Op::Nop
+                | Op::Int32 { .. }
+                | Op::Int64 { .. }
+                | Op::Mad32 { .. }
+                | Op::Mad64 { .. }
+                | Op::MulWide { .. }
+                | Op::MadWide { .. }
+                | Op::Float32 { .. }
+                | Op::Float64 { .. }
+                | Op::Fma32 { .. }
+                | Op::Fma64 { .. }
+                | Op::FloatFn32 { .. }
+                | Op::FloatFn64 { .. }
+                | Op::Flush { .. }
+                | Op::Saturate32 { .. }
+                | Op::Compare { .. }
+                | Op::Logic { .. }
+                | Op::Select32 { .. }
+                | Op::Select64 { .. }
+                | Op::Mov32 { .. }
+                | Op::Mov64 { .. }
+                | Op::Convert { .. }
+                | Op::Pack { .. }
+                | Op::Unpack { .. }
+                | Op::Lane(_)
+        )
+    }
+
     /// Every register that the instruction writes.
     pub(crate) fn writes(&self, mut each: impl FnMut(Cell)) {
         use Cell::{Predicate, R32, R64};

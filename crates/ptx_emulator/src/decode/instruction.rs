@@ -2,8 +2,8 @@ use super::builder::Builder;
 use super::form::Form;
 use super::{
     atomic, bits, cluster, compare, control, convert, copy, float, function, hint, integer, matrix,
-    mbarrier, memory, mov, remote, scalar_video, surface, texture, vector_atomic, video, warp,
-    wgmma,
+    mbarrier, memory, mov, remote, scalar_video, stack, surface, tensor_map, texture,
+    vector_atomic, video, warp, wgmma,
 };
 use crate::error::ParseError;
 
@@ -55,6 +55,8 @@ pub(super) fn decode<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>) -> Result<
         "txq" | "suq" => texture::query(b, form),
         "istypep" => texture::is_type(b, form),
         "suld" | "sust" | "sured" => surface::decode(b, form),
+        "alloca" | "stacksave" | "stackrestore" => stack::decode(b, form),
+        "tensormap" => tensor_map::decode(b, form),
         "wgmma" => wgmma::decode(b, form),
         "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => matrix::decode(b, form),
         _ => Err(form.unsupported()),
@@ -67,6 +69,7 @@ pub const OPCODES: &[&str] = &[
     "activemask",
     "add",
     "addc",
+    "alloca",
     "and",
     "applypriority",
     "atom",
@@ -150,6 +153,8 @@ pub const OPCODES: &[&str] = &[
     "slct",
     "sqrt",
     "st",
+    "stackrestore",
+    "stacksave",
     "stmatrix",
     "sub",
     "subc",
@@ -159,6 +164,7 @@ pub const OPCODES: &[&str] = &[
     "sust",
     "szext",
     "tanh",
+    "tensormap",
     "testp",
     "tex",
     "tld4",

@@ -13,17 +13,12 @@ use crate::parse::Operand;
 pub(super) fn mov<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
     let ty = form.ty()?;
     let [d, a] = form.finish()?;
-    if let Operand::Name(
-        name @ ("%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo"),
-    ) = *a
+    if let Operand::Name(name) = *a
+        && let Some(name) = name.strip_prefix('%')
+        && let "clock" | "clock_hi" | "clock64" | "globaltimer" | "globaltimer_lo"
+        | "globaltimer_hi" = name
     {
-        let wide = matches!(name, "%clock64" | "%globaltimer");
-        if name == "%clock_hi" || (ty.size() == 8) != wide {
-            return Err(form.unsupported());
-        }
-        let d = b.target(&form, d, ty)?;
-        b.emit(Op::Clock { d });
-        return Ok(());
+        return clock(b, &form, ty, d, name);
     }
     match (ty, d, a) {
         (Ty::Pred, ..) => {
@@ -50,6 +45,29 @@ pub(super) fn mov<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result
             }
         }
     }
+    Ok(())
+}
+
+/// `mov.u64 d, %clock64` and the other clocks, or a half of them.
+fn clock<'a>(
+    b: &mut Builder<'a, '_>,
+    form: &Form<'_, 'a>,
+    ty: Ty,
+    d: &Operand<'a>,
+    name: &str,
+) -> Result<(), ParseError> {
+    let is_wide = matches!(name, "clock64" | "globaltimer");
+    if (ty.size() == 8) != is_wide {
+        return Err(form.unsupported());
+    }
+    if !name.ends_with("_hi") {
+        let d = b.target(form, d, ty)?;
+        b.emit(Op::Clock { d });
+        return Ok(());
+    }
+    let (high, a) = (b.target32(form, d)?, b.temp64()?);
+    b.emit(Op::Clock { d: Reg::R64(a) });
+    b.emit(Op::Unpack { low: SINK, high, a });
     Ok(())
 }
 

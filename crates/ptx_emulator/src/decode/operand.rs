@@ -51,6 +51,13 @@ impl<'a> Builder<'a, '_> {
                 if matches!(name, "%envreg1" | "%envreg2") {
                     return self.workspace(name == "%envreg1");
                 }
+                // Performance counters, which count nothing here.
+                if matches!(
+                    name.strip_prefix("%pm").map(str::as_bytes),
+                    Some([b'0'..=b'7'])
+                ) {
+                    return self.constant32(Value::Bits(0));
+                }
                 if let Some(part) = name.strip_prefix("%reserved_smem_offset_") {
                     return self.reserved_shared(form, part);
                 }
@@ -70,7 +77,17 @@ impl<'a> Builder<'a, '_> {
             }
             Operand::Offset(name, offset) => match self.lookup(name)? {
                 Symbol::Variable(index) => self.constant32(Value::Variable { index, offset }),
-                // ptxas adds a constant to a register too.
+                Symbol::Register(Class::B32, a) => {
+                    let offset = self.constant32(Value::Bits(offset as u64 & 0xffff_ffff))?;
+                    let d = self.temp32()?;
+                    self.emit(Op::Int32 {
+                        op: IntOp::Add,
+                        d,
+                        a,
+                        b: offset,
+                    });
+                    Ok(d)
+                }
                 _ => Err(form.unsupported()),
             },
             Operand::Int(value) => self.constant32(Value::Bits(narrow(form, value, 32)?)),
@@ -138,28 +155,14 @@ impl<'a> Builder<'a, '_> {
     ) -> Result<Row, ParseError> {
         match self.lookup(name)? {
             Symbol::Register(Class::B64, row) if offset == 0 => Ok(row),
-            // ptxas adds a constant to a register too.
-            Symbol::Register(Class::B64, _) => Err(form.unsupported()),
+            Symbol::Register(Class::B64, a) => self.add64(a, offset),
             Symbol::Variable(index) => self.constant64(Value::Variable { index, offset }),
             Symbol::Function(index) if offset == 0 => self.constant64(Value::Function(index)),
             Symbol::KernelParam { offset: start, .. } => {
                 self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))
             }
-            Symbol::Local { offset: start, .. } if self.is_entry => {
-                self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))
-            }
             Symbol::Local { offset: start, .. } => {
-                let base = self.local_base()?;
-                let constant =
-                    self.constant64(Value::Bits(i64::from(start).wrapping_add(offset) as u64))?;
-                let d = self.temp64()?;
-                self.emit(Op::Int64 {
-                    op: IntOp::Add,
-                    d,
-                    a: base,
-                    b: constant,
-                });
-                Ok(d)
+                self.local_address(i64::from(start).wrapping_add(offset))
             }
             _ => Err(form.wrong(format!(
                 "needs a 64-bit register or a variable, not `{name}`"
@@ -400,7 +403,6 @@ impl<'a> Builder<'a, '_> {
             return Ok(Address { row, wide, offset });
         }
         // No compiler writes such an offset: add it in a separate instruction.
-        let constant = self.constant64(Value::Bits(offset as u64))?;
         let mut base = row;
         if !wide {
             base = self.temp64()?;
@@ -410,18 +412,33 @@ impl<'a> Builder<'a, '_> {
                 a: row,
             });
         }
+        Ok(Address {
+            row: self.add64(base, offset)?,
+            wide: true,
+            offset: 0,
+        })
+    }
+
+    /// The address of a place in the frame's local memory.
+    pub(super) fn local_address(&mut self, offset: i64) -> Result<Row, ParseError> {
+        if self.is_entry {
+            return self.constant64(Value::Bits(offset as u64));
+        }
+        let base = self.local_base()?;
+        self.add64(base, offset)
+    }
+
+    /// A row plus a constant.
+    fn add64(&mut self, a: Row, constant: i64) -> Result<Row, ParseError> {
+        let constant = self.constant64(Value::Bits(constant as u64))?;
         let d = self.temp64()?;
         self.emit(Op::Int64 {
             op: IntOp::Add,
             d,
-            a: base,
+            a,
             b: constant,
         });
-        Ok(Address {
-            row: d,
-            wide: true,
-            offset: 0,
-        })
+        Ok(d)
     }
 
     /// A function parameter's memory, by name.
@@ -500,9 +517,7 @@ fn special_register(name: &str) -> Option<Special> {
 pub(super) fn is_foreign_register(name: &str) -> bool {
     let names = [
         "%aggr_smem_size",
-        "%clock_hi",
         "%current_graph_exec",
-        "%globaltimer_hi",
         "%is_explicit_cluster",
         "%nctaid",
         "%ctaid",

@@ -114,32 +114,48 @@ pub(super) fn exchange<'a>(
         let members = b.constant32(Value::Bits(0))?;
         return emit(b, &form, members, WarpKind::ActiveMask { d });
     }
-    // The forms without `.sync` are for targets before sm_70.
-    if !form.take("sync") {
+    let members = members(b, &mut form)?;
+    match form.base {
+        "shfl" => shuffle(b, form, members),
+        "vote" => vote(b, form, members),
+        "match" => find_equal(b, form, members),
+        "redux" => reduce(b, form, members),
+        _ => elect(b, form, members),
+    }
+}
+
+/// The member mask, which is the last operand. The forms without `.sync`, for targets before sm_70,
+/// have none: their members are the executing lanes.
+fn members<'a>(b: &mut Builder<'a, '_>, form: &mut Form<'_, 'a>) -> Result<Row, ParseError> {
+    if form.take("sync") {
+        let Some((members, rest)) = form.operands.split_last() else {
+            return Err(form.wrong("needs a member mask"));
+        };
+        form.operands = rest;
+        return b.r32(form, members);
+    }
+    if !matches!(form.base, "shfl" | "vote") {
         return Err(form.unsupported());
     }
-    match form.base {
-        "shfl" => shuffle(b, form),
-        "vote" => vote(b, form),
-        "match" => find_equal(b, form),
-        "redux" => reduce(b, form),
-        _ => {
-            let [d, members] = form.finish()?;
-            let &Operand::Pair(d, p) = d else {
-                return Err(form.wrong("needs `d|p`"));
-            };
-            let members = b.r32(&form, members)?;
-            let d = if d == "_" {
-                None
-            } else {
-                Some(b.target32(&form, &Operand::Name(d))?)
-            };
-            let p = b
-                .target_pred(&form, p)?
-                .ok_or_else(|| form.wrong("needs a predicate"))?;
-            emit(b, &form, members, WarpKind::Elect { d, p })
-        }
-    }
+    let (none, d) = (b.constant32(Value::Bits(0))?, b.temp32()?);
+    emit(b, form, none, WarpKind::ActiveMask { d })?;
+    Ok(d)
+}
+
+fn elect<'a>(b: &mut Builder<'a, '_>, form: Form<'_, 'a>, members: Row) -> Result<(), ParseError> {
+    let [d] = form.finish()?;
+    let &Operand::Pair(d, p) = d else {
+        return Err(form.wrong("needs `d|p`"));
+    };
+    let d = if d == "_" {
+        None
+    } else {
+        Some(b.target32(&form, &Operand::Name(d))?)
+    };
+    let p = b
+        .target_pred(&form, p)?
+        .ok_or_else(|| form.wrong("needs a predicate"))?;
+    emit(b, &form, members, WarpKind::Elect { d, p })
 }
 
 fn emit(
@@ -156,7 +172,11 @@ fn emit(
     Ok(())
 }
 
-fn shuffle<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+fn shuffle<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+    members: Row,
+) -> Result<(), ParseError> {
     let mode = match form.take_one_of(&["up", "down", "bfly", "idx"]) {
         Some("up") => ShuffleMode::Up,
         Some("down") => ShuffleMode::Down,
@@ -167,13 +187,9 @@ fn shuffle<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
     if form.ty()? != Ty::B32 {
         return Err(form.unsupported());
     }
-    let [d, value, lane, clamp, members] = form.finish()?;
+    let [d, value, lane, clamp] = form.finish()?;
     let a = b.source32(&form, value, Ty::B32)?;
-    let (lane, clamp, members) = (
-        b.r32(&form, lane)?,
-        b.r32(&form, clamp)?,
-        b.r32(&form, members)?,
-    );
+    let (lane, clamp) = (b.r32(&form, lane)?, b.r32(&form, clamp)?);
     let (d, p) = match *d {
         Operand::Pair(d, p) => (
             b.target32(&form, &Operand::Name(d))?,
@@ -196,13 +212,17 @@ fn shuffle<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
     )
 }
 
-fn vote<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+fn vote<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+    members: Row,
+) -> Result<(), ParseError> {
     let kind = form
         .take_one_of(&["all", "any", "uni", "ballot"])
         .ok_or_else(|| form.unsupported())?;
     let ty = form.ty()?;
-    let [d, p, members] = form.finish()?;
-    let (p, members) = (b.pred(&form, p)?, b.r32(&form, members)?);
+    let [d, p] = form.finish()?;
+    let p = b.pred(&form, p)?;
     let kind = match (kind, ty) {
         ("ballot", Ty::B32) => WarpKind::Ballot {
             d: b.target32(&form, d)?,
@@ -225,7 +245,11 @@ fn vote<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Parse
     emit(b, &form, members, kind)
 }
 
-fn find_equal<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+fn find_equal<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+    members: Row,
+) -> Result<(), ParseError> {
     let all = form
         .take_one_of(&["any", "all"])
         .ok_or_else(|| form.unsupported())?
@@ -234,8 +258,8 @@ fn find_equal<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(),
     if !matches!(ty, Ty::B32 | Ty::B64) {
         return Err(form.unsupported());
     }
-    let [d, a, members] = form.finish()?;
-    let (a, members) = (b.source(&form, a, ty)?, b.r32(&form, members)?);
+    let [d, a] = form.finish()?;
+    let a = b.source(&form, a, ty)?;
     let kind = match *d {
         Operand::Pair(d, p) if all => WarpKind::MatchAll {
             d: b.target32(&form, &Operand::Name(d))?,
@@ -255,7 +279,11 @@ fn find_equal<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(),
     emit(b, &form, members, kind)
 }
 
-fn reduce<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), ParseError> {
+fn reduce<'a>(
+    b: &mut Builder<'a, '_>,
+    mut form: Form<'_, 'a>,
+    members: Row,
+) -> Result<(), ParseError> {
     let operation = form.take_one_of(&["add", "min", "max", "and", "or", "xor"]);
     let operation = operation.ok_or_else(|| form.unsupported())?;
     let ty = form.ty()?;
@@ -270,8 +298,8 @@ fn reduce<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Par
         ("xor", Ty::B32) => Reduce::Xor,
         _ => return Err(form.unsupported()),
     };
-    let [d, a, members] = form.finish()?;
-    let (a, members) = (b.source32(&form, a, ty)?, b.r32(&form, members)?);
+    let [d, a] = form.finish()?;
+    let a = b.source32(&form, a, ty)?;
     let d = b.target32(&form, d)?;
     emit(b, &form, members, WarpKind::Reduce { op, d, a })
 }

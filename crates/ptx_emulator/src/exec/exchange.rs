@@ -3,7 +3,7 @@
 use super::frame::{Frame, Row32, lanes};
 use super::observe::Stray;
 use super::raise::{Checked, raise};
-use crate::decode::op::{Reduce, Row, ShuffleMode, WarpKind, WarpOp};
+use crate::decode::op::{Op, Reduce, Row, ShuffleMode, WarpKind, WarpOp};
 use crate::fault::FaultKind;
 use std::hint::black_box;
 
@@ -40,6 +40,17 @@ fn incomplete_groups(members: &Row32, mask: u32, live: u32) -> u32 {
         }
     });
     missing
+}
+
+/// Whether the instruction will be executed again, once all lanes that it needs have arrived.
+pub(crate) fn waits(op: &Op, mask: u32, frame: &Frame<'_>) -> bool {
+    let waits = |members| incomplete(frame.r32(members), mask, !frame.dead) != 0;
+    match *op {
+        Op::WarpBarrier { members } => waits(members),
+        Op::Warp(ref op) => waits(op.members),
+        Op::Matrix(_) => mask != 0 && mask != !frame.dead,
+        _ => false,
+    }
 }
 
 /// Calls `each` once per member mask, with the lanes of `mask` that have it.

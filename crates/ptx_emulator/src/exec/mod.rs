@@ -32,7 +32,7 @@ mod texture;
 mod warp;
 mod wgmma;
 
-pub(crate) use exchange::{groups, incomplete, shuffle_sources};
+pub(crate) use exchange::{groups, shuffle_sources, waits};
 pub(crate) use frame::{Frame, Row64, lanes};
 pub(crate) use inspect::{Standing, Wait};
 pub(crate) use launch::{Addresses, Outcome, Request, launch, watch};

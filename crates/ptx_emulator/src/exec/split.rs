@@ -1,4 +1,4 @@
-use crate::decode::Function;
+use crate::decode::{Cell, Function};
 
 /// Lanes of a warp at the same instruction of the same call.
 #[derive(Clone)]
@@ -46,6 +46,15 @@ pub(crate) struct Base {
 }
 
 impl Base {
+    /// A register's file (32 bits, 64 bits, predicates) and row, counted over all frames.
+    pub(crate) fn place(&self, cell: Cell) -> (usize, usize) {
+        match cell {
+            Cell::R32(row) => (0, self.w32 as usize + usize::from(row)),
+            Cell::R64(row) => (1, self.w64 as usize + usize::from(row)),
+            Cell::Predicate(row) => (2, self.predicates as usize + usize::from(row)),
+        }
+    }
+
     /// The base of a call made from here.
     pub(super) fn next(self, caller: &Function, callee: u32) -> Self {
         Self {

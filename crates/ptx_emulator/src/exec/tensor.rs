@@ -118,8 +118,9 @@ fn read_map(
             "the tensor map at {address:#x} is not aligned to 64 bytes"
         ));
     }
-    TensorMap::decode(&bytes)
-        .ok_or_else(|| format!("what lies at {address:#x} is no tensor map of this emulator"))
+    TensorMap::decode(&bytes).map_err(|problem| {
+        format!("what lies at {address:#x} is no tensor map of this emulator: {problem}")
+    })
 }
 
 impl<O: Observer + ?Sized> Mover<'_, '_, O> {

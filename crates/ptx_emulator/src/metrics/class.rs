@@ -123,7 +123,7 @@ impl Kind {
                 (C::Load, 0)
             }
             "tex" | "tld4" | "suld" => (C::Load, 0),
-            "sust" => (C::Store, 0),
+            "sust" | "tensormap" => (C::Store, 0),
             "sured" => (C::Atomic, 0),
             "wmma" if has("load") => (C::Load, 0),
             "wmma" if has("store") => (C::Store, 0),

@@ -2,13 +2,14 @@
 //! the results.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
-use super::{Actor, CheckOptions, CheckReport, Context, Ledger, Sanitizer, Written};
+use super::{Actor, CheckOptions, CheckReport, Context, Ledger, Sanitizer, Suspects, Written};
 use crate::decode::Program;
-use crate::emulator::Statistics;
+use crate::emulator::{Output, Statistics};
 use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
 use crate::fault::{Access, FaultKind, Space};
 use crate::memory::Image;
 use crate::progress::Progress;
+use std::sync::Mutex;
 
 /// Runs the launch with detectors: in the default order, then in `options.schedules` others. Device
 /// memory is left as the first run leaves it. Also returns what is initialised then, if that was
@@ -17,11 +18,11 @@ pub(crate) fn check(
     request: &Request<'_>,
     options: &CheckOptions,
 ) -> (CheckReport, Option<Written>) {
-    let before = (options.schedules > 0).then(|| request.table.image());
+    let before = request.table.image();
     let mut ledger = Ledger::new(options);
-    let (own, written) = run(request, options, &mut ledger);
+    let (own, written) = run(request, &before, options, &mut ledger);
     let mut schedules = 1;
-    if let Some(before) = before {
+    if options.schedules > 0 {
         let after = request.table.image();
         let mut endless = is_endless(&own);
         for index in 0..options.schedules {
@@ -41,7 +42,7 @@ pub(crate) fn check(
             request.table.restore(&before);
             ledger.seed = Some(seed);
             request.progress.tell(Progress::Order(index + 1));
-            let (outcome, _) = run(&request, options, &mut ledger);
+            let (outcome, _) = run(&request, &before, options, &mut ledger);
             // After a fault the memory is incomplete: there is nothing to compare.
             if own.fault.is_none() && outcome.fault.is_none() {
                 let heap = request.table.heap_base();
@@ -68,7 +69,8 @@ pub(crate) fn check_order(
 ) -> (CheckReport, Option<Written>) {
     let mut ledger = Ledger::new(options);
     ledger.seed = request.seed;
-    let (outcome, written) = run(request, options, &mut ledger);
+    let before = request.table.image();
+    let (outcome, written) = run(request, &before, options, &mut ledger);
     (reported(request, ledger, 1, outcome.statistics), written)
 }
 
@@ -100,19 +102,47 @@ fn is_endless(outcome: &Outcome) -> bool {
     )
 }
 
+/// Runs the launch with detectors. Races that may be without effect are looked at in further runs
+/// from the memory `before`; after the last one the memory is that after the first.
 fn run(
     request: &Request<'_>,
+    before: &Image,
     options: &CheckOptions,
     ledger: &mut Ledger,
 ) -> (Outcome, Option<Written>) {
-    let mut sanitizer = Sanitizer::new(request, options, ledger);
+    let mut first = ledger.clone();
+    let (outcome, written, suspects) = run_once(request, options, &mut first, Suspects::default());
+    if !suspects.is_empty() && outcome.fault.is_none() {
+        let silent: Output = Mutex::new(Box::new(|_| {}));
+        let again = Request {
+            output: &silent,
+            ..request.clone()
+        };
+        if let Some(suspects) = suspects.confirm(&again, before) {
+            request.table.restore(before);
+            let (outcome, written, _) = run_once(&again, options, ledger, suspects);
+            return (outcome, written);
+        }
+    }
+    *ledger = first;
+    (outcome, written)
+}
+
+fn run_once(
+    request: &Request<'_>,
+    options: &CheckOptions,
+    ledger: &mut Ledger,
+    suspects: Suspects,
+) -> (Outcome, Option<Written>, Suspects) {
+    let mut sanitizer = Sanitizer::new(request, options, ledger, suspects);
     let outcome = exec::watch(request.clone(), &mut [&mut sanitizer]);
     match &outcome.fault {
         Some(fault) => sanitizer.fault(fault, &request.params),
         None => sanitizer.ended(),
     }
     sanitizer.note_limits();
-    (outcome, sanitizer.written())
+    let (written, suspects) = sanitizer.finish();
+    (outcome, written, suspects)
 }
 
 /// Reports a byte whose result depends on the order: both launches are repeated to find its last

@@ -80,8 +80,8 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Worth a look: undefined by PTX's rules, but without effect (threads write the same value), or
-    /// an output that stays partly unwritten.
+    /// Worth a look: undefined by PTX's rules, but without effect (threads write the same value, or
+    /// what one reads reaches no store), or an output that stays partly unwritten.
     Information,
     /// Correct on current hardware, but not by PTX's rules: a race within a warp. Or a result that
     /// depends on the thread order, which may be intended.

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 ///
 /// Places are source locations if the program has line information, and instructions otherwise: in
 /// an unrolled loop one pair of lines is many pairs of instructions.
+#[derive(Clone)]
 pub(crate) struct Ledger {
     limit: usize,
     strict: bool,

@@ -13,6 +13,7 @@ mod language;
 mod ledger;
 mod members;
 mod race;
+mod unused;
 mod variables;
 
 pub(crate) use context::{Actor, Context, Slot};
@@ -29,6 +30,7 @@ use init::Init;
 pub(crate) use init::Written;
 use race::Race;
 use std::ops::Range;
+use unused::Suspects;
 
 /// Observes one launch.
 pub(crate) struct Sanitizer<'a> {
@@ -46,6 +48,7 @@ impl<'a> Sanitizer<'a> {
         request: &Request<'a>,
         options: &CheckOptions,
         ledger: &'a mut Ledger,
+        suspects: Suspects,
     ) -> Self {
         let context = Context::new(request);
         let bounds = Bounds::new(request, &context.variables);
@@ -53,7 +56,7 @@ impl<'a> Sanitizer<'a> {
         ledger.steps = 0;
         Self {
             context,
-            race: options.race.then(|| Race::new(request, options)),
+            race: options.race.then(|| Race::new(request, options, suspects)),
             init: options.init.then(|| Init::new(request, preset)),
             bounds,
             ledger,
@@ -61,9 +64,11 @@ impl<'a> Sanitizer<'a> {
         }
     }
 
-    /// What is initialised in global memory after the launch, if that was tracked.
-    pub(crate) fn written(self) -> Option<Written> {
-        self.init.map(Init::finish)
+    /// What is initialised in global memory after the launch, if that was tracked, and the races
+    /// that may be harmless.
+    pub(crate) fn finish(self) -> (Option<Written>, Suspects) {
+        let suspects = self.race.map(|race| race.suspects);
+        (self.init.map(Init::finish), suspects.unwrap_or_default())
     }
 
     /// Adds notices for detectors that reached their limits.

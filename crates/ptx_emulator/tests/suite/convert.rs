@@ -148,3 +148,19 @@ fn vectors_pack_and_unpack() {
         0x2222,
     );
 }
+
+#[test]
+fn halves_of_either_kind_with_and_without_a_rounding() {
+    for (form, [a, d]) in [
+        ("cvt.bf16.f16", [0x3c00, 0x3f80]),
+        ("cvt.rn.bf16.f16", [0xc500, 0xc0a0]),
+        ("cvt.f16.bf16", [0x3f80, 0x3c00]),
+        ("cvt.rn.f16.bf16", [0xc0a0, 0xc500]),
+    ] {
+        assert_eq!(
+            one(&format!("{form} %h, %ha;"), "%h", [a, 0, 0]),
+            d,
+            "{form}"
+        );
+    }
+}

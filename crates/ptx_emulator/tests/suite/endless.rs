@@ -85,6 +85,11 @@ fn a_lock_that_nobody_opens() {
         "lock:\natom.global.cas.b32 %r0, [%out], 0, 1;\nsetp.ne.u32 %p2, %r0, 0;\n@%p2 bra lock;";
     endless(body, 1, 32, "PTX lines 9-11");
     endless(body, 5, 96, "PTX lines 9-11");
+    // The first block keeps it and ends.
+    endless(body, 3, 1, "PTX lines 9-11");
+    // With a pause that grows, and a fence.
+    let pauses = "mov.u32 %r1, 8;\nlock:\nnanosleep.u32 %r1;\nshl.b32 %r1, %r1, 1;\nmin.u32 %r1, %r1, 256;\natom.acquire.gpu.global.cas.b32 %r0, [%out], 0, 1;\nsetp.ne.u32 %p2, %r0, 0;\n@%p2 bra lock;\nfence.acq_rel.gpu;";
+    endless(pauses, 3, 64, "PTX lines 10-15");
 }
 
 #[test]

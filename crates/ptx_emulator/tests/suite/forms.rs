@@ -219,3 +219,72 @@ fn an_initial_value_that_has_none_is_a_mistake() {
         assert_eq!(error.expect("a mistake").message, message);
     }
 }
+
+#[test]
+fn a_constant_can_be_added_to_a_register() {
+    assert_eq!(one("add.u32 %d, %a+7, %b+-2;", "%d", [10, 5, 0]), 20);
+    assert_eq!(
+        one("mov.u64 %D, %A+-1;", "%D", [1 << 40, 0, 0]),
+        (1 << 40) - 1
+    );
+}
+
+/// As CUB loads bytes.
+#[test]
+fn registers_of_a_byte_are_loaded_and_converted() {
+    let body = "{ .reg .u8 byte; ld.global.nc.u8 byte, [%at+1]; cvt.u32.u8 %d, byte; }";
+    assert_eq!(one(body, "%d", [0x8421, 0, 0]), 0x84);
+    let body = "{ .reg .s8 byte; ld.global.s8 byte, [%at+1]; cvt.s32.s8 %d, byte; st.global.s8 [%at+8], byte; ld.global.u8 %r0, [%at+8]; add.u32 %d, %d, %r0; }";
+    assert_eq!(one(body, "%d", [0x8421, 0, 0]), 8);
+}
+
+#[test]
+fn performance_counters_count_nothing() {
+    assert_eq!(one("mov.u32 %d, %pm3; add.u32 %d, %d, 5;", "%d", [0; 3]), 5);
+}
+
+/// As `alloca()` and arrays of a variable length are compiled.
+const SUM: &str = ".local .align 8 .b8 guard[8]; st.local.u64 [guard], -1;
+    stacksave.u64 %rd4; mul.wide.u32 %rd0, %a, 4; alloca.u64 %rd1, %rd0, 32; alloca.u64 %rd2, 8;
+    cvta.local.u64 %rd5, %rd1; cvta.to.local.u64 %rd1, %rd5; mov.u32 %r0, 0;
+    fill: mul.wide.u32 %rd3, %r0, 4; add.u64 %rd3, %rd3, %rd5; st.u32 [%rd3], %r0; add.u32 %r0, %r0, 1; setp.lt.u32 %pp0, %r0, %a; @%pp0 bra fill;
+    st.local.u64 [%rd2], 1000; mov.u32 %d, 0;
+    sum: sub.u32 %r0, %r0, 1; mul.wide.u32 %rd3, %r0, 4; add.u64 %rd3, %rd3, %rd1; ld.local.u32 %r1, [%rd3]; add.u32 %d, %d, %r1; setp.ne.u32 %pp0, %r0, 0; @%pp0 bra sum;
+    ld.local.u32 %r1, [%rd2]; add.u32 %d, %d, %r1; sub.u64 %rd6, %rd2, %rd1; cvt.u32.u64 %r1, %rd6; mad.lo.u32 %d, %r1, 10000, %d;
+    stackrestore.u64 %rd4; alloca.u64 %rd7, 16, 32; setp.ne.u64 %pp1, %rd7, %rd1; @%pp1 trap;";
+
+#[test]
+fn local_memory_of_a_size_known_at_run_time() {
+    let operands = [[10, 0, 0], [3, 0, 0], [1000, 0, 0]];
+    // The second piece is after the first, at the next multiple of 16 bytes.
+    let expected = [
+        45 + 1000 + 480_000,
+        3 + 1000 + 160_000,
+        499_500 + 1000 + 40_000_000,
+    ];
+    assert_eq!(compute(SUM, "%d", &operands), expected);
+}
+
+#[test]
+fn local_memory_that_is_too_large_faults() {
+    let text = ".func (.param .b64 d) f(.param .b64 n) { .reg .b64 %l<3>; ld.param.b64 %l0, [n]; alloca.u64 %l1, %l0, 16; st.local.u32 [%l1], 7;
+        st.param.b64 [d], %l1; ret; }
+        .visible .entry k(.param .u64 p) { .reg .b64 %l<3>; ld.param.u64 %l0, [p]; ld.global.u64 %l1, [%l0]; { .param .b64 d; .param .b64 n;
+        st.param.b64 [n], %l1; call (d), f, (n); ld.param.b64 %l1, [d]; } st.global.u64 [%l0], 1; ret; }";
+    for fits in [0, 100, 16 << 10] {
+        let (found, _) = launch(text, shape(1, 1, 0), &[fits], 1).expect("it fits");
+        assert_eq!(found, [1]);
+    }
+    for size in [(16 << 10) + 1, 1 << 40, u64::MAX] {
+        let fault = launch(text, shape(1, 1, 0), &[size], 1).expect_err("it does not fit");
+        let fault = fault.to_string();
+        assert!(fault.contains("local memory"), "{fault}");
+    }
+}
+
+#[test]
+fn halves_of_the_clocks() {
+    for clock in ["%clock_hi", "%globaltimer_hi"] {
+        assert_eq!(one(&format!("mov.u32 %d, {clock};"), "%d", [0; 3]) >> 20, 0);
+    }
+}

@@ -43,7 +43,7 @@ fn unknown_forms_are_named() {
         "add.s32.foo %r0, %r1, %r2;",
         "sub.u16x2 %r0, %r1, %r2;",
         "ld.global.L2::512B.b32 %r0, [%rd0];",
-        "shfl.down.b32 %r0, %r1, 1, 31;",
+        "match.any.b32 %r0, %r1;",
         "fma.rz.sat.f64 %rd0, %rd1, %rd2, %rd3;",
         "cvt.rn.e4m3x2.f32 %r0, %r1, %r2;",
         "cvt.rn.satfinite.f16x2.e4m3x2 %r0, %r1;",
@@ -56,7 +56,7 @@ fn unknown_forms_are_named() {
         "mbarrier.init.shared::cluster.b64 [%r0], 1;",
         "min.xorsign.f32 %r0, %r1, %r2;",
         "atom.global.add.f16x2 %r0, [%rd0], %r1;",
-        "vote.all.pred %p0, %p1;",
+        "redux.add.u32 %r0, %r1;",
         "cvt.f32.f64 %r0, %rd0;",
         "sqrt.f32 %r0, %r1;",
     ] {

@@ -34,6 +34,7 @@ mod racecheck_many;
 mod racecheck_mbarrier;
 mod racecheck_order;
 mod racecheck_scopes;
+mod racecheck_unused;
 mod racecheck_volatile;
 mod replay;
 mod report;

@@ -292,3 +292,59 @@ fn bytes_are_added_up_in_bulk() {
     let report = races(text, shape(3, 8, 0));
     assert!(report.is_clean(), "{:?}", report.findings);
 }
+
+/// A map that the first warp makes from zeros, field by field, and copies to global memory.
+const MADE: &str = ".shared .align 128 .b8 made[128]; mov.u32 %r6, made; mad.lo.u32 %r7, %r0, 4, %r6; st.shared.u32 [%r7], 0; bar.warp.sync -1;
+    ld.param.u64 %l3, [q]; mov.u32 %r8, 8; mov.u64 %l4, 32;
+    @%p0 tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r6], %l3;
+    @%p0 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r6], 1;
+    @%p0 tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r6], 0, 4;
+    @%p0 tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r6], 1, 4;
+    @%p0 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r6], 0, %r8;
+    @%p0 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r6], 1, 6;
+    @%p0 tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r6], 0, %l4;
+    @%p0 tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r6], 0, 1;
+    @%p0 tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r6], 1, 1;
+    @%p0 tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r6], 2;
+    @%p0 tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r6], 0;
+    @%p0 tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r6], 0;
+    @%p0 tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r6], 0; bar.warp.sync -1;
+    add.u64 %l1, %l0, 256;
+    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%l1], [%r6], 128;
+    fence.proxy.tensormap::generic.acquire.gpu [%l1], 128;";
+
+#[test]
+fn a_kernel_makes_its_own_map() {
+    let (emulator, map) = tensor();
+    let text = |made: &str| {
+        let first = "and.b32 %r3, %r3, -65; ld.shared.u32 %r4, [%r3];";
+        let body = load(4, 2).replace("ld.shared.u32 %r4, [%r3];", first);
+        let body = format!("{made} {body}");
+        kernel("", &body).replace("map[128]", "map[128], .param .u64 q")
+    };
+    let check = |text: &str| {
+        let loaded = emulator.load(&module(text)).expect("it loads");
+        let buffer = emulator.alloc(4 * 128).expect("memory is there");
+        let bytes = [buffer.to_le_bytes(), map.address.to_le_bytes()];
+        let args = [&bytes[0][..], &[0; 128], &bytes[1]];
+        let options = CheckOptions::default();
+        let report = emulator.check(&loaded, "k", shape(1, 32, 0), &args, &options);
+        (
+            report.expect("it is launched"),
+            words(&emulator, buffer, 16),
+        )
+    };
+    let (report, found) = check(&text(MADE));
+    assert!(report.is_clean(), "{:?}", report.findings);
+    assert_eq!(found, expected(4, 2));
+    for (field, problem) in [
+        ("rank", "it has no mark of one"),
+        ("box_dim", "a box spans 1 to 256 elements"),
+        ("global_dim", "an extent is 0"),
+    ] {
+        let lines = MADE.lines().filter(|line| !line.contains(field));
+        let (report, _) = check(&text(&lines.collect::<Vec<_>>().join("\n")));
+        let message = &report.findings[0].message;
+        assert!(message.contains(problem), "{field}: {message}");
+    }
+}

@@ -69,6 +69,20 @@ fn shuffles() {
     );
 }
 
+/// As PTX for targets before sm_70: the members are the lanes that execute it.
+#[test]
+fn shuffles_and_votes_without_members() {
+    check("shfl.bfly.b32 %d, %t, 5, 31;", |lane| lane ^ 5);
+    check(
+        "shfl.down.b32 %r0|%p, %t, 1, 31; selp.u32 %d, 1, 0, %p;",
+        |lane| u32::from(lane < 31),
+    );
+    check(
+        "mov.u32 %d, 99; setp.lt.u32 %p, %t, 8; @!%p bra out; setp.ge.u32 %q, %t, 2; vote.ballot.b32 %d, %q; vote.all.pred %p, %p; @%p add.u32 %d, %d, 1; out:",
+        |lane| if lane < 8 { 0xfd } else { 99 },
+    );
+}
+
 #[test]
 fn votes() {
     let lower = "setp.lt.u32 %p, %t, 4;";

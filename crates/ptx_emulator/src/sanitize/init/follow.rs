@@ -6,7 +6,7 @@ use super::spread::{self, Operand};
 use crate::decode::Cell;
 use crate::decode::op::{Inst, Op, WarpKind};
 use crate::decode::surface::SurfaceKind;
-use crate::exec::{Base, Frame, incomplete, lanes};
+use crate::exec::{Base, Frame, lanes, waits};
 use crate::fault::Access;
 use crate::sanitize::{Context, Ledger};
 
@@ -254,17 +254,6 @@ impl<'a, 's> Step<'a, 's> {
             }
             _ => {}
         }
-    }
-}
-
-/// Whether the instruction will be executed again, once all lanes that it needs have arrived.
-fn waits(op: &Op, mask: u32, frame: &Frame<'_>) -> bool {
-    let waits = |members| incomplete(frame.r32(members), mask, !frame.dead) != 0;
-    match *op {
-        Op::WarpBarrier { members } => waits(members),
-        Op::Warp(ref op) => waits(op.members),
-        Op::Matrix(_) => mask != 0 && mask != !frame.dead,
-        _ => false,
     }
 }
 

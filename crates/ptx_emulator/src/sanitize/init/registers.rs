@@ -117,7 +117,7 @@ impl Registers {
     }
 
     fn register(&self, base: &Base, cell: Cell) -> Option<&Register> {
-        let (file, at) = place(base, cell);
+        let (file, at) = base.place(cell);
         self.files[file].get(at)
     }
 
@@ -173,7 +173,7 @@ impl Registers {
 
     /// A register that gets its first undefined bits, or further ones.
     fn undefine(&mut self, base: &Base, cell: Cell) -> &mut Register {
-        let (file, at) = place(base, cell);
+        let (file, at) = base.place(cell);
         let file = &mut self.files[file];
         if file.len() <= at {
             file.resize_with(at + 1, Register::default);
@@ -185,7 +185,7 @@ impl Registers {
 
     /// Marks lanes as defined.
     pub(super) fn clear(&mut self, base: &Base, cell: Cell, mask: u32) {
-        let (file, at) = place(base, cell);
+        let (file, at) = base.place(cell);
         if let Some(register) = self.files[file].get_mut(at) {
             forget(register, mask, &mut self.held);
         }
@@ -211,12 +211,4 @@ fn forget(register: &mut Register, mask: u32, held: &mut u32) {
     let before = register.lanes;
     register.lanes &= !mask;
     *held -= u32::from(before != 0 && register.lanes == 0);
-}
-
-fn place(base: &Base, cell: Cell) -> (usize, usize) {
-    match cell {
-        Cell::R32(row) => (0, base.w32 as usize + usize::from(row)),
-        Cell::R64(row) => (1, base.w64 as usize + usize::from(row)),
-        Cell::Predicate(row) => (2, base.predicates as usize + usize::from(row)),
-    }
 }

@@ -23,7 +23,7 @@ mod shadow;
 mod uses;
 mod vector_clock;
 
-use super::{CheckOptions, Context, Ledger};
+use super::{CheckOptions, Context, Ledger, Suspects};
 use crate::decode::mbarrier::MbarrierOp;
 use crate::decode::op::{AtomicKind, Op};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
@@ -65,6 +65,7 @@ pub(crate) struct Race {
     polls: HashSet<u32>,
     /// Each warp's last polling read of a word, by instruction and warp.
     looks: HashMap<(u32, u32), Look>,
+    pub(super) suspects: Suspects,
 }
 
 /// A running block.
@@ -81,7 +82,7 @@ struct Slot {
 }
 
 impl Race {
-    pub(crate) fn new(request: &Request<'_>, options: &CheckOptions) -> Self {
+    pub(crate) fn new(request: &Request<'_>, options: &CheckOptions, suspects: Suspects) -> Self {
         let budget = options.race_bytes.div_ceil(PAGE_BYTES);
         let uses = Uses::of(request);
         let ignored = uses.objects.then(|| ignored::waits(request.program));
@@ -94,6 +95,7 @@ impl Race {
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),
             looks: HashMap::new(),
+            suspects,
             slots: Vec::new(),
             global: Vec::new(),
             recent: 0,
@@ -339,7 +341,7 @@ impl Race {
                     current: &current,
                     hazard,
                 }
-                .report(ledger);
+                .report(ledger, &mut self.suspects);
             }
         }
         // If this access changed nothing, an identical one will not either.

@@ -2,12 +2,12 @@
 
 use super::judge::{self, Hazard, LaneAccess};
 use crate::decode::matrix::MatrixKind;
-use crate::decode::op::{AtomicOp, Op, Reg, Transfer, Width};
-use crate::exec::{Frame, Memory, Seen, stored_element};
+use crate::decode::op::{AtomicOp, Op, Order, Reg, Transfer, Width};
+use crate::exec::{Frame, Memory, Region, Seen, stored_element};
 use crate::fault::{Access, Place, Space};
 use crate::sanitize::context::address;
 use crate::sanitize::language::words;
-use crate::sanitize::{Actor, Context, Finding, Ledger, Rule, Severity, Site, Target};
+use crate::sanitize::{Actor, Context, Finding, Ledger, Rule, Severity, Site, Suspects, Target};
 
 /// Everything that a report needs, just before the access that completes the race.
 pub(super) struct Report<'a> {
@@ -20,7 +20,7 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    pub(super) fn report(&self, ledger: &mut Ledger) {
+    pub(super) fn report(&self, ledger: &mut Ledger, suspects: &mut Suspects) {
         let earlier = self.hazard.earlier;
         let rule = match (earlier.writes(), self.current.writes) {
             _ if earlier.is_pending() => Rule::AsyncCopy,
@@ -28,7 +28,10 @@ impl Report<'_> {
             (true, false) => Rule::ReadAfterWrite,
             (false, _) => Rule::WriteAfterRead,
         };
-        let severity = self.severity(rule);
+        let severity = match self.severity(rule) {
+            Severity::Error if self.is_harmless(rule, suspects) => Severity::Information,
+            severity => severity,
+        };
         let key = (rule, earlier.pc(), self.current.now.pc);
         ledger.report_worst(key, severity, || self.finding(rule, severity));
     }
@@ -42,6 +45,22 @@ impl Report<'_> {
             _ if self.is_volatile() => Severity::Warning,
             _ => Severity::Error,
         }
+    }
+
+    /// Whether one of the two is a plain read of global memory whose value nobody uses.
+    fn is_harmless(&self, rule: Rule, suspects: &mut Suspects) -> bool {
+        let (here, there) = (self.current.now.pc, self.hazard.earlier.pc());
+        let (read, write) = match rule {
+            Rule::ReadAfterWrite => (here, there),
+            Rule::WriteAfterRead => (there, here),
+            _ => return false,
+        };
+        let is_plain = matches!(
+            &self.context.program.code[read as usize].op,
+            Op::Load(transfer) if transfer.order == Order::Weak
+        );
+        let is_global = matches!(self.seen.region, Region::Global(_));
+        is_plain && is_global && suspects.is_harmless(read, write)
     }
 
     /// Whether only `volatile` keeps the two from being a data race in PTX's model.
@@ -148,9 +167,12 @@ impl Report<'_> {
                 "{space} memory is written after a write {whose}, and nothing orders the two"
             ),
         };
-        let message = match self.is_volatile() {
-            true => message + ": `volatile` does not",
-            false => message,
+        let message = match severity {
+            _ if self.is_volatile() => message + ": `volatile` does not",
+            Severity::Information if rule != Rule::WriteAfterWrite => {
+                message + "; the value read has no effect"
+            }
+            _ => message,
         };
         let (here, there) = (self.here(space), self.there(space));
         Finding {
@@ -250,6 +272,10 @@ impl Report<'_> {
                 "{} by the thread that copies {between}, and after it a barrier for all others",
                 words.copy_wait
             );
+        }
+        if severity == Severity::Information && rule != Rule::WriteAfterWrite {
+            return "no store, address or branch depends on the value read, so the result is the same; read only where the value is used to be sure"
+                .to_owned();
         }
         if severity == Severity::Information {
             return "both write the same value, so the result is the same; let one thread write it to be sure"
