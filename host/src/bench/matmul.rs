@@ -89,14 +89,16 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
     let search = |size: [usize; 3]| {
         let [rows, inner, cols] = size;
         let shape = MatmulShape { rows, inner, cols };
-        let mut candidates = vec![Candidate::new(
-            MatmulOptions::default(),
-            DEFAULT,
-            tune::CHOICE,
-        )];
-        for kernel in [MatmulKernel::Tiled, MatmulKernel::RegisterTile] {
-            candidates.push(Candidate::new(of(kernel), kernel, ""));
-        }
+        // With the tiles and slices that they choose themselves.
+        let own = |kernel| Candidate::new(of(kernel), kernel, "");
+        let mut whole = [
+            MatmulKernel::Naive,
+            MatmulKernel::Tiled,
+            MatmulKernel::RegisterTile,
+            MatmulKernel::Pipelined,
+        ]
+        .map(own)
+        .to_vec();
         for tiles in Tiles::ALL {
             for each in [None, Some(2), Some(3), Some(4)] {
                 let options = MatmulOptions {
@@ -108,9 +110,14 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                     format!(", {each} blocks a multiprocessor")
                 });
                 let policy = format!("{tiles:?}: {}", described(&tiles.policy())) + &blocks;
-                candidates.push(Candidate::new(options, MatmulKernel::Pipelined, policy));
+                whole.push(Candidate::new(options, MatmulKernel::Pipelined, policy));
             }
         }
+        tune::distinct(&mut whole, |candidate| {
+            let planned = matmul::plan::<f32>(shape, &candidate.options, properties);
+            planned.ok().flatten()
+        });
+        let mut in_slices = vec![own(MatmulKernel::Sliced)];
         for cut in Cut::ALL {
             for slices in SLICES
                 .into_iter()
@@ -122,15 +129,10 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 };
                 let policy = described(&cut.policy(true));
                 let policy = format!("{cut:?}: {policy}, {slices} slices");
-                candidates.push(Candidate::new(options, MatmulKernel::Sliced, policy));
+                in_slices.push(Candidate::new(options, MatmulKernel::Sliced, policy));
             }
         }
-        // Two that are planned alike are one; the launcher's choice may be more than one launch.
-        let plan = |options: &MatmulOptions| {
-            let planned = matmul::plan::<f32>(shape, options, properties);
-            planned.ok().flatten().filter(|_| options.kernel.is_some())
-        };
-        tune::distinct(&mut candidates, |candidate| plan(&candidate.options));
+        let default = Candidate::new(MatmulOptions::default(), DEFAULT, tune::CHOICE);
         let by = |candidate: Candidate<MatmulOptions>| {
             Candidate::new(
                 Product::By(candidate.options),
@@ -138,7 +140,8 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 candidate.policy,
             )
         };
-        let candidates: Vec<_> = candidates.into_iter().map(by).collect();
+        let all = iter::once(default).chain(whole).chain(in_slices);
+        let candidates: Vec<_> = all.map(by).collect();
         Search {
             work: work::<f32>(size, &candidates),
             place: "crates/blockwise_ops/src/matmul/choice.rs or kernels/src/matmul/policy.rs",

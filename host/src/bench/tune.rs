@@ -225,7 +225,7 @@ impl Finding {
     /// The change as a rule, if it is another kernel with its own policy, of a family whose
     /// launcher reads rules.
     fn rule(&self) -> Option<Rule> {
-        const FAMILIES: [&str; 4] = ["sum", "transpose", "conv-same", "conv-full"];
+        const FAMILIES: [&str; 5] = ["sum", "transpose", "conv-same", "conv-full", "matmul"];
         let change = self.change().filter(|change| change.policy.is_empty())?;
         let mut parts = self.work.split('/');
         let (operation, ty, size) = (parts.next()?, parts.next()?, parts.next()?);

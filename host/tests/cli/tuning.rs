@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::command::{Run, blockwise, vector};
+use crate::command::{Run, blockwise, npy, vector};
 
 /// What `conv` with these saved choices says: its JSON and its notices.
 fn chosen(folder: &Path, saved: &str) -> (serde_json::Value, String) {
@@ -55,6 +55,39 @@ fn a_saved_choice_is_used_on_its_device_only_and_a_broken_line_is_mentioned() {
     Run::of(forget.env("BLOCKWISE_TUNING", &file)).ends(0);
     let left = std::fs::read_to_string(&file).expect("a file");
     assert!(!left.contains("direct"), "{left}");
+}
+
+/// 10¹⁶ + 1 − 10¹⁶ + 1 is 1 in this order, as the naive kernel adds, and 0 in the order of `vector`.
+#[test]
+fn a_saved_kernel_multiplies() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name| folder.path().join(name);
+    let row: Vec<f64> = [1e16, 1.0, -1e16, 1.0]
+        .into_iter()
+        .chain([0.0; 12])
+        .collect();
+    for (name, shape, values) in [
+        ("a.npy", "(1, 16)", &row[..]),
+        ("b.npy", "(16, 1)", &[1.0; 16]),
+    ] {
+        let data: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        std::fs::write(at(name), npy("'<f8'", "False", shape, &data)).expect("a file");
+    }
+    for (rule, expected) in [("", 0.0_f64), ("matmul f64 1x20x1 naive\n", 1.0)] {
+        let saved = format!("[{}]\n{rule}", emulator());
+        std::fs::write(at("tuning.txt"), saved).expect("a file");
+        let mut command = blockwise(["matmul"]);
+        command
+            .args([at("a.npy"), at("b.npy")])
+            .arg("-o")
+            .arg(at("c.npy"));
+        Run::of(command.env("BLOCKWISE_TUNING", at("tuning.txt"))).ends(0);
+        let c = std::fs::read(at("c.npy")).expect("a file");
+        assert!(c.ends_with(&expected.to_le_bytes()), "{rule:?}");
+    }
 }
 
 /// As every output of the command.

@@ -2,6 +2,7 @@
 //! × cols.
 
 mod asm;
+pub mod fold;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
 mod hopper;
 pub mod mma;

@@ -5,7 +5,7 @@
 //! of an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
 //!
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
-//!   more, [`fold_axis`](crate::reduce::axis) adds them in a second launch.
+//!   more, [`fold`](super::fold) adds them in a second launch.
 //! - Loads, owners and barriers: those of `pipelined`, for A's columns and B's rows of the slice.
 //! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, and `slices` sums that
 //!   are written and read again.

@@ -25,7 +25,7 @@
 //! With [`WIDE_FROM`] columns there are enough of them for every thread to own a pack's, all rows
 //! of the slice, and no sums of others.
 //!
-//! What several slices give, [`fold_axis`](crate::reduce::axis) adds in a second launch.
+//! What several slices give, [`fold`](super::fold) adds in a second launch.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;

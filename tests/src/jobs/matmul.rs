@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use blockwise::DeviceProperties;
-use blockwise_ops::matmul::{MatmulShape, plan};
+use blockwise_ops::matmul::{MatmulShape, plan, plan_fold};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pitched::{self, plan_copy};
 use blockwise_ops::{MatmulKernel, MatmulOptions, Reduction};
@@ -39,9 +39,11 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         // both.
         ((67, 50, 36), 2, Some(1)),
         ((5, 40, 8), 7, None),
-        ((130, 35, 66), 2, Some(1)),
+        ((130, 36, 66), 2, Some(1)),
         ((131, 33, 67), 2, None),
-        ((3, 0, 4), 2, None),
+        ((64, 40, 12), 7, None),
+        ((3, 0, 12), 2, None),
+        ((64, 0, 12), 2, None),
     ] {
         jobs.extend(in_slices(on, shape, slices, grid_cap));
     }
@@ -60,6 +62,17 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((21, 29, 1), 1, None),
     ] {
         jobs.extend(in_slices(on, shape, slices, grid_cap));
+    }
+    for (outputs, slices, blocks) in [
+        // A pack more than a block has, a grid that strides, and groups of slices of every size.
+        (260, 1, None),
+        (132, 5, Some(1)),
+        (520, 18, Some(1)),
+        (4, 33, None),
+        (4, 0, None),
+    ] {
+        jobs.push(fold::<f32>(on, outputs, slices, blocks));
+        jobs.push(fold::<f64>(on, outputs, slices, blocks));
     }
     // Whole tiles only.
     let whole = every_kernel(on, &[((16, 32, 48), None)]);
@@ -102,12 +115,21 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     for shape in [(0, 3, 4), (3, 67, 4), (41, 1, 36), (130, 32, 52)] {
         jobs.extend(pipelined(on, shape, None));
     }
-    for shape in shapes
-        .into_iter()
-        .chain([(1, 65, 64), (1, 67, 33), (63, 68, 1), (9, 67, 1)])
-    {
+    for shape in shapes.into_iter().chain([
+        (1, 65, 64),
+        (1, 67, 33),
+        (63, 68, 1),
+        (9, 67, 1),
+        (65, 34, 20),
+    ]) {
         for slices in [1, 3] {
             jobs.extend(in_slices(on, shape, slices, None));
+        }
+    }
+    for outputs in [4, 252, 256, 260, 2048] {
+        for slices in [1, 3, 4, 5, 17] {
+            jobs.push(fold::<f32>(on, outputs, slices, None));
+            jobs.push(fold::<f64>(on, outputs, slices, Some(1)));
         }
     }
     for shape in shapes {
@@ -236,6 +258,25 @@ fn job<T: Precision + Draw>(
             .matrix(b, [inner, cols])
             .out_matrix([rows, cols]),
     })
+}
+
+/// The sum of slices.
+fn fold<T: Precision + Draw>(
+    on: &DeviceProperties,
+    outputs: usize,
+    slices: usize,
+    blocks: Option<u32>,
+) -> Job {
+    let mut plan = plan_fold::<T>(outputs, on).expect("allowed");
+    plan.grid[0] = blocks.unwrap_or(plan.grid[0]);
+    let sums = matrix::<T>(33, slices, outputs);
+    let ones = Array2::from_elem((1, slices), T::nearest(1.0));
+    let expected = oracle::matmul::<T>(ones.view(), sums.view());
+    let case = format!("{outputs} outputs in {slices} slices, {blocks:?}");
+    Job::new(case, plan, outputs, within::<T, _>(expected))
+        .slice(sums.as_slice().unwrap_or_default())
+        .out(outputs)
+        .value(slices)
 }
 
 /// The copies of both operands, one after the other. `None` when there is nothing to copy.

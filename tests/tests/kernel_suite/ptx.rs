@@ -151,6 +151,9 @@ fn table() -> BTreeMap<String, Expected> {
             add(name, Expected::new(10, 2).fixed(slots));
         }
     }
+    for t in ["f32", "f64"] {
+        add(format!("matmul_fold_{t}"), Expected::new(5, 0));
+    }
     add("matmul_pitch_f32".into(), Expected::new(11, 0));
     add("matmul_split_f32".into(), Expected::new(13, 0));
     for (t, bytes) in [("i64", 8), ("f32", 4), ("f64", 8)] {

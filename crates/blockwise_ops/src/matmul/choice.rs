@@ -1,71 +1,26 @@
 //! Which kernel computes a product, and in how many slices.
 //!
-//! A model of a launch's time chooses tiles and slices: the busiest multiprocessor's blocks, each
-//! with its part of the inner extent, and what the second launch costs that adds the slices. Its
-//! figures are those of measurements on an H200 (driver 580, 2026-11-23; docs/log);
-//! `blockwise tune` compares the choices on the device at hand.
+//! The kernel, its tiles and its slices are those for which a [model](cost) of the launches gives
+//! the shortest time; `blockwise tune` compares the choices on the device at hand.
+
+mod cost;
 
 use blockwise::DeviceProperties;
-use kernels::matmul::mma::{MMA, PAIR};
-use kernels::matmul::policy::{Policy, Tiles, VECTOR, WIDE_BUSY};
-use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing, slice_len};
+use kernels::matmul::policy::{Tiles, VECTOR, WIDE_BUSY};
+use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use kernels::matmul::vector;
+use kernels::pack::lanes;
 
+use super::plan::vectors;
 use super::{MatmulKernel, MatmulShape};
-use crate::Float;
+use crate::{Float, tuning};
+use cost::Cost;
 
-/// What a kernel's tiles cost.
-struct Rate {
-    /// Nanoseconds that an element of the inner extent takes a block on a multiprocessor that is
-    /// full: with copies of 16 bytes, and of single elements.
-    nanoseconds: [f64; 2],
-    /// Blocks by which a multiprocessor seems to have more: what few blocks wait for each other.
-    more: f64,
-    /// Blocks that together have a warp for each of the four schedulers: fewer take as long.
-    together: usize,
-    /// Blocks that a multiprocessor holds, by their registers.
-    resident: usize,
-}
-
-/// Two, four and six blocks of 64 × 64 take 25.5, 23 and 21.5 ns each for an element of the inner
-/// extent, one takes 47, and three take as long as four; 600 × 4099 × 601 gives the figures for
-/// single elements.
-const fn rate(cut: Cut) -> Rate {
-    let (nanoseconds, more, together, resident) = match cut {
-        Cut::Tall => ([42.0, 49.0], 0.35, 1, 3),
-        Cut::Square => ([20.5, 26.5], 0.5, 2, 6),
-        Cut::Small => ([14.0, 16.5], 0.0, 2, 6),
-    };
-    Rate {
-        nanoseconds,
-        more,
-        together,
-        resident,
-    }
-}
-
-/// 2048³ gives 39.6 ns, 4093 × 4099 × 4111 45.
-const MMA_RATE: Rate = Rate {
-    nanoseconds: [40.0, 46.0],
-    more: 0.0,
-    together: 1,
-    resident: 2,
-};
-
-/// Nanoseconds of a launch that computes nothing, of a second one after it, for each slice that it
-/// adds, and of blocks that start when others end.
-const LAUNCH: f64 = 7000.0;
-const FOLD: f64 = 3500.0;
-const SLICE: f64 = 30.0;
-const WAVE: f64 = 4000.0;
-/// Bytes a nanosecond at which the sums of slices are written and read again, most of which stay in
-/// the L2 cache: in vectors, and as single elements.
-const SUMS: [f64; 2] = [8000.0, 2500.0];
-
-/// Nanoseconds of a launch that copies B before the product, and of each row: 11 µs for 4099 × 601,
-/// 6 for 1000 × 1001.
-const COPY: f64 = 4500.0;
-const ROW: f64 = 2.0;
+/// Nanoseconds of a launch that copies B before the product, and of each row; bytes a nanosecond
+/// that it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
+const COPY: f64 = 3200.0;
+const ROW: f64 = 0.8;
+const COPIED: f64 = 4000.0;
 /// Part of the time without a copy that one with it may take.
 const WORTH: f64 = 0.97;
 
@@ -73,10 +28,13 @@ const WORTH: f64 = 0.97;
 /// of 16.
 const SHORTEST: usize = 48;
 
-/// Multiply-adds up to which, and inner extents up to which, [`tiled`](kernels::matmul::tiled) is
-/// faster: 256³ takes it 6.7 µs, and [`sliced`](kernels::matmul::sliced) 10.
-const TILED_TO: usize = 1 << 24;
-const TILED_INNER: usize = 256;
+/// A vector's product with fewer elements of the inner extent than these, and no more outputs,
+/// takes less than [`vector`] by a kernel for any product: f32 1 × 7 × 18266 5.4 µs instead of 6.5.
+/// Rows of f32 that are no whole vectors: 440 × 33 × 1 takes 4.2 instead of 4.8, 867 × 170 × 1 7.0
+/// instead of 5.9.
+const SHORT: usize = 16;
+const SHORT_RAGGED: usize = 129;
+const FEW_OUTPUTS: usize = 20_000;
 
 /// Blocks a multiprocessor that keep memory busy with a vector's product, and elements of the inner
 /// extent of their slices, at least: 64 × 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 ×
@@ -97,21 +55,61 @@ pub(super) fn row_blocks<T: Float>(shape: MatmulShape, properties: &DeviceProper
     if all > MANY * staying { staying } else { all }
 }
 
-/// The kernel that is fastest for the type and the shape.
-pub(super) fn kernel<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> MatmulKernel {
-    let MatmulShape { rows, inner, cols } = shape;
-    let work = rows.saturating_mul(cols).saturating_mul(inner);
-    if MatmulKernel::Vector.takes::<T>(shape) {
-        MatmulKernel::Vector
-    } else if work <= TILED_TO && inner <= TILED_INNER {
-        MatmulKernel::Tiled
-    } else if MatmulKernel::Mma.takes::<T>(shape) {
-        MatmulKernel::Mma
-    } else if Tiles::Wide.fit(cols) && wide_fills(shape, properties) {
-        MatmulKernel::Pipelined
-    } else {
-        MatmulKernel::Sliced
+/// The kernel that `blockwise tune` has saved for such products.
+pub(super) fn saved<T: Float>(
+    shape: MatmulShape,
+    properties: &DeviceProperties,
+) -> Option<MatmulKernel> {
+    let extents = [shape.rows, shape.inner, shape.cols];
+    let kernel: MatmulKernel = tuning::kernel(properties, "matmul", T::NAME, &extents)?;
+    kernel.takes::<T>(shape).then_some(kernel)
+}
+
+/// The kernel that is fastest for the type and the shape, in at most `most` slices: the saved one,
+/// or by the model.
+pub(super) fn kernel<T: Float>(
+    shape: MatmulShape,
+    most: usize,
+    properties: &DeviceProperties,
+) -> MatmulKernel {
+    if let Some(kernel) = saved::<T>(shape, properties) {
+        return kernel;
     }
+    if vector_pays::<T>(shape) {
+        return MatmulKernel::Vector;
+    }
+    let bytes = size_of::<T>();
+    let multiprocessors = properties.multiprocessors_to_fill() as usize;
+    let whole = |cost: Cost| Some(cost.time(shape, 1, [true; 2], multiprocessors));
+    let time = |kernel| match kernel {
+        MatmulKernel::Naive => whole(cost::naive(bytes)),
+        MatmulKernel::Tiled => whole(cost::tiled(bytes)),
+        MatmulKernel::RegisterTile => whole(cost::register_tile(bytes)),
+        MatmulKernel::Pipelined => {
+            let wide = Tiles::Wide.fit(shape.cols) && wide_fills(shape, properties);
+            wide.then(|| whole(cost::WIDE))?
+        }
+        MatmulKernel::Sliced | MatmulKernel::Mma => {
+            let vectors = vectors::<T>(kernel, shape, shape.cols, [true; 3]);
+            Some(fastest::<T>(kernel, shape, most, vectors, properties).0)
+        }
+        MatmulKernel::TiledRaw | MatmulKernel::Vector => None,
+    };
+    let all = MatmulKernel::ALL.iter().copied();
+    let timed = all
+        .filter(|kernel| kernel.takes::<T>(shape))
+        .filter_map(|kernel| Some((time(kernel)?, kernel)));
+    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    fastest.map_or(MatmulKernel::Tiled, |(_, kernel)| kernel)
+}
+
+/// Whether the product is one of a vector that takes [`vector`] the least time.
+fn vector_pays<T: Float>(shape: MatmulShape) -> bool {
+    let MatmulShape { rows, inner, cols } = shape;
+    let ragged = cols == 1 && size_of::<T>() == 4 && !inner.is_multiple_of(lanes::<T>());
+    let short = inner < if ragged { SHORT_RAGGED } else { SHORT };
+    let few = rows.max(cols) <= FEW_OUTPUTS;
+    MatmulKernel::Vector.takes::<T>(shape) && !(short && few)
 }
 
 /// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
@@ -147,9 +145,8 @@ pub(super) fn slicing<T: Float>(
         let cut = Cut::Small;
         return Slicing { cut, slices };
     }
-    let whole =
-        cols.is_multiple_of(VECTOR) || kernel == MatmulKernel::Mma && cols.is_multiple_of(PAIR);
-    fastest::<T>(kernel, shape, most, whole, properties).1
+    let vectors = vectors::<T>(kernel, shape, cols, [true; 3]);
+    fastest::<T>(kernel, shape, most, vectors, properties).1
 }
 
 /// The slices in which `sliced` is fastest for a copy of B that moves in vectors, if that is worth
@@ -159,57 +156,49 @@ pub(super) fn slicing_of_copy<T: Float>(
     shape: MatmulShape,
     properties: &DeviceProperties,
 ) -> Option<Slicing> {
-    if kernel != MatmulKernel::Sliced || shape.cols.is_multiple_of(VECTOR) {
+    let with = |pitch| vectors::<T>(kernel, shape, pitch, [true; 3]);
+    if kernel != MatmulKernel::Sliced || with(shape.cols) || !with(VECTOR) {
         return None;
     }
-    let fastest = |whole| fastest::<T>(kernel, shape, MOST_SLICES, whole, properties);
+    let fastest = |vectors| fastest::<T>(kernel, shape, MOST_SLICES, vectors, properties);
     let ((single, _), (copied, slicing)) = (fastest(false), fastest(true));
-    let copied = copied + COPY + ROW * shape.inner as f64;
+    let (inner, cols) = (shape.inner as f64, shape.cols as f64);
+    let moved = 2.0 * size_of::<T>() as f64 * inner * cols;
+    let copied = copied + COPY + ROW * inner + moved / COPIED;
     (copied < WORTH * single).then_some(slicing)
 }
 
-/// The fastest slices, at most `most`, and their nanoseconds. `whole` says whether B moves in
-/// vectors.
+/// The slices, at most `most`, in which `sliced` or `mma` is fastest, and the nanoseconds. `vectors`
+/// says whether the operands move 16 bytes at a time.
 fn fastest<T: Float>(
     kernel: MatmulKernel,
-    MatmulShape { rows, inner, cols }: MatmulShape,
+    shape: MatmulShape,
     most: usize,
-    whole: bool,
+    vectors: bool,
     properties: &DeviceProperties,
 ) -> (f64, Slicing) {
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
-    let time = |cut: Cut, slices: usize| {
-        let (policy, rate): (Policy, Rate) = match kernel {
-            MatmulKernel::Mma => (MMA, MMA_RATE),
-            _ => (cut.policy(true), rate(cut)),
-        };
-        let blocks = policy.tiles(rows, cols).saturating_mul(slices);
-        let each = blocks.div_ceil(multiprocessors);
-        let waves = each.div_ceil(rate.resident).max(1) - 1;
-        let turns = each.div_ceil(rate.together).saturating_mul(rate.together);
-        // Blocks that are left over after whole waves keep few multiprocessors busy.
-        let left = waves > 0 && !each.is_multiple_of(rate.resident);
-        let last = if left { rate.together } else { 0 };
-        let busy = turns.saturating_add(last) as f64 + rate.more;
-        let steps = busy * slice_len(inner, slices) as f64;
-        let computed = steps * rate.nanoseconds[usize::from(!whole)] + waves as f64 * WAVE;
-        let sums = 2.0 * (slices * size_of::<T>()) as f64 * rows as f64 * cols as f64;
-        let folded = match slices {
-            1 => 0.0,
-            _ => {
-                let rate = SUMS[usize::from(!cols.is_multiple_of(VECTOR))];
-                FOLD + SLICE * slices as f64 + sums / rate
-            }
-        };
-        LAUNCH + computed + folded
+    let cuts: &[Cut] = match kernel {
+        // Its tiles have one size.
+        MatmulKernel::Mma => &[Cut::Small],
+        _ => &Cut::ALL,
     };
-    let longest = (inner / SHORTEST).clamp(1, most);
-    let all = Cut::ALL
-        .into_iter()
-        .flat_map(|cut| (1..=longest).map(move |slices| (time(cut, slices), cut, slices)));
-    let fastest = all.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
-    let (time, cut, slices) = fastest.unwrap_or((0.0, Cut::Small, 1));
-    (time, Slicing { cut, slices })
+    let stores = vectors && shape.cols.is_multiple_of(lanes::<T>());
+    let longest = (shape.inner / SHORTEST).clamp(1, most);
+    let all = cuts.iter().flat_map(|&cut| {
+        let cost = match kernel {
+            MatmulKernel::Mma => cost::TENSOR,
+            _ => cost::sliced(cut),
+        };
+        (1..=longest).map(move |slices| {
+            let multiplied = cost.time(shape, slices, [vectors, stores], multiprocessors);
+            let time = multiplied + cost::fold(shape, slices, size_of::<T>());
+            (time, Slicing { cut, slices })
+        })
+    });
+    let fastest = all.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (cut, slices) = (Cut::Small, 1);
+    fastest.unwrap_or((0.0, Slicing { cut, slices }))
 }
 
 #[cfg(test)]
@@ -219,12 +208,12 @@ mod tests {
 
     fn chosen<T: Float>([rows, inner, cols]: [usize; 3]) -> (MatmulKernel, Slicing) {
         let shape = MatmulShape { rows, inner, cols };
-        let kernel = kernel::<T>(shape, &h200());
-        let slicing = slicing::<T>(kernel, shape, 1024, &h200());
+        let kernel = kernel::<T>(shape, MOST_SLICES, &h200());
+        let slicing = slicing::<T>(kernel, shape, MOST_SLICES, &h200());
         (kernel, slicing)
     }
 
-    /// Within 5 % of what the sweep found fastest.
+    /// Within 5 % of what was measured fastest: tables of the log, and products of the sweeps.
     #[test]
     fn the_model_chooses_what_was_measured() {
         for (shape, cut, slices) in [
@@ -247,13 +236,38 @@ mod tests {
                 "{shape:?}"
             );
         }
+        for (shape, kernel) in [
+            ([2499, 6, 4931], MatmulKernel::RegisterTile),
+            ([14407, 11, 1785], MatmulKernel::RegisterTile),
+            ([19269, 7, 354], MatmulKernel::RegisterTile),
+            ([233, 1, 1659], MatmulKernel::Naive),
+            ([2, 1, 17152], MatmulKernel::Naive),
+            ([138, 15, 200], MatmulKernel::Tiled),
+            ([43, 129, 97], MatmulKernel::Tiled),
+            ([8426, 4, 1864], MatmulKernel::Pipelined),
+            ([4080, 27, 1192], MatmulKernel::Sliced),
+            ([4096; 3], MatmulKernel::Pipelined),
+        ] {
+            assert_eq!(chosen::<f32>(shape).0, kernel, "f32 {shape:?}");
+        }
+        for (shape, kernel) in [
+            ([2499, 6, 4931], MatmulKernel::RegisterTile),
+            ([1084, 1, 8065], MatmulKernel::RegisterTile),
+            ([233, 1, 1659], MatmulKernel::Naive),
+            ([43, 129, 97], MatmulKernel::Tiled),
+            ([1, 7, 18266], MatmulKernel::Naive),
+            ([8426, 4, 1864], MatmulKernel::Mma),
+            ([265, 699, 2717], MatmulKernel::Mma),
+        ] {
+            assert_eq!(chosen::<f64>(shape).0, kernel, "f64 {shape:?}");
+        }
     }
 
     #[test]
     fn b_is_copied_where_vectors_save_more() {
         let copied = |[rows, inner, cols]: [usize; 3]| {
             let shape = MatmulShape { rows, inner, cols };
-            let kernel = kernel::<f32>(shape, &h200());
+            let kernel = kernel::<f32>(shape, MOST_SLICES, &h200());
             slicing_of_copy::<f32>(kernel, shape, &h200())
         };
         let slicing = copied([600, 4099, 601]).expect("a copy of a sixth of the time saved");
@@ -276,7 +290,7 @@ mod tests {
             ([64, 1_000_000, 1], 33),
             ([1, 1024, 1024], 4),
             ([1024, 1024, 1], 1),
-            ([1, 0, 5], 1),
+            ([1, 16, 5], 1),
         ] {
             let (kernel, slicing) = chosen::<f32>(shape);
             assert_eq!(
@@ -297,9 +311,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_or_small_goes_without_slices() {
-        assert_eq!(chosen::<f32>([4096; 3]).0, MatmulKernel::Pipelined);
-        assert_eq!(chosen::<f32>([33, 5, 16]).0, MatmulKernel::Tiled);
-        assert_eq!(chosen::<f64>([256; 3]).0, MatmulKernel::Tiled);
+    fn a_product_without_elements_has_a_kernel() {
+        for shape in [[0; 3], [0, 5, 7], [5, 0, 7], [1, 0, 5], [5, 7, 0]] {
+            let (kernel, slicing) = chosen::<f32>(shape);
+            assert!(
+                kernel != MatmulKernel::Vector && slicing.slices == 1,
+                "{shape:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn short_sums_of_few_outputs_go_without_vector() {
+        for (shape, kernel) in [
+            ([1, 7, 18_266], MatmulKernel::Tiled),
+            ([1, 7, 1_000_000], MatmulKernel::Vector),
+            ([201, 126, 1], MatmulKernel::Tiled),
+            ([201, 128, 1], MatmulKernel::Vector),
+        ] {
+            assert_eq!(chosen::<f32>(shape).0, kernel, "{shape:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The matrix product C = A·B of row-major matrices.
 
 mod choice;
+mod fold;
 mod plan;
 mod product;
 mod routines;
@@ -15,6 +16,7 @@ use crate::{
     upload,
 };
 
+pub use fold::plan_fold;
 pub use kernels::matmul::slices::{Cut, Slicing};
 pub use plan::plan;
 pub(crate) use plan::prepare;
@@ -78,7 +80,7 @@ impl MatmulOptions {
     /// The kernel and the tiles that are fastest for a product, for launches that compute parts of
     /// it.
     pub fn of_whole<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> Self {
-        let kernel = choice::kernel::<T>(shape, properties);
+        let kernel = choice::kernel::<T>(shape, 1, properties);
         let tiles = plan::tiles(None, shape, true, properties);
         Self {
             kernel: Some(kernel),

@@ -3,13 +3,13 @@
 use blockwise::{Buffer, Device, Stream, View, ViewMut};
 use kernels::matmul::slices::{MOST_SLICES, Slicing, sums};
 
+use super::fold::{Slices, enqueue_fold};
 use super::{
     MatmulOptions, MatmulShape, Operands, check_operands, choice, enqueue, in_vectors, prepare,
 };
 use crate::launch::{On, Ready};
 use crate::pitched::PitchedCopy;
-use crate::reduce::{Axis, enqueue_axis};
-use crate::{Float, LaunchError, LaunchPlan, PitchedMatmul, Reduction};
+use crate::{Float, LaunchError, LaunchPlan, PitchedMatmul};
 
 /// The matrix product C = A·B of matrices of one shape, with the memory that the fastest way to it
 /// needs: for the products of slices of the inner extent, which are then added in their order, or
@@ -57,7 +57,9 @@ impl<T: Float> Matmul<T> {
                 method,
             }
         };
-        let chooses = *options == MatmulOptions::default();
+        // A saved kernel is one that was faster than these two ways.
+        let chooses =
+            *options == MatmulOptions::default() && choice::saved::<T>(shape, properties).is_none();
         if chooses
             && choice::fills_without_slices(shape, properties)
             && let Some(product) = PitchedMatmul::where_it_pays(device, shape)?
@@ -66,7 +68,7 @@ impl<T: Float> Matmul<T> {
         }
         let kernel = options
             .kernel
-            .unwrap_or_else(|| choice::kernel::<T>(shape, properties));
+            .unwrap_or_else(|| choice::kernel::<T>(shape, MOST_SLICES, properties));
         let with = |slicing: Slicing| MatmulOptions {
             kernel: Some(kernel),
             slicing: Some(slicing),
@@ -166,12 +168,8 @@ impl<T: Float> InSlices<T> {
         };
         launch(On::new(device, stream, &plan), operands)?;
         if let Some(sums) = &self.sums {
-            let axis = Axis {
-                outer: 1,
-                extent: self.slices,
-                inner: shape.rows * shape.cols,
-            };
-            enqueue_axis(device, stream, sums.as_view(), c, axis, Reduction::Sum)?;
+            let (sums, slices) = (sums.as_view(), self.slices);
+            enqueue_fold(device, stream, Slices { sums, c, slices })?;
         }
         Ok(Some(plan))
     }
@@ -213,11 +211,11 @@ mod tests {
     fn slices_of_a_copy_of_b_add_up() {
         let device = Device::emulator();
         for (rows, inner, cols, slices) in [
-            (5, 40, 7, 1),
+            (5, 40, 9, 1),
             (70, 50, 67, 2),
             (64, 100, 130, 3),
-            (3, 0, 5, 1),
-            (1, 1, 1, 1),
+            (3, 0, 10, 1),
+            (1, 1, 11, 1),
         ] {
             let small = |(i, j)| ((7 * i + 3 * j) % 11) as f32 - 5.0;
             let a = Array2::from_shape_fn((rows, inner), small);

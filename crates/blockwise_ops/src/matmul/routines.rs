@@ -3,9 +3,10 @@
 use blockwise::{View, ViewMut};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::{self, Cut};
-use kernels::matmul::{mma, naive, pipelined, pitched, register_tile, sliced, tiled, vector};
+use kernels::matmul::{fold, mma, naive, pipelined, pitched, register_tile, sliced, tiled, vector};
 use kernels::raw;
 
+use super::fold::FoldLaunch;
 use super::{MatmulKernel, MatmulShape};
 use crate::Element;
 use crate::launch::{On, Routine, routine};
@@ -93,6 +94,8 @@ pub trait Multiplies: Element {
     fn product(kernel: MatmulKernel, instance: Instance) -> Option<Routine<MatmulLaunch<Self>>>;
     /// The kernels that multiply copies of the operands, if there are any for the type.
     fn pitched() -> Option<Pitched<Self>>;
+    /// The kernel that adds the products of slices.
+    fn fold_slices() -> Routine<FoldLaunch<Self>>;
 }
 
 macro_rules! product {
@@ -199,6 +202,10 @@ macro_rules! multiplies {
 
             fn pitched() -> Option<Pitched<Self>> {
                 $pitched
+            }
+
+            fn fold_slices() -> Routine<FoldLaunch<Self>> {
+                routine!(fold::matmul_fold<$t>, |of| (of.sums, of.c, of.slices))
             }
         }
     };

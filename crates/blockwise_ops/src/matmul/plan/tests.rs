@@ -33,8 +33,12 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!(large.kernel, "matmul_pipelined_f32");
     assert_eq!((large.grid, large.block), ([128, 1, 1], [256, 1, 1]));
     assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 256));
-    for small in [shape(500, 5, 500), shape(63, 5, 40_000)] {
-        assert_eq!(planned::<f32>(small, None).kernel, "matmul_tiled_f32");
+    for (small, kernel) in [
+        (shape(138, 15, 200), "matmul_tiled_f32"),
+        (shape(500, 1, 500), "matmul_naive_f32"),
+        (shape(2499, 6, 4931), "matmul_register_tile_f32"),
+    ] {
+        assert_eq!(planned::<f32>(small, None).kernel, kernel);
     }
     let doubles = planned::<f64>(shape(1100, 50, 1000), None);
     assert_eq!(doubles.kernel, "matmul_mma_f64");
@@ -44,7 +48,7 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     let vector = planned::<f64>(shape(1, 50, 1000), None);
     assert_eq!(vector.kernel, "matmul_cols_f64");
     assert_eq!((vector.grid, vector.block), ([63, 1, 1], [512, 1, 1]));
-    let vector = planned::<f32>(shape(1001, 50, 1), None);
+    let vector = planned::<f32>(shape(1001, 130, 1), None);
     assert_eq!(vector.kernel, "matmul_rows_ragged_f32");
     assert_eq!((vector.grid, vector.block), ([32, 1, 1], [256, 1, 1]));
     let asked = planned::<f64>(shape(300, 5, 129), Some(MatmulKernel::RegisterTile));
