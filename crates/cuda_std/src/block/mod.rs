@@ -37,6 +37,7 @@ mod atomics;
 mod counting;
 mod elements;
 mod fold;
+mod made;
 mod matrix;
 mod number;
 mod order;
@@ -60,6 +61,8 @@ pub use array::{Array, Pair, Tile};
 pub use atomics::Atomics;
 pub use counting::{Counting, Zeroed};
 pub use elements::{Column, Elements, Reversed};
+#[doc(hidden)]
+pub use made::{MadeByLaunch, made_by_launch};
 pub use matrix::Matrix;
 pub use number::{Counter, Number};
 pub use order::{ColMajor, RowMajor};

@@ -49,6 +49,22 @@ pub unsafe extern "C" fn patterns(
     let _ = (scale + offset, rows, first, name.len(), raw, output);
 }
 
+pub mod geometry {
+    #[derive(Clone, Copy)]
+    pub struct Matrix<T>(pub [[T; 2]; 2]);
+}
+
+type Rotation = geometry::Matrix<f32>;
+
+/// A user's type whose own name the launch makes something for.
+///
+/// # Safety
+/// Never launched.
+#[kernel]
+pub unsafe fn turns(rotation: Rotation, at: *mut f32) {
+    unsafe { *at = rotation.0[0][0] };
+}
+
 #[address_space(global)]
 static mut COUNTER: u32 = 0;
 

@@ -43,11 +43,15 @@ impl Kernel<'_> {
             let plain = plain
                 .filter(|_| self.is_safe())
                 .map(|plain| quote_spanned! { span => #path::launch::is_plain::<#plain>(); });
+            // The block is compared with its extents below.
+            let own = (parameter.kind.is_of_cuda_std()
+                && !matches!(parameter.kind, Kind::Block { .. }))
+            .then(|| quote_spanned! { span => #path::block::made_by_launch::<#ty>(); });
             let same = self.taken_for(&parameter.kind).map(|expected| {
                 let value = Ident::new("parameter", span);
                 quote! { let _ = |#value: #ty| { let _: #expected = #value; }; }
             });
-            quote! { #copied #plain #same }
+            quote! { #own #copied #plain #same }
         });
         quote! {
             fn kernel_parameter<T: ::core::marker::Copy>() {}
@@ -57,9 +61,6 @@ impl Kernel<'_> {
 
     /// The type that the launch takes the parameter for, where an alias could hide another block or
     /// another map.
-    ///
-    /// What else is only named like one of cuda_std's types does not compile for the device, whose
-    /// entry point makes the right one.
     fn taken_for(&self, kind: &Kind<'_>) -> Option<TokenStream> {
         let path = &self.cuda_std;
         match kind {
