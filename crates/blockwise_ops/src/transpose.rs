@@ -1,9 +1,10 @@
 //! The transpose of a row-major matrix.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
+use kernels::pack::{self, lanes};
 use kernels::raw;
 use kernels::transpose::aligned::{self, Tile};
-use kernels::transpose::{naive, padded, thin, tiled};
+use kernels::transpose::{naive, padded, quads, thin, tiled};
 use ndarray::{Array2, ArrayView2};
 
 use crate::launch::{On, Ready, Routine, routine};
@@ -30,6 +31,9 @@ named_enum! {
         Aligned = "aligned",
         /// Tiles with the whole short side, so that one side of the transpose is one run of memory.
         Thin = "thin",
+        /// Every access 16 bytes: a thread turns 4 × 4 elements of four bytes, or 2 × 2 of eight.
+        /// Matrices whose extents are no multiples of that go the way of `aligned`.
+        Quads = "quads",
     }
 }
 
@@ -51,21 +55,23 @@ macro_rules! handle {
 macro_rules! words {
     ($($t:ident)*) => {$(
         impl Transposes for $t {
-            fn transposes(kernel: TransposeKernel, tile: Tile) -> Routine<TransposeLaunch<Self>> {
-                match (kernel, tile) {
-                    (TransposeKernel::Naive, _) => handle!(naive::transpose_naive<$t>),
-                    (TransposeKernel::Tiled, _) => handle!(tiled::transpose_tiled<$t>),
-                    (TransposeKernel::Padded, _) => handle!(padded::transpose_padded<$t>),
-                    (TransposeKernel::PaddedRaw, _) => {
+            fn transposes(kernel: TransposeKernel, tiles: Tiles) -> Routine<TransposeLaunch<Self>> {
+                match kernel {
+                    TransposeKernel::Naive => handle!(naive::transpose_naive<$t>),
+                    TransposeKernel::Tiled => handle!(tiled::transpose_tiled<$t>),
+                    TransposeKernel::Padded => handle!(padded::transpose_padded<$t>),
+                    TransposeKernel::PaddedRaw => {
                         handle!(unsafe raw::transpose::transpose_padded_raw<$t>)
                     }
-                    (TransposeKernel::Thin, _) => handle!(plain thin::transpose_thin<$t>),
-                    (TransposeKernel::Aligned, Tile::Wide) => {
-                        handle!(plain aligned::transpose_aligned<$t>)
-                    }
-                    (TransposeKernel::Aligned, Tile::Narrow) => {
-                        handle!(plain aligned::transpose_aligned_narrow<$t>)
-                    }
+                    TransposeKernel::Aligned => match tiles.aligned {
+                        Tile::Wide => handle!(plain aligned::transpose_aligned<$t>),
+                        Tile::Narrow => handle!(plain aligned::transpose_aligned_narrow<$t>),
+                    },
+                    TransposeKernel::Thin => handle!(plain thin::transpose_thin<$t>),
+                    TransposeKernel::Quads => match tiles.quads {
+                        quads::Tile::Square => handle!(plain quads::transpose_quads<$t>),
+                        quads::Tile::Short => handle!(plain quads::transpose_thin_quads<$t>),
+                    },
                 }
             }
         }
@@ -76,8 +82,16 @@ words!(u32 u64);
 /// A word that the kernels transpose.
 #[doc(hidden)]
 pub trait Transposes: Element {
-    /// The kernel's handle. Only `aligned` has tiles.
-    fn transposes(kernel: TransposeKernel, tile: Tile) -> Routine<TransposeLaunch<Self>>;
+    /// The kernel's handle.
+    fn transposes(kernel: TransposeKernel, tiles: Tiles) -> Routine<TransposeLaunch<Self>>;
+}
+
+/// The instances of the kernels that have several.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Tiles {
+    aligned: Tile,
+    quads: quads::Tile,
 }
 
 /// A matrix of words and its transpose.
@@ -102,41 +116,84 @@ pub struct TransposeOptions {
     pub tile: Option<Tile>,
 }
 
-/// The longest short side of which [`thin`] is the fastest, unless the columns are one whole tile
-/// of [`aligned`].
-const THIN_TO: usize = thin::SHORT as usize;
-/// Bytes of the matrix for each multiprocessor up to which [`padded`](kernels::transpose::padded)
-/// and its small tiles fill the device best: 1000² of `f32` takes it 7.5 µs and `aligned` 15.4.
-const PADDED_EACH: usize = 120_000;
-/// Bytes for each multiprocessor up to which `thin` is faster than `aligned` whatever the shape:
-/// 4390 × 2420 takes it 30.6 µs and `aligned` 35.4, 8000² 147 and 137.
-const THIN_EACH: usize = 508_000;
-/// The longest short side, and the long one from which on, `thin` is faster than `padded`, whose
-/// tiles are nearly empty: 2 × 255,531 takes them 7.0 and 18.0 µs.
-const FLAT: usize = 16;
-const FLAT_FROM: usize = 60_000;
+/// Rows and elements up to which [`naive`] is the fastest: 10 × 4034 takes it 3.5 µs, [`padded`],
+/// whose tiles are nearly empty, 3.8.
+const NAIVE: [usize; 2] = [20, 150_000];
+/// The longest short side, and the long one from which on, [`thin`] is faster than `padded` for the
+/// same reason: 2 × 255,531 takes them 7.0 and 18.0 µs.
+const FLAT: [usize; 2] = [16, 60_000];
+/// The short side from which on [`quads`] has few tiles that are partly empty.
+const QUADS_FROM: usize = 1024;
+/// Bytes for each multiprocessor up to which `quads` is faster than the others by 5 % or more:
+/// 4000² has 0.94 of the copy's bandwidth where they have 0.84, 16384² 0.97 where [`aligned`] has
+/// 0.94. By its prototype, which moved `f32`; so `f64` and tall matrices are left to the others.
+const QUADS_EACH: usize = 3_800_000;
+/// Rows from which on `quads` is faster than `thin` for few rows: 100 × 1,000,000 has 0.95 and 0.85
+/// of the copy's bandwidth.
+const QUADS_ROWS: usize = 64;
 
-/// The kernel that is fastest for a matrix, by a sweep of 457 sizes on an H200
-/// (docs/log/2026-11-23-choices.md).
-fn fastest<T: Element>(rows: usize, cols: usize, properties: &DeviceProperties) -> TransposeKernel {
+/// Where one kernel's sizes end and the next one's begin.
+struct Bounds {
+    /// Bytes of the matrix for each multiprocessor up to which `padded` and its small tiles fill
+    /// the device best: 1000² of `f32` takes it 7.5 µs and `aligned` 15.4.
+    padded_each: usize,
+    /// Bytes for each multiprocessor up to which `thin` is faster than `aligned` whatever the
+    /// shape: 4390 × 2420 takes it 30.6 µs and `aligned` 35.4, 8000² 147 and 137.
+    thin_each: usize,
+    /// The longest short side of which `thin` is faster, whatever the bytes, unless the columns are
+    /// one whole tile of `aligned`: 102,956 × 167 takes them 50 and 71 µs.
+    thin_to: usize,
+}
+
+const WIDE: Bounds = Bounds {
+    padded_each: 120_000,
+    thin_each: 460_000,
+    thin_to: thin::SHORT as usize,
+};
+/// More rows than columns: `padded` writes whole lines of memory, and reads short rows.
+const TALL: Bounds = Bounds {
+    padded_each: 220_000,
+    thin_each: 508_000,
+    thin_to: 512,
+};
+
+/// The kernel that is fastest for a matrix, by two sweeps of 957 sizes on an H200
+/// (docs/log/2026-11-23-choices.md). `whole` says whether [`quads`] can move it.
+fn fastest<T: Element>(
+    rows: usize,
+    cols: usize,
+    whole: bool,
+    properties: &DeviceProperties,
+) -> TransposeKernel {
     let (short, long) = (rows.min(cols), rows.max(cols));
-    let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
+    let len = rows.saturating_mul(cols);
+    let bytes = len.saturating_mul(size_of::<T>());
     let each = bytes / properties.multiprocessors_to_fill() as usize;
+    let bounds = if rows > cols { TALL } else { WIDE };
     let one_tile = cols == Tile::Wide.cols::<T>() as usize;
-    if each <= PADDED_EACH {
-        match short <= FLAT && long > FLAT_FROM {
+    let quads = match short {
+        _ if !whole || size_of::<T>() != 4 => false,
+        QUADS_FROM.. => each <= QUADS_EACH,
+        _ => rows < cols && (QUADS_ROWS..=thin::SHORT as usize).contains(&rows),
+    };
+    if rows <= NAIVE[0] && len <= NAIVE[1] {
+        TransposeKernel::Naive
+    } else if each <= bounds.padded_each {
+        match short <= FLAT[0] && long > FLAT[1] {
             true => TransposeKernel::Thin,
             false => TransposeKernel::Padded,
         }
-    } else if each <= THIN_EACH || short <= THIN_TO && !one_tile {
+    } else if quads {
+        TransposeKernel::Quads
+    } else if each <= bounds.thin_each || short <= bounds.thin_to && !one_tile {
         TransposeKernel::Thin
     } else {
         TransposeKernel::Aligned
     }
 }
 
-/// Plans the transpose of a matrix of `rows` × `cols`. `None` when it is empty, and so nothing to
-/// launch.
+/// Plans the transpose of a matrix of `rows` × `cols` in whole buffers. `None` when it is empty, and
+/// so nothing to launch.
 ///
 /// # Errors
 /// When a size overflows or a limit is broken.
@@ -146,19 +203,24 @@ pub fn plan<T: Element>(
     options: &TransposeOptions,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    let ready = prepare::<T>(rows, cols, options, properties)?;
+    let ready = prepare::<T>(rows, cols, true, options, properties)?;
     Ok((matrix_len(rows, cols)? > 0).then_some(ready.plan))
 }
 
-/// The plan, also of nothing.
+/// The plan, also of nothing. `aligned` says whether both matrices begin at whole packs.
 fn prepare<T: Element>(
     rows: usize,
     cols: usize,
+    aligned: bool,
     options: &TransposeOptions,
     properties: &DeviceProperties,
 ) -> Result<Ready<TransposeLaunch<T::Word>>, LaunchError> {
     use kernels::transpose::{ROWS, TILE};
-    let tile = options.tile.unwrap_or(Tile::Wide);
+    let tiles = Tiles {
+        aligned: options.tile.unwrap_or(Tile::Wide),
+        quads: quads::Tile::of(rows, cols),
+    };
+    let whole = aligned && [rows, cols].map(|extent| extent % lanes::<T::Word>()) == [0, 0];
     // Blocks for a matrix of these extents, in tiles of those.
     let blocks = |extents: [usize; 2], tile: [u32; 2]| {
         [0, 1].map(|axis| {
@@ -168,11 +230,19 @@ fn prepare<T: Element>(
     };
     let saved = || tuning::kernel(properties, "transpose", T::NAME, &[rows, cols]);
     let kernel = options.kernel.or_else(saved);
-    let kernel = kernel.unwrap_or_else(|| fastest::<T>(rows, cols, properties));
+    let kernel = match kernel.unwrap_or_else(|| fastest::<T>(rows, cols, whole, properties)) {
+        TransposeKernel::Quads if !whole => TransposeKernel::Aligned,
+        kernel => kernel,
+    };
     let (grid, block) = match kernel {
         TransposeKernel::Aligned => {
+            let tile = tiles.aligned;
             let extents = [aligned::ROWS, tile.cols::<T>()];
             (blocks([rows, cols], extents), [tile.threads(), 1])
+        }
+        TransposeKernel::Quads => {
+            let tile = tiles.quads.extents::<T>(rows, cols);
+            (blocks([rows, cols], tile), [quads::THREADS, 1])
         }
         TransposeKernel::Thin => {
             let extents = [rows.max(cols), rows.min(cols)];
@@ -182,7 +252,7 @@ fn prepare<T: Element>(
         }
         _ => (blocks([cols, rows], [TILE; 2]), [TILE, ROWS]),
     };
-    let routine = T::Word::transposes(kernel, tile);
+    let routine = T::Word::transposes(kernel, tiles);
     let plan = plan_2d(routine.entry.name, grid, block, properties)?;
     let launch = routine.launch;
     Ok(Ready { plan, launch })
@@ -203,7 +273,10 @@ pub fn enqueue<'a, T: Element>(
     options: &TransposeOptions,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
     let (input, output) = (input.into(), output.into());
-    let Ready { plan, launch } = prepare::<T>(rows, cols, options, device.properties())?;
+    let aligned = [input.address(), output.address()]
+        .iter()
+        .all(|at| at.address.is_multiple_of(pack::BYTES as u64));
+    let Ready { plan, launch } = prepare::<T>(rows, cols, aligned, options, device.properties())?;
     let len = matrix_len(rows, cols)?;
     check_len("input", input.len(), len)?;
     check_len("output", output.len(), len)?;
@@ -292,6 +365,20 @@ mod tests {
         let plan = plan.expect("within every limit").expect("a launch");
         assert_eq!(plan.kernel, "transpose_thin_u64");
         assert_eq!((plan.grid, plan.block), ([3, 1, 1], [256, 1, 1]));
+        let quads = TransposeOptions {
+            kernel: Some(TransposeKernel::Quads),
+            ..TransposeOptions::default()
+        };
+        for (rows, cols, kernel, grid) in [
+            (132, 260, "transpose_quads_u32", [3, 5, 1]),
+            (100, 132, "transpose_thin_quads_u32", [1, 3, 1]),
+            (132, 100, "transpose_thin_quads_u32", [3, 1, 1]),
+            (132, 130, "transpose_aligned_u32", [3, 2, 1]),
+        ] {
+            let plan = super::plan::<f32>(rows, cols, &quads, &h200());
+            let plan = plan.expect("within every limit").expect("a launch");
+            assert_eq!((plan.kernel, plan.grid), (kernel, grid));
+        }
         let narrow = TransposeOptions {
             kernel: Some(TransposeKernel::Aligned),
             tile: Some(Tile::Narrow),
@@ -307,11 +394,19 @@ mod tests {
     fn the_kernel_goes_by_the_shape() {
         for (rows, cols, kernel) in [
             (1000, 1000, "transpose_padded_u32"),
+            (10, 4034, "transpose_naive_u32"),
             (2, 255_531, "transpose_thin_u32"),
+            (5206, 776, "transpose_padded_u32"),
+            (776, 5206, "transpose_thin_u32"),
+            (95_425, 209, "transpose_thin_u32"),
             (4390, 2420, "transpose_thin_u32"),
-            (100, 1_000_000, "transpose_thin_u32"),
+            (4000, 4000, "transpose_quads_u32"),
+            (1023, 16_000, "transpose_thin_u32"),
+            (101, 1_000_000, "transpose_thin_u32"),
+            (100, 1_000_000, "transpose_thin_quads_u32"),
             (1_000_000, 100, "transpose_thin_u32"),
             (1_000_000, 128, "transpose_aligned_u32"),
+            (8192, 8192, "transpose_quads_u32"),
             (16_384, 16_384, "transpose_aligned_u32"),
         ] {
             let plan = planned::<f32>(rows, cols).expect("a launch");

@@ -58,6 +58,7 @@ mod tests {
             "conv-same/f32/",
             "conv-full/f64/",
             "transpose/f32/",
+            "transpose/f64/",
             "matmul/f32/",
             "matmul/f64/",
         ] {

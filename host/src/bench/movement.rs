@@ -1,38 +1,51 @@
 //! Transposes and reversals.
 
 use std::iter;
+use std::marker::PhantomData;
 
 use blockwise::{Buffer, Device, DeviceProperties};
 use blockwise_ops::{
-    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
+    Element, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, reverse, transpose,
 };
 use kernels::transpose::aligned::{self, Tile};
 use rayon::prelude::*;
 
 use super::tune::{self, Search};
 use super::work::{Candidate, DEFAULT, rungs};
-use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Size, Sizes, Window, Work};
+use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
-    let vectors = sizes.pick(false, &[[1 << 24]], &[[1 << 28]]);
-    let transposes = matrices(sizes).into_iter().map(|shape| {
-        let default = Candidate::new(TransposeOptions::default(), DEFAULT, tune::CHOICE);
-        let candidate = |&kernel| Candidate::new(of(kernel), kernel, "");
-        let candidates = iter::once(default).chain(TransposeKernel::ALL.iter().map(candidate));
-        work("transpose", shape.to_vec(), candidates.collect())
+    let mut works = Vec::new();
+    let default = Candidate::new(TransposeOptions::default(), DEFAULT, tune::CHOICE);
+    let others = TransposeKernel::ALL.iter();
+    let others = others.map(|&kernel| Candidate::new(of(kernel), kernel, ""));
+    let every: Vec<_> = iter::once(default.clone()).chain(others).collect();
+    // Of other types what a caller gets, and every kernel at sizes that were asked for.
+    let of_others = match sizes {
+        Sizes::Given(_) => every.clone(),
+        _ => vec![default],
+    };
+    for shape in matrices(sizes) {
+        works.push(work::<_, f32>("transpose", shape.to_vec(), every.clone()));
+    }
+    for shape in sizes.pick(true, &[], &[[8192, 8192], [8191, 8209], [100, 1_000_000]]) {
+        let candidates = of_others.clone();
+        works.push(work::<_, f64>("transpose", shape.to_vec(), candidates));
+    }
+    let default = Candidate::new(ReverseOptions::default(), DEFAULT, tune::CHOICE);
+    let others = ReverseKernel::ALL.iter().map(|&kernel| {
+        let options = ReverseOptions {
+            kernel,
+            ..ReverseOptions::default()
+        };
+        Candidate::new(options, kernel, "")
     });
-    let reversals = vectors.into_iter().map(|[len]| {
-        let candidates = ReverseKernel::ALL.iter().map(|&kernel| {
-            let options = ReverseOptions {
-                kernel,
-                ..ReverseOptions::default()
-            };
-            Candidate::new(options, kernel, "")
-        });
-        work("reverse", vec![len], candidates.collect())
-    });
-    transposes.chain(reversals).collect()
+    let every: Vec<_> = iter::once(default).chain(others).collect();
+    for [len] in sizes.pick(false, &[[1 << 24]], &[[1 << 28]]) {
+        works.push(work::<_, f32>("reverse", vec![len], every.clone()));
+    }
+    works
 }
 
 fn matrices(sizes: &Sizes) -> Vec<[usize; 2]> {
@@ -82,6 +95,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             }
         }
         for kernel in [
+            TransposeKernel::Quads,
             TransposeKernel::Thin,
             TransposeKernel::Padded,
             TransposeKernel::Tiled,
@@ -96,14 +110,14 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             plan(&candidate.options).ok().flatten()
         });
         Search {
-            work: work("transpose", shape.to_vec(), candidates),
+            work: work::<_, f32>("transpose", shape.to_vec(), candidates),
             place: "crates/blockwise_ops/src/transpose.rs",
         }
     };
     matrices(sizes).into_iter().map(search).collect()
 }
 
-fn work<M: Moves + 'static>(
+fn work<M: Moves + 'static, T: Random + PartialEq>(
     operation: &'static str,
     extents: Vec<usize>,
     candidates: Vec<Candidate<M>>,
@@ -111,11 +125,12 @@ fn work<M: Moves + 'static>(
     let len: usize = extents.iter().product();
     Work {
         operation,
-        ty: "f32",
-        bytes: 2 * (len * size_of::<f32>()) as u64,
+        ty: T::NAME,
+        bytes: 2 * (len * size_of::<T>()) as u64,
         operations: 0,
         rungs: rungs(&candidates, Candidate::described),
-        problem: Box::new(Movement {
+        problem: Box::new(Movement::<M, T> {
+            element: PhantomData,
             extents: extents.clone(),
             candidates: candidates
                 .into_iter()
@@ -128,11 +143,11 @@ fn work<M: Moves + 'static>(
 
 /// A way to move the elements of an array to other places.
 trait Moves {
-    fn enqueue(
+    fn enqueue<T: Element>(
         &self,
         device: &Device,
-        from: &Buffer<f32>,
-        to: &mut Buffer<f32>,
+        from: &Buffer<T>,
+        to: &mut Buffer<T>,
         extents: &[usize],
     ) -> Result<(), BenchError>;
 
@@ -141,11 +156,11 @@ trait Moves {
 }
 
 impl Moves for TransposeOptions {
-    fn enqueue(
+    fn enqueue<T: Element>(
         &self,
         device: &Device,
-        from: &Buffer<f32>,
-        to: &mut Buffer<f32>,
+        from: &Buffer<T>,
+        to: &mut Buffer<T>,
         extents: &[usize],
     ) -> Result<(), BenchError> {
         transpose::enqueue(device, None, from, to, extents[0], extents[1], self)?;
@@ -159,11 +174,11 @@ impl Moves for TransposeOptions {
 }
 
 impl Moves for ReverseOptions {
-    fn enqueue(
+    fn enqueue<T: Element>(
         &self,
         device: &Device,
-        from: &Buffer<f32>,
-        to: &mut Buffer<f32>,
+        from: &Buffer<T>,
+        to: &mut Buffer<T>,
         _: &[usize],
     ) -> Result<(), BenchError> {
         reverse::enqueue(device, None, from, to, self)?;
@@ -175,25 +190,26 @@ impl Moves for ReverseOptions {
     }
 }
 
-struct Movement<W> {
+struct Movement<W, T> {
+    element: PhantomData<fn() -> T>,
     extents: Vec<usize>,
     candidates: Vec<W>,
 }
 
-struct Copy {
-    input: Window<f32>,
-    from: Buffer<f32>,
-    to: Buffer<f32>,
+struct Copy<T: Random> {
+    input: Window<T>,
+    from: Buffer<T>,
+    to: Buffer<T>,
 }
 
-struct OnDevice<'a, W> {
+struct OnDevice<'a, W, T: Random> {
     device: &'a Device,
-    problem: &'a Movement<W>,
+    problem: &'a Movement<W, T>,
     rung: usize,
-    copies: Vec<Copy>,
+    copies: Vec<Copy<T>>,
 }
 
-impl<W: Moves> Problem for Movement<W> {
+impl<W: Moves, T: Random + PartialEq> Problem for Movement<W, T> {
     fn load<'a>(
         &'a self,
         device: &'a Device,
@@ -203,7 +219,7 @@ impl<W: Moves> Problem for Movement<W> {
         let len = self.extents.iter().product();
         let mut sets = Vec::new();
         for _ in 0..copies {
-            let input = inputs.take::<f32>(Kind::Uniform, len);
+            let input = inputs.take::<T>(Kind::Uniform, len);
             sets.push(Copy {
                 from: device.upload(&input)?,
                 to: device.alloc(len)?,
@@ -219,7 +235,7 @@ impl<W: Moves> Problem for Movement<W> {
     }
 }
 
-impl<W: Moves> Loaded for OnDevice<'_, W> {
+impl<W: Moves, T: Random + PartialEq> Loaded for OnDevice<'_, W, T> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         self.rung = rung;
         Ok(())
@@ -236,6 +252,7 @@ impl<W: Moves> Loaded for OnDevice<'_, W> {
         let Movement {
             extents,
             candidates,
+            ..
         } = self.problem;
         let Copy { from, to, .. } = &mut self.copies[copy];
         candidates[self.rung].enqueue(self.device, from, to, extents)

@@ -6,6 +6,7 @@
 pub mod aligned;
 pub mod naive;
 pub mod padded;
+pub mod quads;
 pub mod thin;
 pub mod tiled;
 

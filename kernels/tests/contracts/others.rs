@@ -4,9 +4,10 @@ use kernels::conv1d::blocked::conv1d_blocked;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
 use kernels::peak::fma::peak_fma_f32;
 use kernels::transpose::aligned::{Tile, transpose_aligned, transpose_aligned_narrow};
+use kernels::transpose::quads::{self, transpose_quads, transpose_thin_quads};
 use kernels::transpose::thin::{self, transpose_thin};
 
-use super::{Device, Error, memory, refused, shape, starts};
+use super::{Device, Error, behind, memory, refused, shape, starts};
 
 /// Launches a convolution: samples, taps, outputs, offset, grid and block.
 type Convolve = fn(u64, u64, u64, usize, [u32; 3], [u32; 3]) -> Result<(), Error>;
@@ -98,6 +99,46 @@ fn transposes_have_matrices_of_one_size_and_their_block() {
     check!(transpose_aligned<u32>, Tile::Wide.threads());
     check!(transpose_aligned_narrow<u64>, Tile::Narrow.threads());
     check!(transpose_thin<u32>, thin::THREADS);
+}
+
+#[test]
+fn transposes_by_quads_have_whole_packs_on_both_sides() {
+    macro_rules! check {
+        ($handle:ty, $lanes:expr) => {
+            let start = |input, output, rows, cols, block| {
+                let kernel = <$handle>::on(&Device::default())?.shape(shape([3, 2, 1], block));
+                kernel.launch(&input, &mut { output }, rows, cols)
+            };
+            let (all, block) = (8 * $lanes, [quads::THREADS, 1, 1]);
+            let (even, odd) = (2 * $lanes, $lanes as usize);
+            starts(start(memory(all), memory(all), 8, odd, block));
+            for (input, output, [rows, cols], block, rule) in [
+                (
+                    behind(all),
+                    memory(all),
+                    [8, odd],
+                    block,
+                    "input.is_aligned",
+                ),
+                (
+                    memory(all),
+                    behind(all),
+                    [8, odd],
+                    block,
+                    "output.is_aligned",
+                ),
+                (memory(even), memory(even), [1, 2 * odd], block, "lanes"),
+                (memory(even), memory(even), [2 * odd, 1], block, "lanes"),
+                (memory(all), memory(even), [8, odd], block, "output.len()"),
+                (memory(all), memory(all), [8, 2 * odd], block, "checked_mul"),
+                (memory(all), memory(all), [8, odd], [32, 8, 1], "block.x"),
+            ] {
+                refused(start(input, output, rows, cols, block), rule);
+            }
+        };
+    }
+    check!(transpose_quads<u32>, 4);
+    check!(transpose_thin_quads<u64>, 2);
 }
 
 #[test]

@@ -24,7 +24,15 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((150, 37), Some(1)),
         ((131, 140), Some(1)),
     ] {
-        jobs.extend(thin(on, shape, grid_cap));
+        jobs.extend(of(on, TransposeKernel::Thin, shape, grid_cap));
+    }
+    for (shape, grid_cap) in [
+        ((136, 140), Some(1)),
+        ((76, 268), Some(1)),
+        ((268, 76), None),
+        ((132, 196), None),
+    ] {
+        jobs.extend(of(on, TransposeKernel::Quads, shape, grid_cap));
     }
     jobs.extend(instance(on, (137, 70), Some(1), Tile::Narrow));
     let whole = aligned(on, (128, 128), None);
@@ -68,8 +76,20 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
         (3, 1000),
         (1000, 3),
     ] {
-        jobs.extend(thin(on, shape, None));
-        jobs.extend(thin(on, shape, Some(1)));
+        jobs.extend(of(on, TransposeKernel::Thin, shape, None));
+        jobs.extend(of(on, TransposeKernel::Thin, shape, Some(1)));
+    }
+    for shape in [
+        (4, 4),
+        (4, 1000),
+        (1000, 4),
+        (124, 132),
+        (128, 300),
+        (132, 64),
+        (192, 256),
+    ] {
+        jobs.extend(of(on, TransposeKernel::Quads, shape, None));
+        jobs.extend(of(on, TransposeKernel::Quads, shape, Some(1)));
     }
     for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
         jobs.extend(reversals(
@@ -105,10 +125,15 @@ fn aligned(on: &DeviceProperties, shape: (usize, usize), grid_cap: Option<u32>) 
     instance(on, shape, grid_cap, Tile::Wide)
 }
 
-/// The kernel with tiles of the whole short side.
-fn thin(on: &DeviceProperties, shape: (usize, usize), grid_cap: Option<u32>) -> Vec<Job> {
+/// A kernel's jobs.
+fn of(
+    on: &DeviceProperties,
+    kernel: TransposeKernel,
+    shape: (usize, usize),
+    grid_cap: Option<u32>,
+) -> Vec<Job> {
     let options = TransposeOptions {
-        kernel: Some(TransposeKernel::Thin),
+        kernel: Some(kernel),
         grid_cap,
         tile: None,
     };
@@ -153,7 +178,7 @@ fn transposed<T: Element + Draw + ToNumber>(
     let input = input.as_slice().unwrap_or_default();
     Some(match options.kernel {
         Some(TransposeKernel::PaddedRaw) => job.slice(input).output().value(rows).value(cols),
-        Some(TransposeKernel::Aligned | TransposeKernel::Thin) => {
+        Some(TransposeKernel::Aligned | TransposeKernel::Quads | TransposeKernel::Thin) => {
             let job = job.slice(input).out(rows * cols);
             job.value(rows).value(cols)
         }

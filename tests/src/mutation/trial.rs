@@ -53,6 +53,7 @@ const UNTRIED: [&str; 6] = [
     "matmul_cols_",
     "matmul_fold_",
     "transpose_thin_",
+    "transpose_quads_",
 ];
 
 /// Which kernels are mutated.

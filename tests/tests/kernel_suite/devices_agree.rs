@@ -192,10 +192,12 @@ fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
             grid_cap: Some(2),
             ..TransposeOptions::default()
         };
-        let input = matrix::<T>(67, 75, 140);
-        agree(pair, (T::NAME, options), |device| {
-            transpose(device, input.view(), &options).expect("a launch")
-        });
+        for (rows, cols) in [(75, 140), (132, 140), (140, 72)] {
+            let input = matrix::<T>(67, rows, cols);
+            agree(pair, (T::NAME, options), |device| {
+                transpose(device, input.view(), &options).expect("a launch")
+            });
+        }
     }
     for &kernel in ReverseKernel::ALL {
         let options = ReverseOptions {

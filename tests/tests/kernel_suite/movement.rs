@@ -10,7 +10,7 @@ use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
 use kernels::transpose::aligned::Tile;
-use ndarray::{Array1, s};
+use ndarray::{Array1, Array2, ArrayView2, s};
 use proptest::prelude::*;
 
 #[track_caller]
@@ -62,6 +62,10 @@ fn transposes_of_every_shape() {
         (65, 129),
         (203, 300),
         (208, 256),
+        // Whole packs on both sides.
+        (4, 260),
+        (132, 136),
+        (260, 60),
     ];
     for device in devices() {
         for shape in shapes {
@@ -105,6 +109,38 @@ fn a_transpose_of_a_view_that_is_not_contiguous() {
     for device in devices() {
         let result = transpose(device, view, &TransposeOptions::default()).expect("a launch");
         check::equal(device, "view", &result, &oracle::transpose(view));
+    }
+}
+
+/// Parts of buffers begin anywhere: then no kernel moves packs.
+#[test]
+fn transposes_of_parts_of_buffers() {
+    let (rows, cols) = (36, 44);
+    let len = rows * cols;
+    let values = vector::<f32>(44, len + 1).to_vec();
+    for device in devices() {
+        let from = device.upload(&values).expect("memory");
+        for &kernel in TransposeKernel::ALL {
+            let options = TransposeOptions {
+                kernel: Some(kernel),
+                ..TransposeOptions::default()
+            };
+            for [from_at, to_at] in [[1, 0], [0, 1], [1, 1]] {
+                let mut to = device.upload(&vec![-7.0_f32; len + 1]).expect("memory");
+                let part = from.view(from_at..from_at + len);
+                let output = to.view_mut(to_at..to_at + len);
+                transpose::enqueue(device, None, part, output, rows, cols, &options)
+                    .unwrap_or_else(|error| panic!("{kernel}: {error}"));
+                let result = to.to_vec().expect("a copy");
+                let input = ArrayView2::from_shape((rows, cols), &values[from_at..from_at + len]);
+                let expected = oracle::transpose(input.expect("as many elements"));
+                let output = result[to_at..to_at + len].to_vec();
+                let output = Array2::from_shape_vec((cols, rows), output).expect("as many");
+                check::equal(device, (kernel, from_at, to_at), &output, &expected);
+                let spare = if to_at == 0 { len } else { 0 };
+                assert_eq!(result[spare], -7.0, "{kernel}");
+            }
+        }
     }
 }
 
@@ -187,6 +223,22 @@ fn moved_values_keep_every_bit() {
 
 proptest! {
     #![proptest_config(crate::cases(40))]
+
+    #[test]
+    fn transposes_with_tiles_of_any_extents(
+        rows in 1..300_usize,
+        cols in 1..400_usize,
+        multiple in proptest::sample::select(&[1_usize, 4]),
+        kernel in proptest::sample::select(&[TransposeKernel::Thin, TransposeKernel::Quads]),
+        grid_cap in proptest::option::of(1..3_u32),
+    ) {
+        let options = TransposeOptions { kernel: Some(kernel), grid_cap, ..TransposeOptions::default() };
+        let shape = (rows.next_multiple_of(multiple), cols.next_multiple_of(multiple));
+        for device in devices() {
+            check_transpose::<f32>(device, shape, options);
+            check_transpose::<f64>(device, shape, options);
+        }
+    }
 
     #[test]
     fn aligned_transposes_of_any_extents(

@@ -8,7 +8,7 @@ use blockwise_tests::ptx::{Entry, entries, files};
 use kernels::conv1d::{blocked, window};
 use kernels::matmul::{self, register_tile, vector};
 use kernels::transpose::aligned::Tile;
-use kernels::transpose::thin;
+use kernels::transpose::{quads, thin};
 use kernels::{reverse, transpose};
 
 /// What an entry point is expected to be.
@@ -205,6 +205,14 @@ fn table() -> BTreeMap<String, Expected> {
         let slots = [thin::slots::<u32>(), thin::slots::<u64>()][bytes as usize / 8];
         let name = format!("transpose_thin_{t}");
         add(name, Expected::new(6, 2).fixed(slots * bytes));
+        for (tile, name) in [
+            (quads::Tile::Square, "quads"),
+            (quads::Tile::Short, "thin_quads"),
+        ] {
+            let shared = [tile.shared_bytes::<u32>(), tile.shared_bytes::<u64>()];
+            let expected = Expected::new(6, 2).fixed(shared[bytes as usize / 8]);
+            add(format!("transpose_{name}_{t}"), expected);
+        }
         for (kernel, params, barriers) in [("static", 4, 3), ("static_raw", 3, 2)] {
             add(
                 format!("reverse_{kernel}_{t}"),
@@ -236,7 +244,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 186);
+    assert_eq!(expected.len(), 190);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

@@ -1,0 +1,324 @@
+//! Transpose whose every access, of global and of shared memory, is a pack of 16 bytes.
+//!
+//! Change from [`padded`](super::padded) and [`thin`](super::thin): a thread loads a quad, as many
+//! packs below each other as a pack has elements (4 × 4 of `u32`, 2 × 2 of `u64`), turns it in its
+//! registers, and has packs of the output's rows.
+//!
+//! - Tiles: [`Tile::Square`] has one quad for each thread. [`Tile::Short`] holds the whole short
+//!   side of a matrix, and along the long one as many whole lines of 128 bytes as 8 packs a thread
+//!   allow: on that side of the transpose a tile is one run of memory.
+//! - Loads: neighbouring threads load neighbours of a row of quads (coalesced).
+//! - Slots: the tile is kept transposed, a pack in a slot. After the columns of a quad one slot is
+//!   left free: the packs of neighbouring quads, which eight threads write in one cycle, are an odd
+//!   number of slots apart. No bank conflict within a row of quads.
+//! - Stores: neighbouring threads read neighbouring slots and store neighbours of an output row.
+//! - Adjacent blocks take tiles below each other, so that blocks which run concurrently write
+//!   neighbouring memory.
+//! - The first barrier orders every thread's writes of a tile before any thread's reads of it, the
+//!   second these reads before the next tile's writes.
+//!
+//! Its prototype in CUDA C++ on an H200: 0.969 of the copy's bandwidth at 16384² of `f32`
+//! ([`aligned`](super::aligned): 0.943), 0.949 at 100 × 1,000,000 (`thin`: 0.85)
+//! (docs/log/2026-11-23-products.md).
+
+use core::array::from_fn;
+
+use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
+
+use super::thin::SHORT;
+use crate::number::Word;
+use crate::pack::{BYTES, Pack, lanes};
+
+/// Quads along each side of a square tile.
+pub const SIDE: u32 = 16;
+/// Threads of a block.
+pub const THREADS: u32 = SIDE * SIDE;
+/// Slots of a tile that holds the whole short side: 33 KB, and five blocks share a multiprocessor.
+const SLOTS: u32 = 2112;
+/// Packs of 128 bytes.
+const LINE: u32 = 8;
+
+/// How a matrix is cut into tiles. There is an instance for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tile {
+    /// [`SIDE`] quads along both sides.
+    Square,
+    /// The whole short side, or [`SHORT`] elements of it.
+    Short,
+}
+
+impl Tile {
+    /// Every instance.
+    pub const ALL: [Self; 2] = [Self::Square, Self::Short];
+
+    /// For a matrix of `rows` × `cols`.
+    pub fn of(rows: usize, cols: usize) -> Self {
+        match rows.min(cols) <= SHORT as usize {
+            true => Self::Short,
+            false => Self::Square,
+        }
+    }
+
+    /// Rows and columns of a tile of a matrix of `rows` × `cols` elements of type `T`.
+    pub fn extents<T>(self, rows: usize, cols: usize) -> [u32; 2] {
+        let lanes = lanes::<T>() as u32;
+        let quads = match self {
+            Self::Square => [SIDE; 2],
+            Self::Short => whole_short_side(rows, cols, lanes),
+        };
+        quads.map(|quads| quads * lanes)
+    }
+
+    /// Bytes of shared memory.
+    pub const fn shared_bytes<T>(self) -> u32 {
+        BYTES as u32
+            * match self {
+                Self::Square => square::<T>(),
+                Self::Short => SLOTS,
+            }
+    }
+}
+
+/// Rows and columns of quads in a tile that holds the whole short side.
+#[inline(always)]
+fn whole_short_side(rows: usize, cols: usize, lanes: u32) -> [u32; 2] {
+    let short = (rows.min(cols).min(SHORT as usize) as u32 / lanes).max(1);
+    // A quad's columns, and the slot after them.
+    let long = SLOTS / (short * lanes + 1) / LINE * LINE;
+    match rows <= cols {
+        true => [short, long],
+        false => [long, short],
+    }
+}
+
+/// Slots of a square tile.
+const fn square<T>() -> u32 {
+    SIDE * (SIDE * lanes::<T>() as u32 + 1)
+}
+
+/// Quads of a thread, in a tile that holds the whole short side: 8 packs.
+const fn each<T>() -> usize {
+    8 / lanes::<T>()
+}
+
+/// output\[col, row\] = input\[row, col\], where both extents are multiples of a pack's elements.
+///
+/// # Parameters
+/// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major. Both
+///   begin at whole packs.
+///
+/// # Launch
+/// One-dimensional blocks of [`THREADS`]; x runs over rows of `input`, y over columns, in tiles of
+/// [`Tile::extents`]. The grid strides over both.
+#[kernel(
+    instances(u32, u64),
+    max_threads = 256,
+    min_blocks = 6,
+    require(
+        rows.checked_mul(cols) == Some(input.len()),
+        output.len() == input.len(),
+        [rows % lanes::<T>(), cols % lanes::<T>()] == [0, 0],
+        input.is_aligned_to(BYTES),
+        output.is_aligned_to(BYTES),
+        [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
+    )
+)]
+pub fn transpose_quads<T: Word>(input: &[T], mut output: Out<T>, rows: usize, cols: usize) {
+    let tile = shared_array![Pack<T, { lanes::<T>() }>; square::<T>() as usize];
+    // SAFETY: `require` states the matrices' sizes and alignment, the block and one layer of
+    // blocks; the tile has its slots.
+    unsafe {
+        through::<T, { lanes::<T>() }, 1, false>(
+            input.as_ptr(),
+            output.as_mut_ptr(),
+            [rows, cols],
+            [SIDE, SIDE],
+            tile,
+        )
+    }
+}
+
+/// Like [`transpose_quads`], with [`Tile::Short`].
+#[kernel(
+    instances(u32, u64),
+    max_threads = 256,
+    min_blocks = 5,
+    require(
+        rows.checked_mul(cols) == Some(input.len()),
+        output.len() == input.len(),
+        [rows % lanes::<T>(), cols % lanes::<T>()] == [0, 0],
+        input.is_aligned_to(BYTES),
+        output.is_aligned_to(BYTES),
+        [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
+    )
+)]
+pub fn transpose_thin_quads<T: Word>(input: &[T], mut output: Out<T>, rows: usize, cols: usize) {
+    let tile = shared_array![Pack<T, { lanes::<T>() }>; SLOTS as usize];
+    let quads = whole_short_side(rows, cols, lanes::<T>() as u32);
+    // SAFETY: `require` states the matrices' sizes and alignment, the block and one layer of
+    // blocks; the tile has slots for the quads.
+    unsafe {
+        through::<T, { lanes::<T>() }, { each::<T>() }, true>(
+            input.as_ptr(),
+            output.as_mut_ptr(),
+            [rows, cols],
+            quads,
+            tile,
+        )
+    }
+}
+
+/// # Safety
+/// `from` and `to` have `rows · cols` elements each and begin at whole packs, of which both extents
+/// are multiples; only this launch uses the output. All threads of the launch call it. A block has
+/// [`THREADS`] threads along x, the grid one layer. A tile has as many rows and columns of quads as
+/// `quads` says, at most EACH for each thread, and `tile` has their slots in shared memory. EXACT
+/// says that a tile at an edge has fewer; otherwise `quads` are constants, and what is beyond the
+/// edge is left out.
+#[inline(always)]
+unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: bool>(
+    from: *const T,
+    to: *mut T,
+    [rows, cols]: [usize; 2],
+    quads: [u32; 2],
+    tile: *mut Pack<T, LANES>,
+) {
+    if rows == 0 || cols == 0 {
+        // The other side may be too long to count through.
+        return;
+    }
+    let lanes = LANES as u32;
+    let [high, wide] = quads.map(|quads| quads as usize * LANES);
+    let mut top = thread::block_idx_x() as usize * high;
+    while top < rows {
+        let mut left = thread::block_idx_y() as usize * wide;
+        while left < cols {
+            // The tile's elements inside the matrix.
+            let [rows_here, cols_here] = [
+                (rows - top).min(high) as u32,
+                (cols - left).min(wide) as u32,
+            ];
+            let [down, across] = if EXACT {
+                [rows_here / lanes, cols_here / lanes]
+            } else {
+                quads
+            };
+            let mut turned = [[Pack([T::default(); LANES]); LANES]; EACH];
+            let mut walk = Walk::of(across);
+            unrolled::<EACH>(|j| {
+                let (row, col) = (walk.line * lanes, walk.place * lanes);
+                if row < rows_here && (EXACT || col < cols_here) {
+                    // SAFETY: inside the matrix, because its extents are multiples of a quad's.
+                    let first =
+                        from.wrapping_add((top + row as usize) * cols + left + col as usize);
+                    unrolled::<LANES>(|i| unsafe {
+                        let pack = first.add(i * cols);
+                        turned[j][i] = pack.cast::<Pack<T, LANES>>().read();
+                    });
+                }
+                walk.on();
+            });
+            let mut walk = Walk::of(across);
+            unrolled::<EACH>(|j| {
+                if walk.line < down {
+                    let slot = walk.place * (down * lanes + 1) + walk.line;
+                    unrolled::<LANES>(|i| {
+                        let pack = Pack(from_fn(|lane| turned[j][lane].0[i]));
+                        // SAFETY: inside the tile; only this thread writes this slot.
+                        unsafe { tile.add((slot + i as u32 * down) as usize).write(pack) };
+                    });
+                }
+                walk.on();
+            });
+            // Orders every thread's writes of the tile before any thread's reads of it.
+            thread::sync_threads();
+            let mut walk = Walk::of(down);
+            unrolled::<EACH>(|_| {
+                unrolled::<LANES>(|_| {
+                    let (row, col) = (walk.place * lanes, walk.line);
+                    if col < cols_here && (EXACT || row < rows_here) {
+                        let slot = col * down + col / lanes + walk.place;
+                        // SAFETY: the slot was written before the barrier; its pack is inside the
+                        // output, and this thread's alone.
+                        unsafe {
+                            // Element by element: as a whole a pack would be moved in two halves.
+                            let pack = tile.add(slot as usize).read().0;
+                            let at = (left + col as usize) * rows + top + row as usize;
+                            let to = to.add(at).cast::<Pack<T, LANES>>();
+                            to.write(Pack(from_fn(|lane| pack[lane])));
+                        }
+                    }
+                    walk.on();
+                });
+            });
+            left += thread::grid_dim_y() as usize * wide;
+            // Orders every thread's reads of this tile before any thread's writes of the next one.
+            thread::sync_threads();
+        }
+        top += thread::grid_dim_x() as usize * high;
+    }
+}
+
+/// A thread's way through lines of packs or quads, which the block's threads take in turn.
+#[derive(Clone, Copy)]
+struct Walk {
+    len: u32,
+    line: u32,
+    place: u32,
+}
+
+impl Walk {
+    #[inline(always)]
+    fn of(len: u32) -> Self {
+        let thread = thread::thread_idx_x();
+        let len = len.max(1);
+        Self {
+            len,
+            line: thread / len,
+            place: thread % len,
+        }
+    }
+
+    /// To the place as many places on as there are threads.
+    #[inline(always)]
+    fn on(&mut self) {
+        self.line += THREADS / self.len;
+        self.place += THREADS % self.len;
+        if self.place >= self.len {
+            self.place -= self.len;
+            self.line += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of every short side: its slots fit, and no thread has more quads than its share.
+    fn check<T>() {
+        let lanes = lanes::<T>();
+        for short in (0..=SHORT as usize + lanes).step_by(lanes) {
+            for (rows, cols) in [(short, 10_000), (10_000, short)] {
+                let [down, across] = whole_short_side(rows, cols, lanes as u32);
+                assert!(
+                    across * (down * lanes as u32 + 1) <= SLOTS,
+                    "{rows} x {cols}"
+                );
+                assert!(
+                    down * across <= THREADS * each::<T>() as u32,
+                    "{rows} x {cols}"
+                );
+                let long = if rows <= cols { across } else { down };
+                assert_eq!(long * BYTES as u32 % 128, 0, "{rows} x {cols}");
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_of_every_short_side_fit() {
+        check::<u32>();
+        check::<u64>();
+    }
+}
