@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Steps of a file, at most: a browser must be able to open it.
 pub const MOST_STEPS: usize = 200_000;
 
-/// A file in the making.
+/// A file that is being written.
 pub struct Trace {
     events: Vec<String>,
-    /// Steps that still find room.
+    /// Steps that still fit.
     room: usize,
     left_out: u64,
     /// Processes of the launches so far.
@@ -35,7 +35,7 @@ struct Launch<'a> {
     /// The process of block 0.
     first: u64,
     /// For each instruction, what slices of it say.
-    told: HashMap<u32, Told>,
+    labels: HashMap<u32, Label>,
     /// The last step of each warp, whose end is not known yet.
     open: BTreeMap<(u64, u32), Step>,
     /// What each block has spent.
@@ -43,7 +43,7 @@ struct Launch<'a> {
 }
 
 /// An instruction: its opcode, its line in the PTX, and the line that the user wrote.
-struct Told {
+struct Label {
     name: String,
     ptx: String,
     source: Option<String>,
@@ -70,7 +70,7 @@ impl Trace {
         let config = session.replay().config();
         let mut launch = Launch {
             first: self.processes + 1,
-            told: told(session),
+            labels: labels(session),
             open: BTreeMap::new(),
             spent: HashMap::new(),
             trace: self,
@@ -174,11 +174,11 @@ impl Launch<'_> {
             spent,
         } = step;
         let waits = kind & (Kind::BARRIER | Kind::WAITS) != 0;
-        let told = self.told.get(&instruction.pc);
+        let label = self.labels.get(&instruction.pc);
         let mut args = Map::new();
-        if let Some(told) = told {
-            args.insert("PTX".to_owned(), json!(told.ptx));
-            args.extend((told.source.iter()).map(|line| ("source".to_owned(), json!(line))));
+        if let Some(label) = label {
+            args.insert("PTX".to_owned(), json!(label.ptx));
+            args.extend((label.source.iter()).map(|line| ("source".to_owned(), json!(line))));
         }
         args.insert(
             "lanes".to_owned(),
@@ -198,7 +198,7 @@ impl Launch<'_> {
         self.trace.event(&json!({
             "ph": "X", "pid": self.first + instruction.block, "tid": instruction.warp + 1,
             "ts": at, "dur": if waits { next - at } else { 1 },
-            "name": told.map_or("?", |told| &told.name), "cat": category(*kind, spent), "args": args,
+            "name": label.map_or("?", |label| &label.name), "cat": category(*kind, spent), "args": args,
         }));
     }
 
@@ -225,22 +225,22 @@ fn category(kind: u8, spent: &Spent) -> &'static str {
     }
 }
 
-fn told(session: &Session) -> HashMap<u32, Told> {
+fn labels(session: &Session) -> HashMap<u32, Label> {
     let lines: Vec<&str> = session.ptx().lines().collect();
-    let told = session.code().iter().map(|code| {
+    let labels = session.code().iter().map(|code| {
         let text = lines.get(code.line.saturating_sub(1) as usize);
         let text = text.map_or("", |line| line.trim());
         let mut words = text.split_whitespace();
         let opcode = words.find(|word| !word.starts_with('@')).unwrap_or("?");
         let source = code.source.as_ref();
-        let told = Told {
+        let label = Label {
             name: opcode.trim_end_matches(';').to_owned(),
             ptx: format!("{}: {text}", code.line),
             source: source.map(|place| format!("{}:{}", place.file, place.line)),
         };
-        (code.pc, told)
+        (code.pc, label)
     });
-    told.collect()
+    labels.collect()
 }
 
 #[cfg(test)]

@@ -74,9 +74,10 @@ impl CudaGraph {
                         extra: std::ptr::null_mut(),
                     };
                     draft.launch(&parameters).map_err(building())?;
-                    let told = launched.listener();
-                    listeners
-                        .extend(told.map(|told| (Arc::clone(told), Arc::clone(&launched.name))));
+                    let listener = launched.listener();
+                    let named =
+                        listener.map(|listener| (Arc::clone(listener), Arc::clone(&launched.name)));
+                    listeners.extend(named);
                     functions.push(Arc::clone(function));
                 }
                 NodeWork::Fill {
