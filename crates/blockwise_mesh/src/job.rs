@@ -228,9 +228,9 @@ mod tests {
         let error = job(&mpi("1")).unwrap_err();
         assert!(error.to_string().contains("where rank 0 runs"), "{error}");
         assert!(error.hint().unwrap().contains(ADDRESS_VARIABLE));
-        let mut variables = mpi("1").to_vec();
-        variables.push((ADDRESS_VARIABLE, "head:7000"));
-        check(&variables, ("Open MPI", [1, 2, 1], "head", 7000));
+        let mut told = mpi("1").to_vec();
+        told.push((ADDRESS_VARIABLE, "head:7000"));
+        check(&told, ("Open MPI", [1, 2, 1], "head", 7000));
     }
 
     #[test]

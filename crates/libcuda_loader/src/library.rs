@@ -54,12 +54,12 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 fn list_attempts(attempts: &[(String, String)]) -> String {
-    let reasons = attempts.iter().map(|(name, answer)| {
+    let told = attempts.iter().map(|(name, answer)| {
         // The system's error usually starts with the name itself.
         let answer = answer.strip_prefix(name.as_str()).unwrap_or(answer);
         format!("{name}: {}", answer.trim_start_matches(": "))
     });
-    reasons.collect::<Vec<_>>().join("; ")
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// The driver library that is in use, by the name or path under which it was loaded.

@@ -14,11 +14,11 @@ fn in_fresh_process(name: &str, library: &str) {
         .env(LIBRARY_VARIABLE, library)
         .output()
         .expect("a test can start its own file");
-    let output_text = String::from_utf8_lossy(&output.stdout).into_owned()
+    let told = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
     assert!(
-        output.status.success() && output_text.contains("1 passed"),
-        "{output_text}"
+        output.status.success() && told.contains("1 passed"),
+        "{told}"
     );
 }
 

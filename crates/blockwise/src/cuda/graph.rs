@@ -74,10 +74,9 @@ impl CudaGraph {
                         extra: std::ptr::null_mut(),
                     };
                     draft.launch(&parameters).map_err(building())?;
-                    let listener = launched.listener();
-                    let named =
-                        listener.map(|listener| (Arc::clone(listener), Arc::clone(&launched.name)));
-                    listeners.extend(named);
+                    let told = launched.listener();
+                    listeners
+                        .extend(told.map(|told| (Arc::clone(told), Arc::clone(&launched.name))));
                     functions.push(Arc::clone(function));
                 }
                 NodeWork::Fill {

@@ -117,8 +117,8 @@ impl Meeting {
             let Some(Guest { mut stream, .. }) = guest else {
                 return Ok(None);
             };
-            let sent = stream.write_all(&table).and_then(|()| ready(stream));
-            sent.map(Some)
+            let told = stream.write_all(&table).and_then(|()| ready(stream));
+            told.map(Some)
                 .map_err(|e| format!("rank {rank} is gone: {e}"))
         });
         guests.collect()
@@ -184,7 +184,7 @@ impl Meeting {
         for number in [me, self.ranks, usize::from(port)] {
             greeting.extend((number as u64).to_le_bytes());
         }
-        let (session, addresses) = self.greet(&mut host, &greeting, deadline)?;
+        let (session, addresses) = self.told(&mut host, &greeting, deadline)?;
 
         let mut peers: Vec<Option<TcpStream>> = Vec::new();
         peers.resize_with(self.ranks, || None);
@@ -249,9 +249,9 @@ impl Meeting {
         }
     }
 
-    /// Greets rank 0 and waits for its answer: the session, and where the other ranks listen, from
+    /// Greets rank 0 and waits for its word: the session, and where the other ranks listen, from
     /// rank 1 on.
-    fn greet(
+    fn told(
         &self,
         host: &mut TcpStream,
         greeting: &[u8],
@@ -269,15 +269,15 @@ impl Meeting {
                 }
             }
         };
-        let answer = heard().map_err(|error| {
+        let told = heard().map_err(|error| {
             let (me, address) = (self.rank, self.address());
             format!("rank {me} reached {address}, where rank 0 does not answer: {error}")
         });
-        answer?
+        told?
     }
 }
 
-/// Rank 0's message that the meeting has failed.
+/// Rank 0's word that the meeting has failed.
 fn refusal(reason: &str) -> Vec<u8> {
     let mut bytes = vec![0];
     put(&mut bytes, reason.as_bytes());
