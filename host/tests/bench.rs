@@ -100,15 +100,15 @@ fn peers_are_joined_and_drawn() {
     let mut report = bench::run(&device, &options, |_| ()).expect("a report");
     let works = bench::works(&options);
     let python = Path::new("python3");
-    let mut told = Vec::new();
-    let done = |report: &bench::Report| told.push(report.lines_from(report.rows.len() - 1));
+    let mut printed = Vec::new();
+    let done = |report: &bench::Report| printed.push(report.lines_from(report.rows.len() - 1));
     let joined = bench::join(&mut report, &works, python, &script, done);
     if let Err(error @ PeersError::Start { .. }) = joined {
         let _ = writeln!(std::io::stderr(), "SKIPPED: no Python: {error}");
         return;
     }
-    let [right, absent] = &told[..] else {
-        panic!("a row at a time: {told:?}");
+    let [right, absent] = &printed[..] else {
+        panic!("a row at a time: {printed:?}");
     };
     assert!(right.contains("1.000 ms") && absent.contains("no such package"));
     let peer = &report.rows[1];
@@ -207,16 +207,19 @@ fn a_peer_that_loses_the_context_is_told_and_the_rest_is_skipped() {
             .collect();
     let lines = lines.expect("lines of JSON");
     let rows = lines.iter().filter_map(|line| line.get("row"));
-    let told: Vec<_> = rows
+    let printed: Vec<_> = rows
         .map(|row| ["work", "rung", "check"].map(|key| row[key].as_str().expect("a text")))
         .collect();
-    assert_eq!(told[0], ["reverse", "flip", "skipped: ImportError: none"]);
+    assert_eq!(
+        printed[0],
+        ["reverse", "flip", "skipped: ImportError: none"]
+    );
     let fault = "skipped: RuntimeError: illegal access";
-    assert_eq!(told[1], ["reverse", "out[...] = input[::-1]", fault]);
+    assert_eq!(printed[1], ["reverse", "out[...] = input[::-1]", fault]);
     let lost = "skipped: cupy out[...] = input[::-1] lost the CUDA context";
-    assert!(told[2..].iter().all(|it| it[2] == lost), "{told:?}");
-    let has = |work, rung| told.contains(&[work, rung, lost]);
-    assert!(has("reverse", "dynamic"), "the twins too: {told:?}");
+    assert!(printed[2..].iter().all(|it| it[2] == lost), "{printed:?}");
+    let has = |work, rung| printed.contains(&[work, rung, lost]);
+    assert!(has("reverse", "dynamic"), "the twins too: {printed:?}");
     // Our rung takes 64 taps at most, and so does its twin.
     assert!(has("few", "window") && has("many", "blocked") && !has("many", "window"));
 }

@@ -54,8 +54,8 @@ fn good_kernels_leave_no_element_of_a_fresh_output_unwritten() {
         let outcome = job.check(&module, &Limits::default(), &options);
         let findings = outcome.expect("a launch").report.findings.into_iter();
         let gaps = findings.filter(|finding| finding.rule == Rule::UnwrittenOutput);
-        let told = gaps.map(|gap| format!("{}, {}: {}", job.plan.kernel, job.case, gap.message));
-        told.collect::<Vec<_>>()
+        let notes = gaps.map(|gap| format!("{}, {}: {}", job.plan.kernel, job.case, gap.message));
+        notes.collect::<Vec<_>>()
     };
     let gaps: Vec<String> = jobs.par_iter().flat_map(gaps).collect();
     assert_eq!(gaps, [""; 0]);

@@ -11,7 +11,7 @@ use crate::workspace;
 /// Crates with larger circles, and the number of files in their largest: it may shrink only.
 const LARGER: [(&str, usize); 3] = [
     // An instruction's decoder and its operation are in one file, and `Op` lists all operations.
-    ("crates/ptx_emulator", 42),
+    ("crates/ptx_emulator", 22),
     ("crates/blockwise", 4),
     ("host", 5),
 ];

@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Steps of a file, at most: a browser must be able to open it.
 pub const MOST_STEPS: usize = 200_000;
 
-/// A file in the making.
+/// A file that is being written.
 pub struct Trace {
     events: Vec<String>,
-    /// Steps that still find room.
+    /// Steps that still fit.
     room: usize,
     left_out: u64,
     /// Processes of the launches so far.

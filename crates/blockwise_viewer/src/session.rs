@@ -2,8 +2,8 @@
 
 use crate::code::{self, Instruction};
 use crate::document::{Launch, StoredFiles};
-use crate::moment::Moment;
 use crate::outputs::Output;
+use crate::step_state::StepState;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::steps::{Step, Steps};
 use crate::timeline::{Spent, Timeline};
@@ -250,13 +250,13 @@ impl Session {
     }
 
     /// Makes a step of the block, counted from 0, the last one, and shows what it did.
-    pub fn moment(&mut self, step: usize) -> Moment {
+    pub fn go_to(&mut self, step: usize) -> StepState {
         let at = self.timeline.at.get(step).copied().unwrap_or_default();
         self.replay.seek(u64::from(at) + 1);
-        Moment::of(&self.replay)
+        StepState::of(&self.replay)
     }
 
-    /// Shared memory of the block where the last [`moment`](Self::moment) left it.
+    /// Shared memory of the block where the last [`go_to`](Self::go_to) left it.
     pub fn memory(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; self.shared_bytes()];
         let read = |replay: &Replay, bytes: &mut [u8]| replay.read_shared(self.block, 0, bytes);

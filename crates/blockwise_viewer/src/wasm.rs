@@ -20,7 +20,7 @@ enum Request {
     /// Shows another block of a session.
     Show { session: usize, block: u64 },
     /// Goes to a step.
-    Moment { session: usize, step: usize },
+    Step { session: usize, step: usize },
     /// Forgets a session.
     Close { session: usize },
 }
@@ -96,8 +96,8 @@ impl Machine {
                 session.show(block);
                 json!({ "summary": session.summary() })
             }
-            Request::Moment { session, step } => {
-                serde_json::to_value(self.session(session)?.moment(step)).map_err(problem)?
+            Request::Step { session, step } => {
+                serde_json::to_value(self.session(session)?.go_to(step)).map_err(problem)?
             }
             Request::Close { session } => {
                 self.sessions[session] = None;

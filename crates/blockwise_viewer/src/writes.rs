@@ -38,7 +38,7 @@ enum Place {
     Irregular(u32),
 }
 
-/// The last writers at one moment.
+/// The last writers after one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Writers {
     /// For each word, the step that wrote it last; the largest number for nobody's.
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_writers_of_a_moment_are_those_of_all_writes_before_it() {
+    fn the_writers_after_a_step_are_those_of_all_writes_before_it() {
         const WORDS: usize = 3000;
         let mut writes = some(2 * STRIDE as u32 + 5);
         writes.index(WORDS);

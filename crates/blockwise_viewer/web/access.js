@@ -9,17 +9,17 @@ class AccessPanel {
   }
 
   update() {
-    const moment = this.view.moment;
-    if (!moment) return;
-    const parts = moment.accesses.flatMap((access) => {
+    const state = this.view.stepState;
+    if (!state) return;
+    const parts = state.accesses.flatMap((access) => {
       if (access.space === "shared") return [this.shared(access)];
       return access.space === "global" ? [this.global(access)] : [];
     });
     if (!parts.length) parts.push(el("p", { class: "note" }, "This step touches neither shared nor global memory."));
-    const registers = moment.registers.map(([name, value]) => el("span", { class: "register" }, `${name} = ${value}`));
-    this.element.replaceChildren(el("h3", {}, "This step"), el("p", { class: "told" }, this.view.stepText()), ...parts,
-      el("details", {}, el("summary", {}, `registers of lane ${moment.lane}`), el("div", { class: "registers" }, ...registers)),
-      moment.printed ? el("pre", { class: "printed" }, moment.printed) : "");
+    const registers = state.registers.map(([name, value]) => el("span", { class: "register" }, `${name} = ${value}`));
+    this.element.replaceChildren(el("h3", {}, "This step"), el("p", { class: "readout" }, this.view.stepText()), ...parts,
+      el("details", {}, el("summary", {}, `registers of lane ${state.lane}`), el("div", { class: "registers" }, ...registers)),
+      state.printed ? el("pre", { class: "printed" }, state.printed) : "");
   }
 
   /** What each lane reads or leaves there. @param {Access} access */
@@ -52,7 +52,7 @@ class AccessPanel {
       return el("tr", {}, el("th", {}, `wavefront ${number + 1}`), ...cells);
     });
     return el("div", { class: "banks" },
-      el("p", {}, el("b", { class: taken > needed ? "bad" : "good" }, `${access.way} of shared memory, ${access.size} bytes a lane: ${verdict}`), cast),
+      el("p", {}, el("b", { class: taken > needed ? "bad" : "good" }, `${access.kind} of shared memory, ${access.size} bytes a lane: ${verdict}`), cast),
       el("div", { class: "scroll" }, el("table", {}, el("caption", {}, "lanes by bank and wavefront"), header, ...rows)), this.lanes(access));
   }
 
@@ -70,7 +70,7 @@ class AccessPanel {
     const wasted = access.touched > access.needed;
     return el("div", { class: "sectors" },
       el("p", {}, el("b", { class: wasted ? "bad" : "good" },
-        `${access.way} of global memory, ${access.size} bytes a lane: ${counted(access.touched, "sector")}, ${access.needed} would do`),
+        `${access.kind} of global memory, ${access.size} bytes a lane: ${counted(access.touched, "sector")}, ${access.needed} would do`),
         `; ${used} of ${bytes} bytes used, ${bytes - used} moved for nothing`),
       el("div", { class: "scroll tall" }, el("table", {}, el("caption", {}, "sectors of 32 bytes, a square for each word used"), ...rows)), this.lanes(access));
   }

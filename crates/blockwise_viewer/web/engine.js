@@ -7,8 +7,8 @@
 /** @typedef {{rule: string, severity: string, message: string, site: Site, others: Site[], hint: string | null, count: number, step: number}} Finding */
 /** @typedef {{name: string, start: number, size: number, row_bytes: number | null}} SharedArray */
 /** @typedef {{finding: number, address: number, size: number, left_out: number, row_bytes: number | null}} Output */
-/** @typedef {{space: string, way: string, size: number, lanes: [number, number, string][], passes: [number, number, number][][], sectors: [number, number][], touched: number, needed: number}} Access */
-/** @typedef {{accesses: Access[], registers: [string, string][], lane: number, printed: string}} Moment */
+/** @typedef {{space: string, kind: string, size: number, lanes: [number, number, string][], passes: [number, number, number][][], sectors: [number, number][], touched: number, needed: number}} Access */
+/** @typedef {{accesses: Access[], registers: [string, string][], lane: number, printed: string}} StepState */
 /** @typedef {{name: string, ptx: number, kernel: string, grid: number[], block: number[], shared_bytes: number, arguments: string[], seed: number | null, steps: number, detectors: object}} Launch */
 /** @typedef {{title: string, launches: Launch[], ptx: {origin: string, text: string}[], files: object[], sources: {file: string, text: string}[]}} Trace */
 

@@ -36,8 +36,8 @@ function onKey(/** @type {KeyboardEvent} */ event) {
   const known = KEYS[event.key];
   if (!known) return;
   event.preventDefault();
-  const [name, way] = known;
-  views[active]?.command(name === "step" && event.shiftKey ? "warp" : name, way);
+  const [name, direction] = known;
+  views[active]?.command(name === "step" && event.shiftKey ? "warp" : name, direction);
 }
 
 function switchTheme() {

@@ -51,10 +51,10 @@ class SharedMemory {
   draw() {
     if (!this.bytes) return;
     this.touched = new Map();
-    for (const access of this.view.moment?.accesses ?? []) {
+    for (const access of this.view.stepState?.accesses ?? []) {
       if (access.space !== "shared") continue;
       for (const [lane, address] of access.lanes) {
-        for (let at = address; at < address + access.size; at += 4) this.touched.set(at >> 2, [lane, access.way]);
+        for (let at = address; at < address + access.size; at += 4) this.touched.set(at >> 2, [lane, access.kind]);
       }
     }
     this.arrays.forEach((array) => array.draw());
@@ -104,13 +104,13 @@ class ArrayView {
     this.canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { role: "img", onpointermove: (event) => this.hover(event), onclick: (event) => this.click(event) }));
     this.spacer = el("div", { class: "spacer" }, this.canvas);
     this.scroll = el("div", { class: "cells", tabindex: 0, onscroll: () => this.draw() }, this.spacer);
-    this.told = el("p", { class: "note told", "aria-live": "polite" }, " ");
+    this.readout = el("p", { class: "note readout", "aria-live": "polite" }, " ");
     this.shape = el("span", {});
     const how = this.columns === row ? "rows as the accesses show them" : "rows of 32";
     this.element = el("div", { class: "array", "data-start": array.start, "data-bytes": array.size },
       el("p", {}, el("b", {}, array.name), " ", this.shape, ", ", counted(array.size, "byte"), " · ", el("label", {}, "as ", type), " · ",
         el("label", {}, "columns ", columns), el("span", { class: "note" }, ` (${how})`)),
-      this.scroll, this.told);
+      this.scroll, this.readout);
   }
 
   draw() {
@@ -193,7 +193,7 @@ class ArrayView {
   hover(event) {
     const place = this.at(event);
     if (!place || !this.memory.bytes) return;
-    this.told.textContent = this.describe(place.at);
+    this.readout.textContent = this.describe(place.at);
   }
 
   /** An element by its first byte: place, value and writer. @param {number} at */
@@ -210,7 +210,7 @@ class ArrayView {
     const size = TYPES[this.type][0];
     const at = byte - (byte % size);
     this.scroll.scrollTop = Math.max(0, Math.floor(at / size / this.columns) - 2) * this.tall;
-    this.told.textContent = this.describe(at) + (at >= size ? ` · before it ${this.describe(at - size)}` : "");
+    this.readout.textContent = this.describe(at) + (at >= size ? ` · before it ${this.describe(at - size)}` : "");
   }
 
   /** Goes to the step that wrote the element. @param {PointerEvent} event */

@@ -48,7 +48,7 @@ class OutputMemory {
 
   update() {
     this.touched = new Map();
-    for (const access of this.view.moment?.accesses ?? []) {
+    for (const access of this.view.stepState?.accesses ?? []) {
       if (access.space !== "global") continue;
       for (const [lane, address] of access.lanes) {
         const start = address - this.output.address;

@@ -53,7 +53,7 @@ class View {
     const names = /** @type {const} */ (["at", "warp", "pc", "lanes", "kind", "wavefronts", "neededWavefronts", "sectors", "neededSectors", "releases"]);
     this.columns = /** @type {any} */ (Object.fromEntries(names.map((name) => [name, this.engine.column(this.session, name)])));
     this.warps = Math.ceil(this.launch.block.reduce((all, extent) => all * extent, 1) / 32);
-    [this.step, this.moment, this.ends] = [null, null, []];
+    [this.step, this.stepState, this.ends] = [null, null, []];
     this.timeline.load();
     this.memory.load();
     this.source.load();
@@ -137,7 +137,7 @@ class View {
     return site.block[0] + x * (site.block[1] + y * site.block[2]);
   }
 
-  /** Opens a finding at its moment. @param {number} number */
+  /** Opens a finding at its step. @param {number} number */
   goToFinding(number) {
     const finding = this.summary.findings[number];
     this.show(this.blockOf(finding.site));
@@ -189,7 +189,7 @@ class View {
     if (last < 0) return;
     this.step = Math.max(0, Math.min(last, step));
     if (!this.ends.includes(this.step)) this.ends = [];
-    this.moment = this.engine.ask({ moment: { session: this.session, step: this.step } });
+    this.stepState = this.engine.ask({ step: { session: this.session, step: this.step } });
     this.memory.update();
     this.outputs.update();
     this.access.update();
@@ -208,25 +208,25 @@ class View {
     return `step ${step}, phase ${this.phaseOf(step)}: warp ${warp[step]}, lanes ${rangesOf(lanes[step])}${waits}`;
   }
 
-  /** Goes to the next step, or the one before, that fulfils a condition. @param {number} way @param {(step: number) => boolean} is */
-  search(way, is) {
+  /** Goes to the next step, or the one before, that fulfils a condition. @param {number} direction @param {(step: number) => boolean} is */
+  search(direction, is) {
     const count = this.columns.at.length;
-    for (let step = (this.step ?? -1) + way; step >= 0 && step < count; step += way) if (is(step)) return this.go(step);
+    for (let step = (this.step ?? -1) + direction; step >= 0 && step < count; step += direction) if (is(step)) return this.go(step);
     return undefined;
   }
 
-  /** @param {string} name @param {number} way */
-  command(name, way) {
+  /** @param {string} name @param {number} direction */
+  command(name, direction) {
     const warp = this.step === null ? 0 : this.columns.warp[this.step];
     const findings = this.summary.findings;
     switch (name) {
-      case "step": return this.search(way, () => true);
-      case "warp": return this.search(way, (step) => this.columns.warp[step] === warp);
-      case "barrier": return this.search(way, (step) => (this.columns.kind[step] & KIND.barrier) !== 0);
-      case "conflict": return this.search(way, (step) => this.columns.wavefronts[step] > this.columns.neededWavefronts[step]);
-      case "finding": if (findings.length) this.goToFinding(((this.shown ?? (way > 0 ? -1 : 0)) + way + findings.length) % findings.length); return undefined;
-      case "end": return this.go(way > 0 ? this.columns.at.length - 1 : 0);
-      case "zoom": return this.timeline.zoom(way > 0 ? 1.5 : 1 / 1.5);
+      case "step": return this.search(direction, () => true);
+      case "warp": return this.search(direction, (step) => this.columns.warp[step] === warp);
+      case "barrier": return this.search(direction, (step) => (this.columns.kind[step] & KIND.barrier) !== 0);
+      case "conflict": return this.search(direction, (step) => this.columns.wavefronts[step] > this.columns.neededWavefronts[step]);
+      case "finding": if (findings.length) this.goToFinding(((this.shown ?? (direction > 0 ? -1 : 0)) + direction + findings.length) % findings.length); return undefined;
+      case "end": return this.go(direction > 0 ? this.columns.at.length - 1 : 0);
+      case "zoom": return this.timeline.zoom(direction > 0 ? 1.5 : 1 / 1.5);
       default: return this.timeline.toggle();
     }
   }

@@ -152,7 +152,7 @@ fn ask(
         .spawn()
         .map_err(start)?;
     let text = serde_json::to_vec(&question).map_err(|error| failed(error.to_string()))?;
-    // The script reads all before it writes anything. One that ends before it has read is told by
+    // The script reads all before it writes anything. If it ends before it has read, that shows in
     // its exit code.
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(&text);

@@ -118,7 +118,7 @@ mod tests {
         };
         let (twin, cub) = (share(TWIN, "wide"), share("cupy", "cupy.sum (CUB)"));
         assert_eq!((*ours, *peer), (share(OURS, "wide"), cub));
-        // Else the twin would not be told from a peer.
+        // Otherwise the twin would look like a peer.
         assert!(twin > cub);
     }
 }

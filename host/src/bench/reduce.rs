@@ -92,7 +92,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             rung.policy.clear();
         }
         for (rung, policy) in work.rungs[kernels..].iter_mut().zip(&policies) {
-            rung.policy = told(policy);
+            rung.policy = described(policy);
         }
         // Few elements need few blocks: then several policies are one launch.
         let len = work.size.0[0];
@@ -109,7 +109,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
     table(sizes, &candidates).into_iter().map(search).collect()
 }
 
-fn told(policy: &Policy) -> String {
+fn described(policy: &Policy) -> String {
     let Policy {
         threads,
         blocks_each,
@@ -166,9 +166,9 @@ fn work<T: Exact>(operation: Operation, len: usize, candidates: &[ReduceOptions]
         };
         let policy = match options.kernel {
             None => String::new(),
-            Some(ReduceKernel::Single) => format!("{}: {}", row.name, told(&row.policy)),
+            Some(ReduceKernel::Single) => format!("{}: {}", row.name, described(&row.policy)),
             Some(ReduceKernel::Wide) => {
-                format!("{}: {}; the host folds", row.name, told(&row.policy))
+                format!("{}: {}; the host folds", row.name, described(&row.policy))
             }
             _ => format!(
                 "{} threads, at most {DEFAULT_GRID_CAP} blocks; the host folds",

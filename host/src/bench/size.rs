@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_told_with_examples() {
+    fn what_is_no_size_is_refused_with_examples() {
         for text in ["", "0", "2^", "2^99", "x", "3x", "-1", "2^20,31", "4k"] {
             let error = text.parse::<Size>().unwrap_err().to_string();
             assert!(error.contains("2^26x31"), "{error}");

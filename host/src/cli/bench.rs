@@ -116,10 +116,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         Some(folder) => write(report, folder),
         None => Ok(()),
     };
-    let mut told = 0;
+    let mut printed = 0;
     let mut so_far = |report: &Report| {
-        report::notice(&report.lines_from(told));
-        told = report.rows.len();
+        report::notice(&report.lines_from(printed));
+        printed = report.rows.len();
         // What goes wrong later is reported when all is done.
         let _ = write(report);
     };

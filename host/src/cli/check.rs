@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     /// Write the report to this file, and only its summary to standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a page in which each finding opens at the moment it happens
+    /// Write a page in which each finding opens at the step where it happens
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// The least severity that makes exit code 1; what is only for information never does

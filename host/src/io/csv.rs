@@ -9,8 +9,9 @@
 use std::fmt::Debug;
 use std::io::Write;
 
-use super::array::{ArrayReader, Stored};
+use super::array::ArrayReader;
 use super::error::Problem;
+use super::number::Stored;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {

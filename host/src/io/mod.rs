@@ -8,6 +8,7 @@ mod bytes;
 mod csv;
 mod error;
 mod npy;
+mod number;
 mod output;
 mod pieces;
 mod wav;
@@ -22,8 +23,9 @@ use ndarray::ArrayD;
 use bytes::Bytes;
 use error::Defect;
 
-pub use array::{ArrayReader, ArrayWriter, Kind, Number, Stored};
+pub use array::{ArrayReader, ArrayWriter};
 pub use error::FileError;
+pub use number::{Kind, Number, Stored};
 pub use output::{OutputFile, standard_output_is_taken};
 pub use wav::{Coding, Finished, RecordingReader, RecordingWriter, Sound};
 

@@ -8,9 +8,10 @@ use ndarray::IxDyn;
 use ndarray_npy::{WriteNpyError, write_zeroed_npy};
 use py_literal::Value;
 
-use super::array::{ArrayReader, Kind, Stored};
+use super::array::ArrayReader;
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
+use super::number::{Kind, Stored};
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
 

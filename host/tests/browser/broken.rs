@@ -152,9 +152,9 @@ fn elements_that_nobody_wrote_are_shown_beside_their_neighbours_writers() {
         "{said}"
     );
     browser.open(&page, "");
-    let told = || browser.text(".outputs .told");
+    let text = || browser.text(".outputs .readout");
     assert_eq!(browser.text(".outputs .array b + span"), "[[f32; 50]; 40]");
-    let first = told();
+    let first = text();
     assert!(
         first.starts_with("[0][48] = 0, element 48: nobody wrote it · before it [0][47] = "),
         "{first}"
@@ -173,7 +173,7 @@ fn elements_that_nobody_wrote_are_shown_beside_their_neighbours_writers() {
              const at = {{ clientX: box.left + ({column} + 0.5) * wide, clientY: box.top + ({row} + 0.5) * tall, bubbles: true }};
              canvas.dispatchEvent(new PointerEvent('click', at));"
         ));
-        browser.text(".access .told")
+        browser.text(".access .readout")
     };
     let place = || browser.text(".head .note");
     let written = click(1, 17);

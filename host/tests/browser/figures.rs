@@ -83,7 +83,7 @@ fn shown(browser: &Browser, view: usize) -> (String, Vec<(u32, String)>) {
             const box = canvas.getBoundingClientRect();
             canvas.dispatchEvent(new PointerEvent('pointermove', { bubbles: true,
               clientX: box.left + (column + 0.5) * width, clientY: box.top + (row + 0.5) * height }));
-            words.push([Number(array.dataset.start) + 4 * word, array.querySelector('.told').textContent]);
+            words.push([Number(array.dataset.start) + 4 * word, array.querySelector('.readout').textContent]);
           }
         }
         return [view.querySelector('.access').textContent, words];";
@@ -109,11 +109,11 @@ fn compare(browser: &Browser, view: usize, run: &mut Run, step: usize) {
         // The block's shared memory is gone with it.
         return;
     }
-    for (offset, told) in words {
+    for (offset, text) in words {
         let (value, writer) = run.word(offset);
         assert!(
-            told.contains(&format!(" = {value:x}, bank {}: ", offset / 4 % 32)),
-            "step {step}: {value:x} in {told}"
+            text.contains(&format!(" = {value:x}, bank {}: ", offset / 4 % 32)),
+            "step {step}: {value:x} in {text}"
         );
         let writer = match writer {
             Some((warp, step)) => (
@@ -123,8 +123,8 @@ fn compare(browser: &Browser, view: usize, run: &mut Run, step: usize) {
             None => ("nobody wrote it yet".to_owned(), String::new()),
         };
         assert!(
-            told.contains(&writer.0) && told.contains(&writer.1),
-            "step {step}: {writer:?} in {told}"
+            text.contains(&writer.0) && text.contains(&writer.1),
+            "step {step}: {writer:?} in {text}"
         );
     }
 }

@@ -213,20 +213,20 @@ fn memory_has_values_and_writers() {
     click(&browser, "end+");
     let hover = "const canvas = document.querySelector('.cells canvas'); const box = canvas.getBoundingClientRect();
         canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + 4, clientY: box.top + 24, bubbles: true }));
-        return document.querySelector('.array .told').textContent";
-    let told = browser.run(hover);
-    let told = told.as_str().unwrap_or_default();
+        return document.querySelector('.array .readout').textContent";
+    let text = browser.run(hover);
+    let text = text.as_str().unwrap_or_default();
     // Row 1 begins with element 32, which the first lane of warp 1 wrote.
     assert!(
-        told.starts_with("[1][0] = 32, bank 0: written by warp 1, lane 0"),
-        "{told}"
+        text.starts_with("[1][0] = 32, bank 0: written by warp 1, lane 0"),
+        "{text}"
     );
     click(&browser, "end-");
-    let told = browser.run(hover);
+    let text = browser.run(hover);
     assert!(
-        told.as_str()
-            .is_some_and(|told| told.ends_with("nobody wrote it yet")),
-        "{told}"
+        text.as_str()
+            .is_some_and(|text| text.ends_with("nobody wrote it yet")),
+        "{text}"
     );
 }
 

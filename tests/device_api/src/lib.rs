@@ -1,4 +1,4 @@
-//! One kernel for each part of `cuda_std`; `tests/tests/device_api.rs` launches them.
+//! One kernel for each part of `cuda_std`; `tests/tests/device` launches them.
 //!
 //! Every kernel writes one row of results for each thread. The host computes the same from the
 //! documentation of CUDA and of the PTX ISA, not from `cuda_std`.

@@ -1,4 +1,4 @@
-//! A kernel that prints; `tests/tests/device_prints.rs` launches it. What is printed is made by
+//! A kernel that prints; `tests/tests/device/prints.rs` launches it. What is printed is made by
 //! ordinary functions, which the host calls too: its `format!` is the oracle.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]

@@ -53,10 +53,10 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
                 // Loops in loops may take longer than anybody waits; that a kernel ends is not
                 // claimed.
                 unfinished |= found.iter().any(|(rule, _)| *rule == Rule::StepLimit);
-                let told = found
+                let texts = found
                     .into_iter()
                     .filter(|(rule, _)| *rule != Rule::StepLimit);
-                findings.extend(told.map(|(_, text)| text));
+                findings.extend(texts.map(|(_, text)| text));
             }
             Err(error) => findings.push(error),
         }
@@ -101,7 +101,7 @@ fn run(
     let report = emulator
         .check(module, &kernel.name, config, &arguments, &options)
         .map_err(|error| error.to_string())?;
-    let told = report.findings.iter().map(|finding| {
+    let texts = report.findings.iter().map(|finding| {
         let (grid, block) = (launch.grid, launch.block);
         let text = format!(
             "{} in grid {grid:?}, block {block:?}, seed {:?} at {}: {}",
@@ -112,7 +112,7 @@ fn run(
         );
         (finding.rule, text)
     });
-    Ok(told.collect())
+    Ok(texts.collect())
 }
 
 /// The bytes of an argument. Memory holds random bytes: every pattern of bits is a value.

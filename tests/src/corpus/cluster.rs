@@ -20,13 +20,13 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(remote());
     cases.extend(barriers());
     cases.extend(bulk());
-    cases.extend(told());
+    cases.extend(completions());
     cases
 }
 
 /// Values and bytes that add up in the shared memory of the other block, or in global memory, and
-/// the object there that is told.
-fn told() -> Vec<Case> {
+/// the barrier object there that counts the bytes.
+fn completions() -> Vec<Case> {
     let object = "mbarrier::complete_tx::bytes";
     let before = "mov.b64 %l3, 0; st.shared.v2.b64 [%r2], {%a0, %a1}; .shared .align 8 .b64 object; mov.u32 %r6, object; \
                   setp.eq.u32 %p1, %r8, 0; @%p1 mbarrier.init.shared::cta.b64 [%r6], 1; \

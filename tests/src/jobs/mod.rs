@@ -319,7 +319,7 @@ fn within<T: Precision, D: Dimension + 'static>(
     let shape = expected.values.raw_dim();
     move |values| {
         let result = Array::from_shape_vec(shape.clone(), values).map_err(|e| e.to_string())?;
-        told(compare::with_oracle(result.view(), &expected))
+        verdict(compare::with_oracle(result.view(), &expected))
     }
 }
 
@@ -330,11 +330,11 @@ fn exact<T: Pod + PartialEq + ToNumber + Send + Sync, D: Dimension + 'static>(
     move |values| {
         let result =
             ArrayView::from_shape(expected.raw_dim(), &values).map_err(|e| e.to_string())?;
-        told(compare::exactly(result, expected.view()))
+        verdict(compare::exactly(result, expected.view()))
     }
 }
 
-fn told(comparison: Result<Comparison, ShapeMismatch>) -> Result<(), String> {
+fn verdict(comparison: Result<Comparison, ShapeMismatch>) -> Result<(), String> {
     match comparison {
         Ok(comparison) if comparison.passed() => Ok(()),
         Ok(comparison) => Err(format!("{comparison:?}")),

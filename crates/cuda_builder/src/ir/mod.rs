@@ -114,7 +114,7 @@ const PASSES: &[(Stage, Rewrite)] = &[
 
 /// Invariants after a stage's last pass.
 const CHECKS: &[(Stage, Check)] = &[
-    // rustc has duplicated no barrier. Later, copies could not be told from legal inlining and
+    // rustc has duplicated no barrier. Later, copies would look like legal inlining and
     // unrolling.
     (Checked, barrier::check),
     // No atomic has an ordering that LLVM would drop.

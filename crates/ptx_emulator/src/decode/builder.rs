@@ -1,5 +1,5 @@
 use super::effects::Cell;
-use super::module::ModuleNames;
+use super::names::{Class, ModuleNames, Symbol};
 use super::op::{CARRY, Inst, Op, Pred, Row, TRUE};
 use super::operand::is_foreign_register;
 use super::program::{FileSizes, Function, LOCAL_GAP, Special, Value};
@@ -11,35 +11,6 @@ use std::collections::HashMap;
 
 /// Largest number of rows in a frame: row numbers have 16 bits, predicates 15.
 const MAX_ROWS: u32 = 0x7ff0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    Predicate,
-    B16,
-    B32,
-    B64,
-    /// Two 64-bit rows, low half first.
-    B128,
-}
-
-/// What a name stands for inside a function.
-#[derive(Clone, Copy)]
-pub(super) enum Symbol {
-    Register(Class, Row),
-    /// In the frame's local memory: `.local` variables, and parameters of functions that are not
-    /// kernels.
-    Local {
-        offset: u32,
-        size: u32,
-        is_param: bool,
-    },
-    KernelParam {
-        offset: u32,
-        size: u32,
-    },
-    Variable(u32),
-    Function(u32),
-}
 
 struct Scope<'a> {
     symbols: HashMap<&'a str, Symbol>,

@@ -1,5 +1,6 @@
-use super::builder::{Builder, Symbol};
+use super::builder::Builder;
 use super::form::{Form, Ty};
+use super::names::Symbol;
 use super::op::{Call, Callee, Op, Slot};
 use crate::error::ParseError;
 use crate::parse::Operand;

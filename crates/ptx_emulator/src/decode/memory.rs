@@ -1,6 +1,7 @@
-use super::builder::{Builder, Symbol};
+use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::hint;
+use super::names::Symbol;
 use super::op::{NO_ROW, Op, Order, Reg, Row, Scope, Transfer, Width};
 use super::operand::is_sink;
 use super::program::Value;

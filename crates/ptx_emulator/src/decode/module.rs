@@ -1,200 +1,24 @@
-use super::builder::{Builder, Symbol};
+use super::builder::Builder;
 use super::form::Form;
 use super::instruction;
+use super::names::{ModuleNames, RESERVED_SHARED, Symbol, WORKSPACE};
 use super::op::{Op, Slot, TRUE};
 use super::order;
-use super::program::{AddressInit, Function, Program, Target, Variable};
+use super::program::{Function, Program};
+use super::variables::declare_variables;
 use crate::error::ParseError;
 use crate::exec;
 use crate::fault::Space;
 use crate::metrics::Kind;
 use crate::module::Param;
-use crate::parse::{self, Initial, Locations, ParamDecl, Statement, StatementKind, Tree};
+use crate::parse::{self, Locations, ParamDecl, Statement, StatementKind, Tree};
 use crate::positions::{Position, Positions};
 use crate::source::SourceLocation;
-use std::collections::HashMap;
 
 /// Limit for the instructions of all functions of a module together.
 const MAX_INSTRUCTIONS: usize = 1 << 24;
-/// CUDA's `grid.sync` uses the second word of it.
-const WORKSPACE: &str = "the grid's workspace";
-const WORKSPACE_BYTES: u64 = 8;
-const RESERVED_SHARED: &str = "the reserved shared memory";
-pub(super) const RESERVED_SHARED_BYTES: u64 = 1024;
 /// Largest cluster of any device; more than 8 blocks need a launch attribute.
 const MAX_CLUSTER_BLOCKS: u64 = 16;
-/// Limit for a variable's initial value.
-const MAX_INITIAL_BYTES: u64 = 64 << 20;
-
-/// Names visible to every function.
-pub(super) struct ModuleNames<'a> {
-    names: HashMap<&'a str, Symbol>,
-    variables: Vec<Variable>,
-    /// Variables that no module declares, by name.
-    system: HashMap<&'static str, u32>,
-    /// Sizes of the return values and parameters of each function.
-    pub(super) signatures: Vec<(Vec<u32>, Vec<u32>)>,
-    /// Variables with an unsupported declaration, and the reason.
-    pub(super) refused: HashMap<&'a str, ParseError>,
-    /// Whether each function is a kernel.
-    pub(super) are_entries: Vec<bool>,
-}
-
-impl<'a> ModuleNames<'a> {
-    pub(super) fn lookup(&self, name: &str) -> Option<Symbol> {
-        self.names.get(name).copied()
-    }
-
-    pub(super) fn space_of(&self, index: u32) -> Space {
-        self.variables[index as usize].space
-    }
-
-    /// The variable that the blocks of a grid use to wait for each other.
-    pub(super) fn workspace(&mut self) -> u32 {
-        self.system_variable(WORKSPACE, Space::Global, WORKSPACE_BYTES)
-    }
-
-    /// The shared memory of a block that belongs to system software.
-    pub(super) fn reserved_shared(&mut self) -> u32 {
-        self.system_variable(RESERVED_SHARED, Space::Shared, RESERVED_SHARED_BYTES)
-    }
-
-    /// A variable that no module declares.
-    fn system_variable(&mut self, name: &'static str, space: Space, size: u64) -> u32 {
-        let next = self.variables.len() as u32;
-        let index = *self.system.entry(name).or_insert(next);
-        if index == next {
-            self.variables.push(Variable {
-                name: name.to_owned(),
-                space,
-                align: 16,
-                size,
-                dynamic: false,
-                is_extern: false,
-                is_reference: false,
-                bytes: Vec::new(),
-                addresses: Vec::new(),
-            });
-        }
-        index
-    }
-
-    /// Adds a variable; initial values are filled in later, once every name is known.
-    fn add_variable(&mut self, variable: &parse::Variable<'a>) -> Result<u32, ParseError> {
-        let index = self.variables.len() as u32;
-        let dynamic = variable.space == Space::Shared && variable.count.is_none();
-        if variable.count.is_none() && !dynamic && !variable.is_extern {
-            return Err(ParseError::syntax(
-                variable.line,
-                format!("array `{}` has no size", variable.name),
-            ));
-        }
-        if variable.size() > 1 << 40 {
-            return Err(ParseError::limit(
-                variable.line,
-                format!("`{}` is larger than 1 TiB", variable.name),
-            ));
-        }
-        if variable.space == Space::Shared && !variable.initial.is_empty() {
-            return Err(ParseError::syntax(
-                variable.line,
-                "shared memory cannot have initial values",
-            ));
-        }
-        self.variables.push(Variable {
-            name: variable.name.to_owned(),
-            space: variable.space,
-            align: variable.align,
-            size: variable.size(),
-            dynamic,
-            is_extern: variable.is_extern && variable.space != Space::Shared,
-            is_reference: variable.is_reference,
-            bytes: Vec::new(),
-            addresses: Vec::new(),
-        });
-        Ok(index)
-    }
-
-    fn fill(&mut self, index: usize, variable: &parse::Variable<'a>) -> Result<(), ParseError> {
-        let size = variable.element as usize;
-        let Some(last) = variable.initial.last() else {
-            return Ok(());
-        };
-        let length = (last.0 + 1).saturating_mul(size as u64);
-        if length > MAX_INITIAL_BYTES {
-            return Err(ParseError::limit(
-                variable.line,
-                "initial value of more than 64 MiB",
-            ));
-        }
-        let mut bytes = vec![0; length as usize];
-        let mut addresses = Vec::new();
-        for (at, value) in &variable.initial {
-            let at = *at as usize * size;
-            match value {
-                Initial::Bits(_) | Initial::Single(_) | Initial::Double(_) => {
-                    let bits = match (value, size) {
-                        (&Initial::Single(bits), 4) => u64::from(bits),
-                        (&Initial::Double(value), 4) => u64::from((value as f32).to_bits()),
-                        (&Initial::Double(value), 8) => value.to_bits(),
-                        (&Initial::Bits(bits), _) => bits,
-                        _ => {
-                            let message =
-                                format!("a float does not fit the elements of `{}`", variable.name);
-                            return Err(ParseError::syntax(variable.line, message));
-                        }
-                    };
-                    let count = size.min(8);
-                    bytes[at..at + count].copy_from_slice(&bits.to_le_bytes()[..count]);
-                }
-                &Initial::Address {
-                    symbol,
-                    offset,
-                    generic,
-                    mask,
-                } => {
-                    if size > 8 || (size < 8 && mask.is_none()) {
-                        let message =
-                            format!("the address of `{symbol}` needs elements of 64 bits");
-                        return Err(ParseError::syntax(variable.line, message));
-                    }
-                    let target = match self.lookup(symbol) {
-                        Some(Symbol::Variable(index)) => Target::Variable(index),
-                        Some(Symbol::Function(index)) => Target::Function(index),
-                        _ => {
-                            let refused = self.refused.get(symbol).cloned();
-                            return Err(refused.unwrap_or_else(|| {
-                                let message = format!("`{symbol}` is not declared");
-                                ParseError::syntax(variable.line, message)
-                            }));
-                        }
-                    };
-                    if let Target::Variable(index) = target
-                        && self.space_of(index) == Space::Shared
-                    {
-                        let form = format!(
-                            "{} of a shared variable",
-                            if generic { "generic()" } else { "address" }
-                        );
-                        return Err(ParseError::unsupported(variable.line, form));
-                    }
-                    addresses.push(AddressInit {
-                        at: at as u64,
-                        size: size as u8,
-                        target,
-                        offset,
-                        mask,
-                    });
-                }
-            }
-        }
-        let slot = &mut self.variables[index];
-        slot.bytes = bytes;
-        slot.addresses = addresses;
-        Ok(())
-    }
-}
-
 /// A kernel's properties as declared by the module.
 pub(crate) struct EntryInfo {
     pub(crate) function: u32,
@@ -205,12 +29,8 @@ pub(crate) struct EntryInfo {
 /// Decodes a whole module.
 pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), ParseError> {
     let mut names = ModuleNames {
-        names: HashMap::new(),
-        variables: Vec::new(),
-        system: HashMap::new(),
-        signatures: Vec::new(),
         refused: tree.refused.iter().cloned().collect(),
-        are_entries: Vec::new(),
+        ..ModuleNames::default()
     };
     let variable_of = declare_variables(&mut names, tree)?;
     let definitions = declare_functions(&mut names, tree)?;
@@ -275,37 +95,6 @@ fn comments<'a>(tree: &Tree<'a>) -> impl Iterator<Item = &'a str> {
             StatementKind::Location(loc) => Some(loc.comment),
             _ => None,
         })
-}
-
-/// Module variables by name; an `.extern` declaration and the definition are one variable.
-fn declare_variables<'a>(
-    names: &mut ModuleNames<'a>,
-    tree: &Tree<'a>,
-) -> Result<Vec<u32>, ParseError> {
-    let mut indices = Vec::new();
-    for variable in &tree.variables {
-        let index = match names.lookup(variable.name) {
-            Some(Symbol::Variable(index)) => {
-                let known = &mut names.variables[index as usize];
-                if known.space != variable.space || !(known.is_extern || variable.is_extern) {
-                    let message = format!("`{}` is declared twice", variable.name);
-                    return Err(ParseError::syntax(variable.line, message));
-                }
-                if !variable.is_extern {
-                    (known.is_extern, known.size, known.align) =
-                        (false, variable.size(), variable.align);
-                }
-                index
-            }
-            _ => {
-                let index = names.add_variable(variable)?;
-                names.names.insert(variable.name, Symbol::Variable(index));
-                index
-            }
-        };
-        indices.push(index);
-    }
-    Ok(indices)
 }
 
 /// Function names and signatures; for each, the declaration to decode: the one with a body, if any.

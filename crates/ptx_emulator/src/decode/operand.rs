@@ -1,8 +1,8 @@
 //! Operands as rows and addresses.
 
-use super::builder::{Builder, Class, Symbol};
+use super::builder::Builder;
 use super::form::{Form, Ty};
-use super::module::RESERVED_SHARED_BYTES;
+use super::names::{Class, RESERVED_SHARED_BYTES, Symbol};
 use super::op::{Address, Convert, IntOp, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
 use super::program::{Special, Value};
 use crate::error::ParseError;

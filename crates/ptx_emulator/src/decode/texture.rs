@@ -2,10 +2,11 @@
 //!
 //! An image has a single mipmap level, which `.level` and `.grad` always select.
 
-use super::builder::{Builder, Symbol};
+use super::builder::Builder;
 use super::effects::Cell;
 use super::form::{Form, Ty};
 use super::lane::Lane;
+use super::names::Symbol;
 use super::op::{LaneFn, Op, PredOp, Reg, Row, TRUE};
 use super::operand::is_sink;
 use super::program::Value;

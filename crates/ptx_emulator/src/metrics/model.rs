@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_model_is_told_with_the_known_ones() {
+    fn an_unknown_model_is_refused_with_the_known_ones() {
         let error = "sm_20"
             .parse::<DeviceModel>()
             .expect_err("too old")

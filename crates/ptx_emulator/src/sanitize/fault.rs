@@ -295,11 +295,11 @@ pub(super) fn bounds_hint(
             "the address is that of a null pointer, or of an index without its base"
         }
         (Space::Global | Space::Const, Some(nearest)) if nearest.offset >= 0 => {
-            let told = told_length(nearest, size, params);
+            let stated = stated_length(nearest, size, params);
             return format!(
                 "the allocation ends after {} bytes{}: check the index against the buffer's length, and that the length given to the kernel is not larger than the buffer",
                 nearest.size,
-                told.unwrap_or_default()
+                stated.unwrap_or_default()
             );
         }
         (Space::Global | Space::Const, _) => {
@@ -316,7 +316,7 @@ pub(super) fn bounds_hint(
 
 /// Detects a slice that is longer than its allocation: among the kernel's parameters, a pointer
 /// into the allocation followed by an element count that exceeds it.
-fn told_length(nearest: Nearest, size: u32, params: &[u8]) -> Option<String> {
+fn stated_length(nearest: Nearest, size: u32, params: &[u8]) -> Option<String> {
     let words: Vec<u64> = params
         .chunks_exact(8)
         .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))

@@ -241,8 +241,8 @@ fn a_check_stops_at_the_order_that_does_not_end() {
 #[test]
 fn who_listens_is_told_of_loops_and_orders() {
     let emulator = emulator();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&told);
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&reported);
     emulator.set_progress(move |progress| {
         let news = match progress {
             Progress::Order(order) => format!("order {order}"),
@@ -254,9 +254,9 @@ fn who_listens_is_told_of_loops_and_orders() {
             },
             _ => "something else".to_owned(),
         };
-        let mut told = sink.lock().expect("nobody panics");
-        if told.last() != Some(&news) {
-            told.push(news);
+        let mut reported = sink.lock().expect("nobody panics");
+        if reported.last() != Some(&news) {
+            reported.push(news);
         }
     });
     let body = "mov.u32 %r0, 0;\nhead:\nadd.u32 %r0, %r0, 1;\nsetp.lt.u32 %p2, %r0, 100000;\n@%p2 bra head;";
@@ -268,6 +268,6 @@ fn who_listens_is_told_of_loops_and_orders() {
     let report = emulator.check(&loaded, "k", shape(1, 1, 0), &[&[0; 8]], &options);
     assert!(report.expect("it is launched").is_clean());
     let running = "[0, 0, 0] [0, 0, 0] (10, 12)";
-    let told = told.lock().expect("nobody panics").clone();
-    assert_eq!(told, [running, "order 1", running, "order 2", running]);
+    let reported = reported.lock().expect("nobody panics").clone();
+    assert_eq!(reported, [running, "order 1", running, "order 2", running]);
 }

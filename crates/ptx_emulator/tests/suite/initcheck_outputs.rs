@@ -26,7 +26,7 @@ struct Launch {
     words: u64,
     /// The first bytes of the buffer that the parameter does not point to.
     skipped: u64,
-    told: u64,
+    stated: u64,
     host_writes: bool,
     config: LaunchConfig,
     options: CheckOptions,
@@ -37,7 +37,7 @@ impl Launch {
         Self {
             words,
             skipped: 0,
-            told: 5,
+            stated: 5,
             host_writes: false,
             config,
             options: CheckOptions::default(),
@@ -51,7 +51,7 @@ impl Launch {
         if self.host_writes {
             emulator.write(address, &[1; 4]).expect("it fits");
         }
-        let args = [address + self.skipped, self.told].map(u64::to_le_bytes);
+        let args = [address + self.skipped, self.stated].map(u64::to_le_bytes);
         let args = args.each_ref().map(|arg| arg.as_slice());
         emulator
             .check(&loaded, "k", self.config, &args, &self.options)
@@ -148,9 +148,9 @@ fn memory_that_the_launch_reads_is_no_output() {
 #[test]
 fn elements_after_the_length_that_was_told_are_not_the_kernels() {
     let mut launch = Launch::new(100, shape(2, 32, 0));
-    launch.told = 64;
+    launch.stated = 64;
     assert_eq!(launch.says(STORE), None);
-    launch.told = 63;
+    launch.stated = 63;
     assert!(launch.says(STORE).is_some());
 }
 

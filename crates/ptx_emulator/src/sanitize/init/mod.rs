@@ -21,6 +21,7 @@
 mod entry;
 mod exchange;
 mod follow;
+mod matrix;
 mod outputs;
 mod registers;
 mod report;

@@ -3,7 +3,7 @@
 //!
 //! An output is memory that a parameter points to, that nobody had written before the launch, and
 //! that the launch writes and never reads. Memory that the host has written is none: there, leaving
-//! elements alone is meaningful. Nor is memory that the kernel is told to be shorter: all elements
+//! elements alone is meaningful. Nor is memory beyond a length that a parameter states: all elements
 //! up to the length that follows the address are written, and none after it.
 
 use crate::decode::op::Op;
@@ -159,8 +159,8 @@ struct Left {
 }
 
 impl Left {
-    /// `None` if all of it is written, nothing, or all that the kernel was told of.
-    fn of(defined: &Defined, bytes: Range<u64>, element: u32, told: Option<u64>) -> Option<Self> {
+    /// `None` if all of it is written, nothing, or all within the length that a parameter states.
+    fn of(defined: &Defined, bytes: Range<u64>, element: u32, stated: Option<u64>) -> Option<Self> {
         let size = u64::from(element.max(1));
         let total = (bytes.end - bytes.start) / size;
         let mut left = Self {
@@ -180,7 +180,7 @@ impl Left {
         }
         left.add(open);
         let first = left.ranges.first()?;
-        let is_rest = left.count == 1 && first.end == total && told == Some(first.start);
+        let is_rest = left.count == 1 && first.end == total && stated == Some(first.start);
         (left.unwritten < total && !is_rest).then_some(left)
     }
 

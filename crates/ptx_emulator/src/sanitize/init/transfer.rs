@@ -5,8 +5,8 @@ use super::registers::{Origin, Source};
 use super::report::Use;
 use super::{Init, Warp};
 use crate::decode::Cell;
-use crate::decode::matrix::{MatrixKind, MatrixOp};
-use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Op, Reg, Transfer};
+use crate::decode::matrix::MatrixKind;
+use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Op, Transfer};
 use crate::decode::surface::SurfaceKind;
 use crate::decode::texture::TextureOp;
 use crate::exec::{Region, Seen, lanes};
@@ -125,7 +125,7 @@ impl Init {
     }
 
     /// The uninitialised bytes of a lane's access, as bits.
-    fn missing(&self, context: &Context<'_>, seen: &Seen<'_>, lane: usize) -> u32 {
+    pub(super) fn missing(&self, context: &Context<'_>, seen: &Seen<'_>, lane: usize) -> u32 {
         let (offset, size) = (seen.offsets[lane], seen.size);
         match seen.region {
             Region::Global(allocation) => match self.global.get(&allocation.base) {
@@ -144,7 +144,13 @@ impl Init {
     }
 
     /// A lane's access initialises bytes, except those in `undefined`.
-    fn define(&mut self, context: &Context<'_>, seen: &Seen<'_>, lane: usize, undefined: u32) {
+    pub(super) fn define(
+        &mut self,
+        context: &Context<'_>,
+        seen: &Seen<'_>,
+        lane: usize,
+        undefined: u32,
+    ) {
         let (offset, size) = (seen.offsets[lane], seen.size);
         let block = &mut self.blocks[context.turn.slot];
         match seen.region {
@@ -167,7 +173,7 @@ impl Init {
     }
 
     /// Records the origin of undefined bytes of a lane's access, given as bits from `at`.
-    fn keep(
+    pub(super) fn keep(
         &mut self,
         context: &Context<'_>,
         seen: &Seen<'_>,
@@ -187,7 +193,7 @@ impl Init {
     }
 
     /// The origin of the undefined bytes `missing` that a lane reads.
-    fn origin(
+    pub(super) fn origin(
         &self,
         context: &Context<'_>,
         pc: u32,
@@ -296,7 +302,14 @@ impl Init {
         nothing_stored && lanes(seen.lanes).all(|lane| seen.offsets.get(lane) == offset)
     }
 
-    fn set(&mut self, context: &Context<'_>, cell: Cell, lane: usize, bits: u64, origin: Origin) {
+    pub(super) fn set(
+        &mut self,
+        context: &Context<'_>,
+        cell: Cell,
+        lane: usize,
+        bits: u64,
+        origin: Origin,
+    ) {
         let turn = &context.turn;
         let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
         registers.set(&turn.base, cell, lane, bits, origin);
@@ -398,90 +411,6 @@ impl Init {
             }
         }
     }
-
-    /// `ldmatrix`: the lanes of the access hold rows of 8 elements, lane `8m + r` row `r` of matrix
-    /// `m`.
-    fn load_matrix(
-        &mut self,
-        context: &Context<'_>,
-        pc: u32,
-        seen: &Seen<'_>,
-        op: &MatrixOp,
-        transposed: bool,
-    ) {
-        for (matrix, &register) in op.targets.iter().enumerate() {
-            for lane in 0..32 {
-                let (major, minor) = (lane / 4, 2 * (lane % 4));
-                let halves = if transposed {
-                    [(minor, major), (minor + 1, major)]
-                } else {
-                    [(major, minor), (major, minor + 1)]
-                };
-                let missing = halves.map(|(row, column)| {
-                    self.missing(context, seen, 8 * matrix + row) >> (2 * column) & 3
-                });
-                let bytes = missing[0] | missing[1] << 2;
-                if bytes != 0 {
-                    let half = usize::from(missing[0] == 0);
-                    let (row, column) = halves[half];
-                    let bytes_of_row = missing[half] << (2 * column);
-                    let origin = self.origin(context, pc, seen, 8 * matrix + row, bytes_of_row);
-                    self.set(context, register.into(), lane, spread_bytes(bytes), origin);
-                }
-            }
-        }
-    }
-
-    /// `wmma.load`: the layout is unspecified, so an element may be in any of the lane's registers.
-    fn load_tile(&mut self, context: &Context<'_>, pc: u32, seen: &Seen<'_>, op: &MatrixOp) {
-        for lane in lanes(seen.lanes) {
-            let missing = self.missing(context, seen, lane);
-            if missing != 0 {
-                let origin = self.origin(context, pc, seen, lane, missing);
-                for &d in &op.targets {
-                    self.set(context, d.into(), lane, u64::MAX, origin);
-                }
-            }
-        }
-    }
-
-    /// `wmma.store` and `stmatrix`: an undefined register in any lane makes everything stored
-    /// undefined.
-    fn store_matrix(
-        &mut self,
-        context: &Context<'_>,
-        ledger: &mut Ledger,
-        pc: u32,
-        seen: &Seen<'_>,
-        op: &MatrixOp,
-    ) {
-        let turn = &context.turn;
-        let private = self.is_private(seen.region);
-        let registers = &mut self.blocks[turn.slot].warps[turn.warp as usize].registers;
-        let lane_of = |lane| {
-            let value = |&a: &Reg| registers.get(&turn.base, a.into(), lane);
-            op.sources
-                .iter()
-                .find_map(value)
-                .map(|(_, origin)| (lane, origin))
-        };
-        let undefined = (0..32).find_map(lane_of);
-        if let (Some((lane, origin)), false) = (undefined, private) {
-            let target = target(seen, lane, 0, seen.size);
-            let mut step = Step::new(context, ledger, registers, pc);
-            step.report(lane, Use::Stored(target), origin);
-        }
-        let bytes = match undefined {
-            Some(_) if private => low_bits(seen.size),
-            _ => 0,
-        };
-        for lane in lanes(seen.lanes) {
-            self.define(context, seen, lane, bytes);
-            if let (Some((_, origin)), true) = (undefined, private) {
-                self.keep(context, seen, lane, (0, bytes), origin);
-            }
-        }
-    }
 }
 
 fn local_bits(warp: &Warp, offset: u64, size: u32, lane: usize) -> u32 {
@@ -490,7 +419,7 @@ fn local_bits(warp: &Warp, offset: u64, size: u32, lane: usize) -> u32 {
     bytes.fold(0, |bits, (at, lanes)| bits | (lanes >> lane & 1) << at)
 }
 
-fn target(seen: &Seen<'_>, lane: usize, at: u32, size: u32) -> Target {
+pub(super) fn target(seen: &Seen<'_>, lane: usize, at: u32, size: u32) -> Target {
     let (space, address) = address(seen, lane);
     Target {
         access: seen.access,
@@ -501,12 +430,12 @@ fn target(seen: &Seen<'_>, lane: usize, at: u32, size: u32) -> Target {
     }
 }
 
-fn low_bits(count: u32) -> u32 {
+pub(super) fn low_bits(count: u32) -> u32 {
     u32::MAX >> (32 - count)
 }
 
 /// Expands each bit to eight.
-fn spread_bytes(bytes: u32) -> u64 {
+pub(super) fn spread_bytes(bytes: u32) -> u64 {
     (0..8)
         .filter(|byte| bytes >> byte & 1 != 0)
         .fold(0, |bits, byte| bits | 0xff << (8 * byte))

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn many_chains_are_told_apart_no_longer_and_none_is_forgotten() {
+    fn many_chains_are_not_distinguished_and_none_is_forgotten() {
         let few = of(0..1000).expect("it is not nothing");
         assert!(!few.is_coarse() && !few.knows(point(1000, 1)));
         let many = of(0..3000).expect("it is not nothing");

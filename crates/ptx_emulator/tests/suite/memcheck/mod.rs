@@ -84,7 +84,7 @@ fn wrong(before: &str, body: &str, rule: Rule, wrong: Wrong, words: &[&str]) {
     let finding = only(check(before, body, 16));
     assert_eq!(finding.rule, rule, "{body}");
     let target = finding.site.target.expect("an access");
-    // The buffer is the first allocation; addresses in global memory are told from its start.
+    // The buffer is the first allocation; addresses in global memory are relative to it.
     let base = if target.space == Space::Global {
         1 << 40
     } else {

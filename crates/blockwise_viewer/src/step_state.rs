@@ -2,13 +2,13 @@
 
 use ptx_emulator::metrics::{bank_passes, sectors};
 use ptx_emulator::replay::{Replay, Touch};
-use ptx_emulator::{Access as Way, Space};
+use ptx_emulator::{Access as AccessKind, Space};
 use serde::Serialize;
 use std::fmt::Write;
 
 /// A step that was just made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Moment {
+pub struct StepState {
     /// Its accesses to memory.
     pub accesses: Vec<Access>,
     /// The registers of the first lane that executed it, after the step: names and hexadecimal
@@ -26,7 +26,7 @@ pub struct Access {
     /// The state space.
     pub space: Space,
     /// Read, write or atomic.
-    pub way: Way,
+    pub kind: AccessKind,
     /// Bytes of each lane.
     pub size: u32,
     /// For each lane that takes part: its number, its address, and the bytes after the step in
@@ -43,7 +43,7 @@ pub struct Access {
     pub needed: u32,
 }
 
-impl Moment {
+impl StepState {
     /// Of the step that led to where the replay stands.
     pub(crate) fn of(replay: &Replay) -> Self {
         let Some((instruction, touches)) = replay.done() else {
@@ -105,7 +105,7 @@ impl Access {
         let lanes = touch.lanes.iter();
         let mut access = Self {
             space: touch.space,
-            way: touch.access,
+            kind: touch.access,
             size,
             lanes: lanes
                 .map(|lane| (lane.lane, lane.address, hexadecimal(&lane.after)))

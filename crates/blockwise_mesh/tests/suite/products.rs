@@ -1,9 +1,8 @@
 //! Matrix products on 1 to 8 emulated devices: right by the oracle, and a single device's bits.
 
-mod common;
-
 use std::sync::LazyLock;
 
+use crate::common::{MESHES, noise, splits};
 use blockwise::Device;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix, Split, matmul,
@@ -11,7 +10,6 @@ use blockwise_mesh::{
 use blockwise_ops::matmul::{Cut, Slicing};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, compare};
-use common::{MESHES, noise, splits};
 use ndarray::{Array2, ArrayView2};
 
 /// The device that results are compared with.

@@ -1,12 +1,10 @@
 //! Convolutions on 1 to 8 emulated devices: a single device's bit by bit, and right by the oracle.
 
-mod common;
-
+use crate::common::{MESHES, noise, splits};
 use blockwise::Device;
 use blockwise_mesh::{Error, Mesh, Sharded, ShardedConvolution, Split, convolve};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, compare};
-use common::{MESHES, noise, splits};
 use ndarray::{Array1, ArrayView1};
 
 fn with(kernel: Option<ConvKernel>) -> ConvOptions {

@@ -1,7 +1,6 @@
 //! The model's bytes of each link are those that the operations move.
 
-mod common;
-
+use crate::common::{MESHES, noise};
 use blockwise_mesh::scale::Work;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix, convolve, dot,
@@ -10,7 +9,6 @@ use blockwise_mesh::{
 use blockwise_ops::{
     ConvMode, ConvOptions, Element, MatmulShape, ReduceOptions, Reduction, TransposeOptions,
 };
-use common::{MESHES, noise};
 
 /// Meshes of every size.
 fn meshes() -> Vec<Mesh> {

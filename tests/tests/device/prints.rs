@@ -14,7 +14,11 @@ const CHILD: &str = "BLOCKWISE_TEST_PRINTS";
 /// its own: this very test.
 fn printed(device: DeviceChoice, what: Printed, length: u64, count: u32) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "printed_text_is_that_of_the_host", "--nocapture"])
+        .args([
+            "--exact",
+            "prints::printed_text_is_that_of_the_host",
+            "--nocapture",
+        ])
         .env(CHILD, format!("{device} {} {length} {count}", what as u32))
         .output()
         .unwrap();

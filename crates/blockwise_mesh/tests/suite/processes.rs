@@ -64,7 +64,7 @@ fn child() {
 fn start(program: &str, variables: &[(&str, String)]) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["child", "--exact", "--nocapture"])
+        .args(["processes::child", "--exact", "--nocapture"])
         .env(PROGRAM, program)
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())

@@ -1,17 +1,15 @@
 //! Programs of several ranks with one deliberate mistake each. Every mistake is found, by an error
 //! that names ranks and lines of this file; the same programs without it run.
 
-mod common;
-
 use std::ops::Range;
 
+use crate::common::noise;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix,
     ShardedTranspose, Split, Window, reduce,
 };
 use blockwise_ops::conv1d::convolve_buffers;
 use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
-use common::noise;
 
 const RANKS: usize = 3;
 

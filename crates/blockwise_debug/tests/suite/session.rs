@@ -1,7 +1,6 @@
 //! Sessions as an editor has them.
 
-mod common;
-use common::{COUNT, Client, FILE, replay};
+use crate::common::{COUNT, Client, FILE, replay};
 use ptx_emulator::replay::Direction;
 use ptx_emulator::replay::Event;
 use serde_json::{Value, json};

@@ -1,15 +1,13 @@
 //! Meshes of five and seven devices with less work than ranks, and gaps between those that have
 //! some.
 
-mod common;
-
+use crate::common::noise;
 use blockwise::Device;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Sharded, ShardedMatmulOptions, ShardedMatrix, Split, convolve, dot,
     matmul, reduce, transpose,
 };
 use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
-use common::noise;
 use ndarray::ArrayView1;
 
 /// Parts of which most are empty: in front, between and at the end.

@@ -1,8 +1,7 @@
 //! Stepping back over a barrier and an atomic gives the state before: word by word that of a
 //! session that stopped there.
 
-mod common;
-use common::Client;
+use crate::common::Client;
 use ptx_emulator::replay::Replay;
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
 //! What the tests share: inputs, and splits of every kind.
-#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use blockwise_mesh::Split;
 use blockwise_ops::oracle::Precision;

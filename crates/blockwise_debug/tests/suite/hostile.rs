@@ -1,7 +1,6 @@
 //! Whatever a client sends, the session answers or ends; it never panics.
 
-mod common;
-use common::{Client, FILE};
+use crate::common::{Client, FILE};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,5 +1,4 @@
 //! A client of the protocol, with a session at the other end of two pipes.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use blockwise_debug::{Loaded, Loader, serve};
 use ptx_emulator::replay::Replay;

@@ -1,10 +1,8 @@
 //! Transposes on 1 to 8 emulated devices: exact, for any extents and row shards.
 
-mod common;
-
+use crate::common::{MESHES, splits};
 use blockwise_mesh::{Blocks, Error, Grid, Mesh, ShardedMatrix, ShardedTranspose, transpose};
 use blockwise_ops::{Element, TransposeKernel, TransposeOptions};
-use common::{MESHES, splits};
 
 #[track_caller]
 fn check<T: Element + PartialEq>(

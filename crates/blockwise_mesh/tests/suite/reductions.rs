@@ -1,13 +1,11 @@
 //! Reductions on 1 to 8 emulated devices: right by the oracle, and bit by bit a single device's on
 //! the same parts.
 
-mod common;
-
+use crate::common::{MESHES, noise, splits};
 use blockwise::Device;
 use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, dot, reduce};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::{Number, ReduceOptions, Reduction, compare};
-use common::{MESHES, noise, splits};
 use ndarray::{ArrayView1, Ix0, arr0};
 
 const LENGTHS: [usize; 6] = [0, 1, 2, 7, 1000, 5003];

@@ -1,0 +1,144 @@
+//! The types of elements: in files, and those that are computed with.
+
+/// A type that is computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+    /// 64-bit integers.
+    I64,
+}
+
+impl Kind {
+    /// The same type in files.
+    pub(super) fn stored(self) -> Stored {
+        match self {
+            Kind::F32 => Stored::F32,
+            Kind::F64 => Stored::F64,
+            Kind::I64 => Stored::I64,
+        }
+    }
+
+    /// Bytes of an element.
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Kind::F32 => 4,
+            Kind::F64 | Kind::I64 => 8,
+        }
+    }
+}
+
+/// A type of elements in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// False is 0, true is 1.
+    Bool,
+    /// 8-bit integers.
+    I8,
+    /// 16-bit integers.
+    I16,
+    /// 32-bit integers.
+    I32,
+    /// 64-bit integers.
+    I64,
+    /// 8-bit integers without a sign.
+    U8,
+    /// 16-bit integers without a sign.
+    U16,
+    /// 32-bit integers without a sign.
+    U32,
+    /// 64-bit integers without a sign.
+    U64,
+    /// 16-bit floats.
+    F16,
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+impl Stored {
+    /// Bytes of an element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Stored::Bool | Stored::I8 | Stored::U8 => 1,
+            Stored::I16 | Stored::U16 | Stored::F16 => 2,
+            Stored::I32 | Stored::U32 | Stored::F32 => 4,
+            Stored::I64 | Stored::U64 | Stored::F64 => 8,
+        }
+    }
+
+    /// NumPy's name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stored::Bool => "bool",
+            Stored::I8 => "int8",
+            Stored::I16 => "int16",
+            Stored::I32 => "int32",
+            Stored::I64 => "int64",
+            Stored::U8 => "uint8",
+            Stored::U16 => "uint16",
+            Stored::U32 => "uint32",
+            Stored::U64 => "uint64",
+            Stored::F16 => "float16",
+            Stored::F32 => "float32",
+            Stored::F64 => "float64",
+        }
+    }
+
+    /// The type that holds every number of this one but the largest of [`U64`](Self::U64).
+    pub fn kind(self) -> Kind {
+        match self {
+            Stored::F16 | Stored::F32 => Kind::F32,
+            Stored::F64 => Kind::F64,
+            _ => Kind::I64,
+        }
+    }
+}
+
+/// A type that elements of files are read into and written from: `f32`, `f64` or `i64`.
+pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
+    /// The type in files.
+    const KIND: Kind;
+
+    /// The nearest number of this type. From `f32` to `f64` nothing is lost, from `i64` what is
+    /// above 2⁵³.
+    fn from_f32(value: f32) -> Self;
+    /// See [`from_f32`](Self::from_f32).
+    fn from_f64(value: f64) -> Self;
+    /// See [`from_f32`](Self::from_f32).
+    fn from_i64(value: i64) -> Self;
+    /// See [`from_f32`](Self::from_f32). `None` of what is above `i64`'s range, as an integer.
+    fn from_u64(value: u64) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($number:ident: $kind:ident, $from_u64:expr;)*) => { $(
+        impl Number for $number {
+            const KIND: Kind = Kind::$kind;
+
+            fn from_f32(value: f32) -> Self {
+                value as Self
+            }
+
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+
+            fn from_i64(value: i64) -> Self {
+                value as Self
+            }
+
+            fn from_u64(value: u64) -> Option<Self> {
+                $from_u64(value)
+            }
+        }
+    )* };
+}
+numbers! {
+    f32: F32, |value| Some(value as f32);
+    f64: F64, |value| Some(value as f64);
+    i64: I64, |value| i64::try_from(value).ok();
+}
