@@ -401,7 +401,7 @@ mod tests {
             (95_425, 209, "transpose_thin_u32"),
             (4390, 2420, "transpose_thin_u32"),
             (4000, 4000, "transpose_quads_u32"),
-            (1023, 16_000, "transpose_thin_u32"),
+            (1020, 16_000, "transpose_aligned_u32"),
             (101, 1_000_000, "transpose_thin_u32"),
             (100, 1_000_000, "transpose_thin_quads_u32"),
             (1_000_000, 100, "transpose_thin_u32"),
