@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::arch::TARGET;
-use crate::cargo;
 use crate::error::CudaBuilderError;
 use crate::files::lock;
 use crate::obsolete::Copies;
 use crate::package::{Graph, Package};
 use crate::sysroot::Sysroot;
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, wrapper};
+use crate::{CudaBuilder, advice, cargo, wrapper};
 
 /// The archives of a build, each a set of bitcode files.
 pub(crate) struct Bitcode {
@@ -50,8 +49,9 @@ impl Bitcode {
         if copies.make(toolchain, &graph.libraries)? || graph.has_linked_dependency {
             command.env("RUSTC_WRAPPER", wrapper::write(&package.target_folder)?);
         }
-        let (status, messages, diagnostics) = cargo::run(&mut command, &toolchain.cargo)?;
+        let (status, messages, mut diagnostics) = cargo::run(&mut command, &toolchain.cargo)?;
         if !status {
+            diagnostics.extend(advice::on(&diagnostics, &graph.versions));
             return Err(CudaBuilderError::Compile {
                 path: package.folder,
                 target: builder.arch.target_cpu(),

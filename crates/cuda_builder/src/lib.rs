@@ -28,6 +28,7 @@
 //!
 //! [`tools`] finds the installed programs; its errors name the command that installs missing ones.
 
+mod advice;
 mod arch;
 mod cargo;
 mod compact;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::CudaBuilder;
+use crate::advice::{self, Versions};
 use crate::arch::TARGET;
 use crate::error::CudaBuilderError;
 use crate::tools::Toolchain;
@@ -132,6 +133,8 @@ pub(crate) struct Graph {
     pub(crate) has_linked_dependency: bool,
     /// Folders of local packages that only build scripts use.
     pub(crate) host_only: Vec<PathBuf>,
+    /// Of each crate, for messages.
+    pub(crate) versions: Versions,
     /// Folders of all local packages, and whether each is compiled for the device.
     folders: Vec<(PathBuf, bool)>,
 }
@@ -167,6 +170,13 @@ impl Graph {
             graph.manifests = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
         }
         for package in elements(&metadata["packages"]) {
+            if let (Some(name), Some(version)) =
+                (package["name"].as_str(), package["version"].as_str())
+            {
+                let versions = graph.versions.entry(name.to_owned()).or_default();
+                versions.push(version.to_owned());
+                versions.sort_by_key(|version| advice::order(version));
+            }
             let is_in = |packages: &BTreeSet<&str>| {
                 package["id"]
                     .as_str()

@@ -87,10 +87,11 @@ const PASSES: &[(Stage, Rewrite)] = &[
     (Program, |module, _| visible::unmark(module)),
     // Properties set by `#[kernel]` become attributes that LLVM preserves.
     (Program, |module, _| kernel_marks::read(module)),
-    // LLVM must not move or copy calls that wait for other threads; it cannot see into assembly.
-    (Program, |module, _| convergent::mark(module)),
     // LLVM 22 prints every `atomicrmw` as relaxed: fences preserve the ordering.
     (Program, |module, _| atomic::order(module)),
+    // LLVM must not move or copy calls that wait for other threads; it cannot see into assembly,
+    // that of a `compiler_fence` included.
+    (Program, |module, _| convergent::mark(module)),
     // Formatting and panicking are compiled for size.
     (Program, |module, _| formatting::shrink(module)),
     // The function that reads what is formatted stays out of line.

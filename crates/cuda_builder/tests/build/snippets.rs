@@ -51,6 +51,12 @@ use cuda_std::glam::{DVec3, IVec2, Mat3, Mat4, Quat, UVec3, Vec2, Vec3, Vec4};
     if index.cmplt(size).all() { *out = DVec3::new(uv.x.into(), at.x.into(), index.z.into()) }
 }
 #[kernel] pub unsafe fn vek_vectors(x: *mut [f32; 4]) { *x = cuda_std::vek::Vec4::from(*x).map(|c: f32| c.powf(2.2)).into_array() }
+#[kernel] pub unsafe fn wipes(secret: *mut u32, out: *mut u32) {
+    secret.write_volatile(0);
+    core::sync::atomic::compiler_fence(Ordering::SeqCst);
+    core::hint::black_box(());
+    *out = 1;
+}
 #[kernel] pub unsafe fn prints(x: f32, n: u64) {
     println!("{x} {n:>8} {:?} {:#x}", Some(n), 255u8);
     print!("no line end");
