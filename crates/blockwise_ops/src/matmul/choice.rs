@@ -6,12 +6,11 @@
 //! `blockwise tune` compares the choices on the device at hand.
 
 use blockwise::DeviceProperties;
-use kernels::matmul::mma::{MMA, PAIR};
-use kernels::matmul::policy::{Policy, Tiles, VECTOR, WIDE_BUSY};
+use kernels::matmul::policy::{Tiles, VECTOR, WIDE_BUSY};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing, slice_len};
 use kernels::matmul::vector;
 
-use super::{MatmulKernel, MatmulShape};
+use super::{MatmulKernel, MatmulShape, mma};
 use crate::Float;
 
 /// What a kernel's tiles cost.
@@ -44,17 +43,9 @@ const fn rate(cut: Cut) -> Rate {
     }
 }
 
-/// 2048³ gives 39.6 ns, 4093 × 4099 × 4111 45.
-const MMA_RATE: Rate = Rate {
-    nanoseconds: [40.0, 46.0],
-    more: 0.0,
-    together: 1,
-    resident: 2,
-};
-
 /// Nanoseconds of a launch that computes nothing, of a second one after it, for each slice that it
 /// adds, and of blocks that start when others end.
-const LAUNCH: f64 = 7000.0;
+pub(super) const LAUNCH: f64 = 7000.0;
 const FOLD: f64 = 3500.0;
 const SLICE: f64 = 30.0;
 const WAVE: f64 = 4000.0;
@@ -71,7 +62,7 @@ const WORTH: f64 = 0.97;
 
 /// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
 /// of 16.
-const SHORTEST: usize = 48;
+pub(super) const SHORTEST: usize = 48;
 
 /// Multiply-adds up to which, and inner extents up to which, [`tiled`](kernels::matmul::tiled) is
 /// faster: 256³ takes it 6.7 µs, and [`sliced`](kernels::matmul::sliced) 10.
@@ -147,9 +138,11 @@ pub(super) fn slicing<T: Float>(
         let cut = Cut::Small;
         return Slicing { cut, slices };
     }
-    let whole =
-        cols.is_multiple_of(VECTOR) || kernel == MatmulKernel::Mma && cols.is_multiple_of(PAIR);
-    fastest::<T>(kernel, shape, most, whole, properties).1
+    if kernel == MatmulKernel::Mma {
+        let (cut, slices) = (Cut::Small, mma::slices(shape, most, properties));
+        return Slicing { cut, slices };
+    }
+    fastest::<T>(shape, most, cols.is_multiple_of(VECTOR), properties).1
 }
 
 /// The slices in which `sliced` is fastest for a copy of B that moves in vectors, if that is worth
@@ -162,7 +155,7 @@ pub(super) fn slicing_of_copy<T: Float>(
     if kernel != MatmulKernel::Sliced || shape.cols.is_multiple_of(VECTOR) {
         return None;
     }
-    let fastest = |whole| fastest::<T>(kernel, shape, MOST_SLICES, whole, properties);
+    let fastest = |whole| fastest::<T>(shape, MOST_SLICES, whole, properties);
     let ((single, _), (copied, slicing)) = (fastest(false), fastest(true));
     let copied = copied + COPY + ROW * shape.inner as f64;
     (copied < WORTH * single).then_some(slicing)
@@ -171,18 +164,15 @@ pub(super) fn slicing_of_copy<T: Float>(
 /// The fastest slices, at most `most`, and their nanoseconds. `whole` says whether B moves in
 /// vectors.
 fn fastest<T: Float>(
-    kernel: MatmulKernel,
-    MatmulShape { rows, inner, cols }: MatmulShape,
+    shape: MatmulShape,
     most: usize,
     whole: bool,
     properties: &DeviceProperties,
 ) -> (f64, Slicing) {
+    let MatmulShape { rows, inner, cols } = shape;
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let time = |cut: Cut, slices: usize| {
-        let (policy, rate): (Policy, Rate) = match kernel {
-            MatmulKernel::Mma => (MMA, MMA_RATE),
-            _ => (cut.policy(true), rate(cut)),
-        };
+        let (policy, rate) = (cut.policy(true), rate(cut));
         let blocks = policy.tiles(rows, cols).saturating_mul(slices);
         let each = blocks.div_ceil(multiprocessors);
         let waves = each.div_ceil(rate.resident).max(1) - 1;
@@ -193,15 +183,7 @@ fn fastest<T: Float>(
         let busy = turns.saturating_add(last) as f64 + rate.more;
         let steps = busy * slice_len(inner, slices) as f64;
         let computed = steps * rate.nanoseconds[usize::from(!whole)] + waves as f64 * WAVE;
-        let sums = 2.0 * (slices * size_of::<T>()) as f64 * rows as f64 * cols as f64;
-        let folded = match slices {
-            1 => 0.0,
-            _ => {
-                let rate = SUMS[usize::from(!cols.is_multiple_of(VECTOR))];
-                FOLD + SLICE * slices as f64 + sums / rate
-            }
-        };
-        LAUNCH + computed + folded
+        LAUNCH + computed + folding::<T>(shape, slices)
     };
     let longest = (inner / SHORTEST).clamp(1, most);
     let all = Cut::ALL
@@ -210,6 +192,16 @@ fn fastest<T: Float>(
     let fastest = all.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
     let (time, cut, slices) = fastest.unwrap_or((0.0, Cut::Small, 1));
     (time, Slicing { cut, slices })
+}
+
+/// Nanoseconds of the launch that adds the slices.
+pub(super) fn folding<T: Float>(shape: MatmulShape, slices: usize) -> f64 {
+    if slices == 1 {
+        return 0.0;
+    }
+    let bytes = 2.0 * (slices * size_of::<T>()) as f64 * shape.rows as f64 * shape.cols as f64;
+    let rate = SUMS[usize::from(!shape.cols.is_multiple_of(VECTOR))];
+    FOLD + SLICE * slices as f64 + bytes / rate
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Which product is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
-use kernels::matmul::mma::{self, MMA};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::Slicing;
 use kernels::matmul::{self, register_tile, vector};
 use kernels::pack::lanes;
 
 use super::routines::{Instance, MatmulLaunch};
-use super::{MatmulKernel, MatmulOptions, MatmulShape, choice};
+use super::{MatmulKernel, MatmulOptions, MatmulShape, choice, mma};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d, plan_2d};
 use crate::{Float, LaunchError, LaunchPlan, matrix_len};
@@ -43,10 +42,14 @@ pub(crate) fn prepare<T: Float>(
     let slicing = options
         .slicing
         .unwrap_or_else(|| choice::slicing::<T>(kernel, shape, 1, properties));
+    let vectors = vectors::<T>(kernel, shape, pitch, aligned);
     let instance = Instance {
         tiles: tiles(options.tiles, shape, aligned[1] && aligned[2], properties),
         cut: slicing.cut,
-        vectors: vectors::<T>(kernel, shape, pitch, aligned),
+        mma: options
+            .mma
+            .unwrap_or_else(|| mma::tiles(shape, slicing.slices, vectors, properties)),
+        vectors,
         by_rows: shape.cols == 1,
     };
     let routine = T::product(kernel, instance).ok_or(LaunchError::UnsupportedType {
@@ -95,8 +98,9 @@ pub(crate) fn prepare<T: Float>(
             by_slices(tiles, threads, policy.shared_bytes())?
         }
         MatmulKernel::Mma => {
-            let (tiles, threads) = (MMA.tiles(rows, cols), MMA.threads() as u32);
-            by_slices(tiles, threads, mma::SHARED_BYTES)?
+            let policy = instance.mma.policy(instance.vectors);
+            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
+            by_slices(tiles, threads, instance.mma.shared_bytes())?
         }
         MatmulKernel::Vector if !kernel.fits(shape) => {
             return Err(LaunchError::ShapeMismatch {
