@@ -4,8 +4,12 @@ use cuda_builder::NvvmArch;
 
 /// Kernels that instructions of compute capability 9.0 make faster, or possible.
 const HOPPER: &[&str] = &[
-    "matmul_mma_f64",
-    "matmul_mma_ragged_f64",
+    "matmul_mma_square_f64",
+    "matmul_mma_tall_f64",
+    "matmul_mma_large_f64",
+    "matmul_mma_squareragged_f64",
+    "matmul_mma_tallragged_f64",
+    "matmul_mma_largeragged_f64",
     "matmul_tensor_f32",
 ];
 

@@ -2,7 +2,7 @@
 
 use cuda_std::launch::Shape;
 use kernels::matmul::fold::{self, matmul_fold};
-use kernels::matmul::mma::{self, MMA, matmul_mma_f64, matmul_mma_ragged_f64};
+use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
 use kernels::matmul::pipelined::{
     matmul_pipelined_f32, matmul_pipelined_ragged_f32, matmul_pipelined_tall_f32,
 };
@@ -429,49 +429,52 @@ fn sums_of_slices_are_as_long_as_the_product() {
 
 #[test]
 fn slices_of_doubles_have_their_sums() {
-    let shape_of = |z| shape([2, 2, z], [128, 1, 1]).shared(mma::SHARED_BYTES as u32);
-    let good = || Sliced::of([5, 6, 8], shape_of(2));
-    let (whole, ragged) = (start!(matmul_mma_f64), start!(matmul_mma_ragged_f64));
-    assert_eq!(MMA.threads(), 128);
+    of_doubles(
+        MmaTiles::Square,
+        start!(matmul_mma_small<mma::Square>),
+        start!(matmul_mma_small<mma::SquareRagged>),
+    );
+    of_doubles(
+        MmaTiles::Tall,
+        start!(matmul_mma<mma::Tall>),
+        start!(matmul_mma<mma::TallRagged>),
+    );
+    of_doubles(
+        MmaTiles::Large,
+        start!(matmul_mma<mma::Large>),
+        start!(matmul_mma<mma::LargeRagged>),
+    );
+}
+
+fn of_doubles(
+    tiles: MmaTiles,
+    whole: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
+    ragged: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
+) {
+    let (threads, bytes) = (
+        tiles.policy(true).threads() as u32,
+        tiles.shared_bytes() as u32,
+    );
+    let shape_of = |threads, bytes| shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
+    let of = |extents| Sliced::of(extents, shape_of(threads, bytes));
+    let good = || of([5, 6, 8]);
     of_slices(good, whole);
     of_slices(good, ragged);
-    unaligned(
-        || good().with(|of| of.a = behind(30)),
-        whole,
-        ragged,
-        "a.is_aligned",
-    );
-    unaligned(
-        || good().with(|of| of.b = behind(48)),
-        whole,
-        ragged,
-        "b.is_aligned",
-    );
-    unaligned(
-        || good().with(|of| of.sums = behind(80)),
-        whole,
-        ragged,
-        "sums.is_aligned",
-    );
-    let odd = |extents| Sliced::of(extents, shape_of(2));
-    unaligned(|| odd([5, 7, 8]), whole, ragged, "inner.is_multiple_of");
-    unaligned(|| odd([5, 6, 7]), whole, ragged, "cols.is_multiple_of");
-    let small = shape_of(1).shared(mma::SHARED_BYTES as u32 - 1);
-    let narrow = shape([2, 2, 1], [64, 1, 1]).shared(mma::SHARED_BYTES as u32);
-    refused(
-        whole(Sliced {
-            shape: small,
-            ..good()
-        }),
-        "shared_bytes",
-    );
-    refused(
-        whole(Sliced {
-            shape: narrow,
-            ..good()
-        }),
-        "block.x",
-    );
+    let a = || good().with(|of| of.a = behind(30));
+    unaligned(a, whole, ragged, "a.is_aligned");
+    let b = || good().with(|of| of.b = behind(48));
+    unaligned(b, whole, ragged, "b.is_aligned");
+    let sums = || good().with(|of| of.sums = behind(80));
+    unaligned(sums, whole, ragged, "sums.is_aligned");
+    unaligned(|| of([5, 7, 8]), whole, ragged, "inner.is_multiple_of");
+    unaligned(|| of([5, 6, 7]), whole, ragged, "cols.is_multiple_of");
+    for (shape, rule) in [
+        (shape_of(threads, bytes - 1), "shared_bytes"),
+        (shape_of(threads / 2, bytes), "block.x"),
+    ] {
+        refused(whole(Sliced { shape, ..good() }), rule);
+        refused(ragged(Sliced { shape, ..good() }), rule);
+    }
 }
 
 #[test]

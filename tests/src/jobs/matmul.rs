@@ -5,6 +5,7 @@ use blockwise_ops::matmul::{MatmulShape, plan, plan_fold};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pitched::{self, plan_copy};
 use blockwise_ops::{MatmulKernel, MatmulOptions, Reduction};
+use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{self, Tiles};
 use kernels::matmul::slices::{Cut, Slicing};
 use ndarray::{Array1, Array2, s};
@@ -194,25 +195,26 @@ fn in_slices(
     grid_cap: Option<u32>,
 ) -> Vec<Job> {
     let mut jobs = Vec::new();
+    let options = |kernel, cut| MatmulOptions {
+        kernel: Some(kernel),
+        grid_cap,
+        slicing: Some(Slicing { cut, slices }),
+        ..MatmulOptions::default()
+    };
     for cut in Cut::ALL {
-        for kernel in [
-            MatmulKernel::Sliced,
-            MatmulKernel::Mma,
-            MatmulKernel::Vector,
-        ] {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                grid_cap,
-                slicing: Some(Slicing { cut, slices }),
-                ..MatmulOptions::default()
-            };
-            // The others have one cut.
-            if kernel == MatmulKernel::Sliced || cut == Cut::Small {
-                jobs.extend(job::<f32>(on, shape, options));
-                jobs.extend(job::<f64>(on, shape, options));
-            }
-        }
+        jobs.extend(job::<f32>(on, shape, options(MatmulKernel::Sliced, cut)));
     }
+    // The others have no cut.
+    for mma in MmaTiles::ALL {
+        let options = MatmulOptions {
+            mma: Some(mma),
+            ..options(MatmulKernel::Mma, Cut::Small)
+        };
+        jobs.extend(job::<f64>(on, shape, options));
+    }
+    let vector = options(MatmulKernel::Vector, Cut::Small);
+    jobs.extend(job::<f32>(on, shape, vector));
+    jobs.extend(job::<f64>(on, shape, vector));
     jobs
 }
 

@@ -7,6 +7,7 @@ use blockwise_ops::{Matmul, MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
+use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{PITCHED_FROM, Tiles};
 use kernels::matmul::slices::{Cut, Slicing};
 use kernels::matmul::vector::WIDE_FROM;
@@ -200,21 +201,46 @@ fn every_shape_in_slices() {
                 MatmulKernel::Mma,
                 MatmulKernel::Vector,
             ] {
-                for (cut, slices, grid_cap) in [
-                    (Cut::Tall, 1, Some(1)),
-                    (Cut::Tall, 2, None),
-                    (Cut::Square, 3, Some(2)),
-                    (Cut::Small, 5, None),
+                for (cut, mma, slices, grid_cap) in [
+                    (Cut::Tall, MmaTiles::Large, 1, Some(1)),
+                    (Cut::Tall, MmaTiles::Tall, 2, None),
+                    (Cut::Square, MmaTiles::Square, 3, Some(2)),
+                    (Cut::Small, MmaTiles::Large, 5, None),
                 ] {
                     let options = MatmulOptions {
                         kernel: Some(kernel),
                         slicing: Some(Slicing { cut, slices }),
+                        mma: Some(mma),
                         grid_cap,
                         ..MatmulOptions::default()
                     };
                     check::<f32>(device, shape, options);
                     check::<f64>(device, shape, options);
                 }
+            }
+        }
+    }
+}
+
+/// Whichever tiles the launcher takes.
+#[test]
+fn every_tile_of_doubles_gives_the_same_bits() {
+    for (rows, inner, cols) in [(130, 70, 132), (67, 51, 129)] {
+        let (a, b) = (
+            matrix::<f64>(31, rows, inner),
+            matrix::<f64>(32, inner, cols),
+        );
+        for device in devices() {
+            let [one, others @ ..] = MmaTiles::ALL.map(|mma| {
+                let options = MatmulOptions {
+                    kernel: Some(MatmulKernel::Mma),
+                    mma: Some(mma),
+                    ..MatmulOptions::default()
+                };
+                matmul(device, a.view(), b.view(), &options).expect("a launch")
+            });
+            for other in others {
+                check::same_bits((rows, inner, cols), &one, &other);
             }
         }
     }

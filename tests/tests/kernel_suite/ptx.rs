@@ -140,9 +140,13 @@ fn table() -> BTreeMap<String, Expected> {
             add(name, Expected::new(11, 3).dynamic());
         }
     }
+    for tiles in ["square", "tall", "large"] {
+        for ragged in ["", "ragged"] {
+            let name = format!("matmul_mma_{tiles}{ragged}_f64");
+            add(name, Expected::new(10, 3).dynamic());
+        }
+    }
     for ragged in ["", "_ragged"] {
-        let name = format!("matmul_mma{ragged}_f64");
-        add(name, Expected::new(10, 3).dynamic());
         for t in ["f32", "f64"] {
             add(format!("matmul_rows{ragged}_{t}"), Expected::new(10, 0));
             // A slot for each warp's 128 bytes of columns.

@@ -12,9 +12,10 @@ use kernels::matmul::vector;
 use kernels::pack::lanes;
 
 use super::plan::vectors;
-use super::{MatmulKernel, MatmulShape};
+use super::{MatmulKernel, MatmulShape, mma};
 use crate::{Float, tuning};
 use cost::Cost;
+pub(super) use cost::fold;
 
 /// Nanoseconds of a launch that copies B before the product, and of each row; bytes a nanosecond
 /// that it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
@@ -26,7 +27,7 @@ const WORTH: f64 = 0.97;
 
 /// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
 /// of 16.
-const SHORTEST: usize = 48;
+pub(super) const SHORTEST: usize = 48;
 
 /// A vector's product with fewer elements of the inner extent than these, and no more outputs,
 /// takes less than [`vector`] by a kernel for any product: f32 1 × 7 × 18266 5.4 µs instead of 6.5.
@@ -143,6 +144,10 @@ pub(super) fn slicing<T: Float>(
         let wanted = VECTOR_BLOCKS * properties.multiprocessors_to_fill() as usize / blocks.max(1);
         let slices = wanted.min(inner / shortest).clamp(1, most);
         let cut = Cut::Small;
+        return Slicing { cut, slices };
+    }
+    if kernel == MatmulKernel::Mma {
+        let (cut, slices) = (Cut::Small, mma::slices(shape, most, properties));
         return Slicing { cut, slices };
     }
     let vectors = vectors::<T>(kernel, shape, cols, [true; 3]);

@@ -2,6 +2,7 @@
 
 mod choice;
 mod fold;
+mod mma;
 mod plan;
 mod product;
 mod routines;
@@ -17,6 +18,7 @@ use crate::{
 };
 
 pub use fold::plan_fold;
+pub use kernels::matmul::mma::MmaTiles;
 pub use kernels::matmul::slices::{Cut, Slicing};
 pub use plan::plan;
 pub(crate) use plan::prepare;
@@ -71,6 +73,8 @@ pub struct MatmulOptions {
     /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or
     /// the operands' alignment, takes the fastest that does.
     pub tiles: Option<Tiles>,
+    /// The tiles of `mma`. `None` takes the fastest.
+    pub mma: Option<MmaTiles>,
     /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`], which
     /// has no memory for more, takes one slice only: [`Matmul`] takes any.
     pub slicing: Option<Slicing>,

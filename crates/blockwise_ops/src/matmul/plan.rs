@@ -1,14 +1,13 @@
 //! Which product is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
-use kernels::matmul::mma::{self, MMA};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::Slicing;
 use kernels::matmul::{self, register_tile, vector};
 use kernels::pack::lanes;
 
 use super::routines::{Instance, MatmulLaunch};
-use super::{MatmulKernel, MatmulOptions, MatmulShape, choice};
+use super::{MatmulKernel, MatmulOptions, MatmulShape, choice, mma};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d, plan_2d};
 use crate::{Float, LaunchError, LaunchPlan, matrix_len};
@@ -43,10 +42,14 @@ pub(crate) fn prepare<T: Float>(
     let slicing = options
         .slicing
         .unwrap_or_else(|| choice::slicing::<T>(kernel, shape, 1, properties));
+    let vectors = vectors::<T>(kernel, shape, pitch, aligned);
     let instance = Instance {
         tiles: tiles(options.tiles, shape, aligned[1] && aligned[2], properties),
         cut: slicing.cut,
-        vectors: vectors::<T>(kernel, shape, pitch, aligned),
+        mma: options
+            .mma
+            .unwrap_or_else(|| mma::tiles(shape, slicing.slices, vectors, properties)),
+        vectors,
         by_rows: shape.cols == 1,
     };
     let routine = T::product(kernel, instance).ok_or(LaunchError::UnsupportedType {
@@ -95,8 +98,9 @@ pub(crate) fn prepare<T: Float>(
             by_slices(tiles, threads, policy.shared_bytes())?
         }
         MatmulKernel::Mma => {
-            let (tiles, threads) = (MMA.tiles(rows, cols), MMA.threads() as u32);
-            by_slices(tiles, threads, mma::SHARED_BYTES)?
+            let policy = instance.mma.policy(instance.vectors);
+            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
+            by_slices(tiles, threads, instance.mma.shared_bytes())?
         }
         MatmulKernel::Vector if !kernel.fits(shape) => {
             return Err(LaunchError::ShapeMismatch {
@@ -120,28 +124,25 @@ pub(crate) fn prepare<T: Float>(
 
 /// Whether an instance that moves 16 bytes at a time can compute the product and is worth it.
 ///
-/// Copies of 16 bytes bypass the L1 cache, and rows and columns beyond the matrices are read as the
-/// last ones. Where most are, all blocks wait for one line of the L2 cache: f64 11 × 282 × 7286
-/// takes 141 µs, 17 × 1419 × 6290 of single elements 64; f32 16547 × 237 × 4 55, where 15 were
-/// predicted.
+/// Copies of 16 bytes bypass the L1 cache, and [`sliced`](kernels::matmul::sliced) reads columns
+/// beyond the matrix as the last ones. Where most are, all blocks wait for one line of the L2 cache:
+/// f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
 pub(super) fn vectors<T: Float>(
     kernel: MatmulKernel,
-    MatmulShape { rows, inner, cols }: MatmulShape,
+    MatmulShape { inner, cols, .. }: MatmulShape,
     pitch: usize,
     [a, b, c]: [bool; 3],
 ) -> bool {
     let whole = |extent: usize| extent.is_multiple_of(lanes::<T>());
     let broad = cols > NARROW_BYTES / size_of::<T>();
     match kernel {
-        MatmulKernel::Mma => {
-            let high = 2 * rows >= MMA.rows;
-            a && b && c && whole(inner) && whole(cols) && high && broad
-        }
+        MatmulKernel::Mma => a && b && c && whole(inner) && whole(cols),
         MatmulKernel::Vector if cols == 1 => a && b && whole(inner),
         MatmulKernel::Vector => b && whole(cols),
         _ => b && c && whole(pitch) && broad,
     }
 }
+
 /// Bytes of a row of B up to which its columns are read one by one.
 const NARROW_BYTES: usize = 32;
 

@@ -1,9 +1,10 @@
 //! The matrix products' kernels by type.
 
 use blockwise::{View, ViewMut};
+use kernels::matmul::mma::{self, MmaTiles};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::{self, Cut};
-use kernels::matmul::{fold, mma, naive, pipelined, pitched, register_tile, sliced, tiled, vector};
+use kernels::matmul::{fold, naive, pipelined, pitched, register_tile, sliced, tiled, vector};
 use kernels::raw;
 
 use super::fold::FoldLaunch;
@@ -66,6 +67,8 @@ pub struct Instance {
     pub(crate) tiles: Tiles,
     /// Of `sliced`.
     pub(crate) cut: Cut,
+    /// Of `mma`.
+    pub(crate) mma: MmaTiles,
     /// Of `sliced`, `mma` and `vector`: whether elements move 16 bytes at a time.
     pub(crate) vectors: bool,
     /// Of `vector`: whether A is the matrix.
@@ -77,6 +80,7 @@ impl Instance {
     pub(crate) const ANY: Self = Self {
         tiles: Tiles::Ragged,
         cut: Cut::Small,
+        mma: MmaTiles::Square,
         vectors: false,
         by_rows: true,
     };
@@ -237,9 +241,15 @@ multiplies!(
 );
 multiplies!(
     f64,
-    other: |kernel, instance| Some(match (kernel, instance.vectors) {
-        (MatmulKernel::Mma, true) => slices!(mma::matmul_mma_f64),
-        (MatmulKernel::Mma, false) => slices!(mma::matmul_mma_ragged_f64),
+    other: |kernel, instance| Some(match (kernel, instance.mma, instance.vectors) {
+        (MatmulKernel::Mma, MmaTiles::Square, true) => slices!(mma::matmul_mma_small<mma::Square>),
+        (MatmulKernel::Mma, MmaTiles::Square, false) => {
+            slices!(mma::matmul_mma_small<mma::SquareRagged>)
+        }
+        (MatmulKernel::Mma, MmaTiles::Tall, true) => slices!(mma::matmul_mma<mma::Tall>),
+        (MatmulKernel::Mma, MmaTiles::Tall, false) => slices!(mma::matmul_mma<mma::TallRagged>),
+        (MatmulKernel::Mma, MmaTiles::Large, true) => slices!(mma::matmul_mma<mma::Large>),
+        (MatmulKernel::Mma, MmaTiles::Large, false) => slices!(mma::matmul_mma<mma::LargeRagged>),
         _ => return None,
     }),
     pitched: None

@@ -6,7 +6,7 @@
 //! up to 20,000, and over the products of the tables there. Half of the times they give are within
 //! 5 % of the measured ones, nine in ten within 17 %.
 
-use kernels::matmul::mma::MMA;
+use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, slice_len};
 use kernels::matmul::{TILE, register_tile};
@@ -150,7 +150,7 @@ pub(super) const TENSOR: Cost = Cost {
     step: [570.0, 660.0],
     more: 0.45,
     store: [2200.0, 3900.0],
-    ..of(MMA, 2)
+    ..of(MmaTiles::Tall.policy(true), 2)
 };
 
 impl Cost {
@@ -188,7 +188,7 @@ impl Cost {
 }
 
 /// Nanoseconds of the launch that adds the products of slices, for elements of so many bytes.
-pub(super) fn fold(shape: MatmulShape, slices: usize, bytes: usize) -> f64 {
+pub(in crate::matmul) fn fold(shape: MatmulShape, slices: usize, bytes: usize) -> f64 {
     if slices == 1 {
         return 0.0;
     }

@@ -1,5 +1,7 @@
 //! Plans of matrix products.
 
+use kernels::matmul::mma::MmaTiles;
+
 use super::*;
 use crate::limits::h200;
 
@@ -41,10 +43,11 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
         assert_eq!(planned::<f32>(small, None).kernel, kernel);
     }
     let doubles = planned::<f64>(shape(1100, 50, 1000), None);
-    assert_eq!(doubles.kernel, "matmul_mma_f64");
-    assert_eq!((doubles.grid, doubles.block), ([144, 1, 1], [128, 1, 1]));
-    let doubles = planned::<f64>(shape(1100, 51, 1000), None);
-    assert_eq!(doubles.kernel, "matmul_mma_ragged_f64");
+    assert_eq!(doubles.kernel, "matmul_mma_square_f64");
+    assert_eq!((doubles.grid, doubles.block), ([288, 1, 1], [128, 1, 1]));
+    let doubles = planned::<f64>(shape(2048, 51, 2048), None);
+    assert_eq!(doubles.kernel, "matmul_mma_tallragged_f64");
+    assert_eq!((doubles.grid, doubles.block), ([512, 1, 1], [128, 1, 1]));
     let vector = planned::<f64>(shape(1, 50, 1000), None);
     assert_eq!(vector.kernel, "matmul_cols_f64");
     assert_eq!((vector.grid, vector.block), ([63, 1, 1], [512, 1, 1]));
@@ -82,6 +85,26 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
         (128, 133 * 256, "matmul_pipelined_tall_f32"),
     ] {
         assert_eq!(planned(None, rows, cols).kernel, kernel, "{rows} x {cols}");
+    }
+}
+
+#[test]
+fn tiles_of_doubles_are_those_asked_for() {
+    for (mma, kernel, blocks, threads, stage) in [
+        (MmaTiles::Square, "square", 15, 128, 64 * 16 + 16 * 66),
+        (MmaTiles::Tall, "tall", 9, 128, 128 * 16 + 16 * 66),
+        (MmaTiles::Large, "large", 6, 256, 128 * 16 + 16 * 130),
+    ] {
+        let options = MatmulOptions {
+            kernel: Some(MatmulKernel::Mma),
+            mma: Some(mma),
+            ..MatmulOptions::default()
+        };
+        let plan = plan::<f64>(shape(300, 6, 130), &options, &h200());
+        let plan = plan.expect("allowed").expect("outputs");
+        assert_eq!(plan.kernel, format!("matmul_mma_{kernel}_f64"));
+        assert_eq!((plan.grid, plan.block), ([blocks, 1, 1], [threads, 1, 1]));
+        assert_eq!(plan.dynamic_shared_bytes, 4 * 8 * stage);
     }
 }
 

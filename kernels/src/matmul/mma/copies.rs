@@ -1,0 +1,109 @@
+//! One thread's copies from global to shared memory.
+
+use super::super::asm;
+use super::super::policy::Policy;
+use super::Operands;
+use super::tiles::*;
+
+/// One thread's share of the copies for one tile of C.
+///
+/// Sources move from copy to copy: a pointer for each row would take registers that the sums need.
+pub(super) struct Copies {
+    /// Elements between the rows of A that this thread copies from, and of B.
+    a_stride: usize,
+    b_stride: usize,
+    /// Sources of the next copies.
+    a: *const f64,
+    b: *const f64,
+    /// Copies from A whose row exists.
+    rows: u32,
+    /// [`INNER`] if the column of B does not exist, else 0.
+    outside: u32,
+    /// This thread's first element of the inner extent in A's tile, and in B's.
+    a_inner: u32,
+    b_inner: u32,
+    /// Where the first copies go, in the first stage.
+    a_slot: u32,
+    b_slot: u32,
+}
+
+impl Copies {
+    /// The share of this thread, for the tile of C whose first element is (top, left), in steps
+    /// whose first begins at element `k` of the inner extent, before 0 where elements are missing.
+    /// `shared` is the first stage.
+    #[inline(always)]
+    pub(super) fn new(
+        policy: &Policy,
+        of: Operands<'_>,
+        shared: u32,
+        [top, left]: [usize; 2],
+        k: isize,
+    ) -> Self {
+        let t = asm::thread_here() as usize;
+        let place = |cols: usize| {
+            let across = cols / policy.vector;
+            (t / across, t % across * policy.vector)
+        };
+        let ((row, a_inner), (b_inner, col)) = (place(INNER), place(policy.cols));
+        let at_once = rows_at_once(policy, INNER);
+        let below = of.rows.saturating_sub(top + row).min(policy.rows) as u32;
+        let col_exists = left + col < of.cols;
+        let a_byte = (a_inner as u32 * BYTES) ^ (row as u32 % 2 * HALF_BYTES);
+        Copies {
+            a_stride: at_once * of.inner,
+            b_stride: rows_at_once(policy, policy.cols) * of.cols,
+            a: (of.a.as_ptr())
+                .wrapping_add((top + row) * of.inner + a_inner)
+                .wrapping_offset(k),
+            b: (of.b.as_ptr())
+                .wrapping_add(b_inner * of.cols + left + col)
+                .wrapping_offset(k * of.cols as isize),
+            rows: below.div_ceil(at_once as u32),
+            outside: if col_exists { 0 } else { INNER as u32 },
+            a_inner: a_inner as u32,
+            b_inner: b_inner as u32,
+            a_slot: shared + row as u32 * ROW_BYTES + a_byte,
+            b_slot: shared + a_bytes(policy) + BYTES * (b_inner * stride_b(policy) + col) as u32,
+        }
+    }
+
+    /// Starts copy number `copy` of a step into the stage `stage` bytes after the first one. Writes
+    /// zeros for rows of A and columns of B that do not exist, and for elements of the inner extent
+    /// before number `from` of the step. A step takes all copies in order, and the next step has the
+    /// next elements.
+    ///
+    /// # Safety
+    /// The operands have their extents' sizes and alignment, the other elements exist, and nobody
+    /// reads this stage.
+    #[inline(always)]
+    pub(super) unsafe fn start(&mut self, policy: &Policy, copy: usize, stage: u32, from: u32) {
+        let of_a = copies_of_a(policy);
+        let (slot, source, exists) = if copy < of_a {
+            let down = copy * rows_at_once(policy, INNER);
+            let slot = self.a_slot + stage + down as u32 * ROW_BYTES;
+            // One count, not a condition for each copy, which would each take a register.
+            let rows = if self.a_inner >= from { self.rows } else { 0 };
+            let next = if copy + 1 < of_a {
+                self.a.wrapping_add(self.a_stride)
+            } else {
+                let first = self.a.wrapping_sub((of_a - 1) * self.a_stride);
+                first.wrapping_add(INNER)
+            };
+            let source = core::mem::replace(&mut self.a, next);
+            (slot, source, (copy as u32) < rows)
+        } else {
+            let down = (copy - of_a) * rows_at_once(policy, policy.cols);
+            let bytes = (down * stride_b(policy)) as u32 * BYTES;
+            let slot = self.b_slot + stage + bytes;
+            let next = self.b.wrapping_add(self.b_stride);
+            let source = core::mem::replace(&mut self.b, next);
+            (
+                slot,
+                source,
+                self.b_inner + down as u32 >= from | self.outside,
+            )
+        };
+        // SAFETY: inside the operand, or not read.
+        unsafe { asm::copy_doubles(policy.vector, slot, source, exists) };
+    }
+}

@@ -1,0 +1,138 @@
+//! The tiles of [`mma`](super), as plain data for kernel, launcher and tests.
+
+use super::super::policy::Policy;
+use crate::pack::lanes;
+
+/// Elements of 16 bytes.
+pub const PAIR: usize = lanes::<f64>();
+/// Elements of the inner extent in a stage.
+pub(super) const INNER: usize = 16;
+/// Stages in shared memory.
+pub(super) const STAGES: usize = 4;
+
+pub(super) const BYTES: u32 = size_of::<f64>() as u32;
+/// Bytes of a row of A's tile, and of half of one.
+pub(super) const ROW_BYTES: u32 = INNER as u32 * BYTES;
+pub(super) const HALF_BYTES: u32 = ROW_BYTES / 2;
+
+/// How much of C a block computes. The bits of the result do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MmaTiles {
+    /// 64 × 64, three on a multiprocessor: the most blocks, and as many warps as the largest.
+    Square,
+    /// 128 × 64, two on a multiprocessor.
+    Tall,
+    /// 128 × 128, one on a multiprocessor: the fewest reads of global memory.
+    Large,
+}
+
+impl MmaTiles {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Square, Self::Tall, Self::Large];
+
+    /// How the block divides its work, with copies of [`PAIR`]s or of single elements.
+    pub const fn policy(self, pairs: bool) -> Policy {
+        let (rows, cols, warp_rows, warp_cols) = match self {
+            Self::Square => (64, 64, 32, 32),
+            Self::Tall => (128, 64, 64, 32),
+            Self::Large => (128, 128, 32, 64),
+        };
+        Policy {
+            rows,
+            cols,
+            inner: INNER,
+            stages: STAGES,
+            warp_rows,
+            warp_cols,
+            vector: if pairs { PAIR } else { 1 },
+            pitched: false,
+            group: 8,
+        }
+    }
+
+    /// Bytes of dynamic shared memory.
+    pub const fn shared_bytes(self) -> usize {
+        STAGES * stage_bytes(&self.policy(true)) as usize
+    }
+}
+
+/// An instance of [`mma`](super).
+pub trait Instance {
+    /// Its block.
+    const TILES: MmaTiles;
+    /// How the block divides its work.
+    const POLICY: Policy;
+}
+
+macro_rules! instances {
+    ($($Type:ident: $MmaTiles:ident, $pairs:literal;)*) => {$(
+        #[doc = concat!("[`MmaTiles::", stringify!($MmaTiles), "`], with pairs: ", $pairs, ".")]
+        pub struct $Type;
+
+        impl Instance for $Type {
+            const TILES: MmaTiles = MmaTiles::$MmaTiles;
+            const POLICY: Policy = {
+                let policy = Self::TILES.policy($pairs);
+                // A thread's copies exchange the halves of all their rows, or of none.
+                assert!(rows_at_once(&policy, policy.inner).is_multiple_of(2));
+                assert!(copies_of(&policy).div_ceil(high(&policy)) <= MOST_COPIES);
+                assert!((2 * wide(&policy)).div_ceil(high(&policy)) <= MOST_PIECES);
+                policy
+            };
+        }
+    )*};
+}
+instances! {
+    Square: Square, true;
+    Tall: Tall, true;
+    Large: Large, true;
+    SquareRagged: Square, false;
+    TallRagged: Tall, false;
+    LargeRagged: Large, false;
+}
+
+/// Elements from a row of B's tile to the next.
+pub(super) const fn stride_b(policy: &Policy) -> usize {
+    policy.cols + PAIR
+}
+
+/// Bytes of A's tile in a stage, and of the stage.
+pub(super) const fn a_bytes(policy: &Policy) -> u32 {
+    policy.rows as u32 * ROW_BYTES
+}
+pub(super) const fn stage_bytes(policy: &Policy) -> u32 {
+    a_bytes(policy) + (INNER * stride_b(policy)) as u32 * BYTES
+}
+
+/// Rows of a tile of `cols` columns that the block copies at once.
+pub(super) const fn rows_at_once(policy: &Policy, cols: usize) -> usize {
+    policy.threads() / (cols / policy.vector)
+}
+
+/// Copies from A of each thread in a stage, and from both operands.
+pub(super) const fn copies_of_a(policy: &Policy) -> usize {
+    policy.rows / rows_at_once(policy, INNER)
+}
+pub(super) const fn copies_of(policy: &Policy) -> usize {
+    copies_of_a(policy) + INNER / rows_at_once(policy, policy.cols)
+}
+
+/// Rows and columns of C that one multiplication of a warp computes, and elements of the inner
+/// extent that it takes.
+pub(super) const ROWS: usize = 8;
+pub(super) const COLS: usize = 16;
+pub(super) const DEPTH: usize = 8;
+/// Multiplications along a stage.
+pub(super) const GROUPS: usize = INNER / DEPTH;
+
+/// The most copies of one thread, and loads of columns, that any instance has in a slot.
+pub(super) const MOST_COPIES: usize = 4;
+pub(super) const MOST_PIECES: usize = 2;
+
+/// Multiplications along a warp's rows and along its columns.
+pub(super) const fn high(policy: &Policy) -> usize {
+    policy.warp_rows / ROWS
+}
+pub(super) const fn wide(policy: &Policy) -> usize {
+    policy.warp_cols / COLS
+}
