@@ -209,12 +209,12 @@ unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: b
             unrolled::<EACH>(|j| {
                 let (row, col) = (walk.line * lanes, walk.place * lanes);
                 if row < rows_here && (EXACT || col < cols_here) {
-                    // SAFETY: inside the matrix, because its extents are multiples of a quad's.
                     let first =
                         from.wrapping_add((top + row as usize) * cols + left + col as usize);
-                    unrolled::<LANES>(|i| unsafe {
-                        let pack = first.add(i * cols);
-                        turned[j][i] = pack.cast::<Pack<T, LANES>>().read();
+                    unrolled::<LANES>(|i| {
+                        let pack = first.wrapping_add(i * cols).cast::<Pack<T, LANES>>();
+                        // SAFETY: inside the matrix, because its extents are multiples of a quad's.
+                        turned[j][i] = unsafe { pack.read() };
                     });
                 }
                 walk.on();
