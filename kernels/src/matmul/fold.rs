@@ -5,8 +5,8 @@
 //! loads of sixteen slices in flight. C of 128 × 128 has 16,384 elements: with one a thread, each of
 //! an H200's 528 schedulers has one warp.
 //!
-//! - Loads: lane p · [`ACROSS`] + j of a warp adds pack j of the slices p, p + PARTS, … in their
-//!   order. [`ACROSS`] neighbours load 128 bytes that follow each other.
+//! - Loads: lane p · `ACROSS` + j of a warp adds pack j of the slices p, p + PARTS, … in their
+//!   order. `ACROSS` neighbours load 128 bytes that follow each other.
 //! - The lanes of a pack exchange their sums by shuffles: (p₀ + p₂) + (p₁ + p₃). The bits of C depend
 //!   on the slices alone. The first of them stores the pack.
 //! - No shared memory and no barrier. Each element of the sums is read once.
