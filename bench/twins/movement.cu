@@ -4,6 +4,7 @@
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "padded", "kernel": "transpose_padded", "grid": "ceil(cols, 32), ceil(rows, 32)", "block": "32, 8", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "aligned", "kernel": "transpose_aligned", "grid": "ceil(rows, 64), ceil(cols, 128)", "block": "512", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "thin", "kernel": "transpose_thin", "grid": "ceil(max(rows, cols), (8320 // min(rows, cols, 128) - 1) // 8 * 8), ceil(min(rows, cols), 128)", "block": "256", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "quads", "when": "rows % 4 == 0 and cols % 4 == 0 and min(rows, cols) > 128", "kernel": "transpose_quads", "grid": "ceil(rows, 64), ceil(cols, 64)", "block": "256", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "direct", "kernel": "reverse_direct", "grid": "ceil(n, 1024)", "block": "256", "shared": "0", "arguments": "input, n, out"}
@@ -117,6 +118,31 @@ extern "C" __global__ void __launch_bounds__(256, 5) transpose_thin(const float*
             __syncthreads();
         }
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 6) transpose_quads(const float* __restrict__ input, float* out, i64 rows, i64 cols) {
+    const unsigned SIDE = 16, PITCH = 4 * SIDE + 1;
+    __shared__ float4 tile[SIDE * PITCH];
+    for (i64 top = (i64)blockIdx.x * 64; top < rows; top += (i64)gridDim.x * 64)
+        for (i64 left = (i64)blockIdx.y * 64; left < cols; left += (i64)gridDim.y * 64) {
+            unsigned line = threadIdx.x / SIDE, place = threadIdx.x % SIDE;
+            float4 quad[4] = {};
+            if (top + 4 * line < rows && left + 4 * place < cols)
+                for (unsigned i = 0; i < 4; ++i)
+                    quad[i] = *(const float4*)(input + (top + 4 * line + i) * cols + left + 4 * place);
+            float4* slot = tile + place * PITCH + line;
+            slot[0] = make_float4(quad[0].x, quad[1].x, quad[2].x, quad[3].x);
+            slot[SIDE] = make_float4(quad[0].y, quad[1].y, quad[2].y, quad[3].y);
+            slot[2 * SIDE] = make_float4(quad[0].z, quad[1].z, quad[2].z, quad[3].z);
+            slot[3 * SIDE] = make_float4(quad[0].w, quad[1].w, quad[2].w, quad[3].w);
+            __syncthreads();
+            for (unsigned part = 0; part < 4; ++part) {
+                unsigned col = part * SIDE + line;
+                if (left + col < cols && top + 4 * place < rows)
+                    *(float4*)(out + (left + col) * rows + top + 4 * place) = tile[col * SIDE + col / 4 + place];
+            }
+            __syncthreads();
+        }
 }
 
 __device__ void reverse(const float* __restrict__ input, i64 n, float* out, float* tile) {
