@@ -5,6 +5,8 @@
 #[path = "../../crates/cuda_std/tests/support/mod.rs"]
 mod support;
 
+#[path = "contracts/fold.rs"]
+mod fold;
 #[path = "contracts/matmul.rs"]
 mod matmul;
 #[path = "contracts/others.rs"]

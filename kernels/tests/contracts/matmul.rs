@@ -1,7 +1,6 @@
 //! Matrix products.
 
 use cuda_std::launch::Shape;
-use kernels::matmul::fold::{self, matmul_fold};
 use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
 use kernels::matmul::pipelined::{
     matmul_pipelined_f32, matmul_pipelined_ragged_f32, matmul_pipelined_tall_f32,
@@ -395,35 +394,6 @@ fn slices_of_tiles_have_their_sums() {
         if rule != "grid.z" {
             refused(whole(Sliced { shape, ..good() }), rule);
         }
-    }
-}
-
-#[test]
-fn sums_of_slices_are_as_long_as_the_product() {
-    let start = |sums: Buffer<f64>, mut c: Buffer<f64>, shape: Shape| {
-        let kernel = matmul_fold::<f64>::on(&Device::default())?.shape(shape);
-        kernel.launch(&sums, &mut c, 3)
-    };
-    let good = || shape([2, 1, 1], [fold::THREADS, 1, 1]);
-    starts(start(memory(30), memory(10), good()));
-    for (outcome, rule) in [
-        (start(memory(31), memory(10), good()), "Some(sums.len())"),
-        (
-            start(memory(27), memory(9), good()),
-            "c.len().is_multiple_of",
-        ),
-        (start(behind(30), memory(10), good()), "sums.is_aligned"),
-        (start(memory(30), behind(10), good()), "c.is_aligned"),
-        (
-            start(memory(30), memory(10), shape([2, 1, 1], [128, 1, 1])),
-            "block.x",
-        ),
-        (
-            start(memory(30), memory(10), shape([2, 2, 1], [256, 1, 1])),
-            "grid.y",
-        ),
-    ] {
-        refused(outcome, rule);
     }
 }
 

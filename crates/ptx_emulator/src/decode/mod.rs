@@ -40,6 +40,7 @@ mod program;
 mod remote;
 mod rounding;
 mod scalar_video;
+mod special_registers;
 mod stack;
 pub(crate) mod surface;
 pub(crate) mod tensor;

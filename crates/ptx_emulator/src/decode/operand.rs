@@ -4,7 +4,8 @@ use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::names::{Class, RESERVED_SHARED_BYTES, Symbol};
 use super::op::{Address, Convert, IntOp, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
-use super::program::{Special, Value};
+use super::program::Value;
+use super::special_registers::special_register;
 use crate::error::ParseError;
 use crate::parse::{Base, Operand};
 
@@ -470,68 +471,6 @@ fn narrow(form: &Form<'_, '_>, value: u64, bits: u32) -> Result<u64, ParseError>
     } else {
         Err(form.wrong(format!("has a constant of more than {bits} bits")))
     }
-}
-
-fn special_register(name: &str) -> Option<Special> {
-    let axis = |name: &str| match name {
-        "x" => Some(0),
-        "y" => Some(1),
-        "z" => Some(2),
-        _ => None,
-    };
-    if let Some((register, component)) = name.split_once('.') {
-        let axis = axis(component)?;
-        return Some(match register {
-            "%tid" => Special::ThreadIndex(axis),
-            "%ntid" => Special::BlockSize(axis),
-            "%ctaid" => Special::BlockIndex(axis),
-            "%nctaid" => Special::GridSize(axis),
-            "%cluster_ctaid" => Special::ClusterBlockIndex(axis),
-            "%cluster_nctaid" => Special::ClusterSize(axis),
-            "%clusterid" => Special::ClusterIndex(axis),
-            "%nclusterid" => Special::ClusterGridSize(axis),
-            _ => return None,
-        });
-    }
-    Some(match name {
-        "%laneid" => Special::Lane,
-        "%warpid" => Special::Warp,
-        "%nwarpid" => Special::WarpCount,
-        "%smid" => Special::Multiprocessor,
-        "%nsmid" => Special::MultiprocessorCount,
-        "%gridid" => Special::Grid,
-        "%lanemask_eq" => Special::LanesEqual,
-        "%lanemask_lt" => Special::LanesLess,
-        "%lanemask_le" => Special::LanesLessEqual,
-        "%lanemask_gt" => Special::LanesGreater,
-        "%lanemask_ge" => Special::LanesGreaterEqual,
-        "%cluster_ctarank" => Special::ClusterRank,
-        "%cluster_nctarank" => Special::ClusterRanks,
-        "%dynamic_smem_size" => Special::DynamicShared,
-        "%total_smem_size" => Special::TotalShared,
-        _ => return None,
-    })
-}
-
-/// Special registers of PTX that the emulator lacks.
-pub(super) fn is_foreign_register(name: &str) -> bool {
-    let names = [
-        "%aggr_smem_size",
-        "%current_graph_exec",
-        "%is_explicit_cluster",
-        "%nctaid",
-        "%ctaid",
-        "%ntid",
-        "%tid",
-    ];
-    let families = [
-        "%cluster",
-        "%envreg",
-        "%nclusterid",
-        "%pm",
-        "%reserved_smem",
-    ];
-    names.contains(&name) || families.iter().any(|family| name.starts_with(family))
 }
 
 /// `_` in a vector of destinations.
