@@ -36,6 +36,8 @@ pub const SIDE: u32 = 16;
 pub const THREADS: u32 = SIDE * SIDE;
 /// Slots of a tile that holds the whole short side: 33 KB, and five blocks share a multiprocessor.
 const SLOTS: u32 = 2112;
+/// Packs that a thread moves of such a tile, at most.
+const PACKS: u32 = 8;
 /// Packs of 128 bytes.
 const LINE: u32 = 8;
 
@@ -85,7 +87,9 @@ impl Tile {
 fn whole_short_side(rows: usize, cols: usize, lanes: u32) -> [u32; 2] {
     let short = (rows.min(cols).min(SHORT as usize) as u32 / lanes).max(1);
     // A quad's columns, and the slot after them.
-    let long = SLOTS / (short * lanes + 1) / LINE * LINE;
+    let fit = SLOTS / (short * lanes + 1);
+    let share = THREADS * (PACKS / lanes) / short;
+    let long = fit.min(share) / LINE * LINE;
     match rows <= cols {
         true => [short, long],
         false => [long, short],
@@ -97,9 +101,9 @@ const fn square<T>() -> u32 {
     SIDE * (SIDE * lanes::<T>() as u32 + 1)
 }
 
-/// Quads of a thread, in a tile that holds the whole short side: 8 packs.
+/// Quads of a thread, in a tile that holds the whole short side.
 const fn each<T>() -> usize {
-    8 / lanes::<T>()
+    PACKS as usize / lanes::<T>()
 }
 
 /// output\[col, row\] = input\[row, col\], where both extents are multiples of a pack's elements.

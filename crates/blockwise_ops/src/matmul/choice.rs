@@ -1,9 +1,7 @@
 //! Which kernel computes a product, and in how many slices.
 //!
-//! The kernel, its tiles and its slices are those for which a [model](cost) of the launches gives
+//! The kernel, its tiles and its slices are those for which a [model](super::cost) of the launches gives
 //! the shortest time; `blockwise tune` compares the choices on the device at hand.
-
-mod cost;
 
 use blockwise::DeviceProperties;
 use kernels::matmul::policy::{Tiles, VECTOR, WIDE_BUSY};
@@ -11,11 +9,10 @@ use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use kernels::matmul::vector;
 use kernels::pack::lanes;
 
-use super::plan::vectors;
+use super::cost::{self, Cost, SHORTEST};
+use super::vectors::vectors;
 use super::{MatmulKernel, MatmulShape, mma};
 use crate::{Float, tuning};
-use cost::Cost;
-pub(super) use cost::fold;
 
 /// Nanoseconds of a launch that copies B before the product, and of each row; bytes a nanosecond
 /// that it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
@@ -24,10 +21,6 @@ const ROW: f64 = 0.8;
 const COPIED: f64 = 4000.0;
 /// Part of the time without a copy that one with it may take.
 const WORTH: f64 = 0.97;
-
-/// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
-/// of 16.
-pub(super) const SHORTEST: usize = 48;
 
 /// A vector's product with fewer elements of the inner extent than these, and no more outputs,
 /// takes less than [`vector`] by a kernel for any product: f32 1 × 7 × 18266 5.4 µs instead of 6.5.

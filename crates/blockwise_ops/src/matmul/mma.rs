@@ -11,7 +11,7 @@ use kernels::matmul::mma::{MmaTiles, PAIR};
 use kernels::matmul::slices::slice_len;
 
 use super::MatmulShape;
-use super::choice::{SHORTEST, fold};
+use super::cost::{SHORTEST, fold};
 
 /// Nanoseconds that an element of the inner extent takes one, two, … blocks on a multiprocessor, up
 /// to as many as it holds. One block of 64 × 64 is not measured: it has the ratio of 128 × 64.

@@ -1,11 +1,13 @@
 //! The matrix product C = A·B of row-major matrices.
 
 mod choice;
+mod cost;
 mod fold;
 mod mma;
 mod plan;
 mod product;
 mod routines;
+mod vectors;
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::matmul::policy::Tiles;

@@ -4,9 +4,9 @@ use blockwise::{DeviceProperties, Plain as _};
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::Slicing;
 use kernels::matmul::{self, register_tile, vector};
-use kernels::pack::lanes;
 
 use super::routines::{Instance, MatmulLaunch};
+use super::vectors::vectors;
 use super::{MatmulKernel, MatmulOptions, MatmulShape, choice, mma};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d, plan_2d};
@@ -121,30 +121,6 @@ pub(crate) fn prepare<T: Float>(
     let launch = routine.launch;
     Ok((outputs > 0).then_some(Ready { plan, launch }))
 }
-
-/// Whether an instance that moves 16 bytes at a time can compute the product and is worth it.
-///
-/// Copies of 16 bytes bypass the L1 cache, and [`sliced`](kernels::matmul::sliced) reads columns
-/// beyond the matrix as the last ones. Where most are, all blocks wait for one line of the L2 cache:
-/// f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
-pub(super) fn vectors<T: Float>(
-    kernel: MatmulKernel,
-    MatmulShape { inner, cols, .. }: MatmulShape,
-    pitch: usize,
-    [a, b, c]: [bool; 3],
-) -> bool {
-    let whole = |extent: usize| extent.is_multiple_of(lanes::<T>());
-    let broad = cols > NARROW_BYTES / size_of::<T>();
-    match kernel {
-        MatmulKernel::Mma => a && b && c && whole(inner) && whole(cols),
-        MatmulKernel::Vector if cols == 1 => a && b && whole(inner),
-        MatmulKernel::Vector => b && whole(cols),
-        _ => b && c && whole(pitch) && broad,
-    }
-}
-
-/// Bytes of a row of B up to which its columns are read one by one.
-const NARROW_BYTES: usize = 32;
 
 /// The instance of `pipelined`: the one that is asked for, if it fits, or the fastest.
 pub(super) fn tiles(

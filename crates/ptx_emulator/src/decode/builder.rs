@@ -1,8 +1,8 @@
 use super::effects::Cell;
 use super::names::{Class, ModuleNames, Symbol};
 use super::op::{CARRY, Inst, Op, Pred, Row, TRUE};
-use super::program::{FileSizes, Function, LOCAL_GAP, Special, Value};
-use super::special_registers::is_foreign_register;
+use super::program::{FileSizes, Function, LOCAL_GAP, Value};
+use super::special_registers::{Special, is_foreign_register};
 use super::stack::Stack;
 use crate::error::ParseError;
 use crate::metrics::Kind;

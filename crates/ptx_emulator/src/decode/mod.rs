@@ -57,4 +57,5 @@ pub(crate) use effects::Cell;
 pub use instruction::OPCODES;
 pub(crate) use instruction::is_other_opcode;
 pub(crate) use module::{EntryInfo, decode};
-pub(crate) use program::{Function, LOCAL_GAP, Program, Special, Target, Value, Variable};
+pub(crate) use program::{Function, LOCAL_GAP, Program, Target, Value, Variable};
+pub(crate) use special_registers::Special;

@@ -5,7 +5,7 @@ use super::form::{Form, Ty};
 use super::names::{Class, RESERVED_SHARED_BYTES, Symbol};
 use super::op::{Address, Convert, IntOp, NO_ROW, Op, Pred, Reg, Row, Slot, TRUE};
 use super::program::Value;
-use super::special_registers::special_register;
+use super::special_registers::{Special, special_register};
 use crate::error::ParseError;
 use crate::parse::{Base, Operand};
 

@@ -1,5 +1,6 @@
 use super::effects::Cell;
 use super::op::{Inst, Row, Slot};
+use super::special_registers::Special;
 use crate::error::ParseError;
 use crate::fault::{Place, Space};
 use crate::metrics::Kind;
@@ -91,38 +92,6 @@ pub(crate) enum Value {
         size: u8,
         signed: bool,
     },
-}
-
-/// Special registers whose value is constant while a block runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Special {
-    ThreadIndex(u8),
-    BlockSize(u8),
-    BlockIndex(u8),
-    GridSize(u8),
-    Lane,
-    Warp,
-    WarpCount,
-    Multiprocessor,
-    MultiprocessorCount,
-    Grid,
-    LanesEqual,
-    LanesLess,
-    LanesLessEqual,
-    LanesGreater,
-    LanesGreaterEqual,
-    DynamicShared,
-    TotalShared,
-    /// The block's rank in its cluster.
-    ClusterRank,
-    /// Number of blocks in the cluster.
-    ClusterRanks,
-    /// The block's index in its cluster.
-    ClusterBlockIndex(u8),
-    ClusterSize(u8),
-    ClusterIndex(u8),
-    /// The grid's extents in clusters.
-    ClusterGridSize(u8),
 }
 
 /// A module variable, or a function variable that every call shares.

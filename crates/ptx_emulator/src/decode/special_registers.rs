@@ -1,6 +1,36 @@
-//! Names of PTX's special registers.
+//! PTX's special registers, and their names.
 
-use super::program::Special;
+/// Special registers whose value is constant while a block runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    ThreadIndex(u8),
+    BlockSize(u8),
+    BlockIndex(u8),
+    GridSize(u8),
+    Lane,
+    Warp,
+    WarpCount,
+    Multiprocessor,
+    MultiprocessorCount,
+    Grid,
+    LanesEqual,
+    LanesLess,
+    LanesLessEqual,
+    LanesGreater,
+    LanesGreaterEqual,
+    DynamicShared,
+    TotalShared,
+    /// The block's rank in its cluster.
+    ClusterRank,
+    /// Number of blocks in the cluster.
+    ClusterRanks,
+    /// The block's index in its cluster.
+    ClusterBlockIndex(u8),
+    ClusterSize(u8),
+    ClusterIndex(u8),
+    /// The grid's extents in clusters.
+    ClusterGridSize(u8),
+}
 
 /// The special register of a name.
 pub(super) fn special_register(name: &str) -> Option<Special> {

@@ -36,6 +36,10 @@ pub(super) struct Cost {
     store: [f64; 2],
 }
 
+/// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
+/// of 16.
+pub(super) const SHORTEST: usize = 48;
+
 /// Nanoseconds of a second launch, which adds slices, and of each slice; bytes a nanosecond at
 /// which the products of slices are written and read again, most of which stay in the L2 cache.
 const FOLD: f64 = 2050.0;
@@ -188,7 +192,7 @@ impl Cost {
 }
 
 /// Nanoseconds of the launch that adds the products of slices, for elements of so many bytes.
-pub(in crate::matmul) fn fold(shape: MatmulShape, slices: usize, bytes: usize) -> f64 {
+pub(super) fn fold(shape: MatmulShape, slices: usize, bytes: usize) -> f64 {
     if slices == 1 {
         return 0.0;
     }
