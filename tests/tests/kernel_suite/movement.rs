@@ -66,6 +66,9 @@ fn transposes_of_every_shape() {
         (4, 260),
         (132, 136),
         (260, 60),
+        // Of doubles more quads across than a block's threads move at once.
+        (86, 52),
+        (52, 86),
     ];
     for device in devices() {
         for shape in shapes {
