@@ -59,7 +59,7 @@ const SIMPLE: Cost = Cost {
     store: [0.0; 2],
 };
 
-/// The costs of the kernels for a type of so many bytes.
+/// The costs of the kernels for a type of `bytes` bytes.
 pub(super) const fn naive(bytes: usize) -> Cost {
     let (step, more, start) = match bytes {
         4 => (7.7, 4.3, 160.0),
@@ -191,7 +191,7 @@ impl Cost {
     }
 }
 
-/// Nanoseconds of the launch that adds the products of slices, for elements of so many bytes.
+/// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes.
 pub(super) fn fold(shape: MatmulShape, slices: usize, bytes: usize) -> f64 {
     if slices == 1 {
         return 0.0;
