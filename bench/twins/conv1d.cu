@@ -6,8 +6,8 @@
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "direct", "when": "m < 1024", "kernel": "conv_direct_f32", "grid": "ceil(outputs, 256)", "block": "256", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 //! {"works": "conv-full/f64", "by": "document", "rung": "document: block per output", "when": "m <= 1024", "kernel": "conv_block_per_output_f64", "grid": "outputs", "block": "m", "shared": "8 * m", "arguments": "signal, n, taps, m, out"}
 //! {"works": "conv-full/f64", "by": "nvcc", "rung": "block-per-output", "when": "m <= 1024", "kernel": "conv_block_per_output_f64", "grid": "outputs", "block": "m", "shared": "8 * m", "arguments": "signal, n, taps, m, out"}
-//! {"works": "conv-full/f64", "by": "nvcc", "rung": "tiled", "kernel": "conv_tiled_f64", "grid": "ceil(outputs, 256)", "block": "256", "shared": "8 * (256 + m - 1)", "arguments": "signal, n, taps, m, out, outputs, offset"}
-//! {"works": "conv-full/f64", "by": "nvcc", "rung": "direct", "kernel": "conv_direct_f64", "grid": "ceil(outputs, 256)", "block": "256", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
+//! {"works": "conv-full/f64", "by": "nvcc", "rung": "tiled", "when": "m < 1024", "kernel": "conv_tiled_f64", "grid": "ceil(outputs, 256)", "block": "256", "shared": "8 * (256 + m - 1)", "arguments": "signal, n, taps, m, out, outputs, offset"}
+//! {"works": "conv-full/f64", "by": "nvcc", "rung": "direct", "when": "m < 1024", "kernel": "conv_direct_f64", "grid": "ceil(outputs, 256)", "block": "256", "shared": "0", "arguments": "signal, n, taps, m, out, outputs, offset"}
 
 typedef long long i64;
 

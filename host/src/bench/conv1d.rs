@@ -30,11 +30,16 @@ fn same(sizes: &Sizes) -> Vec<[usize; 2]> {
     let taps = [5, 10, 31, 32, 63, 127, 255, 1023, 4095, 8191, 16383, 65535];
     let standard = taps.map(|taps| [N, taps]);
     let long = [5, 10, 31, 32].map(|taps| [1 << 28, taps]);
-    sizes.pick(false, &[[1 << 22, 31]], &[&standard[..], &long].concat())
+    let short = [[1 << 20, 2001]];
+    sizes.pick(
+        false,
+        &[[1 << 22, 31]],
+        &[&standard[..], &long, &short].concat(),
+    )
 }
 
 fn full(sizes: &Sizes) -> Vec<[usize; 2]> {
-    sizes.pick(false, &[[1 << 20, 10]], &[[1 << 24, 10]])
+    sizes.pick(false, &[[1 << 20, 10]], &[[1 << 24, 10], [1_000_000, 2001]])
 }
 
 /// Taps from which on direct sums of many outputs take too long to be timed, but for the fastest.
@@ -46,7 +51,9 @@ const LONG_FROM: usize = 4095;
 /// The launcher's choice, and the kernels that can do it on some device.
 fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Candidate<ConvOptions>> {
     let able = ConvKernel::ALL.iter().filter(|&&kernel| match kernel {
-        kernel if kernel.is_block_per_output() => T::NAME == f64::NAME,
+        kernel if kernel.is_block_per_output() => {
+            T::NAME == f64::NAME && taps.min(len) < MANY_TAPS
+        }
         kernel if kernel.is_long() && taps.min(len) < LONG_FROM => false,
         kernel if kernel.is_fft() => {
             let taps = taps.min(len);
@@ -223,7 +230,7 @@ impl Sample {
     const RUN: usize = 4096;
     /// Products that the oracle computes for a copy, at most, unless there are fewer than
     /// [`Self::FEWEST`] runs.
-    const PRODUCTS: usize = 1 << 30;
+    const PRODUCTS: usize = 1 << 28;
     const FEWEST: usize = 16;
 
     fn of(outputs: usize, taps: usize, seed: u64) -> Self {

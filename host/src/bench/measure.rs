@@ -40,8 +40,8 @@ impl Timing {
     }
 }
 
-/// Launches timed, at least.
-const FEWEST: usize = 30;
+/// Launches timed, at least: kernels of more than 20 ms, whose times differ by less than a percent.
+const FEWEST: usize = 10;
 /// Launches timed, at most.
 const MOST: usize = 200;
 /// Seconds that the timed launches of a rung should take together, as far as [`FEWEST`] allows.

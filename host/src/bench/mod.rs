@@ -10,7 +10,7 @@
 //! - Outputs are filled with 0xFF bytes before the timed launches; afterwards the output of every
 //!   copy is compared with its oracle. Where the oracle computes only a sample, the row says so.
 //! - What is timed is the public call, `enqueue` of [`blockwise_ops`], as every program makes it:
-//!   after a warm-up at least 30 calls, each between two events of its own. A short kernel runs
+//!   after a warm-up at least 10 calls, each between two events of its own. A short kernel runs
 //!   before each, so that launch and events are in the queue before the device gets to them: the
 //!   host's part is not in the time.
 //! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers'

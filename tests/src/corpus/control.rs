@@ -22,6 +22,17 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 const BRANCHES: &[(&str, &str)] = &[
+    // Local memory of a size that the operand gives; freed, the next allocation is at its place.
+    (
+        "alloca",
+        "stacksave.u64 %l1; mad.wide.u32 %l2, %a0, 4, 4; alloca.u64 %l3, %l2, 32; alloca.u64 %l4, 8; st.local.u64 [%l4], 1000;
+	mov.u32 %d0, 0; mov.u32 %r1, %a0;
+	$fill: mul.wide.u32 %l5, %r1, 4; add.u64 %l5, %l5, %l3; st.local.u32 [%l5], %r1; sub.u32 %r1, %r1, 1; setp.ge.s32 %p1, %r1, 0; @%p1 bra $fill;
+	mov.u32 %r1, %a0;
+	$sum: mul.wide.u32 %l5, %r1, 4; add.u64 %l5, %l5, %l3; ld.local.u32 %r2, [%l5]; add.u32 %d0, %d0, %r2; sub.u32 %r1, %r1, 1; setp.ge.s32 %p1, %r1, 0; @%p1 bra $sum;
+	ld.local.u32 %r2, [%l4]; add.u32 %d0, %d0, %r2; and.b64 %l5, %l3, 31; cvt.u32.u64 %r2, %l5; mad.lo.u32 %d0, %r2, 10000, %d0;
+	stackrestore.u64 %l1; alloca.u64 %l5, %l2, 32; setp.ne.u64 %p1, %l5, %l3; @%p1 add.u32 %d0, %d0, 100000;",
+    ),
     // Each thread goes round as often as its operand says.
     (
         "bra.loop",

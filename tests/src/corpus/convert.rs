@@ -136,6 +136,8 @@ fn floats() -> Vec<Case> {
     }
     cases.push(new("cvt.ftz.f32.bf16", "f32", "bf16"));
     cases.push(new("cvt.bf16.bf16", "bf16", "bf16"));
+    cases.push(new("cvt.bf16.f16", "bf16", "f16"));
+    cases.push(new("cvt.f16.bf16", "f16", "bf16"));
     for rounding in ["rni", "rzi", "rmi", "rpi"] {
         for modifiers in ["", ".ftz", ".sat", ".ftz.sat"] {
             cases.push(new(
