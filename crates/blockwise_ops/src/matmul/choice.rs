@@ -83,10 +83,11 @@ pub(super) fn kernel<T: Float>(
             let wide = Tiles::Wide.fit(shape.cols) && wide_fills(shape, properties);
             wide.then(|| whole(cost::WIDE))?
         }
-        MatmulKernel::Sliced | MatmulKernel::Mma => {
+        MatmulKernel::Sliced => {
             let vectors = vectors::<T>(kernel, shape, shape.cols, [true; 3]);
-            Some(fastest::<T>(kernel, shape, most, vectors, properties).0)
+            Some(fastest::<T>(shape, most, vectors, properties).0)
         }
+        MatmulKernel::Mma => Some(mma::slices(shape, most, properties).0),
         MatmulKernel::TiledRaw | MatmulKernel::Vector => None,
     };
     let all = MatmulKernel::ALL.iter().copied();
@@ -140,11 +141,11 @@ pub(super) fn slicing<T: Float>(
         return Slicing { cut, slices };
     }
     if kernel == MatmulKernel::Mma {
-        let (cut, slices) = (Cut::Small, mma::slices(shape, most, properties));
+        let (cut, slices) = (Cut::Small, mma::slices(shape, most, properties).1);
         return Slicing { cut, slices };
     }
     let vectors = vectors::<T>(kernel, shape, cols, [true; 3]);
-    fastest::<T>(kernel, shape, most, vectors, properties).1
+    fastest::<T>(shape, most, vectors, properties).1
 }
 
 /// The slices in which `sliced` is fastest for a copy of B that moves in vectors, if that is worth
@@ -158,7 +159,7 @@ pub(super) fn slicing_of_copy<T: Float>(
     if kernel != MatmulKernel::Sliced || with(shape.cols) || !with(VECTOR) {
         return None;
     }
-    let fastest = |vectors| fastest::<T>(kernel, shape, MOST_SLICES, vectors, properties);
+    let fastest = |vectors| fastest::<T>(shape, MOST_SLICES, vectors, properties);
     let ((single, _), (copied, slicing)) = (fastest(false), fastest(true));
     let (inner, cols) = (shape.inner as f64, shape.cols as f64);
     let moved = 2.0 * size_of::<T>() as f64 * inner * cols;
@@ -166,28 +167,19 @@ pub(super) fn slicing_of_copy<T: Float>(
     (copied < WORTH * single).then_some(slicing)
 }
 
-/// The slices, at most `most`, in which `sliced` or `mma` is fastest, and the nanoseconds. `vectors`
-/// says whether the operands move 16 bytes at a time.
+/// The slices, at most `most`, in which `sliced` is fastest, and the nanoseconds. `vectors` says
+/// whether the operands move 16 bytes at a time.
 fn fastest<T: Float>(
-    kernel: MatmulKernel,
     shape: MatmulShape,
     most: usize,
     vectors: bool,
     properties: &DeviceProperties,
 ) -> (f64, Slicing) {
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
-    let cuts: &[Cut] = match kernel {
-        // Its tiles have one size.
-        MatmulKernel::Mma => &[Cut::Small],
-        _ => &Cut::ALL,
-    };
     let stores = vectors && shape.cols.is_multiple_of(lanes::<T>());
     let longest = (shape.inner / SHORTEST).clamp(1, most);
-    let all = cuts.iter().flat_map(|&cut| {
-        let cost = match kernel {
-            MatmulKernel::Mma => cost::TENSOR,
-            _ => cost::sliced(cut),
-        };
+    let all = Cut::ALL.iter().flat_map(|&cut| {
+        let cost = cost::sliced(cut);
         (1..=longest).map(move |slices| {
             let multiplied = cost.time(shape, slices, [vectors, stores], multiprocessors);
             let time = multiplied + cost::fold(shape, slices, size_of::<T>());
@@ -245,6 +237,7 @@ mod tests {
             ([8426, 4, 1864], MatmulKernel::Pipelined),
             ([4080, 27, 1192], MatmulKernel::Sliced),
             ([4096; 3], MatmulKernel::Pipelined),
+            ([8192; 3], MatmulKernel::Pipelined),
         ] {
             assert_eq!(chosen::<f32>(shape).0, kernel, "f32 {shape:?}");
         }
@@ -253,7 +246,9 @@ mod tests {
             ([1084, 1, 8065], MatmulKernel::RegisterTile),
             ([233, 1, 1659], MatmulKernel::Naive),
             ([43, 129, 97], MatmulKernel::Tiled),
-            ([1, 7, 18266], MatmulKernel::Naive),
+            ([1943, 17, 249], MatmulKernel::Mma),
+            ([410, 178, 209], MatmulKernel::Mma),
+            ([4316, 30, 34], MatmulKernel::Mma),
             ([8426, 4, 1864], MatmulKernel::Mma),
             ([265, 699, 2717], MatmulKernel::Mma),
         ] {

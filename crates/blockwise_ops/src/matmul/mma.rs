@@ -1,10 +1,10 @@
-//! The tiles and slices of `mma`.
+//! The tiles and slices of `mma`, by a model of the launch's time.
 //!
-//! The time of a launch is that of its busiest multiprocessor: waves of as many blocks as it holds,
-//! and a last one of fewer, which wait for each other more. The figures are those of prototypes on
-//! an H200 (driver 580, 2026-11-23; docs/log), in nanoseconds for an element of the inner extent:
-//! 128 × 64 takes 48 alone (1024³) and 75 in pairs (2048³), 64 × 64 takes 39 in pairs (1024³) and
-//! 59 by threes (2048³).
+//! The time is that of the busiest multiprocessor: waves of as many blocks as it holds, and a last
+//! one of fewer, which wait for each other more; then the start of each wave and the stores of each
+//! tile. The rates are those of products of 512³ to 8192³ on an H200 (driver 580, 2026-11-23;
+//! docs/log), start and stores are fitted to the
+//! 480 products of a sweep: half of them take within 5 % of the model, nine in ten within 19 %.
 
 use blockwise::DeviceProperties;
 use kernels::matmul::mma::{MmaTiles, PAIR};
@@ -13,51 +13,87 @@ use kernels::matmul::slices::slice_len;
 use super::MatmulShape;
 use super::cost::{SHORTEST, fold};
 
-/// Nanoseconds that an element of the inner extent takes one, two, … blocks on a multiprocessor, up
-/// to as many as it holds. One block of 64 × 64 is not measured: it has the ratio of 128 × 64.
-const SQUARE: &[f64] = &[25.0, 39.0, 59.0];
-const TALL: &[f64] = &[48.0, 75.0];
+/// What the blocks of one size cost, in nanoseconds.
+struct Rates {
+    /// An element of the inner extent, with one, two, … blocks on a multiprocessor, up to as many
+    /// as it holds.
+    element: &'static [f64],
+    /// The start of a wave of blocks, and the stores of a whole tile: by pairs, and one by one.
+    start: [f64; 2],
+    store: [f64; 2],
+}
 
-/// Nanoseconds of a launch that computes nothing.
-const LAUNCH: f64 = 5200.0;
+const fn rates(tiles: MmaTiles) -> Rates {
+    match tiles {
+        MmaTiles::Square => Rates {
+            element: &[25.0, 39.0, 59.0],
+            start: [440.0, 640.0],
+            store: [800.0, 1800.0],
+        },
+        MmaTiles::Tall => Rates {
+            element: &[48.0, 75.0],
+            start: [0.0, 230.0],
+            store: [2030.0, 3540.0],
+        },
+        MmaTiles::Large => Rates {
+            element: &[72.4],
+            start: [1330.0, 1280.0],
+            store: [3370.0, 5120.0],
+        },
+    }
+}
 
-/// How much longer single elements take than pairs: 4093 × 4099 × 4111 beside 4096³.
+/// A launch that computes nothing.
+const LAUNCH: f64 = 3740.0;
+
+/// How much longer single elements take than pairs.
 const SINGLE: f64 = 1.15;
 
-/// Part of the time of 128 × 64 that 64 × 64 may take, and of one slice that several may take.
+/// Part of the time of one slice that several may take.
 const WORTH: f64 = 0.95;
 
 /// The tiles that are fastest for the product in that many slices. `pairs` says whether elements
 /// move 16 bytes at a time.
-///
-/// Never [`MmaTiles::Large`]: 2 to 6 % faster than 128 × 64 from 2048³ on, which is no more than
-/// the clock varies.
 pub(super) fn tiles(
     shape: MatmulShape,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> MmaTiles {
-    let time = |tiles| time(tiles, shape, slices, pairs, properties);
-    if time(MmaTiles::Square) <= WORTH * time(MmaTiles::Tall) {
-        MmaTiles::Square
-    } else {
-        MmaTiles::Tall
-    }
+    fastest_tiles(shape, slices, pairs, properties).1
 }
 
-/// The slices, at most `most`, in which the product is fastest.
-pub(super) fn slices(shape: MatmulShape, most: usize, properties: &DeviceProperties) -> usize {
+/// The slices, at most `most`, in which the product is fastest, and its nanoseconds.
+pub(super) fn slices(
+    shape: MatmulShape,
+    most: usize,
+    properties: &DeviceProperties,
+) -> (f64, usize) {
     let pairs = shape.inner.is_multiple_of(PAIR) && shape.cols.is_multiple_of(PAIR);
     let time = |slices| {
-        let tiles = tiles(shape, slices, pairs, properties);
-        time(tiles, shape, slices, pairs, properties) + fold(shape, slices, size_of::<f64>())
+        let (time, _) = fastest_tiles(shape, slices, pairs, properties);
+        time + fold(shape, slices, size_of::<f64>())
     };
+    let whole = (time(1), 1);
     let longest = (shape.inner / SHORTEST).clamp(1, most);
-    let all = (1..=longest).map(|slices| (time(slices), slices));
-    let fastest = all.min_by(|(one, _), (other, _)| one.total_cmp(other));
-    let worth = fastest.filter(|(fastest, _)| *fastest <= WORTH * time(1));
-    worth.map_or(1, |(_, slices)| slices)
+    let several = (2..=longest).map(|slices| (time(slices), slices));
+    let fastest = several.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    let worth = fastest.filter(|(fastest, _)| *fastest <= WORTH * whole.0);
+    worth.unwrap_or(whole)
+}
+
+/// The tiles with the shortest launch, and its nanoseconds.
+fn fastest_tiles(
+    shape: MatmulShape,
+    slices: usize,
+    pairs: bool,
+    properties: &DeviceProperties,
+) -> (f64, MmaTiles) {
+    let timed = MmaTiles::ALL.map(|tiles| (time(tiles, shape, slices, pairs, properties), tiles));
+    let [first, rest @ ..] = timed;
+    let faster =
+        |one: (f64, MmaTiles), other: (f64, MmaTiles)| if other.0 < one.0 { other } else { one };
+    rest.into_iter().fold(first, faster)
 }
 
 /// Nanoseconds of the launch that multiplies.
@@ -68,18 +104,32 @@ fn time(
     pairs: bool,
     properties: &DeviceProperties,
 ) -> f64 {
-    let rates = match tiles {
-        MmaTiles::Square => SQUARE,
-        MmaTiles::Tall | MmaTiles::Large => TALL,
-    };
-    let blocks = tiles.policy(pairs).tiles(shape.rows, shape.cols);
+    let policy = tiles.policy(pairs);
+    let blocks = policy.tiles(shape.rows, shape.cols);
+    if blocks == 0 {
+        return LAUNCH;
+    }
+    let Rates {
+        element,
+        start,
+        store,
+    } = rates(tiles);
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let each = blocks.saturating_mul(slices).div_ceil(multiprocessors);
-    let of = |blocks: usize| if blocks == 0 { 0.0 } else { rates[blocks - 1] };
-    let waves = (each / rates.len()) as f64;
-    let element = waves * of(rates.len()) + of(each % rates.len());
+    let (whole, left) = (each / element.len(), each % element.len());
+    let last = if left == 0 { 0.0 } else { element[left - 1] };
+    let element_of_all = whole as f64 * element[element.len() - 1] + last;
     let slower = if pairs { 1.0 } else { SINGLE };
-    LAUNCH + element * slower * slice_len(shape.inner, slices) as f64
+    let [start, store] = [start, store].map(|cost| cost[usize::from(!pairs)]);
+    let len = slice_len(shape.inner, slices).next_multiple_of(policy.inner);
+    // The part of the tiles that is inside C.
+    let area = (policy.rows * policy.cols) as f64 * blocks as f64;
+    let inside = shape.rows as f64 * shape.cols as f64 / area;
+    let waves = each.div_ceil(element.len());
+    LAUNCH
+        + element_of_all * slower * len as f64
+        + waves as f64 * start
+        + each as f64 * store * inside
 }
 
 #[cfg(test)]
@@ -87,24 +137,27 @@ mod tests {
     use super::*;
     use crate::limits::h200;
 
-    /// Products, and what is fastest by the prototypes' rates.
+    /// Products, and what was measured fastest.
     #[test]
     fn small_tiles_fill_the_device_where_large_ones_do_not() {
         for ([rows, inner, cols], expected) in [
             ([512; 3], (MmaTiles::Square, 2)),
             ([1024; 3], (MmaTiles::Square, 1)),
-            ([2048; 3], (MmaTiles::Tall, 1)),
-            ([4096; 3], (MmaTiles::Tall, 1)),
-            ([8192; 3], (MmaTiles::Tall, 1)),
-            ([4093, 4099, 4111], (MmaTiles::Tall, 1)),
+            ([1408; 3], (MmaTiles::Large, 1)),
+            ([2048; 3], (MmaTiles::Large, 1)),
+            ([2560; 3], (MmaTiles::Square, 1)),
+            ([3072; 3], (MmaTiles::Tall, 1)),
+            ([4096; 3], (MmaTiles::Large, 1)),
+            ([8192; 3], (MmaTiles::Large, 1)),
+            ([4093, 4099, 4111], (MmaTiles::Large, 1)),
             // 198 tiles of 128 x 64 take two turns, 396 of 64 x 64 three shorter ones.
             ([1408, 1024, 1152], (MmaTiles::Square, 1)),
-            ([1664, 1024, 1024], (MmaTiles::Tall, 1)),
+            ([1664, 1024, 1024], (MmaTiles::Large, 1)),
             // Slices that save 1 % of the time are not worth their memory.
             ([1536; 3], (MmaTiles::Square, 1)),
         ] {
             let shape = MatmulShape { rows, inner, cols };
-            let slices = slices(shape, 1024, &h200());
+            let (_, slices) = slices(shape, 1024, &h200());
             let pairs = inner % 2 == 0 && cols % 2 == 0;
             let tiles = tiles(shape, slices, pairs, &h200());
             assert_eq!((tiles, slices), expected, "{shape:?}");
@@ -118,7 +171,7 @@ mod tests {
             inner: 0,
             cols: 0,
         };
-        assert_eq!(slices(shape, 1024, &h200()), 1);
-        assert_eq!(tiles(shape, 1, true, &h200()), MmaTiles::Tall);
+        assert_eq!(slices(shape, 1024, &h200()).1, 1);
+        assert_eq!(tiles(shape, 1, true, &h200()), MmaTiles::Square);
     }
 }

@@ -46,8 +46,8 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!(doubles.kernel, "matmul_mma_square_f64");
     assert_eq!((doubles.grid, doubles.block), ([288, 1, 1], [128, 1, 1]));
     let doubles = planned::<f64>(shape(2048, 51, 2048), None);
-    assert_eq!(doubles.kernel, "matmul_mma_tallragged_f64");
-    assert_eq!((doubles.grid, doubles.block), ([512, 1, 1], [128, 1, 1]));
+    assert_eq!(doubles.kernel, "matmul_mma_largeragged_f64");
+    assert_eq!((doubles.grid, doubles.block), ([256, 1, 1], [256, 1, 1]));
     let vector = planned::<f64>(shape(1, 50, 1000), None);
     assert_eq!(vector.kernel, "matmul_cols_f64");
     assert_eq!((vector.grid, vector.block), ([63, 1, 1], [512, 1, 1]));
