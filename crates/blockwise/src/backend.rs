@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use cuda_std::launch::{Argument, Shape};
 
-use crate::graph::Node;
 use crate::{DeviceProperties, Result};
 
 /// A kind of device. Addresses are the device's own; lengths are in bytes and never zero.
@@ -43,8 +42,8 @@ pub(crate) trait Backend: Send + Sync {
     /// Loads PTX. `origin` says where it comes from, for messages.
     fn load(&self, ptx: &str, origin: &str) -> Result<Arc<dyn Program>>;
 
-    /// Makes launches and fills replayable, in order.
-    fn graph(&self, nodes: Vec<Node>) -> Result<Box<dyn Replay>>;
+    /// Makes steps replayable, in order.
+    fn graph(&self, steps: Vec<Step>) -> Result<Box<dyn Replay>>;
 
     /// Stack size per kernel thread, in bytes.
     fn stack_bytes(&self) -> Result<usize>;
@@ -67,6 +66,9 @@ pub(crate) trait Backend: Send + Sync {
     #[cfg(feature = "emulator")]
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }
+
+/// A backend with its own queue.
+pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
 
 /// Where rows begin, in bytes.
 #[derive(Clone, Copy)]
@@ -160,6 +162,21 @@ pub(crate) trait Callable: Any + Send + Sync {
 
     /// A number of threads per block that fills the device.
     fn suggested_block(&self, shared_bytes: u32) -> Result<u32>;
+}
+
+/// One step of recorded work.
+pub(crate) enum Step {
+    Launch {
+        function: Arc<dyn Callable>,
+        shape: Shape,
+        /// The bytes of each parameter.
+        arguments: Vec<Box<[u8]>>,
+    },
+    Fill {
+        address: u64,
+        bytes: usize,
+        value: u8,
+    },
 }
 
 /// Recorded work.

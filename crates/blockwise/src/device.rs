@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use cuda_std::launch::{Entry, Kernels, Plain, Target};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Started};
 use crate::memory::Core;
 use crate::ptx::embedded;
 use crate::split::Split;
@@ -388,9 +388,6 @@ impl Device {
         Ok(Package::Loaded(module))
     }
 }
-
-/// A backend with its own queue.
-pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn crate::backend::Queue>);
 
 #[cfg(feature = "emulator")]
 fn emulated(fallback: Option<String>) -> Result<Device> {

@@ -14,9 +14,9 @@ use ptx_emulator::{
     MemoryError, Module,
 };
 
-use crate::backend::{Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Timestamp};
-use crate::device::Started;
-use crate::graph::{Node, NodeWork};
+use crate::backend::{
+    Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
+};
 use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Watch};
 
 /// The default limits are an H200's; this is its compute capability.
@@ -149,8 +149,8 @@ impl Backend for EmulatorDevice {
         }))))
     }
 
-    fn graph(&self, nodes: Vec<Node>) -> Result<Box<dyn Replay>> {
-        Ok(Box::new(Recorded(nodes)))
+    fn graph(&self, steps: Vec<Step>) -> Result<Box<dyn Replay>> {
+        Ok(Box::new(Steps(steps)))
     }
 
     fn stack_bytes(&self) -> Result<usize> {
@@ -400,13 +400,13 @@ impl EmulatorFunction {
 }
 
 /// A recording: the steps in order.
-struct Recorded(Vec<Node>);
+struct Steps(Vec<Step>);
 
-impl Replay for Recorded {
+impl Replay for Steps {
     unsafe fn launch(&self, queue: &dyn Queue) -> Result<()> {
-        for node in &self.0 {
-            match &node.work {
-                NodeWork::Launch {
+        for step in &self.0 {
+            match step {
+                Step::Launch {
                     function,
                     shape,
                     arguments,
@@ -419,7 +419,7 @@ impl Replay for Recorded {
                     // memory.
                     unsafe { function.launch(queue, *shape, &arguments)? };
                 }
-                NodeWork::Fill {
+                Step::Fill {
                     address,
                     bytes,
                     value,

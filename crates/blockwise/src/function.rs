@@ -7,8 +7,8 @@ use std::sync::Arc;
 use cuda_std::launch::{self, Argument, Memory, Shape};
 
 use crate::backend::Callable;
-use crate::graph::{Node, record};
 use crate::memory::{Allocation, Core};
+use crate::recording::{Recorded, record};
 use crate::stream::{Stream, Work};
 use crate::{Error, Result, shape};
 
@@ -78,12 +78,12 @@ impl launch::Function for Function {
         let queue = match stream.map(|stream| &stream.work) {
             None => &core.queue,
             Some(Work::Run(queue)) => queue,
-            Some(Work::Record(nodes)) => {
+            Some(Work::Record(steps)) => {
                 let uses = uses.map(|(allocation, written)| (Arc::clone(allocation), written));
                 let function = Arc::clone(callable);
                 record(
-                    nodes,
-                    Node::launch(function, shape, arguments, uses.collect()),
+                    steps,
+                    Recorded::launch(function, shape, arguments, uses.collect()),
                 );
                 return Ok(());
             }

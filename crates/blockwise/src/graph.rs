@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_std::launch::{Argument, Shape};
-
-use crate::backend::{Callable, Replay};
+use crate::backend::Replay;
 use crate::memory::{Allocation, Core};
 use crate::stream::{Stream, Work};
 use crate::{Error, Result};
@@ -21,73 +19,6 @@ pub struct Graph {
     core: Arc<Core>,
 }
 
-/// One recorded step.
-pub(crate) struct Node {
-    pub(crate) work: NodeWork,
-    /// The memory that it uses, with whether it is written.
-    uses: Vec<(Arc<Allocation>, bool)>,
-}
-
-pub(crate) enum NodeWork {
-    Launch {
-        function: Arc<dyn Callable>,
-        shape: Shape,
-        /// The bytes of each parameter.
-        arguments: Vec<Box<[u8]>>,
-    },
-    Fill {
-        address: u64,
-        bytes: usize,
-        value: u8,
-    },
-}
-
-impl Node {
-    pub(crate) fn launch(
-        function: Arc<dyn Callable>,
-        shape: Shape,
-        arguments: &[Argument<'_>],
-        uses: Vec<(Arc<Allocation>, bool)>,
-    ) -> Self {
-        let copied = arguments.iter().map(|argument| {
-            let mut bytes = vec![0_u8; argument.bytes()].into_boxed_slice();
-            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied as
-            // it is and only ever copied on.
-            unsafe {
-                argument
-                    .as_ptr()
-                    .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
-            }
-            bytes
-        });
-        let work = NodeWork::Launch {
-            function,
-            shape,
-            arguments: copied.collect(),
-        };
-        Self { work, uses }
-    }
-
-    pub(crate) fn fill(memory: Arc<Allocation>, value: u8) -> Self {
-        Self {
-            work: NodeWork::Fill {
-                address: memory.address,
-                bytes: memory.bytes,
-                value,
-            },
-            uses: vec![(memory, true)],
-        }
-    }
-}
-
-/// Adds a step to a recording.
-pub(crate) fn record(nodes: &Mutex<Vec<Node>>, node: Node) {
-    nodes
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(node);
-}
-
 impl Graph {
     pub(crate) fn new<E: From<Error>>(
         core: &Arc<Core>,
@@ -96,10 +27,12 @@ impl Graph {
         let recorded = Arc::new(Mutex::default());
         steps(&Stream::recording(core, &recorded))?;
         // A clone of the stream may still exist; what it records from now on is dropped.
-        let mut nodes =
+        let recorded =
             std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
+        let (steps, used): (Vec<_>, Vec<_>) =
+            recorded.into_iter().map(|it| (it.step, it.uses)).unzip();
         let mut uses: Vec<(Arc<Allocation>, bool)> = Vec::new();
-        for (memory, written) in nodes.iter_mut().flat_map(|node| node.uses.drain(..)) {
+        for (memory, written) in used.into_iter().flatten() {
             match uses
                 .iter_mut()
                 .find(|(known, _)| Arc::ptr_eq(known, &memory))
@@ -109,7 +42,7 @@ impl Graph {
             }
         }
         Ok(Self {
-            replay: core.backend.graph(nodes)?,
+            replay: core.backend.graph(steps)?,
             uses,
             core: Arc::clone(core),
         })

@@ -20,6 +20,7 @@ mod memory;
 mod module;
 mod properties;
 mod ptx;
+mod recording;
 mod shape;
 mod signature;
 mod split;

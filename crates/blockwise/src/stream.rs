@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use cuda_std::launch::Memory;
 
 use crate::backend::Queue;
-use crate::graph::{Node, record};
 use crate::memory::{Allocation, Core};
+use crate::recording::{Recorded, record};
 use crate::{Error, Event, Result};
 
 /// A queue of device work in addition to the device's own: copies and launches of one stream are in
@@ -29,7 +29,7 @@ pub(crate) enum Work {
     /// To the device.
     Run(Arc<dyn Queue>),
     /// Into a graph.
-    Record(Arc<Mutex<Vec<Node>>>),
+    Record(Arc<Mutex<Vec<Recorded>>>),
 }
 
 impl Stream {
@@ -49,9 +49,9 @@ impl Stream {
     }
 
     /// A stream whose work is recorded.
-    pub(crate) fn recording(core: &Arc<Core>, nodes: &Arc<Mutex<Vec<Node>>>) -> Self {
+    pub(crate) fn recording(core: &Arc<Core>, steps: &Arc<Mutex<Vec<Recorded>>>) -> Self {
         Self {
-            work: Work::Record(Arc::clone(nodes)),
+            work: Work::Record(Arc::clone(steps)),
             core: Arc::clone(core),
         }
     }
@@ -134,8 +134,8 @@ pub(crate) fn fill(memory: &Arc<Allocation>, stream: Option<&Stream>, value: u8)
     let queue = match stream.map(|stream| &stream.work) {
         None => &core.queue,
         Some(Work::Run(queue)) => queue,
-        Some(Work::Record(nodes)) => {
-            record(nodes, Node::fill(Arc::clone(memory), value));
+        Some(Work::Record(steps)) => {
+            record(steps, Recorded::fill(Arc::clone(memory), value));
             return Ok(());
         }
     };

@@ -12,7 +12,7 @@ use ndarray::ArrayView1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
-use super::tune::{self, Search};
+use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
 
@@ -63,7 +63,7 @@ fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Candidate<ConvOptions>
         ConvKernel::Blocked => true,
         _ => taps.min(len) < MANY_TAPS,
     });
-    let default = Candidate::new(ConvOptions::default(), DEFAULT, tune::CHOICE);
+    let default = Candidate::new(ConvOptions::default(), DEFAULT, CHOICE);
     let candidates = able.map(|&kernel| Candidate::new(of(kernel), kernel, ""));
     iter::once(default).chain(candidates).collect()
 }
@@ -94,7 +94,7 @@ fn search<T: Random + Precision>(
     let choice = ConvOptions::default();
     let name = plan(&choice).map_or("none", |plan| plan.kernel.name());
     let mut candidates = every_kernel::<T>([len, taps]);
-    candidates[0] = Candidate::new(choice, name, tune::CHOICE);
+    candidates[0] = Candidate::new(choice, name, CHOICE);
     for (kernel, whose) in [(ConvKernel::Window, "warp"), (ConvKernel::Blocked, "block")] {
         for each in [1, 2, 3, 4, 8] {
             let options = ConvOptions {
@@ -121,7 +121,7 @@ fn search<T: Random + Precision>(
             ));
         }
     }
-    tune::distinct(&mut candidates, |candidate| {
+    distinct(&mut candidates, |candidate| {
         Some(plan(&candidate.options)?.launch)
     });
     Search {

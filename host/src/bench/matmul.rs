@@ -14,7 +14,7 @@ use kernels::matmul::slices::{Cut, Slicing};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
 
-use super::tune::{self, Search};
+use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
@@ -63,7 +63,7 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
 fn ladder<T: Float>(size: [usize; 3]) -> Vec<Candidate<Product>> {
     let [rows, inner, cols] = size;
     let shape = MatmulShape { rows, inner, cols };
-    let default = Candidate::new(Product::By(MatmulOptions::default()), DEFAULT, tune::CHOICE);
+    let default = Candidate::new(Product::By(MatmulOptions::default()), DEFAULT, CHOICE);
     let kernels = MatmulKernel::ALL.iter();
     let kernels = kernels.filter(|kernel| kernel.takes::<T>(shape));
     let kernels = kernels.map(|&kernel| Candidate::new(Product::By(of(kernel)), kernel, ""));
@@ -113,7 +113,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 whole.push(Candidate::new(options, MatmulKernel::Pipelined, policy));
             }
         }
-        tune::distinct(&mut whole, |candidate| {
+        distinct(&mut whole, |candidate| {
             let planned = matmul::plan::<f32>(shape, &candidate.options, properties);
             planned.ok().flatten()
         });
@@ -132,7 +132,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 in_slices.push(Candidate::new(options, MatmulKernel::Sliced, policy));
             }
         }
-        let default = Candidate::new(MatmulOptions::default(), DEFAULT, tune::CHOICE);
+        let default = Candidate::new(MatmulOptions::default(), DEFAULT, CHOICE);
         let by = |candidate: Candidate<MatmulOptions>| {
             Candidate::new(
                 Product::By(candidate.options),

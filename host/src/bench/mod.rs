@@ -32,6 +32,7 @@ mod peers;
 mod picture;
 mod reduce;
 mod row;
+mod search;
 mod size;
 mod sweep;
 mod tune;

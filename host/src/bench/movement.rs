@@ -10,14 +10,14 @@ use blockwise_ops::{
 use kernels::transpose::aligned::{self, Tile};
 use rayon::prelude::*;
 
-use super::tune::{self, Search};
+use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Window, Work};
 
 /// The table.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let mut works = Vec::new();
-    let default = Candidate::new(TransposeOptions::default(), DEFAULT, tune::CHOICE);
+    let default = Candidate::new(TransposeOptions::default(), DEFAULT, CHOICE);
     let others = TransposeKernel::ALL.iter();
     let others = others.map(|&kernel| Candidate::new(of(kernel), kernel, ""));
     let every: Vec<_> = iter::once(default.clone()).chain(others).collect();
@@ -33,7 +33,7 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         let candidates = of_others.clone();
         works.push(work::<_, f64>("transpose", shape.to_vec(), candidates));
     }
-    let default = Candidate::new(ReverseOptions::default(), DEFAULT, tune::CHOICE);
+    let default = Candidate::new(ReverseOptions::default(), DEFAULT, CHOICE);
     let others = ReverseKernel::ALL.iter().map(|&kernel| {
         let options = ReverseOptions {
             kernel,
@@ -71,7 +71,7 @@ fn of(kernel: TransposeKernel) -> TransposeOptions {
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let search = |shape: [usize; 2]| {
         let choice = TransposeOptions::default();
-        let mut candidates = vec![Candidate::new(choice, DEFAULT, tune::CHOICE)];
+        let mut candidates = vec![Candidate::new(choice, DEFAULT, CHOICE)];
         for tile in Tile::ALL {
             let policy = format!(
                 "{} x {}, {} threads",
@@ -106,7 +106,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         let [rows, cols] = shape;
         let plan =
             |options: &TransposeOptions| transpose::plan::<f32>(rows, cols, options, properties);
-        tune::distinct(&mut candidates, |candidate| {
+        distinct(&mut candidates, |candidate| {
             plan(&candidate.options).ok().flatten()
         });
         Search {

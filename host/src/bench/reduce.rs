@@ -9,7 +9,7 @@ use blockwise_ops::{LaunchError, LaunchPlan, Number, ReduceKernel, ReduceOptions
 use kernels::reduce::policy::{self, InFlight, Policy};
 use rayon::prelude::*;
 
-use super::tune::{self, Search};
+use super::search::{CHOICE, Search, distinct};
 use super::work::{DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
@@ -100,7 +100,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             "i64" => reduce::plan_dot::<i64>(len, len, candidate, properties).ok(),
             _ => reduce::plan_dot::<f32>(len, len, candidate, properties).ok(),
         };
-        tune::distinct(&mut work.rungs, |rung| plan(&candidates[rung.index]));
+        distinct(&mut work.rungs, |rung| plan(&candidates[rung.index]));
         Search {
             work,
             place: "kernels/src/reduce/policy.rs",
@@ -162,7 +162,7 @@ fn work<T: Exact>(operation: Operation, len: usize, candidates: &[ReduceOptions]
         let row = policy::row(len * size_of::<T>());
         let kernel = match options.kernel {
             Some(kernel) => kernel.name(),
-            None => tune::CHOICE,
+            None => CHOICE,
         };
         let policy = match options.kernel {
             None => String::new(),

@@ -1,44 +1,20 @@
 //! Searches the launchers' policies on the device at hand.
 //!
-//! A family has a table of searches, as it has one of works: a search is a [`Work`] whose rungs are
-//! policies, the first of which is what the launcher takes by itself. So every candidate is timed
+//! A family has a table of [searches](Search), as it has one of works, so every candidate is timed
 //! and checked as any rung of a benchmark is. Of many candidates that are alike the luckiest seems
 //! fast: the fastest and the launcher's choice are timed again, by turns, and only what is faster
 //! every time counts.
 
 use blockwise::{Device, DeviceProperties};
-use blockwise_ops::LaunchPlan;
 use blockwise_ops::tuning::Rule;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::row::{lines_up, seconds};
+use super::search::Search;
 use super::{
-    BenchError, Inputs, Options, Run, Size, Timing, Work, conv1d, matmul, measure, movement, reduce,
+    BenchError, Inputs, Options, Run, Size, Timing, conv1d, matmul, measure, movement, reduce,
 };
-
-/// A work whose rungs are policies, the launcher's choice first.
-pub(super) struct Search {
-    /// The work.
-    pub work: Work,
-    /// Where the launcher's choice is written.
-    pub place: &'static str,
-}
-
-/// What the launcher takes by itself, in words.
-pub(super) const CHOICE: &str = "the launcher's choice";
-
-/// Leaves the ways that this device can launch, and of several that are one launch the first.
-pub(super) fn distinct<W>(candidates: &mut Vec<W>, plan: impl Fn(&W) -> Option<LaunchPlan>) {
-    let mut plans = Vec::new();
-    candidates.retain(|candidate| match plan(candidate) {
-        Some(plan) if !plans.contains(&plan) => {
-            plans.push(plan);
-            true
-        }
-        _ => false,
-    });
-}
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

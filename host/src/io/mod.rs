@@ -4,6 +4,7 @@
 //! it is written piece by piece, and appears whole or not at all.
 
 mod array;
+mod array_writer;
 mod bytes;
 mod csv;
 mod error;
@@ -23,7 +24,8 @@ use ndarray::ArrayD;
 use bytes::Bytes;
 use error::Defect;
 
-pub use array::{ArrayReader, ArrayWriter};
+pub use array::ArrayReader;
+pub use array_writer::ArrayWriter;
 pub use error::FileError;
 pub use number::{Kind, Number, Stored};
 pub use output::{OutputFile, standard_output_is_taken};

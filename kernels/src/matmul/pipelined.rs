@@ -59,6 +59,16 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
     policy.stages as u32 - 2
 }
 
+/// [`multiply_unless`] by the policy of these tiles, which is a constant.
+macro_rules! product {
+    ($tiles:expr, $of:expr, $c:expr, $unless:expr) => {{
+        const POLICY: Policy = $tiles.policy();
+        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
+            POLICY, $of, $c, $unless,
+        )
+    }};
+}
+
 /// C = A·B with [`Tiles::Wide`].
 ///
 /// # Parameters
@@ -97,18 +107,10 @@ pub fn matmul_pipelined_f32(
     cols: usize,
     unless: &[u32],
 ) {
-    const POLICY: Policy = Tiles::Wide.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
     // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
     // one layer of blocks.
-    unsafe {
-        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY,
-            of,
-            c.as_mut_ptr(),
-            unless,
-        )
-    }
+    unsafe { product!(Tiles::Wide, of, c.as_mut_ptr(), unless) }
 }
 
 /// As [`matmul_pipelined_f32`](struct@matmul_pipelined_f32), with [`Tiles::Tall`].
@@ -137,18 +139,10 @@ pub fn matmul_pipelined_tall_f32(
     cols: usize,
     unless: &[u32],
 ) {
-    const POLICY: Policy = Tiles::Tall.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
     // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
     // one layer of blocks.
-    unsafe {
-        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY,
-            of,
-            c.as_mut_ptr(),
-            unless,
-        )
-    }
+    unsafe { product!(Tiles::Tall, of, c.as_mut_ptr(), unless) }
 }
 
 /// As [`matmul_pipelined_f32`](struct@matmul_pipelined_f32), with [`Tiles::Ragged`].
@@ -174,18 +168,10 @@ pub fn matmul_pipelined_ragged_f32(
     cols: usize,
     unless: &[u32],
 ) {
-    const POLICY: Policy = Tiles::Ragged.policy();
     let of = Operands::packed(a, b, [rows, inner, cols]);
     // SAFETY: `require` states the matrices' sizes, the block, its shared memory and one layer of
     // blocks.
-    unsafe {
-        multiply_unless::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY,
-            of,
-            c.as_mut_ptr(),
-            unless,
-        )
-    }
+    unsafe { product!(Tiles::Ragged, of, c.as_mut_ptr(), unless) }
 }
 
 /// # Safety

@@ -28,13 +28,7 @@ use cuda_std::prelude::*;
 use super::{Max, Min, Op, Sum, dot_share, share};
 use crate::number::Scalar;
 
-/// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
-///
-/// # Parameters
-/// - `a`, `b`: n elements each. `partials`: one element per block.
-///
-/// # Launch
-/// One-dimensional blocks of any size, any grid.
+/// As [`dot_interleaved`](super::interleaved::dot_interleaved).
 #[kernel(
     instances(i64, f32, f64),
     shared(slots = block.threads()),
@@ -52,14 +46,7 @@ pub fn dot_tree<T: Scalar>(
     partials.store(block, value);
 }
 
-/// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
-/// maximum. Minimum and maximum propagate NaN.
-///
-/// # Parameters
-/// - `input`: n elements. `partials`: one element per block.
-///
-/// # Launch
-/// One-dimensional blocks of any size, any grid.
+/// As [`fold_interleaved`](super::interleaved::fold_interleaved).
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_tree_{T}",

@@ -104,8 +104,7 @@ pub fn transpose_aligned<T: Word>(input: &[T], mut output: Out<T>, rows: usize, 
         through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
             input,
             output.as_mut_ptr(),
-            rows,
-            cols,
+            [rows, cols],
             tile,
         )
     }
@@ -135,8 +134,7 @@ pub fn transpose_aligned_narrow<T: Word>(
         through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
             input,
             output.as_mut_ptr(),
-            rows,
-            cols,
+            [rows, cols],
             tile,
         )
     }
@@ -157,8 +155,7 @@ unsafe fn through_multiples<
 >(
     input: &[T],
     output: *mut T,
-    rows: usize,
-    cols: usize,
+    [rows, cols]: [usize; 2],
     tile: *mut T,
 ) {
     const HIGH: usize = ROWS as usize;

@@ -19,14 +19,7 @@ use crate::number::Word;
 const PITCH: usize = SIDE + 1;
 // ANCHOR_END: pitch
 
-/// output\[col, row\] = input\[row, col\].
-///
-/// # Parameters
-/// - `input`: row-major. `output`: the same matrix, column after column.
-///
-/// # Launch
-/// Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of
-/// `input`. The grid strides over both.
+/// As [`transpose_tiled`](super::tiled::transpose_tiled), with padded rows.
 #[kernel(
     instances(u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())

@@ -20,14 +20,7 @@ use cuda_std::prelude::*;
 use super::{HEIGHT, SIDE};
 use crate::number::Word;
 
-/// output\[col, row\] = input\[row, col\].
-///
-/// # Parameters
-/// - `input`: row-major. `output`: the same matrix, column after column.
-///
-/// # Launch
-/// Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of
-/// `input`. The grid strides over both.
+/// As [`transpose_naive`](super::naive::transpose_naive), through a tile in shared memory.
 #[kernel(
     instances(u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())

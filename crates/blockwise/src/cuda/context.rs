@@ -11,7 +11,7 @@ use cust_raw::{CUdevice_attribute, CUresult};
 
 use super::panics::Listener;
 use super::queue::CudaQueue;
-use super::{driver_error, unbound_error, waiting};
+use super::{driver_error, lost, unbound_error};
 use crate::{DeviceKind, DeviceProperties, Result};
 
 /// Stack per thread in bytes for kernels that format, which need more than CUDA's default of 1 KiB.
@@ -44,7 +44,7 @@ impl CudaContext {
             Ok(Self {
                 context,
                 properties,
-                lost: waiting::lost(ordinal),
+                lost: lost::of(ordinal),
                 stack_is_set: AtomicBool::new(false),
                 listeners: Mutex::default(),
                 queues: Mutex::default(),
@@ -55,7 +55,7 @@ impl CudaContext {
 
     /// Makes the context current in this thread, as every call needs.
     pub(super) fn enter(&self) -> Result<()> {
-        waiting::check(self.lost)?;
+        lost::check(self.lost)?;
         CurrentContext::set_current(&self.context)
             .map_err(driver_error(self, "entering the GPU's context"))
     }

@@ -13,8 +13,7 @@ use super::context::CudaContext;
 use super::panics::Listener;
 use super::program::CudaFunction;
 use super::{answer, driver_error, queue};
-use crate::backend::{Callable, Queue, Replay};
-use crate::graph::{Node, NodeWork};
+use crate::backend::{Callable, Queue, Replay, Step};
 use crate::{Error, Result};
 
 pub(super) struct CudaGraph {
@@ -40,14 +39,14 @@ struct Draft {
 }
 
 impl CudaGraph {
-    pub(super) fn new(context: &Arc<CudaContext>, nodes: &[Node]) -> Result<Self> {
+    pub(super) fn new(context: &Arc<CudaContext>, steps: &[Step]) -> Result<Self> {
         context.enter()?;
         let building = || driver_error(context, "building a graph");
         let mut draft = Draft::new().map_err(building())?;
         let (mut functions, mut listeners) = (Vec::new(), Vec::new());
-        for node in nodes {
-            match &node.work {
-                NodeWork::Launch {
+        for step in steps {
+            match step {
+                Step::Launch {
                     function,
                     shape,
                     arguments,
@@ -80,7 +79,7 @@ impl CudaGraph {
                     );
                     functions.push(Arc::clone(function));
                 }
-                NodeWork::Fill {
+                Step::Fill {
                     address,
                     bytes,
                     value,

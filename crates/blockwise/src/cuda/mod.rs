@@ -3,8 +3,10 @@
 mod codes;
 mod context;
 mod graph;
+mod lost;
 mod panics;
 mod peers;
+mod polling;
 mod program;
 mod queue;
 mod waiting;
@@ -18,9 +20,7 @@ use cust::memory::{DevicePointer, DeviceSlice, LockedBuffer, cuda_free, cuda_mal
 use cust_raw::{CUjit_option, CUresult};
 use libcuda_loader::Failure;
 
-use crate::backend::{Backend, HostMemory, Program, Queue, Replay};
-use crate::device::Started;
-use crate::graph::Node;
+use crate::backend::{Backend, HostMemory, Program, Queue, Replay, Started, Step};
 use crate::{DeviceProperties, Error, Result};
 use context::CudaContext;
 use graph::CudaGraph;
@@ -33,7 +33,7 @@ pub(crate) use peers::peer;
 
 /// Opens a GPU.
 pub(crate) fn connect(ordinal: usize) -> Result<Started> {
-    waiting::usable(ordinal)?;
+    lost::usable(ordinal)?;
     let started = || -> Result<Started> {
         let context = Arc::new(CudaContext::open(ordinal)?);
         let queue = CudaQueue::open(&context, false)?;
@@ -226,8 +226,8 @@ impl Backend for CudaDevice {
         )))
     }
 
-    fn graph(&self, nodes: Vec<Node>) -> Result<Box<dyn Replay>> {
-        Ok(Box::new(CudaGraph::new(&self.context, &nodes)?))
+    fn graph(&self, steps: Vec<Step>) -> Result<Box<dyn Replay>> {
+        Ok(Box::new(CudaGraph::new(&self.context, &steps)?))
     }
 
     fn stack_bytes(&self) -> Result<usize> {

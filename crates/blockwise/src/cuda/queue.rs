@@ -10,7 +10,7 @@ use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
 
 use super::context::CudaContext;
-use super::waiting::sleep_until;
+use super::polling::sleep_until;
 use super::{answer, bytes_at, driver_error};
 use crate::backend::{Queue, Rows, Timestamp};
 use crate::{Error, Result};

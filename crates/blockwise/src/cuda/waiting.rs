@@ -1,7 +1,6 @@
 //! Waiting for a GPU whose kernels may panic. The waiting thread sleeps.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cust::context::{Context, CurrentContext};
@@ -12,42 +11,12 @@ use cust::stream::{Stream, StreamFlags};
 use super::context::CudaContext;
 use super::driver_error;
 use super::panics::Listener;
+use super::polling::Pause;
 use crate::{Error, Result};
 
 /// How long the rest of a launch may continue after one of its threads has panicked: others may
 /// wait for that thread forever.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// How long a wait polls without sleeping.
-const ATTENTIVE: Duration = Duration::from_micros(50);
-
-/// The longest sleep between two polls.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
-
-/// Why this process can no longer use a GPU: after an error in a kernel, CUDA creates no new
-/// context.
-pub(super) fn lost(ordinal: usize) -> &'static OnceLock<String> {
-    static LOST: Mutex<Option<HashMap<usize, &'static OnceLock<String>>>> = Mutex::new(None);
-    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
-    // One per GPU of the machine, for the life of the process.
-    lost.get_or_insert_default()
-        .entry(ordinal)
-        .or_insert_with(|| Box::leak(Box::default()))
-}
-
-/// Whether this process can use a GPU.
-pub(super) fn usable(ordinal: usize) -> Result<()> {
-    check(lost(ordinal))
-}
-
-pub(super) fn check(lost: &OnceLock<String>) -> Result<()> {
-    match lost.get() {
-        Some(cause) => Err(Error::ContextLost {
-            cause: cause.clone(),
-        }),
-        None => Ok(()),
-    }
-}
 
 impl CudaContext {
     /// Waits for the work in a stream, and reports a panic in it.
@@ -116,38 +85,6 @@ impl CudaContext {
         self.lost.get_or_init(|| cause.clone());
         end_all_kernels(&self.context);
         Error::ContextLost { cause }
-    }
-}
-
-/// Waits for an event that causes no interrupt.
-pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
-    let mut pause = Pause::new();
-    while event.query()? == EventStatus::NotReady {
-        pause.take();
-    }
-    Ok(())
-}
-
-/// Pauses between polls of something that the driver cannot wait for: none at first, then longer
-/// and longer ones.
-struct Pause {
-    start: Instant,
-    next: Duration,
-}
-
-impl Pause {
-    fn new() -> Self {
-        Self {
-            start: Instant::now(),
-            next: Duration::from_micros(10),
-        }
-    }
-
-    fn take(&mut self) {
-        if self.start.elapsed() > ATTENTIVE {
-            std::thread::sleep(self.next);
-            self.next = (self.next * 2).min(LONGEST_SLEEP);
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
-use super::half::Half;
 use super::memory::{scope, space};
-use super::op::{AtomicKind, AtomicOp, Op, Order, Scope};
+use super::op::{AtomicKind, AtomicOp, Half, Op, Order, Scope};
 use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;

@@ -1,9 +1,7 @@
-use super::effects::Cell;
 use super::names::{Class, ModuleNames, Symbol};
-use super::op::{CARRY, Inst, Op, Pred, Row, TRUE};
+use super::op::{CARRY, Cell, Inst, Op, Pred, Row, TRUE};
 use super::program::{FileSizes, Function, LOCAL_GAP, Value};
 use super::special_registers::{Special, is_foreign_register};
-use super::stack::Stack;
 use crate::error::ParseError;
 use crate::metrics::Kind;
 use crate::positions::Position;
@@ -30,6 +28,14 @@ struct Fixup<'a> {
     label: &'a str,
     scope: u32,
     line: u32,
+}
+
+/// The memory that a frame allocates from.
+#[derive(Clone, Copy)]
+pub(super) struct Stack {
+    pub(super) start: u32,
+    /// The bytes in use, zero when the frame is created.
+    pub(super) used: Row,
 }
 
 /// Collects the instructions, rows and constants of one function.

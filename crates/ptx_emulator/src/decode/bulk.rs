@@ -4,10 +4,8 @@
 use super::atomic;
 use super::builder::Builder;
 use super::form::{Form, Ty};
-use super::half::Half;
 use super::hint;
-use super::mbarrier::{MbarrierKind, MbarrierOp};
-use super::op::{Address, AtomicKind, CopyBulk, Op, Order, Row};
+use super::op::{Address, AtomicKind, CopyBulk, Half, MbarrierKind, MbarrierOp, Op, Order, Row};
 use super::tensor;
 use crate::error::ParseError;
 use crate::fault::Space;

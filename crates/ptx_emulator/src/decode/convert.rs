@@ -5,7 +5,7 @@ use super::conversion::{Code, evaluate};
 use super::form::{Form, Ty};
 use super::fp8;
 use super::lane::Lane;
-use super::op::{IntOp, LaneFn, Op, Reg, TRUE};
+use super::op::{IntOp, LaneFn, Op, Reg};
 use super::program::Value;
 use super::rounding::{DOWN, NEAREST, NEAREST_AWAY, UP, ZERO};
 use crate::error::ParseError;
@@ -206,16 +206,7 @@ fn is_space<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), P
     };
     let [p, a] = form.finish()?;
     let a = Reg::R64(b.r64(&form, a)?);
-    let flag_out = Some(b.only_pred(&form, p)?);
-    b.lane(
-        Lane {
-            d: None,
-            flag_out,
-            flag_in: TRUE,
-            divides: false,
-        },
-        eval,
-        &[a],
-    );
+    let p = b.only_pred(&form, p)?;
+    b.lane(Lane::to_flag(p), eval, &[a]);
     Ok(())
 }

@@ -2,19 +2,11 @@
 
 use super::form::Form;
 use super::fp8::Fp8;
+use super::op::Element;
 use super::rounding::{BF16, F16, NEAREST, canonical};
 
 type Read = fn(u64) -> f64;
 type Write = fn(f64) -> u64;
-
-/// Width and encoding of an element. Doubles hold every product of narrower types exactly.
-#[derive(Clone, Copy)]
-pub(crate) struct Element {
-    pub(crate) name: &'static str,
-    pub(crate) bits: usize,
-    pub(crate) read: Read,
-    pub(crate) write: Write,
-}
 
 /// Truncates signed integers to their width.
 fn integer(value: f64) -> u64 {

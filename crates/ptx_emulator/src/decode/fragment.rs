@@ -1,8 +1,6 @@
 //! How the matrices of a matrix product are distributed over the registers of a warp.
 
-use super::element::Element;
-use super::matrix::{MatrixOp, Multiply};
-use super::op::Reg;
+use super::op::{Element, MatrixOp, Multiply, Reg};
 
 /// One of the four matrices of a product.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use super::float::{Around, double, r32, rounded, rounding_mode, single, unary, w
 use super::form::{Form, Ty};
 use super::half;
 use super::lane::Lane;
-use super::op::{FloatFn, LaneFn, Reg, TRUE};
+use super::op::{FloatFn, Half, LaneFn, Reg};
 use super::rounding::{self, DOWN, FLUSH, NEAREST, UP, ZERO, canonical, to_f32};
 use crate::error::ParseError;
 
@@ -35,7 +35,7 @@ pub(super) fn decode<'a>(
         _ => return Err(form.unsupported()),
     };
     match ty {
-        _ if half::Half::of(ty).is_some() && !exact => half::function(b, &form, ty, around.flush),
+        _ if Half::of(ty).is_some() && !exact => half::function(b, &form, ty, around.flush),
         Ty::F32 => {
             let mode = mode.unwrap_or(NEAREST);
             let eval: LaneFn = match form.base {
@@ -168,17 +168,8 @@ fn test_property<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<
     };
     let [p, a] = form.finish()?;
     let a = b.source(&form, a, ty)?;
-    let flag_out = Some(b.only_pred(&form, p)?);
-    b.lane(
-        Lane {
-            d: None,
-            flag_out,
-            flag_in: TRUE,
-            divides: false,
-        },
-        eval,
-        &[a],
-    );
+    let p = b.only_pred(&form, p)?;
+    b.lane(Lane::to_flag(p), eval, &[a]);
     Ok(())
 }
 

@@ -3,19 +3,10 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::lane::Lane;
-use super::op::{LaneFn, Reg};
+use super::op::{Half, LaneFn, Reg};
 use super::program::Value;
 use super::rounding::{BF16, F16, Format, NEAREST, two_sum};
 use crate::error::ParseError;
-
-/// A type made of 16-bit floats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Half {
-    F16,
-    BF16,
-    F16x2,
-    BF16x2,
-}
 
 impl Half {
     pub(super) fn of(ty: Ty) -> Option<Self> {

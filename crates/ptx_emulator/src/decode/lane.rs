@@ -63,6 +63,16 @@ impl Lane {
             divides: false,
         }
     }
+
+    /// A lane instruction whose only result is a predicate.
+    pub(super) fn to_flag(d: Row) -> Self {
+        Self {
+            d: None,
+            flag_out: Some(d),
+            flag_in: TRUE,
+            divides: false,
+        }
+    }
 }
 
 impl Builder<'_, '_> {

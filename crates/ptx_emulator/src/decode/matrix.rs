@@ -1,68 +1,13 @@
 //! Warp-level matrix instructions: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
 
 use super::builder::Builder;
-use super::element::Element;
 use super::form::{Form, Ty};
 use super::memory::space;
-use super::op::{Address, Op, Reg, Row};
-use super::wgmma::GroupMultiply;
+use super::op::{Address, Element, MatrixKind, MatrixOp, Multiply, Op, Reg};
 use super::wmma;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
-
-/// A matrix instruction; all 32 lanes must execute it.
-pub(crate) struct MatrixOp {
-    pub(crate) kind: MatrixKind,
-    /// Registers that are written.
-    pub(crate) targets: Vec<Reg>,
-    /// Registers that are read: those of a, b and c, or the values to store.
-    pub(crate) sources: Vec<Reg>,
-    pub(crate) memory: Option<(Space, Address)>,
-}
-
-pub(crate) enum MatrixKind {
-    /// `d = a * b + c`
-    Multiply(Multiply),
-    /// `wgmma.mma_async`
-    Group(GroupMultiply),
-    /// `wmma.load`
-    Load(Tile),
-    /// `wmma.store`
-    Store(Tile),
-    /// `ldmatrix`: 8×8 elements of 16 bits per register.
-    LoadMatrix { transposed: bool },
-    /// `stmatrix`
-    StoreMatrix { transposed: bool },
-    /// `movmatrix`
-    Transpose,
-}
-
-pub(crate) struct Multiply {
-    /// Rows of a, columns of b, and the inner extent.
-    pub(crate) shape: [usize; 3],
-    pub(crate) a: Element,
-    pub(crate) b: Element,
-    pub(crate) c: Element,
-    pub(crate) d: Element,
-    /// Number of registers of a and of b; the rest are c's.
-    pub(crate) registers: [usize; 2],
-    /// Fragments of `wmma`, whose layout PTX leaves open.
-    pub(crate) opaque: bool,
-    /// Single bits are combined by xor instead of and.
-    pub(crate) exclusive: bool,
-}
-
-/// A matrix in memory that `wmma` loads or stores.
-pub(crate) struct Tile {
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    /// Column-major instead of row-major.
-    pub(crate) by_column: bool,
-    pub(crate) element: Element,
-    /// Stride between rows (or columns) in elements; dense if absent.
-    pub(crate) stride: Option<Row>,
-}
 
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,

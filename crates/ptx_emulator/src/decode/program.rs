@@ -1,5 +1,4 @@
-use super::effects::Cell;
-use super::op::{Inst, Row, Slot};
+use super::op::{Cell, Inst, Row, Slot};
 use super::special_registers::Special;
 use crate::error::ParseError;
 use crate::fault::{Place, Space};

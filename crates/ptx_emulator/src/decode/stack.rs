@@ -1,9 +1,9 @@
 //! `alloca`, `stacksave` and `stackrestore`: local memory of a size that is known at run time.
 
-use super::builder::Builder;
+use super::builder::{Builder, Stack};
 use super::form::{Form, Ty};
 use super::lane::Lane;
-use super::op::{LaneFn, Op, Reg, Row};
+use super::op::{LaneFn, Op, Reg};
 use super::program::Value;
 use crate::error::ParseError;
 use crate::parse::Operand;
@@ -13,14 +13,6 @@ const STACK_BYTES: u64 = 16 << 10;
 /// Outside of any thread's local memory: what does not fit lies here, and its first access faults.
 const NOWHERE: u64 = 1 << 31;
 const ALIGNMENT: u64 = 16;
-
-/// The memory that a frame allocates from.
-#[derive(Clone, Copy)]
-pub(super) struct Stack {
-    start: u32,
-    /// The bytes in use, zero when the frame is created.
-    used: Row,
-}
 
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,

@@ -4,43 +4,15 @@ use super::atomic;
 use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::memory::{check_width, loaded_rows, stored_rows};
-use super::op::{Address, AtomicOp, Op, Order, Reg, Row, Scope, Transfer, Width};
-use super::texture::{Point, geometry};
+use super::op::{
+    Address, AtomicOp, Op, Order, Outside, Point, Reg, Row, Scope, SurfaceKind, SurfaceOp,
+    Transfer, Width,
+};
+use super::texture::geometry;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
 use crate::texture::Shape;
-
-/// An access to a surface.
-pub(crate) struct SurfaceOp {
-    pub(crate) point: Point,
-    pub(crate) outside: Outside,
-    pub(crate) kind: SurfaceKind,
-}
-
-/// How an access outside the surface is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outside {
-    Faults,
-    /// Clamped to the nearest texel.
-    Clamps,
-    /// Reads return zeros, writes are dropped.
-    Zeros,
-}
-
-pub(crate) enum SurfaceKind {
-    /// Bytes; x is in bytes.
-    Load(Transfer),
-    Store(Transfer),
-    /// The channels of a texel, converted to what the surface holds; x counts texels. `NO_ROW`:
-    /// none.
-    StoreTexel([Row; 4]),
-    Reduce {
-        op: AtomicOp,
-        /// Whether x is in texels instead of bytes.
-        by_texel: bool,
-    },
-}
 
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,

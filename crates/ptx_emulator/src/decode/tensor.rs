@@ -2,62 +2,12 @@
 
 use super::builder::Builder;
 use super::bulk::{Completion, complete, completion, nothing, path_of, take_blocks};
-use super::effects::Cell;
 use super::form::Form;
 use super::hint;
-use super::op::{Address, Op, Row};
+use super::op::{Address, CopyTensor, Direction, Op, Reduction, Row};
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
-
-/// A copy of a box by one thread.
-pub(crate) struct CopyTensor {
-    /// Address of the tensor map.
-    pub(crate) map: Address,
-    /// First element of the box, innermost dimension first.
-    pub(crate) coordinates: Vec<Row>,
-    pub(crate) shared: (Space, Address),
-    pub(crate) direction: Direction,
-}
-
-pub(crate) enum Direction {
-    /// To the shared memory of these blocks, or of one; `bytes` are counted by the mbarrier object.
-    Load {
-        blocks: Option<Row>,
-        bytes: Row,
-    },
-    Store,
-    Reduce(Reduction),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduction {
-    Add,
-    Min,
-    Max,
-    Increment,
-    Decrement,
-    And,
-    Or,
-    Xor,
-}
-
-impl CopyTensor {
-    /// The registers that it reads.
-    pub(crate) fn reads(&self, mut each: impl FnMut(Cell)) {
-        each(self.map.into());
-        self.coordinates
-            .iter()
-            .for_each(|&row| each(Cell::R32(row)));
-        each(self.shared.1.into());
-        if let Direction::Load {
-            blocks: Some(row), ..
-        } = self.direction
-        {
-            each(Cell::R32(row));
-        }
-    }
-}
 
 /// `cp.async.bulk.tensor.2d.shared::cluster.global[.tile].mbarrier::complete_tx::bytes [to], [map, {x, y}], [object]`
 /// and `cp.async.bulk.tensor.2d.global.shared::cta[.tile].bulk_group [map, {x, y}], [from]`

@@ -3,77 +3,16 @@
 //! An image has a single mipmap level, which `.level` and `.grad` always select.
 
 use super::builder::Builder;
-use super::effects::Cell;
 use super::form::{Form, Ty};
 use super::lane::Lane;
 use super::names::Symbol;
-use super::op::{LaneFn, Op, PredOp, Reg, Row, TRUE};
+use super::op::{LaneFn, Op, Point, PredOp, Query, QueryOp, Reg, Row, TRUE, TexelType, TextureOp};
 use super::operand::is_sink;
 use super::program::Value;
 use crate::error::ParseError;
 use crate::memory::{SURFACE_BASE, TEXTURE_BASE, WINDOW_SIZE};
 use crate::parse::{Base, Operand};
 use crate::texture::Shape;
-
-/// The coordinates of a texture or surface access.
-pub(crate) struct Point {
-    /// A handle.
-    pub(crate) handle: Row,
-    pub(crate) shape: Shape,
-    /// The layer of a layered image.
-    pub(crate) layer: Option<Row>,
-    /// One per dimension; for a cube, a direction.
-    pub(crate) coordinates: Vec<Row>,
-}
-
-/// Of a texture.
-pub(crate) struct TextureOp {
-    pub(crate) point: Point,
-    /// Coordinates are integers.
-    pub(crate) integers: bool,
-    /// `tld4`: this channel of the four texels of a linear filter.
-    pub(crate) gathers: Option<usize>,
-    pub(crate) result: TexelType,
-    /// Registers for the four channels, or for two pairs of halves.
-    pub(crate) targets: Vec<Option<Row>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TexelType {
-    Integer,
-    Float,
-    Halves,
-}
-
-/// A query of a texture or surface.
-pub(crate) struct QueryOp {
-    pub(crate) handle: Row,
-    pub(crate) query: Query,
-    pub(crate) d: Row,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Query {
-    /// The extent along an axis.
-    Extent(usize),
-    Layers,
-    ChannelType,
-    ChannelOrder,
-    /// Number of mipmap levels or samples: always one.
-    Single,
-    Normalized,
-    Linear,
-    AddressMode(usize),
-}
-
-impl Point {
-    /// The registers that it reads.
-    pub(crate) fn reads(&self, mut each: impl FnMut(Cell)) {
-        each(Cell::R64(self.handle));
-        let rows = self.layer.iter().chain(&self.coordinates);
-        rows.for_each(|&row| each(Cell::R32(row)));
-    }
-}
 
 /// Parses the geometry: a shape, and whether it is layered.
 pub(super) fn geometry(form: &mut Form<'_, '_>) -> Option<(Shape, bool)> {
@@ -298,13 +237,8 @@ pub(super) fn is_type<'a>(
     let [p, a] = form.finish()?;
     let a = Reg::R64(b.r64(&form, a)?);
     let base = Reg::R64(b.constant64(Value::Bits(base))?);
-    let flag_out = Some(b.only_pred(&form, p)?);
+    let p = b.only_pred(&form, p)?;
     let eval: LaneFn = |[a, base, ..], _| (0, a.wrapping_sub(base) < WINDOW_SIZE);
-    let lane = Lane {
-        d: None,
-        flag_out,
-        ..Lane::to(a)
-    };
-    b.lane(lane, eval, &[a, base]);
+    b.lane(Lane::to_flag(p), eval, &[a, base]);
     Ok(())
 }

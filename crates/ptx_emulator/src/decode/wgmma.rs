@@ -2,39 +2,11 @@
 //! the rows at issue, which is one of the orders that PTX allows, so there is nothing to wait for.
 
 use super::builder::Builder;
-use super::element::Element;
 use super::form::Form;
-use super::matrix::{MatrixKind, MatrixOp, are_operands};
-use super::op::{Op, Pred, Reg};
+use super::matrix::are_operands;
+use super::op::{Element, GroupMultiply, MatrixKind, MatrixOp, Op, Reg};
 use crate::error::ParseError;
 use crate::parse::Operand;
-
-/// `d = a * b + d` with 64 rows of a. The sources are a (four registers, or a descriptor), b (a
-/// descriptor) and d.
-pub(crate) struct GroupMultiply {
-    /// Columns of b and d.
-    pub(crate) columns: usize,
-    pub(crate) a: Element,
-    pub(crate) b: Element,
-    pub(crate) d: Element,
-    /// a is in registers, in the layout of `mma`.
-    pub(crate) in_registers: bool,
-    /// a is MN-major in shared memory instead of K-major.
-    pub(crate) left_transposed: bool,
-    /// b is MN-major in shared memory instead of K-major.
-    pub(crate) transposed: bool,
-    /// Whether d is accumulated; otherwise the sum starts from zero.
-    pub(crate) adds: Pred,
-    /// The products are subtracted.
-    pub(crate) negates: bool,
-}
-
-impl GroupMultiply {
-    /// The inner extent: 32 bytes of a row of a.
-    pub(crate) fn depth(&self) -> usize {
-        32 / self.a.bytes()
-    }
-}
 
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,

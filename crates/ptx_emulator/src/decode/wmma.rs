@@ -2,11 +2,10 @@
 //! the layout of `mma` and are loaded and stored as whole words.
 
 use super::builder::Builder;
-use super::element::Element;
 use super::form::Form;
-use super::matrix::{self, MatrixKind, Multiply, Tile, emit, extents};
+use super::matrix::{self, emit, extents};
 use super::memory::space;
-use super::op::{IntOp, Op, Row};
+use super::op::{Element, IntOp, MatrixKind, Multiply, Op, Row, Tile};
 use super::program::Value;
 use crate::error::ParseError;
 use crate::fault::Space;

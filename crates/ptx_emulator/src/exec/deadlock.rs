@@ -11,8 +11,7 @@ use super::frame::{Row32, Row64};
 use super::split::Split;
 use super::warp::Warp;
 use crate::decode::Program;
-use crate::decode::mbarrier::MbarrierKind;
-use crate::decode::op::Op;
+use crate::decode::op::{MbarrierKind, Op};
 
 /// Warp instructions of a block between inspections.
 const STRIDE: u64 = 1 << 14;

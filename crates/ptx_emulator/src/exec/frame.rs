@@ -41,34 +41,14 @@ impl Frame<'_> {
     /// Writes the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn set32(&mut self, row: Row, values: &Row32, mask: u32) {
-        let target = &mut self.w32[usize::from(row)];
-        if mask | self.dead == ALL {
-            *target = *values;
-        } else {
-            for lane in 0..32 {
-                target[lane] = if mask & (1 << lane) != 0 {
-                    values[lane]
-                } else {
-                    target[lane]
-                };
-            }
-        }
+        let all = mask | self.dead == ALL;
+        write(&mut self.w32[usize::from(row)], values, mask, all);
     }
 
     #[inline(always)]
     pub(crate) fn set64(&mut self, row: Row, values: &Row64, mask: u32) {
-        let target = &mut self.w64[usize::from(row)];
-        if mask | self.dead == ALL {
-            *target = *values;
-        } else {
-            for lane in 0..32 {
-                target[lane] = if mask & (1 << lane) != 0 {
-                    values[lane]
-                } else {
-                    target[lane]
-                };
-            }
-        }
+        let all = mask | self.dead == ALL;
+        write(&mut self.w64[usize::from(row)], values, mask, all);
     }
 
     #[inline(always)]
@@ -112,6 +92,22 @@ impl Frame<'_> {
             }
         }
         addresses
+    }
+}
+
+/// Writes the lanes of `mask`, or all lanes at once.
+#[inline(always)]
+fn write<T: Copy>(target: &mut [T; 32], values: &[T; 32], mask: u32, all: bool) {
+    if all {
+        *target = *values;
+    } else {
+        for lane in 0..32 {
+            target[lane] = if mask & (1 << lane) != 0 {
+                values[lane]
+            } else {
+                target[lane]
+            };
+        }
     }
 }
 

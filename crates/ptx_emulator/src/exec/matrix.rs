@@ -6,8 +6,7 @@ use super::observe::{Observer, Seen};
 use super::raise::{Checked, raise};
 use super::wgmma;
 use crate::decode::fragment::{Fragment, opaque_place};
-use crate::decode::matrix::{MatrixKind, MatrixOp, Multiply, Tile};
-use crate::decode::op::{Address, Reg};
+use crate::decode::op::{Address, MatrixKind, MatrixOp, Multiply, Reg, Tile};
 use crate::fault::{Access, FaultKind, Space};
 
 /// Largest number of elements of a matrix, for elements of at least a byte and for narrower ones.

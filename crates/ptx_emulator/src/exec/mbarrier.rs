@@ -10,8 +10,7 @@ use super::frame::{Frame, Row64, lanes};
 use super::memory::{Memory, Region};
 use super::observe::{Observer, Seen};
 use super::raise::{Checked, raise};
-use crate::decode::mbarrier::{COUNT_BITS, MbarrierKind, MbarrierOp};
-use crate::decode::op::{Reg, Row};
+use crate::decode::op::{COUNT_BITS, MbarrierKind, MbarrierOp, Reg, Row};
 use crate::fault::{Access, FaultKind};
 use std::sync::atomic::{Ordering, fence};
 

@@ -31,11 +31,12 @@ mod tensor;
 mod texture;
 mod warp;
 mod wgmma;
+mod workers;
 
 pub(crate) use exchange::{groups, shuffle_sources, waits};
 pub(crate) use frame::{Frame, Row64, lanes};
 pub(crate) use inspect::{Standing, Wait};
-pub(crate) use launch::{Addresses, Outcome, Request, launch, watch};
+pub(crate) use launch::{Addresses, Request};
 pub(crate) use machine::Machine;
 pub(crate) use matrix::stored_element;
 pub(crate) use mbarrier::phase_of;
@@ -44,3 +45,4 @@ pub(crate) use observe::{Arrived, Complete, Left, Observer, Seen, Stray, Turn};
 pub(crate) use split::Base;
 pub(crate) use system::replaces;
 pub(crate) use warp::Warp;
+pub(crate) use workers::{Outcome, launch, watch};

@@ -6,9 +6,7 @@ use super::memory::Memory;
 use super::observe::{Observer, Seen};
 use super::raise::{Checked, raise};
 use super::texture::{invalid, no_handle};
-use crate::decode::element::Element;
-use crate::decode::op::{NO_ROW, Reg, Transfer, Width};
-use crate::decode::surface::{Outside, SurfaceKind, SurfaceOp};
+use crate::decode::op::{Element, NO_ROW, Outside, Reg, SurfaceKind, SurfaceOp, Transfer, Width};
 use crate::fault::{Access, FaultKind, Space};
 use crate::texture::{Channel, Image};
 

@@ -7,9 +7,7 @@ use super::memory::Memory;
 use super::observe::{Observer, Seen};
 use super::raise::Checked;
 use super::texture::invalid;
-use crate::decode::half::Half;
-use crate::decode::op::{AtomicKind, Reg};
-use crate::decode::tensor::{CopyTensor, Direction, Reduction};
+use crate::decode::op::{AtomicKind, CopyTensor, Direction, Half, Reduction, Reg};
 use crate::fault::{Access, Space};
 use crate::tensor::{MAP_BYTES, TensorElement, TensorMap};
 

@@ -5,9 +5,7 @@ use super::memory::Memory;
 use super::observe::{Observer, Seen};
 use super::raise::{Checked, Raised, raise};
 use super::sampling::{Aim, Taps, taps};
-use crate::decode::element::Element;
-use crate::decode::op::Reg;
-use crate::decode::texture::{Query, QueryOp, TexelType, TextureOp};
+use crate::decode::op::{Element, Query, QueryOp, Reg, TexelType, TextureOp};
 use crate::fault::{Access, FaultKind, Space};
 use crate::texture::{AddressMode, Channel, Filter, Image, Shape, Texture};
 

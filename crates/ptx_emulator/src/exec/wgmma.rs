@@ -5,10 +5,7 @@ use super::frame::{ALL, Frame, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Seen};
 use super::raise::{Checked, raise};
-use crate::decode::element::Element;
-use crate::decode::matrix::MatrixOp;
-use crate::decode::op::Reg;
-use crate::decode::wgmma::GroupMultiply;
+use crate::decode::op::{Element, GroupMultiply, MatrixOp, Reg};
 use crate::fault::{Access, FaultKind, Space};
 
 /// Rows per warp.

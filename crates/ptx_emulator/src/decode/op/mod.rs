@@ -5,16 +5,24 @@
 //! and uniform parameters are rows too, filled when the frame is created, so no operand needs a
 //! case distinction at run time.
 
+mod cell;
+mod effects;
+mod image;
+mod matrix;
+mod mbarrier;
+mod tensor;
 mod transfer;
 mod warp;
 
-use super::matrix::MatrixOp;
-use super::mbarrier::MbarrierOp;
-use super::surface::SurfaceOp;
-use super::tensor::CopyTensor;
-use super::texture::{QueryOp, TextureOp};
+pub(crate) use cell::Cell;
+pub(crate) use image::{
+    Outside, Point, Query, QueryOp, SurfaceKind, SurfaceOp, TexelType, TextureOp,
+};
+pub(crate) use matrix::{Element, GroupMultiply, MatrixKind, MatrixOp, Multiply, Tile};
+pub(crate) use mbarrier::{COUNT_BITS, MbarrierKind, MbarrierOp};
+pub(crate) use tensor::{CopyTensor, Direction, Reduction};
 pub(crate) use transfer::{
-    Address, AtomicKind, AtomicOp, CopyAsync, CopyBulk, Order, Scope, Transfer, Width,
+    Address, AtomicKind, AtomicOp, CopyAsync, CopyBulk, Half, Order, Scope, Transfer, Width,
 };
 pub(crate) use warp::{Barrier, BarrierKind, Reduce, ShuffleMode, WarpKind, WarpOp};
 

@@ -1,7 +1,6 @@
 //! Accesses to memory: plain, atomic and in bulk.
 
 use super::{Reg, Row};
-use crate::decode::half::Half;
 use crate::fault::Space;
 
 /// An address operand: a row plus a constant.
@@ -67,6 +66,15 @@ pub(crate) enum Scope {
     Cluster,
     Device,
     System,
+}
+
+/// A type made of 16-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    F16,
+    BF16,
+    F16x2,
+    BF16x2,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,7 @@ use super::follow::Step;
 use super::registers::Origin;
 use crate::decode::Cell;
 use crate::decode::fragment::Fragment;
-use crate::decode::matrix::{MatrixKind, MatrixOp};
-use crate::decode::op::{WarpKind, WarpOp};
+use crate::decode::op::{MatrixKind, MatrixOp, WarpKind, WarpOp};
 use crate::exec::{Frame, groups, lanes, shuffle_sources};
 
 impl Step<'_, '_> {

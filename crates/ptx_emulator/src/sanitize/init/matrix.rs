@@ -4,8 +4,7 @@ use super::Init;
 use super::follow::Step;
 use super::report::Use;
 use super::transfer::{low_bits, spread_bytes, target};
-use crate::decode::matrix::MatrixOp;
-use crate::decode::op::Reg;
+use crate::decode::op::{MatrixOp, Reg};
 use crate::exec::{Seen, lanes};
 use crate::sanitize::{Context, Ledger};
 

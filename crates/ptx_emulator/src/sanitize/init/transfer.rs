@@ -5,10 +5,9 @@ use super::registers::{Origin, Source};
 use super::report::Use;
 use super::{Init, Warp};
 use crate::decode::Cell;
-use crate::decode::matrix::MatrixKind;
-use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, Op, Transfer};
-use crate::decode::surface::SurfaceKind;
-use crate::decode::texture::TextureOp;
+use crate::decode::op::{
+    AtomicKind, AtomicOp, CopyAsync, MatrixKind, Op, SurfaceKind, TextureOp, Transfer,
+};
 use crate::exec::{Region, Seen, lanes};
 use crate::fault::Access;
 use crate::sanitize::context::address;

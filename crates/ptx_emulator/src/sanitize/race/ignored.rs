@@ -1,8 +1,7 @@
 //! Waits at barrier objects whose result is never used: in another run it could be false, so they
 //! order nothing.
 
-use crate::decode::mbarrier::MbarrierKind;
-use crate::decode::op::{Op, TRUE};
+use crate::decode::op::{MbarrierKind, Op, TRUE};
 use crate::decode::{Cell, Program};
 use std::collections::HashSet;
 

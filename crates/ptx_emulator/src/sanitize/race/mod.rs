@@ -24,8 +24,7 @@ mod uses;
 mod vector_clock;
 
 use super::{CheckOptions, Context, Ledger, Suspects};
-use crate::decode::mbarrier::MbarrierOp;
-use crate::decode::op::{AtomicKind, Op};
+use crate::decode::op::{AtomicKind, MbarrierOp, Op};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;

@@ -9,8 +9,7 @@ use super::chains::Chains;
 use super::clocks::{Block, Now};
 use super::copy::Copy;
 use super::vector_clock::{Shared, union};
-use crate::decode::mbarrier::{MbarrierKind, MbarrierOp};
-use crate::decode::op::Reg;
+use crate::decode::op::{MbarrierKind, MbarrierOp, Reg};
 use crate::exec::{Frame, phase_of};
 use std::collections::HashMap;
 

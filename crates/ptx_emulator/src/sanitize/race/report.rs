@@ -1,8 +1,7 @@
 //! Race reports: both accesses, what they did to the bytes, and what would order them.
 
 use super::judge::{self, Hazard, LaneAccess};
-use crate::decode::matrix::MatrixKind;
-use crate::decode::op::{AtomicOp, Op, Order, Reg, Transfer, Width};
+use crate::decode::op::{AtomicOp, MatrixKind, Op, Order, Reg, Transfer, Width};
 use crate::exec::{Frame, Memory, Region, Seen, stored_element};
 use crate::fault::{Access, Place, Space};
 use crate::sanitize::context::address;

@@ -1,0 +1,44 @@
+//! Polling of what the driver cannot wait for. The thread sleeps between polls.
+
+use std::time::{Duration, Instant};
+
+use cust::error::CudaResult;
+use cust::event::{Event, EventStatus};
+
+/// How long a wait polls without sleeping.
+const ATTENTIVE: Duration = Duration::from_micros(50);
+
+/// The longest sleep between two polls.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// Waits for an event that causes no interrupt.
+pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
+    let mut pause = Pause::new();
+    while event.query()? == EventStatus::NotReady {
+        pause.take();
+    }
+    Ok(())
+}
+
+/// Pauses between polls of something that the driver cannot wait for: none at first, then longer
+/// and longer ones.
+pub(super) struct Pause {
+    start: Instant,
+    next: Duration,
+}
+
+impl Pause {
+    pub(super) fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            next: Duration::from_micros(10),
+        }
+    }
+
+    pub(super) fn take(&mut self) {
+        if self.start.elapsed() > ATTENTIVE {
+            std::thread::sleep(self.next);
+            self.next = (self.next * 2).min(LONGEST_SLEEP);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The steps of a stream that is being recorded.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cuda_std::launch::{Argument, Shape};
+
+use crate::backend::{Callable, Step};
+use crate::memory::Allocation;
+
+/// A step and the memory that it uses, with whether that is written.
+pub(crate) struct Recorded {
+    pub(crate) step: Step,
+    pub(crate) uses: Vec<(Arc<Allocation>, bool)>,
+}
+
+impl Recorded {
+    pub(crate) fn launch(
+        function: Arc<dyn Callable>,
+        shape: Shape,
+        arguments: &[Argument<'_>],
+        uses: Vec<(Arc<Allocation>, bool)>,
+    ) -> Self {
+        let copied = arguments.iter().map(|argument| {
+            let mut bytes = vec![0_u8; argument.bytes()].into_boxed_slice();
+            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied as
+            // it is and only ever copied on.
+            unsafe {
+                argument
+                    .as_ptr()
+                    .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
+            }
+            bytes
+        });
+        let step = Step::Launch {
+            function,
+            shape,
+            arguments: copied.collect(),
+        };
+        Self { step, uses }
+    }
+
+    pub(crate) fn fill(memory: Arc<Allocation>, value: u8) -> Self {
+        Self {
+            step: Step::Fill {
+                address: memory.address,
+                bytes: memory.bytes,
+                value,
+            },
+            uses: vec![(memory, true)],
+        }
+    }
+}
+
+/// Adds a step to a recording.
+pub(crate) fn record(recording: &Mutex<Vec<Recorded>>, step: Recorded) {
+    recording
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(step);
+}

@@ -1,0 +1,62 @@
+//! Runs a launch on several workers.
+
+use super::launch::{Launch, Request};
+use super::observe::Observer;
+use super::shift::{Progress, Shift, Turned};
+use crate::emulator::Statistics;
+use crate::fault::Fault;
+use std::sync::{Mutex, PoisonError};
+
+/// How a launch ended.
+pub(crate) struct Outcome {
+    /// What was executed, up to the fault if there was one.
+    pub(crate) statistics: Statistics,
+    pub(crate) fault: Option<Box<Fault>>,
+}
+
+/// Runs all blocks on N workers.
+pub(crate) fn launch(request: Request<'_>, workers: usize) -> Outcome {
+    let mut nobody = vec![(); workers];
+    run(request, &mut nobody.iter_mut().collect::<Vec<_>>())
+}
+
+/// Runs all blocks, with one worker per observer.
+pub(crate) fn watch(request: Request<'_>, observers: &mut [&mut dyn Observer]) -> Outcome {
+    run(request, observers)
+}
+
+/// Runs all blocks, with one worker per observer.
+///
+/// Blocks start in order. A long-running block periodically yields to others. In a program that
+/// reads what other blocks write, more blocks are started while none finishes, because blocks may
+/// wait for each other, as in a cooperative launch.
+fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> Outcome {
+    let workers = usize::try_from(request.teams()).unwrap_or(usize::MAX);
+    let workers = observers.len().min(workers);
+    let launch = Launch::new(&request, workers);
+    let progress = Progress::new(request.teams());
+    let total = Mutex::new(Statistics::default());
+    let work = |observer: &mut O| {
+        let mut shift = Shift::new(&launch, &progress);
+        let mut budget = u64::MAX;
+        while shift.turn(&launch, &progress, observer, &mut budget) == Turned::Goes {}
+        let done = shift.statistics;
+        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.blocks += done.blocks;
+        total.warp_instructions += done.warp_instructions;
+        total.lane_instructions += done.lane_instructions;
+    };
+    if let [observer] = &mut observers[..workers] {
+        work(observer);
+    } else {
+        rayon::scope(|scope| {
+            for observer in &mut observers[..workers] {
+                scope.spawn(|_| work(observer));
+            }
+        });
+    }
+    Outcome {
+        statistics: total.into_inner().unwrap_or_else(PoisonError::into_inner),
+        fault: progress.into_fault(),
+    }
+}
