@@ -20,7 +20,7 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use crate::number::Scalar;
-use crate::pack::{BYTES, Pack, lanes};
+use crate::pack::{Pack, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -51,8 +51,8 @@ pub const fn blocks<T>(outputs: usize) -> usize {
     require(
         c.len().checked_mul(slices) == Some(sums.len()),
         c.len().is_multiple_of(lanes::<T>()),
-        sums.is_aligned_to(BYTES),
-        c.is_aligned_to(BYTES),
+        sums.is_aligned_to(crate::pack::BYTES),
+        c.is_aligned_to(crate::pack::BYTES),
         [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1]
     )
 )]
