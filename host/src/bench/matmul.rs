@@ -9,6 +9,7 @@ use blockwise_ops::oracle::{Precision, Sum};
 use blockwise_ops::{
     Float, Matmul, MatmulKernel, MatmulOptions, MatmulShape, PitchedMatmul, TensorMatmul,
 };
+use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, Slicing};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -53,9 +54,16 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         }
         work::<f32>(size, &candidates)
     });
-    let doubles = doubles
-        .into_iter()
-        .map(|size| work::<f64>(size, &ladder::<f64>(size)));
+    let doubles = doubles.into_iter().map(|size| {
+        let mut candidates = ladder::<f64>(size);
+        if candidates
+            .iter()
+            .any(|it| it.name == MatmulKernel::Mma.name())
+        {
+            candidates.extend(MmaTiles::ALL.map(tiles_of_mma));
+        }
+        work::<f64>(size, &candidates)
+    });
     singles.chain(doubles).collect()
 }
 
@@ -68,6 +76,16 @@ fn ladder<T: Float>(size: [usize; 3]) -> Vec<Candidate<Product>> {
     let kernels = kernels.filter(|kernel| kernel.takes::<T>(shape));
     let kernels = kernels.map(|&kernel| Candidate::new(Product::By(of(kernel)), kernel, ""));
     iter::once(default).chain(kernels).collect()
+}
+
+/// `mma` with these tiles, in as many slices as the launcher takes for its own choice of tiles.
+fn tiles_of_mma(tiles: MmaTiles) -> Candidate<Product> {
+    let options = MatmulOptions {
+        mma: Some(tiles),
+        ..of(MatmulKernel::Mma)
+    };
+    let name = format!("mma-{tiles:?}").to_lowercase();
+    Candidate::new(Product::By(options), name, described(&tiles.policy(true)))
 }
 
 /// Whether the launcher copies the operands of such a product first.
