@@ -4,7 +4,7 @@ use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::pack::{self, lanes};
 use kernels::raw;
 use kernels::transpose::aligned::{self, Tile};
-use kernels::transpose::{naive, padded, quads, thin, tiled};
+use kernels::transpose::{naive, packs, padded, quads, thin, tiled};
 use ndarray::{Array2, ArrayView2};
 
 use crate::launch::{On, Ready, Routine, routine};
@@ -34,6 +34,9 @@ named_enum! {
         /// Every access 16 bytes: a thread turns 4 × 4 elements of four bytes, or 2 × 2 of eight.
         /// Matrices whose extents are no multiples of that go the way of `aligned`.
         Quads = "quads",
+        /// Every global access 16 bytes, whatever the matrix's extents: `aligned` with rows that are
+        /// read from a whole pack on.
+        Packs = "packs",
     }
 }
 
@@ -72,6 +75,7 @@ macro_rules! words {
                         quads::Tile::Square => handle!(plain quads::transpose_quads<$t>),
                         quads::Tile::Short => handle!(plain quads::transpose_thin_quads<$t>),
                     },
+                    TransposeKernel::Packs => handle!(plain packs::transpose_packs<$t>),
                 }
             }
         }
@@ -192,6 +196,16 @@ fn fastest<T: Element>(
     }
 }
 
+/// The parameters of a kernel, as its source declares them.
+#[doc(hidden)]
+pub fn signature<T: Element>(kernel: TransposeKernel) -> &'static str {
+    let tiles = Tiles {
+        aligned: Tile::Wide,
+        quads: quads::Tile::Square,
+    };
+    T::Word::transposes(kernel, tiles).entry.signature
+}
+
 /// Plans the transpose of a matrix of `rows` × `cols` in whole buffers. `None` when it is empty, and
 /// so nothing to launch.
 ///
@@ -243,6 +257,11 @@ fn prepare<T: Element>(
         TransposeKernel::Quads => {
             let tile = tiles.quads.extents::<T>(rows, cols);
             (blocks([rows, cols], tile), [quads::THREADS, 1])
+        }
+        TransposeKernel::Packs => {
+            let extents = [packs::reach(rows), cols];
+            let tile = [packs::ROWS, packs::columns::<T>()];
+            (blocks(extents, tile), [packs::THREADS, 1])
         }
         TransposeKernel::Thin => {
             let extents = [rows.max(cols), rows.min(cols)];
