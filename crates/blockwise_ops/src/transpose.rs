@@ -34,8 +34,8 @@ named_enum! {
         /// Every access 16 bytes: a thread turns 4 × 4 elements of four bytes, or 2 × 2 of eight.
         /// Matrices whose extents are no multiples of that go the way of `aligned`.
         Quads = "quads",
-        /// Every global access 16 bytes, whatever the matrix's extents: `aligned` with rows that are
-        /// read from a whole pack on.
+        /// Every global access 16 bytes, whatever the matrix's extents: `aligned` with rows that
+        /// are read from a whole pack on.
         Packs = "packs",
     }
 }
@@ -122,8 +122,8 @@ pub struct TransposeOptions {
 
 /// Bytes of a matrix up to which [`naive`] is the fastest: 10 × 25 takes it 3.3 µs, [`padded`] 3.5.
 const NAIVE: usize = 4096;
-/// Rows up to which it is, whatever the bytes, and up to which it is for so many bytes: 20 × 4470 of
-/// `f64` takes them 5.3 and 3.8 µs.
+/// Rows up to which it is, whatever the bytes, and up to which it is for so many bytes: 20 × 4470
+/// of `f64` takes them 5.3 and 3.8 µs.
 const NAIVE_ROWS: [usize; 2] = [8, 20];
 const NAIVE_FEW: usize = 200_000;
 /// Tiles of `padded` that start for nothing ([`idle_tiles`]) from which on [`quads`] is faster: it
@@ -131,6 +131,10 @@ const NAIVE_FEW: usize = 200_000;
 const IDLE_QUADS: usize = 700;
 /// Bytes for each multiprocessor from which on `quads` is faster than `padded` whatever the shape.
 const QUADS_EACH: usize = 90_000;
+
+/// The short side from which on [`packs`] has few tiles that are partly empty: 106,351 × 134 takes
+/// it 49.5 µs and `padded` 45.7, 265 × 31,007 27.2 and `thin` 30.5.
+const PACKS_SHORT: usize = 144;
 
 /// Where one kernel's sizes end and the next one's begin, in bytes of the matrix for each
 /// multiprocessor.
@@ -150,7 +154,7 @@ struct Bounds {
 }
 
 const WIDE: Bounds = Bounds {
-    padded: 130_000,
+    padded: 105_000,
     padded_whole: 160_000,
     thin: 460_000,
     thin_to: 256,
@@ -158,7 +162,7 @@ const WIDE: Bounds = Bounds {
 /// More rows than columns: `padded` writes whole lines of memory, and reads short rows.
 const TALL: Bounds = Bounds {
     padded: 180_000,
-    padded_whole: 500_000,
+    padded_whole: 650_000,
     thin: 400_000,
     thin_to: 512,
 };
@@ -182,10 +186,16 @@ fn fastest<T: Element>(
     let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
     let each = bytes / properties.multiprocessors_to_fill() as usize;
     let idle = idle_tiles(rows, cols, bytes);
-    // `thin` starts 3 µs later than `padded`, of `f64` 2.
-    let idle_thin = if size_of::<T>() == 4 { 2300 } else { 1300 };
+    // `thin` starts 3 µs later than `padded`, of `f64` 2. Every second row of `f64` begins at a
+    // whole pack, so that `packs` gains less.
+    let (idle_thin, packs) = match size_of::<T>() {
+        4 => (2300, 220_000),
+        _ => (1300, 300_000),
+    };
     let bounds = if rows > cols { TALL } else { WIDE };
-    let padded = match rows.is_multiple_of(lanes::<T>()) {
+    // Of the output.
+    let whole_rows = rows.is_multiple_of(lanes::<T>());
+    let padded = match whole_rows {
         true => bounds.padded_whole,
         false => bounds.padded,
     };
@@ -194,6 +204,8 @@ fn fastest<T: Element>(
         bytes <= NAIVE || rows <= NAIVE_ROWS[0] || rows <= NAIVE_ROWS[1] && bytes <= NAIVE_FEW;
     if whole && (idle > IDLE_QUADS || each > QUADS_EACH) {
         TransposeKernel::Quads
+    } else if each > packs && rows.min(cols) > PACKS_SHORT && (rows <= cols || !whole_rows) {
+        TransposeKernel::Packs
     } else if idle > idle_thin {
         TransposeKernel::Thin
     } else if each <= padded && naive {
@@ -202,8 +214,10 @@ fn fastest<T: Element>(
         TransposeKernel::Padded
     } else if each <= bounds.thin || rows.min(cols) <= bounds.thin_to && !one_tile {
         TransposeKernel::Thin
-    } else {
+    } else if one_tile {
         TransposeKernel::Aligned
+    } else {
+        TransposeKernel::Packs
     }
 }
 
@@ -430,20 +444,22 @@ mod tests {
             (3, 255_531, "transpose_thin_u32"),
             (12, 63_364, "transpose_thin_quads_u32"),
             (5207, 775, "transpose_padded_u32"),
-            (775, 5207, "transpose_padded_u32"),
+            (775, 4207, "transpose_padded_u32"),
             (776, 9207, "transpose_thin_u32"),
-            (95_425, 209, "transpose_thin_u32"),
+            (95_424, 209, "transpose_padded_u32"),
+            (95_425, 209, "transpose_packs_u32"),
             (132, 154_351, "transpose_thin_u32"),
-            (4391, 2420, "transpose_thin_u32"),
+            (3631, 1921, "transpose_thin_u32"),
+            (4391, 2420, "transpose_packs_u32"),
             (4000, 4000, "transpose_quads_u32"),
-            (1021, 16_001, "transpose_aligned_u32"),
+            (1021, 16_001, "transpose_packs_u32"),
             (101, 1_000_000, "transpose_thin_u32"),
             (100, 1_000_000, "transpose_thin_quads_u32"),
             (1_000_000, 100, "transpose_thin_quads_u32"),
             (1_000_001, 128, "transpose_aligned_u32"),
             (8192, 8192, "transpose_quads_u32"),
             (16_384, 16_384, "transpose_quads_u32"),
-            (16_381, 16_411, "transpose_aligned_u32"),
+            (16_381, 16_411, "transpose_packs_u32"),
         ] {
             let plan = planned::<f32>(rows, cols).expect("a launch");
             assert_eq!(plan.kernel, kernel, "{rows} x {cols}");
