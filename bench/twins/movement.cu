@@ -5,6 +5,7 @@
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "aligned", "kernel": "transpose_aligned", "grid": "ceil(rows, 64), ceil(cols, 128)", "block": "512", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "thin", "kernel": "transpose_thin", "grid": "ceil(max(rows, cols), (8320 // min(rows, cols, 128) - 1) // 8 * 8), ceil(min(rows, cols), 128)", "block": "256", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "transpose/f32", "by": "nvcc", "rung": "quads", "when": "rows % 4 == 0 and cols % 4 == 0 and min(rows, cols) > 128", "kernel": "transpose_quads", "grid": "ceil(rows, 64), ceil(cols, 64)", "block": "256", "shared": "0", "arguments": "input, out, rows, cols"}
+//! {"works": "transpose/f32", "by": "nvcc", "rung": "packs", "kernel": "transpose_packs", "grid": "ceil(rows + 7, 64), ceil(cols, 124)", "block": "256", "shared": "0", "arguments": "input, out, rows, cols"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "static", "kernel": "reverse_static", "grid": "ceil(n, 256)", "block": "256", "shared": "0", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "dynamic", "kernel": "reverse_dynamic", "grid": "ceil(n, 256)", "block": "256", "shared": "1024", "arguments": "input, n, out"}
 //! {"works": "reverse/f32", "by": "nvcc", "rung": "direct", "kernel": "reverse_direct", "grid": "ceil(n, 1024)", "block": "256", "shared": "0", "arguments": "input, n, out"}
@@ -140,6 +141,60 @@ extern "C" __global__ void __launch_bounds__(256, 6) transpose_quads(const float
                 unsigned col = part * SIDE + line;
                 if (left + col < cols && top + 4 * place < rows)
                     *(float4*)(out + (left + col) * rows + top + 4 * place) = tile[col * SIDE + col / 4 + place];
+            }
+            __syncthreads();
+        }
+}
+
+// Tiles of 64 x 124 that also hold 8 rows above and up to a pack on the left, so that rows of both
+// matrices are moved in whole packs.
+extern "C" __global__ void __launch_bounds__(256, 4) transpose_packs(const float* __restrict__ input, float* out, i64 rows, i64 cols) {
+    const int TALL = 64, BEFORE = 8, WARPS = 8, PACKS = 32, RUN = 8, PITCH = 4 * (PACKS + 1) + 1, WIDE = 4 * (PACKS - 1), LOADS = (TALL + BEFORE) / WARPS;
+    __shared__ float tile[(TALL + BEFORE) * PITCH];
+    auto slot = [](int col) { return col % 4 * (PACKS + 1) + col / 4; };
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (i64 top = (i64)blockIdx.x * TALL; top < rows + BEFORE - 1; top += (i64)gridDim.x * TALL)
+        for (i64 left = (i64)blockIdx.y * WIDE; left < cols; left += (i64)gridDim.y * WIDE) {
+            bool inside = top > 0 && top + TALL <= rows && left + 4 * PACKS <= cols;
+            i64 row = top + warp - BEFORE, first = row * cols + left;
+            int early = ((i64)input / 4 + first) & 3;
+            float* to = tile + warp * PITCH;
+            if (inside) {
+                float4 moved[LOADS];
+                #pragma unroll
+                for (int j = 0; j < LOADS; ++j) moved[j] = *(const float4*)(input + first - early + 4 * lane + j * WARPS * cols);
+                #pragma unroll
+                for (int j = 0; j < LOADS; ++j)
+                    for (int i = 0; i < 4; ++i) to[slot(4 * (lane + 1) + i - early) + j * WARPS * PITCH] = (&moved[j].x)[i];
+            } else {
+                for (int down = 0; warp + down < TALL + BEFORE; down += WARPS)
+                    for (int i = 0; i < 4; ++i) {
+                        i64 col = left + 4 * lane + i - early;
+                        if (row + down >= 0 && row + down < rows && col >= 0 && col < cols)
+                            to[slot(4 * (lane + 1) + i - early) + down * PITCH] = input[(row + down) * cols + col];
+                    }
+            }
+            __syncthreads();
+            auto skipped = [&](i64 start) { return (int)(((i64)out / 4 + start) & (BEFORE - 1)); };
+            if (inside) {
+                int group = threadIdx.x / RUN, run = threadIdx.x % RUN;
+                if (group < PACKS - 1)
+                    #pragma unroll
+                    for (int i = 0; i < 4; ++i) {
+                        i64 start = (left + 4 * group + i) * rows + top;
+                        int down = 4 * run - skipped(start);
+                        const float* from = tile + (BEFORE + down) * PITCH + slot(4 * (group + 1) + i);
+                        #pragma unroll
+                        for (int j = 0; j < TALL; j += 4 * RUN)
+                            *(float4*)(out + start + down + j) = make_float4(from[j * PITCH], from[(j + 1) * PITCH], from[(j + 2) * PITCH], from[(j + 3) * PITCH]);
+                    }
+            } else {
+                for (int col = warp; col < WIDE && left + col < cols; col += WARPS)
+                    for (int down = lane; down < TALL; down += 32) {
+                        int before = skipped((left + col) * rows + top);
+                        i64 line = top + down - before;
+                        if (line >= 0 && line < rows) out[(left + col) * rows + line] = tile[(BEFORE + down - before) * PITCH + slot(4 + col)];
+                    }
             }
             __syncthreads();
         }

@@ -9,7 +9,7 @@
 //! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled), [`window`](conv1d::window), [`blocked`](conv1d::blocked), [`fft`](conv1d::fft) |
 //! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`shuffle`](reduce::shuffle), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`sliced`](matmul::sliced), [`mma`](matmul::mma), [`vector`](matmul::vector), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
-//! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin) |
+//! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin), [`quads`](transpose::quads), [`packs`](transpose::packs) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
 //! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |

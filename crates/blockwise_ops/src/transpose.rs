@@ -4,7 +4,7 @@ use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::pack::{self, lanes};
 use kernels::raw;
 use kernels::transpose::aligned::{self, Tile};
-use kernels::transpose::{naive, padded, quads, thin, tiled};
+use kernels::transpose::{naive, packs, padded, quads, thin, tiled};
 use ndarray::{Array2, ArrayView2};
 
 use crate::launch::{On, Ready, Routine, routine};
@@ -34,6 +34,9 @@ named_enum! {
         /// Every access 16 bytes: a thread turns 4 × 4 elements of four bytes, or 2 × 2 of eight.
         /// Matrices whose extents are no multiples of that go the way of `aligned`.
         Quads = "quads",
+        /// Every global access 16 bytes, whatever the matrix's extents: `aligned` with rows that
+        /// are read from a whole pack on.
+        Packs = "packs",
     }
 }
 
@@ -72,6 +75,7 @@ macro_rules! words {
                         quads::Tile::Square => handle!(plain quads::transpose_quads<$t>),
                         quads::Tile::Short => handle!(plain quads::transpose_thin_quads<$t>),
                     },
+                    TransposeKernel::Packs => handle!(plain packs::transpose_packs<$t>),
                 }
             }
         }
@@ -116,80 +120,115 @@ pub struct TransposeOptions {
     pub tile: Option<Tile>,
 }
 
-/// Rows and elements up to which [`naive`] is the fastest: 10 × 4034 takes it 3.5 µs, [`padded`],
-/// whose tiles are nearly empty, 3.8.
-const NAIVE: [usize; 2] = [20, 150_000];
-/// The longest short side, and the long one from which on, [`thin`] is faster than `padded` for the
-/// same reason: 2 × 255,531 takes them 7.0 and 18.0 µs.
-const FLAT: [usize; 2] = [16, 60_000];
-/// The short side from which on [`quads`] has few tiles that are partly empty.
-const QUADS_FROM: usize = 1024;
-/// Bytes for each multiprocessor up to which `quads` is faster than the others by 5 % or more:
-/// 4000² has 0.94 of the copy's bandwidth where they have 0.84, 16384² 0.97 where [`aligned`] has
-/// 0.94. By its prototype, which moved `f32`; so `f64` and tall matrices are left to the others.
-const QUADS_EACH: usize = 3_800_000;
-/// Rows from which on `quads` is faster than `thin` for few rows: 100 × 1,000,000 has 0.95 and 0.85
-/// of the copy's bandwidth.
-const QUADS_ROWS: usize = 64;
+/// Bytes of a matrix up to which [`naive`] is the fastest: 10 × 25 takes it 3.3 µs, [`padded`] 3.5.
+const NAIVE: usize = 4096;
+/// Rows up to which it is, whatever the bytes, and up to which it is for so many bytes: 20 × 4470
+/// of `f64` takes them 5.3 and 3.8 µs.
+const NAIVE_ROWS: [usize; 2] = [8, 20];
+const NAIVE_FEW: usize = 200_000;
+/// Tiles of `padded` that start for nothing ([`idle_tiles`]) from which on [`quads`] is faster: it
+/// starts 1 µs later.
+const IDLE_QUADS: usize = 700;
+/// Bytes for each multiprocessor from which on `quads` is faster than `padded` whatever the shape.
+const QUADS_EACH: usize = 90_000;
 
-/// Where one kernel's sizes end and the next one's begin.
+/// The short side from which on [`packs`] has few tiles that are partly empty: 106,351 × 134 takes
+/// it 49.5 µs and `padded` 45.7, 265 × 31,007 27.2 and `thin` 30.5.
+const PACKS_SHORT: usize = 144;
+
+/// Where one kernel's sizes end and the next one's begin, in bytes of the matrix for each
+/// multiprocessor.
 struct Bounds {
-    /// Bytes of the matrix for each multiprocessor up to which `padded` and its small tiles fill
-    /// the device best: 1000² of `f32` takes it 7.5 µs and `aligned` 15.4.
-    padded_each: usize,
-    /// Bytes for each multiprocessor up to which `thin` is faster than `aligned` whatever the
-    /// shape: 4390 × 2420 takes it 30.6 µs and `aligned` 35.4, 8000² 147 and 137.
-    thin_each: usize,
+    /// Up to here `padded` and its small tiles fill the device best: 1000² of `f32` takes it 6.6 µs
+    /// and `aligned` 15.4.
+    padded: usize,
+    /// The same where rows of the output begin at whole packs: then `padded` writes whole sectors.
+    /// 38,844 × 526 takes it 53.7 µs and `thin` 55.4.
+    padded_whole: usize,
+    /// Up to here [`thin`] is faster than [`aligned`] whatever the shape: 4390 × 2420 takes it 30.6
+    /// µs and `aligned` 35.4, 8000² 147 and 137.
+    thin: usize,
     /// The longest short side of which `thin` is faster, whatever the bytes, unless the columns are
-    /// one whole tile of `aligned`: 102,956 × 167 takes them 50 and 71 µs.
+    /// one whole tile of `aligned`: 132 × 154,351 takes them 67 and 104 µs.
     thin_to: usize,
 }
 
 const WIDE: Bounds = Bounds {
-    padded_each: 120_000,
-    thin_each: 460_000,
-    thin_to: thin::SHORT as usize,
+    padded: 105_000,
+    padded_whole: 160_000,
+    thin: 460_000,
+    thin_to: 256,
 };
 /// More rows than columns: `padded` writes whole lines of memory, and reads short rows.
 const TALL: Bounds = Bounds {
-    padded_each: 220_000,
-    thin_each: 508_000,
+    padded: 180_000,
+    padded_whole: 650_000,
+    thin: 400_000,
     thin_to: 512,
 };
 
-/// The kernel that is fastest for a matrix, by two sweeps of 957 sizes on an H200
-/// (docs/log/2026-11-23-choices.md). `whole` says whether [`quads`] can move it.
+/// Tiles of `padded` beyond those that the matrix's bytes would fill. A block starts every 1.7 ns,
+/// in which memory moves 32 rows of 128 bytes: the start of a block limits tiles with less.
+fn idle_tiles(rows: usize, cols: usize, bytes: usize) -> usize {
+    const TILE: usize = kernels::transpose::TILE as usize;
+    let tiles = rows.div_ceil(TILE).saturating_mul(cols.div_ceil(TILE));
+    tiles.saturating_sub(bytes / (128 * TILE))
+}
+
+/// The kernel that is fastest for a matrix, by three sweeps of 1,863 sizes on an H200
+/// (docs/log/2026-11-23-transposes.md). `whole` says whether [`quads`] can move it.
 fn fastest<T: Element>(
     rows: usize,
     cols: usize,
     whole: bool,
     properties: &DeviceProperties,
 ) -> TransposeKernel {
-    let (short, long) = (rows.min(cols), rows.max(cols));
-    let len = rows.saturating_mul(cols);
-    let bytes = len.saturating_mul(size_of::<T>());
+    let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
     let each = bytes / properties.multiprocessors_to_fill() as usize;
-    let bounds = if rows > cols { TALL } else { WIDE };
-    let one_tile = cols == Tile::Wide.cols::<T>() as usize;
-    let quads = match short {
-        _ if !whole || size_of::<T>() != 4 => false,
-        QUADS_FROM.. => each <= QUADS_EACH,
-        _ => rows < cols && (QUADS_ROWS..=thin::SHORT as usize).contains(&rows),
+    let idle = idle_tiles(rows, cols, bytes);
+    // `thin` starts 3 µs later than `padded`, of `f64` 2. Every second row of `f64` begins at a
+    // whole pack, so that `packs` gains less.
+    let (idle_thin, packs) = match size_of::<T>() {
+        4 => (2300, 220_000),
+        _ => (1300, 300_000),
     };
-    if rows <= NAIVE[0] && len <= NAIVE[1] {
-        TransposeKernel::Naive
-    } else if each <= bounds.padded_each {
-        match short <= FLAT[0] && long > FLAT[1] {
-            true => TransposeKernel::Thin,
-            false => TransposeKernel::Padded,
-        }
-    } else if quads {
+    let bounds = if rows > cols { TALL } else { WIDE };
+    // Of the output.
+    let whole_rows = rows.is_multiple_of(lanes::<T>());
+    let padded = match whole_rows {
+        true => bounds.padded_whole,
+        false => bounds.padded,
+    };
+    let one_tile = cols == Tile::Wide.cols::<T>() as usize;
+    let naive =
+        bytes <= NAIVE || rows <= NAIVE_ROWS[0] || rows <= NAIVE_ROWS[1] && bytes <= NAIVE_FEW;
+    if whole && (idle > IDLE_QUADS || each > QUADS_EACH) {
         TransposeKernel::Quads
-    } else if each <= bounds.thin_each || short <= bounds.thin_to && !one_tile {
+    } else if each > packs && rows.min(cols) > PACKS_SHORT && (rows <= cols || !whole_rows) {
+        TransposeKernel::Packs
+    } else if idle > idle_thin {
         TransposeKernel::Thin
-    } else {
+    } else if each <= padded && naive {
+        TransposeKernel::Naive
+    } else if each <= padded {
+        TransposeKernel::Padded
+    } else if each <= bounds.thin || rows.min(cols) <= bounds.thin_to && !one_tile {
+        TransposeKernel::Thin
+    } else if one_tile {
         TransposeKernel::Aligned
+    } else {
+        TransposeKernel::Packs
     }
+}
+
+/// The parameters of a kernel, as its source declares them.
+#[doc(hidden)]
+pub fn signature<T: Element>(kernel: TransposeKernel) -> &'static str {
+    let tiles = Tiles {
+        aligned: Tile::Wide,
+        quads: quads::Tile::Square,
+    };
+    T::Word::transposes(kernel, tiles).entry.signature
 }
 
 /// Plans the transpose of a matrix of `rows` × `cols` in whole buffers. `None` when it is empty, and
@@ -243,6 +282,11 @@ fn prepare<T: Element>(
         TransposeKernel::Quads => {
             let tile = tiles.quads.extents::<T>(rows, cols);
             (blocks([rows, cols], tile), [quads::THREADS, 1])
+        }
+        TransposeKernel::Packs => {
+            let extents = [packs::reach(rows), cols];
+            let tile = [packs::ROWS, packs::columns::<T>()];
+            (blocks(extents, tile), [packs::THREADS, 1])
         }
         TransposeKernel::Thin => {
             let extents = [rows.max(cols), rows.min(cols)];
@@ -395,19 +439,27 @@ mod tests {
         for (rows, cols, kernel) in [
             (1000, 1000, "transpose_padded_u32"),
             (10, 4034, "transpose_naive_u32"),
-            (2, 255_531, "transpose_thin_u32"),
-            (5206, 776, "transpose_padded_u32"),
-            (776, 5206, "transpose_thin_u32"),
-            (95_425, 209, "transpose_thin_u32"),
-            (4390, 2420, "transpose_thin_u32"),
+            (10, 25, "transpose_naive_u32"),
+            (9, 10_335, "transpose_padded_u32"),
+            (3, 255_531, "transpose_thin_u32"),
+            (12, 63_364, "transpose_thin_quads_u32"),
+            (5207, 775, "transpose_padded_u32"),
+            (775, 4207, "transpose_padded_u32"),
+            (776, 9207, "transpose_thin_u32"),
+            (95_424, 209, "transpose_padded_u32"),
+            (95_425, 209, "transpose_packs_u32"),
+            (132, 154_351, "transpose_thin_u32"),
+            (3631, 1921, "transpose_thin_u32"),
+            (4391, 2420, "transpose_packs_u32"),
             (4000, 4000, "transpose_quads_u32"),
-            (1020, 16_000, "transpose_aligned_u32"),
+            (1021, 16_001, "transpose_packs_u32"),
             (101, 1_000_000, "transpose_thin_u32"),
             (100, 1_000_000, "transpose_thin_quads_u32"),
-            (1_000_000, 100, "transpose_thin_u32"),
-            (1_000_000, 128, "transpose_aligned_u32"),
+            (1_000_000, 100, "transpose_thin_quads_u32"),
+            (1_000_001, 128, "transpose_aligned_u32"),
             (8192, 8192, "transpose_quads_u32"),
-            (16_384, 16_384, "transpose_aligned_u32"),
+            (16_384, 16_384, "transpose_quads_u32"),
+            (16_381, 16_411, "transpose_packs_u32"),
         ] {
             let plan = planned::<f32>(rows, cols).expect("a launch");
             assert_eq!(plan.kernel, kernel, "{rows} x {cols}");

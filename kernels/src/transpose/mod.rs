@@ -5,12 +5,13 @@
 
 pub mod aligned;
 pub mod naive;
+pub mod packs;
 pub mod padded;
 pub mod quads;
 pub mod thin;
 pub mod tiled;
 
-/// Side of a tile, except in [`aligned`] and [`thin`]. One row of a tile is one warp's access.
+/// Side of a tile, except in [`aligned`], [`thin`], [`quads`] and [`packs`]. One row of a tile is one warp's access.
 pub const TILE: u32 = 32;
 
 /// Rows of threads per block: each thread moves TILE / ROWS elements.

@@ -17,9 +17,8 @@
 //! - The first barrier orders every thread's writes of a tile before any thread's reads of it, the
 //!   second these reads before the next tile's writes.
 //!
-//! Its prototype in CUDA C++ on an H200: 0.969 of the copy's bandwidth at 16384² of `f32`
-//! ([`aligned`](super::aligned): 0.943), 0.949 at 100 × 1,000,000 (`thin`: 0.85)
-//! (docs/log/2026-11-23-products.md).
+//! On an H200: 0.970 of the copy's bandwidth at 16384² of `f32` ([`aligned`](super::aligned):
+//! 0.941), 0.956 at 100 × 1,000,000 (`thin`: 0.811) (docs/log/2026-11-23-transposes.md).
 
 use core::array::from_fn;
 

@@ -4,6 +4,7 @@ use kernels::conv1d::blocked::conv1d_blocked;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
 use kernels::peak::fma::peak_fma_f32;
 use kernels::transpose::aligned::{Tile, transpose_aligned, transpose_aligned_narrow};
+use kernels::transpose::packs::{self, transpose_packs};
 use kernels::transpose::quads::{self, transpose_quads, transpose_thin_quads};
 use kernels::transpose::thin::{self, transpose_thin};
 
@@ -99,6 +100,7 @@ fn transposes_have_matrices_of_one_size_and_their_block() {
     check!(transpose_aligned<u32>, Tile::Wide.threads());
     check!(transpose_aligned_narrow<u64>, Tile::Narrow.threads());
     check!(transpose_thin<u32>, thin::THREADS);
+    check!(transpose_packs<u32>, packs::THREADS);
 }
 
 #[test]

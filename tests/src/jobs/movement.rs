@@ -23,16 +23,29 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         ((37, 150), None),
         ((150, 37), Some(1)),
         ((131, 140), Some(1)),
+        // Whole tiles only, and tiles with 1 to 5 elements for a thread.
+        ((128, 192), Some(1)),
+        ((100, 3), None),
+        ((130, 7), None),
+        ((130, 9), None),
     ] {
         jobs.extend(of(on, TransposeKernel::Thin, shape, grid_cap));
     }
     for (shape, grid_cap) in [
         ((136, 140), Some(1)),
         ((76, 268), Some(1)),
-        ((268, 76), None),
-        ((132, 196), None),
+        ((268, 76), Some(1)),
+        ((4, 60), None),
+        ((20, 32), None),
+        ((60, 12), None),
     ] {
         jobs.extend(of(on, TransposeKernel::Quads, shape, grid_cap));
+    }
+    // Blocks beyond the edge tiles.
+    let edges = of(on, TransposeKernel::Quads, (132, 196), None);
+    jobs.extend(edges.into_iter().map(|job| job.with_spare_blocks(2)));
+    for (shape, grid_cap) in [((139, 381), None), ((201, 131), Some(1))] {
+        jobs.extend(of(on, TransposeKernel::Packs, shape, grid_cap));
     }
     jobs.extend(instance(on, (137, 70), Some(1), Tile::Narrow));
     let whole = aligned(on, (128, 128), None);
@@ -90,6 +103,10 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     ] {
         jobs.extend(of(on, TransposeKernel::Quads, shape, None));
         jobs.extend(of(on, TransposeKernel::Quads, shape, Some(1)));
+    }
+    for shape in [(63, 125), (121, 253), (128, 248), (135, 127), (200, 259)] {
+        jobs.extend(of(on, TransposeKernel::Packs, shape, None));
+        jobs.extend(of(on, TransposeKernel::Packs, shape, Some(1)));
     }
     for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
         jobs.extend(reversals(
@@ -176,14 +193,15 @@ fn transposed<T: Element + Draw + ToNumber>(
     let expected = oracle::transpose(input.view());
     let job = Job::new(case, plan, rows * cols, exact(expected));
     let input = input.as_slice().unwrap_or_default();
-    Some(match options.kernel {
-        Some(TransposeKernel::PaddedRaw) => job.slice(input).output().value(rows).value(cols),
-        Some(TransposeKernel::Aligned | TransposeKernel::Quads | TransposeKernel::Thin) => {
-            let job = job.slice(input).out(rows * cols);
-            job.value(rows).value(cols)
-        }
-        _ => job.matrix(input, [rows, cols]).out_matrix([rows, cols]),
-    })
+    let signature = transpose::signature::<T>(options.kernel?);
+    if signature.contains("OutMatrix<") {
+        return Some(job.matrix(input, [rows, cols]).out_matrix([rows, cols]));
+    }
+    let job = match signature.contains("Out<") {
+        true => job.slice(input).out(rows * cols),
+        false => job.slice(input).output(),
+    };
+    Some(job.value(rows).value(cols))
 }
 
 /// The kernels whose block is fixed.

@@ -52,6 +52,8 @@ const SLOW_PATH: &str = "The path for outputs at the ends computes the same, in 
 
 const ONE_ROW: &str = "There is one row of tiles: the launch has one row of blocks.";
 
+const WITH_GUARDS: &str = "A tile inside goes the way with guards, which is right for every tile.";
+
 const PEELED: &str = "The loop over the rest of a thread's slots then loads its first one too.";
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
@@ -84,6 +86,7 @@ pub const SURVIVORS: &[Survivor] = &[
             "transpose_padded_",
             "transpose_tiled_",
             "transpose_aligned_",
+            "transpose_packs_",
             "conv1d_direct_",
             "conv1d_tiled_raw_",
             "matmul_naive_",
@@ -158,7 +161,13 @@ pub const SURVIVORS: &[Survivor] = &[
         BEYOND,
     ),
     never(
-        &["matmul_pitch_", "matmul_split_", "transpose_aligned_"],
+        &[
+            "matmul_pitch_",
+            "matmul_split_",
+            "transpose_aligned_",
+            "transpose_packs_",
+            "_quads_",
+        ],
         "setp.eq.b64 %p, %rd, 0;",
         0..=2,
         "Rows without elements are counted through; only 2⁵⁷ of them take too long.",
@@ -170,7 +179,7 @@ pub const SURVIVORS: &[Survivor] = &[
         "A thread's first row is always inside the tile.",
     ),
     never(
-        &["transpose_aligned_"],
+        &["transpose_aligned_", "transpose_packs_"],
         "setp.le.u64 %p, %rd, %rd;",
         3..=3,
         "One: a block beyond the matrix, whose accesses have guards of their own. Two: a tile inside goes the way with guards, which is right for every tile.",
@@ -179,7 +188,19 @@ pub const SURVIVORS: &[Survivor] = &[
         &["transpose_aligned_"],
         "setp.eq.b64 %p, %rd, 0;",
         1..=1,
-        "A tile inside goes the way with guards, which is right for every tile.",
+        WITH_GUARDS,
+    ),
+    never(
+        &["transpose_packs_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        1..=1,
+        WITH_GUARDS,
+    ),
+    always(
+        &["transpose_quads_"],
+        "setp.lt.u32 %p, %r, 256;",
+        1..=1,
+        "A block has 256 threads, and a square tile as many quads.",
     ),
     never(&["reverse_"], "setp.ge.u64 %p, %rd, %rd;", 0..=1, BEYOND),
     never(
@@ -373,6 +394,8 @@ pub const SURVIVORS: &[Survivor] = &[
             "conv1d_block_per_output_f64",
             "matmul_pitch_",
             "transpose_aligned_",
+            "transpose_packs_",
+            "transpose_quads_",
             "transpose_padded_raw_",
         ],
         ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],

@@ -62,6 +62,8 @@ fn transposes_of_every_shape() {
         (65, 129),
         (203, 300),
         (208, 256),
+        // Of packs a tile inside, whose rows begin at three places in a pack.
+        (135, 381),
         // Whole packs on both sides.
         (4, 260),
         (132, 136),
@@ -118,7 +120,8 @@ fn a_transpose_of_a_view_that_is_not_contiguous() {
 /// Parts of buffers begin anywhere: then no kernel moves packs.
 #[test]
 fn transposes_of_parts_of_buffers() {
-    let (rows, cols) = (36, 44);
+    // The largest tile, and more on each side.
+    let (rows, cols) = (140, 268);
     let len = rows * cols;
     let values = vector::<f32>(44, len + 1).to_vec();
     for device in devices() {
@@ -232,7 +235,9 @@ proptest! {
         rows in 1..300_usize,
         cols in 1..400_usize,
         multiple in proptest::sample::select(&[1_usize, 4]),
-        kernel in proptest::sample::select(&[TransposeKernel::Thin, TransposeKernel::Quads]),
+        kernel in proptest::sample::select(
+            &[TransposeKernel::Thin, TransposeKernel::Quads, TransposeKernel::Packs]
+        ),
         grid_cap in proptest::option::of(1..3_u32),
     ) {
         let options = TransposeOptions { kernel: Some(kernel), grid_cap, ..TransposeOptions::default() };

@@ -8,7 +8,7 @@ use blockwise_tests::ptx::{Entry, entries, files};
 use kernels::conv1d::{blocked, window};
 use kernels::matmul::{self, register_tile, vector};
 use kernels::transpose::aligned::Tile;
-use kernels::transpose::{quads, thin};
+use kernels::transpose::{packs, quads, thin};
 use kernels::{reverse, transpose};
 
 /// What an entry point is expected to be.
@@ -209,6 +209,9 @@ fn table() -> BTreeMap<String, Expected> {
         let slots = [thin::slots::<u32>(), thin::slots::<u64>()][bytes as usize / 8];
         let name = format!("transpose_thin_{t}");
         add(name, Expected::new(6, 2).fixed(slots * bytes));
+        let slots = [packs::slots::<u32>(), packs::slots::<u64>()][bytes as usize / 8];
+        let name = format!("transpose_packs_{t}");
+        add(name, Expected::new(6, 2).fixed(slots * bytes));
         for (tile, name) in [
             (quads::Tile::Square, "quads"),
             (quads::Tile::Short, "thin_quads"),
@@ -248,7 +251,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 196);
+    assert_eq!(expected.len(), 198);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()

@@ -227,7 +227,12 @@ fn movements<T: Element + Draw>(bench: &Bench) {
             let parameters = [input, Out(rows * cols), rows_of, cols_of];
             launch.check::<T>(bench, &parameters, rows * cols);
         }
-        for kernel in ["transpose_thin", "transpose_quads", "transpose_thin_quads"] {
+        for kernel in [
+            "transpose_thin",
+            "transpose_quads",
+            "transpose_thin_quads",
+            "transpose_packs",
+        ] {
             for (rows, cols) in [(20, 700), (700, 20), (140, 152)] {
                 let launch = Launch::new::<T>(kernel, grid, [256, 1]);
                 let [input, _, rows_of, cols_of] = plain(rows, cols);
@@ -292,6 +297,7 @@ fn matrices_without_elements_end_at_once() {
                 ("transpose_thin", 256),
                 ("transpose_quads", 256),
                 ("transpose_thin_quads", 256),
+                ("transpose_packs", 256),
             ] {
                 let launch = Launch::new::<u32>(kernel, [1, 1], [threads, 1]);
                 launch.check::<u32>(bench, &[Slice(0), Out(0), rows, cols], 0);
