@@ -256,7 +256,7 @@ class Convolution(Problem):
             needed[low - first : high - first] = arrays["signal"][low:high].get()
             expected = numpy.convolve(needed, taps, "valid")
             bound = (m + 2) * roundoff * numpy.convolve(numpy.abs(needed), numpy.abs(taps), "valid")
-            if "FFT" in rung or "cuDNN" in rung:
+            if "FFT" in rung.upper() or "cuDNN" in rung:
                 # A transform spreads its error over all outputs.
                 bound = bound + 16 * roundoff * math.log2(n) * numpy.abs(taps).sum()
             error = numpy.abs(result[start : start + run].get() - expected)

@@ -15,7 +15,7 @@ fn every_good_kernel_has_jobs() {
     for file in files("kernels") {
         let entries = entries(&file.text);
         let kernels = entries.iter().map(|entry| entry.name.as_str());
-        let kernels: BTreeSet<_> = kernels.filter(|name| !jobs::is_without(name)).collect();
+        let kernels: BTreeSet<_> = kernels.collect();
         for jobs in [jobs::telling(), jobs::size_matrix()] {
             let covered: BTreeSet<_> = jobs.iter().map(|job| job.plan.kernel).collect();
             assert_eq!(kernels, covered);

@@ -202,13 +202,13 @@ mod tests {
             let works = format!("{}/{}", work.operation, work.ty);
             let has = |rung: &str| work.rungs.iter().any(|it| it.name == rung);
             // What the launcher takes by itself is one of the other rungs; of a rung in two forms
-            // the safe one has the twin. Transforms and products by slices have none: their peers
-            // are the libraries.
+            // the safe one has the twin. Transforms in registers and products by slices have none:
+            // their peers are the libraries.
             let is_own = |name: &str| {
                 let of_libraries = ["sliced", "vector"].contains(&name) || name.starts_with("mma");
                 name != "default"
                     && !name.ends_with("-raw")
-                    && !name.starts_with("fft")
+                    && (!name.starts_with("fft") || name == "fft-radix2")
                     && !of_libraries
             };
             for rung in work.rungs.iter().filter(|rung| is_own(&rung.name)) {

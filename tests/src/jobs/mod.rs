@@ -9,6 +9,7 @@ mod peak;
 mod reduce;
 mod refused;
 mod split;
+mod transforms;
 
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Job {
     /// What the output is filled with before the launch; nothing is written to it with `None`. The
     /// launchers' own is 0xFF.
     pub fill: Option<u8>,
+    /// What the output begins with before the launch, for kernels that change it in place.
+    pub start: Vec<u8>,
     /// The kernel's parameters, in order.
     pub parameters: Vec<Parameter>,
     judge: Judge,
@@ -83,6 +86,7 @@ impl Job {
             inputs: Vec::new(),
             output_bytes: output_len * size_of::<T>(),
             fill: Some(u8::MAX),
+            start: Vec::new(),
             parameters: Vec::new(),
             judge: Arc::new(move |bytes| judge(bytemuck::pod_collect_to_vec(bytes))),
         }
@@ -131,6 +135,13 @@ impl Job {
     pub fn out_from(mut self, byte: usize, len: usize) -> Self {
         self.parameters.push(Parameter::Output(byte as u64));
         self.extent(len)
+    }
+
+    /// Adds a parameter `Out<T>`: the output, which holds these values before the launch.
+    #[must_use]
+    pub fn in_place<T: Pod>(mut self, values: &[T]) -> Self {
+        self.start = bytemuck::cast_slice(values).to_vec();
+        self.out(values.len())
     }
 
     /// Adds a parameter `OutMatrix<T>`: the output.
@@ -200,6 +211,7 @@ impl Job {
         if let Some(value) = self.fill {
             emulator.write(output, &vec![value; self.output_bytes])?;
         }
+        emulator.write(output, &self.start)?;
 
         let values = self.values(&addresses, output).map(u64::to_le_bytes);
         let values: Vec<_> = values.collect();
@@ -240,6 +252,10 @@ impl Job {
         if let Some(value) = self.fill {
             output.copy_from_slice(&words(&vec![value; self.output_bytes]))?;
         }
+        if !self.start.is_empty() {
+            let start = words(&self.start);
+            output.view_mut(..start.len()).copy_from_slice(&start)?;
+        }
         let addresses = inputs.iter().map(|input| input.address().address);
         let addresses: Vec<_> = addresses.collect();
         let values = self.values(&addresses, output.address().address);
@@ -266,19 +282,13 @@ impl Job {
     }
 }
 
-/// Whether a kernel has no jobs yet (an open point of CONTRIBUTING.md): convolutions by transforms
-/// need the taps' spectrum as an input. Their tests run under all detectors in
-/// `crates/blockwise_ops/tests/fft.rs`.
-pub fn is_without(kernel: &str) -> bool {
-    kernel.contains("_fft")
-}
-
 /// Few and small jobs for every kernel that together miss little: several blocks, partial and whole
 /// tiles, a grid that strides and one that is too large, special values where they matter.
 pub fn telling() -> Vec<Job> {
     let on = &properties();
     let families = [
         conv1d::telling,
+        transforms::telling,
         reduce::telling,
         matmul::telling,
         split::telling,
@@ -294,6 +304,7 @@ pub fn size_matrix() -> Vec<Job> {
     let on = &properties();
     let families = [
         conv1d::sizes,
+        transforms::sizes,
         reduce::sizes,
         matmul::sizes,
         split::sizes,

@@ -8,7 +8,7 @@ mod plan;
 use std::ops::Range;
 
 use blockwise::{Buffer, View, ViewMut};
-use blockwise_ops::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, Convolution, Float};
 
 pub(crate) use self::plan::Layout;
 use self::plan::{Edge, Share};
@@ -49,8 +49,13 @@ impl<T: Float> ShardedConvolution<T> {
         let device = rank.device();
         let chosen = Convolution::<T>::once(device, signal.len(), taps.len(), mode, options);
         // The whole's kernel for each part, as `convolve` chooses it: the bits are a single device's.
+        // But one with a block per output computes no parts.
+        let kernel = match chosen.map_err(failed)?.kernel() {
+            kernel if kernel.is_block_per_output() && rank.ranks() > 1 => ConvKernel::Tiled,
+            kernel => kernel,
+        };
         let options = ConvOptions {
-            kernel: Some(chosen.map_err(failed)?.kernel()),
+            kernel: Some(kernel),
             ..*options
         };
         let convolution = Convolution::new(device, signal.len(), taps.len(), mode, &options);

@@ -77,7 +77,23 @@ fn every_output_is_a_single_devices() {
         ] {
             check::<f32>(&mesh, &single, samples, taps, &with(None));
         }
-        check::<f64>(&mesh, &single, 500, 20, &with(None));
+        check::<f64>(&mesh, &single, 5000, 20, &with(None));
+    }
+}
+
+#[test]
+fn few_outputs_of_f64_take_the_same_kernel_on_every_rank() {
+    // A single device has a block for each of them in mode full.
+    let options = with(Some(ConvKernel::Tiled));
+    let single = Device::emulator();
+    let (signal, taps) = (noise::<f64>(6, 500), noise::<f64>(7, 20));
+    let (whole, taps_view) = (ArrayView1::from(&signal), ArrayView1::from(&taps));
+    let mode = ConvMode::Full;
+    let expected = blockwise_ops::convolve(&single, whole, taps_view, mode, &options).unwrap();
+    let mesh = Mesh::emulated(3).unwrap();
+    for split in splits(500, 3) {
+        let got = outputs(&mesh, &split, &signal, &taps, mode, &with(None)).unwrap();
+        assert_eq!(got, expected.to_vec(), "{split:?}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which kernel convolves.
 //!
 //! Each kernel has a model of a launch's time, and the fastest one is taken. The models' constants
-//! are nanoseconds on an H200 (132 multiprocessors, driver 580), fitted to a sweep of 500 sizes of
-//! `f32` and 380 of `f64` (docs/log/2026-11-23-choices.md). A device with other multiprocessors shares the blocks
-//! out among its own.
+//! are nanoseconds on an H200 (132 multiprocessors, driver 580), fitted to sweeps of 500 sizes of
+//! `f32` and 732 of `f64` (docs/log/2026-11-23-choices.md). A device with other multiprocessors
+//! shares the blocks out among its own.
 
 use blockwise::DeviceProperties;
 use kernels::conv1d::fft::shape::discarded;
@@ -12,7 +12,7 @@ use kernels::conv1d::{THREADS, blocked, window};
 
 use super::long;
 use super::routines::most_taps;
-use super::{ConvKernel, ConvMode};
+use super::{ConvKernel, ConvMode, ConvOutputs};
 use crate::{Float, LaunchError, tuning};
 
 /// How often what a kernel needs is used: the factors of its transforms are made once.
@@ -37,16 +37,33 @@ impl Calls {
 /// Taps and outputs of a convolution, and the multiprocessors that share it.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
-    pub(super) taps: usize,
-    pub(super) outputs: usize,
-    pub(super) multiprocessors: f64,
+    taps: usize,
+    outputs: usize,
+    /// The most taps of a kernel with a block for each output.
+    per_output: usize,
+    multiprocessors: f64,
 }
 
 impl Task {
-    pub(super) fn new(taps: usize, outputs: usize, properties: &DeviceProperties) -> Self {
+    /// Some outputs of the convolution of operands of these lengths. Only all outputs of mode full
+    /// can have a block each: that kernel has no offset, so a piece of a stream or of a mesh, or
+    /// another mode, takes one of the others.
+    pub(super) fn new(
+        lengths: [usize; 2],
+        mode: ConvMode,
+        outputs: ConvOutputs,
+        properties: &DeviceProperties,
+    ) -> Self {
+        let [signal, taps] = lengths;
+        let all = mode.outputs(signal, taps).is_ok_and(|all| all == outputs);
+        let per_output = match mode {
+            ConvMode::Full if all => most_threads(properties),
+            _ => 0,
+        };
         Self {
-            taps,
-            outputs,
+            taps: signal.min(taps),
+            outputs: outputs.len,
+            per_output: per_output as usize,
             multiprocessors: properties.multiprocessors_to_fill().into(),
         }
     }
@@ -57,30 +74,80 @@ impl Task {
     }
 }
 
-/// What the models of the kernels without transforms have for a type.
-struct Costs {
-    /// A launch, with its loads and stores in flight.
+/// The largest block.
+pub(super) fn most_threads(properties: &DeviceProperties) -> u32 {
+    let along_x = properties.max_block[0];
+    properties.max_threads_per_block.min(along_x)
+}
+
+/// A launch of blocks of [`THREADS`] outputs.
+struct Spread {
+    /// The launch, with its loads and stores in flight.
     launch: f64,
-    /// [`tiled`](kernels::conv1d::tiled): a tap for a lone block, for each block of a full
-    /// multiprocessor, and an output's load and store.
-    tiled: [f64; 3],
-    /// [`window`]: a tile's start, and a tap, until memory binds.
-    window: [f64; 2],
-    /// [`blocked`]: a tap for a lone block, and for each further one of a multiprocessor.
-    blocked: [f64; 2],
+    /// An output's load and store.
+    output: f64,
+    /// A tap for a lone block.
+    lone: f64,
+    /// A tap for each block of a full multiprocessor.
+    each: f64,
+}
+
+impl Spread {
+    fn time(&self, task: Task) -> f64 {
+        let tap = (self.each * task.blocks(THREADS as usize).ceil()).max(self.lone);
+        self.launch + self.output * task.outputs as f64 + tap * task.taps as f64
+    }
+}
+
+/// What the models of the kernels without transforms have for a type. A kernel without constants is
+/// not taken: others are as fast within the models' error.
+struct Costs {
+    /// [`tiled`](kernels::conv1d::tiled).
+    tiled: Spread,
+    /// [`direct`](kernels::conv1d::direct), for a few taps.
+    direct: Option<Spread>,
+    /// [`window`]: a launch, a tile's start, and a tap, until memory binds.
+    window: Option<[f64; 3]>,
+    /// [`blocked`]: a launch, a tap for a lone block, and for each further one of a multiprocessor,
+    /// until memory binds.
+    blocked: [f64; 3],
+    /// Tiles from which on [`blocked`] is taken: a tap of fewer takes up to three times as long.
+    blocked_from: usize,
+    /// [`block_per_output`](kernels::conv1d::block_per_output): a launch, a tap of a block, and each
+    /// block of a multiprocessor.
+    per_output: Option<[f64; 3]>,
 }
 
 const COSTS_F32: Costs = Costs {
-    launch: 4760.0,
-    tiled: [23.9, 14.3, 6.1e-3],
-    window: [1200.0, 54.0],
-    blocked: [47.0, 12.3],
+    tiled: Spread {
+        launch: 4760.0,
+        output: 6.1e-3,
+        lone: 23.9,
+        each: 14.3,
+    },
+    direct: None,
+    window: Some([4760.0, 1200.0, 54.0]),
+    blocked: [4760.0, 47.0, 12.3],
+    blocked_from: 0,
+    per_output: None,
 };
 const COSTS_F64: Costs = Costs {
-    launch: 5220.0,
-    tiled: [31.9, 21.2, 4.1e-3],
-    window: [1570.0, 27.5],
-    blocked: [32.6, 13.2],
+    tiled: Spread {
+        launch: 3670.0,
+        output: 6.8e-3,
+        lone: 41.3,
+        each: 16.8,
+    },
+    direct: Some(Spread {
+        launch: 3530.0,
+        output: 4.0e-3,
+        lone: 58.8,
+        each: 16.4,
+    }),
+    window: None,
+    blocked: [4270.0, 37.3, 13.4],
+    blocked_from: 16,
+    per_output: Some([3600.0, 5.87, 85.4]),
 };
 
 impl Costs {
@@ -91,23 +158,47 @@ impl Costs {
         }
     }
 
-    fn tiled(&self, task: Task) -> f64 {
-        let [lone, each, output] = self.tiled;
-        let tap = (each * task.blocks(THREADS as usize).ceil()).max(lone);
-        self.launch + output * task.outputs as f64 + tap * task.taps as f64
+    /// The kernels for a task with their times.
+    fn times<T>(&self, task: Task) -> Vec<(ConvKernel, f64)> {
+        let mut times = vec![(ConvKernel::Tiled, self.tiled.time(task))];
+        if let Some(direct) = &self.direct {
+            times.push((ConvKernel::Direct, direct.time(task)));
+        }
+        let in_window = self.window.filter(|_| task.taps <= window::MAX_TAPS);
+        if let Some(costs) = in_window {
+            times.push((ConvKernel::Window, window_time::<T>(costs, task)));
+        } else if task.outputs >= self.blocked_from * blocked::span::<T>() {
+            times.push((ConvKernel::Blocked, blocked_time::<T>(self.blocked, task)));
+        }
+        let per_output = self.per_output.filter(|_| task.taps <= task.per_output);
+        if let Some(costs) = per_output {
+            times.push((ConvKernel::BlockPerOutput, per_output_time(costs, task)));
+        }
+        times
     }
+}
 
-    fn window<T>(&self, task: Task) -> f64 {
-        let [start, tap] = self.window;
-        let bytes = 2.0 * (task.outputs * size_of::<T>()) as f64;
-        self.launch + (start + tap * task.taps as f64).max(bytes / long::BANDWIDTH)
-    }
+/// The outputs, and as many samples, at the bandwidth of global memory.
+fn memory<T>(task: Task) -> f64 {
+    2.0 * (task.outputs * size_of::<T>()) as f64 / long::BANDWIDTH
+}
 
-    fn blocked<T>(&self, task: Task) -> f64 {
-        let [lone, each] = self.blocked;
-        let more = (task.blocks(blocked::span::<T>()) - 1.0).max(0.0);
-        self.launch + task.taps as f64 * (lone + each * more)
-    }
+fn window_time<T>([launch, start, tap]: [f64; 3], task: Task) -> f64 {
+    launch + (start + tap * task.taps as f64).max(memory::<T>(task))
+}
+
+fn blocked_time<T>([launch, lone, each]: [f64; 3], task: Task) -> f64 {
+    let more = (task.blocks(blocked::span::<T>()) - 1.0).max(0.0);
+    launch + (task.taps as f64 * (lone + each * more)).max(memory::<T>(task))
+}
+
+/// The blocks that fit onto the multiprocessors add their taps at the same time, one thread each.
+fn per_output_time([launch, tap, block]: [f64; 3], task: Task) -> f64 {
+    const THREADS_EACH: usize = 2048;
+    const BLOCKS_EACH: usize = 32;
+    let resident = THREADS_EACH / task.taps.next_multiple_of(32);
+    let waves = task.blocks(resident.min(BLOCKS_EACH)).ceil();
+    launch + waves * tap * task.taps as f64 + block * task.blocks(1)
 }
 
 /// The time of transforms: of two launches with a block each, and of every further block that a
@@ -134,7 +225,7 @@ const F32: [Transforms; 4] = [
     transforms(ConvKernel::Fft8192, 8192, 15_200.0, 4820.0),
     transforms(ConvKernel::Fft16384, 16384, 28_500.0, 13_000.0),
 ];
-const F64: [Transforms; 1] = [transforms(ConvKernel::Fft4096, 4096, 16_300.0, 9380.0)];
+const F64: [Transforms; 1] = [transforms(ConvKernel::Fft4096, 4096, 17_100.0, 8490.0)];
 
 impl Transforms {
     fn time(&self, task: Task) -> f64 {
@@ -145,12 +236,7 @@ impl Transforms {
 
 /// The kernels that can be the fastest, with their times in nanoseconds.
 fn times<T: Float>(task: Task, calls: Calls) -> Vec<(ConvKernel, f64)> {
-    let costs = Costs::of::<T>();
-    let in_registers = match task.taps {
-        taps if taps <= window::MAX_TAPS => (ConvKernel::Window, costs.window::<T>(task)),
-        _ => (ConvKernel::Blocked, costs.blocked::<T>(task)),
-    };
-    let mut times = vec![(ConvKernel::Tiled, costs.tiled(task)), in_registers];
+    let mut times = Costs::of::<T>().times::<T>(task);
     if task.taps >= FFT_FROM {
         let transforms = match size_of::<T>() {
             4 => &F32[..],
@@ -225,7 +311,7 @@ pub fn expected<T: Float>(
     properties: &DeviceProperties,
 ) -> Result<[(ConvKernel, f64); 2], LaunchError> {
     let outputs = mode.outputs(signal_len, taps_len)?;
-    let task = Task::new(signal_len.min(taps_len), outputs.len, properties);
+    let task = Task::new([signal_len, taps_len], mode, outputs, properties);
     let times = times::<T>(task, Calls::Many);
     Ok([times[0], times[1]].map(|(kernel, nanoseconds)| (kernel, nanoseconds * 1e-9)))
 }
@@ -235,8 +321,17 @@ mod tests {
     use super::*;
     use crate::limits::h200;
 
+    /// Outputs of mode same.
     fn task(taps: usize, outputs: usize) -> Task {
-        Task::new(taps, outputs, &h200())
+        let lengths = [outputs, taps];
+        let all = ConvMode::Same.outputs(outputs, taps).expect("no overflow");
+        Task::new(lengths, ConvMode::Same, all, &h200())
+    }
+
+    /// Outputs of mode full.
+    fn full(samples: usize, taps: usize) -> Task {
+        let all = ConvMode::Full.outputs(samples, taps).expect("no overflow");
+        Task::new([samples, taps], ConvMode::Full, all, &h200())
     }
 
     #[test]
@@ -284,6 +379,44 @@ mod tests {
         ] {
             let chosen = direct::<f32>(task(taps, outputs));
             assert_eq!(chosen, kernel, "{outputs} outputs, {taps} taps");
+        }
+    }
+
+    #[test]
+    fn few_outputs_of_f64_have_a_block_each() {
+        for (samples, taps, kernel) in [
+            (16, 10, ConvKernel::BlockPerOutput),
+            (306, 240, ConvKernel::BlockPerOutput),
+            (523, 461, ConvKernel::BlockPerOutput),
+            (1442, 243, ConvKernel::BlockPerOutput),
+            (1016, 918, ConvKernel::Fft4096),
+            (1725, 5, ConvKernel::Direct),
+            (5339, 22, ConvKernel::Tiled),
+            (12_143, 310, ConvKernel::Tiled),
+            (40_000, 84, ConvKernel::Blocked),
+            (992_985, 34, ConvKernel::Blocked),
+        ] {
+            let chosen = fastest::<f64>(full(samples, taps), Calls::Many);
+            assert_eq!(chosen, kernel, "{samples} samples, {taps} taps");
+        }
+        let narrow = fastest::<f32>(full(306, 240), Calls::Many);
+        assert_eq!(narrow, ConvKernel::Tiled);
+    }
+
+    #[test]
+    fn a_part_of_the_outputs_and_another_mode_have_no_block_each() {
+        let part = |offset, len| {
+            let lengths = [306, 240];
+            Task::new(
+                lengths,
+                ConvMode::Full,
+                ConvOutputs { offset, len },
+                &h200(),
+            )
+        };
+        assert_eq!(direct::<f64>(part(0, 545)), ConvKernel::BlockPerOutput);
+        for task in [part(0, 544), part(1, 544), task(240, 306)] {
+            assert_eq!(direct::<f64>(task), ConvKernel::Tiled);
         }
     }
 }

@@ -99,7 +99,7 @@ impl<T: Float> Convolution<T> {
             if let Some(saved) = choice::saved::<T>(mode, lengths, properties) {
                 return Some(saved).filter(|_| untouched);
             }
-            let task = Task::new(signal_len.min(taps_len), outputs.len, properties);
+            let task = Task::new(lengths, mode, outputs, properties);
             let kernel = untouched.then(|| choice::fastest::<T>(task, calls))?;
             // Which of the others, `prepare` finds: it knows their shared memory.
             kernel.is_fft().then_some(kernel)

@@ -52,8 +52,10 @@ named_enum! {
         Window = "window",
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
-        /// By transforms of 2048 points in shared memory, for hundreds of taps, of `f32`. See
-        /// [`Convolution`] for its error.
+        /// By transforms of 2048 points in shared memory, of `f32`, one butterfly per thread and
+        /// step: the first of the kernels by transforms. See [`Convolution`] for their error.
+        FftRadix2 = "fft-radix2",
+        /// The same transforms in a thread's registers, four steps at a time, for hundreds of taps.
         Fft2048 = "fft2048",
         /// The same with 4096 points, also of `f64`.
         Fft4096 = "fft4096",
@@ -86,7 +88,12 @@ impl ConvKernel {
     pub const fn is_fft(self) -> bool {
         matches!(
             self,
-            Self::Fft2048 | Self::Fft4096 | Self::Fft8192 | Self::Fft16384 | Self::Fft4096Ungapped
+            Self::FftRadix2
+                | Self::Fft2048
+                | Self::Fft4096
+                | Self::Fft8192
+                | Self::Fft16384
+                | Self::Fft4096Ungapped
         ) || self.is_long()
     }
 
@@ -133,9 +140,10 @@ impl ConvMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
     /// The kernel. `None` takes the one that a model of their times says is the fastest: `window`
-    /// or `blocked`, by the number of taps, for many outputs; for few ones, or when `threads` are
-    /// given, `tiled` if its shared memory fits, else `direct`. A [`Convolution`] takes one by
-    /// transforms where that is faster.
+    /// or `blocked`, by the number of taps, for many outputs; for few ones `tiled`,
+    /// `block-per-output` where it can, or `direct`. When `threads` are given it takes `tiled` if
+    /// its shared memory fits, else `direct`. A [`Convolution`] takes one by transforms where that
+    /// is faster.
     pub kernel: Option<ConvKernel>,
     /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each
     /// tap in any case, and `window` and `blocked` have blocks of one size.

@@ -1,7 +1,7 @@
 //! Which convolution is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
-use kernels::conv1d::fft::shape::{discarded, shift};
+use kernels::conv1d::fft::shape::shift;
 use kernels::conv1d::{blocked, policy, window};
 
 use super::choice::{self, Task};
@@ -116,6 +116,12 @@ pub(super) fn prepare<T: Float>(
         let blocks = blocks(blocked::span::<T>(), by_policy);
         fixed(ConvKernel::Blocked, blocked::THREADS, blocks)
     };
+    let block_per_output = |kernel: ConvKernel| {
+        let threads = block_per_output_threads::<T>(kernel, short, mode, options, properties)?;
+        let blocks = blocks_for(output_len, 1, cap, max_blocks);
+        let shared_bytes = u64::from(threads) * size_of::<T>() as u64;
+        planned(kernel, blocks, threads, shared_bytes)
+    };
 
     let fft = |kernel: ConvKernel| {
         let limit = super::most_taps::<T>(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
@@ -135,7 +141,7 @@ pub(super) fn prepare<T: Float>(
         }
         let routines = T::fft(kernel).ok_or_else(|| unsupported::<T>(kernel))?;
         check_fixed(kernel, routines.threads, options)?;
-        let kept = routines.points - discarded(short, shift(offset));
+        let kept = routines.points - (routines.discarded)(short, shift(offset));
         let blocks = blocks_for(output_len.div_ceil(2 * kept), 1, cap, max_blocks);
         let (name, threads) = (routines.convolve.entry.name, routines.threads);
         let plan = plan_1d(
@@ -154,15 +160,10 @@ pub(super) fn prepare<T: Float>(
         Some(ConvKernel::Direct) => direct()?,
         Some(ConvKernel::Window) => window()?,
         Some(ConvKernel::Blocked) => blocked()?,
-        Some(kernel @ (ConvKernel::BlockPerOutput | ConvKernel::BlockPerOutputRaw)) => {
-            let threads = block_per_output_threads::<T>(kernel, short, mode, options, properties)?;
-            let blocks = blocks_for(output_len, 1, cap, max_blocks);
-            let shared_bytes = u64::from(threads) * size_of::<T>() as u64;
-            planned(kernel, blocks, threads, shared_bytes)?
-        }
+        Some(kernel) if kernel.is_block_per_output() => block_per_output(kernel)?,
         Some(kernel) => fft(kernel)?,
         None => {
-            let task = Task::new(short, output_len, properties);
+            let task = Task::new([signal_len, taps_len], mode, outputs, properties);
             let fastest = match options.threads {
                 Some(_) => ConvKernel::Tiled,
                 None => choice::direct::<T>(task),
@@ -170,6 +171,8 @@ pub(super) fn prepare<T: Float>(
             match fastest {
                 ConvKernel::Window => window()?,
                 ConvKernel::Blocked => blocked()?,
+                ConvKernel::Direct => direct()?,
+                kernel @ ConvKernel::BlockPerOutput => block_per_output(kernel)?,
                 _ => match tiled(ConvKernel::Tiled) {
                     Err(LaunchError::SharedMemory { .. } | LaunchError::SizeOverflow { .. }) => {
                         direct()?
@@ -217,9 +220,7 @@ fn block_per_output_threads<T: Float>(
             given: mode,
         });
     }
-    let limit = properties
-        .max_threads_per_block
-        .min(properties.max_block[0]);
+    let limit = choice::most_threads(properties);
     let threads = match u32::try_from(taps) {
         Ok(threads) if threads <= limit => threads,
         _ => {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use blockwise::{View, ViewMut};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
-use kernels::conv1d::fft::{columns, rows};
+use kernels::conv1d::fft::{columns, radix2, rows};
 use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
 use kernels::raw;
 
@@ -59,6 +59,8 @@ pub struct FftRoutines<T: Element> {
     pub(super) threads: u32,
     pub(super) shared_bytes: usize,
     pub(super) most_taps: usize,
+    /// Points at the start of a window that yield no output, by the taps and their shift.
+    pub(super) discarded: fn(usize, usize) -> usize,
     pub(super) spectrum_len: usize,
     /// The table of factors, which the first call computes.
     pub(super) factors: fn() -> &'static [T],
@@ -135,7 +137,7 @@ pub trait Convolves: Element {
 }
 
 macro_rules! convolves {
-    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?], fft: {$($Fft:ident: $Shape:ident, $taps:ident, $convolve:ident;)*}, long ($load:ident, $store:ident): {$($Long:ident: $Row:ident, $taps_rows:ident, $rows:ident;)*}) => {
+    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?], radix2: [$($radix2:expr)?], fft: {$($Fft:ident: $Shape:ident, $taps:ident, $convolve:ident;)*}, long ($load:ident, $store:ident): {$($Long:ident: $Row:ident, $taps_rows:ident, $rows:ident;)*}) => {
         impl Convolves for $t {
             fn long(kernel: ConvKernel) -> Option<LongRoutines<Self>> {
                 match kernel {
@@ -153,6 +155,7 @@ macro_rules! convolves {
 
             fn fft(kernel: ConvKernel) -> Option<FftRoutines<Self>> {
                 match kernel {
+                    $( ConvKernel::FftRadix2 => Some($radix2), )?
                     $( ConvKernel::$Fft => Some(fft!(
                         $t,
                         shape::$Shape,
@@ -238,6 +241,7 @@ macro_rules! fft {
             threads: <$Shape as Shape>::THREADS as u32,
             shared_bytes: shape::shared_bytes::<$Shape, Self>(),
             most_taps: shape::most_taps::<$Shape>(),
+            discarded: shape::discarded,
             spectrum_len: shape::spectrum_len::<$Shape>(),
             factors: table!($t, shape::factors::<$Shape>()),
             taps: routine!($taps, |of| (of.taps, of.factors, of.spectrum, of.shift)),
@@ -254,7 +258,33 @@ macro_rules! fft {
     };
 }
 
-convolves!(f32, block_per_output: [None, None], fft: {
+/// A window of the first rung is half old samples, whatever the taps, and nothing is shifted.
+fn radix2() -> FftRoutines<f32> {
+    FftRoutines {
+        points: radix2::POINTS,
+        threads: radix2::THREADS,
+        shared_bytes: 0,
+        most_taps: radix2::MOST_TAPS,
+        discarded: |_, _| radix2::POINTS / 2,
+        spectrum_len: 2 * radix2::POINTS,
+        factors: table!(f32, radix2::roots()),
+        taps: routine!(radix2::conv1d_taps_fft_radix2, |of| (
+            of.taps,
+            of.factors,
+            of.spectrum
+        )),
+        convolve: routine!(radix2::conv1d_fft_radix2, |with| (
+            with.of.signal,
+            with.of.taps,
+            with.spectrum,
+            with.factors,
+            with.of.output,
+            with.of.offset
+        )),
+    }
+}
+
+convolves!(f32, block_per_output: [None, None], radix2: [radix2()], fft: {
     Fft2048: Points2048, conv1d_taps_fft2048, conv1d_fft2048;
     Fft4096: Points4096, conv1d_taps_fft4096, conv1d_fft4096;
     Fft8192: Points8192, conv1d_taps_fft8192, conv1d_fft8192;
@@ -275,7 +305,7 @@ convolves!(f64, block_per_output: [
         unsafe raw::conv1d::conv1d_block_per_output_raw_f64,
         |of| (of.signal, of.taps, of.output)
     )),
-], fft: {
+], radix2: [], fft: {
     Fft4096: Points4096, conv1d_taps_fft4096_wide, conv1d_fft4096_wide;
 }, long (conv1d_fft_columns_wide, conv1d_fft_outputs_wide): {
     Fft131072: Points4096, conv1d_fft_taps_rows4096_wide, conv1d_fft_rows4096_wide;

@@ -1,6 +1,8 @@
 //! Convolution by fast Fourier transforms in shared memory: the cost hardly depends on the number
 //! of taps.
 //!
+//! The first rung is [`radix2`]; the kernels below hold several steps in registers.
+//!
 //! Change from [`blocked`](super::blocked): with m taps a direct sum takes m multiply-adds per
 //! output. Here a block takes a window of N samples, transforms it, multiplies by the taps'
 //! transform and transforms back. That is a circular convolution of the window: its first m − 1
@@ -48,6 +50,7 @@
 //!
 //! | kernel | points per thread | threads | blocks | registers |
 //! | --- | --- | --- | --- | --- |
+//! | `fft-radix2` | 2 | 1024 | 1 | 55 |
 //! | `fft2048` | 16 | 128 | 6 | 80 |
 //! | `fft4096` | 16 | 256 | 3 | 80 |
 //! | `fft4096` of `f64` | 16 | 256 | 1 | 204 |
@@ -61,6 +64,7 @@
 //! | `fft8192` | 216 | 220 | **236** | 367 | |
 //! | `fft16384` | 315 | 313 | 323 | **346** | **459** |
 //! | `fft4096-ungapped`, with bank conflicts | 295 | 303 | 369 | | |
+//! | [`fft-radix2`](radix2), a butterfly per thread and step | 2006 | 2005 | 2005 | | |
 //! | [`blocked`](super::blocked), direct sums | 360 | 640 | 2460 | 9740 | |
 
 mod butterfly;
@@ -68,6 +72,7 @@ pub mod columns;
 mod complex;
 pub mod kernels;
 mod passes;
+pub mod radix2;
 pub mod rows;
 pub mod shape;
 mod window;

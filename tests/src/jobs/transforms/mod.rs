@@ -1,0 +1,323 @@
+//! Convolutions by transforms. The taps' spectrum is computed here, as a sum in float64: the kernels
+//! that transform taps are compared with it, the others take it as an input.
+
+mod matrix;
+
+use blockwise::DeviceProperties;
+use blockwise_ops::conv1d::plan;
+use blockwise_ops::oracle::{self, Expected, Precision};
+use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, LaunchPlan};
+use kernels::conv1d::fft::kernels as entries;
+use kernels::conv1d::fft::radix2;
+use kernels::conv1d::fft::shape::*;
+use ndarray::{Array1, Ix1};
+
+use super::{Job, within};
+use crate::data::{Draw, vector};
+
+/// A complex number.
+type Complex = [f64; 2];
+
+/// exp(−2πi·k/n).
+fn root(k: usize, n: usize) -> Complex {
+    let angle = -std::f64::consts::TAU * (k % n) as f64 / n as f64;
+    [angle.cos(), angle.sin()]
+}
+
+fn product(a: Complex, b: Complex) -> Complex {
+    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
+}
+
+/// Σ xᵢ·exp(−2πi·kᵢ/n).
+fn sum_of(terms: impl Iterator<Item = (Complex, usize)>, n: usize) -> Complex {
+    terms.fold([0.0; 2], |sum, (x, k)| {
+        let turned = product(x, root(k, n));
+        [sum[0] + turned[0], sum[1] + turned[1]]
+    })
+}
+
+fn rounded<T: Precision>(values: &[Complex]) -> Vec<T> {
+    let parts = values.as_flattened().iter();
+    parts.map(|&part| T::nearest(part)).collect()
+}
+
+/// Values within an error of `units` roundings of a number of this magnitude.
+fn near<T: Precision>(values: &[Complex], magnitude: f64, units: f64) -> Expected<Ix1> {
+    let values = Array1::from(values.as_flattened().to_vec());
+    let tolerance = values.mapv(|_| units * T::UNIT_ROUNDOFF * magnitude);
+    Expected { values, tolerance }
+}
+
+/// The frequency that the forward passes leave at a position: each has its digit in reverse.
+fn frequency<S: Shape>(mut position: usize) -> usize {
+    let (mut frequency, mut factor) = (0, 1);
+    for pass in S::PASSES {
+        frequency += position / pass.stride * factor;
+        position %= pass.stride;
+        factor *= pass.radix;
+    }
+    frequency
+}
+
+/// The frequency of a shape's spectrum at a place: in the order of the registers, of which each
+/// thread has pairs, and adjacent threads adjacent pairs.
+fn in_registers<S: Shape>(at: usize) -> usize {
+    let radix = S::PASSES.iter().rfind(|pass| pass.radix > 1);
+    let radix = radix.map_or(1, |pass| pass.radix);
+    let (pair, thread) = (at / 2 / S::THREADS, at / 2 % S::THREADS);
+    let register = 2 * pair + at % 2;
+    let butterfly = thread + S::THREADS * (register / radix);
+    frequency::<S>(butterfly * radix + register % radix)
+}
+
+/// The spectrum of delayed taps, divided by the number of points.
+fn spectrum<T: Precision>(
+    points: usize,
+    taps: &[T],
+    shift: usize,
+    frequency: impl Fn(usize) -> usize,
+) -> Vec<Complex> {
+    let value = |at: usize| {
+        let terms = taps.iter().enumerate().map(|(delay, &tap)| {
+            let tap: f64 = tap.into();
+            ([tap / points as f64, 0.0], frequency(at) * (delay + shift))
+        });
+        sum_of(terms, points)
+    };
+    (0..points).map(value).collect()
+}
+
+/// What the kernels of a shape take beside signal and taps.
+struct Tables {
+    spectrum: Vec<Complex>,
+    factors: Vec<Complex>,
+    /// By how much the taps are delayed, where the kernels do that.
+    shift: Option<usize>,
+}
+
+fn of_shape<S: Shape, T: Precision>(taps: &[T], shift: usize) -> Tables {
+    Tables {
+        spectrum: spectrum(S::POINTS, taps, shift, in_registers::<S>),
+        factors: factors::<S>(),
+        shift: Some(shift),
+    }
+}
+
+fn of_radix2(taps: &[f32], _: usize) -> Tables {
+    Tables {
+        spectrum: spectrum(radix2::POINTS, taps, 0, |at| at),
+        factors: radix2::roots(),
+        shift: None,
+    }
+}
+
+/// What is convolved.
+#[derive(Clone, Copy)]
+struct Case {
+    samples: usize,
+    taps: usize,
+    mode: ConvMode,
+    grid_cap: Option<u32>,
+    /// A sample that is not finite or very large, which its windows do not transform.
+    special: Option<(usize, f64)>,
+}
+
+const fn case(samples: usize, taps: usize, mode: ConvMode, grid_cap: Option<u32>) -> Case {
+    Case {
+        samples,
+        taps,
+        mode,
+        grid_cap,
+        special: None,
+    }
+}
+
+/// The kernels of a shape and a type.
+struct Shaped {
+    convolve: fn(&DeviceProperties, Case) -> Job,
+    /// Of a number of taps and their shift.
+    taps: fn(usize, usize) -> Job,
+}
+
+macro_rules! shaped {
+    ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident) => {
+        Shaped {
+            convolve: |on, case| {
+                convolution::<$t>(on, ConvKernel::$Kernel, case, of_shape::<$Shape, $t>)
+            },
+            taps: |taps, shift| {
+                let kernel = entries::$taps::<$t>::entry().name;
+                let shared_bytes = shared_bytes::<$Shape, $t>();
+                let plan = launch(kernel, 1, <$Shape>::THREADS, shared_bytes);
+                spectrum_of::<$t>(plan, taps, shift, of_shape::<$Shape, $t>)
+            },
+        }
+    };
+}
+
+const SHAPES: [Shaped; 7] = [
+    shaped!(Points2048, f32, Fft2048, conv1d_taps_fft2048),
+    shaped!(Points4096, f32, Fft4096, conv1d_taps_fft4096),
+    shaped!(Points4096, f64, Fft4096, conv1d_taps_fft4096_wide),
+    shaped!(Points8192, f32, Fft8192, conv1d_taps_fft8192),
+    shaped!(Points16384, f32, Fft16384, conv1d_taps_fft16384),
+    shaped!(
+        Ungapped4096,
+        f32,
+        Fft4096Ungapped,
+        conv1d_taps_fft4096_ungapped
+    ),
+    Shaped {
+        convolve: |on, case| convolution(on, ConvKernel::FftRadix2, case, of_radix2),
+        taps: |taps, shift| {
+            let kernel = radix2::conv1d_taps_fft_radix2::entry().name;
+            let plan = launch(kernel, 1, radix2::THREADS as usize, 0);
+            spectrum_of(plan, taps, shift, of_radix2)
+        },
+    },
+];
+
+/// Those whose mutants stand for the others'.
+const MUTATED: [&Shaped; 2] = [&SHAPES[0], &SHAPES[6]];
+
+pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for shape in &SHAPES {
+        jobs.push((shape.convolve)(on, case(300, 40, ConvMode::Full, None)));
+        jobs.push((shape.taps)(40, 3));
+    }
+    // Three pairs of windows on a block, the second within the signal.
+    let several = case(9000, 47, ConvMode::Same, Some(1));
+    for shape in MUTATED {
+        jobs.push((shape.convolve)(on, several));
+        // In windows at both ends and between them, where the first and last outputs are finite.
+        for special in [
+            (1000, f64::NAN),
+            (6000, f64::INFINITY),
+            (8200, f64::INFINITY),
+        ] {
+            let special = Some(special);
+            jobs.push((shape.convolve)(on, Case { special, ..several }));
+        }
+        let short = (shape.convolve)(on, case(100, 7, ConvMode::Valid, None));
+        jobs.push(short.with_spare_blocks(1));
+        // Direct sums of fewer taps than a group, and fewer outputs than threads.
+        for taps in [6, 9] {
+            let special = Some((50, f64::INFINITY));
+            let few = case(100, taps, ConvMode::Valid, None);
+            jobs.push((shape.convolve)(on, Case { special, ..few }));
+        }
+        jobs.push((shape.taps)(1, 0));
+    }
+    // Taps in every register.
+    jobs.push((SHAPES[0].taps)(2040, 3));
+    // Larger than a transform in registers takes. `fft-radix2` does.
+    let special = Some((6000, 1e36));
+    jobs.push((SHAPES[0].convolve)(on, Case { special, ..several }));
+    jobs.extend(matrix::of_columns(64, 1, 1));
+    jobs.extend(matrix::of_columns(128, 3, 2));
+    jobs.extend(matrix::of_rows());
+    jobs
+}
+
+pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for shape in &SHAPES {
+        for (samples, taps, mode) in [
+            (1, 1, ConvMode::Full),
+            (31, 64, ConvMode::Same),
+            (2047, 1, ConvMode::Valid),
+        ] {
+            jobs.push((shape.convolve)(on, case(samples, taps, mode, None)));
+            jobs.push((shape.taps)(samples.min(taps), 31));
+        }
+    }
+    // Around a pair of windows of each.
+    for (shape, outputs) in MUTATED.into_iter().zip([3840, 2048]) {
+        for samples in [outputs - 1, outputs, outputs + 1] {
+            for grid_cap in [None, Some(1)] {
+                let case = case(samples, 97, ConvMode::Same, grid_cap);
+                jobs.push((shape.convolve)(on, case));
+            }
+        }
+    }
+    jobs.extend(matrix::of_columns(64, 2, 1));
+    jobs.extend(matrix::of_columns(256, 1, 3));
+    jobs.extend(matrix::of_rows());
+    jobs
+}
+
+fn launch(kernel: &'static str, blocks: usize, threads: usize, shared_bytes: usize) -> LaunchPlan {
+    LaunchPlan {
+        kernel,
+        grid: [blocks as u32, 1, 1],
+        block: [threads as u32, 1, 1],
+        dynamic_shared_bytes: shared_bytes as u32,
+    }
+}
+
+fn convolution<T: Precision + Draw>(
+    on: &DeviceProperties,
+    kernel: ConvKernel,
+    of: Case,
+    tables: fn(&[T], usize) -> Tables,
+) -> Job {
+    let options = ConvOptions {
+        kernel: Some(kernel),
+        grid_cap: of.grid_cap,
+        ..ConvOptions::default()
+    };
+    let special = of.special;
+    let case = format!(
+        "{} samples, {} taps, {}, {special:?}, {options:?}",
+        of.samples, of.taps, of.mode
+    );
+    let planned = plan::<T>(of.samples, of.taps, of.mode, &options, on);
+    let planned = planned.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let (mut long, mut short) = (vector::<T>(11, of.samples), vector::<T>(12, of.taps));
+    if planned.swapped {
+        std::mem::swap(&mut long, &mut short);
+    }
+    let loudest = long.iter().map(|&x| x.into().abs()).fold(0.0, f64::max);
+    if let Some((at, value)) = special {
+        long[at] = T::nearest(value);
+    }
+    let mut expected = oracle::convolve::<T>(long.view(), short.view(), of.mode);
+    expected.tolerance += oracle::fft_error(loudest, short.view());
+    let taps = short.to_vec();
+    let tables = tables(&taps, shift(planned.offset));
+    let output_len = planned.output_len;
+    let job = Job::new(case, planned.launch, output_len, within::<T, _>(expected))
+        .slice(&long.to_vec())
+        .slice(&taps)
+        .slice(&rounded::<T>(&tables.spectrum))
+        .slice(&rounded::<T>(&tables.factors))
+        .out(output_len)
+        .value(planned.offset);
+    match tables.shift {
+        Some(shift) => job.value(shift),
+        None => job,
+    }
+}
+
+fn spectrum_of<T: Precision + Draw>(
+    plan: LaunchPlan,
+    taps: usize,
+    shift: usize,
+    tables: fn(&[T], usize) -> Tables,
+) -> Job {
+    let case = format!("{taps} taps, shifted by {shift}");
+    let taps = vector::<T>(12, taps).to_vec();
+    let norm: f64 = taps.iter().map(|&tap| tap.into().abs()).sum();
+    let tables = tables(&taps, shift);
+    let points = tables.spectrum.len();
+    let expected = near::<T>(&tables.spectrum, norm / points as f64, 8.0);
+    let job = Job::new(case, plan, 2 * points, within::<T, _>(expected))
+        .slice(&taps)
+        .slice(&rounded::<T>(&tables.factors))
+        .out(2 * points);
+    match tables.shift {
+        Some(shift) => job.value(shift),
+        None => job,
+    }
+}
