@@ -53,8 +53,11 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         // slices.
         ((19, 2000, 1), 2, Some(1)),
         ((9, 1047, 1), 3, None),
+        ((37, 347, 1), 2, Some(1)),
+        ((9, 704, 1), 1, None),
         ((1, 1350, 40), 2, Some(1)),
         ((1, 301, 35), 3, None),
+        ((1, 40, 35), 2, Some(1)),
         ((1, 0, 4), 2, None),
         ((4, 0, 1), 2, None),
         ((1, 70, 1), 1, None),

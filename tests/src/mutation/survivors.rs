@@ -56,6 +56,10 @@ const WITH_GUARDS: &str = "A tile inside goes the way with guards, which is righ
 
 const PEELED: &str = "The loop over the rest of a thread's slots then loads its first one too.";
 
+const BY_32_BITS: &str = "The compiler divides small numbers by 32 bits; both ways give the same.";
+
+const FEW_AT_ONCE: &str = "What is not loaded in groups of eight is loaded in groups of four, and added in the same order.";
+
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
 const ONE_BY_ONE: &str = "Samples are then loaded one by one, each with a guard, and are the same.";
@@ -148,13 +152,56 @@ pub const SURVIVORS: &[Survivor] = &[
         &["matmul_pipelined_"],
         "setp.ne.b64 %p, %rd, 0;",
         2..=2,
-        "The compiler divides small numbers by 32 bits; both ways give the tile's place.",
+        BY_32_BITS,
     ),
     always(
         &["matmul_pipelined_"],
         "setp.ne.b64 %p, %rd, 0;",
         2..=2,
-        "The compiler divides small numbers by 32 bits; both ways give the tile's place.",
+        BY_32_BITS,
+    ),
+    never(
+        &["matmul_rows_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        1..=1,
+        BY_32_BITS,
+    ),
+    always(
+        &["matmul_rows_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        1..=1,
+        BY_32_BITS,
+    ),
+    never(
+        &["matmul_rows_"],
+        "setp.le.u64 %p, %rd, %rd;",
+        1..=1,
+        "A launch has no more layers of blocks than slices.",
+    ),
+    never(
+        &["matmul_rows_"],
+        "setp.ge.u64 %p, %rd, %rd;",
+        1..=1,
+        BEYOND,
+    ),
+    always(
+        &["matmul_rows_"],
+        "setp.lt.u64 %p, %rd, 8;",
+        1..=1,
+        FEW_AT_ONCE,
+    ),
+    always(
+        &["matmul_rows_"],
+        "setp.gt.u64 %p, %rd, %rd;",
+        1..=1,
+        FEW_AT_ONCE,
+    ),
+    entry(
+        Operator::WidenLoop,
+        &["matmul_rows_"],
+        ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        1..=1,
+        ONE_ROUND_MORE,
     ),
     never(
         &["matmul_pitch_"],
@@ -173,6 +220,25 @@ pub const SURVIVORS: &[Survivor] = &[
         "setp.eq.b64 %p, %rd, 0;",
         0..=2,
         "Rows without elements are counted through; only 2⁵⁷ of them take too long.",
+    ),
+    never(
+        &["matmul_fold_"],
+        "setp.ge.u64 %p, %rd, %rd;",
+        1..=1,
+        BEYOND,
+    ),
+    never(
+        &["matmul_fold_"],
+        "setp.eq.b64 %p, %rd, 0;",
+        1..=1,
+        "Without slices the loop makes one round, which adds zeros.",
+    ),
+    entry(
+        Operator::WidenLoop,
+        &["matmul_fold_"],
+        ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        2..=2,
+        "One round more lies beyond the packs, or beyond the slices, whose loads have guards of their own and give zeros.",
     ),
     never(
         &["matmul_split_"],
