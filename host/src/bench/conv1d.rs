@@ -51,9 +51,7 @@ const LONG_FROM: usize = 4095;
 /// The launcher's choice, and the kernels that can do it on some device.
 fn every_kernel<T: Float>([len, taps]: [usize; 2]) -> Vec<Candidate<ConvOptions>> {
     let able = ConvKernel::ALL.iter().filter(|&&kernel| match kernel {
-        kernel if kernel.is_block_per_output() => {
-            T::NAME == f64::NAME && taps.min(len) < MANY_TAPS
-        }
+        kernel if kernel.is_block_per_output() => T::NAME == f64::NAME && taps.min(len) < MANY_TAPS,
         kernel if kernel.is_long() && taps.min(len) < LONG_FROM => false,
         kernel if kernel.is_fft() => {
             let taps = taps.min(len);

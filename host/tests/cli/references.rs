@@ -116,7 +116,9 @@ fn the_other_commands_agree_with_numpy() {
         let line = format!("matmul matmul_a.npy matmul_b.npy --kernel {kernel}");
         check(&line, Some("c.npy"), "matmul.npy");
     }
-    for kernel in ["naive", "tiled", "padded", "aligned", "thin", "quads", "packs"] {
+    for kernel in [
+        "naive", "tiled", "padded", "aligned", "thin", "quads", "packs",
+    ] {
         let line = format!("transpose matmul_a.npy --kernel {kernel}");
         check(&line, Some("t.npy"), "transpose.npy");
     }
