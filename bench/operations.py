@@ -163,7 +163,8 @@ class Convolution(Problem):
     """Convolutions. Names: signal, taps, n, m, outputs, offset, out."""
 
     MODES = {"conv-same": "same", "conv-full": "full"}
-    WINDOWS, RUN = 24, 4096
+    # Windows of outputs that are compared, outputs of each, and products of each at most.
+    WINDOWS, RUN, PRODUCTS = 24, 4096, 1 << 22
 
     def make(self):
         n, m = self.size
@@ -246,7 +247,7 @@ class Convolution(Problem):
         outputs, offset = self.names()["outputs"], self.names()["offset"]
         taps = arrays["taps"].get().astype(numpy.float64)
         roundoff = 2.0**-24 if self.dtype == self.cupy.float32 else 2.0**-53
-        run = min(self.RUN, outputs)
+        run = min(self.RUN, outputs, max(256, self.PRODUCTS // m))
         starts = [0, outputs - run, *numpy.random.default_rng().integers(0, outputs - run + 1, self.WINDOWS - 2)]
         wrong = int(self.cupy.isnan(result).sum())
         for start in map(int, starts):
