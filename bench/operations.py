@@ -165,6 +165,8 @@ class Convolution(Problem):
     MODES = {"conv-same": "same", "conv-full": "full"}
     # Windows of outputs that are compared, outputs of each, and products of each at most.
     WINDOWS, RUN, PRODUCTS = 24, 4096, 1 << 22
+    # Taps from which on overlapping transforms are a peer.
+    TRANSFORMED = 64
 
     def make(self):
         n, m = self.size
@@ -198,13 +200,24 @@ class Convolution(Problem):
 
             return launch
 
-        peers = [
-            ("torch", "conv1d (cuDNN)", "", of_torch),
-            ("cupy", "cupy.convolve (FFT)", "", self.cupy_call(lambda cp, s, t: cp.convolve(s, t, mode), "signal", "taps")),
-        ]
+        def of_oaconvolve():
+            oaconvolve = importlib.import_module("cupyx.scipy.signal").oaconvolve
+            return self.cupy_call(lambda cp, s, t: oaconvolve(s, t, mode), "signal", "taps")()
+
+        peers = [("cupy", "cupy.convolve (FFT)", "", self.cupy_call(lambda cp, s, t: cp.convolve(s, t, mode), "signal", "taps"))]
+        if m >= self.TRANSFORMED:
+            peers.append(("cupy", "oaconvolve (FFT)", "", of_oaconvolve))
+        if not self.direct():
+            return peers
+        peers.append(("torch", "conv1d (cuDNN)", "", of_torch))
         if mode == "same" and self.dtype == self.cupy.float32:
             peers.append(("numba", "document: shared memory", "256 threads", self.numba))
         return peers
+
+    def direct(self):
+        """Whether direct sums are timed: beyond this many products each takes seconds, and transforms milliseconds."""
+        n, m = self.size
+        return n * m <= 1 << 37
 
     def numba(self):
         """The tutorial's kernel, its barrier outside every branch and its halo loaded by all threads."""

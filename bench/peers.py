@@ -11,7 +11,7 @@
 (one line each, a row as soon as it is there).
 
 The method: random inputs in several copies, together four times the L2 cache, taken in turn; outputs poisoned with bytes of 0xFF; a
-warm-up; at least 10 launches, each between two CUDA events after a kernel that keeps the device busy while the host queues them;
+warm-up; at least 10 launches, 3 of those that take over 0.1 s, each between two CUDA events after a kernel that keeps the device busy while the host queues them;
 median, p10, p90; then the output of every copy is compared with float64 or, where sums are exact, exactly.
 
 A package or compiler that is missing is a row that says so, and so is a kernel that fails; after one that takes the CUDA context with it (by
@@ -33,6 +33,7 @@ ROWS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
 FEWEST, MOST, SECONDS = 10, 200, 0.2
+SLOW, FEWEST_SLOW = 0.1, 3
 WARM_UP, WARM_UP_SECONDS = 3, 0.02
 
 SPIN = r"""
@@ -82,7 +83,8 @@ class Clock:
                 seconds = time.perf_counter() - begin
                 if seconds >= WARM_UP_SECONDS:
                     break
-        samples = max(min(max(int(SECONDS * launches / seconds), FEWEST), MOST), copies)
+        fewest = FEWEST if seconds / launches < SLOW else FEWEST_SLOW
+        samples = max(min(max(int(SECONDS * launches / seconds), fewest), MOST), copies)
         events = []
         for sample in range(samples):
             # 300 µs: Python takes long to launch.

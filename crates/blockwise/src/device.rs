@@ -10,10 +10,10 @@ use cuda_std::launch::{Entry, Kernels, Plain, Target};
 use crate::backend::{Backend, Started};
 use crate::memory::Core;
 use crate::ptx::embedded;
-use crate::split::Split;
+use crate::split::{Parts, Split};
 use crate::{
-    Buffer, DeviceChoice, DeviceKind, DeviceProperties, Error, Event, Function, Graph, Module,
-    PeerAccess, PtxFile, Result, Stream,
+    Buffer, DeviceChoice, DeviceProperties, Error, Event, Function, Graph, Module, PeerAccess,
+    PtxFile, Result, Stream,
 };
 
 #[cfg(feature = "emulator")]
@@ -45,7 +45,7 @@ struct Inner {
 enum Package {
     Loaded(Module),
     /// Each kernel is loaded by itself.
-    Split(Split),
+    Split(Arc<Split>),
 }
 
 impl Device {
@@ -346,12 +346,12 @@ impl Device {
         let replaced = lock(&self.0.replaced).get(kernels.package).cloned();
         if let Some(file) = replaced {
             let key = std::ptr::from_ref(kernels).addr();
-            return self.loaded(&mut packages, key, kernel, || Ok(file));
+            return self.loaded(&mut packages, key, kernel, || Ok(Parts::of(file)));
         }
         let file = embedded(kernels, |file| file.has(kernel), self.properties())?;
         let key = std::ptr::from_ref(file).addr();
         self.loaded(&mut packages, key, kernel, || {
-            PtxFile::of_file(kernels, file)
+            Parts::of_embedded(kernels, file)
         })
     }
 
@@ -361,7 +361,7 @@ impl Device {
         packages: &mut HashMap<usize, Package>,
         key: usize,
         kernel: &str,
-        read: impl FnOnce() -> Result<PtxFile>,
+        read: impl FnOnce() -> Result<Parts>,
     ) -> Result<Module> {
         let package = match packages.entry(key) {
             Occupied(package) => package.into_mut(),
@@ -375,14 +375,11 @@ impl Device {
         }
     }
 
-    /// The emulator compiles nothing, and so loads everything.
-    fn package(&self, file: PtxFile) -> Result<Package> {
-        let file = match self.properties().kind {
-            DeviceKind::Cuda => match Split::of(file) {
-                Ok(split) => return Ok(Package::Split(split)),
-                Err(file) => file,
-            },
-            DeviceKind::Emulator => file,
+    /// Kernels that share no variables are loaded one by one, when they are first used.
+    fn package(&self, parts: Parts) -> Result<Package> {
+        let file = match parts {
+            Parts::Split(split) => return Ok(Package::Split(split)),
+            Parts::Whole(file) => file,
         };
         let module = Module::load(&self.0.core, &file.text, &file.origin)?;
         Ok(Package::Loaded(module))

@@ -1,12 +1,14 @@
 //! PTX kernel by kernel. A driver compiles all of a module when it is loaded, which takes seconds
-//! for some hundred kernels; a program mostly uses a few.
+//! for some hundred kernels, and the emulator decodes all of it; a program mostly uses a few.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_std::launch::RECORD_SUFFIX;
+use cuda_std::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
+use memchr::{memchr, memchr_iter, memchr3};
 
-use crate::PtxFile;
+use crate::{PtxFile, Result};
 
 /// A text whose kernels share no variables, so that each can be a module of its own.
 pub(crate) struct Split {
@@ -15,9 +17,39 @@ pub(crate) struct Split {
     kernels: HashMap<String, Range<usize>>,
 }
 
+/// A file, split if it can be.
+#[derive(Clone)]
+pub(crate) enum Parts {
+    Split(Arc<Split>),
+    Whole(Arc<PtxFile>),
+}
+
+impl Parts {
+    pub(crate) fn of(file: PtxFile) -> Self {
+        match Split::of(file) {
+            Ok(split) => Self::Split(Arc::new(split)),
+            Err(file) => Self::Whole(Arc::new(file)),
+        }
+    }
+
+    /// An embedded file's, which all devices of a process share.
+    pub(crate) fn of_embedded(kernels: &Kernels, file: &'static KernelsFile) -> Result<Self> {
+        static KNOWN: Mutex<Vec<(usize, Parts)>> = Mutex::new(Vec::new());
+        let key = std::ptr::from_ref(file).addr();
+        // Held while splitting: a second thread waits instead of doing the same.
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, parts)) = known.iter().find(|(of, _)| *of == key) {
+            return Ok(parts.clone());
+        }
+        let parts = Self::of(PtxFile::of_file(kernels, file)?);
+        known.push((key, parts.clone()));
+        Ok(parts)
+    }
+}
+
 impl Split {
     /// Finds the kernels. Gives the file back if they may share a variable in global memory.
-    pub(crate) fn of(file: PtxFile) -> Result<Self, PtxFile> {
+    fn of(file: PtxFile) -> std::result::Result<Self, PtxFile> {
         match kernels(&file.text) {
             Some(kernels) => Ok(Self { file, kernels }),
             None => Err(file),
@@ -33,7 +65,8 @@ impl Split {
         let (mut only, mut end) = (String::new(), 0);
         for range in others {
             only.push_str(&text[end..range.start]);
-            only.extend(text[range.clone()].matches('\n'));
+            let lines = memchr_iter(b'\n', text[range.clone()].as_bytes()).count();
+            only.extend(std::iter::repeat_n('\n', lines));
             end = range.end;
         }
         only.push_str(&text[end..]);
@@ -91,18 +124,46 @@ struct Tokens<'a> {
 impl Tokens<'_> {
     /// The end of a kernel whose name was the last token.
     fn end_of_body(&mut self) -> Option<usize> {
-        let mut depth = 0_usize;
         loop {
             let token = self.next()?;
             match &self.text[token.clone()] {
-                "{" => depth += 1,
-                "}" if depth == 1 => return Some(token.end),
-                "}" => depth = depth.checked_sub(1)?,
+                "{" => return self.end_of_braces(),
+                "}" => return None,
                 // A declaration.
-                ";" if depth == 0 => return Some(token.end),
+                ";" => return Some(token.end),
                 _ => {}
             }
         }
+    }
+
+    /// The end of what an open brace begins. Nearly all of a text is here, so it is not read word
+    /// by word: only braces count, outside comments and strings.
+    fn end_of_braces(&mut self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut depth = 1_usize;
+        while depth > 0 {
+            let rest = &bytes[self.at..];
+            let found = memchr3(b'{', b'}', b'/', rest)?;
+            if let Some(quote) = memchr(b'"', &rest[..found]) {
+                let string = self.at + quote + 1;
+                self.at = string + memchr(b'"', &bytes[string..])? + 1;
+                continue;
+            }
+            self.at += found;
+            match bytes[self.at] {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                _ => {
+                    let start = self.at;
+                    self.skip_comments();
+                    if self.at > start {
+                        continue;
+                    }
+                }
+            }
+            self.at += 1;
+        }
+        Some(self.at)
     }
 
     fn skip_comments(&mut self) {

@@ -65,7 +65,8 @@ use proc_macro::TokenStream;
 ///   the same words. `+ - * / %` are checked: a launch for which there is no result is refused.
 /// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most
 ///   that many threads in a block, and the assembler leaves registers for that many blocks on a
-///   multiprocessor. The driver refuses a larger block.
+///   multiprocessor. The driver refuses a larger block. `min_blocks = [8, 6]` has a number for each
+///   instance, in their order.
 /// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, of
 ///   which the build warns otherwise.
 /// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A

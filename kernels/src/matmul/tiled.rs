@@ -30,7 +30,7 @@ const SIDE: usize = TILE as usize;
 #[kernel(
     instances(f32, f64),
     max_threads = 256,
-    min_blocks = 6,
+    min_blocks = [8, 6],
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
 // ANCHOR: kernel

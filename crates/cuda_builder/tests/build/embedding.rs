@@ -5,8 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use cuda_builder::tools::Toolchain;
-
 use crate::common::{assert_success, copy_lock_file, repository, share};
 
 const LIBRARY: &str = "//! A library with a kernel.
@@ -83,7 +81,7 @@ impl Project {
                  [lib]\nname = \"mine\"\n[features]\ndefault = [\"fast\"]\nfast = []\nslow = []\n\
                  [dependencies]\ncuda_std = {{ path = {cuda_std:?}, default-features = false }}\n\
                  [build-dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\n\
-                 [profile.dev]\ndebug = false\n[profile.dev.package.cuda_builder]\nopt-level = 2\n"
+                 [profile.dev]\ndebug = false\n"
             ),
         );
         project.write(
@@ -110,9 +108,7 @@ impl Project {
     }
 
     fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-        let toolchain = Toolchain::find().unwrap();
-        let mut command: Command = toolchain.command();
-        command
+        Command::new(env!("CARGO"))
             .current_dir(&self.folder)
             .args(arguments)
             .args(["--offline", "--target-dir"])

@@ -25,7 +25,7 @@ impl Kernel<'_> {
         } else {
             quote! { export_name = #entry }
         };
-        let flags = self.flags();
+        let flags = self.flags(instance);
         let conditions = self.conditions();
         let record = self.record(instance);
         let vis = (!self.is_generic()).then_some(vis);
@@ -158,10 +158,9 @@ impl Kernel<'_> {
     }
 
     /// The section that tells cuda_builder what the kernel asks of it, when there is anything.
-    fn flags(&self) -> Option<TokenStream> {
+    fn flags(&self, instance: &Instance) -> Option<TokenStream> {
         let Options {
             max_threads,
-            min_blocks,
             allow_divergence,
             ..
         } = &self.options;
@@ -169,7 +168,7 @@ impl Kernel<'_> {
         if let Some(threads) = max_threads {
             section += &format!(".max_threads={threads}");
         }
-        if let Some(blocks) = min_blocks {
+        if let Some(blocks) = instance.min_blocks {
             section += &format!(".min_blocks={blocks}");
         }
         if self.is_safe() {
@@ -235,14 +234,24 @@ fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
 mod tests {
     use proc_macro2::TokenStream;
 
-    /// The section of the entry point, if it has one.
-    fn section(arguments: &str, kernel: &str) -> Option<String> {
+    fn expand(arguments: &str, kernel: &str) -> syn::Result<String> {
         let tokens = |text: &str| -> TokenStream { text.parse().unwrap() };
         let arguments = tokens(&format!("crate = cuda_std, {arguments}"));
-        let expanded = crate::kernel::expand(arguments, tokens(kernel)).unwrap();
-        let text = expanded.to_string();
-        let (_, rest) = text.split_once("\"cuda_std.kernel.")?;
-        rest.split_once('"').map(|(parts, _)| parts.to_owned())
+        crate::kernel::expand(arguments, tokens(kernel)).map(|expanded| expanded.to_string())
+    }
+
+    /// The sections of the entry points that have one.
+    fn sections(arguments: &str, kernel: &str) -> Vec<String> {
+        let text = expand(arguments, kernel).unwrap();
+        let (_, rest) = text.split_once("\"cuda_std.kernel.").unwrap_or_default();
+        rest.split("\"cuda_std.kernel.")
+            .filter_map(|section| section.split_once('"'))
+            .map(|(parts, _)| parts.to_owned())
+            .collect()
+    }
+
+    fn section(arguments: &str, kernel: &str) -> Option<String> {
+        sections(arguments, kernel).pop()
     }
 
     #[test]
@@ -263,5 +272,20 @@ mod tests {
             section("allow_divergence = \"whole warps\"", raw).unwrap(),
             "uniform=allow"
         );
+    }
+    #[test]
+    fn each_instance_can_have_its_own_number_of_blocks() {
+        let kernel = "fn k<T: Plain>(n: T) {}";
+        let blocks = |list: &str| {
+            let arguments = format!("instances(f32, f64), max_threads = 256, min_blocks = {list}");
+            expand(&arguments, kernel).map(|_| sections(&arguments, kernel))
+        };
+        let section = |blocks| format!("max_threads=256.min_blocks={blocks}.uniform=error");
+        assert_eq!(blocks("[8, 6]").unwrap(), [section(8), section(6)]);
+        assert_eq!(blocks("8").unwrap(), [section(8), section(8)]);
+        let refused = blocks("[8, 6, 4]").unwrap_err().to_string();
+        assert!(refused.contains("`min_blocks` has 3 numbers for 2 instances"));
+        assert!(blocks("[8, 0]").is_err());
+        assert!(blocks("[]").is_err());
     }
 }

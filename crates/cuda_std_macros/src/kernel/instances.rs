@@ -21,6 +21,8 @@ pub(super) struct Instance {
     pub(super) aliases: TokenStream,
     /// What stands for each parameter in the text of a type.
     pub(super) texts: Vec<(String, String)>,
+    /// Its number of blocks in `min_blocks`.
+    pub(super) min_blocks: Option<u32>,
 }
 
 /// The kernel's type and const parameters.
@@ -30,6 +32,26 @@ pub(super) fn parameters(generics: &Generics) -> impl Iterator<Item = &GenericPa
 }
 
 pub(super) fn all(sig: &Signature, options: &Options) -> Result<Vec<Instance>> {
+    let mut instances = named(sig, options)?;
+    let Some(blocks) = &options.min_blocks else {
+        return Ok(instances);
+    };
+    let count = instances.len();
+    if blocks.len() != 1 && blocks.len() != count {
+        let numbers = blocks.len();
+        let message = format!(
+            "`min_blocks` has {numbers} numbers for {count} instance{}: give one for all, or one for each",
+            if count == 1 { "" } else { "s" },
+        );
+        return Err(Error::new_spanned(&sig.ident, message));
+    }
+    for (instance, &blocks) in instances.iter_mut().zip(blocks.iter().cycle()) {
+        instance.min_blocks = Some(blocks);
+    }
+    Ok(instances)
+}
+
+fn named(sig: &Signature, options: &Options) -> Result<Vec<Instance>> {
     let parameters: Vec<_> = parameters(&sig.generics).collect();
     let Some(products) = &options.instances else {
         if !parameters.is_empty() {
@@ -43,6 +65,7 @@ pub(super) fn all(sig: &Signature, options: &Options) -> Result<Vec<Instance>> {
             arguments: Vec::new(),
             aliases: TokenStream::new(),
             texts: Vec::new(),
+            min_blocks: None,
         }]);
     };
     if parameters.is_empty() {
@@ -121,6 +144,7 @@ impl Instance {
             arguments: Vec::new(),
             aliases: TokenStream::new(),
             texts: Vec::new(),
+            min_blocks: None,
         };
         let mut words = Vec::new();
         for (parameter, written) in parameters.iter().zip(written) {

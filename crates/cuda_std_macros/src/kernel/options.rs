@@ -5,7 +5,8 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, Expr, Ident, Lit, LitInt, LitStr, Path, Result, Token, Type, parenthesized, token,
+    Error, Expr, Ident, Lit, LitInt, LitStr, Path, Result, Token, Type, bracketed, parenthesized,
+    token,
 };
 
 use crate::tokens;
@@ -20,7 +21,8 @@ const NO_REASON: &str = "say why every thread that a barrier waits for arrives a
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) max_threads: Option<u32>,
-    pub(super) min_blocks: Option<u32>,
+    /// One number for all instances, or one for each, in their order.
+    pub(super) min_blocks: Option<Vec<u32>>,
     /// Products of columns, each a list of alternatives. `None` without the option.
     pub(super) instances: Option<Vec<Vec<Vec<Argument>>>>,
     pub(super) name: Option<LitStr>,
@@ -93,7 +95,7 @@ impl Options {
                 }
             }
             "max_threads" => self.max_threads = Some(number(input)?),
-            "min_blocks" => self.min_blocks = Some(number(input)?),
+            "min_blocks" => self.min_blocks = Some(numbers(input)?),
             "instances" => {
                 let list;
                 parenthesized!(list in input);
@@ -139,6 +141,22 @@ impl Options {
 /// `= 256`, at least 1.
 fn number(input: ParseStream<'_>) -> Result<u32> {
     input.parse::<Token![=]>()?;
+    positive(input)
+}
+
+/// `= 2`, or `= [8, 6]`.
+fn numbers(input: ParseStream<'_>) -> Result<Vec<u32>> {
+    input.parse::<Token![=]>()?;
+    if !input.peek(token::Bracket) {
+        return Ok(vec![positive(input)?]);
+    }
+    let list;
+    bracketed!(list in input);
+    let numbers = Punctuated::<_, Token![,]>::parse_terminated_with(&list, positive)?;
+    Ok(numbers.into_iter().collect())
+}
+
+fn positive(input: ParseStream<'_>) -> Result<u32> {
     let refuse = |span| Error::new(span, EXPECTED);
     let literal: LitInt = input.parse().map_err(|error| refuse(error.span()))?;
     match literal.base10_parse() {
