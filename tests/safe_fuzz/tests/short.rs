@@ -4,7 +4,7 @@ use safe_fuzz::{Kernel, Style, Workshop, check, mutants, places, round};
 
 #[test]
 fn what_is_built_is_clean() {
-    let tally = round(&Workshop::new("short"), 0..24, 16, 2);
+    let tally = round(&Workshop::new("short"), 0..12, 16, 2);
     for (kernel, report) in &tally.wrong {
         println!("seed {}:\n{report}", kernel.seed);
     }
@@ -15,7 +15,7 @@ fn what_is_built_is_clean() {
         tally.wrong.is_empty() && tally.findings.is_empty(),
         "{tally}"
     );
-    assert!(tally.clean >= 16, "{tally}");
+    assert!(tally.clean >= 8, "{tally}");
 }
 
 /// A fuzzer that no longer writes what a barrier is there for would find every kernel clean.
