@@ -294,10 +294,9 @@ impl fmt::Display for Error {
                 architectures,
                 compute_capability: (major, minor),
             } => {
-                let architectures = match architectures.as_str() {
-                    "" => "nothing",
-                    architectures => architectures,
-                };
+                if architectures.is_empty() {
+                    return write!(f, "{origin} has no PTX of `{package}`");
+                }
                 write!(
                     f,
                     "{origin} has PTX of `{package}` for {architectures}, but this device is sm_{major}{minor}"
@@ -387,6 +386,9 @@ impl Error {
             ),
             Self::Signature { .. } => Some("build the PTX again from the program's sources"),
             Self::PtxUnreadable { .. } => Some("check the path"),
+            Self::NoArchitecture { architectures, .. } if architectures.is_empty() => {
+                Some("name a folder with files such as kernels.sm_80.ptx")
+            }
             Self::PtxTooNew { .. } | Self::NoArchitecture { .. } => {
                 Some("build for this device: BLOCKWISE_ARCH=sm_XX")
             }

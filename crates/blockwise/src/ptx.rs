@@ -324,6 +324,10 @@ mod tests {
             .select("none", &device(DeviceKind::Cuda))
             .expect_err("no file");
         assert!(matches!(error, Error::NoArchitecture { .. }), "{error}");
+        assert!(
+            error.to_string().ends_with(" has no PTX of `none`"),
+            "{error}"
+        );
     }
 
     #[test]

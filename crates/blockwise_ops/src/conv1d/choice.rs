@@ -125,7 +125,12 @@ const COSTS_F32: Costs = Costs {
         lone: 23.9,
         each: 14.3,
     },
-    direct: None,
+    direct: Some(Spread {
+        launch: 4500.0,
+        output: 5e-3,
+        lone: 80.0,
+        each: 12.0,
+    }),
     window: Some([4760.0, 1200.0, 54.0]),
     blocked: [4760.0, 47.0, 12.3],
     blocked_from: 0,
@@ -370,7 +375,9 @@ mod tests {
     #[test]
     fn few_outputs_are_tiled_and_many_stay_in_registers() {
         for (taps, outputs, kernel) in [
-            (5, 1 << 16, ConvKernel::Tiled),
+            (1, 1 << 10, ConvKernel::Direct),
+            (4, 1 << 17, ConvKernel::Direct),
+            (12, 1 << 16, ConvKernel::Tiled),
             (63, 1 << 17, ConvKernel::Tiled),
             (5, 1 << 20, ConvKernel::Window),
             (63, 1 << 20, ConvKernel::Window),

@@ -4,7 +4,7 @@ use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
 
 use super::{DeviceTimes, Ring, fit};
 use crate::reduce::{
-    Memory, enqueue_dot_to, enqueue_reduce_to, fold, plan_dot, plan_reduce, ticket,
+    Memory, Operands, enqueue_dot_to, enqueue_reduce_to, fold, plan_dot, plan_reduce, ticket,
 };
 use crate::{LaunchError, LaunchPlan, Number, ReduceOptions, Reduction};
 
@@ -209,7 +209,11 @@ impl<T: Number> Lane<T> {
             _ => return Ok(()), // `push` has filled all of them.
         }
         let computed = self.stream.record()?;
-        let kernel = options.kernel_for::<T>(len, device.properties());
+        let operands = match operation {
+            Operation::Reduce(_) => Operands::One,
+            Operation::Dot => Operands::Two,
+        };
+        let kernel = options.kernel_for::<T>(operands, len, device.properties());
         self.results = kernel.results(&plan);
         partials.download()?;
         self.events = Some([begun, copied, computed, self.stream.record()?]);

@@ -7,10 +7,14 @@
 //! | | `shuffle` | `wide` | `single` |
 //! | --- | --- | --- | --- |
 //! | some thousand `f32`, sum | 5.1 | | 6.8 |
+//! | 2¹⁹, sum | 4.4 | 4.2 | 5.5 |
+//! | 2¹⁹, minimum | 4.7 | 4.4 | 5.7 |
 //! | 2²⁰, sum | 5.5 | 5.8 | 7.0 |
 //! | 2²⁰, minimum | 6.1 | 5.6 | 6.7 |
 //! | 2²⁰, dot product | 6.5 | 6.6 | 7.7 |
 //! | 2²⁹, sum | 494 | 471 | 473 |
+
+use std::ops::RangeInclusive;
 
 use blockwise::DeviceProperties;
 
@@ -20,17 +24,36 @@ use crate::tuning;
 /// Elements up to which [`ReduceKernel::Shuffle`] is within 5 % of the fastest in nine sizes of
 /// ten, whatever the type: 1,243,892 `i64` take its dot product 8.7 µs, that of `wide` 10.9.
 const SHUFFLE_TO: usize = 4 << 20;
+/// Elements of four bytes of which [`ReduceKernel::Wide`] folds one array faster: 0.3 µs of a
+/// minimum's or maximum's 4.7, 0.1 of a sum's. A dot product takes longer by it.
+const WIDE_OF_FOUR_BYTES: RangeInclusive<usize> = 180_000..=1_500_000;
 /// Bytes up to which the last block's fold is more than 2 % of the time of
 /// [`ReduceKernel::Single`].
 const WIDE_TO: usize = 256 << 20;
 
+/// What is reduced to a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operands {
+    /// One array: a sum, minimum or maximum.
+    One,
+    /// Two: a dot product.
+    Two,
+}
+
 impl ReduceOptions {
-    /// The kernel for `len` elements of type `T`.
-    pub fn kernel_for<T: Number>(&self, len: usize, properties: &DeviceProperties) -> ReduceKernel {
+    /// The kernel for `len` elements of type `T` in each operand.
+    pub fn kernel_for<T: Number>(
+        &self,
+        operands: Operands,
+        len: usize,
+        properties: &DeviceProperties,
+    ) -> ReduceKernel {
         let untouched =
             self.threads.is_none() && self.grid_cap.is_none() && self.in_flight.is_none();
         let bytes = len.saturating_mul(size_of::<T>());
-        let fastest = || match (untouched, len <= SHUFFLE_TO) {
+        let wide =
+            operands == Operands::One && size_of::<T>() == 4 && WIDE_OF_FOUR_BYTES.contains(&len);
+        let fastest = || match (untouched, len <= SHUFFLE_TO && !wide) {
             (true, true) => ReduceKernel::Shuffle,
             (true, false) if bytes <= WIDE_TO => ReduceKernel::Wide,
             _ => ReduceKernel::Single,
@@ -49,20 +72,30 @@ mod tests {
     #[test]
     fn the_kernel_goes_by_the_bytes_unless_it_is_given() {
         let (options, h200) = (ReduceOptions::default(), h200());
-        let floats = |len| options.kernel_for::<f32>(len, &h200);
+        let floats = |len| options.kernel_for::<f32>(Operands::One, len, &h200);
         assert_eq!(floats(5000), ReduceKernel::Shuffle);
-        assert_eq!(floats(1 << 20), ReduceKernel::Shuffle);
+        assert_eq!(floats(1 << 20), ReduceKernel::Wide);
+        assert_eq!(floats(1 << 21), ReduceKernel::Shuffle);
+        let dot = options.kernel_for::<f32>(Operands::Two, 1 << 20, &h200);
+        let doubles = options.kernel_for::<f64>(Operands::One, 1 << 20, &h200);
+        assert_eq!([dot, doubles], [ReduceKernel::Shuffle; 2]);
         assert_eq!(floats(1 << 29), ReduceKernel::Single);
         assert_eq!(floats(1 << 23), ReduceKernel::Wide);
         let fewer = ReduceOptions {
             grid_cap: Some(1),
             ..options
         };
-        assert_eq!(fewer.kernel_for::<f32>(5, &h200), ReduceKernel::Single);
+        assert_eq!(
+            fewer.kernel_for::<f32>(Operands::One, 5, &h200),
+            ReduceKernel::Single
+        );
         let tree = ReduceOptions {
             kernel: Some(ReduceKernel::Tree),
             ..options
         };
-        assert_eq!(tree.kernel_for::<f32>(5, &h200), ReduceKernel::Tree);
+        assert_eq!(
+            tree.kernel_for::<f32>(Operands::One, 5, &h200),
+            ReduceKernel::Tree
+        );
     }
 }

@@ -23,6 +23,7 @@ use crate::{Element, Execution, LaunchError, LaunchPlan, named_enum, upload};
 pub(crate) use axis::ReducesAxis;
 pub(crate) use axis::enqueue_axis;
 pub use axis::{Axis, plan_axis, reduce_axis};
+pub use choice::Operands;
 pub use partials::Partials;
 pub(crate) use partials::{Memory, fold, ticket};
 pub use plan::{plan_dot, plan_reduce, same_length};
@@ -127,7 +128,7 @@ pub fn enqueue_dot<'a, T: Number>(
 ) -> Result<LaunchPlan, LaunchError> {
     let (a, b) = (a.into(), b.into());
     let plan = enqueue_dot_to(device, stream, a, b, partials.memory(), options)?;
-    let kernel = options.kernel_for::<T>(a.len(), device.properties());
+    let kernel = options.kernel_for::<T>(Operands::Two, a.len(), device.properties());
     partials.written(kernel, &plan);
     Ok(plan)
 }
@@ -162,7 +163,7 @@ pub fn enqueue_reduce<'a, T: Number>(
 ) -> Result<LaunchPlan, LaunchError> {
     let (input, memory) = (input.into(), partials.memory());
     let plan = enqueue_reduce_to(device, stream, input, memory, reduction, options)?;
-    let kernel = options.kernel_for::<T>(input.len(), device.properties());
+    let kernel = options.kernel_for::<T>(Operands::One, input.len(), device.properties());
     partials.written(kernel, &plan);
     Ok(plan)
 }

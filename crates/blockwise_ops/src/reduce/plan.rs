@@ -5,7 +5,7 @@ use kernels::pack;
 use kernels::reduce::policy::{self, InFlight};
 
 use super::routines::{DotLaunch, FoldLaunch};
-use super::{DEFAULT_GRID_CAP, Number, ReduceKernel, ReduceOptions, Reduction};
+use super::{DEFAULT_GRID_CAP, Number, Operands, ReduceKernel, ReduceOptions, Reduction};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d};
 use crate::{LaunchError, LaunchPlan};
@@ -32,7 +32,7 @@ pub(super) fn prepare_dot<T: Number>(
     properties: &DeviceProperties,
 ) -> Result<Ready<DotLaunch<T>>, LaunchError> {
     same_length(a_len, b_len)?;
-    let kernel = options.kernel_for::<T>(a_len, properties);
+    let kernel = options.kernel_for::<T>(Operands::Two, a_len, properties);
     let routine = T::dot(kernel, options.in_flight(kernel, a_len, size_of::<T>()));
     let plan = plan::<T>(routine.entry.name, kernel, a_len, options, properties)?;
     let launch = routine.launch;
@@ -65,7 +65,7 @@ pub(super) fn prepare_reduce<T: Number>(
             what: "the operand of a minimum or maximum",
         });
     }
-    let kernel = options.kernel_for::<T>(len, properties);
+    let kernel = options.kernel_for::<T>(Operands::One, len, properties);
     let in_flight = options.in_flight(kernel, len, size_of::<T>());
     let routine = T::reduction(kernel, in_flight, reduction);
     let plan = plan::<T>(routine.entry.name, kernel, len, options, properties)?;
@@ -120,14 +120,18 @@ impl ReduceOptions {
     /// one product, the thread's own share, the levels of its block, and the host's fold over the
     /// blocks. The error bound of a sum follows from it.
     pub fn roundings(&self, len: usize, properties: &DeviceProperties) -> usize {
-        // Types differ in their kernels.
-        let kernels = [
-            self.kernel_for::<f32>(len, properties),
-            self.kernel_for::<f64>(len, properties),
-            self.kernel_for::<i64>(len, properties),
-        ];
+        // Types and operands differ in their kernels.
+        let kernels = [Operands::One, Operands::Two]
+            .into_iter()
+            .flat_map(|operands| {
+                [
+                    self.kernel_for::<f32>(operands, len, properties),
+                    self.kernel_for::<f64>(operands, len, properties),
+                    self.kernel_for::<i64>(operands, len, properties),
+                ]
+            });
         let roundings = kernels.map(|kernel| self.roundings_by(kernel, len, properties));
-        roundings.into_iter().max().unwrap_or_default()
+        roundings.max().unwrap_or_default()
     }
 
     fn roundings_by(
