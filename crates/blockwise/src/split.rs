@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
-use memchr::{memchr, memchr_iter, memchr3};
 
 use crate::{PtxFile, Result};
 
@@ -65,7 +64,8 @@ impl Split {
         let (mut only, mut end) = (String::new(), 0);
         for range in others {
             only.push_str(&text[end..range.start]);
-            let lines = memchr_iter(b'\n', text[range.clone()].as_bytes()).count();
+            let bytes = text[range.clone()].bytes();
+            let lines = bytes.filter(|&byte| byte == b'\n').count();
             only.extend(std::iter::repeat_n('\n', lines));
             end = range.end;
         }
@@ -142,17 +142,15 @@ impl Tokens<'_> {
         let bytes = self.text.as_bytes();
         let mut depth = 1_usize;
         while depth > 0 {
-            let rest = &bytes[self.at..];
-            let found = memchr3(b'{', b'}', b'/', rest)?;
-            if let Some(quote) = memchr(b'"', &rest[..found]) {
-                let string = self.at + quote + 1;
-                self.at = string + memchr(b'"', &bytes[string..])? + 1;
-                continue;
-            }
-            self.at += found;
+            let mark = |byte: &u8| matches!(byte, b'{' | b'}' | b'/' | b'"');
+            self.at += bytes[self.at..].iter().position(mark)?;
             match bytes[self.at] {
                 b'{' => depth += 1,
                 b'}' => depth -= 1,
+                b'"' => {
+                    let string = &bytes[self.at + 1..];
+                    self.at += 1 + string.iter().position(|&byte| byte == b'"')?;
+                }
                 _ => {
                     let start = self.at;
                     self.skip_comments();
