@@ -82,7 +82,8 @@ impl Device {
         return Self::new(crate::cuda::connect(ordinal)?, None);
         #[cfg(not(feature = "cuda"))]
         Err(Error::NoGpu {
-            reason: format!("GPU {ordinal} needs blockwise's feature `cuda`"),
+            reason: format!("this program was built without GPUs, so there is no gpu:{ordinal}"),
+            advice: "build with blockwise's feature `cuda`",
         })
     }
 
@@ -92,6 +93,15 @@ impl Device {
         return crate::cuda::count();
         #[cfg(not(feature = "cuda"))]
         0
+    }
+
+    /// The driver's library as a file, such as `/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04`;
+    /// `None` without a driver.
+    pub fn driver_library() -> Option<&'static str> {
+        #[cfg(feature = "cuda")]
+        return libcuda_loader::status().ok();
+        #[cfg(not(feature = "cuda"))]
+        None
     }
 
     /// How one GPU reaches another one's memory, by their ordinals; `None` when there are no such

@@ -17,7 +17,7 @@ use ptx_emulator::{
 use crate::backend::{
     Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
 };
-use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Watch};
+use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch};
 
 /// The default limits are an H200's; this is its compute capability.
 const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
@@ -95,9 +95,18 @@ impl Backend for EmulatorDevice {
 
     fn alloc(&self, bytes: u64) -> Result<u64> {
         self.0.emulator.alloc(bytes).map_err(|error| match error {
-            MemoryError::OutOfMemory { requested, .. } => Error::OutOfMemory {
+            MemoryError::OutOfMemory {
+                requested,
+                available,
+                limit,
+            } => Error::OutOfMemory {
                 device: self.0.properties.name.clone(),
                 bytes: requested,
+                room: Some(Room {
+                    free: available,
+                    total: limit,
+                    own: limit - available,
+                }),
             },
             other => other.into(),
         })

@@ -12,6 +12,8 @@ pub enum Error {
     NoGpu {
         /// The reason.
         reason: String,
+        /// What to do about it.
+        advice: &'static str,
     },
     /// A call of the CUDA driver failed.
     Driver {
@@ -108,6 +110,8 @@ pub enum Error {
         device: String,
         /// The bytes requested.
         bytes: u64,
+        /// How the memory is used, where the device says so.
+        room: Option<Room>,
     },
     /// The emulator's threads have less stack than requested.
     StackTooLarge {
@@ -210,7 +214,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoGpu { reason } => write!(f, "no CUDA GPU can be used: {reason}"),
+            Self::NoGpu { reason, .. } => write!(f, "no CUDA GPU can be used: {reason}"),
             Self::Driver { doing, failure, .. } => write!(f, "{doing}: {failure}"),
             Self::NoEmulator => f.write_str(
                 "this program has no emulator: it was built without blockwise's feature `emulator`",
@@ -268,8 +272,13 @@ impl fmt::Display for Error {
                 f,
                 "the GPU's context is lost, and no other can be made in this process: {cause}"
             ),
-            Self::OutOfMemory { device, bytes } => {
-                write!(f, "{device} has no room for {bytes} more bytes")
+            Self::OutOfMemory {
+                device,
+                bytes,
+                room,
+            } => {
+                write!(f, "{device} has no room for {bytes} more bytes")?;
+                room.map_or(Ok(()), |room| write!(f, ": {room}"))
             }
             Self::StackTooLarge { bytes, limit } => write!(
                 f,
@@ -329,6 +338,40 @@ impl fmt::Display for Error {
     }
 }
 
+/// How the memory of a device is used, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Free, as the device says.
+    pub free: u64,
+    /// All of it.
+    pub total: u64,
+    /// Allocated by this process through this device.
+    pub own: u64,
+}
+
+impl Room {
+    /// What others use: other processes, other libraries in this one, the driver.
+    pub fn others(&self) -> u64 {
+        self.total
+            .saturating_sub(self.free)
+            .saturating_sub(self.own)
+    }
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        write!(
+            f,
+            "{:.1} of {:.1} MiB are free, this program has {:.1}, the driver and other processes {:.1}",
+            mib(self.free),
+            mib(self.total),
+            mib(self.own),
+            mib(self.others())
+        )
+    }
+}
+
 /// The output of `main` and `unwrap`: the message, and what to do about it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -377,9 +420,7 @@ impl Error {
     /// What to do about it, in one line.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoGpu { .. } => {
-                Some("use --device emulator, or install or update the NVIDIA driver")
-            }
+            Self::NoGpu { advice, .. } => Some(advice),
             Self::NoEmulator => Some("use a GPU, or build with the feature `emulator`"),
             Self::NoKernels { .. } => Some(
                 "embed the PTX (`cuda_builder::embed()` in build.rs, `cuda_std::embedded_kernels!()` in lib.rs), or load a module",
@@ -396,10 +437,15 @@ impl Error {
                 "name a file of PTX text, as `rustc`, `nvcc --ptx` or `cargo xtask build-ptx` write it",
             ),
             Self::UnknownKernel { .. } => Some("build the PTX again from the program's sources"),
-            Self::OutOfMemory { .. } => Some("use smaller input"),
+            Self::OutOfMemory { room, .. } if room.is_some_and(|room| room.others() > room.own) => {
+                Some(
+                    "end other processes that use it (`nvidia-smi` lists them), or use smaller input",
+                )
+            }
+            Self::OutOfMemory { .. } => Some("free buffers, or use smaller input"),
             Self::Spoiled { .. } => Some("open the device again, and fill its memory anew"),
             Self::ContextLost { .. } => {
-                Some("start the program again; --device emulator shows the line that went wrong")
+                Some("start the program again; on the emulator a kernel's mistake shows its line")
             }
             #[cfg(feature = "cuda")]
             Self::PtxRejected {

@@ -36,7 +36,7 @@ pub use cuda_std::launch::{
     Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
 };
 pub use device::Device;
-pub use error::{Error, Result};
+pub use error::{Error, Result, Room};
 pub use event::Event;
 pub use function::Function;
 pub use graph::Graph;

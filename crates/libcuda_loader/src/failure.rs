@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_uint};
 
 use cust_raw::CUresult;
 
-use crate::library::{Absence, AnyFunction, Symbol};
+use crate::library::{Absence, AnyFunction, Symbol, status};
 
 /// A failed driver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +14,21 @@ pub struct Failure {
     pub call: &'static str,
     /// The returned code. `cust`'s errors may have lost it: they know fewer codes than the driver.
     pub code: u32,
+    /// Why there was nothing to call, if that is what failed.
+    pub absence: Option<Absence>,
 }
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} returned {}", self.call, describe(self.code))
+        match (self.absence, status()) {
+            (Some(Absence::NoFunction), Ok(library)) => write!(
+                f,
+                "{library} has no function {}: it is not a CUDA driver, or one too old for this program",
+                self.call
+            ),
+            (Some(_), Err(error)) => error.fmt(f),
+            _ => write!(f, "{} returned {}", self.call, describe(self.code)),
+        }
     }
 }
 
@@ -26,7 +36,8 @@ thread_local! {
     static LAST: Cell<Option<Failure>> = const { Cell::new(None) };
 }
 
-/// This thread's last failed call. Later successful calls do not clear it.
+/// This thread's last failed call, other than one that frees something: what fails is often
+/// followed by the release of what was made before it. Successful calls do not clear it.
 pub fn last_failure() -> Option<Failure> {
     LAST.get()
 }
@@ -36,7 +47,18 @@ pub(crate) fn pass_on(call: &'static str, code: c_uint) -> CUresult {
     if code == CUresult::CUDA_SUCCESS as c_uint {
         return CUresult::CUDA_SUCCESS;
     }
-    LAST.set(Some(Failure { call, code }));
+    remember(call, code, None)
+}
+
+fn remember(call: &'static str, code: c_uint, absence: Option<Absence>) -> CUresult {
+    const FREEING: [&str; 4] = ["Destroy", "Free", "Unload", "Release"];
+    if !FREEING.iter().any(|word| call.contains(word)) {
+        LAST.set(Some(Failure {
+            call,
+            code,
+            absence,
+        }));
+    }
     known(code).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
@@ -44,9 +66,9 @@ pub(crate) fn pass_on(call: &'static str, code: c_uint) -> CUresult {
 pub(crate) fn pass_on_absence(call: &'static str, absence: Absence) -> CUresult {
     let result = match absence {
         Absence::NoDriver => CUresult::CUDA_ERROR_NO_DEVICE,
-        Absence::NoSymbol => CUresult::CUDA_ERROR_NOT_FOUND,
+        Absence::NoFunction => CUresult::CUDA_ERROR_NOT_FOUND,
     };
-    pass_on(call, result as c_uint)
+    remember(call, result as c_uint, Some(absence))
 }
 
 /// Name, number and text of a code, such as `CUDA_ERROR_INVALID_VALUE (1): invalid argument`.
@@ -200,6 +222,7 @@ mod tests {
         let expected = Failure {
             call: "cuNewer",
             code: 12_345,
+            absence: None,
         };
         assert_eq!(last_failure(), Some(expected));
         assert!(describe(12_345).contains("12345"));
@@ -216,10 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn a_release_that_fails_does_not_hide_what_failed_before() {
+        pass_on("cuCtxSetCurrent", 2);
+        pass_on("cuDevicePrimaryCtxRelease_v2", 4);
+        assert_eq!(last_failure().map(|failure| failure.code), Some(2));
+    }
+
+    #[test]
     fn a_failure_is_told_with_call_name_and_number() {
         let failure = Failure {
             call: "cuLaunchKernel",
             code: 700,
+            absence: None,
         };
         let message = failure.to_string();
         assert!(

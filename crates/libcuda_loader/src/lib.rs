@@ -21,4 +21,4 @@ mod failure;
 mod library;
 
 pub use failure::{Failure, describe, last_failure};
-pub use library::{LIBRARY_VARIABLE, LoadError, status};
+pub use library::{Absence, LIBRARY_VARIABLE, LoadError, status};

@@ -62,22 +62,19 @@ fn list_attempts(attempts: &[(String, String)]) -> String {
     answers.collect::<Vec<_>>().join("; ")
 }
 
-/// The driver library that is in use, by the name or path under which it was loaded.
+/// The driver library that is in use: its file where the system says which it is
+/// (`/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04`), otherwise the name that was loaded.
 ///
 /// # Errors
-/// Why no driver can be used, or which function a call has found missing since.
+/// Why no driver library can be used.
 ///
 /// Determined once for the whole process, by the first call.
 pub fn status() -> Result<&'static str, LoadError> {
-    let driver = driver().as_ref().map_err(Clone::clone)?;
-    match FIRST_MISSING.get() {
-        Some(error) => Err(error.clone()),
-        None => Ok(&driver.name),
+    match driver() {
+        Ok(driver) => Ok(&driver.file),
+        Err(error) => Err(error.clone()),
     }
 }
-
-/// The first function that was missing from the loaded driver.
-static FIRST_MISSING: OnceLock<LoadError> = OnceLock::new();
 
 fn driver() -> &'static Result<Driver, LoadError> {
     static DRIVER: OnceLock<Result<Driver, LoadError>> = OnceLock::new();
@@ -95,7 +92,8 @@ fn candidates(chosen: Option<OsString>) -> Vec<OsString> {
 /// A loaded driver library.
 #[derive(Debug)]
 struct Driver {
-    name: String,
+    /// The file, or the name that was loaded where the system does not say which file that is.
+    file: String,
     library: Library,
 }
 
@@ -109,8 +107,14 @@ impl Driver {
             // its system-wide name or by a path, and trusts it like every program that links to it.
             match unsafe { Library::new(candidate) } {
                 Ok(library) => {
-                    let driver = Driver { name, library };
-                    driver.function(c"cuInit")?;
+                    let mut driver = Driver {
+                        file: name,
+                        library,
+                    };
+                    let init = driver.function(c"cuInit")?;
+                    if let Some(file) = file_at(init as usize) {
+                        driver.file = file;
+                    }
                     return Ok(driver);
                 }
                 Err(error) => {
@@ -131,10 +135,30 @@ impl Driver {
         unsafe { self.library.get::<AnyFunction>(symbol) }
             .map(|function| *function)
             .map_err(|_| LoadError::MissingSymbol {
-                library: self.name.clone(),
+                library: self.file.clone(),
                 symbol: symbol.to_string_lossy().into_owned(),
             })
     }
+}
+
+/// The file that is mapped at `address`: symbolic links such as `libcuda.so.1` are resolved in it.
+/// `None` where the system does not say.
+fn file_at(address: usize) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let path = maps.lines().find_map(|line| holds(line, address))?;
+    Some(path.to_owned())
+}
+
+/// The path in a line of `/proc/self/maps`, `start-end rights offset device inode path`, if its
+/// range holds `address`.
+fn holds(line: &str, address: usize) -> Option<&str> {
+    let (start, rest) = line.split_once('-')?;
+    let (end, _) = rest.split_once(' ')?;
+    let number = |hex| usize::from_str_radix(hex, 16).ok();
+    if !(number(start)?..number(end)?).contains(&address) {
+        return None;
+    }
+    line.find('/').map(|path| &line[path..])
 }
 
 /// One driver function, found on first use.
@@ -145,11 +169,11 @@ pub(crate) struct Symbol {
 
 /// Why a function cannot be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Absence {
-    /// There is no driver.
+pub enum Absence {
+    /// There is no driver library: [`status`] says why.
     NoDriver,
-    /// The driver does not have this function.
-    NoSymbol,
+    /// The driver library does not have this function.
+    NoFunction,
 }
 
 impl Symbol {
@@ -163,10 +187,7 @@ impl Symbol {
     pub(crate) fn get(&self) -> Result<AnyFunction, Absence> {
         *self.function.get_or_init(|| {
             let driver = driver().as_ref().map_err(|_| Absence::NoDriver)?;
-            driver.function(self.name).map_err(|error| {
-                FIRST_MISSING.get_or_init(|| error);
-                Absence::NoSymbol
-            })
+            driver.function(self.name).map_err(|_| Absence::NoFunction)
         })
     }
 }
@@ -213,6 +234,33 @@ mod tests {
         };
         assert_eq!(error, expected);
         assert!(error.to_string().contains("too old"));
+    }
+
+    #[test]
+    fn a_line_of_the_memory_map_gives_its_file_for_addresses_in_its_range() {
+        let line =
+            "7f00a000-7f00c000 r-xp 00000000 08:01 42    /usr/lib/my driver/libcuda.so.580.1";
+        let path = "/usr/lib/my driver/libcuda.so.580.1";
+        assert_eq!(holds(line, 0x7f00_a000), Some(path));
+        assert_eq!(holds(line, 0x7f00_bfff), Some(path));
+        assert_eq!(holds(line, 0x7f00_c000), None);
+        assert_eq!(
+            holds("7f00a000-7f00c000 rw-p 00000000 00:00 0", 0x7f00_a000),
+            None
+        );
+        assert_eq!(holds("", 0), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_file_behind_a_name_is_found() {
+        // SAFETY: the C library is loaded already.
+        let library = unsafe { Library::new("libc.so.6") }.expect("the C library");
+        // SAFETY: only its address is used.
+        let function = unsafe { library.get::<AnyFunction>(c"strlen") }.expect("a function");
+        // An indirect function's address may lie in another object of the same library.
+        let file = file_at(*function as usize).expect("its file");
+        assert!(file.starts_with('/') && file.contains("libc"), "{file}");
     }
 
     #[test]

@@ -17,7 +17,10 @@ pub(super) fn run(global: &Global) -> Result<Report, Failure> {
             for choice in (0..Device::gpu_count().max(1)).map(DeviceChoice::Gpu) {
                 match Device::open(choice) {
                     Ok(device) => devices.push((choice, device)),
-                    Err(error) => missing.push(format!("{choice}: {error}")),
+                    Err(error) => {
+                        let advice = error.hint().map(|hint| format!("\n  {hint}"));
+                        missing.push(format!("{choice}: {error}{}", advice.unwrap_or_default()));
+                    }
                 }
             }
             devices.push((DeviceChoice::Emulator, Device::emulator()));
@@ -30,14 +33,16 @@ pub(super) fn run(global: &Global) -> Result<Report, Failure> {
             format!("{text}\n  {:<19}{}", format!("to gpu:{to}"), link(*peer))
         })
     });
-    let text: Vec<String> = text.chain(missing.iter().cloned()).collect();
+    let mut text: Vec<String> = text.chain(missing.iter().cloned()).collect();
+    let library = Device::driver_library();
+    text.extend(library.map(|file| format!("the driver's library is {file}")));
     let list: Vec<Value> = devices
         .iter()
         .map(|(choice, device)| as_json(*choice, device.properties()))
         .collect();
     Ok(Report::new(
         text.join("\n"),
-        json!({ "devices": list, "missing": missing }),
+        json!({ "devices": list, "missing": missing, "driver_library": library }),
     ))
 }
 

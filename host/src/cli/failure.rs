@@ -79,10 +79,11 @@ impl From<blockwise::Error> for Failure {
         if let blockwise::Error::PtxUnreadable { source, .. } = &error {
             message += &format!(": {source}");
         }
-        Failure {
-            message,
-            hint: error.hint().map(str::to_owned),
-        }
+        let hint = error.hint().map(|hint| match &error {
+            blockwise::Error::NoGpu { .. } => format!("{hint}; --device emulator needs no GPU"),
+            _ => hint.to_owned(),
+        });
+        Failure { message, hint }
     }
 }
 

@@ -132,9 +132,18 @@ impl Global {
                 }
                 (0..count).map(|_| Device::emulator()).collect()
             }
-            (_, Count::All) if there == 0 => {
-                let failure = Failure::new("there is no end of emulated devices");
+            (DeviceChoice::Emulator, Count::All) => {
+                let failure = Failure::new(
+                    "`--gpus all` means all GPUs, and emulated devices have no number of their own",
+                );
                 return Err(failure.hint("say how many: `--gpus N`"));
+            }
+            (_, Count::All) if there == 0 => {
+                // Its error says why there is none.
+                let device = Device::gpu(0).map_err(|error| {
+                    Failure::from(error).hint("`--gpus N` with a number runs on N emulated devices")
+                })?;
+                vec![device]
             }
             (_, Count::Of(count)) if count > there => {
                 return Err(too_many(count, there));

@@ -9,6 +9,7 @@ mod chunks;
 mod command;
 mod debug;
 mod devices;
+mod drivers;
 mod files;
 mod mesh_times;
 mod meshes;

@@ -196,7 +196,10 @@ fn what_cannot_be_divided_is_refused_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0, 3.0])).unwrap();
     let refused = |line: &str, why: &str| Run::line(folder.path(), line).refused(why);
-    refused("sum x.npy --gpus all", "no end of emulated devices");
+    refused(
+        "sum x.npy --gpus all",
+        "emulated devices have no number of their own",
+    );
     let usage = |line: &str, why: &str| {
         let run = Run::line(folder.path(), line).ends(2);
         assert!(run.stderr.contains(why), "{run:?}");

@@ -1,5 +1,6 @@
 //! A GPU's context, shared by its queues and programs.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -12,13 +13,14 @@ use cust_raw::{CUdevice_attribute, CUresult};
 use super::panics::Listener;
 use super::queue::CudaQueue;
 use super::{driver_error, lost, unbound_error};
-use crate::{DeviceKind, DeviceProperties, Result};
+use crate::{DeviceKind, DeviceProperties, Result, Room};
 
 /// Stack per thread in bytes for kernels that format, which need more than CUDA's default of 1 KiB.
 const STACK_FOR_FORMATTING: usize = 8 << 10;
 
 pub(super) struct CudaContext {
     pub(super) context: Context,
+    ordinal: usize,
     pub(super) properties: DeviceProperties,
     /// Why this process can no longer use the GPU, once it cannot.
     pub(super) lost: &'static OnceLock<String>,
@@ -28,29 +30,57 @@ pub(super) struct CudaContext {
     listeners: Mutex<Vec<Weak<Listener>>>,
     /// The open queues.
     queues: Mutex<Vec<Weak<CudaQueue>>>,
+    /// The bytes of this process's allocations, by address.
+    allocated: Mutex<HashMap<u64, u64>>,
 }
 
 impl CudaContext {
     pub(super) fn open(ordinal: usize) -> Result<Self> {
-        let open = || -> CudaResult<Self> {
-            cust::init(cust::CudaFlags::empty())?;
-            // An ordinal that does not fit cannot exist.
-            let device = Device::get_device(u32::try_from(ordinal).unwrap_or(i32::MAX as u32))?;
-            let properties = properties(device)?;
-            let context = Context::new(device)?;
-            // Waiting threads sleep. If the program already has the context, its setting stays.
-            let _ = context.set_flags(ContextFlags::SCHED_BLOCKING_SYNC);
-            CurrentContext::set_current(&context)?;
-            Ok(Self {
-                context,
-                properties,
-                lost: lost::of(ordinal),
-                stack_is_set: AtomicBool::new(false),
-                listeners: Mutex::default(),
-                queues: Mutex::default(),
-            })
-        };
-        open().map_err(unbound_error(format!("opening GPU {ordinal}")))
+        let failed = |doing: &str| unbound_error(format!("gpu:{ordinal}: {doing}"));
+        cust::init(cust::CudaFlags::empty()).map_err(failed("starting the driver"))?;
+        // An ordinal that does not fit cannot exist.
+        let device = Device::get_device(u32::try_from(ordinal).unwrap_or(i32::MAX as u32))
+            .map_err(failed("finding it"))?;
+        let properties = properties(device).map_err(failed("reading its properties"))?;
+        let context = Context::new(device).map_err(failed("making a context"))?;
+        // Waiting threads sleep. If the program already has the context, its setting stays.
+        let _ = context.set_flags(ContextFlags::SCHED_BLOCKING_SYNC);
+        CurrentContext::set_current(&context).map_err(failed("entering its context"))?;
+        Ok(Self {
+            context,
+            ordinal,
+            properties,
+            lost: lost::of(ordinal),
+            stack_is_set: AtomicBool::new(false),
+            listeners: Mutex::default(),
+            queues: Mutex::default(),
+            allocated: Mutex::default(),
+        })
+    }
+
+    /// The device in messages, such as `gpu:1 (NVIDIA H200)`.
+    pub(super) fn name(&self) -> String {
+        format!("gpu:{} ({})", self.ordinal, self.properties.name)
+    }
+
+    /// Notes an allocation of this process.
+    pub(super) fn allocated(&self, address: u64, bytes: u64) {
+        lock(&self.allocated).insert(address, bytes);
+    }
+
+    /// Notes that it was freed.
+    pub(super) fn freed(&self, address: u64) {
+        lock(&self.allocated).remove(&address);
+    }
+
+    /// How the device's memory is used. `None` if the driver does not say.
+    pub(super) fn room(&self) -> Option<Room> {
+        let (free, total) = cust::memory::mem_get_info().ok()?;
+        Some(Room {
+            free: free as u64,
+            total: total as u64,
+            own: lock(&self.allocated).values().sum(),
+        })
     }
 
     /// Makes the context current in this thread, as every call needs.

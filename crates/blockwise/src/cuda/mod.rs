@@ -18,7 +18,7 @@ use cust::error::CudaError;
 use cust::memory::CopyDestination;
 use cust::memory::{DevicePointer, DeviceSlice, LockedBuffer, cuda_free, cuda_malloc};
 use cust_raw::{CUjit_option, CUresult};
-use libcuda_loader::Failure;
+use libcuda_loader::{Absence, Failure};
 
 use crate::backend::{Backend, HostMemory, Program, Queue, Replay, Started, Step};
 use crate::{DeviceProperties, Error, Result};
@@ -45,12 +45,46 @@ pub(crate) fn connect(ordinal: usize) -> Result<Started> {
             queue,
         ))
     };
-    started().map_err(|error| Error::NoGpu {
-        reason: match libcuda_loader::status() {
-            Ok(_) => error.to_string(),
-            Err(missing) => missing.to_string(),
-        },
+    started().map_err(|error| {
+        let failure = libcuda_loader::last_failure();
+        let advice = failure.map_or("", |failure| codes::opening_hint(failure, is_filtered()));
+        Error::NoGpu {
+            reason: reason(ordinal, error, failure),
+            advice,
+        }
     })
+}
+
+/// Why a GPU cannot be opened, in one line.
+fn reason(ordinal: usize, error: Error, failure: Option<Failure>) -> String {
+    let is_ordinal = |failure: &Failure| failure.code == CUresult::CUDA_ERROR_INVALID_DEVICE as u32;
+    if failure.is_some_and(|failure| failure.absence == Some(Absence::NoDriver)) {
+        return failure.map(|it| it.to_string()).unwrap_or_default();
+    }
+    let mut reason = match (failure.filter(is_ordinal), count()) {
+        (Some(_), 1) => format!("there is no gpu:{ordinal}: the driver has one GPU, gpu:0"),
+        (Some(_), count @ 2..) => format!(
+            "there is no gpu:{ordinal}: the driver has {count} GPUs, gpu:0 to gpu:{}",
+            count - 1
+        ),
+        _ => error.to_string(),
+    };
+    if is_filtered() {
+        let value = std::env::var_os(VISIBLE).unwrap_or_default();
+        reason += &format!(" ({VISIBLE} is \"{}\")", value.to_string_lossy());
+    }
+    // The stub, or a driver of another version, is recognised by its path.
+    match libcuda_loader::status() {
+        Ok(library) if !reason.contains(library) => reason + &format!(" ({library})"),
+        _ => reason,
+    }
+}
+
+/// The variable that limits the GPUs which the driver shows a process.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
+fn is_filtered() -> bool {
+    std::env::var_os(VISIBLE).is_some()
 }
 
 /// The number of GPUs; 0 if the driver cannot say.
@@ -72,6 +106,7 @@ fn failure(error: CudaError) -> Failure {
     libcuda_loader::last_failure().unwrap_or(Failure {
         call: "cust",
         code: error as u32,
+        absence: None,
     })
 }
 
@@ -81,7 +116,7 @@ fn driver_error(
     doing: impl Into<String>,
 ) -> impl FnOnce(CudaError) -> Error {
     let lost = context.lost;
-    let doing = doing.into();
+    let doing = format!("{}: {}", context.name(), doing.into());
     move |error| {
         let error = unbound_error(doing)(error);
         if let Error::Driver { code, .. } = &error
@@ -131,10 +166,14 @@ impl Backend for CudaDevice {
         self.context.enter()?;
         // SAFETY: the memory is only read by kernels and copies, for which any bytes are values.
         match unsafe { cuda_malloc::<u8>(bytes as usize) } {
-            Ok(pointer) => Ok(pointer.as_raw()),
+            Ok(pointer) => {
+                self.context.allocated(pointer.as_raw(), bytes);
+                Ok(pointer.as_raw())
+            }
             Err(CudaError::OutOfMemory) => Err(Error::OutOfMemory {
-                device: self.context.properties.name.clone(),
+                device: self.context.name(),
                 bytes,
+                room: self.context.room(),
             }),
             Err(error) => {
                 let doing = format!("allocating {bytes} bytes");
@@ -144,6 +183,7 @@ impl Backend for CudaDevice {
     }
 
     unsafe fn free(&self, address: u64) {
+        self.context.freed(address);
         // The driver waits for all kernels before it frees memory.
         if self.context.enter().is_ok() && self.context.settle_panics().is_ok() {
             // SAFETY: the caller's promise.
@@ -197,7 +237,7 @@ impl Backend for CudaDevice {
             let failure = failure(error);
             let log = compiler_log(&text);
             Error::PtxRejected {
-                device: self.context.properties.name.clone(),
+                device: self.context.name(),
                 origin: origin.to_owned(),
                 reason: format!("{failure}\n{log}").trim_end().to_owned(),
                 code: Some(failure.code),

@@ -1,0 +1,260 @@
+//! Drivers that fail: what the command says of each reason, and what it advises.
+//!
+//! The driver is `tests/fake_driver/driver.rs`, built here by rustc.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::command::{Run, program, vector};
+
+/// The functions that the loader forwards, by its list.
+fn forwarded() -> BTreeSet<String> {
+    let list = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/libcuda_loader/src/api.rs"
+    );
+    let list = fs::read_to_string(list).expect("the loader's list");
+    let names = list.split("fn cu").skip(1);
+    let mut names: BTreeSet<String> = names
+        .filter_map(|rest| rest.split('(').next())
+        .map(|name| format!("cu{name}"))
+        .collect();
+    names.insert("cuGetErrorString".into());
+    assert!(names.len() > 100, "{names:?}");
+    names
+}
+
+/// Builds the driver without the function `lacking`.
+fn build(file: &str, lacking: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let special = include_str!("../fake_driver/driver.rs");
+    let mut source = special.to_owned();
+    for name in forwarded() {
+        let is_special = special.contains(&format!(" {name}("))
+            || special.contains(&format!(" {name} "))
+            || special.contains(&format!(" {name}\n"));
+        if name == lacking {
+            assert!(!is_special, "{name} is in driver.rs");
+        } else if !is_special {
+            source += &format!(
+                "#[unsafe(no_mangle)] extern \"C\" fn {name}() -> c_uint {{ answer(\"{name}\") }}\n"
+            );
+        }
+    }
+    let text = folder.join(file).with_extension("rs");
+    fs::write(&text, source).expect("a file");
+    let library = folder.join(format!("lib{file}.so.1"));
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let built = Command::new(rustc)
+        .args([
+            "--edition",
+            "2024",
+            "--crate-type",
+            "cdylib",
+            "--crate-name",
+            file,
+        ])
+        .arg("-o")
+        .args([&library, &text])
+        .output()
+        .expect("rustc");
+    assert!(built.status.success(), "{built:?}");
+    library
+}
+
+/// A driver with every function.
+fn driver() -> &'static Path {
+    static DRIVER: OnceLock<PathBuf> = OnceLock::new();
+    DRIVER.get_or_init(|| build("fake_driver", ""))
+}
+
+/// Runs the command with a driver whose calls fail as `failing` says.
+fn with(library: &Path, failing: &str, line: &str) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
+    let mut command = program();
+    command
+        .args(line.split_whitespace())
+        .current_dir(folder.path())
+        .env_remove("CUDA_VISIBLE_DEVICES")
+        .env("BLOCKWISE_LIBCUDA", library)
+        .env("FAKE_DRIVER", failing);
+    Run::of(&mut command)
+}
+
+/// `blockwise sum` on a GPU whose driver fails so: the error and the hint hold these words.
+#[track_caller]
+fn says(failing: &str, error: &[&str], hint: &[&str]) {
+    let run = with(driver(), failing, "sum x.npy --device gpu");
+    run.refused(error[0]);
+    let (first, second) = run.stderr.split_once("\nhint: ").expect("a hint");
+    for word in error {
+        assert!(first.contains(word), "`{word}` is not in: {first}");
+    }
+    for word in hint {
+        assert!(second.contains(word), "`{word}` is not in: {second}");
+    }
+}
+
+#[test]
+fn a_driver_that_works_is_listed_with_its_file() {
+    let run = with(driver(), "", "devices").ends(0);
+    assert!(run.stdout.contains("gpu: Fake GPU"), "{run:?}");
+    let file = driver().canonicalize().expect("its file");
+    assert!(run.stdout.contains(&file.display().to_string()), "{run:?}");
+}
+
+#[test]
+fn each_reason_for_no_gpu_has_its_own_words_and_advice() {
+    let none = "no CUDA GPU can be used";
+    let code = |text| [none, text];
+    says(
+        "cuInit=100",
+        &code("CUDA_ERROR_NO_DEVICE (100)"),
+        &["nvidia-smi", "--gpus all"],
+    );
+    says(
+        "cuInit=34",
+        &code("CUDA_ERROR_STUB_LIBRARY"),
+        &["stub", "LD_LIBRARY_PATH"],
+    );
+    says(
+        "cuInit=803",
+        &code("(803)"),
+        &["different versions", "reboot"],
+    );
+    says("cuInit=804", &code("(804)"), &["compatibility library"]);
+    says("cuInit=802", &code("(802)"), &["nvidia-fabricmanager"]);
+    says("cuInit=999", &code("(999)"), &["suspended", "nvidia_uvm"]);
+    says("cuInit=304", &code("(304)"), &["/dev/nvidia*"]);
+    says("cuInit=3", &code("(3)"), &["forked"]);
+    says("cuInit=805", &code("(805)"), &["MPS"]);
+    says(
+        "cuDevicePrimaryCtxRetain=46",
+        &code("(46)"),
+        &["another process", "compute mode"],
+    );
+    says("cuDevicePrimaryCtxRetain=102", &code("(102)"), &["licence"]);
+    says(
+        "cuDevicePrimaryCtxRetain=2",
+        &code("(2)"),
+        &["end other processes"],
+    );
+    says(
+        "cuStreamCreateWithPriority=2",
+        &code("(2)"),
+        &["end other processes"],
+    );
+    // A release that fails afterwards does not hide the reason.
+    says(
+        "cuCtxSetCurrent=2 cuDevicePrimaryCtxRelease_v2=4",
+        &["cuCtxSetCurrent returned CUDA_ERROR_OUT_OF_MEMORY"],
+        &["end other processes"],
+    );
+    says(
+        "cuInit=12345",
+        &code("12345"),
+        &["nvidia-smi", "--device emulator"],
+    );
+}
+
+#[test]
+fn an_ordinal_that_is_not_there_is_told_with_those_that_are() {
+    let run = with(driver(), "", "sum x.npy --device gpu:3");
+    run.refused("there is no gpu:3: the driver has one GPU, gpu:0");
+    let mut command = program();
+    command
+        .args(["devices", "--device", "gpu:3"])
+        .env("BLOCKWISE_LIBCUDA", driver())
+        .env("FAKE_GPUS", "2")
+        .env("CUDA_VISIBLE_DEVICES", "0,1");
+    let run = Run::of(&mut command);
+    run.refused("the driver has 2 GPUs, gpu:0 to gpu:1 (CUDA_VISIBLE_DEVICES is \"0,1\")");
+    assert!(run.stderr.contains("unset it, or name others"), "{run:?}");
+}
+
+#[test]
+fn gpus_that_are_hidden_are_told_with_the_variable() {
+    let mut command = program();
+    command
+        .args(["devices", "--device", "gpu"])
+        .env("BLOCKWISE_LIBCUDA", driver())
+        .env("FAKE_DRIVER", "cuInit=100")
+        .env("CUDA_VISIBLE_DEVICES", "");
+    let run = Run::of(&mut command);
+    run.refused("CUDA_VISIBLE_DEVICES is \"\"");
+    assert!(run.stderr.contains("unset it"), "{run:?}");
+}
+
+#[test]
+fn no_driver_and_all_gpus_says_why_there_is_none() {
+    let absent = Path::new("/absent/libcuda.so.1");
+    let run = with(absent, "", "sum x.npy --gpus all");
+    run.refused("/absent/libcuda.so.1");
+    assert!(run.stderr.contains("--gpus N"), "{run:?}");
+    let run = with(absent, "", "sum x.npy --device gpu");
+    run.refused("no CUDA driver library could be loaded");
+    for word in [
+        "install the NVIDIA driver",
+        "BLOCKWISE_LIBCUDA",
+        "--device emulator",
+    ] {
+        assert!(run.stderr.contains(word), "{run:?}");
+    }
+}
+
+#[test]
+fn a_function_that_is_missing_on_purpose_is_blamed_for_nothing_else() {
+    // The wait's setting is asked for, and left as it is where the driver cannot change it.
+    let library = build("fake_old_driver", "cuDevicePrimaryCtxSetFlags_v2");
+    with(&library, "", "devices --device gpu").ends(0);
+    let run = with(
+        &library,
+        "cuStreamCreateWithPriority=2",
+        "sum x.npy --device gpu",
+    );
+    run.refused("CUDA_ERROR_OUT_OF_MEMORY");
+    assert!(!run.stderr.contains("SetFlags"), "{run:?}");
+}
+
+#[test]
+fn a_function_that_is_needed_and_missing_is_named() {
+    let library = build("fake_older_driver", "cuStreamSynchronize");
+    let run = with(&library, "", "sum x.npy --device gpu");
+    run.refused("has no function cuStreamSynchronize");
+    assert!(run.stderr.contains("too old"), "{run:?}");
+}
+
+#[test]
+fn memory_that_is_full_is_told_with_what_is_free() {
+    says(
+        "cuMemAlloc_v2=2",
+        &[
+            "gpu:0 (Fake GPU) has no room for",
+            "1024.0 of 8192.0 MiB are free",
+        ],
+        &["end other processes"],
+    );
+}
+
+#[test]
+fn faults_of_the_machine_are_not_blamed_on_the_kernel() {
+    let fails = |code: u32| format!("cuStreamSynchronize={code}");
+    let gpu = ["gpu:0 (Fake GPU)"];
+    says(
+        &fails(214),
+        &gpu,
+        &["the GPU's memory failed, not the kernel", "ECC"],
+    );
+    says(
+        &fails(220),
+        &gpu,
+        &["a link between GPUs failed, not the kernel"],
+    );
+    says(&fails(702), &gpu, &["display"]);
+    says(&fails(999), &gpu, &["suspended"]);
+    says(&fails(700), &gpu, &["the kernel failed on the GPU"]);
+}
