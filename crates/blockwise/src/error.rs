@@ -360,15 +360,17 @@ impl Room {
 
 impl fmt::Display for Room {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        write!(
-            f,
-            "{:.1} of {:.1} MiB are free, this program has {:.1}, the driver and other processes {:.1}",
-            mib(self.free),
-            mib(self.total),
-            mib(self.own),
-            mib(self.others())
-        )
+        let size = |bytes: u64| match bytes {
+            0..0x10_0000 => format!("{bytes} bytes"),
+            0x10_0000..0x4000_0000 => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+            _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+        };
+        let (free, total, own) = (size(self.free), size(self.total), size(self.own));
+        write!(f, "{free} of {total} are free, this program has {own}")?;
+        match self.others() {
+            0 => Ok(()),
+            others => write!(f, ", the driver and other processes {}", size(others)),
+        }
     }
 }
 

@@ -234,9 +234,15 @@ fn memory_that_is_full_is_told_with_what_is_free() {
         "cuMemAlloc_v2=2",
         &[
             "gpu:0 (Fake GPU) has no room for",
-            "1024.0 of 8192.0 MiB are free",
+            "1.0 GiB of 8.0 GiB are free",
         ],
         &["end other processes"],
+    );
+    let run = with(driver(), "cuMemAlloc_v2=2", "sum x.npy --device gpu");
+    assert!(
+        run.stderr
+            .contains("this program has 0 bytes, the driver and other processes 7.0 GiB"),
+        "{run:?}"
     );
 }
 

@@ -16,7 +16,7 @@ fn the_automatic_choice_always_opens_and_says_why_it_took_the_emulator() {
         let error = Device::open(DeviceChoice::Gpu(0)).expect_err("there is no GPU");
         assert_eq!(error.to_string(), reason);
         let hint = error.hint().expect("what to do");
-        assert!(hint.contains("--device emulator"), "{hint}");
+        assert!(hint.contains("driver"), "{hint}");
     }
 }
 
@@ -83,7 +83,7 @@ fn too_much_memory_is_an_error() {
     let error = small.alloc::<f32>(257).expect_err("one element too many");
     assert_eq!(
         error.to_string(),
-        "PTX emulator has no room for 1028 more bytes"
+        "PTX emulator has no room for 1028 more bytes: 1024 bytes of 1024 bytes are free, this program has 0 bytes"
     );
 }
 
