@@ -30,6 +30,7 @@ mod patterns;
 mod profile;
 mod racecheck;
 mod racecheck_copy;
+mod racecheck_locks;
 mod racecheck_many;
 mod racecheck_mbarrier;
 mod racecheck_order;

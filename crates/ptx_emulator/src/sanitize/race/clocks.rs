@@ -8,6 +8,7 @@
 //! most programs need none.
 
 use super::chains::{Chains, Cover, Past};
+use super::locks::Hold;
 use super::shadow::Record;
 use super::vector_clock::{Shared, union};
 use crate::exec::lanes;
@@ -54,6 +55,8 @@ pub(super) struct Lane {
     /// Its last read: the location, whether it was an acquire, and the result. A spinning lane
     /// reads the same again and again.
     pub(super) latest: (u64, bool, [Shared; 2]),
+    /// The locks that it has taken.
+    pub(super) holds: Vec<Hold>,
 }
 
 /// What some lanes contribute at a barrier.
@@ -132,6 +135,11 @@ impl Block {
         u32::MAX >> (32 - threads.min(32))
     }
 
+    /// A warp's time.
+    pub(super) fn time(&self, warp: u32) -> u32 {
+        self.warps[warp as usize].time
+    }
+
     pub(super) fn lane(&mut self, warp: u32, lane: usize) -> Option<&mut Lane> {
         self.lanes.get_mut(32 * warp as usize + lane)
     }
@@ -145,7 +153,10 @@ impl Block {
         rest: u32,
     ) -> u32 {
         match self.lanes.get(32 * warp as usize + lane) {
-            Some(lane) => chains.unknown(&lane.knows, record, rest),
+            Some(lane) => {
+                let anyway = lane.holds.iter().find_map(Hold::knew_anyway);
+                chains.unknown(anyway.unwrap_or(&lane.knows), record, rest)
+            }
             None => rest,
         }
     }
@@ -182,6 +193,7 @@ impl Block {
             warp: self.first.wrapping_add(warp),
             lanes,
             time: self.warps[warp as usize].time,
+            since: 0,
         }
     }
 
@@ -250,11 +262,13 @@ impl Block {
             lane.knows.clone_from(&knows);
             lane.fenced.clone_from(&fenced);
             lane.claimed = None;
+            lane.holds.iter_mut().for_each(|hold| hold.acquire(true, time));
         }
         let before = |warp| Cover {
             warp,
             lanes: u32::MAX,
             time,
+            since: 0,
         };
         let past = Past::new(knows, self.range().map(before).collect());
         self.met = Some(Arc::new(past));

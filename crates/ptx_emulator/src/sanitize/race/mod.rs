@@ -11,6 +11,7 @@ mod clocks;
 mod copy;
 mod ignored;
 mod judge;
+mod locks;
 mod messages;
 #[cfg(test)]
 mod model;
@@ -25,13 +26,16 @@ mod vector_clock;
 
 use super::{CheckOptions, Context, Ledger, Suspects};
 use crate::decode::op::{AtomicKind, MbarrierOp, Op};
-use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
+use crate::exec::{
+    Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, change, lanes,
+};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
 use chains::Chains;
 use clocks::{Block, Contribution};
 use copy::Copies;
 use judge::{LaneAccess, Strength};
+use locks::Locks;
 use messages::{Messages, Strong};
 use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
@@ -62,6 +66,9 @@ pub(crate) struct Race {
     ignored: HashSet<u32>,
     /// Strong reads that poll for another thread, if that matters.
     polls: HashSet<u32>,
+    locks: Locks,
+    /// Some stores do not depend on a lock that their thread may hold.
+    open: bool,
     /// Each warp's last polling read of a word, by instruction and warp.
     looks: HashMap<(u32, u32), Look>,
     pub(super) suspects: Suspects,
@@ -76,7 +83,7 @@ struct Slot {
     objects: Objects,
     /// Per thread.
     copies: Vec<Copies>,
-    /// Contributions of the threads that have arrived at a barrier, by ticket.
+    /// Contributions of the threads that have announced themselves at a barrier, by ticket.
     contributions: HashMap<u64, Contribution>,
 }
 
@@ -86,6 +93,8 @@ impl Race {
         let uses = Uses::of(request);
         let ignored = uses.objects.then(|| ignored::waits(request.program));
         let polls = uses.volatile.then(|| polls::polls(request.program));
+        let locks = uses.messages.then(|| Locks::of(request.program));
+        let locks = locks.unwrap_or_default();
         Self {
             threads: request.config.block.iter().product(),
             cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()
@@ -93,6 +102,8 @@ impl Race {
             uses,
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),
+            open: locks.have_open(),
+            locks,
             looks: HashMap::new(),
             suspects,
             slots: Vec::new(),
@@ -310,6 +321,13 @@ impl Race {
         if hard == 0 && !again {
             return;
         }
+        if self.open && shown.access == Access::Write {
+            for lane in lanes(seen.lanes) {
+                let lane = slot.block.lane(warp, lane).into_iter();
+                let holds = lane.flat_map(|lane| &mut lane.holds);
+                holds.for_each(|hold| hold.store(&self.locks, pc));
+            }
+        }
         let mut hazards = Vec::new();
         for lane in lanes(hard) {
             let (offset, size) = (seen.offsets[lane], seen.size);
@@ -356,25 +374,32 @@ impl Race {
                 None => (&mut slot.messages, 0),
                 Some(base) => (&mut self.messages, base),
             };
-            // An atomic without a result acquires nothing.
-            let silent =
-                matches!(&context.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
+            let takes = self.locks.takes(pc).then_some(pc);
+            let mut ticks = order.releases();
             for lane in lanes(seen.lanes) {
+                let holds = slot.block.lane(warp, lane).is_some_and(|lane| !lane.holds.is_empty());
+                let flips = match takes.is_some() || holds {
+                    true => flips(context, pc, lane, seen, frame, memory),
+                    false => 0,
+                };
                 let strong = Strong {
                     order,
                     scope,
-                    reads: seen.access != Access::Write && !silent,
+                    // An atomic whose result nobody reads acquires nothing.
+                    reads: seen.access != Access::Write && !self.locks.is_blind(pc),
                     writes: seen.access != Access::Read
                         && !misses(context, pc, lane, seen, frame, memory),
                     adds: seen.access == Access::Atomic,
+                    flips,
+                    takes,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
                     let address = base + seen.offsets[lane] + u64::from(element);
-                    let (chains, block) = (&mut self.chains, &mut slot.block);
-                    messages.pass(chains, address, block, (warp, lane), strong);
+                    let order = (&mut self.chains, &self.locks);
+                    ticks |= messages.pass(order, address, &mut slot.block, (warp, lane), strong);
                 }
             }
-            if order.releases() {
+            if ticks {
                 slot.block.tick(warp);
             }
         }
@@ -422,14 +447,17 @@ impl Race {
             contributions,
             ..
         } = &mut self.slots[slot];
-        let all = complete.waited.iter().chain(complete.announced);
-        let given: Vec<Contribution> = all
+        let announced = complete.announced.iter();
+        let mut given: Vec<Contribution> = announced
             .filter_map(|who| contributions.remove(&who.ticket))
             .collect();
         let waited = complete.waited.iter();
-        if complete.whole || waited.map(|who| who.mask.count_ones()).sum::<u32>() == self.threads {
+        let threads: u32 = waited.clone().map(|who| who.mask.count_ones()).sum();
+        if complete.whole || threads == self.threads {
             block.meet();
         } else {
+            // Lanes that wait have done nothing since they came.
+            given.extend(waited.map(|who| block.arrive(&mut self.chains, who.warp, who.mask)));
             let contribution = Contribution::union(&given);
             for who in complete.waited {
                 block.leave(&mut self.chains, &contribution, who.warp, who.mask);
@@ -452,6 +480,30 @@ fn misses(
     };
     let found = memory.peek(seen.region, seen.offsets[lane], seen.size);
     op.kind == AtomicKind::CompareAndSwap && found != frame.get(op.b, lane)
+}
+
+/// The bits of one element that a lane's atomic or store changes.
+fn flips(
+    context: &Context<'_>,
+    pc: u32,
+    lane: usize,
+    seen: &Seen<'_>,
+    frame: &Frame<'_>,
+    memory: &Memory<'_>,
+) -> u64 {
+    let old = memory.peek(seen.region, seen.offsets[lane], seen.size.min(8));
+    let new = match &context.program.code[pc as usize].op {
+        Op::Atomic(op) => {
+            let operands = [frame.get(op.b, lane), op.c.map_or(0, |c| frame.get(c, lane))];
+            change((op.kind, op.size), old, operands, false)
+        }
+        Op::Store(t) if t.count == 1 => match t.reg(0) {
+            Some(reg) => frame.get(reg, lane),
+            None => old,
+        },
+        _ => old,
+    };
+    (old ^ new) & (u64::MAX >> (64 - 8 * seen.size.min(8)))
 }
 
 /// The shadow of an allocation.

@@ -1,7 +1,7 @@
 //! Race reports: both accesses, what they did to the bytes, and what would order them.
 
 use super::judge::{self, Hazard, LaneAccess};
-use crate::decode::op::{AtomicOp, MatrixKind, Op, Order, Reg, Transfer, Width};
+use crate::decode::op::{AtomicOp, MatrixKind, Op, Order, Transfer};
 use crate::exec::{Frame, Memory, Region, Seen, stored_element};
 use crate::fault::{Access, Place, Space};
 use crate::sanitize::context::address;
@@ -108,12 +108,7 @@ impl Report<'_> {
         match &self.context.program.code[self.current.now.pc as usize].op {
             Op::Store(t) => {
                 let index = index(t.size)?;
-                let row = *t.rows[..t.count.into()].get(index as usize)?;
-                let reg = match t.width {
-                    Width::R16 => Reg::R16(row),
-                    Width::R32 => Reg::R32(row),
-                    Width::R64 => Reg::R64(row),
-                };
+                let reg = t.reg(index as usize)?;
                 let value = cut(self.frame.get(reg, lane), t.size.into());
                 Some((offset + index * u64::from(t.size), t.size.into(), value))
             }
