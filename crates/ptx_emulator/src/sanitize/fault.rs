@@ -103,8 +103,14 @@ fn message(kind: &FaultKind, context: &Context<'_>) -> String {
         let too = if misaligned { "; misaligned too" } else { "" };
         return text + too;
     }
-    let name = nearest.and_then(|nearest| context.variables.at(space, nearest.base));
-    name.map_or(text.clone(), |name| format!("{text}, which is {name}"))
+    let Some(nearest) = nearest else { return text };
+    if let Some(name) = context.variables.at(space, nearest.base) {
+        return format!("{text}, which is {name}");
+    }
+    match context.element_outside(nearest.base, address, size) {
+        Some(element) if space == Space::Global => format!("{text}: {element}"),
+        _ => text,
+    }
 }
 
 fn class(kind: &FaultKind) -> (Rule, Option<Target>) {

@@ -66,7 +66,7 @@ fn check(between: Between, [first, second]: [&str; 2]) -> CheckReport {
     let text = format!(
         ".visible .entry k(.param .u64 out) {{
     .reg .b64 %at, %w<8>; .reg .b32 %t, %b, %g, %r<16>; .reg .pred %p<8>;
-    ld.param.u64 %at, [out]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; add.u32 %g, %t, %b;
+    ld.param.u64 %at, [out]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mad.lo.u32 %g, %b, 8, %t; add.u32 %g, %g, 5;
     setp.ne.u32 %p7, %t, 0; setp.ne.u32 %p6, %t, 32; and.pred %p7, %p7, %p6; @%p7 bra done;
     {choice} @%p0 bra other;
     {first}
@@ -161,7 +161,7 @@ fn a_lock_whose_own_order_or_scope_is_too_weak() {
         racy_at_first(order, Blocks, [&wrong.text(), &right.text()]);
     }
     let wrong = Side { open: "st.global.u32 [%at], 0;", ..right };
-    racy("plain", Blocks, [&wrong.text(), &right.text()]);
+    racy_at_first("plain", Blocks, [&wrong.text(), &right.text()]);
     let stored = "st.release.gpu.global.u32 [%at], 0;";
     clean("stored", Blocks, [&Side { open: stored, ..right }.text(), &right.text()]);
     let wrong = Side { open: stored, take: CAS, ..right };

@@ -32,6 +32,8 @@ pub(crate) struct Transfer {
     pub(crate) width: Width,
     pub(crate) order: Order,
     pub(crate) scope: Scope,
+    /// A load through the non-coherent path: what it reads must not change during the launch.
+    pub(crate) constant: bool,
     pub(crate) address: Address,
     pub(crate) rows: [Row; 4],
 }

@@ -144,10 +144,15 @@ fn hint(context: &Context<'_>, origin: Origin) -> String {
         Source::Memory {
             space,
             address,
+            size,
             untouched,
-            ..
         } => {
             let name = context.variables.name(space, address);
+            let element = || match space {
+                Space::Global => context.element(address, size),
+                _ => None,
+            };
+            let name = name.or_else(element);
             let name = name.unwrap_or_else(|| format!("byte {address:#x}"));
             match space {
                 _ if !untouched => format!(

@@ -208,6 +208,18 @@ impl Chains {
         rest
     }
 
+    /// Whether a vector clock has an event of a lane that came before an access.
+    pub(super) fn knows_before(&self, knows: &Shared, record: &Record, lane: usize) -> bool {
+        let (Some(knows), Some(log)) = (knows, self.logs.get(&record.warp)) else {
+            return false;
+        };
+        let mut events = log.events.iter();
+        events.any(|event| {
+            let cover = event.cover;
+            cover.time < record.time && cover.lanes >> lane & 1 != 0 && knows.knows(event.point)
+        })
+    }
+
     /// A lane of a warp opens a lock that did not protect all that it did.
     pub(super) fn note_unprotected(
         &mut self,

@@ -57,6 +57,9 @@ pub(super) struct Lane {
     pub(super) latest: (u64, bool, [Shared; 2]),
     /// The locks that it has taken.
     pub(super) holds: Vec<Hold>,
+    /// What would be ordered before its next access too if an exchange of the warp handed on what
+    /// one of its lanes has acquired.
+    heard: Shared,
 }
 
 /// What some lanes contribute at a barrier.
@@ -161,6 +164,66 @@ impl Block {
         }
     }
 
+    /// The same if exchanges of a warp ordered memory: see [`handed`](super::handed).
+    pub(super) fn unheard(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        rest: u32,
+    ) -> u32 {
+        match self.lanes.get(32 * warp as usize + lane) {
+            Some(lane) => chains.unknown(&lane.heard, record, rest),
+            None => rest,
+        }
+    }
+
+    /// The atomic by which a lane took a lock that does not protect what it does now.
+    pub(super) fn unprotected(&self, warp: u32, lane: usize, wide: bool) -> Option<u32> {
+        let lane = self.lanes.get(32 * warp as usize + lane)?;
+        let mut holds = lane.holds.iter();
+        let open = |hold: &&Hold| hold.unprotected(wide).is_some_and(|window| window.to == u32::MAX);
+        holds.find(open).map(|hold| hold.pc)
+    }
+
+    /// Whether a lane would know an access after a fence.
+    pub(super) fn without_fence(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        of: usize,
+    ) -> bool {
+        let Some(lane) = self.lanes.get(32 * warp as usize + lane) else {
+            return false;
+        };
+        let mut read = lane.acquired.iter().chain([&lane.claimed]);
+        read.any(|read| chains.unknown(read, record, 1 << of) == 0)
+    }
+
+    /// Whether a lane knows some event of another lane that came before an access of it.
+    pub(super) fn knows_before(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        of: usize,
+    ) -> bool {
+        let lane = self.lanes.get(32 * warp as usize + lane);
+        lane.is_some_and(|lane| chains.knows_before(&lane.knows, record, of))
+    }
+
+    /// Lanes exchange what one of them has acquired.
+    pub(super) fn hear(&mut self, warp: u32, mask: u32) {
+        let known = self.lanes_of(warp, mask);
+        let heard = union(known.flat_map(|lane| [&lane.knows, &lane.heard]));
+        for at in lanes(mask) {
+            if let Some(lane) = self.lane(warp, at) {
+                lane.heard.clone_from(&heard);
+            }
+        }
+    }
+
     /// Advances the clock of a warp that publishes its past.
     pub(super) fn tick(&mut self, warp: u32) {
         self.warps[warp as usize].time += 1;
@@ -261,7 +324,7 @@ impl Block {
         for lane in &mut self.lanes {
             lane.knows.clone_from(&knows);
             lane.fenced.clone_from(&fenced);
-            lane.claimed = None;
+            (lane.claimed, lane.heard) = (None, None);
             lane.holds.iter_mut().for_each(|hold| hold.acquire(true, time));
         }
         let before = |warp| Cover {

@@ -88,6 +88,10 @@ impl Locks {
         self.blind.contains(&pc)
     }
 
+    pub(super) fn have_any(&self) -> bool {
+        !self.takes.is_empty()
+    }
+
     /// Whether some store does not depend on a lock that its thread may hold.
     pub(super) fn have_open(&self) -> bool {
         self.takes.values().any(|stores| !stores.is_empty())

@@ -8,7 +8,11 @@
 //! vector clocks; [`polls`] classifies `volatile` accesses.
 mod chains;
 mod clocks;
+mod constant;
 mod copy;
+mod gathers;
+mod handed;
+mod hints;
 mod ignored;
 mod judge;
 mod locks;
@@ -27,13 +31,15 @@ mod vector_clock;
 use super::{CheckOptions, Context, Ledger, Suspects};
 use crate::decode::op::{AtomicKind, MbarrierOp, Op};
 use crate::exec::{
-    Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, change, lanes,
+    Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, change, groups, lanes,
 };
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
 use chains::Chains;
 use clocks::{Block, Contribution};
+use constant::Constant;
 use copy::Copies;
+use gathers::Gather;
 use judge::{LaneAccess, Strength};
 use locks::Locks;
 use messages::{Messages, Strong};
@@ -67,6 +73,9 @@ pub(crate) struct Race {
     /// Strong reads that poll for another thread, if that matters.
     polls: HashSet<u32>,
     locks: Locks,
+    /// Exchanges of a warp that may hand on what a lane has acquired.
+    handed: HashSet<u32>,
+    constant: Option<Constant>,
     /// Some stores do not depend on a lock that their thread may hold.
     open: bool,
     /// Each warp's last polling read of a word, by instruction and warp.
@@ -83,6 +92,10 @@ struct Slot {
     objects: Objects,
     /// Per thread.
     copies: Vec<Copies>,
+    /// The lanes of each warp that have used a barrier object since they last met, and where they
+    /// met.
+    operated: HashMap<u32, u32>,
+    gathers: Vec<Gather>,
     /// Contributions of the threads that have announced themselves at a barrier, by ticket.
     contributions: HashMap<u64, Contribution>,
 }
@@ -95,6 +108,7 @@ impl Race {
         let polls = uses.volatile.then(|| polls::polls(request.program));
         let locks = uses.messages.then(|| Locks::of(request.program));
         let locks = locks.unwrap_or_default();
+        let handed = uses.messages.then(|| handed::exchanges(request.program));
         Self {
             threads: request.config.block.iter().product(),
             cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()
@@ -102,6 +116,8 @@ impl Race {
             uses,
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),
+            handed: handed.unwrap_or_default(),
+            constant: uses.constant.then(|| Constant::new(budget)),
             open: locks.have_open(),
             locks,
             looks: HashMap::new(),
@@ -118,7 +134,8 @@ impl Race {
 
     /// What was not checked.
     pub(crate) fn limits(&self) -> impl Iterator<Item = String> {
-        let touched = self.global.iter().any(|(_, shadow)| shadow.is_cut());
+        let constant = self.constant.as_ref().is_some_and(|constant| constant.is_cut);
+        let touched = constant || self.global.iter().any(|(_, shadow)| shadow.is_cut());
         let bytes = self.budget * PAGE_BYTES;
         let cut = touched.then(|| {
             format!(
@@ -140,6 +157,8 @@ impl Race {
         slot.messages = Messages::new(self.uses.narrow);
         slot.objects.clear();
         slot.contributions.clear();
+        slot.operated.clear();
+        slot.gathers.clear();
         slot.copies.clear();
         if self.uses.copies {
             let threads = self.threads as usize;
@@ -147,15 +166,15 @@ impl Race {
         }
     }
 
-    /// Handles fences and waits, which access no memory.
+    /// Handles fences, waits and exchanges, which access no memory.
     #[inline(always)]
-    pub(crate) fn step(&mut self, context: &Context<'_>, pc: u32, mask: u32) {
-        if self.uses.messages || self.uses.copies {
-            self.quiet_step(context, pc, mask);
+    pub(crate) fn step(&mut self, context: &Context<'_>, pc: u32, mask: u32, frame: &Frame<'_>) {
+        if self.uses.messages || self.uses.copies || self.uses.destroys {
+            self.quiet_step(context, pc, mask, frame);
         }
     }
 
-    fn quiet_step(&mut self, context: &Context<'_>, pc: u32, mask: u32) {
+    fn quiet_step(&mut self, context: &Context<'_>, pc: u32, mask: u32, frame: &Frame<'_>) {
         let Turn { slot, warp, .. } = context.turn;
         let slot = &mut self.slots[slot];
         let thread = |lane| 32 * warp as usize + lane;
@@ -171,6 +190,18 @@ impl Race {
                 for lane in lanes(mask) {
                     self.wait(context, lane, groups);
                 }
+            }
+            Op::Warp(ref op) if self.uses.destroys || self.handed.contains(&pc) => {
+                let hands = self.handed.contains(&pc);
+                let gathers = self.uses.destroys && gathers::is_exchange(&context.program.code[pc as usize].op);
+                groups(frame.r32(op.members), mask, |group| {
+                    if hands {
+                        slot.block.hear(warp, group);
+                    }
+                    if gathers {
+                        slot.gather(warp, group);
+                    }
+                });
             }
             _ => {}
         }
@@ -206,6 +237,7 @@ impl Race {
             clustered: self.cluster > 1,
             wide: copy.source.is_some(),
             polls: &self.polls,
+            gathers: &[],
         };
         shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
             current.complete(cell, spilled);
@@ -226,6 +258,9 @@ impl Race {
             let slot = &mut self.slots[slot];
             let offset = seen.offsets[lane];
             let object = (offset, memory.peek(seen.region, offset, 8));
+            if self.uses.destroys {
+                *slot.operated.entry(warp).or_default() |= 1 << lane;
+            }
             let copies = slot.copies.get(32 * warp as usize + lane);
             let copies = copies.into_iter().flat_map(Copies::under_way);
             let objects = &mut slot.objects;
@@ -311,6 +346,9 @@ impl Race {
             },
             _ => *seen,
         };
+        if let Some(constant) = &mut self.constant {
+            constant.access(context, ledger, pc, &shown);
+        }
         // A waiting warp repeats the same read.
         let look = strength.and_then(|_| Look::of(shadow, &now, &shown));
         let again = look.is_some() && self.looks.get(&(pc, now.warp)) == look.as_ref();
@@ -332,7 +370,8 @@ impl Race {
         for lane in lanes(hard) {
             let (offset, size) = (seen.offsets[lane], seen.size);
             let thread = 32 * warp as usize + lane;
-            let pending = copies && slot.copies[thread].begin(source, offset, size, pc);
+            let began = (pc, now.time);
+            let pending = copies && slot.copies[thread].begin(source, (offset, size), began);
             let current = LaneAccess {
                 program: context.program,
                 block: &slot.block,
@@ -345,6 +384,7 @@ impl Race {
                 clustered: self.cluster > 1,
                 wide: source.is_some() || self.cluster > 1,
                 polls: &self.polls,
+                gathers: &slot.gathers,
             };
             shadow.visit_all(offset, size.into(), |place, cell, spilled| {
                 current.visit(place, cell, spilled, &mut hazards);
@@ -357,6 +397,9 @@ impl Race {
                     memory,
                     current: &current,
                     hazard,
+                    copies: &slot.copies,
+                    locks: &self.locks,
+                    uses: &self.uses,
                 }
                 .report(ledger, &mut self.suspects);
             }
@@ -462,6 +505,23 @@ impl Race {
             for who in complete.waited {
                 block.leave(&mut self.chains, &contribution, who.warp, who.mask);
             }
+        }
+    }
+}
+
+impl Slot {
+    /// Lanes of a warp meet in an exchange.
+    fn gather(&mut self, warp: u32, lanes: u32) {
+        let operated = self.operated.entry(warp).or_default();
+        if *operated & lanes != 0 {
+            *operated &= !lanes;
+            let now = self.block.now(warp, 0);
+            self.gathers.push(Gather {
+                warp: now.warp,
+                lanes,
+                time: now.time,
+            });
+            self.block.tick(warp);
         }
     }
 }
