@@ -163,6 +163,10 @@ impl Report<'_> {
 
     fn in_block(&self, words: &Words, between: &str) -> String {
         let barrier = words.block_barrier;
+        let copy = |pc: u32| matches!(self.context.program.code[pc as usize].op, Op::CopyAsync(_));
+        if copy(self.hazard.earlier.pc()) {
+            return format!("{barrier} after the wait for the copy, {between}: the copy counts as done where its thread waits");
+        }
         match *self.uses {
             Uses { objects: true, .. } => format!(
                 "an arrive at an mbarrier and a wait for its phase {between}, or a barrier: {} of the threads concerned, {barrier} for all",
