@@ -93,7 +93,8 @@ impl<'a> Context<'a> {
 
     /// "element 5 of `out`", for an address of global memory that a parameter leads to.
     pub(crate) fn element(&self, address: u64, size: u32) -> Option<String> {
-        self.parameters.element(self.program, self.kernel, address, size)
+        self.parameters
+            .element(self.program, self.kernel, address, size)
     }
 
     /// "element 64 of `out`, which has 64", for an address outside of the allocation at `base`.

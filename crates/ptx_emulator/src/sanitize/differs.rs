@@ -61,7 +61,9 @@ pub(super) fn report(request: &Request<'_>, before: &Image, after: &Image, ledge
             [&here, &there].map(|(witness, values)| witness.site(words[at], values[at]));
         ledger.steps = here.2;
         let key = (Rule::OrderDependent, there.1, here.1);
-        ledger.report_worst(key, severity, || finding(words[at], severity, here.0, there.0));
+        ledger.report_worst(key, severity, || {
+            finding(words[at], severity, here.0, there.0)
+        });
     }
 }
 
@@ -119,7 +121,11 @@ struct Last {
 #[derive(Clone, Copy)]
 enum What {
     /// An atomic added floats: how many since the last other write, and the sum of their sizes.
-    Sum { ty: Float, adds: f64, sizes: f64 },
+    Sum {
+        ty: Float,
+        adds: f64,
+        sizes: f64,
+    },
     /// A result of float arithmetic.
     Float,
     Other,
@@ -210,11 +216,22 @@ impl<'a> Witness<'a> {
             size: 4,
             value: Some(value),
         };
-        (self.context.site(actor, what, Some(target)), actor.pc, steps)
+        (
+            self.context.site(actor, what, Some(target)),
+            actor.pc,
+            steps,
+        )
     }
 
     /// A lane writes bytes that begin at an address.
-    fn write(&mut self, (pc, lane): (u32, usize), start: u64, size: u32, frame: &Frame<'_>, old: impl Fn(u64, u32) -> u64) {
+    fn write(
+        &mut self,
+        (pc, lane): (u32, usize),
+        start: u64,
+        size: u32,
+        frame: &Frame<'_>,
+        old: impl Fn(u64, u32) -> u64,
+    ) {
         let op = &self.context.program.code[pc as usize].op;
         let element = match op {
             Op::Store(t) => t.size.into(),
@@ -241,7 +258,10 @@ impl<'a> Witness<'a> {
                         parts.fold(0.0, f64::max)
                     };
                     let (adds, sizes) = match last {
-                        Some(Last { what: What::Sum { adds, sizes, .. }, .. }) => (*adds, *sizes),
+                        Some(Last {
+                            what: What::Sum { adds, sizes, .. },
+                            ..
+                        }) => (*adds, *sizes),
                         _ => (0.0, size(old(begin, element))),
                     };
                     What::Sum {
@@ -297,7 +317,8 @@ impl Observer for Witness<'_> {
         }
         for lane in exec::lanes(seen.lanes) {
             let start = allocation.base + seen.offsets[lane];
-            let old = |address: u64, size| memory.peek(seen.region, address - allocation.base, size);
+            let old =
+                |address: u64, size| memory.peek(seen.region, address - allocation.base, size);
             self.write((pc, lane), start, seen.size, frame, old);
         }
     }

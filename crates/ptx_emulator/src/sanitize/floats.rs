@@ -114,7 +114,9 @@ impl Spaces {
     }
 
     fn add(&mut self, space: Space, holds: bool) {
-        self.each(space).into_iter().for_each(|known| *known |= holds);
+        self.each(space)
+            .into_iter()
+            .for_each(|known| *known |= holds);
     }
 
     fn hold(&mut self, space: Space) -> bool {
@@ -122,11 +124,7 @@ impl Spaces {
     }
 }
 
-fn in_function(
-    program: &Program,
-    body: std::ops::Range<u32>,
-    spaces: &mut Spaces,
-) -> HashSet<u32> {
+fn in_function(program: &Program, body: std::ops::Range<u32>, spaces: &mut Spaces) -> HashSet<u32> {
     let mut cells: HashSet<Cell> = HashSet::new();
     let mut found = HashSet::new();
     loop {
@@ -141,7 +139,9 @@ fn in_function(
                     holds
                 }
                 Op::Atomic(atomic) => {
-                    let AtomicOp { kind, space, b, c, .. } = **atomic;
+                    let AtomicOp {
+                        kind, space, b, c, ..
+                    } = **atomic;
                     let value = c.unwrap_or(b).into();
                     let holds = match kind {
                         AtomicKind::Exchange | AtomicKind::CompareAndSwap => cells.contains(&value),
@@ -210,7 +210,12 @@ mod tests {
 
     #[test]
     fn halves_have_their_values() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (1, 5.960464477539063e-8)] {
+        for (bits, value) in [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (1, 5.960464477539063e-8),
+        ] {
             assert_eq!(Float::F16.value(bits), value);
         }
         assert!(Float::F16.value(0x7c00).is_infinite() && Float::F16.value(0x7e00).is_nan());

@@ -50,7 +50,8 @@ impl Parameters {
             pointer.address <= address && pointer.allocation.contains(&address)
         };
         let pointers = self.0.iter().filter(leads);
-        let pointer = pointers.max_by_key(|pointer| (pointer.address, usize::MAX - pointer.index))?;
+        let pointer =
+            pointers.max_by_key(|pointer| (pointer.address, usize::MAX - pointer.index))?;
         Some(self.name_element(program, kernel, pointer, address, size))
     }
 

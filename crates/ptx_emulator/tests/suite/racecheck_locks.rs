@@ -23,17 +23,18 @@ struct Side<'a> {
     open: &'a str,
 }
 
-const CAS: &str = "TRY: atom.global.cas.b32 %r0, [%at], 0, 1; setp.ne.u32 %p1, %r0, 0; @%p1 bra TRY;";
+const CAS: &str =
+    "TRY: atom.global.cas.b32 %r0, [%at], 0, 1; setp.ne.u32 %p1, %r0, 0; @%p1 bra TRY;";
 const BLOCK_CAS: &str =
     "TRY: atom.cta.global.cas.b32 %r0, [%at], 0, 1; setp.ne.u32 %p1, %r0, 0; @%p1 bra TRY;";
-const EXCH: &str = "TRY: atom.global.exch.b32 %r0, [%at], 1; setp.ne.u32 %p1, %r0, 0; @%p1 bra TRY;";
+const EXCH: &str =
+    "TRY: atom.global.exch.b32 %r0, [%at], 1; setp.ne.u32 %p1, %r0, 0; @%p1 bra TRY;";
 const OPEN: &str = "atom.global.exch.b32 %r2, [%at], 0;";
 const BLOCK_OPEN: &str = "atom.cta.global.exch.b32 %r2, [%at], 0;";
 const FENCE: &str = "membar.gl;";
 const BLOCK_FENCE: &str = "membar.cta;";
 const WRITE: &str = "st.volatile.global.u32 [%at+64], %g;";
-const ADD: &str =
-    "ld.global.u32 %r1, [%at+64]; add.u32 %r1, %r1, 1; st.global.u32 [%at+64], %r1;";
+const ADD: &str = "ld.global.u32 %r1, [%at+64]; add.u32 %r1, %r1, 1; st.global.u32 [%at+64], %r1;";
 
 const RIGHT: Side<'_> = Side {
     take: CAS,
@@ -52,13 +53,21 @@ const RIGHT_IN_BLOCK: Side<'_> = Side {
 
 impl Side<'_> {
     fn text(&self) -> String {
-        [self.take, self.acquire, self.access, self.release, self.open].join("\n    ")
+        [
+            self.take,
+            self.acquire,
+            self.access,
+            self.release,
+            self.open,
+        ]
+        .join("\n    ")
     }
 }
 
 /// The two sides as a kernel, in the order in which they run.
 fn check(between: Between, [first, second]: [&str; 2]) -> CheckReport {
-    let [first, second] = [(first, "try0"), (second, "try1")].map(|(side, label)| side.replace("TRY", label));
+    let [first, second] =
+        [(first, "try0"), (second, "try1")].map(|(side, label)| side.replace("TRY", label));
     let (choice, config) = match between {
         Blocks => ("setp.ne.u32 %p0, %b, 0;", shape(2, 1, 0)),
         Warps => ("setp.ge.u32 %p0, %t, 32;", shape(1, 33, 0)),
@@ -104,7 +113,11 @@ fn racy_at_first(name: &str, between: Between, sides: [&str; 2]) {
 fn clean(name: &str, between: Between, sides: [&str; 2]) {
     for order in [sides, [sides[1], sides[0]]] {
         let report = check(between, order);
-        assert!(!is_seen(&report), "{name}: {order:#?} {:#?}", report.findings);
+        assert!(
+            !is_seen(&report),
+            "{name}: {order:#?} {:#?}",
+            report.findings
+        );
     }
 }
 
@@ -122,19 +135,46 @@ fn a_lock_that_one_side_takes_without_acquire() {
         let right = Side { take, ..RIGHT };
         for access in [WRITE, ADD] {
             let right = Side { access, ..right };
-            for acquire in ["", BLOCK_FENCE, "fence.acq_rel.cta;", "fence.acq_rel.cluster;"] {
+            for acquire in [
+                "",
+                BLOCK_FENCE,
+                "fence.acq_rel.cta;",
+                "fence.acq_rel.cluster;",
+            ] {
                 one_side("blocks", Blocks, Side { acquire, ..right }, right);
             }
-            one_side("warps", Warps, Side { acquire: "", ..right }, right);
+            one_side(
+                "warps",
+                Warps,
+                Side {
+                    acquire: "",
+                    ..right
+                },
+                right,
+            );
             // Between warps the fence of the block is enough.
-            let narrow = Side { acquire: BLOCK_FENCE, ..right };
+            let narrow = Side {
+                acquire: BLOCK_FENCE,
+                ..right
+            };
             clean("warps", Warps, [&narrow.text(), &right.text()]);
         }
     }
     let right = RIGHT_IN_BLOCK;
-    one_side("of the block", Warps, Side { acquire: "", ..right }, right);
+    one_side(
+        "of the block",
+        Warps,
+        Side {
+            acquire: "",
+            ..right
+        },
+        right,
+    );
     // One side for the device, one for the block.
-    let wrong = Side { acquire: "", ..RIGHT };
+    let wrong = Side {
+        acquire: "",
+        ..RIGHT
+    };
     racy("mixed", Warps, [&wrong.text(), &right.text()]);
     clean("mixed", Warps, [&RIGHT.text(), &right.text()]);
 }
@@ -153,25 +193,65 @@ fn a_lock_whose_own_order_or_scope_is_too_weak() {
     };
     for order in ["relaxed.gpu", "acquire.cta", "release.gpu", "acq_rel.cta"] {
         let take = take(order);
-        one_side(order, Blocks, Side { take: &take, ..right }, right);
+        one_side(
+            order,
+            Blocks,
+            Side {
+                take: &take,
+                ..right
+            },
+            right,
+        );
     }
     for order in ["relaxed.gpu", "release.cta", "acquire.gpu"] {
         let open = open(order);
-        let wrong = Side { open: &open, ..right };
+        let wrong = Side {
+            open: &open,
+            ..right
+        };
         racy_at_first(order, Blocks, [&wrong.text(), &right.text()]);
     }
-    let wrong = Side { open: "st.global.u32 [%at], 0;", ..right };
+    let wrong = Side {
+        open: "st.global.u32 [%at], 0;",
+        ..right
+    };
     racy_at_first("plain", Blocks, [&wrong.text(), &right.text()]);
     let stored = "st.release.gpu.global.u32 [%at], 0;";
-    clean("stored", Blocks, [&Side { open: stored, ..right }.text(), &right.text()]);
-    let wrong = Side { open: stored, take: CAS, ..right };
-    one_side("stored", Blocks, wrong, Side { open: stored, ..right });
+    clean(
+        "stored",
+        Blocks,
+        [
+            &Side {
+                open: stored,
+                ..right
+            }
+            .text(),
+            &right.text(),
+        ],
+    );
+    let wrong = Side {
+        open: stored,
+        take: CAS,
+        ..right
+    };
+    one_side(
+        "stored",
+        Blocks,
+        wrong,
+        Side {
+            open: stored,
+            ..right
+        },
+    );
 }
 
 #[test]
 fn a_lock_that_one_side_opens_without_release_or_does_not_take() {
     for between in [Blocks, Warps] {
-        let wrong = Side { release: "", ..RIGHT };
+        let wrong = Side {
+            release: "",
+            ..RIGHT
+        };
         racy_at_first("no release", between, [&wrong.text(), &RIGHT.text()]);
         racy("no release", between, [&wrong.text(), &wrong.text()]);
         racy("no lock", between, [&RIGHT.text(), WRITE]);
@@ -180,14 +260,25 @@ fn a_lock_that_one_side_opens_without_release_or_does_not_take() {
         racy("after the lock", between, [&late, &RIGHT.text()]);
         let early = Side { open: "", ..RIGHT }.text() + OPEN + WRITE;
         racy("opened too early", between, [&early, &RIGHT.text()]);
-        racy("an atomic", between, ["atom.global.exch.b32 %r0, [%at+64], 1;", WRITE]);
-        racy("an atomic", between, ["atom.cta.global.exch.b32 %r0, [%at+64], 1;", WRITE]);
+        racy(
+            "an atomic",
+            between,
+            ["atom.global.exch.b32 %r0, [%at+64], 1;", WRITE],
+        );
+        racy(
+            "an atomic",
+            between,
+            ["atom.cta.global.exch.b32 %r0, [%at+64], 1;", WRITE],
+        );
     }
     let block = RIGHT_IN_BLOCK.text();
     racy("of the block", Blocks, [&block, &block]);
     racy("of the block", Blocks, [&block, &RIGHT.text()]);
     clean("of the block", Warps, [&block, &block]);
-    let half = Side { release: BLOCK_FENCE, ..RIGHT };
+    let half = Side {
+        release: BLOCK_FENCE,
+        ..RIGHT
+    };
     racy_at_first("half a release", Blocks, [&half.text(), &RIGHT.text()]);
     let atomic = "atom.cta.global.exch.b32 %r0, [%at], 1;";
     racy("atomics", Blocks, [atomic, atomic]);
@@ -201,20 +292,32 @@ fn a_lock_that_one_side_opens_without_release_or_does_not_take() {
 fn a_lock_that_may_not_be_taken() {
     let tried = "atom.global.cas.b32 %r0, [%at], 0, 1;";
     // Nobody looks whether it was.
-    one_side("unread", Blocks, Side { take: tried, ..RIGHT }, RIGHT);
-    let both = Side { take: tried, ..RIGHT }.text();
+    one_side(
+        "unread",
+        Blocks,
+        Side {
+            take: tried,
+            ..RIGHT
+        },
+        RIGHT,
+    );
+    let both = Side {
+        take: tried,
+        ..RIGHT
+    }
+    .text();
     racy("unread", Blocks, [&both, &both]);
     // Who fails goes on all the same, and only leaves the lock alone.
     let goes_on = |access: &str| {
-        format!(
-            "{tried} setp.ne.u32 %p1, %r0, 0; {FENCE} {access} {FENCE} @%p1 bra done; {OPEN}"
-        )
+        format!("{tried} setp.ne.u32 %p1, %r0, 0; {FENCE} {access} {FENCE} @%p1 bra done; {OPEN}")
     };
     racy("goes on", Blocks, [&goes_on(WRITE), &RIGHT.text()]);
-    let skips = format!("{tried} setp.ne.u32 %p1, %r0, 0; @%p1 bra on; {FENCE} on: {WRITE} {FENCE} {OPEN}");
+    let skips =
+        format!("{tried} setp.ne.u32 %p1, %r0, 0; @%p1 bra on; {FENCE} on: {WRITE} {FENCE} {OPEN}");
     racy("skips", Blocks, [&skips, &RIGHT.text()]);
     // Who fails leaves.
-    let leaves = format!("{tried} setp.ne.u32 %p1, %r0, 0; @%p1 bra done; {FENCE} {WRITE} {FENCE} {OPEN}");
+    let leaves =
+        format!("{tried} setp.ne.u32 %p1, %r0, 0; @%p1 bra done; {FENCE} {WRITE} {FENCE} {OPEN}");
     clean("leaves", Blocks, [&leaves, &RIGHT.text()]);
     let guarded = format!(
         "{tried} setp.eq.u32 %p1, %r0, 0; {FENCE} @%p1 st.volatile.global.u32 [%at+64], %g; {FENCE} @%p1 {OPEN}"
@@ -226,8 +329,20 @@ fn a_lock_that_may_not_be_taken() {
 fn a_bit_of_a_word_as_a_lock() {
     let take = "TRY: atom.global.or.b32 %r0, [%at], 4; and.b32 %r3, %r0, 4; setp.ne.u32 %p1, %r3, 0; @%p1 bra TRY;";
     let open = "atom.global.and.b32 %r2, [%at], 0xfffffffb;";
-    let right = Side { take, open, ..RIGHT };
-    one_side("bit", Blocks, Side { acquire: "", ..right }, right);
+    let right = Side {
+        take,
+        open,
+        ..RIGHT
+    };
+    one_side(
+        "bit",
+        Blocks,
+        Side {
+            acquire: "",
+            ..right
+        },
+        right,
+    );
 }
 
 #[test]
@@ -252,12 +367,17 @@ fn what_is_no_lock_orders_as_before() {
     let look = format!(
         "TRY: atom.global.cas.b32 %r0, [%at], 0, 0; setp.eq.u32 %p1, %r0, 0; @%p1 bra TRY; {FENCE} ld.global.u32 %r1, [%at+64];"
     );
-    let raise = format!("st.global.u32 [%at+64], 7; {FENCE} {}", OPEN.replace("], 0", "], 1"));
+    let raise = format!(
+        "st.global.u32 [%at+64], 7; {FENCE} {}",
+        OPEN.replace("], 0", "], 1")
+    );
     clean("flag", Blocks, [&raise, &look]);
     racy("flag", Blocks, [&raise.replace(FENCE, ""), &look]);
     racy("flag", Blocks, [&raise, &look.replace(FENCE, "")]);
     // A count of those at work, and one who waits until there are none.
-    let work = format!("atom.global.add.u32 %r0, [%at], 1; {WRITE} {FENCE} atom.global.add.u32 %r0, [%at], -1; atom.global.add.u32 %r0, [%at+4], 1;");
+    let work = format!(
+        "atom.global.add.u32 %r0, [%at], 1; {WRITE} {FENCE} atom.global.add.u32 %r0, [%at], -1; atom.global.add.u32 %r0, [%at+4], 1;"
+    );
     let wait = format!(
         "TRY: ld.acquire.gpu.global.u32 %r0, [%at+4]; setp.eq.u32 %p1, %r0, 0; @%p1 bra TRY;
     ld.acquire.gpu.global.u32 %r0, [%at]; setp.ne.u32 %p1, %r0, 0; @%p1 bra done; ld.volatile.global.u32 %r1, [%at+64];"

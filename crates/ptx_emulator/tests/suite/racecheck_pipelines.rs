@@ -35,7 +35,11 @@ fn sound(text: &str, launch: (u32, u32), wrong: &[(&str, &str)]) {
     for (part, by) in wrong {
         assert!(text.contains(part), "{part}");
         let report = check(&text.replace(part, by), launch, 16);
-        assert!(report.count(Severity::Error) > 0, "`{part}` by `{by}`: {:#?}", report.findings);
+        assert!(
+            report.count(Severity::Error) > 0,
+            "`{part}` by `{by}`: {:#?}",
+            report.findings
+        );
     }
 }
 
@@ -93,7 +97,10 @@ fn a_thread_that_copies_in_bulk_for_two_warpgroups() {
         &[
             ("bar.sync 0; // made", ""),
             ("bar.warp.sync -1; // read", ""),
-            ("free: mbarrier.try_wait.parity.shared.b64 %q, [%r1], %parity; @!%q bra free;", ""),
+            (
+                "free: mbarrier.try_wait.parity.shared.b64 %q, [%r1], %parity; @!%q bra free;",
+                "",
+            ),
             ("bar.sync %r5, 128; // passed on", ""),
             ("bar.sync %r5, 128; // passed on", "bar.warp.sync -1;"),
         ],
@@ -102,7 +109,14 @@ fn a_thread_that_copies_in_bulk_for_two_warpgroups() {
 
 #[test]
 fn blocks_that_share_an_output_still_race() {
-    let report = check(&BULK.replace("add.u32 %sum, %sum, %r4;", "add.u32 %sum, %sum, %r4; mov.u32 %r4, %ctaid.x; add.u32 %sum, %sum, %r4;"), (2, 384), 0);
+    let report = check(
+        &BULK.replace(
+            "add.u32 %sum, %sum, %r4;",
+            "add.u32 %sum, %sum, %r4; mov.u32 %r4, %ctaid.x; add.u32 %sum, %sum, %r4;",
+        ),
+        (2, 384),
+        0,
+    );
     assert!(report.count(Severity::Error) > 0, "{:#?}", report.findings);
 }
 
@@ -185,8 +199,14 @@ fn a_warp_that_copies_for_two_others() {
         (2, 96),
         &[
             ("bar.warp.sync -1; // read", ""),
-            ("cp.async.mbarrier.arrive.noinc.shared.b64 [%r0]; // copied", "mbarrier.arrive.shared.b64 _, [%r0];"),
-            ("free: mbarrier.try_wait.parity.shared.b64 %q, [%r1], %parity; @!%q bra free;", ""),
+            (
+                "cp.async.mbarrier.arrive.noinc.shared.b64 [%r0]; // copied",
+                "mbarrier.arrive.shared.b64 _, [%r0];",
+            ),
+            (
+                "free: mbarrier.try_wait.parity.shared.b64 %q, [%r1], %parity; @!%q bra free;",
+                "",
+            ),
         ],
     );
 }
@@ -229,16 +249,25 @@ ret;
 
 #[test]
 fn two_blocks_that_fill_each_others_slots() {
-    let text = CLUSTER.replace("mapa.shared::cluster.u32 %r6, %r1, %lane;", "and.b32 %r7, %lane, 1; mapa.shared::cluster.u32 %r6, %r1, %r7;");
+    let text = CLUSTER.replace(
+        "mapa.shared::cluster.u32 %r6, %r1, %lane;",
+        "and.b32 %r7, %lane, 1; mapa.shared::cluster.u32 %r6, %r1, %r7;",
+    );
     sound(
         &text,
         (4, 96),
         &[
             ("bar.warp.sync -1; // read", ""),
-            ("free: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [%r1], %parity; @!%q bra free;", ""),
+            (
+                "free: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [%r1], %parity; @!%q bra free;",
+                "",
+            ),
         ],
     );
     // As CUTLASS arrives at another block's object.
-    let plain = text.replace("mbarrier.arrive.release.cluster.shared::cluster", "mbarrier.arrive.shared::cluster");
+    let plain = text.replace(
+        "mbarrier.arrive.release.cluster.shared::cluster",
+        "mbarrier.arrive.shared::cluster",
+    );
     sound(&plain, (4, 96), &[]);
 }

@@ -236,7 +236,9 @@ impl Chains {
     pub(super) fn taken_without_acquire(&self, record: &Record, lane: usize) -> Option<u32> {
         let (windows, pc) = self.unprotected.get(&(record.warp, 1 << lane))?;
         let mut windows = windows.iter().flatten();
-        windows.any(|window| window.holds(record.time)).then_some(*pc)
+        windows
+            .any(|window| window.holds(record.time))
+            .then_some(*pc)
     }
 
     /// A thread's vector clock has grown.

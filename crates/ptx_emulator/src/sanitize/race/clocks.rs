@@ -182,7 +182,10 @@ impl Block {
     pub(super) fn unprotected(&self, warp: u32, lane: usize, wide: bool) -> Option<u32> {
         let lane = self.lanes.get(32 * warp as usize + lane)?;
         let mut holds = lane.holds.iter();
-        let open = |hold: &&Hold| hold.unprotected(wide).is_some_and(|window| window.to == u32::MAX);
+        let open = |hold: &&Hold| {
+            hold.unprotected(wide)
+                .is_some_and(|window| window.to == u32::MAX)
+        };
         holds.find(open).map(|hold| hold.pc)
     }
 
@@ -325,7 +328,9 @@ impl Block {
             lane.knows.clone_from(&knows);
             lane.fenced.clone_from(&fenced);
             (lane.claimed, lane.heard) = (None, None);
-            lane.holds.iter_mut().for_each(|hold| hold.acquire(true, time));
+            lane.holds
+                .iter_mut()
+                .for_each(|hold| hold.acquire(true, time));
         }
         let before = |warp| Cover {
             warp,

@@ -88,7 +88,8 @@ impl Constant {
                 let next = end.min(at - at % 4 + 4);
                 let number = at / PAGE_BYTES;
                 if recent.as_ref().is_none_or(|(known, _)| *known != number) {
-                    recent = page(&mut self.pages, &mut self.room, number).map(|page| (number, page));
+                    recent =
+                        page(&mut self.pages, &mut self.room, number).map(|page| (number, page));
                 }
                 let Some((_, page)) = &mut recent else {
                     self.is_cut = true;
@@ -103,7 +104,12 @@ impl Constant {
                 let thread = first + lane as u32;
                 own.add(bytes, pc, thread);
                 if other.bytes() & bytes != 0 {
-                    let hazard = Hazard { at, pc, lane, other };
+                    let hazard = Hazard {
+                        at,
+                        pc,
+                        lane,
+                        other,
+                    };
                     report(context, ledger, seen, &hazard, (reads, thread));
                 }
                 at = next;

@@ -34,10 +34,14 @@ pub(super) fn order(current: &LaneAccess<'_>, record: &Record, lane: usize) -> b
         _ => None,
     };
     let is_end = matches!(kind(current.now.pc), Some(MbarrierKind::Invalidate));
-    let is_use = kind(record.pc()).is_some_and(|kind| {
-        !matches!(kind, MbarrierKind::Invalidate | MbarrierKind::Init { .. })
-    });
-    is_end && is_use && current.gathers.iter().any(|gather| follows(current, gather, record, lane))
+    let is_use = kind(record.pc())
+        .is_some_and(|kind| !matches!(kind, MbarrierKind::Invalidate | MbarrierKind::Init { .. }));
+    is_end
+        && is_use
+        && current
+            .gathers
+            .iter()
+            .any(|gather| follows(current, gather, record, lane))
 }
 
 /// Whether the access comes after lanes that had met the other one.
@@ -46,6 +50,12 @@ fn follows(current: &LaneAccess<'_>, gather: &Gather, record: &Record, lane: usi
         return false;
     }
     let own = record.warp == current.now.warp && gather.lanes >> current.lane & 1 != 0;
-    let met = Record::new(gather.time + 1, gather.warp, gather.lanes, record.pc(), true);
+    let met = Record::new(
+        gather.time + 1,
+        gather.warp,
+        gather.lanes,
+        record.pc(),
+        true,
+    );
     own || current.now.follows(&met) || current.unordered(&met, met.lanes) != met.lanes
 }

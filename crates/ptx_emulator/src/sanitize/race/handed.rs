@@ -39,8 +39,12 @@ fn in_function(program: &Program, body: std::ops::Range<u32>, memory: &mut bool)
             match &inst.op {
                 Op::Atomic(_) => depends = true,
                 Op::Load(t) if t.order != Order::Weak => depends = true,
-                Op::Load(t) => depends = *memory && matches!(t.space, Space::Local | Space::Generic),
-                Op::Store(t) if matches!(t.space, Space::Local | Space::Generic) => *memory |= depends,
+                Op::Load(t) => {
+                    depends = *memory && matches!(t.space, Space::Local | Space::Generic)
+                }
+                Op::Store(t) if matches!(t.space, Space::Local | Space::Generic) => {
+                    *memory |= depends
+                }
                 _ => {}
             }
             if depends {
@@ -57,7 +61,10 @@ fn in_function(program: &Program, body: std::ops::Range<u32>, memory: &mut bool)
         let Op::Warp(op) = &inst.op else { return None };
         let mut depends = false;
         inst.op.reads(|cell| depends |= found.contains(&cell));
-        let exchanges = !matches!(op.kind, WarpKind::ActiveMask { .. } | WarpKind::Elect { .. });
+        let exchanges = !matches!(
+            op.kind,
+            WarpKind::ActiveMask { .. } | WarpKind::Elect { .. }
+        );
         (depends && exchanges).then_some(pc)
     };
     code().filter_map(hands).collect()

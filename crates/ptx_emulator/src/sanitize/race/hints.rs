@@ -11,7 +11,13 @@ use crate::sanitize::language::{Words, words};
 use crate::sanitize::{Rule, Severity};
 
 impl Report<'_> {
-    pub(super) fn hint(&self, rule: Rule, severity: Severity, there: &Place, here: &Place) -> String {
+    pub(super) fn hint(
+        &self,
+        rule: Rule,
+        severity: Severity,
+        there: &Place,
+        here: &Place,
+    ) -> String {
         let words = words(here);
         let between = match there == here {
             true => format!("between one use of {here} and the next"),
@@ -41,7 +47,10 @@ impl Report<'_> {
             }
             return format!("{} {between}", words.warp_barrier);
         }
-        if let Some(hint) = self.of_lock(words, here).or_else(|| self.of_object(words, &between)) {
+        if let Some(hint) = self
+            .of_lock(words, here)
+            .or_else(|| self.of_object(words, &between))
+        {
             return hint;
         }
         if let Some(hint) = self.of_release(words, there, here) {
@@ -72,14 +81,27 @@ impl Report<'_> {
     fn has_met_since_issue(&self, earlier: &Record) -> bool {
         let warp = earlier.warp.wrapping_sub(self.current.block.range().start);
         let thread = 32 * warp as usize + self.hazard.lane;
-        let copies = self.copies.get(thread).into_iter().flat_map(|copies| copies.under_way());
-        let holds = |start: u64, size: u32| (start..start + u64::from(size)).contains(&self.hazard.at);
+        let copies = self
+            .copies
+            .get(thread)
+            .into_iter()
+            .flat_map(|copies| copies.under_way());
+        let holds =
+            |start: u64, size: u32| (start..start + u64::from(size)).contains(&self.hazard.at);
         let mut copies = copies.filter(|copy| {
             let shared = matches!(self.seen.region, Region::Shared | Region::Peer(_));
-            copy.pc == earlier.pc() && copy.source.is_none() == shared && holds(copy.offset, copy.size)
+            copy.pc == earlier.pc()
+                && copy.source.is_none() == shared
+                && holds(copy.offset, copy.size)
         });
         copies.any(|copy| {
-            let issue = Record::new(copy.time, earlier.warp, 1 << self.hazard.lane, earlier.pc(), true);
+            let issue = Record::new(
+                copy.time,
+                earlier.warp,
+                1 << self.hazard.lane,
+                earlier.pc(),
+                true,
+            );
             self.current.now.follows(&issue) || self.current.unordered(&issue, issue.lanes) == 0
         })
     }
@@ -88,7 +110,11 @@ impl Report<'_> {
     fn of_lock(&self, words: &Words, here: &Place) -> Option<String> {
         let (chains, earlier) = (self.current.chains, &self.hazard.earlier);
         let narrow = self.current.now.shares_block(earlier);
-        let fence = if narrow { words.block_fence } else { words.fence };
+        let fence = if narrow {
+            words.block_fence
+        } else {
+            words.fence
+        };
         if let Some(pc) = chains.taken_without_acquire(earlier, self.hazard.lane) {
             return Some(self.unprotected(pc, fence));
         }
@@ -96,7 +122,10 @@ impl Report<'_> {
         if let Some(pc) = self.current.block.unprotected(warp, lane, !narrow) {
             return Some(self.unprotected(pc, fence));
         }
-        let heard = self.current.block.without_fence(chains, (warp, lane), earlier, self.hazard.lane);
+        let heard =
+            self.current
+                .block
+                .without_fence(chains, (warp, lane), earlier, self.hazard.lane);
         heard.then(|| {
             format!("{fence} after the atomic or the flag that this thread waits for, and before {here}: a relaxed access alone acquires nothing")
         })
@@ -106,7 +135,9 @@ impl Report<'_> {
         let program = self.context.program;
         let place = program.place(pc);
         match self.locks.is_blind(pc) {
-            true => format!("nobody looks whether {place} takes the lock: repeat it until it does, then {fence}"),
+            true => format!(
+                "nobody looks whether {place} takes the lock: repeat it until it does, then {fence}"
+            ),
             false => format!(
                 "the lock that {place} takes does not protect this: {fence} after it is taken and before the first access, for who fails to take it no access at all"
             ),
@@ -137,7 +168,8 @@ impl Report<'_> {
     fn of_release(&self, words: &Words, there: &Place, here: &Place) -> Option<String> {
         let (earlier, lane) = (&self.hazard.earlier, self.hazard.lane);
         let arrive = self.release_word();
-        let elsewhere = Record { lanes: !(1 << lane), ..*earlier };
+        let mut elsewhere = *earlier;
+        elsewhere.lanes = !(1 << lane);
         if self.current.unordered(&elsewhere, elsewhere.lanes) != elsewhere.lanes {
             return Some(format!(
                 "{} after {there} and before the elected lane's {arrive}: it tells only what that lane knows",
@@ -153,7 +185,9 @@ impl Report<'_> {
     }
 
     fn release_word(&self) -> &'static str {
-        let Uses { objects, counts, .. } = *self.uses;
+        let Uses {
+            objects, counts, ..
+        } = *self.uses;
         match (objects, counts) {
             (true, _) => "arrive (or other release)",
             (false, true) => "arrive or release",
@@ -165,7 +199,9 @@ impl Report<'_> {
         let barrier = words.block_barrier;
         let copy = |pc: u32| matches!(self.context.program.code[pc as usize].op, Op::CopyAsync(_));
         if copy(self.hazard.earlier.pc()) {
-            return format!("{barrier} after the wait for the copy, {between}: the copy counts as done where its thread waits");
+            return format!(
+                "{barrier} after the wait for the copy, {between}: the copy counts as done where its thread waits"
+            );
         }
         match *self.uses {
             Uses { objects: true, .. } => format!(
@@ -192,13 +228,25 @@ impl Report<'_> {
                 words.block_scope, words.device_scope
             );
         }
-        let warps = self.context.config.block.iter().product::<u32>().div_ceil(32);
+        let warps = self
+            .context
+            .config
+            .block
+            .iter()
+            .product::<u32>()
+            .div_ceil(32);
         let other = u64::from(self.hazard.earlier.warp / warps);
         if self.context.share_cluster(other) {
-            return format!("{} {between}: both are blocks of one cluster", words.cluster_barrier);
+            return format!(
+                "{} {between}: both are blocks of one cluster",
+                words.cluster_barrier
+            );
         }
         if self.context.is_cooperative() {
-            return format!("{} {between}: the grid is launched to meet there", words.grid_barrier);
+            return format!(
+                "{} {between}: the grid is launched to meet there",
+                words.grid_barrier
+            );
         }
         let lock = match self.locks.have_any() {
             true => "a lock that both hold, taken before a fence and opened after one, ",

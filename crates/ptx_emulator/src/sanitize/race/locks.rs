@@ -61,7 +61,8 @@ impl Locks {
         });
         let (mut taking, mut blind) = (HashSet::new(), HashSet::new());
         for (pc, op) in atomics {
-            let is_read = op.d.is_some_and(|d| ignored::is_read(program, pc + 1, d.into()));
+            let is_read =
+                op.d.is_some_and(|d| ignored::is_read(program, pc + 1, d.into()));
             if !may_take(op) {
                 continue;
             }
@@ -213,7 +214,8 @@ fn anyway(program: &Program, take: u32, taking: &HashSet<u32>) -> HashSet<u32> {
                 continue;
             }
             if depends {
-                let [one, other] = [target, pc + 1].map(|pc| straight(program, pc, (taking, &tainted)));
+                let [one, other] =
+                    [target, pc + 1].map(|pc| straight(program, pc, (taking, &tainted)));
                 stores.extend(one.intersection(&other));
             }
             break;

@@ -159,7 +159,8 @@ impl Messages {
             };
             // A thread knows all of its own past, whatever it tells others.
             let cut = [0, 1].map(|scope| without(&past, scope));
-            let [narrow, device] = cut.map(|past| past.map(|past| publish(&past, chains, &lane.knows)));
+            let [narrow, device] =
+                cut.map(|past| past.map(|past| publish(&past, chains, &lane.knows)));
             let past = match narrow.is_none() || device.is_none() {
                 true => publish(&past, chains, &lane.knows),
                 false => past.publish(chains),

@@ -134,7 +134,10 @@ impl Race {
 
     /// What was not checked.
     pub(crate) fn limits(&self) -> impl Iterator<Item = String> {
-        let constant = self.constant.as_ref().is_some_and(|constant| constant.is_cut);
+        let constant = self
+            .constant
+            .as_ref()
+            .is_some_and(|constant| constant.is_cut);
         let touched = constant || self.global.iter().any(|(_, shadow)| shadow.is_cut());
         let bytes = self.budget * PAGE_BYTES;
         let cut = touched.then(|| {
@@ -193,7 +196,8 @@ impl Race {
             }
             Op::Warp(ref op) if self.uses.destroys || self.handed.contains(&pc) => {
                 let hands = self.handed.contains(&pc);
-                let gathers = self.uses.destroys && gathers::is_exchange(&context.program.code[pc as usize].op);
+                let gathers = self.uses.destroys
+                    && gathers::is_exchange(&context.program.code[pc as usize].op);
                 groups(frame.r32(op.members), mask, |group| {
                     if hands {
                         slot.block.hear(warp, group);
@@ -420,7 +424,10 @@ impl Race {
             let takes = self.locks.takes(pc).then_some(pc);
             let mut ticks = order.releases();
             for lane in lanes(seen.lanes) {
-                let holds = slot.block.lane(warp, lane).is_some_and(|lane| !lane.holds.is_empty());
+                let holds = slot
+                    .block
+                    .lane(warp, lane)
+                    .is_some_and(|lane| !lane.holds.is_empty());
                 let flips = match takes.is_some() || holds {
                     true => flips(context, pc, lane, seen, frame, memory),
                     false => 0,
@@ -554,7 +561,10 @@ fn flips(
     let old = memory.peek(seen.region, seen.offsets[lane], seen.size.min(8));
     let new = match &context.program.code[pc as usize].op {
         Op::Atomic(op) => {
-            let operands = [frame.get(op.b, lane), op.c.map_or(0, |c| frame.get(c, lane))];
+            let operands = [
+                frame.get(op.b, lane),
+                op.c.map_or(0, |c| frame.get(c, lane)),
+            ];
             change((op.kind, op.size), old, operands, false)
         }
         Op::Store(t) if t.count == 1 => match t.reg(0) {

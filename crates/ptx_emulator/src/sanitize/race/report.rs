@@ -148,7 +148,11 @@ impl Report<'_> {
         };
         let message = match (rule, self.hazard.earlier.writes()) {
             (Rule::AsyncCopy, true) => {
-                let done = if self.current.writes { "written" } else { "read" };
+                let done = if self.current.writes {
+                    "written"
+                } else {
+                    "read"
+                };
                 format!("{space} memory is {done} while an asynchronous copy {whose} writes it")
             }
             (Rule::AsyncCopy, false) => {
@@ -171,7 +175,8 @@ impl Report<'_> {
         };
         let message = match severity {
             _ if self.hazard.heard => {
-                message + " but an exchange of the warp after an acquire: a race by the letter of PTX, and no error"
+                message
+                    + " but an exchange of the warp after an acquire: a race by the letter of PTX, and no error"
             }
             _ if self.is_volatile() => message + ": `volatile` does not",
             Severity::Information if rule != Rule::WriteAfterWrite => {

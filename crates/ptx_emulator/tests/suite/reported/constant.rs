@@ -19,7 +19,10 @@ fn check(text: &str, (grid, threads): (u32, u32)) -> CheckReport {
 /// Only this, and with this severity.
 #[track_caller]
 fn found(report: &CheckReport, severity: Severity) {
-    let of = report.findings.iter().filter(|finding| finding.rule == Rule::NonCoherent);
+    let of = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == Rule::NonCoherent);
     let severities: Vec<Severity> = of.map(|finding| finding.severity).collect();
     assert_eq!(severities, [severity], "{:#?}", report.findings);
     assert!(!report.is_clean());
@@ -30,14 +33,31 @@ fn a_thread_reads_what_it_has_written() {
     let report = check(OWN, (1, 32));
     found(&report, Severity::Error);
     let finding = &report.findings[0];
-    assert_eq!((finding.others[0].place.ptx_line, finding.site.place.ptx_line), (13, 14));
-    assert!(finding.site.what.contains("non-coherent") && finding.site.what.contains("element 0 of `buf`"), "{finding:#?}");
+    assert_eq!(
+        (
+            finding.others[0].place.ptx_line,
+            finding.site.place.ptx_line
+        ),
+        (13, 14)
+    );
+    assert!(
+        finding.site.what.contains("non-coherent")
+            && finding.site.what.contains("element 0 of `buf`"),
+        "{finding:#?}"
+    );
     let hint = finding.hint.as_deref().unwrap_or_default();
-    assert!(hint.contains("no barrier") && hint.contains("without `.nc`"), "{hint}");
+    assert!(
+        hint.contains("no barrier") && hint.contains("without `.nc`"),
+        "{hint}"
+    );
     clean(&check(&with(OWN, "ld.global.nc", "ld.global"), (1, 32)));
     // Nobody writes what is read.
     clean(&check(&with(OWN, "st.global.u32 [%d4], %r1;", ""), (1, 32)));
-    let beside = with(OWN, "st.global.u32 [%d4], %r1;", "st.global.u32 [%d4+512], %r1;");
+    let beside = with(
+        OWN,
+        "st.global.u32 [%d4], %r1;",
+        "st.global.u32 [%d4+512], %r1;",
+    );
     clean(&check(&beside, (1, 32)));
 }
 
@@ -57,8 +77,17 @@ fn other_threads_write_it_before_or_after() {
     found(&check(&with(OWN, write, atomic), (1, 64)), Severity::Error);
     // Another block.
     let block = "mov.u32 %r3, %ctaid.x; setp.ne.u32 %p, %r3, 0; @!%p st.global.u32 [%d4], %r1; @%p ld.global.nc.u32 %r2, [%d4];";
-    let block = with(&with(OWN, write, block), ".reg .b32 %r<8>;", ".reg .b32 %r<8>; .reg .pred %p;");
-    assert!(check(&block, (2, 32)).findings.iter().any(|finding| finding.rule == Rule::NonCoherent));
+    let block = with(
+        &with(OWN, write, block),
+        ".reg .b32 %r<8>;",
+        ".reg .b32 %r<8>; .reg .pred %p;",
+    );
+    assert!(
+        check(&block, (2, 32))
+            .findings
+            .iter()
+            .any(|finding| finding.rule == Rule::NonCoherent)
+    );
 }
 
 #[test]
@@ -70,12 +99,32 @@ fn forms_and_sizes() {
         "and.b64 %d6, %d4, -16; ld.global.nc.v4.u32 {%r2, %r3, %r4, %r5}, [%d6];",
         "and.b64 %d6, %d4, -8; ld.global.nc.u64 %d7, [%d6];",
     ] {
-        found(&check(&with(OWN, "ld.global.nc.u32 %r2, [%d4];", load), (1, 32)), Severity::Error);
+        found(
+            &check(&with(OWN, "ld.global.nc.u32 %r2, [%d4];", load), (1, 32)),
+            Severity::Error,
+        );
     }
     // Bytes beside each other.
     let bytes = with(OWN, "st.global.u32 [%d4], %r1;", "st.global.u8 [%d4], %r1;");
-    clean(&check(&with(&bytes, "ld.global.nc.u32 %r2, [%d4];", "ld.global.nc.u8 %r2, [%d4+1];"), (1, 32)));
-    found(&check(&with(&bytes, "ld.global.nc.u32 %r2, [%d4];", "ld.global.nc.u16 %r2, [%d4];"), (1, 32)), Severity::Error);
+    clean(&check(
+        &with(
+            &bytes,
+            "ld.global.nc.u32 %r2, [%d4];",
+            "ld.global.nc.u8 %r2, [%d4+1];",
+        ),
+        (1, 32),
+    ));
+    found(
+        &check(
+            &with(
+                &bytes,
+                "ld.global.nc.u32 %r2, [%d4];",
+                "ld.global.nc.u16 %r2, [%d4];",
+            ),
+            (1, 32),
+        ),
+        Severity::Error,
+    );
 }
 
 /// `out[i] = in[i] + in[i + 1]`, where both may be one buffer.
@@ -96,8 +145,18 @@ const SUM: &str = ".version 8.0
 #[test]
 fn two_parameters_for_one_buffer() {
     clean(&check(&with(SUM, "SAME", ""), (1, 64)));
-    for same in ["mov.u64 %d2, %d1;", "add.u64 %d2, %d1, 64;", "add.u64 %d2, %d1, 252;"] {
-        assert!(!check(&with(SUM, "SAME", same), (1, 64)).is_clean(), "{same}");
+    for same in [
+        "mov.u64 %d2, %d1;",
+        "add.u64 %d2, %d1, 64;",
+        "add.u64 %d2, %d1, 252;",
+    ] {
+        assert!(
+            !check(&with(SUM, "SAME", same), (1, 64)).is_clean(),
+            "{same}"
+        );
     }
-    clean(&check(&with(SUM, "SAME", "add.u64 %d2, %d1, 260;"), (1, 64)));
+    clean(&check(
+        &with(SUM, "SAME", "add.u64 %d2, %d1, 260;"),
+        (1, 64),
+    ));
 }

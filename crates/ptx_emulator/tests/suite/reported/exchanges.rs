@@ -34,7 +34,11 @@ fn an_object_ends_after_each_warp_has_gathered() {
         silent(&check(&with(MATCH, gathers, other)));
     }
     // Three warps, of which any may be the last.
-    let three = with(&with(&with(MATCH, ", 64;", ", 96;"), "[n], 64", "[n], 96"), "%r5, 32;", "%r5, 32;");
+    let three = with(
+        &with(&with(MATCH, ", 64;", ", 96;"), "[n], 64", "[n], 96"),
+        "%r5, 32;",
+        "%r5, 32;",
+    );
     let launch = Launch {
         text: &three,
         grid: 1,
@@ -50,18 +54,42 @@ fn an_object_ends_after_each_warp_has_gathered() {
     wrong(&check(&with(MATCH, "atom.acq_rel.cta", "atom.relaxed.cta")));
     // A lane arrives after its warp has gathered.
     let arrives = "mbarrier.arrive.shared.b64 %d1, [bar];";
-    let late = with(&with(MATCH, arrives, ""), gathers, &format!("{gathers} {arrives}"));
+    let late = with(
+        &with(MATCH, arrives, ""),
+        gathers,
+        &format!("{gathers} {arrives}"),
+    );
     wrong(&check(&late));
 }
 
 #[test]
 fn data_of_lanes_that_only_gather_still_races() {
     // Each lane leaves a word, and the last warp's first lane reads all of them.
-    let data = with(MATCH, ".shared .align 4 .b32 n;", ".shared .align 4 .b32 n; .shared .align 4 .b8 s[256];");
-    let data = with(&data, "mbarrier.arrive.shared.b64 %d1, [bar];", "mov.u32 %r6, s; mad.lo.u32 %r6, %r1, 4, %r6; st.shared.u32 [%r6], %r1;");
-    let data = with(&data, "mbarrier.inval.shared.b64 [bar];", "ld.shared.u32 %r7, [s+20]; ld.shared.u32 %r7, [s+200];");
+    let data = with(
+        MATCH,
+        ".shared .align 4 .b32 n;",
+        ".shared .align 4 .b32 n; .shared .align 4 .b8 s[256];",
+    );
+    let data = with(
+        &data,
+        "mbarrier.arrive.shared.b64 %d1, [bar];",
+        "mov.u32 %r6, s; mad.lo.u32 %r6, %r1, 4, %r6; st.shared.u32 [%r6], %r1;",
+    );
+    let data = with(
+        &data,
+        "mbarrier.inval.shared.b64 [bar];",
+        "ld.shared.u32 %r7, [s+20]; ld.shared.u32 %r7, [s+200];",
+    );
     wrong(&check(&data, (1, 64), &[]));
-    clean(&check(&with(&data, "match.any.sync.b32 %r3, %r2, 0xffffffff;", "bar.warp.sync -1;"), (1, 64), &[]));
+    clean(&check(
+        &with(
+            &data,
+            "match.any.sync.b32 %r3, %r2, 0xffffffff;",
+            "bar.warp.sync -1;",
+        ),
+        (1, 64),
+        &[],
+    ));
 }
 
 /// A note, with its reason.
@@ -74,7 +102,10 @@ fn noted(report: &CheckReport) {
     assert_eq!(finding.severity, Severity::Information);
     let hint = finding.hint.as_deref().unwrap_or_default();
     assert!(finding.message.contains("by the letter"), "{finding:#?}");
-    assert!(hint.contains("cooperative groups") && hint.contains("bar.warp.sync"), "{hint}");
+    assert!(
+        hint.contains("cooperative groups") && hint.contains("bar.warp.sync"),
+        "{hint}"
+    );
 }
 
 #[test]
@@ -99,21 +130,45 @@ fn an_acquire_that_a_shuffle_hands_on() {
 fn what_no_acquire_was_handed_on_for_is_an_error() {
     let check = |text: &str| check(text, (1, 64), &[32]);
     // The atomic acquires nothing.
-    wrong(&check(&with(SHUFFLE, "atom.acq_rel.cta", "atom.release.cta")));
+    wrong(&check(&with(
+        SHUFFLE,
+        "atom.acq_rel.cta",
+        "atom.release.cta",
+    )));
     // Nor did the other warp release.
-    wrong(&check(&with(SHUFFLE, "atom.acq_rel.cta", "atom.acquire.cta")));
+    wrong(&check(&with(
+        SHUFFLE,
+        "atom.acq_rel.cta",
+        "atom.acquire.cta",
+    )));
     // The other warp's lanes had not met before its first lane released: each writes a word.
     let each = with(SHUFFLE, ".b8 s[8]", ".b8 s[256]");
     let each = with(&each, "shl.b32 %r4, %r3, 2;", "shl.b32 %r4, %r1, 2;");
-    let each = with(&each, "@!%p2 st.shared.u32 [%r6], %r1;\n  bar.warp.sync -1;", "st.shared.u32 [%r6], %r1;");
+    let each = with(
+        &each,
+        "@!%p2 st.shared.u32 [%r6], %r1;\n  bar.warp.sync -1;",
+        "st.shared.u32 [%r6], %r1;",
+    );
     let each = with(&each, "xor.b32 %r9, %r4, 4;", "xor.b32 %r9, %r4, 128;");
     wrong(&check(&each));
-    noted(&check(&with(&each, "st.shared.u32 [%r6], %r1;", "st.shared.u32 [%r6], %r1;\n  bar.warp.sync -1;")));
+    noted(&check(&with(
+        &each,
+        "st.shared.u32 [%r6], %r1;",
+        "st.shared.u32 [%r6], %r1;\n  bar.warp.sync -1;",
+    )));
     // The shuffle hands on something else.
-    let other = with(SHUFFLE, "shfl.sync.idx.b32 %r8, %r7, 0, 31, -1;", "shfl.sync.idx.b32 %r8, %r1, 0, 31, -1; mov.u32 %r8, 1;");
+    let other = with(
+        SHUFFLE,
+        "shfl.sync.idx.b32 %r8, %r7, 0, 31, -1;",
+        "shfl.sync.idx.b32 %r8, %r1, 0, 31, -1; mov.u32 %r8, 1;",
+    );
     wrong(&check(&other));
     // No shuffle at all.
-    wrong(&check(&with(SHUFFLE, "shfl.sync.idx.b32 %r8, %r7, 0, 31, -1;", "mov.u32 %r8, 1;")));
+    wrong(&check(&with(
+        SHUFFLE,
+        "shfl.sync.idx.b32 %r8, %r7, 0, 31, -1;",
+        "mov.u32 %r8, 1;",
+    )));
 }
 
 /// The first lane of block 1 waits for a flag of block 0, and tells the others by a shuffle.
@@ -146,7 +201,11 @@ fn a_flag_that_one_lane_waits_for() {
     noted(&check(FLAG));
     wrong(&check(&with(FLAG, "ld.acquire.gpu", "ld.relaxed.gpu")));
     wrong(&check(&with(FLAG, "ld.acquire.gpu", "ld.acquire.cta")));
-    silent(&check(&with(FLAG, "shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;", "bar.warp.sync -1;")));
+    silent(&check(&with(
+        FLAG,
+        "shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;",
+        "bar.warp.sync -1;",
+    )));
 }
 
 #[test]
@@ -155,5 +214,9 @@ fn within_a_warp_a_shuffle_orders_nothing() {
     let text = with(SHUFFLE, "xor.b32 %r9, %r4, 4;", "mov.u32 %r9, %r4;");
     let text = with(&text, "bar.warp.sync -1;", "");
     let report = check(&text, (1, 64), &[32]);
-    assert!(report.count(Severity::Warning) > 0, "{:#?}", report.findings);
+    assert!(
+        report.count(Severity::Warning) > 0,
+        "{:#?}",
+        report.findings
+    );
 }

@@ -20,7 +20,10 @@ fn check(text: &str, threads: u32) -> CheckReport {
 fn a_barrier_of_fewer_threads_than_the_block() {
     silent(&check(COUNT, 96));
     // Not aligned: lanes come one by one.
-    silent(&check(&with(COUNT, "bar.sync 1, 64", "barrier.sync 1, 64"), 96));
+    silent(&check(
+        &with(COUNT, "bar.sync 1, 64", "barrier.sync 1, 64"),
+        96,
+    ));
     // With a reduction.
     let reduces = "bar.red.popc.u32 %r6, 1, 64, %p2";
     silent(&check(&with(COUNT, "bar.sync 1, 64", reduces), 96));
@@ -28,9 +31,19 @@ fn a_barrier_of_fewer_threads_than_the_block() {
     let registers = "mov.u32 %r6, 7; mov.u32 %r7, 64; bar.sync %r6, %r7";
     silent(&check(&with(COUNT, "bar.sync 1, 64", registers), 96));
     // The neighbour is in the other warp.
-    silent(&check(&with(COUNT, "xor.b32 %r4, %r4, 4", "xor.b32 %r4, %r4, 128"), 96));
+    silent(&check(
+        &with(COUNT, "xor.b32 %r4, %r4, 4", "xor.b32 %r4, %r4, 128"),
+        96,
+    ));
     // No barrier: lanes of a warp race, and warps do.
-    wrong(&check(&with(&with(COUNT, "bar.sync 1, 64;", ""), "xor.b32 %r4, %r4, 4", "xor.b32 %r4, %r4, 128"), 96));
+    wrong(&check(
+        &with(
+            &with(COUNT, "bar.sync 1, 64;", ""),
+            "xor.b32 %r4, %r4, 4",
+            "xor.b32 %r4, %r4, 128",
+        ),
+        96,
+    ));
 }
 
 /// Pairs of warps meet at a barrier of their own, three times.
@@ -56,9 +69,16 @@ again:
 fn pairs_of_warps_meet_again_and_again() {
     silent(&check(PAIRS, 128));
     // The other pair's words.
-    wrong(&check(&with(PAIRS, "xor.b32 %r5, %r1, 63", "xor.b32 %r5, %r1, 64"), 128));
+    wrong(&check(
+        &with(PAIRS, "xor.b32 %r5, %r1, 63", "xor.b32 %r5, %r1, 64"),
+        128,
+    ));
     // Only once a round.
-    let once = with(PAIRS, "ld.shared.u32 %r6, [%r5];\n  bar.sync %r2, 64;", "ld.shared.u32 %r6, [%r5];");
+    let once = with(
+        PAIRS,
+        "ld.shared.u32 %r6, [%r5];\n  bar.sync %r2, 64;",
+        "ld.shared.u32 %r6, [%r5];",
+    );
     wrong(&check(&once, 128));
 }
 
@@ -99,14 +119,32 @@ last:
 #[test]
 fn some_announce_and_others_wait() {
     silent(&check(TWO_BUFFERS, 128));
-    silent(&check(&with(&with(TWO_BUFFERS, "bar.arrive", "barrier.arrive"), "bar.sync", "barrier.sync"), 128));
+    silent(&check(
+        &with(
+            &with(TWO_BUFFERS, "bar.arrive", "barrier.arrive"),
+            "bar.sync",
+            "barrier.sync",
+        ),
+        128,
+    ));
     // The buffer is said to be free before it is read.
     let early = with(TWO_BUFFERS, "ld.shared.u32 %r11, [%r6];\n", "");
     let early = with(&early, "last:\n", "last:\n  ld.shared.u32 %r11, [%r6];\n");
     wrong(&check(&early, 128));
     // Filled after it is said to be full.
-    let late = with(TWO_BUFFERS, "st.shared.u32 [%r6], %r9;\n  bar.arrive %r7, 128;", "bar.arrive %r7, 128;\n  st.shared.u32 [%r6], %r9;");
+    let late = with(
+        TWO_BUFFERS,
+        "st.shared.u32 [%r6], %r9;\n  bar.arrive %r7, 128;",
+        "bar.arrive %r7, 128;\n  st.shared.u32 [%r6], %r9;",
+    );
     wrong(&check(&late, 128));
     // The other buffer's barrier.
-    wrong(&check(&with(TWO_BUFFERS, "mad.lo.u32 %r6, %r5, 256, %r10;", "xor.b32 %r5, %r5, 1; mad.lo.u32 %r6, %r5, 256, %r10; xor.b32 %r5, %r5, 1;"), 128));
+    wrong(&check(
+        &with(
+            TWO_BUFFERS,
+            "mad.lo.u32 %r6, %r5, 256, %r10;",
+            "xor.b32 %r5, %r5, 1; mad.lo.u32 %r6, %r5, 256, %r10; xor.b32 %r5, %r5, 1;",
+        ),
+        128,
+    ));
 }

@@ -35,7 +35,10 @@ fn noted(report: &CheckReport) {
     clean(report);
     assert!(!report.findings.is_empty(), "no order gives another sum");
     for finding in &report.findings {
-        assert_eq!((finding.rule, finding.severity), (Rule::OrderDependent, Severity::Information));
+        assert_eq!(
+            (finding.rule, finding.severity),
+            (Rule::OrderDependent, Severity::Information)
+        );
         assert!(finding.message.contains("rounding"), "{finding:#?}");
         assert!(finding.site.what.contains(" of `out`"), "{finding:#?}");
     }
@@ -52,13 +55,37 @@ fn warned(report: &CheckReport) {
 fn atomics_on_floats() {
     noted(&check(SUM));
     noted(&check_with(SUM, 128, &numbers(true)));
-    let double = with(SUM, "red.global.add.f32 [%d2], %f1;", "cvt.f64.f32 %d5, %f1; div.rn.f64 %d5, %d5, 0d4008000000000000; atom.global.add.f64 %d5, [%d2], %d5;");
-    noted(&check(&with(&double, ".reg .b64 %d<6>;", ".reg .b64 %d<5>; .reg .f64 %d5;")));
-    let half = with(SUM, "red.global.add.f32 [%d2], %f1;", "cvt.rn.f16x2.f32 %r2, %f1, %f1; red.global.add.noftz.f16x2 [%d2], %r2;");
+    let double = with(
+        SUM,
+        "red.global.add.f32 [%d2], %f1;",
+        "cvt.f64.f32 %d5, %f1; div.rn.f64 %d5, %d5, 0d4008000000000000; atom.global.add.f64 %d5, [%d2], %d5;",
+    );
+    noted(&check(&with(
+        &double,
+        ".reg .b64 %d<6>;",
+        ".reg .b64 %d<5>; .reg .f64 %d5;",
+    )));
+    let half = with(
+        SUM,
+        "red.global.add.f32 [%d2], %f1;",
+        "cvt.rn.f16x2.f32 %r2, %f1, %f1; red.global.add.noftz.f16x2 [%d2], %r2;",
+    );
     noted(&check(&half));
     // Each warp adds first.
-    let warps = with(SUM, "red.global", "and.b32 %r2, %r1, 7; setp.ne.u32 %p, %r2, 0; @%p ret; red.global");
-    noted(&check_with(&with(&warps, ".reg .b32 %r<4>;", ".reg .b32 %r<4>; .reg .pred %p;"), 256, &numbers(false)));
+    let warps = with(
+        SUM,
+        "red.global",
+        "and.b32 %r2, %r1, 7; setp.ne.u32 %p, %r2, 0; @%p ret; red.global",
+    );
+    noted(&check_with(
+        &with(
+            &warps,
+            ".reg .b32 %r<4>;",
+            ".reg .b32 %r<4>; .reg .pred %p;",
+        ),
+        256,
+        &numbers(false),
+    ));
     // One thread: one order.
     silent(&check_with(SUM, 1, &numbers(false)));
 }
@@ -86,10 +113,22 @@ const SHARED: &str = ".version 8.0
 #[test]
 fn sums_that_are_stored_later() {
     noted(&check(&with(SHARED, "SCALE", "")));
-    noted(&check(&with(SHARED, "SCALE", "mul.f32 %f2, %f2, 0f3EAAAAAB; sqrt.rn.f32 %f2, %f2;")));
+    noted(&check(&with(
+        SHARED,
+        "SCALE",
+        "mul.f32 %f2, %f2, 0f3EAAAAAB; sqrt.rn.f32 %f2, %f2;",
+    )));
     // A count is none: it is the order itself.
-    let order = with(SHARED, "red.shared.add.f32 [sum], %f1;", "atom.shared.inc.u32 %r2, [sum], 1000; mul.wide.u32 %d3, %r2, 4; add.s64 %d4, %d2, %d3; st.global.u32 [%d4], %r1;");
-    let order = with(&with(&order, "ld.shared.f32 %f2, [sum]; SCALE", ""), "st.global.f32 [%d2], %f2;", "");
+    let order = with(
+        SHARED,
+        "red.shared.add.f32 [sum], %f1;",
+        "atom.shared.inc.u32 %r2, [sum], 1000; mul.wide.u32 %d3, %r2, 4; add.s64 %d4, %d2, %d3; st.global.u32 [%d4], %r1;",
+    );
+    let order = with(
+        &with(&order, "ld.shared.f32 %f2, [sum]; SCALE", ""),
+        "st.global.f32 [%d2], %f2;",
+        "",
+    );
     warned(&check_with(&order, 64, &numbers(false)));
 }
 
@@ -103,9 +142,16 @@ const LOCK: &str = "again: atom.acquire.gpu.global.cas.b32 %r2, [%d2+64], 0, 1; 
 #[test]
 fn additions_without_an_atomic_for_them() {
     for add in [SWAP, LOCK] {
-        let add = add.replace("ld.global.u32 %r2, [%d2]", "ld.relaxed.gpu.global.u32 %r2, [%d2]");
+        let add = add.replace(
+            "ld.global.u32 %r2, [%d2]",
+            "ld.relaxed.gpu.global.u32 %r2, [%d2]",
+        );
         let text = with(SUM, "red.global.add.f32 [%d2], %f1;", &add);
-        noted(&check(&with(&text, ".reg .b32 %r<4>;", ".reg .b32 %r<6>; .reg .pred %p;")));
+        noted(&check(&with(
+            &text,
+            ".reg .b32 %r<4>;",
+            ".reg .b32 %r<6>; .reg .pred %p;",
+        )));
     }
 }
 
@@ -117,18 +163,46 @@ fn what_is_more_than_rounding_is_a_warning() {
     large[5] = 1e10_f32.to_bits();
     noted(&check_with(SUM, 128, &large));
     // Infinities of both signs: NaN, whenever they meet. In one order the maximum hides it.
-    let last = with(SUM, "red.global.add.f32 [%d2], %f1;", "st.global.f32 [%d2], %f1;");
+    let last = with(
+        SUM,
+        "red.global.add.f32 [%d2], %f1;",
+        "st.global.f32 [%d2], %f1;",
+    );
     let report = check(&last);
-    assert!(report.count(Severity::Error) > 0 && report.count(Severity::Warning) > 0, "{:#?}", report.findings);
+    assert!(
+        report.count(Severity::Error) > 0 && report.count(Severity::Warning) > 0,
+        "{:#?}",
+        report.findings
+    );
     // An integer that the order decides, beside a sum.
-    let both = with(SUM, "red.global.add.f32", "atom.global.exch.b32 %r2, [%d2+8], %r1; red.global.add.f32");
+    let both = with(
+        SUM,
+        "red.global.add.f32",
+        "atom.global.exch.b32 %r2, [%d2+8], %r1; red.global.add.f32",
+    );
     let report = check(&both);
-    assert_eq!((report.count(Severity::Warning), report.count(Severity::Information)), (1, 1), "{:#?}", report.findings);
+    assert_eq!(
+        (
+            report.count(Severity::Warning),
+            report.count(Severity::Information)
+        ),
+        (1, 1),
+        "{:#?}",
+        report.findings
+    );
 }
 
 #[test]
 fn a_race_within_a_warp_is_not_lost_for_it() {
-    let race = with(SUM, "red.global.add.f32 [%d2], %f1;", "st.global.f32 [%d2+128], %f1;\n  and.b32 %r2, %r1, 31; red.global.add.f32 [%d2], %f1;");
+    let race = with(
+        SUM,
+        "red.global.add.f32 [%d2], %f1;",
+        "st.global.f32 [%d2+128], %f1;\n  and.b32 %r2, %r1, 31; red.global.add.f32 [%d2], %f1;",
+    );
     let report = check_with(&race, 32, &numbers(false));
-    assert!(!report.is_clean() && !report.passes(Severity::Warning), "{:#?}", report.findings);
+    assert!(
+        !report.is_clean() && !report.passes(Severity::Warning),
+        "{:#?}",
+        report.findings
+    );
 }
