@@ -16,6 +16,7 @@ mod ledger;
 mod members;
 mod parameters;
 mod race;
+mod results;
 mod unused;
 mod variables;
 
