@@ -1,13 +1,14 @@
 //! What another order of the threads leaves different, and who wrote it.
 //!
 //! Sums of floats are rounded in the order of their additions, so they differ in their last bits:
-//! that is a note. Anything else is a warning.
+//! that is a note. So is a store by whoever comes first or last, if an atomic decides only who that
+//! is. Anything else is a warning.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::floats::{self, Float};
-use super::{Actor, Context, Ledger};
+use super::{Actor, Context, Ledger, results};
 use crate::decode::Program;
-use crate::decode::op::Op;
+use crate::decode::op::{Op, Order};
 use crate::exec::{self, Frame, Memory, Observer, Region, Request, Seen, Turn};
 use crate::fault::{Access, Space};
 use crate::memory::Image;
@@ -44,39 +45,89 @@ pub(super) fn report(request: &Request<'_>, before: &Image, after: &Image, ledge
         let values: Vec<u64> = values.collect();
         (witness, values)
     });
-    let is_rounding = |at: &usize| {
+    let elected = elected(request.program);
+    let why = |at: usize| {
         let [a, b] = [&here, &there].map(|(witness, values)| {
-            let last = witness.words[&words[*at]].as_ref()?;
-            Some((last, values[*at]))
+            let last = witness.words[&words[at]].as_ref()?;
+            Some((last, values[at]))
         });
-        a.zip(b).is_some_and(|(a, b)| rounded(a, b))
+        match a.zip(b) {
+            Some((a, b)) if rounded(a, b) => Why::Rounding,
+            Some(((a, _), (b, _))) if a.actor.pc == b.actor.pc && elected.contains(&a.actor.pc) => {
+                Why::Election
+            }
+            _ => Why::Order,
+        }
     };
-    let (rounding, other): (Vec<usize>, Vec<usize>) = (0..words.len()).partition(is_rounding);
-    for (at, severity) in [
-        (other.first(), Severity::Warning),
-        (rounding.first(), Severity::Information),
-    ] {
-        let Some(&at) = at else { continue };
+    let mut told = HashSet::new();
+    for at in 0..words.len() {
+        let why = why(at);
+        if !told.insert(why) {
+            continue;
+        }
         let [here, there] =
             [&here, &there].map(|(witness, values)| witness.site(words[at], values[at]));
         ledger.steps = here.2;
         let key = (Rule::OrderDependent, there.1, here.1);
-        ledger.report_worst(key, severity, || {
-            finding(words[at], severity, here.0, there.0)
+        ledger.report_worst(key, why.severity(), || {
+            finding(words[at], why, here.0, there.0)
         });
     }
 }
 
-fn finding(address: u64, severity: Severity, here: Site, there: Site) -> Finding {
-    let (message, hint) = match severity {
-        // Some programs intend this; other mistakes in this order are separate findings.
-        Severity::Warning => (
+/// What makes a difference.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Why {
+    Rounding,
+    /// Who comes first, or last, writes.
+    Election,
+    Order,
+}
+
+impl Why {
+    fn severity(self) -> Severity {
+        match self {
+            // Some programs intend this; other mistakes in this order are separate findings.
+            Why::Order => Severity::Warning,
+            Why::Rounding | Why::Election => Severity::Information,
+        }
+    }
+}
+
+/// The plain stores that are executed by whom an atomic chooses, but with an address and a value
+/// that do not depend on what it found.
+fn elected(program: &Program) -> HashSet<u32> {
+    let all = results::of(program);
+    let chosen = all.iter().flat_map(|results| {
+        let choices = results.code().filter(|(_, inst)| {
+            let decides = matches!(inst.op, Op::Branch { .. } | Op::Return | Op::Exit);
+            decides && results.decide(inst)
+        });
+        let first = choices.map(|(pc, _)| pc).min();
+        results.code().filter(move |(pc, inst)| {
+            let plain = matches!(&inst.op, Op::Store(t) if t.order == Order::Weak);
+            let after = first.is_some_and(|first| *pc > first);
+            plain && (after || results.decide(inst)) && !results.reach(&inst.op)
+        })
+    });
+    chosen.map(|(pc, _)| pc).collect()
+}
+
+fn finding(address: u64, why: Why, here: Site, there: Site) -> Finding {
+    let (message, hint) = match why {
+        Why::Order => (
             format!(
                 "the result depends on the order of the threads: what lies at {address:#x} in global memory comes out differently"
             ),
             "a barrier or an atomic is missing, or the order of atomic operations shows in the result (slots handed out by a counter); the seed replays this order",
         ),
-        _ => (
+        Why::Election => (
+            format!(
+                "the result depends on who comes first or last: what lies at {address:#x} in global memory is written by the thread that an atomic chooses"
+            ),
+            "the store is the same in every order, but its thread is another one; the seed replays this order",
+        ),
+        Why::Rounding => (
             format!(
                 "the rounding of a sum depends on the order of the threads: what lies at {address:#x} in global memory differs in its last bits"
             ),
@@ -85,7 +136,7 @@ fn finding(address: u64, severity: Severity, here: Site, there: Site) -> Finding
     };
     Finding {
         rule: Rule::OrderDependent,
-        severity,
+        severity: why.severity(),
         message,
         site: here,
         others: vec![there],

@@ -93,7 +93,7 @@ done: ret;
 fn a_thread_that_copies_in_bulk_for_two_warpgroups() {
     sound(
         BULK,
-        (2, 384),
+        (1, 384),
         &[
             ("bar.sync 0; // made", ""),
             ("bar.warp.sync -1; // read", ""),
@@ -196,7 +196,7 @@ done: ret;
 fn a_warp_that_copies_for_two_others() {
     sound(
         COPIES,
-        (2, 96),
+        (1, 96),
         &[
             ("bar.warp.sync -1; // read", ""),
             (

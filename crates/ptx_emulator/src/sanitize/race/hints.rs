@@ -177,8 +177,18 @@ impl Report<'_> {
             ));
         }
         if self.current.knows_before(earlier, lane) {
+            let again = match self.uses.objects || self.uses.counts {
+                true => "move it after".to_owned(),
+                false => format!(
+                    "{} after it, and only then the store that raises the flag or opens the lock",
+                    match self.current.now.shares_block(earlier) {
+                        true => words.block_fence,
+                        false => words.fence,
+                    }
+                ),
+            };
             return Some(format!(
-                "a later {arrive}: the one that {here} has waited for comes before {there}, so move it after"
+                "a later {arrive}: the one that {here} has waited for comes before {there}; {again}"
             ));
         }
         None

@@ -25,7 +25,7 @@ fn a_barrier_of_fewer_threads_than_the_block() {
         96,
     ));
     // With a reduction.
-    let reduces = "bar.red.popc.u32 %r6, 1, 64, %p2";
+    let reduces = "bar.red.popc.u32 %r6, 1, 64, %p1";
     silent(&check(&with(COUNT, "bar.sync 1, 64", reduces), 96));
     // Its number and count in registers.
     let registers = "mov.u32 %r6, 7; mov.u32 %r7, 64; bar.sync %r6, %r7";

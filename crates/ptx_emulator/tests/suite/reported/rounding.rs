@@ -157,12 +157,19 @@ fn additions_without_an_atomic_for_them() {
 
 #[test]
 fn what_is_more_than_rounding_is_a_warning() {
-    // One number is as large as all others together cannot change: which of them count depends on
-    // the order, by what a rounding of it may be.
+    // One large number among small ones: its last bits are coarse.
     let mut large = numbers(false);
-    large[5] = 1e10_f32.to_bits();
+    large[5] = 1e6_f32.to_bits();
     noted(&check_with(SUM, 128, &large));
-    // Infinities of both signs: NaN, whenever they meet. In one order the maximum hides it.
+    // Infinite in one order only.
+    let mut huge = vec![0; 128];
+    (huge[3], huge[50], huge[90]) = (
+        f32::MAX.to_bits(),
+        f32::MAX.to_bits(),
+        (-f32::MAX).to_bits(),
+    );
+    warned(&check_with(SUM, 128, &huge));
+    // Who stores last.
     let last = with(
         SUM,
         "red.global.add.f32 [%d2], %f1;",
