@@ -374,6 +374,18 @@ fn what_is_no_lock_orders_as_before() {
     clean("flag", Blocks, [&raise, &look]);
     racy("flag", Blocks, [&raise.replace(FENCE, ""), &look]);
     racy("flag", Blocks, [&raise, &look.replace(FENCE, "")]);
+    // A counter that a compare-and-swap adds to, twice, after what it counts.
+    let add = |label: &str| {
+        format!(
+            "{WRITE} {FENCE} {label}: ld.relaxed.gpu.global.u32 %r3, [%at]; add.u32 %r4, %r3, 1;
+    atom.global.cas.b32 %r0, [%at], %r3, %r4; setp.ne.u32 %p1, %r0, %r3; @%p1 bra {label};"
+        )
+    };
+    let count = [add("TRY_a"), add("TRY_b"), add("TRY_c")].join("\n    ");
+    let wait = format!(
+        "TRY: ld.volatile.global.u32 %r0, [%at]; setp.lt.u32 %p1, %r0, 3; @%p1 bra TRY; {FENCE} ld.global.u32 %r1, [%at+64];"
+    );
+    clean("counter", Blocks, [&count, &wait]);
     // A count of those at work, and one who waits until there are none.
     let work = format!(
         "atom.global.add.u32 %r0, [%at], 1; {WRITE} {FENCE} atom.global.add.u32 %r0, [%at], -1; atom.global.add.u32 %r0, [%at+4], 1;"

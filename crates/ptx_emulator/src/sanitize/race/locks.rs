@@ -15,6 +15,8 @@ use crate::decode::op::{AtomicKind, AtomicOp, Op, TRUE};
 use crate::decode::{Cell, Program};
 use std::collections::{HashMap, HashSet};
 
+/// Locks of one thread that are kept in mind; the oldest is forgotten.
+pub(super) const MOST_HELD: usize = 32;
 /// A critical section's longest straight code that is looked at.
 const LONGEST: usize = 1 << 12;
 
@@ -33,8 +35,7 @@ pub(super) struct Hold {
     pub(super) address: u64,
     /// The instruction.
     pub(super) pc: u32,
-    /// The bits that it changed.
-    flipped: u64,
+    changed: Change,
     /// The warp's time then.
     taken: u32,
     /// That of the acquire that followed: for block scope, then for device scope.
@@ -43,6 +44,19 @@ pub(super) struct Hold {
     is_open: bool,
     /// What was ordered before the thread's accesses when it came.
     knew: Shared,
+}
+
+/// What a write does to an element.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Change {
+    pub(super) old: u64,
+    pub(super) new: u64,
+}
+
+impl Change {
+    pub(super) fn bits(self) -> u64 {
+        self.old ^ self.new
+    }
 }
 
 /// What a thread does under a lock that does not protect it: accesses later than `from`, up to `to`.
@@ -103,13 +117,13 @@ impl Hold {
     pub(super) fn new(
         locks: &Locks,
         (address, pc): (u64, u32),
-        (flipped, taken): (u64, u32),
+        (changed, taken): (Change, u32),
         knew: Shared,
     ) -> Self {
         Self {
             address,
             pc,
-            flipped,
+            changed,
             taken,
             acquired: [None; 2],
             is_open: locks.is_blind(pc),
@@ -117,9 +131,10 @@ impl Hold {
         }
     }
 
-    /// Whether a write that changes these bits opens the lock.
-    pub(super) fn is_opened_by(&self, flips: u64) -> bool {
-        self.flipped == flips
+    /// Whether a write opens the lock: it changes the same bits back.
+    pub(super) fn is_opened_by(&self, change: Change) -> bool {
+        let bits = self.changed.bits();
+        change.bits() == bits && (change.new ^ self.changed.old) & bits == 0
     }
 
     /// The thread acquires, at a time of its warp.
@@ -188,8 +203,8 @@ impl Window {
 }
 
 fn may_take(op: &AtomicOp) -> bool {
-    use AtomicKind::{And, CompareAndSwap, Exchange, Or, Xor};
-    matches!(op.kind, CompareAndSwap | Exchange | Or | And | Xor)
+    use AtomicKind::{And, CompareAndSwap, Exchange, Or};
+    matches!(op.kind, CompareAndSwap | Exchange | Or | And)
 }
 
 /// The stores that are executed whatever an atomic finds, before any that could take the lock after

@@ -9,7 +9,7 @@
 
 use super::chains::{Chains, Past, Place};
 use super::clocks::{Block, Lane};
-use super::locks::{Hold, Locks};
+use super::locks::{Change, Hold, Locks, MOST_HELD};
 use super::vector_clock::{Shared, union};
 use crate::decode::op::{Order, Scope};
 use crate::exec::lanes;
@@ -47,8 +47,8 @@ pub(super) struct Strong {
     pub(super) writes: bool,
     /// It preserves what is already published: it is an atomic.
     pub(super) adds: bool,
-    /// The bits that it changes, where that may matter to a lock.
-    pub(super) flips: u64,
+    /// What it changes, where that may matter to a lock.
+    pub(super) change: Change,
     /// The instruction, if it takes a lock by changing them.
     pub(super) takes: Option<u32>,
 }
@@ -76,7 +76,7 @@ impl Messages {
     ) -> bool {
         let first = block.range().start;
         let wide = is_wide(strong.scope);
-        let taking = strong.takes.filter(|_| strong.flips != 0);
+        let taking = strong.takes.filter(|_| strong.change.bits() != 0);
         let knew = taking.and_then(|_| block.lane(warp, at)?.knows.clone());
         if strong.reads
             && let Some(message) = self.locations.get(&address)
@@ -105,13 +105,16 @@ impl Messages {
             again.inspect(|&hold| lane.holds[hold].acquire(wide, time));
             return again.is_some();
         }
-        let held = here.map(|hold| lane.holds.swap_remove(hold));
-        let opened = held.filter(|hold| hold.is_opened_by(strong.flips));
+        let held = here.map(|hold| lane.holds.remove(hold));
+        let opened = held.filter(|hold| hold.is_opened_by(strong.change));
         let takes = taking.filter(|_| opened.is_none());
         if let Some(pc) = takes {
-            let mut hold = Hold::new(locks, (address, pc), (strong.flips, time), knew);
+            let mut hold = Hold::new(locks, (address, pc), (strong.change, time), knew);
             if strong.order.acquires() {
                 hold.acquire(wide, time);
+            }
+            if lane.holds.len() == MOST_HELD {
+                lane.holds.remove(0);
             }
             lane.holds.push(hold);
         }

@@ -41,7 +41,7 @@ use constant::Constant;
 use copy::Copies;
 use gathers::Gather;
 use judge::{LaneAccess, Strength};
-use locks::Locks;
+use locks::{Change, Locks};
 use messages::{Messages, Strong};
 use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
@@ -428,9 +428,9 @@ impl Race {
                     .block
                     .lane(warp, lane)
                     .is_some_and(|lane| !lane.holds.is_empty());
-                let flips = match takes.is_some() || holds {
-                    true => flips(context, pc, lane, seen, frame, memory),
-                    false => 0,
+                let change = match takes.is_some() || holds {
+                    true => changed(context, pc, lane, seen, frame, memory),
+                    false => Change::default(),
                 };
                 let strong = Strong {
                     order,
@@ -440,7 +440,7 @@ impl Race {
                     writes: seen.access != Access::Read
                         && !misses(context, pc, lane, seen, frame, memory),
                     adds: seen.access == Access::Atomic,
-                    flips,
+                    change,
                     takes,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
@@ -549,15 +549,15 @@ fn misses(
     op.kind == AtomicKind::CompareAndSwap && found != frame.get(op.b, lane)
 }
 
-/// The bits of one element that a lane's atomic or store changes.
-fn flips(
+/// What a lane's atomic or store of one element changes.
+fn changed(
     context: &Context<'_>,
     pc: u32,
     lane: usize,
     seen: &Seen<'_>,
     frame: &Frame<'_>,
     memory: &Memory<'_>,
-) -> u64 {
+) -> Change {
     let old = memory.peek(seen.region, seen.offsets[lane], seen.size.min(8));
     let new = match &context.program.code[pc as usize].op {
         Op::Atomic(op) => {
@@ -573,7 +573,8 @@ fn flips(
         },
         _ => old,
     };
-    (old ^ new) & (u64::MAX >> (64 - 8 * seen.size.min(8)))
+    let new = new & (u64::MAX >> (64 - 8 * seen.size.min(8)));
+    Change { old, new }
 }
 
 /// The shadow of an allocation.

@@ -3,7 +3,7 @@
 
 use super::chains::Chains;
 use super::clocks::{Block, Contribution};
-use super::locks::Locks;
+use super::locks::{Change, Locks};
 use super::messages::{self, Messages, Strong};
 use super::shadow::Record;
 use crate::decode::op::{Order, Scope};
@@ -210,7 +210,7 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
                     reads,
                     writes,
                     adds: reads,
-                    flips: 0,
+                    change: Change::default(),
                     takes: None,
                 };
                 let address = 4 * random.below(3) as u64;
