@@ -43,6 +43,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
         width,
         order: Order::Weak,
         scope: Scope::Block,
+        constant: false,
         address,
         rows,
     }));

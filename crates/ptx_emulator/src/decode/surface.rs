@@ -88,6 +88,7 @@ fn transfer(point: &Point, (rows, width): ([Row; 4], Width), (size, count): (u8,
         width,
         order: Order::Weak,
         scope: Scope::Block,
+        constant: false,
         address: address(point),
         rows,
     }

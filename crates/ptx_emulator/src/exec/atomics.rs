@@ -62,7 +62,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
 }
 
 /// The new value of `size` bytes of memory; the second operand is used by compare-and-swap.
-pub(super) fn change(
+pub(crate) fn change(
     (kind, size): (AtomicKind, u8),
     old: u64,
     [operand, other]: [u64; 2],

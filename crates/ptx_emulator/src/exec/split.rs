@@ -24,6 +24,17 @@ pub(super) enum State {
     Members,
 }
 
+impl State {
+    /// The state of two splits at the same place: at a barrier, lanes that come one by one have come
+    /// with the last of them.
+    pub(super) fn later(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Barrier(a), Self::Barrier(b)) if b.ticket > a.ticket => other,
+            _ => self,
+        }
+    }
+}
+
 /// The barrier that a split waits at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {

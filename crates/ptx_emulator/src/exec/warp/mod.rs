@@ -245,7 +245,10 @@ impl Warp {
             return;
         }
         match self.splits.iter_mut().find(|other| other.meets(&split)) {
-            Some(other) => other.mask |= split.mask,
+            Some(other) => {
+                other.mask |= split.mask;
+                other.state = other.state.later(split.state);
+            }
             None => self.splits.push(split),
         }
     }
