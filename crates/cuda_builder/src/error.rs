@@ -104,21 +104,34 @@ pub enum CudaBuilderError {
         /// The largest one.
         largest: String,
     },
-    /// A shared array is still accessed through the generic address space.
-    #[error(
-        "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \
-         ({access}); keep its pointer in functions that are inlined (no recursion, no function pointers), never in a table or a \
-         choice between shared and global memory"
-    )]
+    /// A shared array is accessed through a pointer whose address space is unknown.
+    #[error("kernel `{kernel}`: shared memory `{variable}` {use_of_it} {place}, {advice}")]
     GenericSharedAccess {
         /// The kernel that reaches the access.
         kernel: String,
         /// The shared variable.
         variable: String,
-        /// The function that contains the access.
-        function: String,
-        /// The kind of access: load, store, call, …
-        access: String,
+        /// What is done with it.
+        use_of_it: String,
+        /// `at FILE:LINE:COLUMN` of the kernel, and of the functions that lead to the access.
+        place: String,
+        /// Why that cannot be, and what can.
+        advice: &'static str,
+    },
+    /// A function or static that is used and defined nowhere.
+    #[error(
+        "kernel `{kernel}`: {what} `{symbol}`, used {place}, is declared but defined nowhere, and no GPU loads a kernel that lacks \
+         it; define it in Rust: no other language's code is linked into kernels"
+    )]
+    Undefined {
+        /// The kernel that reaches the use.
+        kernel: String,
+        /// `the function` or `the static`.
+        what: &'static str,
+        /// Its name.
+        symbol: String,
+        /// `at FILE:LINE:COLUMN` of the kernel, and of the functions that lead to the use.
+        place: String,
     },
     /// The compiler duplicated a barrier; threads would wait at different copies.
     #[error(

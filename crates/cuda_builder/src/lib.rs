@@ -44,6 +44,7 @@ mod obsolete;
 mod output;
 mod package;
 mod rust_code;
+mod scope;
 mod sysroot;
 pub mod tools;
 mod uniformity;
