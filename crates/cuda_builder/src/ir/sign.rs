@@ -315,7 +315,7 @@ mod tests {
     fn what_memory_integers_or_callers_get_has_its_bits() {
         check("  store float %1, ptr %p\n", true);
         check("  %2 = bitcast float %1 to i32\n", true);
-        check("  ret float %1\n", true);
+        check("  %2 = insertvalue { float } poison, float %1, 0\n", true);
         check("  call void @f(float %1)\n", true);
         check(
             "  %2 = atomicrmw xchg ptr %p, float %1 monotonic, align 4\n",
