@@ -163,7 +163,7 @@ impl<'i> Atomic<'i> {
             _ => result.to_owned(),
         };
         lines.push(format!(
-            "{old}call i{register} asm sideeffect \"{text}\", \"{constraints},~{{memory}}\"({operands})"
+            "{old}call i{register} asm sideeffect \"{text}\", \"{constraints},~{{memory}}\"({operands}) convergent"
         ));
         if orderings.iter().any(|kind| acquires(kind)) {
             lines.push(fence("acquire"));
@@ -327,7 +327,7 @@ mod tests {
             "  %1 = cmpxchg weak ptr addrspace(3) %p, i16 %a, i16 2 acq_rel monotonic, align 2, !dbg !5\n",
             "  fence release, !dbg !5\n  \
              %part.word.1 = call i16 asm sideeffect \"atom.relaxed.sys.shared.cas.b16 $0, [$1], $2, $3;\", \
-             \"=&h,l,h,h,~{memory}\"(ptr addrspace(3) %p, i16 %a, i16 2), !dbg !5\n  fence acquire, !dbg !5\n  \
+             \"=&h,l,h,h,~{memory}\"(ptr addrspace(3) %p, i16 %a, i16 2) convergent, !dbg !5\n  fence acquire, !dbg !5\n  \
              %part.word.1.c = icmp eq i16 %part.word.1, %a, !dbg !5\n  \
              %part.word.1.p = insertvalue { i16, i1 } poison, i16 %part.word.1, 0, !dbg !5\n  \
              %1 = insertvalue { i16, i1 } %part.word.1.p, i1 %part.word.1.c, 1, !dbg !5\n",

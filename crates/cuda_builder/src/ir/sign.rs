@@ -118,7 +118,7 @@ impl Change {
         };
         let change = |ty: &str, operand: &str| {
             format!(
-                "call {ty} asm \"{operation}.b{bits} $0, $1, {mask};\", \"={class},{class}\"({ty} {operand})"
+                "call {ty} asm \"{operation}.b{bits} $0, $1, {mask};\", \"={class},{class}\"({ty} {operand}) convergent"
             )
         };
         Some(match bits {
@@ -271,8 +271,7 @@ mod tests {
     use crate::ir::testing::{check_body, function};
 
     const NEG: &str = "  %1 = fneg contract float %x, !dbg !4\n";
-    const XOR: &str =
-        "  %1 = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %x), !dbg !4\n";
+    const XOR: &str = "  %1 = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %x) convergent, !dbg !4\n";
 
     #[track_caller]
     fn check(rest: &str, is_rewritten: bool) {
@@ -343,14 +342,16 @@ mod tests {
         check(
             "%1 = tail call double @llvm.fabs.f64(double %x)",
             "double",
-            &["%1 = call double asm \"and.b64 $0, $1, 9223372036854775807;\", \"=d,d\"(double %x)"],
+            &[
+                "%1 = call double asm \"and.b64 $0, $1, 9223372036854775807;\", \"=d,d\"(double %x) convergent",
+            ],
         );
         check(
             "%1 = fneg half %x",
             "half",
             &[
                 "%sign.1.i = bitcast half %x to i16",
-                "%sign.1.s = call i16 asm \"xor.b16 $0, $1, -32768;\", \"=h,h\"(i16 %sign.1.i)",
+                "%sign.1.s = call i16 asm \"xor.b16 $0, $1, -32768;\", \"=h,h\"(i16 %sign.1.i) convergent",
                 "%1 = bitcast i16 %sign.1.s to half",
             ],
         );
@@ -359,10 +360,10 @@ mod tests {
             "<2 x float>",
             &[
                 "%sign.1.0 = extractelement <2 x float> %x, i32 0",
-                "%sign.1.0.c = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %sign.1.0)",
+                "%sign.1.0.c = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %sign.1.0) convergent",
                 "%sign.1.0.v = insertelement <2 x float> poison, float %sign.1.0.c, i32 0",
                 "%sign.1.1 = extractelement <2 x float> %x, i32 1",
-                "%sign.1.1.c = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %sign.1.1)",
+                "%sign.1.1.c = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %sign.1.1) convergent",
                 "%1 = insertelement <2 x float> %sign.1.0.v, float %sign.1.1.c, i32 1",
             ],
         );
@@ -376,8 +377,8 @@ mod tests {
         check_body(
             keep_payloads,
             "  %1 = fneg float %x\n  %2 = call float @llvm.fabs.f32(float %1)\n  store float %2, ptr %p\n",
-            "  %1 = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %x)\n  \
-             %2 = call float asm \"and.b32 $0, $1, 2147483647;\", \"=f,f\"(float %1)\n  store float %2, ptr %p\n",
+            "  %1 = call float asm \"xor.b32 $0, $1, -2147483648;\", \"=f,f\"(float %x) convergent\n  \
+             %2 = call float asm \"and.b32 $0, $1, 2147483647;\", \"=f,f\"(float %1) convergent\n  store float %2, ptr %p\n",
         );
     }
 }

@@ -24,7 +24,7 @@ mod uses;
 mod vector_clock;
 
 use super::{CheckOptions, Context, Ledger, Suspects};
-use crate::decode::op::{AtomicKind, MbarrierOp, Op};
+use crate::decode::op::{AtomicKind, MbarrierOp, Op, PartOfWord};
 use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
@@ -349,7 +349,9 @@ impl Race {
         {
             self.looks.insert((pc, now.warp), look);
         }
-        if let Some(Strength { order, scope, size }) = strength
+        if let Some(Strength {
+            order, scope, size, ..
+        }) = strength
             && self.uses.messages
         {
             let (messages, base) = match source {
@@ -357,8 +359,8 @@ impl Race {
                 Some(base) => (&mut self.messages, base),
             };
             // An atomic without a result acquires nothing.
-            let silent =
-                matches!(&context.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
+            let op = &context.program.code[pc as usize].op;
+            let silent = matches!(op, Op::Atomic(op) if op.d.is_none());
             for lane in lanes(seen.lanes) {
                 let strong = Strong {
                     order,
@@ -369,7 +371,14 @@ impl Race {
                     adds: seen.access == Access::Atomic,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
-                    let address = base + seen.offsets[lane] + u64::from(element);
+                    // Threads synchronise through the whole word, or through one byte of it.
+                    let offset = match op {
+                        Op::Atomic(op) if op.part == PartOfWord::Changed => {
+                            op.start(seen.offsets[lane])
+                        }
+                        _ => seen.offsets[lane],
+                    };
+                    let address = base + offset + u64::from(element);
                     let (chains, block) = (&mut self.chains, &mut slot.block);
                     messages.pass(chains, address, block, (warp, lane), strong);
                 }
@@ -450,7 +459,8 @@ fn misses(
     let Op::Atomic(op) = &context.program.code[pc as usize].op else {
         return false;
     };
-    let found = memory.peek(seen.region, seen.offsets[lane], seen.size);
+    let offset = op.start(seen.offsets[lane]);
+    let found = memory.peek(seen.region, offset, op.size.into());
     op.kind == AtomicKind::CompareAndSwap && found != frame.get(op.b, lane)
 }
 
