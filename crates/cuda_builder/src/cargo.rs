@@ -38,6 +38,8 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
         .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
         .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
+        // A panic of the compiler is in the error; it leaves no file.
+        .env("RUSTC_ICE", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability_value()))
         .env(format!("CARGO_PROFILE_{profile}_OPT_LEVEL"), optimise)
@@ -47,6 +49,9 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
         .env(format!("CARGO_PROFILE_{profile}_CODEGEN_UNITS"), "1")
         .env(format!("CARGO_PROFILE_{profile}_STRIP"), "none")
         .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false");
+    if builder.overflow_checks {
+        command.env(format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"), "true");
+    }
     if builder.release {
         command.arg("--release");
     }

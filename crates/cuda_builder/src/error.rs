@@ -104,34 +104,18 @@ pub enum CudaBuilderError {
         /// The largest one.
         largest: String,
     },
-    /// A shared array is accessed through a pointer whose address space is unknown.
-    #[error("kernel `{kernel}`: shared memory `{variable}` {use_of_it} {place}, {advice}")]
+    /// Shared arrays are accessed through pointers whose address space is unknown.
+    #[error("{}", reports.join("\n"))]
     GenericSharedAccess {
-        /// The kernel that reaches the access.
-        kernel: String,
-        /// The shared variable.
-        variable: String,
-        /// What is done with it.
-        use_of_it: String,
-        /// `at FILE:LINE:COLUMN` of the kernel, and of the functions that lead to the access.
-        place: String,
-        /// Why that cannot be, and what can.
-        advice: &'static str,
+        /// One text per place: the kernel, the variable, its use with the line, and what can be
+        /// done instead.
+        reports: Vec<String>,
     },
-    /// A function or static that is used and defined nowhere.
-    #[error(
-        "kernel `{kernel}`: {what} `{symbol}`, used {place}, is declared but defined nowhere, and no GPU loads a kernel that lacks \
-         it; define it in Rust: no other language's code is linked into kernels"
-    )]
+    /// Functions or statics that are used and defined nowhere.
+    #[error("{}", reports.join("\n"))]
     Undefined {
-        /// The kernel that reaches the use.
-        kernel: String,
-        /// `the function` or `the static`.
-        what: &'static str,
-        /// Its name.
-        symbol: String,
-        /// `at FILE:LINE:COLUMN` of the kernel, and of the functions that lead to the use.
-        place: String,
+        /// One text per symbol: the kernel, the symbol, and the line.
+        reports: Vec<String>,
     },
     /// The compiler duplicated a barrier; threads would wait at different copies.
     #[error(

@@ -20,22 +20,30 @@ use crate::error::CudaBuilderError;
 
 /// Fails if any function accesses memory through a generic pointer derived from a shared one.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
+    let (mut reports, nodes) = (Vec::new(), Nodes::of(module));
     for function in module.functions() {
-        let found = accesses(function)?.into_iter();
-        if let Some(access) = found.into_iter().find(|access| !recurses(module, access)) {
-            let name = demangle(function.name());
-            let place = place::of(access.instruction, &Nodes::of(module));
+        for access in accesses(function)? {
+            if recurses(module, &access) {
+                continue;
+            }
+            let place = match place::of(access.instruction, &nodes) {
+                Some(place) => format!("at {place}"),
+                None => format!("in `{}`", demangle(function.name())),
+            };
             let (use_of_it, advice) = access.describe(module)?;
-            return Err(CudaBuilderError::GenericSharedAccess {
-                kernel: kernels_of(module, function.name()),
-                variable: access.variable,
-                place: place.map_or_else(|| format!("in `{name}`"), |place| format!("at {place}")),
-                use_of_it,
-                advice,
-            });
+            let (kernel, variable) = (kernels_of(module, function.name()), access.variable);
+            let report = format!(
+                "kernel `{kernel}`: shared memory `{variable}` {use_of_it} {place}, {advice}"
+            );
+            if !reports.contains(&report) {
+                reports.push(report);
+            }
         }
     }
-    Ok(())
+    match reports.is_empty() {
+        true => Ok(()),
+        false => Err(CudaBuilderError::GenericSharedAccess { reports }),
+    }
 }
 
 /// Functions whose inlining would remove such accesses: those that receive a shared pointer,

@@ -2,7 +2,7 @@
 //!
 //! LLVM prints them as `.extern`, and the driver refuses the module when it is loaded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::calls::kernels_of;
 use super::module::{Global, Head, Module, Nodes};
@@ -19,39 +19,55 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     if undefined.is_empty() {
         return Ok(());
     }
+    let nodes = Nodes::of(module);
+    let mut reports = BTreeMap::new();
     for function in module.functions() {
         for instruction in function.instructions() {
-            let mut named = instruction.globals();
-            let Some((symbol, what)) = named.find_map(|name| undefined.get_key_value(name)) else {
-                continue;
-            };
-            let place = place::of(instruction, &Nodes::of(module));
-            let name = demangle(function.name());
-            return Err(CudaBuilderError::Undefined {
-                kernel: kernels_of(module, function.name()),
-                what,
-                symbol: demangle(symbol),
-                place: place.map_or_else(|| format!("in `{name}`"), |place| format!("at {place}")),
-            });
+            for symbol in instruction
+                .globals()
+                .filter(|name| undefined.contains_key(name))
+            {
+                reports.entry(symbol.to_owned()).or_insert_with(|| {
+                    let place = match place::of(instruction, &nodes) {
+                        Some(place) => format!("at {place}"),
+                        None => format!("in `{}`", demangle(function.name())),
+                    };
+                    report(
+                        &kernels_of(module, function.name()),
+                        (undefined[symbol], symbol),
+                        &place,
+                    )
+                });
+            }
         }
     }
     for table in module.globals() {
-        let mut named = table.globals();
-        if let Some((symbol, what)) = named.find_map(|name| undefined.get_key_value(name)) {
-            let users = (module.functions()).filter(|function| {
-                let mut instructions = function.instructions();
-                instructions.any(|one| one.globals().any(|name| name == table.name()))
-            });
-            let kernels: Vec<_> = users.map(|user| kernels_of(module, user.name())).collect();
-            return Err(CudaBuilderError::Undefined {
-                kernel: kernels.join("`, `"),
-                what,
-                symbol: demangle(symbol),
-                place: format!("in the static `{}`", demangle(table.name())),
+        for symbol in table.globals().filter(|name| undefined.contains_key(name)) {
+            reports.entry(symbol.to_owned()).or_insert_with(|| {
+                let users = (module.functions()).filter(|function| {
+                    let mut instructions = function.instructions();
+                    instructions.any(|one| one.globals().any(|name| name == table.name()))
+                });
+                let kernels: Vec<_> = users.map(|user| kernels_of(module, user.name())).collect();
+                let place = format!("in the static `{}`", demangle(table.name()));
+                report(&kernels.join("`, `"), (undefined[symbol], symbol), &place)
             });
         }
     }
-    Ok(())
+    match reports.is_empty() {
+        true => Ok(()),
+        false => Err(CudaBuilderError::Undefined {
+            reports: reports.into_values().collect(),
+        }),
+    }
+}
+
+fn report(kernel: &str, (what, symbol): (&str, &str), place: &str) -> String {
+    let symbol = demangle(symbol);
+    format!(
+        "kernel `{kernel}`: {what} `{symbol}`, used {place}, is declared but defined nowhere, and no GPU loads a kernel that lacks it; \
+         define it in Rust: no other language's code is linked into kernels"
+    )
 }
 
 /// The symbols without a definition, and what each is.
