@@ -3,12 +3,15 @@
 mod common;
 mod embedding;
 mod foreign;
+mod iterators;
 mod options;
 mod packages;
 mod panics;
+mod part_word;
 mod registry;
 mod snippets;
 mod stack;
+mod undefined;
 mod uniformity;
 
 use std::fs;
