@@ -168,7 +168,8 @@ fn a_byte_s_atomic_is_an_access_to_that_byte_up_to_the_end_of_a_buffer() {
     for len in 1..=9 {
         let mut bytes = vec![0_u8; len];
         let launch = Launch::of(&PTX).unwrap().kernel("counts").grid(3).block(48);
-        let launch = launch.slice(&vec![0_u8; len]).inout(&mut bytes);
+        let sizes = vec![0_u8; len];
+        let launch = launch.slice(&sizes).inout(&mut bytes);
         launch.schedules(8).check().unwrap().assert_clean();
         let expected: Vec<u8> = (0..len)
             .map(|at| ((144 - at).div_ceil(len)) as u8)
