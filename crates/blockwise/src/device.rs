@@ -314,9 +314,10 @@ impl Device {
     /// indirect calls raises it to 8 KiB unless it was set; sorting more than a few hundred
     /// elements, which recurses, needs 32 KiB. A stack that is too small ends the launch with an
     /// illegal address, and destroys the context. On a GPU every resident thread reserves that much
-    /// device memory: 8 KiB are 2.2 GB on an H200. The emulator's stack is
-    /// `EmulatorLimits::local_bytes_per_thread`, 128 KiB by default, and allocates only what is
-    /// used: there, requesting more is an error.
+    /// device memory: 8 KiB are 2.2 GB on an H200. The emulator's stack is 128 KiB by default and
+    /// allocates only what is used; more than `EmulatorLimits::local_bytes_per_thread`, 512 KiB by
+    /// default, is an error. It also bounds the depth of recursion there: a call takes its arrays,
+    /// parameters and results, and at least 16 bytes, but not the registers that a GPU saves.
     ///
     /// # Errors
     /// If the device does not support that much.

@@ -47,6 +47,10 @@ pub fn embed() -> Embed {
 /// folder, where all crates, profiles and features share the compiled `core`.
 ///
 /// A kernel that does not compile is an error at `KERNELS`, in addition to the host's own errors.
+///
+/// Kernels are optimised in every profile: in `cargo test` too, integers wrap on overflow and
+/// `debug_assert!` does nothing. With `.options(|builder|
+/// builder.overflow_checks(cfg!(debug_assertions)))` overflow panics where it does on the host.
 /// On docs.rs (`DOCS_RS`) nothing is built and `KERNELS` is empty.
 ///
 /// A build script that does more, such as generating code that kernels include, must also run for
@@ -131,16 +135,19 @@ impl Embed {
         });
         let mut failures = Vec::new();
         for (wanted, result) in archs.iter().zip(results) {
-            let text = result
-                .err()
-                .map(|error| readable(&error, &script.package, wanted.arch));
-            failures.extend(text);
+            let Err(error) = result else { continue };
+            // An error of the code is the same on every architecture: it is shown once.
+            let cause = error.to_string().replace(&wanted.arch.to_string(), "");
+            let is_known = failures.iter().any(|(known, _)| *known == cause);
+            if !is_known {
+                failures.push((cause, readable(&error, &script.package, wanted.arch)));
+            }
         }
         if failures.is_empty() {
             Ok(archs)
         } else {
-            failures.dedup();
-            Err(failures.join("\n\n"))
+            let texts: Vec<_> = failures.into_iter().map(|(_, text)| text).collect();
+            Err(texts.join("\n\n"))
         }
     }
 
@@ -275,33 +282,10 @@ fn code(result: Result<Vec<Wanted>, String>) -> String {
 fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
     match error {
         CudaBuilderError::Compile { message, .. } => format!(
-            "the kernels of `{package}` do not compile for the device ({arch}):\n\n{}",
-            errors_of(message)
+            "the kernels of `{package}` do not compile for the device ({arch}):\n\n{message}"
         ),
         other => format!("the kernels of `{package}` cannot be built for {arch}: {other}"),
     }
-}
-
-/// The errors among the compiler's messages; all messages if there are none.
-fn errors_of(messages: &str) -> String {
-    let starts = |line: &str| {
-        ["error", "warning", "note", "help"]
-            .iter()
-            .any(|kind| line.starts_with(kind))
-    };
-    let (mut kept, mut is_error) = (String::new(), false);
-    for line in messages.lines() {
-        if starts(line) {
-            is_error = line.starts_with("error");
-        }
-        // Every compiler message ends with an empty line.
-        if is_error {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    let kept = if kept.is_empty() { messages } else { &kept };
-    kept.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -346,15 +330,5 @@ mod tests {
         assert_eq!(code(Ok(Vec::new())), "&[\n]\n");
         let text = code(Err("no \"tool\"".to_owned()));
         assert_eq!(text, "compile_error!(\"no \\\"tool\\\"\")\n");
-    }
-
-    #[test]
-    fn warnings_are_left_out_of_an_error() {
-        let messages = "warning: unused\n --> a\n\nerror[E1]: wrong\n --> b\n\nwarning: again\n\nerror: could not compile\n";
-        assert_eq!(
-            errors_of(messages),
-            "error[E1]: wrong\n --> b\n\nerror: could not compile"
-        );
-        assert_eq!(errors_of("no network\n"), "no network");
     }
 }

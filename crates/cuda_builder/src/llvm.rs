@@ -12,12 +12,32 @@ use crate::ir::{self, Stage, calls, public};
 use crate::labels;
 use crate::nvvm;
 use crate::output::Folder;
+use crate::scope;
 use crate::tools::{Toolchain, libdevice};
 use crate::uniformity::{Reports, Suspects};
 use crate::{CudaBuilder, EmitOption, NvvmArch};
 
 /// Compiles the archives to the folder's PTX file.
 pub(crate) fn emit_ptx(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+    folder: &Folder,
+) -> Result<(), CudaBuilderError> {
+    use CudaBuilderError::{GenericSharedAccess, Undefined};
+    match emit(builder, toolchain, bitcode, folder) {
+        // Source lines were removed before the optimiser: with them the error has its line.
+        Err(error @ (GenericSharedAccess { .. } | Undefined { .. })) if !builder.keeps_lines() => {
+            let lines = builder.clone().generate_line_info(true);
+            Err(emit(&lines, toolchain, bitcode, folder)
+                .err()
+                .unwrap_or(error))
+        }
+        result => result,
+    }
+}
+
+fn emit(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
     bitcode: &Bitcode,
@@ -65,9 +85,14 @@ pub(crate) fn emit_ptx(
         .arg(folder.optimised_ir())
         .arg("-o")
         .arg(folder.ptx()))?;
+    let mut ptx = read(&folder.ptx())?;
     if builder.keeps_lines() {
-        write(&folder.ptx(), &labels::drop_unused(&read(&folder.ptx())?))?;
+        ptx = labels::drop_unused(&ptx);
     }
+    if builder.arch.has_orders() {
+        ptx = scope::complete(&ptx);
+    }
+    write(&folder.ptx(), &ptx)?;
     if builder.emit == Some(EmitOption::Bitcode) {
         run(Command::new(&toolchain.opt)
             .arg("-passes=")

@@ -4,6 +4,7 @@ use super::instruction;
 use super::names::{ModuleNames, RESERVED_SHARED, Symbol, WORKSPACE};
 use super::op::{Op, Slot, TRUE};
 use super::order;
+use super::part_word;
 use super::program::{Function, Program};
 use super::variables::declare_variables;
 use crate::error::ParseError;
@@ -83,6 +84,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     program.variables = names.variables;
     program.workspace = names.system.get(WORKSPACE).copied();
     program.reserved_shared = names.system.get(RESERVED_SHARED).copied();
+    part_word::mark(&mut program);
     Ok((program, entries))
 }
 

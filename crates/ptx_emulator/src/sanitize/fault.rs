@@ -284,8 +284,8 @@ pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<Str
         }
         FaultKind::StackOverflow { .. } => {
             return Some(format!(
-                "the recursion is too deep or has no end; a deeper one needs larger {}",
-                words.call_limits
+                "the recursion is too deep or has no end; a deeper one needs a larger stack ({})",
+                words.stack
             ));
         }
         FaultKind::Unsupported { form } if form.starts_with("call of") => {

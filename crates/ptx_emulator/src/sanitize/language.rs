@@ -24,7 +24,8 @@ pub(crate) struct Words {
     pub(crate) active_lanes: &'static str,
     pub(crate) failures: &'static str,
     pub(crate) step_limit: &'static str,
-    pub(crate) call_limits: &'static str,
+    /// What sets the size of a thread's stack.
+    pub(crate) stack: &'static str,
 }
 
 const PTX: Words = Words {
@@ -43,7 +44,7 @@ const PTX: Words = Words {
     active_lanes: "`activemask` or a vote",
     failures: "a failed assertion, a panic or code that cannot be reached",
     step_limit: "`--steps` of `blockwise check`, `Limits::warp_instructions`",
-    call_limits: "`Limits::call_depth` and `Limits::local_bytes_per_thread`",
+    stack: "`Limits::stack_bytes`",
 };
 
 const RUST: Words = Words {
@@ -58,6 +59,7 @@ const RUST: Words = Words {
     device_scope: "`_device`",
     active_lanes: "`warp::activemask()`",
     failures: "a panic, a failed assertion or `unreachable`",
+    stack: "`Device::set_stack_bytes`",
     ..PTX
 };
 
@@ -77,7 +79,7 @@ const CUDA: Words = Words {
     active_lanes: "`__activemask()` or `__ballot_sync`",
     failures: "a failed `assert`, `__trap()` or `__builtin_unreachable()`",
     step_limit: "`--steps` of `blockwise check`",
-    call_limits: "limits of the emulator",
+    stack: "`cudaDeviceSetLimit(cudaLimitStackSize, …)`",
 };
 
 /// For Numba and Triton, which both give the names of Python files.

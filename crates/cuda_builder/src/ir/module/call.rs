@@ -148,6 +148,18 @@ pub(crate) fn typed(operand: &str) -> (&str, &str) {
     (&before[start..], &operand[span])
 }
 
+/// The type of a part of an aggregate or vector: `i64` of `{ ptr, i64 }` at 1.
+pub(crate) fn element(ty: &str, index: usize) -> Option<&str> {
+    let packed = (ty.strip_prefix("<{")).and_then(|ty| ty.strip_suffix("}>"));
+    let fields = packed.or_else(|| ty.strip_prefix('{')?.strip_suffix('}'));
+    if let Some(fields) = fields {
+        return split(fields).nth(index);
+    }
+    let array = (ty.strip_prefix('[')).and_then(|ty| ty.strip_suffix(']'));
+    let lanes = array.or_else(|| ty.strip_prefix('<')?.strip_suffix('>'));
+    Some(lanes?.split_once(" x ")?.1)
+}
+
 fn value_span(operand: &str) -> Range<usize> {
     let (mut start, mut end) = (0, operand.len());
     let mut string_at = None;

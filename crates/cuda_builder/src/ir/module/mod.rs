@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub(crate) use attributes::{Attributes, has};
-pub(crate) use call::{Call, Callee, ORDERINGS, typed, value};
+pub(crate) use call::{Call, Callee, ORDERINGS, element, typed, value};
 pub(crate) use function::{Block, Function, Head};
 pub(crate) use global::Global;
 pub(crate) use instruction::{Instruction, local};

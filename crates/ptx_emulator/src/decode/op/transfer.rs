@@ -100,6 +100,18 @@ pub(crate) enum AtomicKind {
     MaxHalf(Half),
 }
 
+/// The bytes that an atomic of 32 bits means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PartOfWord {
+    /// All of them.
+    #[default]
+    Whole,
+    /// The one whose address is in this row, if it is in the word.
+    Byte(Row),
+    /// Those that its operands can change.
+    Changed,
+}
+
 pub(crate) struct AtomicOp {
     pub(crate) kind: AtomicKind,
     pub(crate) space: Space,
@@ -110,6 +122,18 @@ pub(crate) struct AtomicOp {
     pub(crate) d: Option<Reg>,
     pub(crate) b: Reg,
     pub(crate) c: Option<Reg>,
+    pub(crate) part: PartOfWord,
+}
+
+impl AtomicOp {
+    /// The offset of its operand, given that of the bytes that it means.
+    #[inline(always)]
+    pub(crate) fn start(&self, offset: u64) -> u64 {
+        match self.part {
+            PartOfWord::Whole => offset,
+            _ => offset & !3,
+        }
+    }
 }
 
 pub(crate) struct CopyAsync {

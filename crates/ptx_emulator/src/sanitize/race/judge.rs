@@ -6,7 +6,7 @@ use super::clocks::{Block, Now};
 use super::gathers::{self, Gather};
 use super::shadow::{Cell, Record, Spilled};
 use crate::decode::Program;
-use crate::decode::op::{Direction, MbarrierKind, Op, Order, Scope, SurfaceKind};
+use crate::decode::op::{Direction, MbarrierKind, Op, Order, PartOfWord, Scope, SurfaceKind};
 use crate::exec::lanes;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -52,6 +52,17 @@ pub(super) struct Strength {
     pub(super) scope: Scope,
     /// Bytes per element.
     pub(super) size: u8,
+    /// It may mean only a part of its word.
+    pub(super) in_part: bool,
+}
+
+impl Strength {
+    /// Whether two strong accesses to the same bytes overlap completely: they have the same size,
+    /// or one is an operation on a word that means only the other's bytes.
+    fn overlaps(&self, other: &Self) -> bool {
+        let within = |word: &Self, part: &Self| word.in_part && part.size < word.size;
+        self.size == other.size || within(self, other) || within(other, self)
+    }
 }
 
 impl Hazard {
@@ -77,7 +88,9 @@ enum Relation {
 
 /// How strong the access of an instruction is.
 pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
-    let (order, scope, size) = match &program.code[pc as usize].op {
+    let op = &program.code[pc as usize].op;
+    let in_part = matches!(op, Op::Atomic(atomic) if atomic.part != PartOfWord::Whole);
+    let (order, scope, size) = match op {
         Op::Load(t) | Op::Store(t) => (t.order, t.scope, t.size),
         Op::Atomic(atomic) => (atomic.order, atomic.scope, atomic.size),
         Op::Surface(op) => match &op.kind {
@@ -102,7 +115,13 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
         },
         _ => return None,
     };
-    (order != Order::Weak).then_some(Strength { order, scope, size })
+    let strength = Strength {
+        order,
+        scope,
+        size,
+        in_part,
+    };
+    (order != Order::Weak).then_some(strength)
 }
 
 impl LaneAccess<'_> {
@@ -200,7 +219,7 @@ impl LaneAccess<'_> {
             scope > Scope::Cluster || block || self.clustered && scope == Scope::Cluster
         };
         strength(self.program, record.pc()).is_some_and(|there| {
-            here.size == there.size && reaches(here.scope) && reaches(there.scope)
+            here.overlaps(&there) && reaches(here.scope) && reaches(there.scope)
         })
     }
 

@@ -29,7 +29,7 @@ mod uses;
 mod vector_clock;
 
 use super::{CheckOptions, Context, Ledger, Suspects};
-use crate::decode::op::{AtomicKind, MbarrierOp, Op};
+use crate::decode::op::{AtomicKind, MbarrierOp, Op, PartOfWord};
 use crate::exec::{
     Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, change, groups, lanes,
 };
@@ -414,7 +414,9 @@ impl Race {
         {
             self.looks.insert((pc, now.warp), look);
         }
-        if let Some(Strength { order, scope, size }) = strength
+        if let Some(Strength {
+            order, scope, size, ..
+        }) = strength
             && self.uses.messages
         {
             let (messages, base) = match source {
@@ -422,6 +424,7 @@ impl Race {
                 Some(base) => (&mut self.messages, base),
             };
             let takes = self.locks.takes(pc).then_some(pc);
+            let op = &context.program.code[pc as usize].op;
             let mut ticks = order.releases();
             for lane in lanes(seen.lanes) {
                 let holds = slot
@@ -444,7 +447,14 @@ impl Race {
                     takes,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
-                    let address = base + seen.offsets[lane] + u64::from(element);
+                    // Threads synchronise through the whole word, or through one byte of it.
+                    let offset = match op {
+                        Op::Atomic(op) if op.part == PartOfWord::Changed => {
+                            op.start(seen.offsets[lane])
+                        }
+                        _ => seen.offsets[lane],
+                    };
+                    let address = base + offset + u64::from(element);
                     let order = (&mut self.chains, &self.locks);
                     ticks |= messages.pass(order, address, &mut slot.block, (warp, lane), strong);
                 }
@@ -545,7 +555,8 @@ fn misses(
     let Op::Atomic(op) = &context.program.code[pc as usize].op else {
         return false;
     };
-    let found = memory.peek(seen.region, seen.offsets[lane], seen.size);
+    let offset = op.start(seen.offsets[lane]);
+    let found = memory.peek(seen.region, offset, op.size.into());
     op.kind == AtomicKind::CompareAndSwap && found != frame.get(op.b, lane)
 }
 
