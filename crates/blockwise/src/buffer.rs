@@ -24,7 +24,7 @@ pub struct Buffer<T: Plain> {
 }
 
 impl<T: Plain> Buffer<T> {
-    /// Memory whose contents are undefined.
+    /// Memory that nobody has written. Whoever hands it out writes it first.
     pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
         check_alignment::<T>(ALIGNMENT)?;
         let bytes = len
@@ -45,6 +45,18 @@ impl<T: Plain> Buffer<T> {
             len,
             element: PhantomData,
         })
+    }
+
+    /// Memory with every byte set to `value`, on a stream or on the device's own queue.
+    pub(crate) fn filled(
+        core: &Arc<Core>,
+        stream: Option<&Stream>,
+        len: usize,
+        value: u8,
+    ) -> Result<Self> {
+        let mut buffer = Self::alloc(core, len)?;
+        buffer.fill_bytes_on(stream, value)?;
+        Ok(buffer)
     }
 
     /// The number of elements.

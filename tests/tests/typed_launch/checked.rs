@@ -53,7 +53,8 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
     let device = Device::checked();
     let module = kernels_of("broken_kernels", &device);
     let input = device.upload(&[1.0_f32; 20]).unwrap();
-    let mut partials = device.alloc::<f32>(32).unwrap();
+    // SAFETY: the emulator reports every read of it.
+    let mut partials = unsafe { device.alloc::<f32>(32) }.unwrap();
     let kernel = sum_unwritten_partials::on(&module)
         .unwrap()
         .grid(1)
@@ -75,7 +76,8 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
 fn good_launches_pass_and_a_forgotten_upload_does_not() {
     let device = Device::checked();
     let module = kernels_of("device_api", &device);
-    let mut x = device.alloc::<f32>(100).unwrap();
+    // SAFETY: the emulator reports every read of it.
+    let mut x = unsafe { device.alloc::<f32>(100) }.unwrap();
     let mut y = device.upload(&[1.0_f32; 100]).unwrap();
     let kernel = axpy::<f32>::on(&module).unwrap().covering(100).unwrap();
     finding(kernel.launch(2.0, &x, &mut y), &["axpy_f32", "typed.rs:"]);

@@ -69,9 +69,9 @@ fn nothing_has_a_buffer_too() {
 #[test]
 fn too_much_memory_is_an_error() {
     for device in devices() {
-        let error = device.alloc::<f64>(usize::MAX).expect_err("too many");
+        let error = device.zeros::<f64>(usize::MAX).expect_err("too many");
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
-        let error = device.alloc::<f64>(isize::MAX as usize / 8);
+        let error = device.zeros::<f64>(isize::MAX as usize / 8);
         let error = error.expect_err("too many");
         assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     }
@@ -80,7 +80,7 @@ fn too_much_memory_is_an_error() {
         ..EmulatorLimits::default()
     };
     let small = Device::emulator_with(limits, Watch::Nothing);
-    let error = small.alloc::<f32>(257).expect_err("one element too many");
+    let error = small.zeros::<f32>(257).expect_err("one element too many");
     assert_eq!(
         error.to_string(),
         "PTX emulator has no room for 1028 more bytes"
@@ -90,7 +90,7 @@ fn too_much_memory_is_an_error() {
 #[test]
 fn a_slice_must_fit_its_buffer() {
     let device = Device::emulator();
-    let mut buffer = device.alloc::<i64>(3).expect("memory");
+    let mut buffer = device.zeros::<i64>(3).expect("memory");
     let error = buffer.copy_from_slice(&[1, 2]).expect_err("one is missing");
     assert_eq!(error.to_string(), "a buffer of 3 elements cannot take 2");
     let two = device.upload(&[1_i64, 2]).expect("memory");
@@ -175,7 +175,7 @@ fn rows_are_copied_between_pitches() {
 #[test]
 fn a_range_outside_panics_as_a_slices_does() {
     let device = Device::emulator();
-    let buffer = device.alloc::<u32>(3).expect("memory");
+    let buffer = device.zeros::<u32>(3).expect("memory");
     for (start, end) in [(0, 4), (4, 4), (2, 1), (0, usize::MAX)] {
         let view = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             buffer.view(start..end).len()
@@ -220,7 +220,7 @@ fn elements_that_memory_cannot_align_are_refused() {
         const NAME: &'static str = "Wide";
     }
     for device in devices() {
-        let error = device.alloc::<Wide>(1).expect_err("no such alignment");
+        let error = device.zeros::<Wide>(1).expect_err("no such alignment");
         assert!(error.to_string().contains("512 bytes"), "{error}");
         let stream = device.stream().expect("a stream");
         let error = StagedBuffer::<Wide>::new(&stream, 1).expect_err("no such alignment");
