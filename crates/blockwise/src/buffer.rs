@@ -59,6 +59,17 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
+    /// The same elements in memory that nothing else can write: a [`Graph`](crate::Graph) owns
+    /// the memory of its launches, and may be replayed later. Copied only if there is one.
+    pub(crate) fn detached(self) -> Result<Self> {
+        if Arc::strong_count(&self.memory) == 1 {
+            return Ok(self);
+        }
+        let mut copy = Self::alloc(&self.memory.core, self.len)?;
+        copy.copy_from_buffer(&self)?;
+        Ok(copy)
+    }
+
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.len

@@ -137,6 +137,7 @@ impl Device {
                 backend,
                 queue,
                 enqueueing: Mutex::default(),
+                check: OnceLock::new(),
                 spoiled: OnceLock::new(),
             }),
             fallback,

@@ -9,6 +9,7 @@
 
 pub mod arrays;
 pub mod atomics;
+pub mod exclusive;
 pub mod outputs;
 pub mod positions;
 pub mod scratch;

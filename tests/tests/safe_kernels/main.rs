@@ -3,6 +3,7 @@
 
 mod arrays;
 mod atomics;
+mod exclusive;
 mod outputs;
 mod positions;
 mod scratch;
