@@ -29,7 +29,8 @@ impl<T: Plain> Buffer<T> {
         check_alignment::<T>(ALIGNMENT)?;
         let bytes = len
             .checked_mul(size_of::<T>())
-            .filter(|&bytes| bytes <= isize::MAX as usize)
+            // Elements without bytes are counted by the same arithmetic in kernels.
+            .filter(|&bytes| bytes.max(len) <= isize::MAX as usize)
             .ok_or(Error::TooLarge {
                 len,
                 element_bytes: size_of::<T>(),

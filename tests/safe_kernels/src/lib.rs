@@ -13,6 +13,7 @@ pub mod exclusive;
 pub mod outputs;
 pub mod positions;
 pub mod scratch;
+pub mod sizes;
 pub mod slots;
 pub mod warps;
 

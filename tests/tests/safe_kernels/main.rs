@@ -7,6 +7,7 @@ mod exclusive;
 mod outputs;
 mod positions;
 mod scratch;
+mod sizes;
 mod slots;
 mod warps;
 

@@ -160,6 +160,21 @@ fn rows_are_copied_between_pitches() {
         assert_eq!(copy(0, 0, [1, 1]).unwrap(), [0, 2, 3, 0, 0, 5, 6, 0]);
         assert_eq!(copy(2, 2, [2, 2]).unwrap(), [0, 2, 3, 4, 5, 5, 6, 0]);
         assert_eq!(copy(1, 1, [0, 9]).unwrap(), [0, 2, 3, 4, 5, 5, 6, 0]);
+        // A row has no next one, wherever that would begin.
+        for pitch in [usize::MAX, usize::MAX / 2 + 1, 1 << 63] {
+            let copied = copy(pitch, pitch, [1, 2]).unwrap();
+            assert_eq!(copied, [0, 2, 3, 4, 5, 5, 6, 0]);
+            let error = copy(pitch, 2, [2, 2]).expect_err("no room");
+            assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+            let error = copy(2, pitch, [2, 2]).expect_err("no room");
+            assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        }
+        for shape in [[1, usize::MAX], [usize::MAX, 1], [usize::MAX, usize::MAX]] {
+            for pitch in [0, 1, 3, usize::MAX] {
+                let error = copy(pitch, pitch, shape).expect_err("no room");
+                assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+            }
+        }
         for (pitch, from_pitch, shape) in [
             (6, 2, [2, 2]),
             (2, 4, [2, 2]),
@@ -168,6 +183,55 @@ fn rows_are_copied_between_pitches() {
         ] {
             let error = copy(pitch, from_pitch, shape).expect_err("no room");
             assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        }
+    }
+}
+
+/// Elements without bytes have nothing to allocate, fill, copy or overflow.
+#[test]
+fn elements_without_bytes_are_only_counted() {
+    for device in devices() {
+        let most = isize::MAX as usize;
+        let mut buffer = device.zeros::<[f32; 0]>(most).expect("no memory");
+        let from = device.upload(&[[0.0_f32; 0]; 9]).expect("no memory");
+        let part = buffer.view_mut(most - 9..);
+        assert_eq!(part.len(), 9);
+        buffer
+            .view_mut(..9)
+            .copy_from(from.as_view())
+            .expect("nothing");
+        for shape in [[1, 9], [3, 3], [9, 1], [1 << 40, 1 << 22]] {
+            let [rows, width] = shape;
+            let copied = (buffer.as_view_mut()).copy_rows(width, from.as_view(), width, shape);
+            assert_eq!(copied.is_ok(), rows * width == 9, "{shape:?}");
+        }
+        let copied = (buffer.as_view_mut()).copy_rows(
+            usize::MAX,
+            from.as_view(),
+            usize::MAX,
+            [1 << 40, 1 << 40],
+        );
+        copied.expect_err("no room");
+        assert_eq!(from.to_vec().expect("nothing"), [[]; 9]);
+        let error = device.zeros::<[f32; 0]>(most + 1).expect_err("too many");
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    }
+}
+
+/// What safe code allocates was written, on memory that held something else before too.
+#[test]
+fn safe_memory_is_written() {
+    for device in devices() {
+        for _ in 0..3 {
+            drop(device.filled::<u8>(1 << 16, 0xA5).expect("memory"));
+            let zeros = device.zeros::<u64>(1 << 13).expect("memory");
+            assert_eq!(zeros.to_vec().expect("a copy"), [0; 1 << 13]);
+            let stream = device.stream().expect("a stream");
+            let mut staged = StagedBuffer::<u32>::new(&stream, 1 << 14).expect("memory");
+            assert_eq!(staged.device().to_vec().expect("a copy"), [0; 1 << 14]);
+            staged.host().expect("no copy").fill(7);
+            staged.download().expect("a copy");
+            assert_eq!(staged.host().expect("a copy"), [0; 1 << 14]);
         }
     }
 }
