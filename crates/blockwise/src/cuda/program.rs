@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::launch::{Argument, Shape};
+use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust_raw::{CUfunction, CUfunction_attribute};
 
@@ -26,6 +27,16 @@ struct Loaded {
     listener: Option<Arc<Listener>>,
     origin: String,
     context: Arc<CudaContext>,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // A kernel may be in flight, which no document of CUDA's says that unloading waits for; it
+        // runs the module's code and reports a panic to the listener's memory.
+        if self.context.enter().is_ok() {
+            let _ = CurrentContext::synchronize();
+        }
+    }
 }
 
 impl CudaProgram {
