@@ -29,16 +29,6 @@ struct Loaded {
     context: Arc<CudaContext>,
 }
 
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // A kernel may be in flight, which no document of CUDA's says that unloading waits for; it
-        // runs the module's code and reports a panic to the listener's memory.
-        if self.context.enter().is_ok() {
-            let _ = CurrentContext::synchronize();
-        }
-    }
-}
-
 impl CudaProgram {
     pub(super) fn new(
         module: Arc<cust::module::Module>,
@@ -204,8 +194,11 @@ impl Callable for CudaFunction {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // Unloading the module, which follows, needs the context. There is nobody to report an
-        // error to.
-        let _ = self.context.enter();
+        // Unloading the module, which follows, needs the context. No document of CUDA's says that it
+        // waits for the module's kernels: they run its code, and report a panic to the listener's
+        // memory. There is nobody to report an error to.
+        if self.context.enter().is_ok() {
+            let _ = CurrentContext::synchronize();
+        }
     }
 }
